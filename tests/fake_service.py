@@ -254,6 +254,7 @@ class FakeService:
     asked: list[Ask] = field(default_factory=list)
     searched: list[Ask] = field(default_factory=list)
     ingested: list[IngestRequest] = field(default_factory=list)
+    ingest_error: RagstoneError | None = None
     deleted: list[tuple[str, tuple[str, ...] | None]] = field(default_factory=list)
     renamed: list[tuple[str, str, str]] = field(default_factory=list)
     jobs: Any = field(default_factory=FakeJobs)
@@ -374,6 +375,8 @@ class FakeService:
         return SearchResult(HITS[: ask.top_k], TRACE)
 
     async def ingest(self, request: IngestRequest) -> AsyncGenerator[Progress, None]:
+        if self.ingest_error:
+            raise self.ingest_error
         self.ingested.append(request)
         progress = Progress("j1", total=2)
         yield progress

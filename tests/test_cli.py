@@ -14,12 +14,13 @@ from typer.testing import CliRunner, Result
 from ragstone import __version__
 from ragstone.cli import app, show
 from ragstone.cli.watch import changes
-from ragstone.core.errors import DataDirectoryInUse
+from ragstone.core.errors import DataDirectoryInUse, InputError
 from ragstone.core.filters import And, AnyOf, Or, Range, under
 from ragstone.core.turn import SearchOptions
 from ragstone.service import Service
 from ragstone.settings import Settings
 from tests.fake_service import FakeService
+from tests.patience import PATIENCE
 
 
 @pytest.fixture
@@ -255,16 +256,49 @@ def test_progress_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_ingest_and_watch(
     service: FakeService, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    async def twice(paths: Any, data: Path) -> AsyncIterator[None]:
+    async def twice(paths: Any, data: Path) -> AsyncIterator[frozenset[str]]:
         assert paths == (str(tmp_path),)
-        yield
-        yield
+        assert service.ingested == []
+        yield frozenset()
+        yield frozenset({f"{tmp_path}/b.md", f"{tmp_path}/a.md"})
+        yield frozenset({f"{tmp_path}/a.md"})
 
     monkeypatch.setattr("ragstone.cli.watch.changes", twice)
     result = ragstone("ingest", str(tmp_path), "--watch")
     assert result.exit_code == 0
     assert [request.prune for request in service.ingested] == [False, True, True]
     assert {request.paths for request in service.ingested} == {(str(tmp_path),)}
+    a, b = f"{tmp_path}/a.md", f"{tmp_path}/b.md"
+    assert [request.only for request in service.ingested] == [(), (a, b), (a,)]
+
+
+def test_given_a_failed_run_while_watching_then_the_next_looks_at_its_changes_too(
+    service: FakeService, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    async def thrice(paths: Any, data: Path) -> AsyncIterator[frozenset[str]]:
+        yield frozenset()
+        service.ingest_error = InputError("The disk is full.")
+        yield frozenset({f"{tmp_path}/a.md"})
+        service.ingest_error = None
+        yield frozenset({f"{tmp_path}/b.md"})
+
+    monkeypatch.setattr("ragstone.cli.watch.changes", thrice)
+    result = ragstone("ingest", str(tmp_path), "--watch")
+    assert "The disk is full." in result.stderr
+    assert service.ingested[-1].only == (f"{tmp_path}/a.md", f"{tmp_path}/b.md")
+
+
+def test_given_a_long_time_then_a_watched_folder_is_compared_whole(
+    service: FakeService, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    async def twice(paths: Any, data: Path) -> AsyncIterator[frozenset[str]]:
+        yield frozenset()
+        yield frozenset({f"{tmp_path}/a.md"})
+
+    monkeypatch.setattr("ragstone.cli.watch.changes", twice)
+    monkeypatch.setattr("ragstone.cli.commands.WHOLE_SECONDS", -1.0)
+    ragstone("ingest", str(tmp_path), "--watch")
+    assert [request.only for request in service.ingested] == [(), ()]
 
 
 @pytest.mark.slow
@@ -276,14 +310,14 @@ async def test_changes(tmp_path: Path) -> None:
     data.mkdir(parents=True)
     (folder / "a.md").touch()
     for given in (folder, folder / "a.md"):
-        async with aclosing(changes([str(given)], data)) as rounds:
-            waiting = asyncio.create_task(anext(rounds))
-            await asyncio.sleep(0.5)
+        async with aclosing(changes([str(given)], data)) as bursts:
+            assert await anext(bursts) == frozenset()
+            waiting = asyncio.create_task(anext(bursts))
             (data / "ignored").write_text(str(given))
-            await asyncio.sleep(1)
+            await asyncio.sleep(2)
             assert not waiting.done()
             (folder / "a.md").write_text(str(given))
-            await asyncio.wait_for(waiting, 10)
+            assert await asyncio.wait_for(waiting, PATIENCE) == {str(folder / "a.md")}
 
 
 @pytest.mark.usefixtures("service")

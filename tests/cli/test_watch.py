@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ragstone.cli.watch import changes
+from ragstone.cli.watch import changes, together
 from ragstone.core.errors import InputError
 from tests.patience import PATIENCE
 
@@ -15,6 +15,7 @@ from tests.patience import PATIENCE
 async def first_change(folder: Path, data: Path, file: Path, seconds: float = PATIENCE) -> bool:
     """Whether it is noticed that `file` is written again and again, in this time."""
     async with aclosing(changes([str(folder)], data)) as bursts:
+        await anext(bursts)
         waiting = asyncio.ensure_future(anext(bursts))
         deadline = time.monotonic() + seconds
         while not waiting.done() and time.monotonic() < deadline:
@@ -48,3 +49,23 @@ async def test_given_a_data_directory_whose_name_begins_alike_then_files_are_not
 async def test_given_nothing_to_watch_then_a_clear_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="nothing at"):
         await anext(changes([str(tmp_path / "absent")], tmp_path))
+
+
+async def test_what_changes_while_nobody_asks_is_told_the_next_time(tmp_path: Path) -> None:
+    async with aclosing(changes([str(tmp_path)], tmp_path / "data")) as bursts:
+        await anext(bursts)
+        (tmp_path / "a.txt").write_text("text", encoding="utf-8")
+        (tmp_path / "b.txt").write_text("text", encoding="utf-8")
+        await asyncio.sleep(0.5)
+        told: set[str] = set()
+        while len(told) < 2:
+            told |= await asyncio.wait_for(anext(bursts), PATIENCE)
+    assert told == {str(tmp_path / "a.txt"), str(tmp_path / "b.txt")}
+
+
+def test_few_changes_are_looked_at_one_by_one_and_many_by_their_folders() -> None:
+    assert together({"/a/x", "/a/y/z"}) == ("/a/x", "/a/y/z")
+    assert together({"/a/y", "/a/y/z", "/a/y/u"}) == ("/a/y",)
+    many = {f"/a/{folder}/{file}" for folder in range(3) for file in range(50)}
+    assert together({*many, "/b"}) == ("/a/0", "/a/1", "/a/2", "/b")
+    assert together({f"/a/{n}/x" for n in range(1_000)}) == ("/a",)

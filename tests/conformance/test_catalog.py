@@ -522,6 +522,38 @@ async def test_documents_are_found_by_their_source_whatever_their_state(catalog:
     assert await catalog.sources("bolt", "c1") == {}
 
 
+async def test_documents_are_found_by_the_places_of_their_sources(catalog: Catalog) -> None:
+    sources = ("/s/a.txt", "/s/b/c.txt", "/s/b_/d.txt", "/s/B/e.txt", "/s/b%/f.txt", "/s/b.txt")
+    for number, source in enumerate(sources):
+        await publish(catalog, replace(DOC, id=f"d{number}", path=f"/{number}.txt", source=source))
+    assert await catalog.sources("acme", "c1", ["/s/a.txt", "/s/b_"], ["/s/b"]) == {
+        "/s/a.txt": ["/0.txt"],
+        "/s/b/c.txt": ["/1.txt"],
+    }
+    assert await catalog.sources("acme", "c1", [], ["/s/b_"]) == {"/s/b_/d.txt": ["/2.txt"]}
+    assert await catalog.sources("acme", "c1", [], ["/s/b.txt"]) == {"/s/b.txt": ["/5.txt"]}
+    many = [*map(str, range(250)), "/s"]
+    assert len(await catalog.sources("acme", "c1", many, many)) == len(sources)
+    assert await catalog.sources("acme", "c1", []) == {}
+    assert await catalog.sources("bolt", "c1", [], ["/s"]) == {}
+
+
+async def test_documents_are_found_by_what_they_include(catalog: Catalog) -> None:
+    for number in range(3):
+        source = f"/s/{number}.rst"
+        await publish(catalog, replace(DOC, id=f"d{number}", path=source, source=source))
+    await catalog.put_looks(
+        {
+            "d0": Look(1, 1.0, ""),
+            "d1": Look(1, 1.0, "", (("/s/x.inc", 1, 1.0), ("/s/y.inc", 1, 1.0))),
+            "d2": Look(1, 1.0, "", (("/s/z.inc", 1, 1.0),)),
+        }
+    )
+    assert await catalog.including("acme", "c1", ["/s/y.inc", "/s/0.rst"]) == ["/s/1.rst"]
+    assert await catalog.including("acme", "c1", ["/s"]) == []
+    assert await catalog.including("bolt", "c1", ["/s/y.inc"]) == []
+
+
 async def test_statuses_count_what_answers_for_whom_and_follow_each_change(
     catalog: Catalog,
 ) -> None:

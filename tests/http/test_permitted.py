@@ -67,7 +67,7 @@ def _harmless(name: str, value: Any, collection: str) -> Any:
     if name == "tenant":
         return ""
     if isinstance(value, IngestRequest):
-        return replace(value, paths=(), prune=False, handed=(), collection=collection)
+        return replace(value, paths=(), only=(), prune=False, handed=(), collection=collection)
     return replace(value, collection=collection) if isinstance(value, Ask) else value
 
 
@@ -285,6 +285,7 @@ async def test_where_everyone_is_the_local_user_each_is_an_admin_and_not_the_ope
 SERVER_FILES = [
     IngestRequest(("/etc",), OPEN),
     IngestRequest((), OPEN, prune=True),
+    IngestRequest((), OPEN, only=("/etc/passwd",)),
     IngestRequest((), OPEN, handed=(Handed("/etc/passwd", "/p.txt", "x"),)),
     IngestRequest((), OPEN, handed=(Handed("../../server.json", "/p.txt", "x"),)),
     IngestRequest((), OPEN, handed=(Handed("", "/p.txt", "x"),)),

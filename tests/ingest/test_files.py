@@ -195,3 +195,55 @@ def test_given_a_type_that_cannot_be_read_then_it_is_said_what_to_do(
     [refused] = discover([tmp_path / name], follow_links=False)
     assert isinstance(refused, RefusedFile)
     assert advice in refused.error.message
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "x" * 300 + ".txt"])
+def test_given_what_the_system_cannot_look_up_then_it_is_refused(tmp_path: Path, name: str) -> None:
+    (found,) = discover([tmp_path / name], False)
+    assert isinstance(refusal(found).error, UnreadableDocument)
+    assert list(discover([tmp_path], False, only=[tmp_path / name])) == []
+
+
+def only_paths(root: Path, *only: str, follow_links: bool = False) -> list[str]:
+    found = discover([root], follow_links, only=[root / one for one in only])
+    return [item.path for item in found if isinstance(item, FoundFile)]
+
+
+def test_given_places_then_nothing_else_is_looked_at(tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    for name in ("a.txt", "b.txt", "sub/c.txt", "sub/deep/d.txt", ".git/e.txt", "f.txt"):
+        write(docs / name)
+    assert only_paths(docs, "b.txt") == ["/docs/b.txt"]
+    assert only_paths(docs, "sub") == ["/docs/sub/c.txt", "/docs/sub/deep/d.txt"]
+    assert only_paths(docs, "sub/c.txt", "sub", "sub/deep") == only_paths(docs, "sub")
+    assert only_paths(docs, ".git/e.txt", "gone.txt", "gone/x.txt", "a.gif") == []
+    assert [*discover([docs], False, only=[tmp_path])] == [*discover([docs], False)]
+    assert only_paths(docs) == []
+
+
+def test_given_what_describes_documents_then_these_are_looked_at(tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    for name in ("a.txt", "a.txt.meta.yaml", "sub/c.txt", "sub/ragstone.yaml"):
+        write(docs / name)
+    assert only_paths(docs, "a.txt.meta.yaml") == ["/docs/a.txt"]
+    assert only_paths(docs, "sub/ragstone.yaml") == ["/docs/sub/c.txt"]
+    assert only_paths(docs, "ragstone.yaml") == ["/docs/a.txt", "/docs/sub/c.txt"]
+
+
+def test_given_places_behind_links_then_links_are_followed_as_in_a_walk(tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    write(docs / "in" / "a.txt")
+    write(tmp_path / "out" / "b.txt")
+    (docs / "linked").symlink_to(docs / "in")
+    (docs / "outside").symlink_to(tmp_path / "out")
+    (tmp_path / "given").symlink_to(docs)
+    assert only_paths(docs, "linked/a.txt") == ["/docs/linked/a.txt"]
+    assert only_paths(docs, "outside/b.txt") == []
+    assert only_paths(docs, "outside/b.txt", follow_links=True) == ["/docs/outside/b.txt"]
+    assert only_paths(tmp_path / "given", "in/a.txt") == ["/docs/in/a.txt"]
+
+
+def test_given_a_file_then_only_its_own_place_counts(tmp_path: Path) -> None:
+    file = write(tmp_path / "a.txt")
+    assert [item.path for item in discover([file], False, only=[file])] == ["/a.txt"]
+    assert list(discover([file], False, only=[tmp_path / "b.txt"])) == []

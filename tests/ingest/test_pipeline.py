@@ -16,6 +16,7 @@ from ragstone.core.records import Collection, Document
 from ragstone.index.edge.index import EdgeIndex
 from ragstone.ingest import handed
 from ragstone.ingest.pipeline import Pipeline
+from ragstone.ingest.progress import MOST_TOLD
 from ragstone.ports import Search
 from ragstone.service import IngestRequest, Progress, Skipped
 from ragstone.settings import IngestSettings
@@ -194,6 +195,88 @@ async def test_given_a_removed_folder_when_pruned_then_all_below_it_goes(house: 
     await house.ingest()
     shutil.rmtree(house.documents / "sub")
     assert (await house.ingest(prune=True)).pruned == 1
+
+
+async def test_given_what_changed_then_nothing_else_is_looked_at(house: House) -> None:
+    a, b = house.write("a.txt", "Whales sing."), house.write("sub/b.txt", "Cats purr.")
+    house.write("c.txt", "Dogs bark.")
+    await house.ingest()
+    a.write_text("Whales are silent now.", encoding="utf-8")
+    b.unlink()
+    house.write("c.txt", "Dogs howl, but nobody says so.")
+    last = await house.ingest(prune=True, only=(str(a), str(b), str(house.documents / "new.txt")))
+    assert (last.total, last.indexed, last.unchanged, last.pruned) == (1, 1, 0, 1)
+    assert {c.text for c in await house.chunks()} == {"Whales are silent now.", "Dogs bark."}
+
+
+async def test_given_a_folder_that_was_moved_away_then_what_was_below_goes(house: House) -> None:
+    house.write("a.txt", "Whales sing.")
+    house.write("sub/b.txt", "Cats purr.")
+    house.write("sub_/c.txt", "Dogs bark.")
+    await house.ingest()
+    (house.documents / "sub").rename(house.documents / "moved")
+    places = tuple(str(house.documents / name) for name in ("sub", "moved"))
+    last = await house.ingest(prune=True, only=places)
+    assert (last.indexed, last.pruned) == (1, 1)
+    assert set(await house.known()) == {"/docs/a.txt", "/docs/moved/b.txt", "/docs/sub_/c.txt"}
+
+
+async def test_given_a_changed_file_that_others_include_then_those_are_read_again(
+    house: House,
+) -> None:
+    included = house.write("part.inc", "Whales sing.")
+    main = house.write("main.rst", "Sea\n===\n\n.. include:: part.inc\n")
+    for file in (included, main):
+        os.utime(file, (1, 1))
+    await house.ingest()
+    included.write_text("Whales are silent now.", encoding="utf-8")
+    assert (await house.ingest(only=(str(included),))).indexed == 1
+    assert "silent" in (await house.chunks())[0].text
+
+
+async def test_given_a_file_known_at_another_path_then_its_change_is_of_that(house: House) -> None:
+    file = house.write("sub/a.txt", "Whales sing.")
+    await house.ingest("sub")
+    file.write_text("Whales are silent now.", encoding="utf-8")
+    await house.ingest(only=(str(file),))
+    assert list(await house.known()) == ["/sub/a.txt"]
+
+
+async def test_given_a_share_that_is_not_mounted_then_nothing_is_forgotten(house: House) -> None:
+    house.write("a.txt", "Whales sing.")
+    house.write("sub/b.txt", "Cats purr.")
+    await house.ingest()
+    house.documents.rename(house.documents.parent / "elsewhere")
+    last = await house.ingest(prune=True)
+    assert last.pruned == 0
+    assert "2 documents stay" in last.notes[0]
+    assert "does not exist" in last.failed[0].reason
+    house.documents.mkdir()
+    for only in ((), (str(house.documents),)):
+        last = await house.ingest(prune=True, only=only)
+        assert (last.pruned, len(last.notes)) == (0, 1)
+    assert len(await house.chunks()) == 2
+
+
+async def test_given_the_last_file_that_a_watcher_saw_go_then_it_is_forgotten(
+    house: House,
+) -> None:
+    file = house.write("a.txt", "Whales sing.")
+    await house.ingest()
+    file.unlink()
+    assert (await house.ingest(prune=True, only=(str(file),))).pruned == 1
+
+
+async def test_given_very_many_files_that_fail_then_each_is_named_at_the_end(
+    house: House,
+) -> None:
+    for number in range(3 * MOST_TOLD):
+        house.write(f"{number}.txt", "")
+    reports: list[Progress] = []
+    request = IngestRequest((str(house.documents),))
+    last = await house.pipeline.ingest("job", request, reports.append)
+    assert len({failure.path for failure in last.failed}) == 3 * MOST_TOLD
+    assert max(len(one.failed) for one in reports[:-1]) <= MOST_TOLD
 
 
 async def test_given_an_embedder_that_breaks_then_the_text_is_searchable_and_a_retry_finishes(

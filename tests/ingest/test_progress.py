@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.ingest import progress
-from ragstone.ingest.progress import MOST_FAILURES, MOST_KINDS, OTHER, Tracker
+from ragstone.ingest.progress import MOST_KINDS, OTHER, Tracker
 from ragstone.service import Progress
 
 
@@ -110,6 +110,95 @@ def test_given_only_unchanged_files_then_the_time_left_is_that_of_looking_at_the
     assert said[-1].eta == pytest.approx(9.0)
 
 
+def read_at(clock: Clock, mine: Tracker, seconds: float, files: int) -> None:
+    """So many files of one chunk and 1,000 bytes are read one after the other."""
+    for _ in range(files):
+        clock.now += seconds
+        mine.indexed(1_000, 1, 0)
+
+
+def test_given_vectors_that_lag_behind_then_reading_and_vectors_are_weighed_apart(
+    clock: Clock,
+) -> None:
+    mine, said = told(clock)
+    mine.expect(1_000, 1_000_000)
+    for _ in range(1_000):
+        mine.changed(1_000)
+    read_at(clock, mine, 0.01, 500)  # 5 s
+    mine.embedded(100)
+    clock.now += 0.2
+    mine.embedded(0)
+    # 5.2 s to read the rest, in which 100 more are embedded; of the 1,000 then 800 are missing.
+    assert said[-1].eta == pytest.approx(5.2 + 800 * 0.052, rel=0.02)
+    read_at(clock, mine, 0.01, 500)
+    mine.phase("embedding")
+    clock.now += 10
+    mine.embedded(400)
+    # Alone, the embedder makes 40 a second; half of the 1,000 are missing.
+    assert said[-1].eta == pytest.approx(12.5, rel=0.02)
+
+
+def test_given_files_whose_reading_takes_long_then_vectors_are_nothing_beside_it(
+    clock: Clock,
+) -> None:
+    mine, said = told(clock)
+    mine.expect(100, 100_000)
+    for _ in range(100):
+        mine.changed(1_000)
+    for _ in range(70):
+        clock.now += 10
+        mine.indexed(1_000, 1, 10)
+        clock.now += 0.05
+        mine.embedded(1)
+    assert said[-1].eta == pytest.approx(30 * 10.05, rel=0.02)
+
+
+def test_given_files_that_fail_then_they_are_read_too(clock: Clock) -> None:
+    mine, said = told(clock)
+    mine.expect(1_000, 0)
+    for _ in range(1_000):
+        mine.changed(0)
+    for number in range(500):
+        clock.now += 0.01
+        mine.failed(f"/{number}", "It is empty.", 0, read=True)
+    assert said[-1].eta == pytest.approx(5.0, rel=0.05)
+
+
+def test_given_vectors_that_were_there_then_they_say_nothing_about_others(clock: Clock) -> None:
+    mine, said = told(clock)
+    mine.expect(1_000, 1_000_000)
+    for _ in range(1_000):
+        mine.changed(1_000)
+    read_at(clock, mine, 0.001, 900)
+    mine.taken_over(800)
+    read_at(clock, mine, 0.001, 100)
+    mine.phase("embedding")
+    clock.now += 10
+    mine.embedded(20)
+    assert said[-1].eta == pytest.approx(180 * 10 / 20, rel=0.02)
+
+
+def test_given_few_slow_vectors_then_the_time_left_is_told_after_a_while(clock: Clock) -> None:
+    mine, said = told(clock)
+    mine.expect(1, 1_000)
+    mine.changed(1_000)
+    mine.indexed(1_000, 40, 0)
+    mine.phase("embedding")
+    clock.now += 20
+    mine.embedded(8)
+    assert said[-1].eta == pytest.approx(32 * 20 / 8)
+
+
+def test_while_the_index_is_built_no_time_is_told(clock: Clock) -> None:
+    mine, said = told(clock)
+    mine.expect(1, 10)
+    mine.indexed(10, 1, 0)
+    mine.embedded(1)
+    clock.now = 1.0
+    mine.phase("building")
+    assert (said[-1].phase, said[-1].eta) == ("building", None)
+
+
 @given(
     st.lists(st.tuples(st.sampled_from(["same", "new", "bad"]), st.integers(0, 9)), max_size=200),
     st.integers(0, 200),
@@ -134,29 +223,6 @@ def test_given_any_files_then_the_time_left_is_never_negative(
     mine.embedded(min(embedded, sum(kind == "new" for kind, _ in files)))
     assert all(one.eta is None or one.eta >= 0 for one in said)
     assert mine.finish().eta == 0
-
-
-def test_given_very_many_failures_then_each_second_tells_a_bounded_number_of_them(
-    clock: Clock,
-) -> None:
-    mine, said = told(clock)
-    mine.expect(30_000, 30_000)
-    for number in range(30_000):
-        clock.now += 0.001
-        mine.failed(f"/{number}", "It is empty.", 1)
-    at_once = len(said[-1].failed)
-    assert sum(len(one.failed) for one in said) <= MOST_FAILURES * clock.now + at_once
-    assert mine.finish().failed[-1].path == "/29999"
-    assert [len(one.failed) for one in said] == sorted(len(one.failed) for one in said)
-
-
-def test_given_few_failures_then_they_are_told_ten_times_a_second(clock: Clock) -> None:
-    mine, said = told(clock)
-    mine.expect(100, 100)
-    for number in range(100):
-        clock.now += 0.125
-        mine.failed(f"/{number}", "It is empty.", 1)
-    assert [len(one.failed) for one in said[-3:]] == [98, 99, 100]
 
 
 def test_given_very_many_kinds_of_files_then_the_rest_is_one() -> None:

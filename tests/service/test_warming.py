@@ -1,11 +1,17 @@
 """What a first question needs is loaded before it comes, where there is something to ask."""
 
+import asyncio
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
+from ragstone.build import open as open_ragstone
 from ragstone.core.errors import EmbeddingMismatch
 from ragstone.core.records import Collection
+from ragstone.core.turn import Principal
 from ragstone.language.dictionary import english
+from ragstone.service import IngestRequest
 from ragstone.service.local.warming import MOST, warm
+from ragstone.settings import Settings
 from tests.engine.adapters import a_kit
 
 ONE = Collection("t", "one", "minilm", "f", 384)
@@ -46,6 +52,21 @@ async def test_given_a_collection_then_models_and_words_are_loaded() -> None:
     english.cache_clear()
     assert await warmed(Recorded([ONE])) == ["intents", "one"]
     assert english.cache_info().currsize == 1
+
+
+async def test_while_it_is_loaded_a_ragstone_is_not_ready(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("Whales sing.", encoding="utf-8")
+    async with open_ragstone(Settings(ragstone_data=tmp_path / "data")) as ragstone:
+        async for _ in ragstone.ingest(IngestRequest((str(tmp_path / "a.txt"),))):
+            pass
+        warming = asyncio.create_task(ragstone.warm())
+        await asyncio.sleep(0)
+        assert "loaded" in (await ragstone.ready())["loading"]
+        await warming
+        assert set((await ragstone.ready()).values()) == {"ok"}
+        # Nothing is kept of the question that was asked for it.
+        assert not (await ragstone.report(Principal(), 1)).days
+        assert (await ragstone.cache_figures()).misses == 0
 
 
 async def test_given_one_that_cannot_be_asked_then_the_others_are_loaded() -> None:

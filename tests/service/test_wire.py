@@ -74,7 +74,7 @@ asks = st.builds(
 progresses = st.builds(
     Progress,
     job=texts,
-    phase=st.sampled_from(("reading", "embedding", "done")),
+    phase=st.sampled_from(("reading", "embedding", "building", "done")),
     total=st.none() | st.integers(),
     failed=st.lists(st.builds(FileFailure, texts, texts), max_size=3).map(tuple),
     seconds=floats,

@@ -2,7 +2,8 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Sequence
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import asdict, astuple, replace
 from pathlib import Path
@@ -22,6 +23,8 @@ from ragstone.service.remote import Remote
 from ragstone.settings import Settings
 
 PAGE = 1000
+WHOLE_SECONDS = 3600.0
+"""A watched folder is compared whole again with the first change after so long."""
 
 
 async def ask(
@@ -120,20 +123,40 @@ async def ingest(
     service: Service, request: IngestRequest, *, as_json: bool, watch: bool, data: Path
 ) -> int:
     """Index files, and again whenever they change if `watch`."""
-    status = await _ingest_once(service, request, as_json)
     if not watch:
-        return status
+        return await _ingest_once(service, request, as_json)
     from ragstone.cli.watch import changes
 
-    err("Watching for changes; press Ctrl-C to stop.")
-    async with aclosing(changes(request.paths, data)) as rounds:
-        async for _ in rounds:
-            try:
-                # The same paths in the same order: documents are named after what was given.
-                await _ingest_once(service, replace(request, prune=True), as_json)
-            except RagstoneError as error:
-                err(f"ragstone: {error.message}")
+    async with aclosing(changes(request.paths, data)) as bursts:
+        await anext(bursts)  # What changes from now on is noticed, also during the first run.
+        status = await _ingest_once(service, request, as_json)
+        err("Watching for changes; press Ctrl-C to stop.")
+        await _follow_changes(service, request, bursts, as_json)
     return status
+
+
+async def _follow_changes(
+    service: Service,
+    request: IngestRequest,
+    bursts: AsyncGenerator[frozenset[str], None],
+    as_json: bool,
+) -> None:
+    """Index what changed, and everything if the last time is long ago: notices may get lost."""
+    from ragstone.cli.watch import together
+
+    whole, left = time.monotonic(), frozenset[str]()
+    async for burst in bursts:
+        left |= burst
+        everything = time.monotonic() - whole > WHOLE_SECONDS
+        only = () if everything else together(left)
+        try:
+            # The same paths in the same order: documents are named after what was given.
+            await _ingest_once(service, replace(request, prune=True, only=only), as_json)
+        except RagstoneError as error:
+            err(f"ragstone: {error.message}")
+        else:
+            left = frozenset()
+            whole = time.monotonic() if everything else whole
 
 
 async def _ingest_once(service: Service, request: IngestRequest, as_json: bool) -> int:

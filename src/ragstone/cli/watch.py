@@ -1,17 +1,27 @@
 """Waiting for files to change, for `ragstone ingest --watch`."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any, cast
 
 from watchfiles import Change, DefaultFilter, awatch
+from watchfiles._rust_notify import WatchfilesRustInternalError
 
 from ragstone.core.errors import InputError
 
+MOST = 100
+"""Places that are looked at one by one; of more, the folders that hold them."""
 
-async def changes(paths: Sequence[str], data: Path) -> AsyncGenerator[None, None]:
-    """Yield once for every burst of changes below `paths`, those in `data` left out."""
+LOOK_MS = 1_000
+"""How often it is looked whether anything changed."""
+
+
+async def changes(paths: Sequence[str], data: Path) -> AsyncGenerator[frozenset[str], None]:
+    """Yield what changed below `paths` in every burst of changes, those in `data` left out.
+
+    The first time is when changes begin to be noticed, and may be of none. Raises InputError.
+    """
     roots = [Path(path) for path in paths]
     missing = [root for root in roots if not root.exists()]
     if missing:
@@ -19,10 +29,35 @@ async def changes(paths: Sequence[str], data: Path) -> AsyncGenerator[None, None
     # Editors replace a file by another, which ends a watch on the file itself.
     only_files = not any(root.is_dir() for root in roots)
     places = {root.parent for root in roots} if only_files else set(roots)
-    watcher = awatch(*places, watch_filter=_Below(roots, data), recursive=not only_files)
-    async with aclosing(cast(Any, watcher)) as bursts:
-        async for _ in bursts:
-            yield
+    watcher = awatch(
+        *places,
+        watch_filter=_Below(roots, data),
+        recursive=not only_files,
+        rust_timeout=LOOK_MS,
+        yield_on_timeout=True,
+    )
+    watching = False
+    try:
+        async with aclosing(cast(Any, watcher)) as bursts:
+            async for burst in bursts:
+                if burst or not watching:
+                    watching = True
+                    yield frozenset(path for _, path in burst)
+    except (OSError, WatchfilesRustInternalError) as error:
+        raise InputError(
+            f"The folders cannot be watched ({error}). If there are too many, raise the limit with "
+            "'sysctl fs.inotify.max_user_watches=1000000', or run 'ragstone ingest' now and then."
+        ) from error
+
+
+def together(changed: Collection[str], most: int = MOST) -> tuple[str, ...]:
+    """At most so many places that hold all of these."""
+    places = {Path(path) for path in changed}
+    while len(places) > most:
+        deepest = max(len(place.parts) for place in places)
+        places = {place.parent if len(place.parts) == deepest else place for place in places}
+    inside = {place for place in places if not places.isdisjoint(place.parents)}
+    return tuple(sorted(map(str, places - inside)))
 
 
 class _Below(DefaultFilter):

@@ -100,7 +100,7 @@ class Permitted:
             # Answers are kept by their id, which a caller could take from another's.
             own |= {"id": f"api-{uuid.uuid4().hex}", "idempotent": False}
         if isinstance(value, IngestRequest):
-            if value.paths or value.prune:
+            if value.paths or value.only or value.prune:
                 raise Forbidden(
                     "Only the operator may name files of the server. Send them to /local/upload."
                 )

@@ -1,7 +1,8 @@
 """Compares found files with known documents: unchanged, changed, another owner's, or gone."""
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -86,21 +87,68 @@ def _path_taken(known: Document) -> PathTaken:
     return PathTaken(f"{known.path} is the place of another document. Choose another path.")
 
 
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """The ids of documents whose file is gone, and sentences on what could not be told."""
+
+    documents: list[str]
+    notes: list[str]
+
+
 def gone(
     collection: Collection,
     known: Mapping[str, Sequence[str]],
     request: IngestRequest,
     found: Sequence[FoundFile],
-) -> list[str]:
-    """The ids of documents whose file under the given paths no longer exists. `known` are the
-    paths by source."""
-    roots = [Path(path).resolve() for path in request.paths]
+) -> Gone:
+    """The documents whose file under the given paths no longer exists. `known` are the paths by
+    source. Nothing is gone because a given folder is not there, or is empty at once: a share that
+    is not mounted looks like that."""
     here = {str(item.source) for item in found}
-    return [
-        document_id(collection.tenant, collection.id, path)
-        for source, paths in known.items()
-        if source not in here
-        and any(Path(source).is_relative_to(root) for root in roots)
-        and not Path(source).exists()
-        for path in paths
-    ]
+    named = {os.path.realpath(path) for path in request.only}
+    documents: list[str] = []
+    notes: list[str] = []
+    for path in request.paths:
+        root = Path(path).resolve()
+        missing = [
+            source
+            for source in known
+            if source not in here and Path(source).is_relative_to(root) and _is_gone(source)
+        ]
+        if not missing:
+            continue
+        folder = root.parent if missing == [str(root)] else root
+        # A watcher may have seen these go, one by one.
+        if _has_entries(folder, least=0 if named.issuperset(missing) else 1):
+            here.update(missing)
+            documents += (
+                document_id(collection.tenant, collection.id, at)
+                for source in missing
+                for at in known[source]
+            )
+        else:
+            notes.append(
+                f"{path} is not there or is empty, as a share is that is not mounted: its "
+                f"{len(missing):,} documents stay. Forget them with 'ragstone delete'."
+            )
+    return Gone(documents, notes)
+
+
+def _has_entries(folder: Path, least: int) -> bool:
+    """Whether a folder can be read and holds at least none or one."""
+    try:
+        with os.scandir(folder) as entries:
+            return least == 0 or next(entries, None) is not None
+    except OSError:
+        return False
+
+
+def _is_gone(source: str) -> bool:
+    """Whether there is no such file; what cannot be told is there."""
+    try:
+        Path(source).stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return False

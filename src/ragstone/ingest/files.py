@@ -69,14 +69,21 @@ class _How:
         self.endings = supported(pictures=pictures)
 
 
-def discover(paths: Sequence[Path], follow_links: bool, *, pictures: bool = True) -> Iterator[Item]:
+def discover(
+    paths: Sequence[Path],
+    follow_links: bool,
+    *,
+    pictures: bool = True,
+    only: Sequence[Path] | None = None,
+) -> Iterator[Item]:
     """Walk the given files and folders lazily, each folder in sorted order.
 
     Hidden entries and unsupported types inside folders are skipped; a file named explicitly is
     refused instead. Files that describe others are no documents. A document's path starts with the
     name of the folder that was given. Where two given paths have the same name, the later one gets
     "-2", "-3", ... in the order given, so the same command always makes the same paths; a path
-    given twice is walked once. `pictures` says whether pictures are documents.
+    given twice is walked once. `pictures` says whether pictures are documents. Where `only` names
+    files and folders below these, nothing else is looked at, and what is gone is left out.
     """
     how = _How(follow_links, pictures)
     taken: set[str] = set()
@@ -86,10 +93,14 @@ def discover(paths: Sequence[Path], follow_links: bool, *, pictures: bool = True
         if root in seen:
             continue
         seen.add(root)
-        if root.is_dir():
-            name = _unique_name(root.name or "root", taken)
-            yield from _walk(root, f"/{name}", root, how, frozenset())
-        else:
+        if _is_folder(root):
+            path = f"/{_unique_name(root.name or 'root', taken)}"
+            changed = None if only is None else _below(given, root, only)
+            if changed is None or Path() in changed:
+                yield from _walk(root, path, root, how, frozenset())
+            else:
+                yield from _walk_changed(root, path, how, changed)
+        elif only is None or {given, root} & set(only):
             yield _given_file(given, root, taken, how)
 
 
@@ -126,7 +137,7 @@ def nearest(path: Path) -> str:
     """The names beside a path that does not exist that are most like its own, as the end of a
     sentence; empty if there are none."""
     folder = path.parent
-    while not folder.is_dir() and folder != folder.parent:
+    while not _is_folder(folder) and folder != folder.parent:
         path, folder = folder, folder.parent
     try:
         with os.scandir(folder) as entries:
@@ -140,12 +151,12 @@ def nearest(path: Path) -> str:
 
 
 def _given_file(given: Path, root: Path, taken: set[str], how: _How) -> FoundFile | RefusedFile:
-    if describes(given.name) and root.exists():
+    if describes(given.name) and os.path.exists(root):
         return RefusedFile(
             str(given), WrongType(f"{given.name} describes other files. Ingest those instead.")
         )
     if not {given.suffix.lower(), root.suffix.lower()} & set(how.endings):
-        if not root.exists():
+        if not os.path.exists(root):
             return RefusedFile(str(given), _missing_error(given))
         return RefusedFile(str(given), WrongType(unsupported(given.name, pictures=how.pictures)))
     return _file(root, f"/{_unique_name(Path(os.path.abspath(given)).name, taken)}", root)
@@ -160,23 +171,73 @@ def _walk(folder: Path, path: str, root: Path, how: _How, above: frozenset[Path]
         yield RefusedFile(path, _unreadable_error(folder, error))
         return
     for entry in entries:
-        place, name = Path(entry.path), f"{path}/{entry.name}"
-        if entry.name.startswith("."):
-            yield SkippedFile(name, HIDDEN)
-            continue
-        if describes(entry.name):
-            continue
-        target = Path(os.path.realpath(place))
-        if entry.is_symlink() and not how.follow_links and not target.is_relative_to(root):
-            if place.is_dir() or place.suffix.lower() in how.endings:
-                yield RefusedFile(name, _outside_error(place))
-        elif place.is_dir():
-            if target not in above | {real}:
-                yield from _walk(place, name, root, how, above | {real})
-        elif place.suffix.lower() in how.endings:
-            yield _file(place, name, root)
-        else:
-            yield SkippedFile(name, place.suffix.lower() or NO_ENDING)
+        if not describes(entry.name):
+            yield from _entry(Path(entry.path), f"{path}/{entry.name}", root, how, above | {real})
+
+
+def _entry(place: Path, name: str, root: Path, how: _How, above: frozenset[Path]) -> Iterator[Item]:
+    """What an entry of a folder is or holds."""
+    if place.name.startswith("."):
+        yield SkippedFile(name, HIDDEN)
+        return
+    target = Path(os.path.realpath(place))
+    if os.path.islink(place) and not how.follow_links and not target.is_relative_to(root):
+        if _is_folder(place) or place.suffix.lower() in how.endings:
+            yield RefusedFile(name, _outside_error(place))
+    elif _is_folder(place):
+        if target not in above:
+            yield from _walk(place, name, root, how, above)
+    elif place.suffix.lower() in how.endings:
+        yield _file(place, name, root)
+    else:
+        yield SkippedFile(name, place.suffix.lower() or NO_ENDING)
+
+
+def _below(given: Path, root: Path, only: Sequence[Path]) -> set[Path]:
+    """The places of `only` below a given folder, relative to it; that itself is `Path()`. What
+    describes documents stands for these."""
+    found = set()
+    for place in only:
+        for start in (Path(os.path.abspath(given)), root):
+            if start.is_relative_to(place):
+                found.add(Path())
+            elif place.is_relative_to(start):
+                found.add(_described(place.relative_to(start)))
+    return found
+
+
+def _described(place: Path) -> Path:
+    """The file or folder that a file says something about; another one is itself."""
+    if place.name == FOLDER_FILE:
+        return place.parent
+    sidecar = next((end for end in SIDECARS if place.name.lower().endswith(end)), "")
+    return place.with_name(place.name[: -len(sidecar)]) if sidecar else place
+
+
+def _walk_changed(root: Path, path: str, how: _How, changed: set[Path]) -> Iterator[Item]:
+    """What is at these places below `root`, each once."""
+    seen: set[Path] = set()
+    for place in sorted(changed):
+        entry, name, above = root, path, frozenset[Path]()
+        for part in place.parts:
+            above |= {Path(os.path.realpath(entry))}
+            entry, name = entry / part, f"{name}/{part}"
+            if part.startswith(".") or entry in seen:
+                break
+            # A linked folder is walked whole, as is the last part.
+            if os.path.islink(entry) or entry == root / place:
+                seen.add(entry)
+                if os.path.lexists(entry):
+                    yield from _entry(entry, name, root, how, above)
+                break
+
+
+def _is_folder(place: Path) -> bool:
+    """False also for what cannot be reached, which reading then tells."""
+    try:
+        return place.is_dir()
+    except OSError:
+        return False
 
 
 def _file(place: Path, path: str, root: Path) -> FoundFile | RefusedFile:

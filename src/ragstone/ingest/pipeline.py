@@ -6,7 +6,9 @@ run once more: finished files are unchanged, the rest is done.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+import os
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
@@ -107,21 +109,23 @@ class Pipeline:
         id = id or await self._catalog.identity(request.tenant, request.collection)
         async with self._catalog.alone(request.tenant, id):
             tracker = Tracker(job, report, earlier)
-            found = await asyncio.to_thread(self._discover, request, tracker)
+            only = await self._only(request, id)
+            found = await asyncio.to_thread(self._discover, request, only, tracker)
             collection = await self._collection(request, id, found, tracker)
             if collection:
                 await self._index.create(collection)
-                known = await self._catalog.sources(collection.tenant, collection.id)
+                known = await self._sources(collection, only, found)
                 found = list(changes.at_known_paths(found, known))
                 tracker.expect(len(found), sum(item.size for item in found))
                 tracker.waiting(await self._index.count_without_vectors(collection))
                 await self._index_files(collection, request, found, tracker)
                 if request.prune:
-                    await self._prune(collection, request, found, tracker)
+                    await self._prune(collection, request, only, found, tracker)
                 # What is known of the versions before is needed for the new ones.
                 await self._sum_up(collection, tracker)
                 await self.purge()
                 await self._ask_about(collection, tracker)
+                tracker.phase("building")
                 await self._index.optimize(collection)
                 if self._vocabulary:
                     self._vocabulary.wake(collection)
@@ -187,11 +191,35 @@ class Pipeline:
         """End the processes that read files."""
         self._writer.close()
 
-    def _discover(self, request: IngestRequest, tracker: Tracker) -> list[FoundFile]:
+    async def _only(self, request: IngestRequest, id: str) -> list[Path] | None:
+        """What alone is to be looked at, None for everything: what the request names, and the
+        documents that include any of it."""
+        if not request.only:
+            return None
+        real = await asyncio.to_thread(lambda: [os.path.realpath(one) for one in request.only])
+        including = await self._catalog.including(request.tenant, id, real)
+        return [Path(one) for one in (*request.only, *including)]
+
+    async def _sources(
+        self, collection: Collection, only: Sequence[Path] | None, found: Sequence[FoundFile]
+    ) -> Mapping[str, Sequence[str]]:
+        """What is known of the places that are looked at, and of the files found there."""
+        if only is None:
+            return await self._catalog.sources(collection.tenant, collection.id)
+        files, folders = await asyncio.to_thread(_files_and_folders, only)
+        linked = (str(item.source) for item in found if item.handed is None)
+        files |= {one for one in linked if not _is_below(one, folders)}
+        return await self._catalog.sources(
+            collection.tenant, collection.id, sorted(files), sorted(folders)
+        )
+
+    def _discover(
+        self, request: IngestRequest, only: Sequence[Path] | None, tracker: Tracker
+    ) -> list[FoundFile]:
         found = []
         paths = [Path(path) for path in request.paths]
         how = self._settings
-        for item in discover(paths, how.follow_links, pictures=how.ocr):
+        for item in discover(paths, how.follow_links, pictures=how.ocr, only=only):
             if isinstance(item, RefusedFile):
                 tracker.failed(printable_path(item.path), item.error.message)
             elif isinstance(item, SkippedFile):
@@ -365,7 +393,7 @@ class Pipeline:
                 tracker.passed_over(WITHOUT_TEXT, item.size)
                 return
             await self._catalog.fail(document, error.message)
-            tracker.failed(item.path, error.message, item.size)
+            tracker.failed(item.path, error.message, item.size, read=True)
             if item.handed:
                 await asyncio.to_thread(handed.forget, item)
         else:
@@ -383,7 +411,7 @@ class Pipeline:
                 if item.handed:
                     await asyncio.to_thread(self.originals.keep, item, changed.document)
                 tracker.indexed(item.size, written.chunks, written.pages)
-                tracker.embedded(written.embedded)
+                tracker.taken_over(written.embedded)
                 for note in written.notes:
                     tracker.left_out(f"{item.path}: {note}")
 
@@ -393,14 +421,17 @@ class Pipeline:
         self,
         collection: Collection,
         request: IngestRequest,
+        only: Sequence[Path] | None,
         found: Sequence[FoundFile],
         tracker: Tracker,
     ) -> None:
         """Forget documents whose file was under the given paths and is gone."""
-        known = await self._catalog.sources(collection.tenant, collection.id)
+        known = await self._sources(collection, only, found)
         gone = await asyncio.to_thread(changes.gone, collection, known, request, found)
-        await self._catalog.retire(gone)
-        tracker.pruned(len(gone))
+        for note in gone.notes:
+            tracker.note(note)
+        await self._catalog.retire(gone.documents)
+        tracker.pruned(len(gone.documents))
 
     async def purge(self) -> None:
         """Delete the chunks of retired revisions, once no search can be looking at them, and what
@@ -418,6 +449,18 @@ class Pipeline:
                 gone = ids - (await self._catalog.known(sorted(ids))).keys()
                 await asyncio.to_thread(self.originals.delete, gone)
                 await self._catalog.purged(some)
+
+
+def _files_and_folders(places: Sequence[Path]) -> tuple[set[str], set[str]]:
+    """The real places that are files, and those that are folders or gone, as a folder may be."""
+    real = {os.path.realpath(one) for one in places}
+    files = {one for one in real if os.path.isfile(one)}
+    return files, real - files
+
+
+def _is_below(source: str, places: AbstractSet[str]) -> bool:
+    """Whether a file is at or below one of the places."""
+    return source in places or any(str(one) in places for one in Path(source).parents)
 
 
 @asynccontextmanager

@@ -12,23 +12,25 @@ from ragstone.service import FileFailure, Progress, Skipped
 MIN_INTERVAL = 0.1
 """Seconds between two reports: a terminal cannot show more."""
 
-MOST_FAILURES = 10_000
-"""Failures that are told in a second. Each report names all of them, so that of many thousands ten
-reports a second would take more time and memory than the files."""
+TELLING, TELLING_SECONDS = 64, 10.0
+"""Files, or chunks with vectors, from which their rate says something about the rest; fewer chunks
+do that took so long."""
 
-TELLING = 64
-"""Chunks with vectors from which their rate says something about the rest."""
+FILE_BYTES = 4096
+"""What a file takes besides its bytes, as bytes: small ones take time too."""
 
 MOST_LEFT_OUT = 20
 """Documents of which it is told what they lack."""
+
+MOST_TOLD = 100
+"""Failures that a report holds; the last one holds all."""
 
 MOST_KINDS, OTHER = 30, "other"
 """Kinds of skipped files that are told apart; all further ones are the last."""
 
 
 class Tracker:
-    """Builds `Progress` from what happens, and reports it at most ten times a second, less often
-    where many files have failed.
+    """Builds `Progress` from what happens, and reports it at most ten times a second.
 
     `earlier` is how far the job was when it was cut off: what it had indexed is found unchanged
     now, and still is this job's work.
@@ -50,9 +52,9 @@ class Tracker:
             questions=before.questions,
             usage=before.usage,
         )
-        self._failed: list[FileFailure] = []
         self._same = 0
         self._left_out = 0
+        self._failures: list[FileFailure] = []
         self._skipped = Counter[str]()
         self._started = time.monotonic()
         self._reported = 0.0
@@ -61,10 +63,18 @@ class Tracker:
         self._same_bytes = 0
         self._changed_bytes = 0
         self._embedded_before = before.embedded
+        self._changed = 0
+        self._taken_over = 0
+        self._since = self._started
+        self._noted = self._started
+        self._busy = 0.0
+        self._busy_alone = 0.0
+        self._done_before = 0
 
     def expect(self, files: int, size: int) -> None:
         """So many files of so many bytes will be read."""
-        self._total_bytes = size
+        self._total_bytes = size + files * FILE_BYTES
+        self._since = time.monotonic()
         self._set(total=files)
 
     def waiting(self, chunks: int) -> None:
@@ -75,9 +85,11 @@ class Tracker:
         self._embedded_before = done
         self._set(embedded=done, waiting=chunks + done - before.chunks)
 
-    def phase(self, phase: Literal["reading", "embedding"]) -> None:
+    def phase(self, phase: Literal["embedding", "building"]) -> None:
         self._reported = 0.0
         self._set(phase=phase)
+        self._busy_alone = 0.0
+        self._done_before = self._now.embedded - self._embedded_before
 
     def note(self, sentence: str) -> None:
         self._set(notes=(*self._now.notes, sentence))
@@ -97,18 +109,19 @@ class Tracker:
         self._set(skipped=tuple(Skipped(*one) for one in self._skipped.most_common()))
 
     def passed_over(self, kind: str, size: int) -> None:
-        """A file that was counted by `expect` is passed over after all."""
-        self._total_bytes -= size
+        """A file that was counted by `expect` is read, and passed over after all."""
+        self._bytes += size + FILE_BYTES
         self._set(files=self._now.files + 1)
         self.skipped(kind)
 
     def changed(self, size: int) -> None:
         """A file that was counted by `expect` is to be read."""
-        self._changed_bytes += size
+        self._changed_bytes += size + FILE_BYTES
+        self._changed += 1
 
     def indexed(self, size: int, chunks: int, pages: int) -> None:
         now = self._now
-        self._bytes += size
+        self._bytes += size + FILE_BYTES
         self._set(
             files=now.files + 1,
             indexed=now.indexed + 1,
@@ -117,21 +130,32 @@ class Tracker:
         )
 
     def unchanged(self, size: int) -> None:
-        self._total_bytes -= size
-        self._same_bytes += size
+        self._total_bytes -= size + FILE_BYTES
+        self._same_bytes += size + FILE_BYTES
         self._same += 1
         unchanged = max(0, self._same - self._earlier.indexed)
         self._set(files=self._now.files + 1, unchanged=unchanged)
 
-    def failed(self, path: str, reason: str, size: int | None = None) -> None:
-        """`size` is that of a file that was counted by `expect`."""
-        self._total_bytes -= size or 0
+    def failed(
+        self, path: str, reason: str, size: int | None = None, *, read: bool = False
+    ) -> None:
+        """`size` is that of a file that was counted by `expect`; `read`: it was `changed` too."""
+        if size is not None and read:
+            self._bytes += size + FILE_BYTES
+        elif size is not None:
+            self._total_bytes -= size + FILE_BYTES
         counted = size is not None
-        self._failed.append(FileFailure(path, reason))
+        self._failures.append(FileFailure(path, reason))
         self._set(files=self._now.files + counted)
 
     def embedded(self, chunks: int) -> None:
         self._set(embedded=self._now.embedded + chunks)
+
+    def taken_over(self, chunks: int) -> None:
+        """So many chunks had their vectors already, which says nothing about the time of others."""
+        self._taken_over += chunks
+        self._embedded_before += chunks
+        self.embedded(chunks)
 
     def asked(self, questions: int, usage: Usage) -> None:
         """So many questions were thought of with this use of the chat model."""
@@ -147,7 +171,7 @@ class Tracker:
             self._now,
             phase="done",
             finished=True,
-            failed=tuple(self._failed),
+            failed=tuple(self._failures),
             seconds=self._seconds(),
             eta=0.0,
         )
@@ -155,29 +179,64 @@ class Tracker:
         return self._now
 
     def _set(self, **changes: object) -> None:
+        self._note_time()
         self._now = replace(self._now, **changes)  # type: ignore[arg-type]
         seconds = self._seconds()
-        if seconds - self._reported >= max(MIN_INTERVAL, len(self._failed) / MOST_FAILURES):
+        if seconds - self._reported >= MIN_INTERVAL:
             self._reported = seconds
-            failed = tuple(self._failed)
+            failed = tuple(self._failures[:MOST_TOLD])
             self._report(replace(self._now, failed=failed, seconds=seconds, eta=self._eta()))
+
+    def _note_time(self) -> None:
+        """Count the time since the last change as the embedder's if anything waited for it."""
+        now = time.monotonic()
+        if self._now.embedded != self._now.vectors:  # More while a long document is read.
+            self._busy += now - self._noted
+            self._busy_alone += now - self._noted
+        self._noted = now
 
     def _seconds(self) -> float:
         return self._earlier.seconds + time.monotonic() - self._started
 
     def _eta(self) -> float | None:
-        """The seconds that remain at the rate so far: of the vectors, which take nearly all the
-        time where there are any to make, else of the files."""
+        """The seconds that remain: those of reading, and of the vectors that will be missing then,
+        each at its own rate so far. None if there is too little to tell a rate from."""
+        if self._now.phase == "building":
+            return None
+        if self._now.phase == "embedding":
+            return self._seconds_of_vectors(0.0, 0.0)
+        took = time.monotonic() - self._since
+        to_read = self._bytes_to_read()
+        if not self._bytes and (to_read or self._now.files < TELLING):
+            return None
+        reading = took * to_read / self._bytes if self._bytes else 0.0
+        vectors = self._seconds_of_vectors(reading, to_read)
+        return None if vectors is None else max(reading, self._seconds_of_comparing(took)) + vectors
+
+    def _seconds_of_comparing(self, took: float) -> float:
+        """What it takes to tell which of the remaining files are changed."""
+        compared, total = self._same + self._changed, self._now.total or 0
+        left = max(0, total - max(compared, self._now.files))
+        return took * left / compared if compared else 0.0
+
+    def _seconds_of_vectors(self, reading: float, to_read: float) -> float | None:
+        """What the vectors take that are still missing when the rest is read, `to_read` bytes in
+        so many seconds."""
         now, done = self._now, self._now.embedded - self._embedded_before
-        took = time.monotonic() - self._started
-        if done < TELLING or not (self._bytes or now.phase == "embedding"):
-            if now.embedded < now.vectors or now.files < TELLING or not now.total:
-                return None
-            return took * max(0, now.total - now.files) / now.files
-        new = now.chunks - self._earlier.chunks
-        to_read = self._bytes_to_read() * new / self._bytes if self._bytes else 0.0
-        left = max(0.0, now.vectors - now.embedded + to_read)
-        return took * left / done
+        new = now.chunks - self._earlier.chunks - self._taken_over
+        to_come = to_read * max(0, new) / self._bytes if self._bytes else 0.0
+        missing = now.vectors - now.embedded + to_come
+        if missing <= 0:
+            return 0.0
+        if not _tells(done, self._busy):
+            return None
+        if now.phase == "embedding":
+            alone = done - self._done_before
+            if _tells(alone, self._busy_alone):  # Nothing else wants the processor any more.
+                return missing * self._busy_alone / alone
+            return missing * self._busy / done
+        meanwhile = reading * done / (time.monotonic() - self._since)
+        return max(0.0, missing - meanwhile) * self._busy / done
 
     def _bytes_to_read(self) -> float:
         """Bytes of files that are changed, or will be found so: as large a share of those that are
@@ -187,3 +246,8 @@ class Tracker:
         unknown = max(0, self._total_bytes - self._changed_bytes)
         share = self._changed_bytes / compared if compared else 1.0
         return unread + unknown * share
+
+
+def _tells(done: int, seconds: float) -> bool:
+    """Whether the rate of so many chunks in so many seconds says something about others."""
+    return done >= TELLING or (done > 0 and seconds >= TELLING_SECONDS)

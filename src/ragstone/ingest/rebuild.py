@@ -36,10 +36,11 @@ async def rebuild(
     copied = await _copy(old, new, index)
     tracker.indexed(1, copied, 0)
     # A rebuild that was cut off has some vectors already.
-    tracker.embedded(copied - await index.count_without_vectors(new))
+    tracker.taken_over(copied - await index.count_without_vectors(new))
     tracker.phase("embedding")
     report_vectors = tracker.embedded
     await embed_pending(index, catalog, embedders, new, lambda: False, report_vectors, with_tokens)
+    tracker.phase("building")
     await index.optimize(new)
     await catalog.put_collection(new)
     await catalog.drained()

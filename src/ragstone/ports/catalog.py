@@ -155,8 +155,19 @@ class Catalog(CollectionNames, Protocol):
         the one with this id or path and those below it."""
         ...
 
-    async def sources(self, tenant: str, collection: str) -> Mapping[str, Sequence[str]]:
-        """The paths of the documents of the collection of this id, by their sources."""
+    async def sources(
+        self,
+        tenant: str,
+        collection: str,
+        at: Sequence[str] | None = None,
+        below: Sequence[str] = (),
+    ) -> Mapping[str, Sequence[str]]:
+        """The paths of the documents of the collection of this id, by their sources; where places
+        are given, of those `at` these, and of those at or `below` these."""
+        ...
+
+    async def including(self, tenant: str, collection: str, files: Sequence[str]) -> Sequence[str]:
+        """The sources of the documents that include any of these files, as they last looked."""
         ...
 
     async def statuses(self, tenant: str, collection: str) -> Sequence[StatusCount]:

@@ -60,7 +60,8 @@ class Handed:
 
 @dataclass(frozen=True, slots=True)
 class IngestRequest:
-    """Files and folders to index. `prune` forgets documents whose file under these is gone. `by` is
+    """Files and folders to index. `prune` forgets documents whose file under these is gone. Where
+    `only` names places below them, nothing else is looked at, and only their documents go. `by` is
     who hands them over, None for the operator: what that one may not read is not replaced.
     `metadata` is that of every document, and counts more than what is said of it elsewhere."""
 
@@ -72,6 +73,7 @@ class IngestRequest:
     handed: tuple[Handed, ...] = ()
     by: Principal | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    only: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> "IngestRequest":
@@ -79,7 +81,7 @@ class IngestRequest:
         handed = [
             Handed(**{**one, "allowed": tuple(one["allowed"])}) for one in data.get("handed", ())
         ]
-        lists = {name: tuple(data[name]) for name in ("paths", "allowed")}
+        lists = {name: tuple(data.get(name, ())) for name in ("paths", "allowed", "only")}
         by = data.get("by")
         whose = _principal(by) if by else None
         return cls(**{**data, **lists, "handed": tuple(handed), "by": whose})
@@ -116,14 +118,16 @@ class Progress:
 
     `files` counts files seen so far, of `total` (None while still counting). `chunks` have been
     written by keyword, `embedded` of them also have their vectors, and so have those of the
-    `waiting` ones that the collection had before. `phase` is what goes on now.
+    `waiting` ones that the collection had before. `phase` is what goes on now; "building" is
+    making the index fast to search, of which nobody knows how long it takes.
+    `failed` are the first files that failed, and all of them at the end.
     `notes` are sentences for the user. `seconds` since the job began, `eta` seconds to go, None
     if unknown. `questions` were thought of by the chat model, which took `usage`. A job that was
     cut off counts what it did before too.
     """
 
     job: str
-    phase: Literal["reading", "embedding", "done"] = "reading"
+    phase: Literal["reading", "embedding", "building", "done"] = "reading"
     files: int = 0
     total: int | None = None
     indexed: int = 0

@@ -57,7 +57,7 @@ from ragstone.service.local.removal import Removal
 from ragstone.service.local.resuming import KeptAnswers
 from ragstone.service.local.settings import LocalSettings
 from ragstone.service.local.statistics import LocalStatistics
-from ragstone.service.local.warming import warm
+from ragstone.service.local.warming import MOST_SECONDS, warm
 from ragstone.service.local.watching import Watch
 from ragstone.service.local.work import DELETE, INGEST, REBUILD, progress_of
 from ragstone.service.maintenance import MaintenanceService
@@ -122,6 +122,7 @@ class Ragstone:
         refreshes = {"settings": self.settings.refresh, "prompts": adapters.templates.refresh}
         self._watch = Watch(adapters.settings, refreshes)
         self._purging: asyncio.Task[None] | None = None
+        self._warming = False
         self._notes: dict[tuple[str, str, tuple[str, ...]], tuple[str, str]] = {}
         self.keys = LocalKeys(adapters.keys, adapters.catalog)
 
@@ -347,15 +348,23 @@ class Ragstone:
         if self._adapters.external_retriever:
             checks["retrieval"] = self._adapters.external_retriever.ready()
         results = await asyncio.gather(*checks.values(), return_exceptions=True)
-        return {name: _check_result(result) for name, result in zip(checks, results, strict=True)}
+        found = {name: _check_result(result) for name, result in zip(checks, results, strict=True)}
+        if self._warming:
+            found["loading"] = "What the first question needs is being loaded."
+        return found
 
     async def watch(self) -> None:
         """Read the settings changed at run time, and watch for changes by other processes."""
         await self._watch.start()
 
     async def warm(self) -> None:
-        """Load the models that the first question needs."""
-        await warm(self._adapters)
+        """Load what the first question needs; until then it is not `ready`. Raises TimeoutError."""
+        self._warming = True
+        try:
+            async with asyncio.timeout(MOST_SECONDS):
+                await warm(self._adapters, self._configured.of().recipes.of("plain", "standard"))
+        finally:
+            self._warming = False
 
     async def start_jobs(self) -> None:
         """Continue the work that an earlier process left unfinished."""

@@ -4,23 +4,39 @@ import asyncio
 import contextlib
 
 from ragstone.core.errors import RagstoneError
+from ragstone.core.records import Collection
+from ragstone.core.turn import Ask, Principal
+from ragstone.engine.engine import Engine
+from ragstone.engine.recipe import Recipe
 from ragstone.language.dictionary import english
+from ragstone.language.language import detect
 from ragstone.ports import Adapters, Claim, EvidenceSource
+from ragstone.understand.question_kinds import LANGUAGES, by_rules
 
 ANYTHING = "ready"
 """The text of the warming calls; only the loading matters."""
 
+QUESTION = "Which document of the first folder tells what the readiness of a machine depends on?"
+"""Asked beforehand, so that every stage has read its tables and patterns."""
+
+UNSURE = "Is readiness achieved momentarily?"
+"""Text whose language takes statistics to tell."""
+
 CLAIM, BESIDE = "It is ready now.", "It was ready early."
 """A claim that is no quotation of its source, so that a reader is loaded."""
+
+MOST_SECONDS = 60.0
+"""A start does not wait longer for what is loaded."""
 
 MOST = 4
 """Collections that are warmed: with more, the first questions would wait."""
 
 
-async def warm(adapters: Adapters) -> None:
+async def warm(adapters: Adapters, recipe: Recipe | None = None) -> None:
     """Load models and tables for the collections that are there; nothing where there are none.
 
-    Asks no other machine for anything that costs: a model server is not called.
+    Asks no other machine for anything that costs: a model server is not called, and only without
+    one is a question asked, by `recipe` without its tail: nothing is kept of it.
     """
     collections = await adapters.catalog.collections()
     if not collections:
@@ -31,4 +47,27 @@ async def warm(adapters: Adapters) -> None:
             await adapters.statistics.specificity(collection, ANYTHING)
     with contextlib.suppress(RagstoneError):
         await adapters.checker.support([Claim(CLAIM)], [EvidenceSource(BESIDE)], None)
-    await asyncio.to_thread(english)
+    await asyncio.to_thread(_load_tables)
+    if recipe and adapters.completer is None and adapters.external_retriever is None:
+        await _ask(adapters, recipe, collections[0])
+
+
+def _load_tables() -> None:
+    """Read what any question is compared with: words, languages, patterns of what is asked."""
+    english()
+    detect(UNSURE)
+    for language in LANGUAGES:
+        by_rules(ANYTHING, language)
+
+
+async def _ask(adapters: Adapters, recipe: Recipe, collection: Collection) -> None:
+    ask = Ask(
+        QUESTION,
+        principal=Principal(collection.tenant),
+        collection=collection.name,
+        cache=False,
+    )
+    tailless = Recipe(recipe.stages)
+    async with contextlib.aclosing(Engine(adapters, {ask.level: tailless})) as engine:
+        with contextlib.suppress(RagstoneError):
+            await engine.answered(ask)

@@ -241,9 +241,21 @@ class SqlCatalog:
 
         return await self._database.read(read)
 
-    async def sources(self, tenant: str, collection: str) -> Mapping[str, Sequence[str]]:
+    async def sources(
+        self,
+        tenant: str,
+        collection: str,
+        at: Sequence[str] | None = None,
+        below: Sequence[str] = (),
+    ) -> Mapping[str, Sequence[str]]:
         """`ports.Catalog`."""
-        return await self._tallies.sources(tenant, collection)
+        read = partial(looking.sources, place=(tenant, collection), at=at, below=below)
+        return await self._database.read(read)
+
+    async def including(self, tenant: str, collection: str, files: Sequence[str]) -> Sequence[str]:
+        """`ports.Catalog`."""
+        place = (tenant, collection)
+        return await self._database.read(partial(looking.including, place=place, files=files))
 
     async def statuses(self, tenant: str, collection: str) -> Sequence[StatusCount]:
         """`ports.Catalog`."""

@@ -1,13 +1,71 @@
-"""How the files of documents looked when they were last hashed."""
+"""Where the files of documents are, and how they looked when they were last hashed."""
 
 from collections.abc import Mapping, Sequence
 
-from sqlalchemy import Connection, select
+from sqlalchemy import ColumnElement, Connection, String, cast, or_, select
 
 from ragstone.ports import Look
+from ragstone.store.sql.listing import AFTER_SLASH
 from ragstone.store.sql.rows import batches, put_now
 from ragstone.store.sql.tables import documents
 from ragstone.store.sql.tables import looks as table
+
+PLACES = 100
+"""Conditions of one statement: SQLite nests them, and 1,000 deep at most."""
+
+Place = tuple[str, str]
+"""A collection's tenant and id."""
+
+
+def sources(
+    connection: Connection, *, place: Place, at: Sequence[str] | None, below: Sequence[str]
+) -> dict[str, list[str]]:
+    """The paths of documents by their sources, of those at these places or below those."""
+    wanted = select(documents.c.source, documents.c.path).where(_of(place))
+    if at is None:
+        rows = {(path, source) for source, path in connection.execute(wanted)}
+    else:
+        rows = set()
+        for some in batches([*at, *below]):
+            found = connection.execute(wanted.where(documents.c.source.in_(some)))
+            rows.update((path, source) for source, path in found)
+        for start in range(0, len(below), PLACES):
+            inside = [_below(connection, one) for one in below[start : start + PLACES]]
+            found = connection.execute(wanted.where(or_(*inside)))
+            rows.update((path, source) for source, path in found)
+    by_source: dict[str, list[str]] = {}
+    for path, source in sorted(rows):
+        by_source.setdefault(source, []).append(path)
+    return by_source
+
+
+def _below(connection: Connection, folder: str) -> ColumnElement[bool]:
+    """The condition that a source lies in a folder or deeper."""
+    source = documents.c.source
+    if connection.dialect.name == "sqlite":  # Which compares bytes, and matches regardless of case.
+        return (source > f"{folder}/") & (source < f"{folder}{AFTER_SLASH}")
+    return source.startswith(f"{folder}/", autoescape=True)
+
+
+def including(connection: Connection, *, place: Place, files: Sequence[str]) -> list[str]:
+    """The sources of documents that include any of these files."""
+    included = cast(table.c.included, String)
+    wanted = (
+        select(documents.c.source, table.c.included)
+        .join(table, table.c.document_id == documents.c.id)
+        .where(_of(place), included != "[]")
+    )
+    names = set(files)
+    return [
+        source
+        for source, some in connection.execute(wanted)
+        if any(path in names for path, _, _ in some)
+    ]
+
+
+def _of(place: Place) -> ColumnElement[bool]:
+    tenant, collection = place
+    return (documents.c.tenant == tenant) & (documents.c.collection == collection)
 
 
 def read(connection: Connection, *, document_ids: Sequence[str]) -> dict[str, Look]:

@@ -40,18 +40,6 @@ class Tallies:
         self._edition = edition
         self._kept: OrderedDict[tuple[str, ...], tuple[str, Any]] = OrderedDict()
 
-    async def sources(self, tenant: str, collection: str) -> Mapping[str, Sequence[str]]:
-        """`ports.Catalog`."""
-        wanted = _of((tenant, collection), documents.c.source, documents.c.path)
-
-        def read(connection: Connection) -> dict[str, list[str]]:
-            found: dict[str, list[str]] = {}
-            for source, path in connection.execute(wanted.order_by(documents.c.path)):
-                found.setdefault(source, []).append(path)
-            return found
-
-        return await self._database.read(read)
-
     async def statuses(self, tenant: str, collection: str) -> Sequence[StatusCount]:
         """`ports.Catalog`."""
         counted = partial(_counts, place=(tenant, collection))

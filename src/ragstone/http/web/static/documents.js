@@ -105,7 +105,7 @@ function share(progress) {
 }
 
 function phase(progress) {
-  const names = { reading: t("Reading"), embedding: t("Making vectors"), done: t("Done") };
+  const names = { reading: t("Reading"), embedding: t("Making vectors"), building: t("Building the index"), done: t("Done") };
   const rate = progress.seconds > 1 ? t("{rate} passages a second", { rate: number(progress.embedded / progress.seconds, 1) }) : "";
   const eta = progress.eta ? t("{time} to go", { time: duration(progress.eta) }) : "";
   const read = t("{files} of {total} files read, {embedded} of {chunks} passages searchable by meaning", {

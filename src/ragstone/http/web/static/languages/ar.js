@@ -58,6 +58,7 @@ export default {
   "Begin": "ابدأ",
   "Being read": "قيد القراءة",
   "Blocked": "محجوبة",
+  "Building the index": "بناء الفهرس",
   "By": "حسب",
   "By meaning": "بالمعنى",
   "By meaning, refined": "بالمعنى، منقّحًا",

@@ -58,6 +58,7 @@ export default {
   "Begin": "Beginnen",
   "Being read": "Wird gelesen",
   "Blocked": "Gesperrt",
+  "Building the index": "Der Index wird aufgebaut",
   "By": "Nach",
   "By meaning": "Nach Bedeutung",
   "By meaning, refined": "Nach Bedeutung, verfeinert",

@@ -58,6 +58,7 @@ export default {
   "Begin": "시작",
   "Being read": "읽는 중",
   "Blocked": "차단됨",
+  "Building the index": "색인 만들기",
   "By": "기준",
   "By meaning": "의미로",
   "By meaning, refined": "의미로, 다듬음",

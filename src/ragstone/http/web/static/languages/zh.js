@@ -58,6 +58,7 @@ export default {
   "Begin": "开始",
   "Being read": "正在读取",
   "Blocked": "已阻止",
+  "Building the index": "构建索引",
   "By": "按",
   "By meaning": "按含义",
   "By meaning, refined": "按含义（细化）",
