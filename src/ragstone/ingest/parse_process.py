@@ -6,6 +6,7 @@ fast as they are taken.
 """
 
 import asyncio
+import base64
 import logging
 import os
 import signal
@@ -28,6 +29,7 @@ from ragstone.ingest.parse_messages import (
     MEMORY,
     Beginning,
     DocumentHead,
+    Drawn,
     Finished,
     Message,
     Pieces,
@@ -127,6 +129,11 @@ class ParseProcesses:
             reading = Reading(process, path, self._settings)
             return await reading.beginning(characters)
 
+    async def picture(self, path: Path, id: str, folder: Path | None = None) -> bytes:
+        """A picture of a file by its id, as it is shown; raises DocumentError."""
+        async with self._process() as process, _watched(process, self._settings, lambda: None):
+            return await Reading(process, path, self._settings, folder).picture(id)
+
     @asynccontextmanager
     async def _process(self) -> AsyncIterator["ParseProcess"]:
         """A process for one file. One that was left in the midst of it ends."""
@@ -176,6 +183,8 @@ class Reading:
     ) -> None:
         self._folder = folder
         self.head = DocumentHead("", "")
+        self.last_notes: Sequence[str] = ()
+        """What turned out while it was read, once all batches came."""
         self._process = process
         self._path = path
         self._settings = settings
@@ -202,9 +211,20 @@ class Reading:
         while not isinstance(message := await self._next(), Finished):
             if pieces := self._expected(message, Pieces).pieces:
                 yield pieces
+        self.last_notes = tuple(message.notes)
         self._process.finished()
 
-    async def _ask(self, beginning: int) -> None:
+    async def picture(self, id: str) -> bytes:
+        """A picture of it instead of the chunks."""
+        await self._ask(0, id)
+        drawn = self._expected(await self._next(), Drawn).base64
+        self._process.finished()
+        try:
+            return base64.b64decode(drawn, validate=True)
+        except ValueError as error:
+            raise UnreadableDocument(f"{self._path.name} holds no such picture.") from error
+
+    async def _ask(self, beginning: int, picture: str = "") -> None:
         settings = self._settings
         request = ReadRequest(
             str(self._path),
@@ -220,6 +240,7 @@ class Reading:
             settings.ocr_confidence,
             settings.ocr_pages,
             settings.ocr_seconds,
+            picture,
         )
         with suppress(OSError):  # Why a process has died is told where its answer is read.
             await self._process.call(self._process.send, request)

@@ -15,6 +15,7 @@ from ragstone.core.errors import (
     DocumentError,
     EmptyDocument,
     UnknownCollection,
+    UnreadableDocument,
 )
 from ragstone.core.filters import AnyOf
 from ragstone.core.limits import check_collection_name
@@ -34,6 +35,7 @@ from ragstone.ingest.files import (
 from ragstone.ingest.formats.types import is_picture
 from ragstone.ingest.graph import GraphReader
 from ragstone.ingest.languages import outgrown
+from ragstone.ingest.parse_process import ParseProcesses
 from ragstone.ingest.progress import Tracker
 from ragstone.ingest.questions import QuestionMaker
 from ragstone.ingest.rebuild import rebuild
@@ -87,6 +89,8 @@ class Pipeline:
         self._summaries = summaries
         self._graph = graph
         self._writer = Writer(index, catalog, settings)
+        # One process of their own: a picture that somebody looks at waits for no ingest.
+        self._drawing = ParseProcesses(settings.model_copy(update={"parse_processes": 1}))
         self._being_read = BeingRead(data)
         self.originals = handed.Originals(data)
 
@@ -183,9 +187,19 @@ class Pipeline:
         await self.embed(collection)
         return True
 
+    async def picture(self, document: Document, id: str) -> bytes:
+        """A picture of a document by its id, drawn anew from the document's file; raises
+        DocumentError."""
+        source = Path(document.source)
+        file = await asyncio.to_thread(self.originals.of, document) or source
+        if not await asyncio.to_thread(file.is_file):
+            raise UnreadableDocument(f"The file of {document.path} is not here.")
+        return await self._drawing.picture(file, id, given_folder(document.path, source))
+
     def close(self) -> None:
         """End the processes that read files."""
         self._writer.close()
+        self._drawing.close()
 
     def _discover(self, request: IngestRequest, tracker: Tracker) -> list[FoundFile]:
         found = []

@@ -115,11 +115,12 @@ class Writer:
                     pieces += batch
                     if len(pieces) >= LONG:
                         rest = _with_first(pieces, batches)
-                        return await self._write_long(collection, document, head, rest, pending)
+                        written = await self._write_long(collection, document, head, rest, pending)
+                        return replace(written, notes=(*written.notes, *reading.last_notes))
         if not pieces:
             raise EmptyDocument("The file holds no text.")
         pages = head.pages or max(piece.page or 0 for piece in pieces)
-        return ReadDocument(document, pieces, pages, tuple(head.notes))
+        return ReadDocument(document, pieces, pages, (*head.notes, *reading.last_notes))
 
     async def _write_long(
         self,
