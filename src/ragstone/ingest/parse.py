@@ -1,6 +1,6 @@
 """Reading one file: its type, the checks before reading, and its blocks."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
@@ -19,7 +19,7 @@ from ragstone.ingest.document import Block, Parsed
 from ragstone.ingest.formats.recognition import AHEAD, CHOSEN, PICTURES_UNREAD, Recognition
 from ragstone.ingest.formats.redrawn import redrawn
 from ragstone.ingest.formats.types import FORMATS, check_type
-from ragstone.ingest.pictures import placed
+from ragstone.ingest.pictures import described, placed
 from ragstone.language.unicode import whole, whole_values
 
 _MEGABYTE = 1 << 20
@@ -47,12 +47,14 @@ def parse(
     *,
     sample: bool = False,
     noticed: Callable[[], None] = lambda: None,
+    captions: Mapping[str, str] = {},
 ) -> Parsed:
     """Open a document; its blocks are then read lazily, in bounded memory. What it includes of
     other files must be in `folder`; without one it is left out.
 
     With `sample` only the first blocks are wanted, so that not many pages are read ahead. `noticed`
-    is called before the text of a page or a picture is recognised, which takes seconds.
+    is called before the text of a page or a picture is recognised, which takes seconds. `captions`
+    are what a model said of its pictures, by their digests.
 
     Raises a DocumentError, and so may iterating over the blocks. What a hostile file makes of it
     is bounded only in a process of its own: see `parse_process`.
@@ -74,7 +76,7 @@ def parse(
             parsed = known.parse(path, ending, max_bytes)
         if not isinstance(parsed, Parsed):
             raise TypeError(f"its parser made {type(parsed).__name__} instead of Parsed")
-    blocks = placed(_readable_blocks(path, parsed.blocks))
+    blocks = described(placed(_readable_blocks(path, parsed.blocks)), captions)
     first = next(blocks, None)
     if first is None:
         raise EmptyDocument(_why_empty(path, parsed))

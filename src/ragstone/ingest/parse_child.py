@@ -124,7 +124,13 @@ def _drawn(request: ReadRequest) -> str:
 
 def _send_document(request: ReadRequest, send: Send) -> None:
     folder = Path(request.folder) if request.folder else None
-    parsed = parse(Path(request.path), request, folder, noticed=_Recognising(request, send))
+    parsed = parse(
+        Path(request.path),
+        request,
+        folder,
+        noticed=_Recognising(request, send),
+        captions=request.captions,
+    )
     notes = [whole(note) for note in parsed.notes]
     send(DocumentHead(parsed.title, parsed.media_type, parsed.pages, parsed.metadata, notes))
     sender = _Batches(send)

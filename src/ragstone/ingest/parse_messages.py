@@ -26,7 +26,8 @@ class ReadRequest:
     With `beginning` only so many characters of its text are wanted, else its chunks. `seconds` is
     the processor time after which the process ends; each page that is recognised adds
     `ocr_seconds`. `folder` is the one that it may include files of, empty if there is none. With
-    `picture`, an id, that picture of it is wanted and nothing else.
+    `picture`, an id, that picture of it is wanted and nothing else. `captions` is what a model said
+    of its pictures, by their digests.
     """
 
     path: str
@@ -43,6 +44,7 @@ class ReadRequest:
     ocr_pages: int = 1000
     ocr_seconds: float = 60.0
     picture: str = ""
+    captions: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

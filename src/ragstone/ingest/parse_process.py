@@ -112,12 +112,13 @@ class ParseProcesses:
         path: Path,
         heavy: Callable[[], None] = lambda: None,
         folder: Path | None = None,
+        captions: Mapping[str, str] = {},
     ) -> AsyncIterator["Reading"]:
         """A file that is being read; `batches` are its chunks. Raises DocumentError, and so may the
         iteration. `heavy` is called once if reading takes much memory. What the file includes must
-        be in `folder`."""
+        be in `folder`; `captions` are what a model said of its pictures, by their digests."""
         async with self._process() as process, _watched(process, self._settings, heavy):
-            reading = Reading(process, path, self._settings, folder)
+            reading = Reading(process, path, self._settings, folder, captions)
             await reading.open()
             yield reading
 
@@ -180,8 +181,10 @@ class Reading:
         path: Path,
         settings: IngestSettings,
         folder: Path | None = None,
+        captions: Mapping[str, str] = {},
     ) -> None:
         self._folder = folder
+        self._captions = captions
         self.head = DocumentHead("", "")
         self.last_notes: Sequence[str] = ()
         """What turned out while it was read, once all batches came."""
@@ -241,6 +244,7 @@ class Reading:
             settings.ocr_pages,
             settings.ocr_seconds,
             picture,
+            dict(self._captions),
         )
         with suppress(OSError):  # Why a process has died is told where its answer is read.
             await self._process.call(self._process.send, request)

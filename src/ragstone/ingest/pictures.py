@@ -5,7 +5,7 @@ is nothing to find: it goes to the block beside it, so that whoever is shown tha
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from ragstone.ingest.document import Block
@@ -16,12 +16,28 @@ _FIGURE = re.compile(
 )
 _LONGEST_CAPTION = 400
 
+DESCRIBED = "described by a model"
+"""The label of a caption that no author of the document wrote."""
+
 
 def is_figure_caption(block: Block) -> bool:
     """Whether a block says what a picture shows: "Figure 3: The pump"."""
     if block.kind not in ("caption", "paragraph") or len(block.text) > _LONGEST_CAPTION:
         return False
     return _FIGURE.match(block.text) is not None
+
+
+def described(blocks: Iterable[Block], captions: Mapping[str, str]) -> Iterator[Block]:
+    """The blocks, and behind the first of each picture what a model said of it, by its digest."""
+    told: set[str] = set()
+    for block in blocks:
+        yield block
+        for id in block.pictures:
+            digest = id.partition("/")[0]
+            if digest in captions and digest not in told:
+                told.add(digest)
+                page = block.all_places[0].page if block.all_places else None
+                yield Block(captions[digest], "caption", 0, page, DESCRIBED, (), (id,))
 
 
 def placed(blocks: Iterable[Block]) -> Iterator[Block]:

@@ -6,7 +6,7 @@ run once more: finished files are unchanged, the rest is done.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from ragstone.core.limits import check_collection_name
 from ragstone.core.records import Collection, Document
 from ragstone.ingest import changes, handed
 from ragstone.ingest.being_read import BeingRead
+from ragstone.ingest.captions import CaptionMaker, Captions
 from ragstone.ingest.comparing import Changed, Comparing, printable_path
 from ragstone.ingest.embedding import Pending, embed_pending
 from ragstone.ingest.files import (
@@ -79,6 +80,7 @@ class Pipeline:
         questions: QuestionMaker | None = None,
         summaries: SummaryMaker | None = None,
         graph: GraphReader | None = None,
+        captions: CaptionMaker | None = None,
     ) -> None:
         self._index = index
         self._catalog = catalog
@@ -88,6 +90,8 @@ class Pipeline:
         self._questions = questions
         self._summaries = summaries
         self._graph = graph
+        self._captions = captions
+        self._kept_captions = Captions(data)
         self._writer = Writer(index, catalog, settings)
         # One process of their own: a picture that somebody looks at waits for no ingest.
         self._drawing = ParseProcesses(settings.model_copy(update={"parse_processes": 1}))
@@ -122,6 +126,7 @@ class Pipeline:
                 await self._index_files(collection, request, found, tracker)
                 if request.prune:
                     await self._prune(collection, request, found, tracker)
+                await self._describe(collection, tracker)
                 # What is known of the versions before is needed for the new ones.
                 await self._sum_up(collection, tracker)
                 await self.purge()
@@ -178,7 +183,8 @@ class Pipeline:
                 original = await asyncio.to_thread(self.originals.of, document)
                 with _errors_by_name(collection):
                     folder = given_folder(document.path, Path(document.source))
-                    await self._writer.write(collection, document, original, folder)
+                    captions = await self._known_captions(collection, document)
+                    await self._writer.write(collection, document, original, folder, captions)
             except DocumentError:
                 return False
         await self.purge()
@@ -306,6 +312,35 @@ class Pipeline:
                 )
             )
 
+    async def _describe(self, collection: Collection, tracker: Tracker) -> None:
+        """Have pictures described, where that is wanted; the documents answer meanwhile."""
+        if self._captions is not None:
+            await self._captions.make(collection, tracker, self.picture, self._reread_with)
+            await self._embed(collection, self._settings.token_vectors)
+        elif self._settings.captions:
+            tracker.note(
+                "INGEST__CAPTIONS has no effect: no chat model that can look at pictures is set "
+                "(LLM__MODEL, LLM__VISION)."
+            )
+
+    async def _reread_with(
+        self, collection: Collection, document: Document, captions: Mapping[str, str]
+    ) -> None:
+        source = Path(document.source)
+        original = await asyncio.to_thread(self.originals.of, document)
+        known = {**await self._known_captions(collection, document), **captions}
+        with _errors_by_name(collection):
+            folder = given_folder(document.path, source)
+            await self._writer.write(collection, document, original, folder, known)
+
+    async def _known_captions(
+        self, collection: Collection, document: Document | None
+    ) -> Mapping[str, str]:
+        """What a model said of the pictures of a document that is indexed."""
+        if self._captions is None or document is None:
+            return {}
+        return await self._captions.known(collection, document)
+
     async def _ask_about(self, collection: Collection, tracker: Tracker) -> None:
         """Have questions thought of, where that is wanted; the documents answer meanwhile."""
         if self._questions is not None:
@@ -371,8 +406,9 @@ class Pipeline:
         try:
             with self._being_read.marked(item.source) as heavy:
                 folder = None if item.handed else given_folder(document.path, item.source)
+                captions = await self._known_captions(collection, changed.known)
                 read = await self._writer.read(
-                    collection, document, item.source, pending, heavy, folder
+                    collection, document, item.source, pending, heavy, folder, captions
                 )
         except DocumentError as error:
             if _is_textless_picture(item, error) and changed.known is None:
@@ -432,6 +468,9 @@ class Pipeline:
                 gone = ids - (await self._catalog.known(sorted(ids))).keys()
                 await asyncio.to_thread(self.originals.delete, gone)
                 await self._catalog.purged(some)
+        if retired:
+            known = await self._catalog.collections()
+            await asyncio.to_thread(self._kept_captions.sweep, known)
 
 
 @asynccontextmanager
