@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
@@ -26,7 +25,7 @@ from ragstone.engine.engine import Engine
 from ragstone.engine.room_queue import RoomQueue
 from ragstone.guard.topic_index import TopicCollection
 from ragstone.index.connect import connect, external_retriever, names_retriever
-from ragstone.ingest.captions import CaptionMaker, Captions
+from ragstone.ingest.captions import CaptionMaker
 from ragstone.ingest.graph import GraphReader
 from ragstone.ingest.handed import Spool
 from ragstone.ingest.pipeline import Pipeline
@@ -304,7 +303,7 @@ async def open(
             _question_maker(settings, adapters),
             _summary_maker(settings, adapters),
             graph,
-            _caption_maker(settings, adapters, data),
+            _caption_maker(settings, adapters),
         )
         await asyncio.to_thread(Spool(data).sweep)
         most = settings.rag.parallel or (os.cpu_count() or 1) + 1
@@ -376,7 +375,7 @@ def _question_maker(settings: Settings, adapters: Adapters) -> QuestionMaker | N
     return QuestionMaker(adapters.index, adapters.catalog, model, adapters.templates, most)
 
 
-def _caption_maker(settings: Settings, adapters: Adapters, data: Path) -> CaptionMaker | None:
+def _caption_maker(settings: Settings, adapters: Adapters) -> CaptionMaker | None:
     """What has pictures described, where that is wanted and can be done."""
     model = adapters.chat
     if not settings.ingest.captions or model is None or not model.profile.vision:
@@ -386,7 +385,6 @@ def _caption_maker(settings: Settings, adapters: Adapters, data: Path) -> Captio
         adapters.catalog,
         model,
         adapters.templates,
-        Captions(data),
         settings.ingest.captions_most,
     )
 

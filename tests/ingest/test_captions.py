@@ -10,7 +10,6 @@ from ragstone import build
 from ragstone.core.document import BlockSpan
 from ragstone.core.source import hit_sources
 from ragstone.core.turn import Ask, Principal
-from ragstone.ingest.captions import FOLDER
 from ragstone.ingest.pictures import DESCRIBED
 from ragstone.service import IngestRequest, Progress
 from ragstone.service.local import Ragstone
@@ -124,19 +123,35 @@ async def test_given_no_model_that_sees_then_a_note_says_so(
         assert (await described(service), model.calls) == ([], [])
 
 
-async def test_given_a_document_is_gone_then_what_was_said_of_its_pictures_is_too(
+async def test_given_the_same_picture_in_another_document_then_the_model_does_not_see_it_again(
     tmp_path: Path, model: ModelServer
 ) -> None:
     folder = tmp_path / "docs"
     folder.mkdir()
     manual(folder / "manual.docx", photo())
-    manual(folder / "other.docx", photo(7))
     async with opened(tmp_path / "data", model) as service:
         await ingested(service, folder)
-        kept = tmp_path / "data" / FOLDER
-        assert len(list(kept.glob("*/*.json"))) == 2
-        await service.delete(ME, "default", ["/docs/other.docx"])
-        await ingested(service, folder / "manual.docx")
-        assert len(list(kept.glob("*/*.json"))) == 1
-        await service.delete(ME, "default")
-        assert not list(kept.glob("*"))
+        manual(folder / "other.docx", photo(), caption="Figure 1: The same pump again")
+        await ingested(service, folder)
+        assert len(model.calls) == 1
+        assert await described(service, "/docs/other.docx") == [SAYS]
+        await service.delete(ME, "default", ["/docs/manual.docx"])
+        await ingested(service, folder / "other.docx")
+        assert len(model.calls) == 1
+
+
+async def test_given_a_long_description_in_small_chunks_then_it_is_found_again_whole(
+    tmp_path: Path, model: ModelServer
+) -> None:
+    long = " ".join(f"Sentence {n} tells of the giraffe in the yard." for n in range(16))
+    model.says = (long,)
+    path = manual(tmp_path / "manual.docx", photo())
+    ingest = IngestSettings(ocr=False, captions=True, chunk_size=200, chunk_overlap=80)
+    llm = LlmSettings(model="some", base_url=model.url, retries=0, vision=True)
+    settings = Settings(ragstone_data=tmp_path / "data", llm=llm, ingest=ingest)
+    async with build.open(settings) as service:
+        await ingested(service, path)
+        manual(path, photo(), caption="Figure 3: The cooling pump, seen from another side")
+        await ingested(service, path)
+        assert len(model.calls) == 1
+        assert await described(service) == [long]

@@ -1,20 +1,16 @@
 """What a chat model that sees says of the pictures of documents, by which they are found.
 
 A description becomes a caption in the text of its document, marked as a model's, by reading the
-document once more. It is kept by the digest of the picture, so that the model sees a picture once
-however often its document changes. Which pictures lack one is asked of the index, so an ingest that
-was cut off goes on where it was.
+document once more. Descriptions are found again in the index by the digest of the picture, so that
+the model sees a picture once however often its document changes, and so is which pictures lack one:
+an ingest that was cut off goes on where it was. They go with their documents.
 """
 
 import asyncio
 import base64
-import hashlib
-import json
-import shutil
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
-from pathlib import Path
 
 from ragstone.core.answer import Usage
 from ragstone.core.chunk import MADE, Chunk, revision
@@ -25,15 +21,12 @@ from ragstone.core.records import Collection, Document
 from ragstone.core.tool import Picture
 from ragstone.core.turn import Ask
 from ragstone.ingest.formats.redrawn import media_type_of
-from ragstone.ingest.handed import private_file
 from ragstone.ingest.pictures import DESCRIBED
 from ragstone.ingest.progress import Tracker
 from ragstone.language.templates import of_language, shipped
 from ragstone.ports import Catalog, ChunkIndex, Conversing, Templates
 
 PROMPT = "picture_description"
-
-FOLDER = "captions"
 
 AT_A_TIME = 2
 """Calls of the chat model; the questions that are being answered meanwhile need it too."""
@@ -50,62 +43,6 @@ Reread = Callable[[Collection, Document, Mapping[str, str]], Awaitable[None]]
 DocumentError."""
 
 
-class Captions:
-    """The descriptions of each collection's pictures by their digests, in the data directory; none
-    are kept without one. Blocking: use it in a thread."""
-
-    def __init__(self, data: Path | None) -> None:
-        self._folder = data.expanduser().absolute() / FOLDER if data else None
-
-    def of(self, collection: Collection, digests: Iterable[str]) -> dict[str, str]:
-        """Those that are known."""
-        found = {}
-        for digest in digests:
-            file = self._file(collection, digest)
-            with suppress(OSError, ValueError, KeyError, TypeError):
-                if file:
-                    found[digest] = str(json.loads(file.read_bytes())["text"])
-        return found
-
-    def put(self, collection: Collection, digest: str, text: str, model: str) -> None:
-        """Keep what a model said. A place that cannot be written costs that call again."""
-        file = self._file(collection, digest)
-        if file is None:
-            return
-        with suppress(OSError):
-            file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            draft = file.with_suffix(".draft")
-            draft.unlink(missing_ok=True)
-            with private_file(draft) as target:
-                target.write(json.dumps({"text": text, "model": model}).encode())
-            draft.replace(file)
-
-    def keep_only(self, collection: Collection, digests: Iterable[str]) -> None:
-        """Forget what was said of pictures that the collection no longer has."""
-        folder = self._of(collection)
-        kept = frozenset(digests)
-        for file in folder.glob("*") if folder else ():
-            if file.stem not in kept:
-                file.unlink(missing_ok=True)
-
-    def sweep(self, collections: Iterable[Collection]) -> None:
-        """Forget what was said of pictures of collections that are gone."""
-        if self._folder is None or not self._folder.is_dir():
-            return
-        kept = {self._of(one) for one in collections}
-        for folder in self._folder.iterdir():
-            if folder not in kept:
-                shutil.rmtree(folder, ignore_errors=True)
-
-    def _of(self, collection: Collection) -> Path | None:
-        name = hashlib.sha256(f"{collection.tenant}\0{collection.id}".encode()).hexdigest()[:32]
-        return self._folder / name if self._folder else None
-
-    def _file(self, collection: Collection, digest: str) -> Path | None:
-        folder = self._of(collection)
-        return folder / f"{digest}.json" if folder else None
-
-
 @dataclass(frozen=True, slots=True)
 class CaptionMaker:
     """Has `model`, which can look at pictures, describe at most `most` pictures an ingest."""
@@ -114,7 +51,6 @@ class CaptionMaker:
     catalog: Catalog
     model: Conversing
     templates: Templates
-    kept: Captions
     most: int
 
     async def make(
@@ -124,31 +60,25 @@ class CaptionMaker:
         ingest, and a note says so."""
         documents = await self.catalog.documents(collection.tenant, collection.id)
         by_name = {revision(one.id, one.version): one for one in documents}
-        lacking: dict[str, set[str]] = {}
-        described: dict[str, set[str]] = {}
-        seen: set[str] = set()
+        found: dict[str, _Found] = {}
         async for batch in self.index.scan(collection):
             for chunk in batch:
                 if chunk.revision in by_name:
-                    having, without = _pictures(chunk)
-                    seen |= having | without
-                    lacking.setdefault(chunk.revision, set()).update(without)
-                    described.setdefault(chunk.revision, set()).update(having)
-        digests = {_digest(id) for id in seen}
-        await asyncio.to_thread(self.kept.keep_only, collection, digests)
-        open_ = {name: ids - described[name] for name, ids in lacking.items()}
-        wanted = [(by_name[name], ids) for name, ids in open_.items() if ids]
+                    found.setdefault(chunk.revision, _Found()).add(chunk)
+        known = {digest: text for one in found.values() for digest, text in one.texts().items()}
+        open_ = [(by_name[name], one.lacking()) for name, one in found.items()]
+        wanted = [(document, ids) for document, ids in open_ if ids]
         if wanted:
-            await _Making(self, collection, tracker, draw, reread).describe(wanted)
+            await _Making(self, collection, tracker, draw, reread, known).describe(wanted)
 
     async def known(self, collection: Collection, document: Document) -> dict[str, str]:
-        """The descriptions of the pictures that a document has in the index, by their digests."""
-        ids: set[str] = set()
+        """The descriptions that a document has in the index, by the digests of its pictures."""
+        found = _Found()
         where = eq("revision", revision(document.id, document.version))
         async for batch in self.index.scan(collection, where):
             for chunk in batch:
-                ids = ids.union(*_pictures(chunk))
-        return await asyncio.to_thread(self.kept.of, collection, {_digest(id) for id in ids})
+                found.add(chunk)
+        return found.texts()
 
     async def describe(self, collection: Collection, data: bytes) -> "Described":
         """What the model says of a picture; raises RagstoneError."""
@@ -188,10 +118,10 @@ class _Making:
         tracker: Tracker,
         draw: Draw,
         reread: Reread,
+        known: dict[str, str],
     ) -> None:
         self._maker, self._collection, self._tracker = maker, collection, tracker
-        self._draw, self._reread = draw, reread
-        self._known: dict[str, str] = {}
+        self._draw, self._reread, self._known = draw, reread, known
         self._usage = Usage()
         self._asked = 0
         self._missing = 0
@@ -200,8 +130,6 @@ class _Making:
 
     async def describe(self, wanted: Sequence[tuple[Document, set[str]]]) -> None:
         digests = {_digest(id) for _, ids in wanted for id in ids}
-        kept = self._maker.kept
-        self._known = await asyncio.to_thread(kept.of, self._collection, digests)
         left = len(digests - self._known.keys())
         for document, ids in wanted:
             waiting = sorted({_digest(id): id for id in ids}.items())
@@ -235,10 +163,6 @@ class _Making:
         self._tracker.asked(0, said.usage)
         if said.text:
             self._known[_digest(id)] = said.text
-            put = self._maker.kept.put
-            await asyncio.to_thread(
-                put, self._collection, _digest(id), said.text, self._maker.model.name
-            )
 
     def _estimate(self, left: int) -> None:
         """Say once what all will take, by what the first ones took."""
@@ -276,14 +200,38 @@ def _digest(id: str) -> str:
     return parts[0] if parts else ""
 
 
-def _pictures(chunk: Chunk) -> tuple[set[str], set[str]]:
-    """The ids of a chunk's pictures that are described by a model, and of the others."""
-    if chunk.kind in MADE or '"' not in chunk.layout:
-        return set(), set()
-    described: set[str] = set()
-    all_: set[str] = set()
-    for block in chunk.blocks:
-        all_.update(block.pictures)
-        if block.label == DESCRIBED:
-            described.update(block.pictures)
-    return described, all_ - described
+class _Found:
+    """What the chunks of one document say of its pictures."""
+
+    def __init__(self) -> None:
+        self._ids: dict[str, str] = {}
+        self._parts: dict[str, dict[int, str]] = {}
+
+    def add(self, chunk: Chunk) -> None:
+        if chunk.kind in MADE or '"' not in chunk.layout:
+            return
+        for block in chunk.blocks:
+            for id in block.pictures:
+                self._ids.setdefault(_digest(id), id)
+                if block.label == DESCRIBED:
+                    parts = self._parts.setdefault(_digest(id), {})
+                    text, start = chunk.text[block.start : block.end], chunk.start + block.start
+                    # Of two that begin at one place the longer one holds the other.
+                    parts[start] = max(text, parts.get(start, ""), key=len)
+
+    def lacking(self) -> set[str]:
+        """The ids of the pictures of which no model has said anything."""
+        return {id for digest, id in self._ids.items() if digest not in self._parts}
+
+    def texts(self) -> dict[str, str]:
+        """The descriptions by digest: their parts in several chunks, which overlap, joined."""
+        return {digest: _joined(parts) for digest, parts in self._parts.items()}
+
+
+def _joined(parts: Mapping[int, str]) -> str:
+    text, end = "", -1
+    for start, part in sorted(parts.items()):
+        if start + len(part) > end:
+            text += part if start >= end >= 0 or not text else part[end - start :]
+            end = start + len(part)
+    return " ".join(text.split())

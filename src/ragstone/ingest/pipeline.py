@@ -22,7 +22,7 @@ from ragstone.core.limits import check_collection_name
 from ragstone.core.records import Collection, Document
 from ragstone.ingest import changes, handed
 from ragstone.ingest.being_read import BeingRead
-from ragstone.ingest.captions import CaptionMaker, Captions
+from ragstone.ingest.captions import CaptionMaker
 from ragstone.ingest.comparing import Changed, Comparing, printable_path
 from ragstone.ingest.embedding import Pending, embed_pending
 from ragstone.ingest.files import (
@@ -91,7 +91,6 @@ class Pipeline:
         self._summaries = summaries
         self._graph = graph
         self._captions = captions
-        self._kept_captions = Captions(data)
         self._writer = Writer(index, catalog, settings)
         # One process of their own: a picture that somebody looks at waits for no ingest.
         self._drawing = ParseProcesses(settings.model_copy(update={"parse_processes": 1}))
@@ -468,9 +467,6 @@ class Pipeline:
                 gone = ids - (await self._catalog.known(sorted(ids))).keys()
                 await asyncio.to_thread(self.originals.delete, gone)
                 await self._catalog.purged(some)
-        if retired:
-            known = await self._catalog.collections()
-            await asyncio.to_thread(self._kept_captions.sweep, known)
 
 
 @asynccontextmanager
