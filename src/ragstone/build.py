@@ -314,6 +314,8 @@ async def open(
 
         async def asked(ask: Ask) -> Ask:
             check_ask(ask)
+            if ask.pictures and not (adapters.chat and adapters.chat.profile.vision):
+                ask = await pipeline.with_picture_text(ask)
             ask = await identified(adapters.catalog, ask)
             return configured.asked(await with_known_values(adapters.catalog, ask))
 

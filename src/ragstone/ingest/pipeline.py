@@ -20,6 +20,7 @@ from ragstone.core.errors import (
 from ragstone.core.filters import AnyOf
 from ragstone.core.limits import check_collection_name
 from ragstone.core.records import Collection, Document
+from ragstone.core.turn import Ask
 from ragstone.ingest import changes, handed
 from ragstone.ingest.being_read import BeingRead
 from ragstone.ingest.captions import CaptionMaker
@@ -33,10 +34,12 @@ from ragstone.ingest.files import (
     discover,
     given_folder,
 )
+from ragstone.ingest.formats.recognition import is_installed
 from ragstone.ingest.formats.types import is_picture
 from ragstone.ingest.graph import GraphReader
 from ragstone.ingest.languages import outgrown
 from ragstone.ingest.parse_process import ParseProcesses
+from ragstone.ingest.picture_question import with_picture_text
 from ragstone.ingest.progress import Tracker
 from ragstone.ingest.questions import QuestionMaker
 from ragstone.ingest.rebuild import rebuild
@@ -200,6 +203,13 @@ class Pipeline:
         if not await asyncio.to_thread(file.is_file):
             raise UnreadableDocument(f"The file of {document.path} is not here.")
         return await self._drawing.picture(file, id, given_folder(document.path, source))
+
+    async def with_picture_text(self, ask: Ask) -> Ask:
+        """The question with the text in its pictures instead of them, where that can be recognised
+        and there is some."""
+        if not (self._settings.ocr and is_installed()):
+            return ask
+        return await with_picture_text(ask, self._drawing.beginning)
 
     def close(self) -> None:
         """End the processes that read files."""

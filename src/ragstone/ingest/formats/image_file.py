@@ -13,6 +13,8 @@ from ragstone.core.errors import TooLarge, UnreadableDocument
 MOST_PIXELS = 60_000_000
 """Those of a picture of the largest usual cameras; they take 180 MB unpacked."""
 
+_ALL = ("PNG", "JPEG", "GIF", "WEBP")
+
 
 @contextmanager
 def opened(kinds: Sequence[str], path: Path, file: io.BytesIO | None = None) -> Iterator[Any]:
@@ -34,6 +36,18 @@ def opened(kinds: Sequence[str], path: Path, file: io.BytesIO | None = None) -> 
         raise UnreadableDocument(
             f"{path.name} is damaged or incomplete and cannot be read as a picture."
         ) from error
+
+
+def is_far_too_large(data: bytes) -> bool:
+    """Whether a picture says that it has too many pixels; what is no picture has none."""
+    try:
+        with opened(_ALL, Path("picture"), io.BytesIO(data)) as image:
+            check_pixels(Path("picture"), image)
+    except TooLarge:
+        return True
+    except UnreadableDocument:
+        return False
+    return False
 
 
 def check_pixels(path: Path, image: Any) -> None:
