@@ -80,7 +80,7 @@ class CaptionMaker:
                 found.add(chunk)
         return found.texts()
 
-    async def describe(self, collection: Collection, data: bytes) -> "Described":
+    async def describe(self, collection: Collection, data: bytes) -> "PictureDescription":
         """What the model says of a picture; raises RagstoneError."""
         texts = await self.templates.texts(collection.tenant)
         rules = of_language(texts, PROMPT, lambda: collection.language) or shipped(PROMPT) or ""
@@ -97,11 +97,11 @@ class CaptionMaker:
         async with aclosing(self.model.converse(ask, rules.strip())) as stream:
             async for said in stream:
                 text, usage = text + said.text, usage + said.usage
-        return Described(" ".join(text.split())[:LONGEST], usage)
+        return PictureDescription(" ".join(text.split())[:LONGEST], usage)
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class PictureDescription:
     """What a model said of a picture, and what that took."""
 
     text: str
