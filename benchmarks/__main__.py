@@ -62,6 +62,7 @@ APART = {
     "peers": "make bench-peers",
     "fuzz": "make fuzz",
     "hostile": "python -m benchmarks hostile",
+    "prefix_cache": "python -m benchmarks prefix_cache",
     "slow": "python -m benchmarks slow",
     "how_to": "python -m benchmarks how_to",
     "tree": "RAGSTONE_TREE_FILES=FOLDER python -m benchmarks tree",

@@ -1,11 +1,15 @@
-"""Shortened passages: is the answer still in them?
+"""Shortened passages: is the answer still in them, and is it still given?
 
 Ours keeps whole sentences that hold the question's words. It is compared with the beginning of each
 passage, and with words kept one by one by how rare they are, the question's first. LLMLingua, which
 chooses words by a language model's probabilities, needs torch and is not measured here.
+
+Answers are those without a chat model (RAG__COMPRESSION), of BENCH_ANSWERS questions (300).
 """
 
+import asyncio
 import math
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
@@ -13,8 +17,10 @@ from benchmarks.common import eval_data
 from benchmarks.row import Row
 from ragstone.answer.assemble import compressed
 from ragstone.evaluation import dataset
+from ragstone.evaluation.answering import evaluate
 from ragstone.language.tokens import count, cut
 from ragstone.language.words import content_word_set, words
+from ragstone.settings import load
 
 QUESTIONS = 1_000
 RATIOS = (0.5, 0.3)
@@ -51,6 +57,23 @@ def run() -> Iterator[Row]:
                 note=f"{len(asked):,} questions, {sent / whole:.0%} of the tokens",
                 detail=name != "our compression",
             )
+    yield from answers()
+
+
+def answers() -> Iterator[Row]:
+    """How many answers are right where their passages are shortened, and how many are refused."""
+    limit = int(os.environ.get("BENCH_ANSWERS", "300"))
+    for ratio in (1.0, *RATIOS):
+        settings = load()
+        rag = settings.rag.model_copy(update={"compression": ratio})
+        changed = settings.model_copy(update={"rag": rag})
+        found = asyncio.run(evaluate(eval_data() / "squad2_dev", changed, limit=limit))
+        refused = found["refused_answerable"] or 0.0
+        yield Row(
+            f"An accepted answer is in the first two sentences, passages to {ratio:g}, squad2_dev",
+            found["contains_2"] or 0.0,
+            note=f"of {limit:,} questions, {refused:.1%} of those with an answer refused",
+        )
 
 
 def telling(question: str, text: str, ratio: float, tells: Mapping[str, float]) -> str:

@@ -25,6 +25,7 @@ from ragstone.engine.engine import Engine
 from ragstone.engine.room_queue import RoomQueue
 from ragstone.guard.topic_index import TopicCollection
 from ragstone.index.connect import connect, external_retriever, names_retriever
+from ragstone.ingest.captions import CaptionMaker
 from ragstone.ingest.graph import GraphReader
 from ragstone.ingest.handed import Spool
 from ragstone.ingest.pipeline import Pipeline
@@ -302,6 +303,7 @@ async def open(
             _question_maker(settings, adapters),
             _summary_maker(settings, adapters),
             graph,
+            _caption_maker(settings, adapters),
         )
         await asyncio.to_thread(Spool(data).sweep)
         most = settings.rag.parallel or (os.cpu_count() or 1) + 1
@@ -312,6 +314,8 @@ async def open(
 
         async def asked(ask: Ask) -> Ask:
             check_ask(ask)
+            if ask.pictures and not (adapters.chat and adapters.chat.profile.vision):
+                ask = await pipeline.with_picture_text(ask)
             ask = await identified(adapters.catalog, ask)
             return configured.asked(await with_known_values(adapters.catalog, ask))
 
@@ -371,6 +375,20 @@ def _question_maker(settings: Settings, adapters: Adapters) -> QuestionMaker | N
     if not most or model is None:
         return None
     return QuestionMaker(adapters.index, adapters.catalog, model, adapters.templates, most)
+
+
+def _caption_maker(settings: Settings, adapters: Adapters) -> CaptionMaker | None:
+    """What has pictures described, where that is wanted and can be done."""
+    model = adapters.chat
+    if not settings.ingest.captions or model is None or not model.profile.vision:
+        return None
+    return CaptionMaker(
+        adapters.index,
+        adapters.catalog,
+        model,
+        adapters.templates,
+        settings.ingest.captions_most,
+    )
 
 
 def _summary_maker(settings: Settings, adapters: Adapters) -> SummaryMaker | None:

@@ -1,5 +1,6 @@
 """The namespaces of a client: collections, documents, conversations and jobs."""
 
+import base64
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any, Unpack
@@ -165,6 +166,15 @@ class AsyncDocuments:
         _check_page(limit, offset)
         service = await self._session.service()
         return await service.reading.read(self._session.principal, collection, path, offset, limit)
+
+    async def picture(self, path: str, picture: str, *, collection: str = "default") -> bytes:
+        """A picture of a document by its id (`SourcePicture.id`), drawn anew as PNG or JPEG.
+
+        Raises UnknownPicture, UnknownDocument, UnknownCollection.
+        """
+        service = await self._session.service()
+        found = await service.reading.picture(self._session.principal, collection, path, picture)
+        return base64.b64decode(found.base64)
 
     async def put(
         self,

@@ -136,6 +136,13 @@ class Documents(Twin[AsyncDocuments]):
             self._inner.read(path, collection=collection, offset=offset, limit=limit)
         )
 
+    def picture(self, path: str, picture: str, *, collection: str = "default") -> bytes:
+        """A picture of a document by its id (`SourcePicture.id`), drawn anew as PNG or JPEG.
+
+        Raises UnknownPicture, UnknownDocument, UnknownCollection.
+        """
+        return self._thread.run(self._inner.picture(path, picture, collection=collection))
+
     def put(
         self,
         path: str,

@@ -80,6 +80,7 @@ def tree(found: "DocumentText") -> Iterator[str]:
             depth = block.level - 1
         indent = "  " * (depth if block.kind == "heading" else depth + max(1, block.level))
         name = f"{block.kind} ({block.label})" if block.label else block.kind
+        name += f", {_counted(block.pictures)}" if block.pictures else ""
         first, *more = found.text[block.start : block.end].split("\n")
         yield f"{indent}[{name}] {first}"
         yield from (f"{indent}    {line}" for line in more)
@@ -88,6 +89,10 @@ def tree(found: "DocumentText") -> Iterator[str]:
         yield found.text
     if found.total > len(found.text):
         yield f"… {found.total - len(found.text):,} more characters"
+
+
+def _counted(pictures: Sequence[str]) -> str:
+    return "picture" if len(pictures) == 1 else f"{len(pictures)} pictures"
 
 
 def page(found: "DocumentText") -> Iterator[str]:

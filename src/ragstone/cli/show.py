@@ -84,6 +84,7 @@ def show_sources(sources: Sequence[Source]) -> None:
     for source in sources:
         out(f"[{source.number}] {_source_location(source)}")
         _show_metadata(source)
+        _show_pictures(source)
         whole = len(source.snippet) >= source.end - source.start
         _indented(source.snippet if whole else source.snippet.rpartition(" ")[0] + " ...")
 
@@ -124,6 +125,7 @@ def show_found(found: SearchResult) -> None:
             f"{source.number}. {source.score:.3f}{_score_parts(source)}  {_source_location(source)}"
         )
         _show_metadata(source)
+        _show_pictures(source)
         _indented(source.text)
 
 
@@ -264,6 +266,12 @@ def _source_location(source: Source) -> str:
     if source.section:
         parts.append(" > ".join(source.section))
     return one_line(", ".join(parts))
+
+
+def _show_pictures(source: Source) -> None:
+    for one in source.pictures:
+        page = f", page {one.page}" if one.page else ""
+        out(f"    picture{page}: {one_line(one.caption) or 'without a caption'}")
 
 
 def _show_metadata(source: Source) -> None:

@@ -1,6 +1,8 @@
 """The blocks that a document consists of, and where they stand on its pages."""
 
+import hashlib
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, replace
 from functools import lru_cache
@@ -51,7 +53,8 @@ class BlockSpan:
 
     `level` is a heading's depth and an item's nesting, from 1. `label` is an item's number, the
     language of code, the kind of an admonition, or the caption of a table. `places` count in the
-    longer text too.
+    longer text too. `pictures` are the ids (`picture_id`) of those that the block is about: it is
+    their caption or the text in them, or stands where they do.
     """
 
     kind: BlockKind
@@ -60,6 +63,25 @@ class BlockSpan:
     level: int = 0
     label: str = ""
     places: tuple[Place, ...] = ()
+    pictures: tuple[str, ...] = ()
+
+
+DIGEST_CHARS = 32
+"""Hexadecimal digits that name a picture's content."""
+
+_PICTURE_ID = re.compile(rf"([0-9a-f]{{{DIGEST_CHARS}}})/(.{{1,300}})", re.DOTALL)
+
+
+def picture_id(content: bytes, name: str) -> str:
+    """The id of a picture in a document: a digest of its content, and its name in the file, by
+    which it is found there."""
+    return f"{hashlib.sha256(content).hexdigest()[:DIGEST_CHARS]}/{name}"
+
+
+def picture_parts(id: str) -> tuple[str, str] | None:
+    """The digest and the name in an id; None for what is no id."""
+    match = _PICTURE_ID.fullmatch(id)
+    return (match[1], match[2]) if match else None
 
 
 def page_at(blocks: Sequence[BlockSpan], position: int) -> int | None:
@@ -108,7 +130,9 @@ def joined_blocks(first: Sequence[BlockSpan], second: Sequence[BlockSpan]) -> tu
     same = (last.kind, last.level, last.label) == (following.kind, following.level, following.label)
     if last.end < following.start or not same:
         return (*first, *second)
-    whole = replace(last, end=following.end, places=(*last.places, *following.places))
+    places = (*last.places, *following.places)
+    pictures = tuple(dict.fromkeys((*last.pictures, *following.pictures)))
+    whole = replace(last, end=following.end, places=places, pictures=pictures)
     return (*first[:-1], whole, *second[1:])
 
 
@@ -122,6 +146,7 @@ def encode_blocks(blocks: Sequence[BlockSpan]) -> str:
             block.level,
             block.label,
             [[place.start - block.start, place.page, *_edges(place)] for place in block.places],
+            *([list(block.pictures)] if block.pictures else ()),
         ]
         for block in blocks
     ]
@@ -136,10 +161,12 @@ def _edges(place: Place) -> list[float]:
 def decode_blocks(text: str) -> tuple[BlockSpan, ...]:
     """The inverse of `encode_blocks`, but for tenths of a point."""
     found = []
-    for kind, start, length, level, label, rows in json.loads(text) if text else ():
+    for kind, start, length, level, label, rows, *more in json.loads(text) if text else ():
         places = tuple(
             Place(start + offset, page, Box(*edges) if edges else None)
             for offset, page, *edges in rows
         )
-        found.append(BlockSpan(_KINDS[kind], start, start + length, level, label, places))
+        pictures = tuple(more[0]) if more else ()
+        end = start + length
+        found.append(BlockSpan(_KINDS[kind], start, end, level, label, places, pictures))
     return tuple(found)

@@ -1,16 +1,39 @@
 """A source of an answer or a search: the one type that every client's format is mapped from."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
+from urllib.parse import quote
 
 from ragstone.core.answer import Citation, CitedSpan, GeneratedAnswer
+from ragstone.core.chunk import MADE, Chunk
+from ragstone.core.document import BlockSpan, page_at
 from ragstone.core.turn import Hit, Passage, Turn
 
 SNIPPET_CHARS = 300
 
 _WEB = re.compile(r"https?://\S+", re.IGNORECASE)
+
+MOST_PICTURES = 8
+"""Pictures of one source."""
+
+_FIGURE = re.compile(
+    r"(?:figures?|figs?\.?|illustrations?|abbildung(?:en)?|abb\.?|bild|figuras?|рис\.?|图|圖|図)"
+    r"\s?(\d+(?:[.-]\d+)*)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SourcePicture:
+    """A picture of a source: its id in the document, what is said of it (empty where nothing is),
+    its page, and the path at which a server shows it to whoever may read the document."""
+
+    id: str
+    caption: str
+    page: int | None
+    address: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +44,8 @@ class Source:
     chunk where it is not `cited`; `spans` are those of all the sentences that cite it.
     `confidence` is how sure the citation is. `text` is the chunk's, `content` what the answerer saw
     of it. `score`, `similarity`, `dense`, `bm25` and `rerank` are
-    those of `turn.Hit`.
+    those of `turn.Hit`. `pictures` are those that the cited spans tell of, or all of the chunk
+    where it is not cited.
     """
 
     number: int
@@ -47,6 +71,7 @@ class Source:
     bm25: float | None = None
     rerank: float | None = None
     spans: tuple[CitedSpan, ...] = ()
+    pictures: tuple[SourcePicture, ...] = ()
 
     @property
     def filename(self) -> str:
@@ -77,7 +102,13 @@ def described(source: Source) -> dict[str, Any]:
         "similarity": source.similarity,
         "confidence": source.confidence,
         "spans": [asdict(one) for one in source.spans],
+        **described_pictures(source),
     }
+
+
+def described_pictures(source: Source) -> dict[str, Any]:
+    """The pictures of a source by the name that clients read; nothing where there are none."""
+    return {"pictures": [asdict(one) for one in source.pictures]} if source.pictures else {}
 
 
 def sources(turn: Turn) -> tuple[Source, ...]:
@@ -141,7 +172,42 @@ def _source(number: int, hit: Hit, content: str, citation: Citation | None = Non
         bm25=hit.bm25,
         rerank=hit.rerank,
         spans=citation.spans if citation else (),
+        pictures=tuple(_pictures(chunk, citation)) if '"' in chunk.layout else (),
     )
+
+
+def _pictures(chunk: Chunk, citation: Citation | None) -> Iterator[SourcePicture]:
+    """The pictures that a citation tells of: those of the blocks that it touches, and figures that
+    it names. All of the chunk where it is not cited."""
+    captions: dict[str, BlockSpan] = {}
+    for block in chunk.blocks if chunk.kind not in MADE else ():
+        for id in block.pictures:
+            if id not in captions or (block.kind == "caption" != captions[id].kind):
+                captions[id] = block
+    wanted = captions.keys() if citation is None else _cited_pictures(chunk, citation, captions)
+    for id in [one for one in captions if one in wanted][:MOST_PICTURES]:
+        block = captions[id]
+        said = chunk.text[block.start : block.end].strip() if block.kind == "caption" else ""
+        place = f"{quote(chunk.collection, safe='')}/documents/{quote(chunk.document_id, safe='')}"
+        address = f"/api/v1/collections/{place}/pictures/{quote(id, safe='')}"
+        yield SourcePicture(id, said, page_at(chunk.blocks, block.start), address)
+
+
+def _cited_pictures(
+    chunk: Chunk, citation: Citation, captions: Mapping[str, BlockSpan]
+) -> frozenset[str]:
+    places = ((citation.start, citation.end), *((one.start, one.end) for one in citation.spans))
+    spans = [(start - chunk.start, end - chunk.start) for start, end in places]
+    named = {name for start, end in spans for name in _FIGURE.findall(chunk.text[start:end])}
+    found: set[str] = set()
+    for block in chunk.blocks:
+        if any(block.start < end and start < block.end for start, end in spans):
+            found.update(block.pictures)
+    for id, block in captions.items():
+        own = _FIGURE.match(chunk.text, block.start, block.end)
+        if own and own[1] in named:
+            found.add(id)
+    return frozenset(found)
 
 
 def _citation_source(citation: Citation) -> Source:

@@ -1,6 +1,6 @@
 """The output of a parser: a title and the blocks of the document in reading order."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +17,9 @@ class Block:
     is also the language of code, the kind of an admonition, and the caption of a table with its
     units. `page` counts from 1 (slides and sheets too), None where the format has no pages.
     `places` say it for the stretches of a block more exactly, with boxes where known; where they
-    are empty, all of it is on `page`.
+    are empty, all of it is on `page`. `pictures` are the ids of those that the block is about
+    (`core.document.picture_id`). A caption without text is a picture of which nothing is said: it
+    goes to the block beside it (`pictures.placed`).
     """
 
     text: str
@@ -26,6 +28,7 @@ class Block:
     page: int | None = None
     label: str = ""
     places: tuple[Place, ...] = ()
+    pictures: tuple[str, ...] = ()
 
     @property
     def all_places(self) -> tuple[Place, ...]:
@@ -42,7 +45,7 @@ class Parsed:
     `pages` is how many there are, None where the format has none. `metadata` holds JSON values.
     `media_type` is the format's, unless the parser names another one. `recognised` is how many
     pages have no text but a picture, in which it is recognised. `notes` are sentences on what was
-    left out of it.
+    left out of it, and `last_notes` gives those that are known once the blocks were read.
     """
 
     title: str
@@ -52,6 +55,7 @@ class Parsed:
     media_type: str = ""
     recognised: int = 0
     notes: tuple[str, ...] = ()
+    last_notes: Callable[[], Sequence[str]] = tuple
 
 
 def gap(before: Block, block: Block) -> str:

@@ -1,12 +1,13 @@
 """Reading one file: its type, the checks before reading, and its blocks."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Protocol
 
+from ragstone.core.document import picture_id, picture_parts
 from ragstone.core.errors import (
     ConfigError,
     EmptyDocument,
@@ -16,7 +17,9 @@ from ragstone.core.errors import (
 )
 from ragstone.ingest.document import Block, Parsed
 from ragstone.ingest.formats.recognition import AHEAD, CHOSEN, PICTURES_UNREAD, Recognition
+from ragstone.ingest.formats.redrawn import redrawn
 from ragstone.ingest.formats.types import FORMATS, check_type
+from ragstone.ingest.pictures import described, placed
 from ragstone.language.unicode import whole, whole_values
 
 _MEGABYTE = 1 << 20
@@ -44,12 +47,14 @@ def parse(
     *,
     sample: bool = False,
     noticed: Callable[[], None] = lambda: None,
+    captions: Mapping[str, str] = {},
 ) -> Parsed:
     """Open a document; its blocks are then read lazily, in bounded memory. What it includes of
     other files must be in `folder`; without one it is left out.
 
     With `sample` only the first blocks are wanted, so that not many pages are read ahead. `noticed`
-    is called before the text of a page or a picture is recognised, which takes seconds.
+    is called before the text of a page or a picture is recognised, which takes seconds. `captions`
+    are what a model said of its pictures, by their digests.
 
     Raises a DocumentError, and so may iterating over the blocks. What a hostile file makes of it
     is bounded only in a process of its own: see `parse_process`.
@@ -71,7 +76,7 @@ def parse(
             parsed = known.parse(path, ending, max_bytes)
         if not isinstance(parsed, Parsed):
             raise TypeError(f"its parser made {type(parsed).__name__} instead of Parsed")
-    blocks = _readable_blocks(path, parsed.blocks)
+    blocks = described(placed(_readable_blocks(path, parsed.blocks)), captions)
     first = next(blocks, None)
     if first is None:
         raise EmptyDocument(_why_empty(path, parsed))
@@ -83,6 +88,30 @@ def parse(
         metadata=whole_values(parsed.metadata),
         media_type=parsed.media_type or known.media_type,
     )
+
+
+def shown_picture(
+    path: Path, settings: ReadSettings, id: str, folder: Path | None = None
+) -> tuple[str, bytes]:
+    """The picture of a document with this id, as it is shown: its media type and content, which
+    is drawn anew.
+
+    Raises a DocumentError, also where the file holds another picture by now.
+    """
+    gone = UnreadableDocument(f"{path.name} does not hold this picture, or no longer does.")
+    ending = path.suffix.lower()
+    parts = picture_parts(id)
+    with _format_errors(path):
+        known = FORMATS.get(_name(path))
+    if parts is None or known.picture is None:
+        raise gone
+    _check_size(path, known.whole, settings)
+    check_type(path, known.magic)
+    with _format_errors(path):
+        data = known.picture(path, ending, settings.max_memory_mb * _MEGABYTE, folder, parts[1])
+        if picture_id(data, parts[1]) != id:
+            raise gone
+        return known.drawn(path, parts[1], data) if known.drawn else redrawn(path.name, data)
 
 
 def _name(path: Path) -> str:

@@ -4,6 +4,7 @@ It may die of a file. It has no secrets, sockets or locks of the server, as litt
 settings say, and it ends with the server, however that ends.
 """
 
+import base64
 import contextlib
 import ctypes
 import errno
@@ -24,11 +25,12 @@ from ragstone.core.document import cut_places
 from ragstone.core.errors import DocumentError
 from ragstone.ingest.chunk import TextPiece, chunk
 from ragstone.ingest.document import Block
-from ragstone.ingest.parse import parse
+from ragstone.ingest.parse import parse, shown_picture
 from ragstone.ingest.parse_messages import (
     MEMORY,
     Beginning,
     DocumentHead,
+    Drawn,
     Finished,
     Message,
     Pieces,
@@ -88,7 +90,9 @@ def main(memory_mb: int, parent: int) -> None:
 def answer(request: ReadRequest, send: Send) -> None:
     """Read one file and send what it holds, or why it cannot be read."""
     try:
-        if request.beginning:
+        if request.picture:
+            send(Drawn(_drawn(request)))
+        elif request.beginning:
             send(Beginning(_beginning(request, send)))
         else:
             _send_document(request, send)
@@ -112,9 +116,21 @@ def _beginning(request: ReadRequest, send: Send) -> str:
     return text[: request.beginning]
 
 
+def _drawn(request: ReadRequest) -> str:
+    folder = Path(request.folder) if request.folder else None
+    _, data = shown_picture(Path(request.path), request, request.picture, folder)
+    return base64.b64encode(data).decode()
+
+
 def _send_document(request: ReadRequest, send: Send) -> None:
     folder = Path(request.folder) if request.folder else None
-    parsed = parse(Path(request.path), request, folder, noticed=_Recognising(request, send))
+    parsed = parse(
+        Path(request.path),
+        request,
+        folder,
+        noticed=_Recognising(request, send),
+        captions=request.captions,
+    )
     notes = [whole(note) for note in parsed.notes]
     send(DocumentHead(parsed.title, parsed.media_type, parsed.pages, parsed.metadata, notes))
     sender = _Batches(send)
@@ -123,7 +139,7 @@ def _send_document(request: ReadRequest, send: Send) -> None:
     for piece in chunk(blocks, request.chunk_size, request.chunk_overlap, length):
         sender.add(piece)
     sender.flush()
-    send(Finished())
+    send(Finished([whole(note) for note in parsed.last_notes()]))
 
 
 class _Recognising:

@@ -25,7 +25,9 @@ class ReadRequest:
 
     With `beginning` only so many characters of its text are wanted, else its chunks. `seconds` is
     the processor time after which the process ends; each page that is recognised adds
-    `ocr_seconds`. `folder` is the one that it may include files of, empty if there is none.
+    `ocr_seconds`. `folder` is the one that it may include files of, empty if there is none. With
+    `picture`, an id, that picture of it is wanted and nothing else. `captions` is what a model said
+    of its pictures, by their digests.
     """
 
     path: str
@@ -41,6 +43,8 @@ class ReadRequest:
     ocr_confidence: float = 0.6
     ocr_pages: int = 1000
     ocr_seconds: float = 60.0
+    picture: str = ""
+    captions: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +90,18 @@ class Beginning:
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
-    """The document is read."""
+class Drawn:
+    """A picture of a document, as it is shown, in base64."""
 
+    base64: str
+    kind: Literal["drawn"] = "drawn"
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The document is read. `notes` say what turned out meanwhile."""
+
+    notes: list[str] = field(default_factory=list)
     kind: Literal["finished"] = "finished"
 
 
@@ -106,7 +119,7 @@ class ReadFailure:
 MEMORY = "memory"
 """The code of a failure for want of memory."""
 
-Message = Ready | DocumentHead | Recognising | Pieces | Beginning | Finished | ReadFailure
+Message = Ready | DocumentHead | Recognising | Pieces | Beginning | Drawn | Finished | ReadFailure
 
 
 def encoded(message: Message | ReadRequest) -> bytes:

@@ -6,6 +6,7 @@ fast as they are taken.
 """
 
 import asyncio
+import base64
 import logging
 import os
 import signal
@@ -28,6 +29,7 @@ from ragstone.ingest.parse_messages import (
     MEMORY,
     Beginning,
     DocumentHead,
+    Drawn,
     Finished,
     Message,
     Pieces,
@@ -110,12 +112,13 @@ class ParseProcesses:
         path: Path,
         heavy: Callable[[], None] = lambda: None,
         folder: Path | None = None,
+        captions: Mapping[str, str] = {},
     ) -> AsyncIterator["Reading"]:
         """A file that is being read; `batches` are its chunks. Raises DocumentError, and so may the
         iteration. `heavy` is called once if reading takes much memory. What the file includes must
-        be in `folder`."""
+        be in `folder`; `captions` are what a model said of its pictures, by their digests."""
         async with self._process() as process, _watched(process, self._settings, heavy):
-            reading = Reading(process, path, self._settings, folder)
+            reading = Reading(process, path, self._settings, folder, captions)
             await reading.open()
             yield reading
 
@@ -126,6 +129,11 @@ class ParseProcesses:
         async with self._process() as process, _watched(process, self._settings, heavy):
             reading = Reading(process, path, self._settings)
             return await reading.beginning(characters)
+
+    async def picture(self, path: Path, id: str, folder: Path | None = None) -> bytes:
+        """A picture of a file by its id, as it is shown; raises DocumentError."""
+        async with self._process() as process, _watched(process, self._settings, lambda: None):
+            return await Reading(process, path, self._settings, folder).picture(id)
 
     @asynccontextmanager
     async def _process(self) -> AsyncIterator["ParseProcess"]:
@@ -173,9 +181,13 @@ class Reading:
         path: Path,
         settings: IngestSettings,
         folder: Path | None = None,
+        captions: Mapping[str, str] = {},
     ) -> None:
         self._folder = folder
+        self._captions = captions
         self.head = DocumentHead("", "")
+        self.last_notes: Sequence[str] = ()
+        """What turned out while it was read, once all batches came."""
         self._process = process
         self._path = path
         self._settings = settings
@@ -202,9 +214,20 @@ class Reading:
         while not isinstance(message := await self._next(), Finished):
             if pieces := self._expected(message, Pieces).pieces:
                 yield pieces
+        self.last_notes = tuple(message.notes)
         self._process.finished()
 
-    async def _ask(self, beginning: int) -> None:
+    async def picture(self, id: str) -> bytes:
+        """A picture of it instead of the chunks."""
+        await self._ask(0, id)
+        drawn = self._expected(await self._next(), Drawn).base64
+        self._process.finished()
+        try:
+            return base64.b64decode(drawn, validate=True)
+        except ValueError as error:
+            raise UnreadableDocument(f"{self._path.name} holds no such picture.") from error
+
+    async def _ask(self, beginning: int, picture: str = "") -> None:
         settings = self._settings
         request = ReadRequest(
             str(self._path),
@@ -220,6 +243,8 @@ class Reading:
             settings.ocr_confidence,
             settings.ocr_pages,
             settings.ocr_seconds,
+            picture,
+            dict(self._captions),
         )
         with suppress(OSError):  # Why a process has died is told where its answer is read.
             await self._process.call(self._process.send, request)

@@ -17,12 +17,15 @@ from ragstone.core.errors import (
     DocumentError,
     EmptyDocument,
     UnknownCollection,
+    UnreadableDocument,
 )
 from ragstone.core.filters import AnyOf
 from ragstone.core.limits import check_collection_name
 from ragstone.core.records import Collection, Document
+from ragstone.core.turn import Ask
 from ragstone.ingest import changes, handed
 from ragstone.ingest.being_read import BeingRead
+from ragstone.ingest.captions import CaptionMaker
 from ragstone.ingest.comparing import Changed, Comparing, printable_path
 from ragstone.ingest.embedding import Pending, embed_pending
 from ragstone.ingest.files import (
@@ -33,9 +36,12 @@ from ragstone.ingest.files import (
     discover,
     given_folder,
 )
+from ragstone.ingest.formats.recognition import is_installed
 from ragstone.ingest.formats.types import is_picture
 from ragstone.ingest.graph import GraphReader
 from ragstone.ingest.languages import outgrown
+from ragstone.ingest.parse_process import ParseProcesses
+from ragstone.ingest.picture_question import with_picture_text
 from ragstone.ingest.progress import Tracker
 from ragstone.ingest.questions import QuestionMaker
 from ragstone.ingest.rebuild import rebuild
@@ -79,6 +85,7 @@ class Pipeline:
         questions: QuestionMaker | None = None,
         summaries: SummaryMaker | None = None,
         graph: GraphReader | None = None,
+        captions: CaptionMaker | None = None,
     ) -> None:
         self._index = index
         self._catalog = catalog
@@ -88,7 +95,10 @@ class Pipeline:
         self._questions = questions
         self._summaries = summaries
         self._graph = graph
+        self._captions = captions
         self._writer = Writer(index, catalog, settings)
+        # One process of their own: a picture that somebody looks at waits for no ingest.
+        self._drawing = ParseProcesses(settings.model_copy(update={"parse_processes": 1}))
         self._being_read = BeingRead(data)
         self.originals = handed.Originals(data)
 
@@ -121,6 +131,7 @@ class Pipeline:
                 await self._index_files(collection, request, found, tracker)
                 if request.prune:
                     await self._prune(collection, request, only, found, tracker)
+                await self._describe(collection, tracker)
                 # What is known of the versions before is needed for the new ones.
                 await self._sum_up(collection, tracker)
                 await self.purge()
@@ -178,7 +189,8 @@ class Pipeline:
                 original = await asyncio.to_thread(self.originals.of, document)
                 with _errors_by_name(collection):
                     folder = given_folder(document.path, Path(document.source))
-                    await self._writer.write(collection, document, original, folder)
+                    captions = await self._known_captions(collection, document)
+                    await self._writer.write(collection, document, original, folder, captions)
             except DocumentError:
                 return False
         await self.purge()
@@ -187,9 +199,26 @@ class Pipeline:
         await self.embed(collection)
         return True
 
+    async def picture(self, document: Document, id: str) -> bytes:
+        """A picture of a document by its id, drawn anew from the document's file; raises
+        DocumentError."""
+        source = Path(document.source)
+        file = await asyncio.to_thread(self.originals.of, document) or source
+        if not await asyncio.to_thread(file.is_file):
+            raise UnreadableDocument(f"The file of {document.path} is not here.")
+        return await self._drawing.picture(file, id, given_folder(document.path, source))
+
+    async def with_picture_text(self, ask: Ask) -> Ask:
+        """The question with the text in its pictures instead of them, where that can be recognised
+        and there is some."""
+        if not (self._settings.ocr and is_installed()):
+            return ask
+        return await with_picture_text(ask, self._drawing.beginning)
+
     def close(self) -> None:
         """End the processes that read files."""
         self._writer.close()
+        self._drawing.close()
 
     async def _only(self, request: IngestRequest, id: str) -> list[Path] | None:
         """What alone is to be looked at, None for everything: what the request names, and the
@@ -320,6 +349,35 @@ class Pipeline:
                 )
             )
 
+    async def _describe(self, collection: Collection, tracker: Tracker) -> None:
+        """Have pictures described, where that is wanted; the documents answer meanwhile."""
+        if self._captions is not None:
+            await self._captions.make(collection, tracker, self.picture, self._reread_with)
+            await self._embed(collection, self._settings.token_vectors)
+        elif self._settings.captions:
+            tracker.note(
+                "INGEST__CAPTIONS has no effect: no chat model that can look at pictures is set "
+                "(LLM__MODEL, LLM__VISION)."
+            )
+
+    async def _reread_with(
+        self, collection: Collection, document: Document, captions: Mapping[str, str]
+    ) -> None:
+        source = Path(document.source)
+        original = await asyncio.to_thread(self.originals.of, document)
+        known = {**await self._known_captions(collection, document), **captions}
+        with _errors_by_name(collection):
+            folder = given_folder(document.path, source)
+            await self._writer.write(collection, document, original, folder, known)
+
+    async def _known_captions(
+        self, collection: Collection, document: Document | None
+    ) -> Mapping[str, str]:
+        """What a model said of the pictures of a document that is indexed."""
+        if self._captions is None or document is None:
+            return {}
+        return await self._captions.known(collection, document)
+
     async def _ask_about(self, collection: Collection, tracker: Tracker) -> None:
         """Have questions thought of, where that is wanted; the documents answer meanwhile."""
         if self._questions is not None:
@@ -385,8 +443,9 @@ class Pipeline:
         try:
             with self._being_read.marked(item.source) as heavy:
                 folder = None if item.handed else given_folder(document.path, item.source)
+                captions = await self._known_captions(collection, changed.known)
                 read = await self._writer.read(
-                    collection, document, item.source, pending, heavy, folder
+                    collection, document, item.source, pending, heavy, folder, captions
                 )
         except DocumentError as error:
             if _is_textless_picture(item, error) and changed.known is None:

@@ -5,7 +5,7 @@ answering; doing it again from the start gives the same chunks under the same id
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -78,13 +78,16 @@ class Writer:
         document: Document,
         file: Path | None = None,
         folder: Path | None = None,
+        captions: Mapping[str, str] = {},
     ) -> Written:
         """Index `file`, else the one at `document.source`; raises DocumentError, and then nothing
         changed. A title that the document has already is kept. What the document includes must be
-        in `folder`."""
+        in `folder`; `captions` are what a model said of its pictures, by their digests."""
         pending = Pending(self._index, collection)
         source = file or Path(document.source)
-        read = await self.read(collection, document, source, pending, folder=folder)
+        read = await self.read(
+            collection, document, source, pending, folder=folder, captions=captions
+        )
         if isinstance(read, Written):
             return read
         [written] = await self.put(collection, [read], pending)
@@ -98,10 +101,11 @@ class Writer:
         pending: Pending,
         heavy: Callable[[], None] = lambda: None,
         folder: Path | None = None,
+        captions: Mapping[str, str] = {},
     ) -> ReadDocument | Written:
         """Read a file, to be `put` with others; a long one is written at once. As `write`. `heavy`
         is called if reading takes much memory."""
-        async with self._processes.reading(file, heavy, folder) as reading:
+        async with self._processes.reading(file, heavy, folder, captions) as reading:
             head = reading.head
             document = replace(
                 document,
@@ -115,11 +119,12 @@ class Writer:
                     pieces += batch
                     if len(pieces) >= LONG:
                         rest = _with_first(pieces, batches)
-                        return await self._write_long(collection, document, head, rest, pending)
+                        written = await self._write_long(collection, document, head, rest, pending)
+                        return replace(written, notes=(*written.notes, *reading.last_notes))
         if not pieces:
             raise EmptyDocument("The file holds no text.")
         pages = head.pages or max(piece.page or 0 for piece in pieces)
-        return ReadDocument(document, pieces, pages, tuple(head.notes))
+        return ReadDocument(document, pieces, pages, (*head.notes, *reading.last_notes))
 
     async def _write_long(
         self,

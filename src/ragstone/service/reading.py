@@ -54,6 +54,14 @@ class OriginalPart:
 
 
 @dataclass(frozen=True, slots=True)
+class DrawnPicture:
+    """A picture of a document, drawn anew as PNG or JPEG, in base64."""
+
+    media_type: str
+    base64: str
+
+
+@dataclass(frozen=True, slots=True)
 class FacetValue:
     """A value of metadata, and how many documents have it."""
 
@@ -99,6 +107,18 @@ class ReadingService(Protocol):
 
         Raises UnknownCollection, UnknownDocument where the principal may read none, and
         UnknownOriginal where the file is not here, or is no longer the one that was read.
+        """
+        ...
+
+    @allowed("reader")
+    async def picture(
+        self, principal: Principal, collection: str, path: str, picture: Path
+    ) -> DrawnPicture:
+        """A picture of the document with this path or id, by the id that its blocks and sources
+        give it.
+
+        Raises UnknownCollection, UnknownDocument where the principal may read none, and
+        UnknownPicture where the file is not here, or no longer holds the picture.
         """
         ...
 

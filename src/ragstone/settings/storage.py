@@ -82,6 +82,14 @@ class IngestSettings(Section):
         description="Questions that the chat model thinks of for each chunk, by which it is found "
         "too: one call of the model a chunk; 0 is none.",
     )
+    captions: bool = Field(
+        False,
+        description="Whether a chat model that can look at pictures describes those of documents, "
+        "which are found by that: one call of the model a picture, once.",
+    )
+    captions_most: int = Field(
+        1000, ge=1, description="Pictures that the chat model describes in one ingest."
+    )
     tree: Literal["off", "extractive", "model"] = Field(
         "off",
         description="What the tree of summaries of each longer document is made of, after it can "

@@ -10,6 +10,7 @@ RagstoneError
 │   ├── UnknownEntity
 │   ├── UnknownFolder
 │   ├── UnknownOriginal
+│   ├── UnknownPicture
 │   ├── UnknownOperation
 │   ├── UnknownModel
 │   ├── InvalidTopic
@@ -108,6 +109,7 @@ from ragstone.core.errors.inputs import (
     UnknownModel,
     UnknownOperation,
     UnknownOriginal,
+    UnknownPicture,
     UnknownPrompt,
     UnknownQuestionSet,
     UnknownRoom,
@@ -201,6 +203,7 @@ __all__ = [
     "UnknownModel",
     "UnknownOperation",
     "UnknownOriginal",
+    "UnknownPicture",
     "UnknownPrompt",
     "UnknownQuestionSet",
     "UnknownRoom",

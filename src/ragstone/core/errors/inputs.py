@@ -61,6 +61,17 @@ class UnknownOriginal(InputError):
         )
 
 
+class UnknownPicture(InputError):
+    code = "unknown_picture"
+    status = 404
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"The picture is not in {name!r}, or the file has changed or gone since it was read. "
+            "Ingest it again."
+        )
+
+
 class UnknownFolder(InputError):
     code = "unknown_folder"
     status = 404

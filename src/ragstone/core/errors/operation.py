@@ -126,8 +126,8 @@ class NoVision(ModelUnavailable):
 
     def __init__(self, model: str) -> None:
         super().__init__(
-            f"The chat model {model!r} cannot look at pictures. Set LLM__MODEL to one that can, "
-            "or LLM__VISION=true if this one can."
+            f"The chat model {model!r} cannot look at pictures, and no text was recognised in "
+            "them. Set LLM__MODEL to one that can, or LLM__VISION=true if this one can."
         )
 
 

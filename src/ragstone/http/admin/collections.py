@@ -1,13 +1,16 @@
 """Collections over HTTP: what there is, and giving one another name."""
 
+import base64
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query
+from fastapi import Path as ApiPath
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from ragstone.core.comments import ToneName
 from ragstone.http.identity import Who, at_least, narrowed
+from ragstone.http.openapi import documented
 from ragstone.http.responses import Json, well_formed
 from ragstone.service import CollectionSummary, Service, wire
 from ragstone.service.comments import CommentsWanted, column_values
@@ -63,6 +66,26 @@ def router(service: Service) -> APIRouter:
         principal = narrowed(caller, name)
         found = await service.reading.folders(principal, name, well_formed(below), limit)
         return Json({"folders": [wire.dump(one) for one in found]})
+
+    @routes.get(
+        "/{name:path}/documents/{document}/pictures/{picture:path}",
+        response_model=None,
+        dependencies=[Depends(at_least("reader"))],
+        responses=documented("image/png", "image/jpeg"),
+    )
+    async def picture(
+        name: Name,
+        document: Annotated[Name, ApiPath(max_length=200)],
+        picture: Annotated[Name, ApiPath(max_length=400)],
+        caller: Who,
+    ) -> Response:
+        """A picture of a document that the caller may read, drawn anew as PNG or JPEG: sources and
+        blocks name it."""
+        principal = narrowed(caller, name)
+        found = await service.reading.picture(principal, name, document, picture)
+        ending = found.media_type.partition("/")[2]
+        headers = {"Content-Disposition": f'inline; filename="picture.{ending}"'}
+        return Response(base64.b64decode(found.base64), 200, headers, found.media_type)
 
     @routes.get(
         "/{name:path}/graph", response_model=None, dependencies=[Depends(at_least("reader"))]

@@ -12,7 +12,7 @@ from ragstone.core.caller import Caller
 from ragstone.core.errors import InputError
 from ragstone.core.filters import MOST, And, AnyOf, Filter, Range, eq, under_any
 from ragstone.core.foreign_passages import to_kdb
-from ragstone.core.source import Source, hit_sources
+from ragstone.core.source import Source, described_pictures, hit_sources
 from ragstone.core.turn import Ask, SearchOptions, Strategy
 from ragstone.http.bodies import Body, Name, Text
 from ragstone.http.dialects import DialectParts
@@ -173,6 +173,7 @@ def _document(source: Source) -> dict[str, Any]:
             "similarity": source.similarity,
             "rerank_score": source.rerank,
         },
+        **described_pictures(source),
     }
 
 

@@ -16,7 +16,7 @@ from ragstone.core.answer import GeneratedAnswer
 from ragstone.core.caller import LOCAL, Caller
 from ragstone.core.errors import RagstoneError
 from ragstone.core.filters import under
-from ragstone.core.source import Source, hit_sources, sources
+from ragstone.core.source import Source, described_pictures, hit_sources, sources
 from ragstone.core.turn import Ask, Level
 from ragstone.http.identity import caller_in, narrowed
 from ragstone.http.responses import well_formed
@@ -190,6 +190,7 @@ def _cited(source: Source) -> Json:
         "path": source.path,
         "page": source.page,
         "snippet": source.snippet,
+        **described_pictures(source),
     }
 
 
@@ -204,4 +205,5 @@ def _passage(source: Source) -> Json:
         "similarity": source.similarity,
         "document_id": source.document_id,
         "chunk_id": source.chunk_id,
+        **described_pictures(source),
     }

@@ -17,7 +17,7 @@ from docx.oxml.parser import parse_xml
 
 from ragstone.ingest.document import Block, Parsed
 from ragstone.ingest.formats.drawing import chart_blocks, diagram_lines
-from ragstone.ingest.formats.embedded import Pictures, packed_pictures
+from ragstone.ingest.formats.embedded import Pictures, packed_picture, packed_pictures
 from ragstone.ingest.formats.inline_code import marked, spanned, unmarked
 from ragstone.ingest.formats.numbering import BULLET, Numbering, W
 from ragstone.ingest.formats.package import office_package
@@ -89,6 +89,7 @@ def parse_docx(path: Path, ending: str, max_bytes: int) -> Parsed:
         metadata=metadata | pictures.metadata,
         recognised=pictures.recognised,
         notes=pictures.notes,
+        last_notes=pictures.last_notes,
     )
 
 
@@ -555,5 +556,6 @@ DOCX = Format(
     parse_docx,
     whole=True,
     magic=ZIP,
+    picture=packed_picture,
 )
 DOCM = replace(DOCX, media_type="application/vnd.ms-word.document.macroEnabled.12")

@@ -1,5 +1,5 @@
-"""Pictures inside documents (Office, LibreOffice, books, pages): what is said of them, and the text
-in them, which is recognised where the extra `ocr` is installed."""
+"""Pictures inside documents (Office, LibreOffice, books, pages): what is said of them, where they
+stand, and the text in them, which is recognised where the extra `ocr` is installed."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -9,15 +9,23 @@ from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from ragstone.core.errors import DocumentError
+from ragstone.core.document import picture_id
+from ragstone.core.errors import DocumentError, UnreadableDocument
 from ragstone.ingest.document import Block
 from ragstone.ingest.formats.package import open_archive, unpacked
 from ragstone.ingest.formats.picture import embedded_blocks
 from ragstone.ingest.formats.recognition import CHOSEN, PICTURES_UNREAD
+from ragstone.ingest.formats.redrawn import is_figure
 from ragstone.ingest.formats.types import PICTURES
 
 MOST_PICTURES = 200
-"""So many pictures of a document are looked at; their text takes a second or more each."""
+"""So many pictures of a document are read; their text takes a second or more each."""
+
+MOST_SHOWN = 1_000
+"""So many pictures of a document can be shown."""
+
+KINDS = {**PICTURES, "gif": "GIF"}
+"""The pictures that documents hold, as Pillow calls them, by their ending."""
 
 _FOLDERS = ("media", "Pictures")
 """Elsewhere in a package stands a preview of the whole document."""
@@ -39,10 +47,12 @@ _GUESSED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedPicture:
-    """One picture: its kind as Pillow calls it, and its bytes when they are wanted."""
+    """One picture: its kind as Pillow calls it, and its bytes when they are wanted. `name` is that
+    in its id, where the one that the document calls it by is too long."""
 
     kind: str
     read: Callable[[], bytes]
+    name: str = ""
 
 
 class Pictures:
@@ -51,51 +61,87 @@ class Pictures:
     def __init__(self, document: str, found: Mapping[str, EmbeddedPicture]) -> None:
         self._document = document
         self._recognition = CHOSEN.get()
-        self._waiting = dict(islice(found.items(), MOST_PICTURES))
-        self._left_out = len(found) - len(self._waiting)
-        self._found = len(found)
+        self._all = found
+        self._waiting = dict(islice(found.items(), MOST_SHOWN))
+        self._read = frozenset(islice(found, MOST_PICTURES))
+        self._unshown = 0
 
     @property
     def metadata(self) -> dict[str, Any]:
         """How many pictures wait for the extra."""
-        waits = self._found and self._recognition.wanted and not self._recognition.possible
-        return {PICTURES_UNREAD: self._found} if waits else {}
+        waits = self._all and self._recognition.wanted and not self._recognition.possible
+        return {PICTURES_UNREAD: len(self._all)} if waits else {}
 
     @property
     def notes(self) -> tuple[str, ...]:
-        if not (self._left_out and self._recognition.possible):
+        count = f"{self._document} has {len(self._all):,} pictures; "
+        notes = []
+        if len(self._all) > MOST_PICTURES and self._recognition.possible:
+            notes.append(f"{count}the text of the first {MOST_PICTURES:,} is read.")
+        if len(self._all) > MOST_SHOWN:
+            notes.append(f"{count}the first {MOST_SHOWN:,} can be shown.")
+        return tuple(notes)
+
+    def last_notes(self) -> tuple[str, ...]:
+        """What turned out while the document was read."""
+        if not self._unshown:
             return ()
+        one = self._unshown == 1
         return (
-            f"{self._document} has {self._found:,} pictures; the text of the first "
-            f"{MOST_PICTURES:,} is read.",
+            f"{self._unshown:,} picture{'' if one else 's'} of {self._document} "
+            f"{'is' if one else 'are'} damaged or too large, and left out.",
         )
 
     @property
     def recognised(self) -> int:
         """In how many pictures text is looked for."""
-        return len(self._waiting) if self._recognition.possible else 0
+        return len(self._read) if self._recognition.possible else 0
 
     def waits(self, name: str) -> bool:
-        """Whether the picture with this name is there and has not been read."""
-        return self._recognition.possible and name in self._waiting
+        """Whether the picture with this name is there and has not been met."""
+        return name in self._waiting
+
+    def content(self, name: str) -> bytes:
+        """The bytes of the picture with this name in its id; raises UnreadableDocument."""
+        for key, one in self._all.items():
+            if name in (key, one.name):
+                return one.read()
+        raise UnreadableDocument(f"{self._document} holds no such picture.")
 
     def blocks(self, name: str, said: str, page: int | None = None) -> Iterator[Block]:
-        """What is said of the picture with this name in the package, and the text in it."""
+        """What is said of the picture with this name in the package, and the text in it; of one
+        of which neither is there, a caption without text."""
         said = " ".join(_GUESSED.sub("", said).split())
-        if _SAID.search(said) and not _NUMBERED.fullmatch(said):
-            yield Block(said, "caption", page=page)
+        said = said if _SAID.search(said) and not _NUMBERED.fullmatch(said) else ""
+        figure, text = self._met(name)
+        if said or (figure and not text):
+            yield Block(said, "caption", page=page, pictures=figure)
+        for block in text:
+            kind = "paragraph" if block.kind == "heading" else block.kind
+            level = block.level * (kind == "item")
+            yield replace(block, kind=kind, level=level, page=page, places=(), pictures=figure)
+
+    def _met(self, name: str) -> tuple[tuple[str, ...], list[Block]]:
+        """The id of a picture that is met for the first time, none of an ornament, and the text in
+        it."""
         if not self.waits(name):
-            return
+            return (), []
         picture = self._waiting.pop(name)
         try:
-            found = embedded_blocks(picture.kind, name, picture.read(), self._recognition)
+            data = picture.read()
+            if not is_figure(self._document, data):
+                return (), []
         except DocumentError:
             # A damaged picture does not keep the text around it from being read.
-            return
-        for block in found:
-            kind = "paragraph" if block.kind == "heading" else block.kind
-            yield replace(block, kind=kind, level=block.level * (kind == "item"), page=page,
-                          places=())  # fmt: skip
+            self._unshown += 1
+            return (), []
+        figure = (picture_id(data, picture.name or name),)
+        if name not in self._read or not self._recognition.possible:
+            return figure, []
+        try:
+            return figure, list(embedded_blocks(picture.kind, name, data, self._recognition))
+        except DocumentError:
+            return figure, []
 
 
 def packed_pictures(path: Path, max_bytes: int | None, *, anywhere: bool = False) -> Pictures:
@@ -120,9 +166,16 @@ def _unpacked(path: Path, max_bytes: int | None, name: str) -> bytes:
 
 def picture_kind(name: str) -> str:
     """The kind of a picture as Pillow calls it, by its name; "" for one that cannot be read."""
-    return PICTURES.get(PurePosixPath(name).suffix.lower().removeprefix("."), "")
+    return KINDS.get(PurePosixPath(name).suffix.lower().removeprefix("."), "")
 
 
 def is_worth_it(size: int) -> bool:
     """Whether a picture of so many bytes is looked at."""
     return FEWEST_BYTES <= size <= MOST_BYTES
+
+
+def packed_picture(
+    path: Path, ending: str, max_bytes: int, folder: Path | None, name: str
+) -> bytes:
+    """The bytes of the picture with this name in a package; raises UnreadableDocument."""
+    return packed_pictures(path, None, anywhere=True).content(name)

@@ -12,7 +12,7 @@ from lxml import etree  # type: ignore[import-untyped]
 
 from ragstone.core.errors import EncryptedDocument, UnreadableDocument, WrongType
 from ragstone.ingest.document import Block, Parsed
-from ragstone.ingest.formats.embedded import Pictures, packed_pictures
+from ragstone.ingest.formats.embedded import Pictures, packed_picture, packed_pictures
 from ragstone.ingest.formats.html import page_blocks
 from ragstone.ingest.formats.metadata import described
 from ragstone.ingest.formats.package import bomb_error, open_archive, unpacked
@@ -49,6 +49,7 @@ def parse_epub(path: Path, ending: str, max_bytes: int) -> Parsed:
         metadata=described(facts) | pictures.metadata,
         recognised=pictures.recognised,
         notes=pictures.notes,
+        last_notes=pictures.last_notes,
     )
 
 
@@ -134,4 +135,4 @@ def _damaged(path: Path) -> UnreadableDocument:
     return UnreadableDocument(f"{path.name} is damaged or incomplete: it is no whole EPUB book.")
 
 
-EPUB = Format("application/epub+zip", parse_epub, magic=ZIP)
+EPUB = Format("application/epub+zip", parse_epub, magic=ZIP, picture=packed_picture)

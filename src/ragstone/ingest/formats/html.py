@@ -104,7 +104,19 @@ def parse_html_in(path: Path, ending: str, max_bytes: int, folder: Path | None) 
         metadata=described(facts) | pictures.metadata,
         recognised=pictures.recognised,
         notes=pictures.notes,
+        last_notes=pictures.last_notes,
     )
+
+
+def picture_in_page(
+    path: Path, ending: str, max_bytes: int, folder: Path | None, name: str
+) -> bytes:
+    """The bytes of the picture with this name in its id; raises UnreadableDocument."""
+    try:
+        tree = _tree(decoded(path))
+    except (etree.LxmlError, ValueError) as error:
+        raise UnreadableDocument(f"{path.name} holds no HTML that can be read.") from error
+    return page_pictures(tree, path, folder).content(name)
 
 
 def page_blocks(
@@ -572,4 +584,4 @@ _READERS: Mapping[str, Callable[[Any, _Within], Iterator[Block]]] = {
     "table": _table,
 }
 
-HTML = Format("text/html", parse_html, whole=True, including=parse_html_in)
+HTML = Format("text/html", parse_html, whole=True, including=parse_html_in, picture=picture_in_page)

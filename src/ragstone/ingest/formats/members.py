@@ -75,7 +75,10 @@ def written_blocks(
             parsed = known.nested(path, ending, max_bytes, depth)
         else:
             parsed = known.parse(path, ending, max_bytes)
-        yield from parsed.blocks
+        for block in parsed.blocks:
+            # Its pictures are in no file that is there when somebody wants to see them.
+            if block.text or not block.pictures:
+                yield replace(block, pictures=())
 
 
 def _file_name(name: str, ending: str) -> str:

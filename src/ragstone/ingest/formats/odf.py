@@ -12,7 +12,7 @@ from typing import Any
 
 from ragstone.core.errors import EncryptedDocument
 from ragstone.ingest.document import Block, Parsed
-from ragstone.ingest.formats.embedded import Pictures, packed_pictures
+from ragstone.ingest.formats.embedded import Pictures, packed_picture, packed_pictures
 from ragstone.ingest.formats.metadata import keyword_list
 from ragstone.ingest.formats.numbering import BULLET, numeral
 from ragstone.ingest.formats.package import bomb_error, safe_tree, xml_parts
@@ -113,6 +113,7 @@ def parse_odf(path: Path, ending: str, max_bytes: int) -> Parsed:
         metadata | pictures.metadata,
         recognised=pictures.recognised,
         notes=pictures.notes,
+        last_notes=pictures.last_notes,
     )
 
 
@@ -511,6 +512,12 @@ def _count(element: Any, name: str) -> int:
 
 
 _MEDIA = "application/vnd.oasis.opendocument"
-ODT = Format(f"{_MEDIA}.text", parse_odf, whole=True, magic=ZIP)
-ODS = Format(f"{_MEDIA}.spreadsheet", parse_odf, whole=True, magic=ZIP)
-ODP = Format(f"{_MEDIA}.presentation", parse_odf, whole=True, magic=ZIP)
+
+
+def _format(kind: str) -> Format:
+    return Format(f"{_MEDIA}.{kind}", parse_odf, whole=True, magic=ZIP, picture=packed_picture)
+
+
+ODT = _format("text")
+ODS = _format("spreadsheet")
+ODP = _format("presentation")

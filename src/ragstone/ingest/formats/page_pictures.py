@@ -20,16 +20,16 @@ from urllib.parse import unquote, unquote_to_bytes
 from ragstone.core.errors import UnreadableDocument
 from ragstone.ingest.document import Block
 from ragstone.ingest.formats.embedded import (
+    KINDS,
     MOST_BYTES,
-    MOST_PICTURES,
+    MOST_SHOWN,
     EmbeddedPicture,
     Pictures,
     is_worth_it,
     picture_kind,
 )
-from ragstone.ingest.formats.types import PICTURES
 
-_FIRST_SIGN, _LAST_SIGN = 0x10F000, 0x10F000 + MOST_PICTURES
+_FIRST_SIGN, _LAST_SIGN = 0x10F000, 0x10F000 + MOST_SHOWN
 """Characters that nobody uses: the end of the last private plane."""
 
 _SIGN = re.compile(f" ?[{chr(_FIRST_SIGN)}-{chr(_LAST_SIGN)}]")
@@ -37,6 +37,7 @@ _DATA = re.compile(r"data:image/(\w+)((?:;[\w=.+-]+)*),", re.IGNORECASE)
 _ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.IGNORECASE)
 _SHOWN = re.compile(rb"<img\b[^>]*?\bsrc\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))", re.I)
 _LARGEST_PAGE = 16 << 20
+_LONGEST_NAME = 200
 
 
 class Signs:
@@ -51,7 +52,7 @@ class Signs:
         the address that the page has for it; pictures that are not known get no sign."""
         for element in list(tree.iter("img", "svg")):
             name = named(_address(element))
-            if self._pictures.waits(name) and len(self._names) < MOST_PICTURES:
+            if self._pictures.waits(name) and len(self._names) < MOST_SHOWN:
                 if element.tag == "svg":
                     element.clear(keep_tail=True)
                     element.tag = "img"
@@ -70,12 +71,14 @@ class Signs:
                 yield block
                 continue
             text, label = _SIGN.sub("", block.text).strip(), _SIGN.sub("", block.label)
+            places = (ord(sign[-1]) - _FIRST_SIGN for sign in dict.fromkeys(signs))
+            names = [self._names[place] for place in places if place < len(self._names)]
+            found = [one for name in names for one in self._pictures.blocks(name, "")]
             if text and text != label:
-                yield replace(block, text=text, label=label)
-            for sign in dict.fromkeys(signs):
-                place = ord(sign[-1]) - _FIRST_SIGN
-                if place < len(self._names):
-                    yield from self._pictures.blocks(self._names[place], "")
+                pictures = tuple(dict.fromkeys(id for one in found for id in one.pictures))
+                yield replace(block, text=text, label=label, pictures=pictures)
+                found = [one for one in found if one.text]
+            yield from found
 
 
 def page_pictures(tree: Any, path: Path, folder: Path | None) -> Pictures:
@@ -84,7 +87,8 @@ def page_pictures(tree: Any, path: Path, folder: Path | None) -> Pictures:
     for element in tree.iter("img", "svg"):
         address = _address(element)
         if address not in found and (picture := _picture(address, path, folder)):
-            found[address] = picture
+            long = len(address) > _LONGEST_NAME
+            found[address] = replace(picture, name=f"#{len(found) + 1}") if long else picture
     return Pictures(path.name, found)
 
 
@@ -100,7 +104,7 @@ def shown_files(path: Path, folder: Path) -> tuple[Path, ...]:
     addresses = ("".join(part.decode("utf-8", "replace") for part in found.groups() if part)
                  for found in _SHOWN.finditer(source))  # fmt: skip
     files = (_beside(one, path, folder) for one in dict.fromkeys(addresses) if picture_kind(one))
-    return tuple(dict.fromkeys(one for one in files if one))[:MOST_PICTURES]
+    return tuple(dict.fromkeys(one for one in files if one))[:MOST_SHOWN]
 
 
 def in_book(chapter: str, address: str) -> str:
@@ -122,7 +126,7 @@ def _address(element: Any) -> str:
 
 def _picture(address: str, path: Path, folder: Path | None) -> EmbeddedPicture | None:
     if inside := _DATA.match(address):
-        kind = PICTURES.get(inside[1].lower(), "")
+        kind = KINDS.get(inside[1].lower(), "")
         coded = ";base64" in inside[2].lower()
         size = (len(address) - inside.end()) * 3 // 4 if coded else len(address)
         read = partial(_decoded, address, inside.end(), coded)

@@ -3,8 +3,8 @@ scanned pages is recognised."""
 
 import re
 import threading
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from datetime import date
 from itertools import islice
 from pathlib import Path
@@ -16,7 +16,14 @@ import pypdfium2.raw
 from ragstone.core.errors import EncryptedDocument, TooLarge, UnreadableDocument
 from ragstone.ingest.document import Block, Parsed
 from ragstone.ingest.formats.pdf_blocks import Prose, across_pages, page_blocks
-from ragstone.ingest.formats.pdf_frame import frame_of
+from ragstone.ingest.formats.pdf_figures import (
+    PdfPicture,
+    PdfPictures,
+    drawn_picture,
+    picture_data,
+    with_pictures,
+)
+from ragstone.ingest.formats.pdf_frame import Frame, frame_of
 from ragstone.ingest.formats.pdf_lines import (
     PageLine,
     clean,
@@ -34,6 +41,7 @@ from ragstone.ingest.formats.recognition import (
     Recognition,
     recognised,
 )
+from ragstone.ingest.formats.redrawn import encoded
 from ragstone.ingest.formats.types import Format
 
 _C: Any = pypdfium2.raw
@@ -56,6 +64,9 @@ _MOST_OBJECTS = 200
 """So many objects of a page are looked at in search of a picture."""
 
 _POINTS = 72
+
+_PICTURE_NAME = re.compile(r"(\d{1,6})\.(\d{1,6})")
+"""A page and the number of an object on it."""
 
 
 def parse_pdf(path: Path, ending: str, max_bytes: int) -> Parsed:
@@ -84,9 +95,52 @@ def parse_pdf(path: Path, ending: str, max_bytes: int) -> Parsed:
     if scans:
         _check_number(path, document, len(scans), recognition)
         metadata["pages_recognised"] = len(scans)
-    blocks = across_pages(_blocks(path, document, pages, _Scans(scans, recognition)))
+    pictures = PdfPictures(path.name)
+    read = _blocks(path, document, pages, _Scans(scans, recognition), pictures)
     title = clean(facts.get("Title", ""))
-    return Parsed(title, blocks, pages, metadata, recognised=len(scans))
+    return Parsed(
+        title,
+        across_pages(read),
+        pages,
+        metadata,
+        recognised=len(scans),
+        last_notes=pictures.last_notes,
+    )
+
+
+def picture_in_pdf(
+    path: Path, ending: str, max_bytes: int, folder: Path | None, name: str
+) -> bytes:
+    """The stored bytes of the picture with this name; raises a DocumentError."""
+    with _pictured(path, name) as (page, number, _):
+        return picture_data(page, number)
+
+
+def drawn_in_pdf(path: Path, name: str, data: bytes) -> tuple[str, bytes]:
+    """The picture with this name as it looks on its page; raises a DocumentError."""
+    with _pictured(path, name) as (page, number, frame):
+        return encoded(drawn_picture(page, number, frame))
+
+
+@contextmanager
+def _pictured(path: Path, name: str) -> Iterator[tuple[Any, int, Frame]]:
+    """The page of a picture by its name, its number there, and the page's frame."""
+    match = _PICTURE_NAME.fullmatch(name)
+    with _PDFIUM:
+        document = _open(path)
+        try:
+            index = int(match[1]) - 1 if match else -1
+            if not match or not 0 <= index < len(document):
+                raise UnreadableDocument(f"{path.name} holds no such picture.")
+            page = document[index]
+            yield page, int(match[2]), frame_of(page)
+            page.close()
+        except pypdfium2.PdfiumError as error:
+            raise UnreadableDocument(
+                f"{path.name} is damaged: a picture cannot be read."
+            ) from error
+        finally:
+            document.close()
 
 
 def _open(path: Path) -> Any:
@@ -198,21 +252,27 @@ class _Read(NamedTuple):
     lines: list[PageLine]
     rules: Rules = Rules()
     view: Outlook | None = None
+    pictures: Sequence[PdfPicture] = ()
 
 
-def _blocks(path: Path, document: Any, pages: int, scans: _Scans) -> Iterator[Block]:
+def _blocks(
+    path: Path, document: Any, pages: int, scans: _Scans, pictures: PdfPictures
+) -> Iterator[Block]:
     """Windows of pages are read ahead to see what repeats on every page."""
     prose = Prose()
     running: set[str] = set()
     try:
         for window in _windows(pages, scans):
-            read = [_page(path, document, index, scans) for index in window]
+            read = [_page(path, document, index, scans, pictures) for index in window]
             for page in read:
                 prose.learn(page.lines)
             kept = without_edges([page.lines for page in read], running, window[0] + 1)
             for index, page, lines in zip(window, read, kept, strict=True):
                 blocks = page_blocks(lines, index + 1, prose, page.rules)
-                yield from (page_block(one, page.view) if page.view else one for one in blocks)
+                if page.view:
+                    yield from (page_block(one, page.view) for one in blocks)
+                else:
+                    yield from with_pictures(list(blocks), page.pictures)
     finally:
         with _PDFIUM:
             document.close()
@@ -232,10 +292,10 @@ def _windows(pages: int, scans: _Scans) -> Iterator[list[int]]:
         yield window
 
 
-def _page(path: Path, document: Any, index: int, scans: _Scans) -> _Read:
+def _page(path: Path, document: Any, index: int, scans: _Scans, pictures: PdfPictures) -> _Read:
     try:
         if index not in scans.pages:
-            return _ruled_lines(document, index)
+            return _ruled_lines(document, index, pictures)
         pixels, points = _picture(document, index)
     except pypdfium2.PdfiumError as error:
         raise UnreadableDocument(
@@ -245,16 +305,17 @@ def _page(path: Path, document: Any, index: int, scans: _Scans) -> _Read:
     return _Read(lines, view=view)
 
 
-def _ruled_lines(document: Any, index: int) -> _Read:
+def _ruled_lines(document: Any, index: int, pictures: PdfPictures) -> _Read:
     with _PDFIUM:
         page = document[index]
         text_page = page.get_textpage()
         frame = frame_of(page)
         rules = page_rules(page, frame)
         lines = top_first(page_lines(text_page, frame, rules))
+        shown = pictures.on(page, index, frame) if lines else ()
         text_page.close()
         page.close()
-    return _Read(lines, rules)
+    return _Read(lines, rules, pictures=shown)
 
 
 def _picture(document: Any, index: int) -> tuple[Any, float]:
@@ -269,4 +330,6 @@ def _picture(document: Any, index: int) -> tuple[Any, float]:
     return pixels, 1 / scale
 
 
-PDF = Format("application/pdf", parse_pdf, magic=b"%PDF-")
+PDF = Format(
+    "application/pdf", parse_pdf, magic=b"%PDF-", picture=picture_in_pdf, drawn=drawn_in_pdf
+)

@@ -149,7 +149,8 @@ def _with_rest(block: Block, rest: Block) -> Block:
     else:
         text, start = f"{block.text} {rest.text}", len(block.text) + 1
     moved = tuple(replace(place, start=place.start + start) for place in rest.all_places)
-    return replace(block, text=text, places=(*block.all_places, *moved))
+    pictures = tuple(dict.fromkeys((*block.pictures, *rest.pictures)))
+    return replace(block, text=text, places=(*block.all_places, *moved), pictures=pictures)
 
 
 def _last_page(block: Block) -> int | None:

@@ -16,7 +16,7 @@ from pptx.exc import PythonPptxError
 from ragstone.core.errors import UnreadableDocument
 from ragstone.ingest.document import Block, Parsed
 from ragstone.ingest.formats.drawing import chart_blocks, diagram_lines
-from ragstone.ingest.formats.embedded import Pictures, packed_pictures
+from ragstone.ingest.formats.embedded import Pictures, packed_picture, packed_pictures
 from ragstone.ingest.formats.numbering import BULLET, numeral
 from ragstone.ingest.formats.package import office_package, safe_tree
 from ragstone.ingest.formats.properties import core_properties, opened
@@ -67,6 +67,7 @@ def parse_pptx(path: Path, ending: str, max_bytes: int) -> Parsed:
         metadata | pictures.metadata,
         recognised=pictures.recognised,
         notes=pictures.notes,
+        last_notes=pictures.last_notes,
     )
 
 
@@ -333,6 +334,7 @@ PPTX = Format(
     parse_pptx,
     whole=True,
     magic=ZIP,
+    picture=packed_picture,
 )
 PPTM = replace(PPTX, media_type="application/vnd.ms-powerpoint.presentation.macroEnabled.12")
 PPSX = replace(

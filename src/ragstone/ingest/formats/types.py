@@ -46,6 +46,22 @@ class IncludingParser(Protocol):
     ) -> Parsed: ...
 
 
+class PictureReader(Protocol):
+    """Reads the picture of a file that has this name in its id: its bytes, whose digest is in the
+    id too. Raises a DocumentError. Arguments and place are a parser's."""
+
+    def __call__(
+        self, path: Path, ending: str, max_bytes: int, folder: Path | None, name: str, /
+    ) -> bytes: ...
+
+
+class PictureDrawer(Protocol):
+    """Draws the picture of this name that a `PictureReader` has read as `data`: its media type and
+    content. Raises a DocumentError."""
+
+    def __call__(self, path: Path, name: str, data: bytes, /) -> tuple[str, bytes]: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Format:
     """A file format: its media type and its parser.
@@ -54,7 +70,8 @@ class Format:
     than INGEST__MAX_MEMORY_MB, else than INGEST__MAX_FILE_MB. `magic` is what every file of it
     begins with; a format without one is text, and a file that begins like something else is
     refused. `nested` takes the place of `parse` for a file in another one, where the format holds
-    files itself, and `including` where a file may include others of its folder.
+    files itself, and `including` where a file may include others of its folder. `picture` is for
+    formats whose blocks name pictures, and `drawn` where these are no files by themselves.
     """
 
     media_type: str
@@ -63,6 +80,8 @@ class Format:
     magic: bytes = b""
     nested: NestedParser | None = None
     including: IncludingParser | None = None
+    picture: PictureReader | None = None
+    drawn: PictureDrawer | None = None
 
 
 _HERE = "ragstone.ingest.formats"

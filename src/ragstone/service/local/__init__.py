@@ -108,7 +108,7 @@ class Ragstone:
         self.maintenance = maintenance
         self.statistics = LocalStatistics(adapters)
         self.conversations = LocalConversations(adapters, answers.aclose)
-        self.reading = LocalReading(adapters, Originals(data))
+        self.reading = LocalReading(adapters, Originals(data), pipeline.picture)
         self.feedback = LocalFeedback(adapters.feedback)
         self.graph = LocalGraph(adapters)
         self.comments = LocalComments(adapters)

@@ -6,26 +6,38 @@ import difflib
 import os
 import stat
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from ragstone.core.chunk import MADE, Chunk, joined, revision
 from ragstone.core.document import cut_blocks
-from ragstone.core.errors import UnknownCollection, UnknownDocument, UnknownFolder, UnknownOriginal
+from ragstone.core.errors import (
+    DocumentError,
+    UnknownCollection,
+    UnknownDocument,
+    UnknownFolder,
+    UnknownOriginal,
+    UnknownPicture,
+)
 from ragstone.core.filters import And, AnyOf, Not, Scalar, eq, readable, token, under
 from ragstone.core.records import Collection, Document
 from ragstone.core.turn import Principal
+from ragstone.ingest.formats.redrawn import media_type_of
 from ragstone.ingest.handed import Originals
 from ragstone.ports import Adapters, ValueCount
 from ragstone.service.reading import (
     ChunkPlace,
     DocumentText,
+    DrawnPicture,
     Facet,
     FacetValue,
     Folder,
     OriginalPart,
 )
+
+Draw = Callable[[Document, str], Awaitable[bytes]]
+"""Draws a picture of a document by its id; raises DocumentError."""
 
 MOST_NAMES = 5_000
 """Names that are compared with one that is unknown."""
@@ -34,9 +46,10 @@ MOST_NAMES = 5_000
 class LocalReading:
     """`service.Reading` on the index of this process."""
 
-    def __init__(self, adapters: Adapters, originals: Originals) -> None:
+    def __init__(self, adapters: Adapters, originals: Originals, draw: Draw) -> None:
         self._adapters = adapters
         self._originals = originals
+        self._draw = draw
 
     async def read(
         self, principal: Principal, collection: str, path: str, offset: int, limit: int
@@ -70,6 +83,18 @@ class LocalReading:
         known = await self._known(principal, collection)
         document = await self._document(principal, known, path)
         return await asyncio.to_thread(self._part, document, offset, limit)
+
+    async def picture(
+        self, principal: Principal, collection: str, path: str, picture: str
+    ) -> DrawnPicture:
+        known = await self._known(principal, collection)
+        document = await self._document(principal, known, path)
+        try:
+            data = await self._draw(document, picture)
+            media_type = media_type_of(data)
+        except DocumentError as error:
+            raise UnknownPicture(document.path) from error
+        return DrawnPicture(media_type, base64.b64encode(data).decode())
 
     def _part(self, document: Document, offset: int, limit: int) -> OriginalPart:
         kept = self._originals.of(document)

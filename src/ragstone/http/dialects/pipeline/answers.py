@@ -7,7 +7,7 @@ from ragstone.answer.citation_list import SpeltOut, spelt_out
 from ragstone.core.answer import GeneratedAnswer, Usage
 from ragstone.core.errors import RagstoneError
 from ragstone.core.events import AgentStep, Done, Event, Note, Sources, Thinking, Token
-from ragstone.core.source import Source, passage_sources, sources
+from ragstone.core.source import Source, described_pictures, passage_sources, sources
 from ragstone.core.turn import Turn
 from ragstone.http.streaming import Transcript, token
 from ragstone.service import wire
@@ -42,6 +42,7 @@ def _source(source: Source) -> dict[str, Any]:
         "snippet": source.content[:SNIPPET_CHARS],
         "relevance_score": source.score,
         "similarity_score": source.dense if source.similarity is None else source.similarity,
+        **described_pictures(source),
     }
 
 

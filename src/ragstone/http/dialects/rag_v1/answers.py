@@ -8,7 +8,7 @@ from typing import Any
 from ragstone.answer.citation_list import SpeltOut, citation_list, spelt_out
 from ragstone.core.answer import GeneratedAnswer
 from ragstone.core.events import Done, Event, Rewritten, Sources, StageStarted, Thinking, Token
-from ragstone.core.source import Source, cited_sources, sources
+from ragstone.core.source import Source, cited_sources, described_pictures, sources
 from ragstone.core.turn import Turn
 from ragstone.http.dialects.rag_v1.requests import QueryRequest, RagRequest
 from ragstone.http.streaming import Transcript, token
@@ -101,6 +101,7 @@ def _citation(source: Source) -> Object:
         "url": source.url,
         "title": source.title,
         "confidence": source.confidence,
+        **described_pictures(source),
     }
 
 
@@ -134,6 +135,7 @@ def _source(source: Source) -> Object:
         "citation_id": f"[{source.number}]",
         "chunk_id": source.chunk_id,
         "page": source.page,
+        **described_pictures(source),
     }
 
 

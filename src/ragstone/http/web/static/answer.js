@@ -2,6 +2,7 @@
 import { html, copy, go, page, update, useMemo, useState } from "./lib.js";
 import { call, may } from "./api.js";
 import { Markdown, VERDICTS } from "./markdown.js";
+import { Pictures } from "./figures.js";
 import { Button, Icon } from "./ui.js";
 import { duration, percent, sentence, t } from "./words.js";
 
@@ -38,9 +39,19 @@ export function sourcesOf(turn) {
       number, title: chunk.title, path: chunk.path, section: chunk.section, document_id: chunk.document_id,
       page: one ? one.page : chunk.page, cited: Boolean(one), text: one ? one.snippet : text, score: hit.score,
       span: one ? { start: one.start, end: one.end } : { start: chunk.start, end: chunk.end },
-      collection: turn.collection,
+      collection: turn.collection, pictures: picturesOf(chunk, one),
     };
   });
+}
+
+// The ids of the pictures that a citation touches in its chunk: `layout` lists the chunk's blocks as
+// [kind, start, length, level, label, places, pictures]. None of a passage that is not cited.
+function picturesOf(chunk, cited) {
+  if (!cited || !chunk.layout || ["question", "summary"].includes(chunk.kind)) return [];
+  const spans = [cited, ...(cited.spans || [])];
+  const touched = JSON.parse(chunk.layout).filter(([, start, length, , , , pictures]) => pictures && spans.some(
+    (span) => chunk.start + start < span.end && span.start < chunk.start + start + length));
+  return [...new Set(touched.flatMap((block) => block[6]))].slice(0, 8);
 }
 
 export function openEvidence(source, said) {
@@ -149,7 +160,8 @@ function Sources({ sources }) {
     <button type="button" class="passage" onClick=${() => openEvidence(one)}>
       <span class="cite" aria-hidden="true">${one.number}</span>
       <span><strong dir="auto">${one.title || one.path}</strong><${Where} source=${one} />
-      <span class="snippet" dir="auto">${one.text.slice(0, 200)}</span></span></button></li>`)}</ol>`;
+      <span class="snippet" dir="auto">${one.text.slice(0, 200)}</span></span></button>
+    <${Pictures} collection=${one.collection} document=${one.document_id} ids=${one.pictures} /></li>`)}</ol>`;
   return html`<section class="evidence-list"><h3>${t("Sources")}</h3>${list(cited)}
     ${rest.length > 0 && html`<details><summary>${t("{count} more passages were read", { count: rest.length })}</summary>${list(rest)}</details>`}
   </section>`;

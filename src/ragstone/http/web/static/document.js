@@ -1,6 +1,7 @@
 // A document as it was read: its blocks in order, with what supports an answer marked.
 import { html, places, useLayoutEffect, useLoaded, useRef, useState } from "./lib.js";
 import { call, may } from "./api.js";
+import { Pictures } from "./figures.js";
 import { Busy, Button, Failure } from "./ui.js";
 import { number, sentence, t } from "./words.js";
 
@@ -61,13 +62,13 @@ export function DocumentText({ collection, path, span, chunks }) {
   };
   return html`<div ref=${box} class="document" dir="auto">
     ${found.offset > 0 && html`<${Button} label=${t("Show what comes before")} onClick=${earlier} />`}
-    <${Blocks} read=${found} span=${span} chunks=${chunks} />
+    <${Blocks} read=${found} span=${span} chunks=${chunks} collection=${collection} />
     ${end < found.total && html`<${Button} label=${t("Show {count} more characters", { count: number(found.total - end) })}
       onClick=${() => setRange({ ...range, limit: range.limit + WINDOW })} />`}
   </div>`;
 }
 
-function Blocks({ read, span, chunks }) {
+function Blocks({ read, span, chunks, collection }) {
   const at = places(read.text);
   const shift = (place) => at(place - read.offset);
   const text = {
@@ -87,6 +88,7 @@ function Blocks({ read, span, chunks }) {
     : [{ kind: "paragraph", start: 0, end: Array.from(read.text).length, level: 0, label: "", places: [] }];
   const shown = [];
   let page = null, chunk = -1;
+  const drawn = new Set();
   for (const group of grouped(blocks)) {
     const [first] = group;
     const here = first.places[0]?.page;
@@ -103,6 +105,11 @@ function Blocks({ read, span, chunks }) {
         shown.push(html`<p class="chunk-mark" key=${one.chunk_id}>${t("Passage {number}", { number: chunk + 1 })}
           <span> · ${one.kind} · ${one.language} · ${t("{count} characters", { count: number(one.end - one.start) })}</span></p>`);
       }
+    }
+    const pictures = group.flatMap((block) => block.pictures || []).filter((id) => !drawn.has(id) && drawn.add(id));
+    if (pictures.length) {
+      shown.push(html`<${Pictures} key=${`f${first.start}`} collection=${collection} document=${read.document.id} ids=${pictures}
+        caption=${first.kind === "caption" ? text.of(first.start, first.end) : ""} />`);
     }
     shown.push(html`<${Block} key=${first.start} group=${group} text=${text} />`);
   }

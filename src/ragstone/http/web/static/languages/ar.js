@@ -4,6 +4,8 @@ export default {
   "19 of 20 within {time}": "19 من 20 خلال {time}",
   "A collection is a set of documents that is searched by itself.": "المجموعة هي مستندات يُبحث فيها على حدة.",
   "A file has a question in each line, or it is JSON lines or CSV with the fields question, answers, sources, answerable.": "في كل سطر من الملف سؤال، أو يكون أسطر JSON أو CSV بالحقول question وanswers وsources وanswerable.",
+  "A picture of the document": "صورة من المستند",
+  "A picture stands here, but its file is not on the server.": "توجد صورة هنا، لكن ملفها ليس على الخادم.",
   "A question of {time}": "سؤال في {time}",
   "Accepted answers": "الإجابات المقبولة",
   "Accepted answers, one in a line": "الإجابات المقبولة، واحدة في كل سطر",

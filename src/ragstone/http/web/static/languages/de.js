@@ -4,6 +4,8 @@ export default {
   "19 of 20 within {time}": "19 von 20 innerhalb von {time}",
   "A collection is a set of documents that is searched by itself.": "Eine Sammlung ist eine Menge von Dokumenten, die für sich durchsucht wird.",
   "A file has a question in each line, or it is JSON lines or CSV with the fields question, answers, sources, answerable.": "Eine Datei hat eine Frage je Zeile, oder sie ist JSON je Zeile oder CSV mit den Feldern question, answers, sources, answerable.",
+  "A picture of the document": "Ein Bild des Dokuments",
+  "A picture stands here, but its file is not on the server.": "Hier steht ein Bild, aber seine Datei ist nicht auf dem Server.",
   "A question of {time}": "Eine Frage von {time}",
   "Accepted answers": "Angenommene Antworten",
   "Accepted answers, one in a line": "Angenommene Antworten, eine je Zeile",

@@ -4,6 +4,8 @@ export default {
   "19 of 20 within {time}": "20번 중 19번은 {time} 이내",
   "A collection is a set of documents that is searched by itself.": "컬렉션은 따로 검색되는 문서 모음입니다.",
   "A file has a question in each line, or it is JSON lines or CSV with the fields question, answers, sources, answerable.": "파일은 한 줄에 질문 하나이거나, question, answers, sources, answerable 필드가 있는 JSON 줄 또는 CSV입니다.",
+  "A picture of the document": "문서의 그림",
+  "A picture stands here, but its file is not on the server.": "여기에 그림이 있지만 파일이 서버에 없습니다.",
   "A question of {time}": "{time}의 질문",
   "Accepted answers": "인정되는 답변",
   "Accepted answers, one in a line": "인정되는 답변, 한 줄에 하나",

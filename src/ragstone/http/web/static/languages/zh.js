@@ -4,6 +4,8 @@ export default {
   "19 of 20 within {time}": "20 次中有 19 次在 {time} 以内",
   "A collection is a set of documents that is searched by itself.": "集合是一组单独搜索的文档。",
   "A file has a question in each line, or it is JSON lines or CSV with the fields question, answers, sources, answerable.": "文件每行一个问题，或者是带有 question、answers、sources、answerable 字段的 JSON 行或 CSV。",
+  "A picture of the document": "文档中的图片",
+  "A picture stands here, but its file is not on the server.": "此处有一张图片，但其文件不在服务器上。",
   "A question of {time}": "{time} 的问题",
   "Accepted answers": "认可的答案",
   "Accepted answers, one in a line": "认可的答案，每行一个",

@@ -1,0 +1,127 @@
+"""What a chat model's server saves by keeping the beginning of a prompt: time to the first token
+and tokens that it reads, question by question of one conversation.
+
+A real llama.cpp server with SmolLM2-135M, one question at a time. Two layouts are compared: ours,
+in which the sources follow the rules, and one in which they stand with the question, behind the
+conversation. BENCH_TURNS questions (4), each with passages of its own.
+"""
+
+import json
+import os
+import statistics
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import httpx2
+
+from benchmarks.common import eval_data
+from benchmarks.row import Row
+from ragstone.core.chunk import Chunk
+from ragstone.core.turn import Hit, Passage
+from ragstone.evaluation import dataset
+from ragstone.language.templates import shipped
+from ragstone.models.prompt import system
+from tests.llama import llama_server
+
+TURNS = int(os.environ.get("BENCH_TURNS", "4"))
+PASSAGES = 3
+KEY = "prefix-cache"
+REPLY_TOKENS = 24
+SECONDS = 300.0
+
+Messages = list[dict[str, str]]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One question: seconds to the first token, and the prompt's tokens that were read for it."""
+
+    seconds: float
+    tokens: int
+
+
+def run() -> Iterator[Row]:
+    asked = list(_questions())
+    for sources_last in (False, True):
+        where = "sources behind the conversation" if sources_last else "sources before it (ours)"
+        for caches in (False, True):
+            with llama_server(KEY) as url:
+                found = _conversation(url, asked, sources_last, caches)
+            # The first question of a conversation has nothing that the server could know.
+            later = found[1:]
+            kept = "with" if caches else "without"
+            yield Row(
+                f"To the first token of a follow-up, {where}, {kept} the server's prefix cache",
+                1000 * statistics.median(one.seconds for one in later),
+                "ms",
+                note=f"{statistics.mean(one.tokens for one in later):,.0f} tokens read",
+                detail=True,
+            )
+
+
+def _questions() -> Iterator[tuple[str, Sequence[Passage]]]:
+    """Questions, each with the passages that it would be answered from."""
+    corpus = [one.text for one in dataset.corpus(eval_data() / "squad2_dev")]
+    questions = [one.text for one in dataset.questions(eval_data() / "squad2_dev", "dev", TURNS)]
+    for turn, question in enumerate(questions):
+        texts = corpus[turn * PASSAGES : (turn + 1) * PASSAGES]
+        yield question, [_passage(number, text) for number, text in enumerate(texts, 1)]
+
+
+def _passage(number: int, text: str) -> Passage:
+    chunk = Chunk(
+        f"c{number}", f"d{number}", 1, 0, text, f"Document {number}", f"/{number}.md", "default",
+        "default", 0, len(text),
+    )  # fmt: skip
+    return Passage(number, text, Hit(chunk, 1.0))
+
+
+def _conversation(
+    url: str, asked: Sequence[tuple[str, Sequence[Passage]]], sources_last: bool, caches: bool
+) -> list[Measured]:
+    rules = shipped("answer") or ""
+    said: Messages = []
+    found = []
+    with httpx2.Client(base_url=url, timeout=SECONDS) as http:
+        for question, passages in asked:
+            sources = system(passages, "").strip()
+            first = rules if sources_last else system(passages, rules)
+            last = f"{sources}\n\n{question}" if sources_last else question
+            messages = [
+                {"role": "system", "content": first}, *said, {"role": "user", "content": last}
+            ]  # fmt: skip
+            measured, reply = _asked(http, messages, caches)
+            found.append(measured)
+            said += [
+                {"role": "user", "content": question}, {"role": "assistant", "content": reply}
+            ]  # fmt: skip
+    return found
+
+
+def _asked(http: httpx2.Client, messages: Messages, caches: bool) -> tuple[Measured, str]:
+    body = {
+        "messages": messages, "stream": True, "max_tokens": REPLY_TOKENS, "temperature": 0.0,
+        "cache_prompt": caches, "id_slot": 0, "timings_per_token": True,
+    }  # fmt: skip
+    headers = {"authorization": f"Bearer {KEY}"}
+    began, first, tokens, text = time.perf_counter(), 0.0, 0, ""
+    with http.stream("POST", "/v1/chat/completions", json=body, headers=headers) as response:
+        response.raise_for_status()
+        for line in response.iter_lines():
+            if not line.startswith("data: {"):
+                continue
+            part = json.loads(line.removeprefix("data: "))
+            tokens = int(part.get("timings", {}).get("prompt_n", tokens))
+            delta = _delta(part)
+            if delta and not first:
+                first = time.perf_counter() - began
+            text += delta
+    return Measured(first, tokens), text
+
+
+def _delta(part: Mapping[str, object]) -> str:
+    choices = part.get("choices")
+    if not isinstance(choices, list) or not choices:
+        return ""
+    return str(choices[0].get("delta", {}).get("content") or "")
