@@ -134,7 +134,8 @@ async def _asked(
 async def _read(opened: _Opened) -> float:
     """Read everything for the graph; the seconds that it took."""
     adapters = opened.adapters
-    reader = GraphReader(adapters.index, adapters.catalog, adapters.mentions, lambda _: True)
+    kept = (adapters.mentions, adapters.readings, adapters.themes)
+    reader = GraphReader(adapters.index, adapters.catalog, *kept, lambda _: True)
     started = time.perf_counter()
     reader.wake(opened.collection)
     await reader.drained()

@@ -10,7 +10,6 @@ import pytest
 
 from ragstone.core.chunk import EVERYONE
 from ragstone.core.errors import StateUnavailable
-from ragstone.ingest.graph import GraphReader
 from ragstone.knowledge.graph import extract
 from ragstone.store.sql.database import Database
 from tests.knowledge.graph.graphs import Graphs, open_graphs
@@ -98,7 +97,7 @@ async def test_given_a_reader_that_ended_early_then_the_next_one_reads_the_rest(
         await graphs.write(f"d{number}", "Then Ada Thornbury slept.")
     graphs.reader.wake(graphs.collection)
     await graphs.reader.aclose(seconds=0)
-    after = GraphReader(graphs.index, graphs.catalog, graphs.mentions, lambda _: True)
+    after = graphs.a_reader()
     await after.wake_all()
     await after.drained()
     [found] = await graphs.mentions.most_named(graphs.collection, ["*"], 9)

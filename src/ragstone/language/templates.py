@@ -79,6 +79,7 @@ PROMPTS: Mapping[str, Prompt] = {
     "hypothetical_questions": Prompt(
         "How questions that a passage answers are made when it is indexed.", frozenset({"count"})
     ),
+    "graph_reading": Prompt("How the entities and relations of passages are named."),
     "agent": Prompt("How tools are called to gather what an answer is made from."),
 }
 """Every prompt of the pipeline, in the order of `ragstone prompts list`."""
