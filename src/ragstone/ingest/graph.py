@@ -143,12 +143,13 @@ class GraphReader:
     async def _group(self, collection: Collection) -> None:
         """Make the themes of audiences whose documents have changed."""
         for audience, (made_of, revisions) in (await self._themes.audiences(collection)).items():
-            said = f"{FORMAT} {reading_name(self._by_model)}\0" + "\0".join(revisions)
+            parts = (f"{name} {recipe}" for name, recipe in revisions.items())
+            said = "\0".join((f"{FORMAT} {reading_name(self._by_model)}", *parts))
             now = hashlib.blake2b(said.encode("utf-8", "replace"), digest_size=16).hexdigest()
             if not revisions:
                 await self._themes.replace(collection, audience, "", ())
             elif now != made_of:
-                themes = await self._made(collection, audience, revisions)
+                themes = await self._made(collection, audience, tuple(revisions))
                 await self._themes.replace(collection, audience, now, themes)
 
     async def _made(

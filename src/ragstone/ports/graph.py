@@ -140,10 +140,12 @@ class Themes(Protocol):
     """The themes of collections. One is given to those only who may read every document that it
     is made of, and to nobody once one of these no longer answers."""
 
-    async def audiences(self, collection: Collection) -> Mapping[str, tuple[str, Sequence[str]]]:
+    async def audiences(
+        self, collection: Collection
+    ) -> Mapping[str, tuple[str, Mapping[str, str]]]:
         """For each set of readers that documents which answer have: of what its themes were made
-        (empty if there are none), and the revisions of these documents that were read, in
-        order."""
+        (empty if there are none), and the revisions of these documents that were read, in order,
+        each with how a chat model has read it, empty if none has."""
         ...
 
     async def replace(

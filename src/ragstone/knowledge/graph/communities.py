@@ -120,7 +120,7 @@ def _theme(
     for place, named in chunks.items():
         own = inside.intersection(named)
         # A chunk that names one thing of a theme in passing does not tell of it.
-        if len(own) >= 2 or (own and len(named) <= 3):
+        if len(own) >= 2:
             weights[place] = sum(1 / math.sqrt(spread[key]) for key in own)
             counts.update(own)
     if len(counts) < FEWEST_ENTITIES or len(weights) < FEWEST_CHUNKS:

@@ -195,16 +195,12 @@ def _relations(values: Any, named: set[str]) -> tuple[list[ReadRelation], int]:
     found: list[ReadRelation] = []
     refused = max(0, len(values) - 5 * MOST_ENTITIES)
     for value in values[: 5 * MOST_ENTITIES]:
-        parts = (
-            [_line(value.get(one)) for one in ("from", "to", "relation")]
-            if (isinstance(value, dict))
-            else []
-        )
-        fits = all(parts) and len(found) < MOST_ENTITIES
-        if not fits or not {entity_key(one) for one in parts[:2]} <= named:
+        ends = value if isinstance(value, dict) else {}
+        here, there, said = (_line(ends.get(name)) for name in ("from", "to", "relation"))
+        known = {entity_key(here), entity_key(there)} <= named
+        if not (here and there and said and known) or len(found) >= MOST_ENTITIES:
             refused += 1
             continue
-        here, there, said = parts
         found.append(ReadRelation(here, there, said[:LONGEST_RELATION]))
     return list(dict.fromkeys(found)), refused
 

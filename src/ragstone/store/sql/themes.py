@@ -16,6 +16,7 @@ from ragstone.store.sql.rows import batches, insert
 from ragstone.store.sql.tables import (
     documents,
     mentions_read,
+    model_readings,
     revisions,
     theme_audiences,
     theme_revisions,
@@ -29,11 +30,14 @@ class SqlThemes:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def audiences(self, collection: Collection) -> Mapping[str, tuple[str, Sequence[str]]]:
+    async def audiences(
+        self, collection: Collection
+    ) -> Mapping[str, tuple[str, Mapping[str, str]]]:
         live = (
-            select(revisions.c.name, documents.c.allowed)
+            select(revisions.c.name, documents.c.allowed, model_readings.c.recipe)
             .join(documents, revisions.c.document_id == documents.c.id)
             .join(mentions_read, mentions_read.c.revision == revisions.c.name)
+            .outerjoin(model_readings, model_readings.c.revision == revisions.c.name)
             .where(
                 revisions.c.tenant == collection.tenant,
                 revisions.c.collection == collection.id,
@@ -46,13 +50,13 @@ class SqlThemes:
             *_of(theme_audiences, collection)
         )
 
-        def read(connection: Connection) -> dict[str, tuple[str, list[str]]]:
-            found: dict[str, tuple[str, list[str]]] = {
-                audience: (made_of, []) for audience, made_of in connection.execute(made)
+        def read(connection: Connection) -> dict[str, tuple[str, dict[str, str]]]:
+            found: dict[str, tuple[str, dict[str, str]]] = {
+                audience: (made_of, {}) for audience, made_of in connection.execute(made)
             }
-            for name, allowed in connection.execute(live):
+            for name, allowed, recipe in connection.execute(live):
                 audience = json.dumps(sorted(set(allowed)))
-                found.setdefault(audience, ("", []))[1].append(name)
+                found.setdefault(audience, ("", {}))[1][name] = recipe or ""
             return found
 
         return await self._database.read(read)
