@@ -16,14 +16,19 @@ Most = Annotated[int, Field(ge=1, le=1_000)]
 
 @dataclass(frozen=True, slots=True)
 class EntityPlace:
-    """A chunk that names an entity, how it spells that, and where that was found."""
+    """A chunk that names an entity, how it spells that, and where that was found. `text` is what
+    stands round the name."""
 
     chunk_id: str
     path: str
     title: str
     page: int | None
+    document_id: str
+    start: int
+    end: int
     name: str
     kind: EntityKind
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +42,9 @@ class RelationPlace:
     path: str
     title: str
     page: int | None
+    document_id: str
+    start: int
+    end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +55,9 @@ class ThemePlace:
     path: str
     title: str
     page: int | None
+    document_id: str
+    start: int
+    end: int
     text: str
 
 

@@ -143,8 +143,22 @@ def _most_frequent(counts: Counter[str]) -> str:
 
 def _place(mention: EntityMention, chunk: Chunk) -> EntityPlace:
     return EntityPlace(
-        chunk.chunk_id, chunk.path, chunk.title, chunk.page, mention.name, mention.kind
+        chunk.chunk_id,
+        *_where(chunk),
+        mention.name,
+        mention.kind,
+        _around(chunk.text, mention.name),
     )
+
+
+def _where(chunk: Chunk) -> tuple[str, str, int | None, str, int, int]:
+    return chunk.path, chunk.title, chunk.page, chunk.document_id, chunk.start, chunk.end
+
+
+def _around(text: str, name: str) -> str:
+    """What stands round a name, or the beginning where it is spelt otherwise."""
+    place = max(0, text.find(name) - BEGINNING // 3)
+    return " ".join(text[place : place + BEGINNING].split())
 
 
 def _ids(places: Iterable[tuple[str, int]]) -> list[str]:
@@ -162,9 +176,7 @@ def _relations(
             names.get((one.revision, one.chunk_index, one.other), one.other),
             one.said,
             one.chunk_id,
-            chunks[one.chunk_id].path,
-            chunks[one.chunk_id].title,
-            chunks[one.chunk_id].page,
+            *_where(chunks[one.chunk_id]),
         )
         for one in said
         if one.chunk_id in chunks
@@ -180,10 +192,7 @@ def _theme(theme: Theme, chunks: Sequence[Chunk]) -> ThemeView:
         len(theme.passages),
         theme.entities,
         tuple(
-            ThemePlace(
-                *(one.chunk_id, one.path, one.title, one.page),
-                " ".join(one.text[:BEGINNING].split()),
-            )
+            ThemePlace(one.chunk_id, *_where(one), " ".join(one.text[:BEGINNING].split()))
             for one in chunks
         ),
     )
