@@ -10,6 +10,7 @@ import pytest_asyncio
 from ragstone import build
 from ragstone.core.errors import UnknownCollection, UnknownEntity
 from ragstone.core.turn import Ask, Principal
+from ragstone.http.dialects.strategies import named
 from ragstone.retrieve.strategies import NO_GRAPH
 from ragstone.service import IngestRequest
 from ragstone.service.graph import GraphView
@@ -127,3 +128,45 @@ async def test_given_the_setting_is_changed_while_it_runs_then_the_graph_goes_an
 async def test_given_a_document_is_deleted_then_its_share_is_gone(ragstone: Ragstone) -> None:
     await ragstone.delete(ME, "default", ["/ship.txt"])
     assert by_name(await ragstone.graph.show(ME, "default")) == {"Bergen": 1}
+
+
+THEMED = [
+    "The ship Meridian met Ada Thornbury in Bergen on day {day}.",
+    "The comet of Niels Holm crossed the Great Observatory on day {day}.",
+]
+
+
+@pytest.mark.conforms("Query pipeline", "Step 6", "LightRAG")
+async def test_given_the_strategy_lightrag_then_names_and_themes_are_both_searched(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "themes"
+    folder.mkdir()
+    for number, text in enumerate(THEMED):
+        for day in range(4):
+            (folder / f"{number}-{day}.txt").write_text(text.format(day=day))
+    (folder / "other.txt").write_text("The Meridian and Ada Thornbury left Bergen for the board.")
+    settings = Settings(
+        ragstone_data=tmp_path / "themed", rag=RagSettings(knowledge_graph_enabled=True)
+    )
+    strategy = named("lightrag").strategy
+    async with build.open(settings) as ragstone:
+        public = sorted(folder.glob("[01]-*.txt"))
+        await ingested(ragstone, *public)
+        await ingested(ragstone, folder / "other.txt", allowed=("group:board",))
+        view = await read(ragstone)
+        while not view.themes:
+            await asyncio.sleep(0.05)
+            view = await ragstone.graph.show(ME, "default")
+        assert sorted(one.passages for one in view.themes) == [4, 4]
+        assert all(one.summary and not one.by for one in view.themes)
+        found = await ragstone.search(Ask("What about the Meridian?", strategy=strategy))
+        sources = {one.source for one in found.lists}
+        assert {"graph", "themes"} <= sources
+        assert not any("board" in hit.chunk.text for hit in found.hits)
+        high = await ragstone.search(Ask("What about comets?", strategy="graph_high"))
+        assert {one.source for one in high.lists} & {"graph", "themes"} == {"themes"}
+        low = await ragstone.search(Ask("Who met Ada Thornbury?", strategy="graph_low"))
+        assert {one.source for one in low.lists} & {"graph", "themes"} == {"graph"}
+        one = await ragstone.graph.show(ME, "default", entity="Niels Holm")
+        assert ["Niels Holm" in theme.title for theme in one.themes] == [True]

@@ -59,7 +59,8 @@ def reading_name(by_model: bool) -> str:
 class GraphReader:
     """Keeps the entity graph of the collections that `wanted` says to have one up to date; `wake`
     it whenever there may be new documents, or when that has changed. `by_model` says that what a
-    chat model said of chunks belongs to it."""
+    chat model said of chunks belongs to it, `groups` that themes are made where the library for
+    that is installed."""
 
     def __init__(
         self,
@@ -70,6 +71,7 @@ class GraphReader:
         themes: Themes,
         wanted: Callable[[Collection], bool],
         by_model: bool = False,
+        groups: bool = True,
     ) -> None:
         self._index = index
         self._catalog = catalog
@@ -77,6 +79,7 @@ class GraphReader:
         self._readings = readings
         self._themes = themes
         self._by_model = by_model
+        self._groups = groups and can_be_made()
         self.wanted = wanted
         self._waking = Waking(self._read)
         self._putting = asyncio.Lock()
@@ -113,7 +116,7 @@ class GraphReader:
             unread = await self._mentions.unread(collection, name)
             for start in range(0, len(unread), REVISIONS):
                 await self._put(collection, name, unread[start : start + REVISIONS])
-            if can_be_made():
+            if self._groups:
                 await self._group(collection)
         except RagstoneError as error:
             log.warning("The names in collection %r could not be read: %s", collection.name, error)
