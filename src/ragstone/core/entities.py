@@ -99,7 +99,7 @@ class EntityCount:
 
 
 @dataclass(frozen=True, slots=True)
-class Theme:
+class EntityTheme:
     """A community of entities that are named together, and the chunks that name them.
 
     It is made of documents with the same readers (`audience`). `passages` are the chunks that tell

@@ -17,7 +17,7 @@ from ragstone.core.entities import (
     ChunkReading,
     EntityMention,
     EntityRelation,
-    Theme,
+    EntityTheme,
     chunk_id_of,
 )
 from ragstone.core.errors import RagstoneError
@@ -157,7 +157,7 @@ class GraphReader:
 
     async def _made(
         self, collection: Collection, audience: str, revisions: Sequence[str]
-    ) -> list[Theme]:
+    ) -> list[EntityTheme]:
         mentions, relations = await self._mentions.of_revisions(collection, revisions)
         if len(mentions) > MOST_MENTIONS:
             log.warning(
@@ -166,14 +166,14 @@ class GraphReader:
             )
             return []
         found = await asyncio.to_thread(communities, mentions, relations, audience)
-        known: Mapping[str, Theme] = {}
+        known: Mapping[str, EntityTheme] = {}
         if self._by_model:
             known = await self._themes.known(collection, audience)
         return [await self._summed_up(collection, theme, known) for theme in found]
 
     async def _summed_up(
-        self, collection: Collection, theme: Theme, known: Mapping[str, Theme]
-    ) -> Theme:
+        self, collection: Collection, theme: EntityTheme, known: Mapping[str, EntityTheme]
+    ) -> EntityTheme:
         """A theme with the summary that a chat model made of the same passages before, or with
         sentences of them."""
         chunks = await theme_chunks(self._index, collection, theme)
@@ -185,7 +185,9 @@ class GraphReader:
         return replace(theme, summary=own, key=key)
 
 
-async def theme_chunks(index: ChunkIndex, collection: Collection, theme: Theme) -> list[Chunk]:
+async def theme_chunks(
+    index: ChunkIndex, collection: Collection, theme: EntityTheme
+) -> list[Chunk]:
     """The chunks that a theme is summed up from, the best first."""
     ids = [chunk_id_of(*place) for place in theme.passages[:SUMMED_UP]]
     found = await index.fetch(collection, ids)

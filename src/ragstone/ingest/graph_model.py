@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from ragstone.core.answer import Usage
 from ragstone.core.chunk import Chunk
-from ragstone.core.entities import Theme
+from ragstone.core.entities import EntityTheme
 from ragstone.core.errors import RagstoneError
 from ragstone.core.filters import OWN_TEXT, And, eq
 from ragstone.core.records import Collection
@@ -205,7 +205,7 @@ class GraphModelReader:
                 await self._themes.sum_up(collection, theme.id, summary, self._model.name)
                 made.themes += 1
 
-    async def _summary(self, collection: Collection, theme: Theme, made: "_Made") -> str:
+    async def _summary(self, collection: Collection, theme: EntityTheme, made: "_Made") -> str:
         """What the model says of a theme's passages; nothing if that names none of them."""
         chunks = await theme_chunks(self._index, collection, theme)
         if not chunks:

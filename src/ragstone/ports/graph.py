@@ -9,8 +9,8 @@ from ragstone.core.entities import (
     EntityCount,
     EntityMention,
     EntityRelation,
+    EntityTheme,
     RelatedChunk,
-    Theme,
 )
 from ragstone.core.filters import Filter
 from ragstone.core.records import Collection
@@ -149,7 +149,7 @@ class Themes(Protocol):
         ...
 
     async def replace(
-        self, collection: Collection, audience: str, made_of: str, themes: Sequence[Theme]
+        self, collection: Collection, audience: str, made_of: str, themes: Sequence[EntityTheme]
     ) -> None:
         """Keep these themes of an audience instead of those before; one that is made of a revision
         which is gone is left out. Without `made_of` the audience is forgotten."""
@@ -159,17 +159,17 @@ class Themes(Protocol):
         """Keep a chat model's summary of a theme."""
         ...
 
-    async def known(self, collection: Collection, audience: str) -> Mapping[str, Theme]:
+    async def known(self, collection: Collection, audience: str) -> Mapping[str, EntityTheme]:
         """The themes of an audience that a chat model has summed up, by key."""
         ...
 
-    async def every(self, collection: Collection) -> list[Theme]:
+    async def every(self, collection: Collection) -> list[EntityTheme]:
         """All themes that are made of what answers, whoever may read them."""
         ...
 
     async def readable(
         self, collection: Collection, readers: Several[str], limit: int
-    ) -> list[Theme]:
+    ) -> list[EntityTheme]:
         """The themes for these readers, those of the most passages first, at most `limit`."""
         ...
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from itertools import combinations
 
 from ragstone.core.chunk import Chunk
-from ragstone.core.entities import EntityCount, EntityMention, EntityRelation, Theme
+from ragstone.core.entities import EntityCount, EntityMention, EntityRelation, EntityTheme
 from ragstone.knowledge.graph.walk import Place, most_frequent_names, same_entities
 from ragstone.knowledge.summaries.central import candidates, central, rarities, together
 from ragstone.knowledge.summaries.tree import excerpt_text
@@ -54,7 +54,7 @@ def can_be_made() -> bool:
 
 def communities(
     mentions: Sequence[EntityMention], relations: Sequence[EntityRelation], audience: str
-) -> list[Theme]:
+) -> list[EntityTheme]:
     """The themes of what chunks name, without summaries, those of the most passages first."""
     same = same_entities(mentions)
     chunks: dict[Place, Counter[str]] = {}
@@ -113,7 +113,7 @@ def _theme(
     spread: Mapping[str, int],
     names: Mapping[str, str],
     audience: str,
-) -> Theme | None:
+) -> EntityTheme | None:
     inside = frozenset(group)
     weights: dict[Place, float] = {}
     counts: Counter[str] = Counter()
@@ -129,7 +129,7 @@ def _theme(
     entities = sorted(counts, key=lambda key: (-counts[key], key))
     told = "\0".join(f"{revision}\1{number}" for revision, number in sorted(weights))
     said = f"{audience}\2{told}\2" + "\0".join(sorted(counts))
-    return Theme(
+    return EntityTheme(
         hashlib.blake2b(said.encode("utf-8", "replace"), digest_size=12).hexdigest(),
         audience,
         ", ".join(names[key] for key in entities[:IN_TITLE]),

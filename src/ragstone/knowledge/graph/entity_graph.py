@@ -17,8 +17,8 @@ from ragstone.core.chunk import Chunk
 from ragstone.core.entities import (
     EntityMention,
     EntityRelation,
+    EntityTheme,
     RelatedChunk,
-    Theme,
     chunk_id_of,
 )
 from ragstone.core.filters import Filter, matches
@@ -204,8 +204,8 @@ def _told_of(
 
 
 def _best_themes(
-    themes: Sequence[Theme], queries: Sequence[str], found: Mapping[str, float]
-) -> list[tuple[Theme, float]]:
+    themes: Sequence[EntityTheme], queries: Sequence[str], found: Mapping[str, float]
+) -> list[tuple[EntityTheme, float]]:
     """The themes nearest to a question with how near they are: by the words that they share with
     it, rare ones before frequent ones, and by the passages that a search found of them."""
     asked = frozenset(word for query in queries for word in content_word_set(query))
@@ -224,11 +224,11 @@ def _best_themes(
     return sorted(scored, key=lambda one: (-one[1], one[0].id))[:BEST_THEMES]
 
 
-def _said(theme: Theme) -> str:
+def _said(theme: EntityTheme) -> str:
     return " ".join((theme.title, theme.summary, *(one.name for one in theme.entities)))
 
 
-def _of_themes(themes: Sequence[tuple[Theme, float]]) -> list[RelatedChunk]:
+def _of_themes(themes: Sequence[tuple[EntityTheme, float]]) -> list[RelatedChunk]:
     """The passages of themes, the best of each first; one of several themes counts for all."""
     scores: dict[str, float] = {}
     titles: dict[str, str] = {}

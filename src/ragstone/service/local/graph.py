@@ -5,7 +5,13 @@ from collections.abc import Collection as Several
 from collections.abc import Iterable, Mapping, Sequence
 
 from ragstone.core.chunk import Chunk
-from ragstone.core.entities import EntityCount, EntityMention, EntityRelation, Theme, chunk_id_of
+from ragstone.core.entities import (
+    EntityCount,
+    EntityMention,
+    EntityRelation,
+    EntityTheme,
+    chunk_id_of,
+)
 from ragstone.core.errors import UnknownCollection, UnknownEntity
 from ragstone.core.filters import And, AnyOf, Not, matches, readable
 from ragstone.core.records import Collection
@@ -107,7 +113,7 @@ class LocalGraph:
         )
 
     async def _themes(
-        self, principal: Principal, collection: Collection, themes: Sequence[Theme]
+        self, principal: Principal, collection: Collection, themes: Sequence[EntityTheme]
     ) -> tuple[ThemeView, ...]:
         best = {one.id: _ids(one.passages[:THEME_PLACES]) for one in themes}
         chunks = await self._chunks(
@@ -183,7 +189,7 @@ def _relations(
     )
 
 
-def _theme(theme: Theme, chunks: Sequence[Chunk]) -> ThemeView:
+def _theme(theme: EntityTheme, chunks: Sequence[Chunk]) -> ThemeView:
     return ThemeView(
         theme.id,
         theme.title,

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, delete, func, select, update
 
-from ragstone.core.entities import EntityCount, Theme
+from ragstone.core.entities import EntityCount, EntityTheme
 from ragstone.core.records import Collection
 from ragstone.store.sql.database import Database
 from ragstone.store.sql.listing import readable_by
@@ -62,7 +62,7 @@ class SqlThemes:
         return await self._database.read(read)
 
     async def replace(
-        self, collection: Collection, audience: str, made_of: str, themes: Sequence[Theme]
+        self, collection: Collection, audience: str, made_of: str, themes: Sequence[EntityTheme]
     ) -> None:
         await self._database.keep(lambda c: _replace(c, collection, audience, made_of, themes))
 
@@ -75,23 +75,23 @@ class SqlThemes:
 
         await self._database.keep(work)
 
-    async def known(self, collection: Collection, audience: str) -> Mapping[str, Theme]:
+    async def known(self, collection: Collection, audience: str) -> Mapping[str, EntityTheme]:
         mine = (*_of(themes, collection), themes.c.audience == audience, themes.c.by != "")
 
-        def read(connection: Connection) -> dict[str, Theme]:
+        def read(connection: Connection) -> dict[str, EntityTheme]:
             return {one.key: one for one in _read(connection, select(themes).where(*mine))}
 
         return await self._database.read(read)
 
-    async def every(self, collection: Collection) -> list[Theme]:
+    async def every(self, collection: Collection) -> list[EntityTheme]:
         return await self._database.read(
             lambda c: _read(c, _whole(collection, None).order_by(themes.c.id))
         )
 
     async def readable(
         self, collection: Collection, readers: Several[str], limit: int
-    ) -> list[Theme]:
-        def read(connection: Connection) -> list[Theme]:
+    ) -> list[EntityTheme]:
+        def read(connection: Connection) -> list[EntityTheme]:
             mine = _whole(collection, readable_by(connection, readers))
             found = _read(connection, mine)
             found.sort(key=lambda one: (-len(one.passages), -len(one.revisions), one.title, one.id))
@@ -129,7 +129,7 @@ def _whole(collection: Collection, readable: ColumnElement[bool] | None) -> Sele
     )
 
 
-def _read(connection: Connection, wanted: Select[Any]) -> list[Theme]:
+def _read(connection: Connection, wanted: Select[Any]) -> list[EntityTheme]:
     rows = connection.execute(wanted).all()
     made_of: dict[str, list[str]] = {}
     for some in batches([row.id for row in rows]):
@@ -137,7 +137,7 @@ def _read(connection: Connection, wanted: Select[Any]) -> list[Theme]:
         for theme, revision in connection.execute(parts.order_by(theme_revisions.c.revision)):
             made_of.setdefault(theme, []).append(revision)
     return [
-        Theme(
+        EntityTheme(
             row.id,
             row.audience,
             row.title,
@@ -157,7 +157,7 @@ def _replace(
     collection: Collection,
     audience: str,
     made_of: str,
-    new: Sequence[Theme],
+    new: Sequence[EntityTheme],
 ) -> None:
     place = {"tenant": collection.tenant, "collection": collection.id, "audience": audience}
     mine = (*_of(theme_audiences, collection), theme_audiences.c.audience == audience)
