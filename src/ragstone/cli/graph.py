@@ -76,7 +76,8 @@ def _print(found: "GraphView") -> None:
         table(("passages", "theme"), [(one.passages, one.title) for one in found.themes])
         for one in found.themes[:SUMMARIES]:
             if one.summary:
-                out(f"\n{one.title}: {one.summary}")
+                out()
+                out(f"{one.title}: {one.summary}")
     if found.waiting:
         out(
             f"{found.waiting:,} documents are not read for the graph yet. A collection has one "
