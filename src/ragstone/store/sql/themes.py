@@ -100,12 +100,15 @@ class SqlThemes:
         return await self._database.read(read)
 
     async def forget(self, collection: Collection) -> None:
-        gone = delete(theme_audiences).where(*_of(theme_audiences, collection))
+        mine = _of(theme_audiences, collection)
+        gone = delete(theme_audiences).where(*mine)
+        any_made = select(theme_audiences.c.audience).where(*mine).limit(1)
 
         def work(connection: Connection) -> None:
             connection.execute(gone)
 
-        await self._database.keep(work)
+        if await self._database.read(lambda c: c.execute(any_made).first()):
+            await self._database.keep(work)
 
 
 def _of(table: Any, collection: Collection) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
@@ -164,7 +167,9 @@ def _replace(
     connection.execute(delete(theme_audiences).where(*mine))
     if not made_of:
         return
-    connection.execute(insert(connection, theme_audiences), [{**place, "made_of": made_of}])
+    # Another server may be making the same.
+    made = insert(connection, theme_audiences).on_conflict_do_nothing()
+    connection.execute(made, [{**place, "made_of": made_of}])
     wanted = sorted({name for one in new for name in one.revisions})
     held: set[str] = set()
     for some in batches(wanted):
@@ -187,7 +192,6 @@ def _replace(
         }
         for one in kept
     ]
-    # Another server may have made the same.
     connection.execute(insert(connection, themes).on_conflict_do_nothing(), rows)
     parts = [{"theme": one.id, "revision": name} for one in kept for name in one.revisions]
     connection.execute(insert(connection, theme_revisions).on_conflict_do_nothing(), parts)

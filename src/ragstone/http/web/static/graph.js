@@ -64,8 +64,8 @@ function Place({ collection, place }) {
   return html`<a class="where" dir="auto" href=${passage(collection, place)}>${place.title || place.path}${place.page ? `, ${t("Page {page}", { page: place.page })}` : ""}</a>`;
 }
 
-// What is named with a name, round it; the wider a line, the more passages. The lists beside it say
-// the same to those who do not see it or use no mouse.
+// What is named with a name, round it; the wider a line, the more passages. The lists below say the
+// same to those who do not see it, use no mouse, or have a phone, on which it would be too small.
 function Drawing({ collection, entity, named, relations }) {
   const some = named.slice(0, DRAWN);
   const most = Math.max(...some.map((one) => one.chunks));
@@ -75,7 +75,7 @@ function Drawing({ collection, entity, named, relations }) {
     return { one, x: WIDTH / 2 + Math.cos(angle) * WIDTH * 0.36, y: HEIGHT / 2 + Math.sin(angle) * HEIGHT * 0.41 };
   });
   return html`<svg class="drawing" viewBox=${`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label=${t("What is named with {name}", { name: entity })}>
-    ${at.map(({ one, x, y }) => html`<line key=${one.entity} x1=${WIDTH / 2} y1=${HEIGHT / 2} x2=${x} y2=${y} class=${told.has(one.name) ? "told" : ""} stroke-width=${1 + (4 * one.chunks) / most} />`)}
+    ${at.map(({ one, x, y }) => html`<line key=${one.entity} x1=${WIDTH / 2} y1=${HEIGHT / 2} x2=${x} y2=${y} class=${told.has(one.name) ? "told" : ""} stroke-width=${most > 1 ? 1 + (4 * one.chunks) / most : 1.5} />`)}
     ${at.map(({ one, x, y }) => html`<g key=${one.entity} class="node" onClick=${() => go("graph", collection, one.name)}><title>${one.name}</title><circle cx=${x} cy=${y} r="7" /><text x=${x} y=${y + (y < HEIGHT / 2 ? -12 : 22)} text-anchor="middle">${short(one.name)}</text></g>`)}
     <circle class="middle" cx=${WIDTH / 2} cy=${HEIGHT / 2} r="11" /><text class="middle" x=${WIDTH / 2} y=${HEIGHT / 2 - 16} text-anchor="middle">${short(entity)}</text></svg>`;
 }
