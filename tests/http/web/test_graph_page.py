@@ -1,5 +1,7 @@
 """The entity graph in a real Chromium: looked up, drawn, and leading to passages."""
 
+import json
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +13,7 @@ from tests.e2e.processes import run, serving
 from tests.http.web.app import HOSTILE, WebApp
 from tests.http.web.test_pages import AXE, PHONE, unharmed
 from tests.model_server import ModelServer
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.real
 
@@ -40,16 +43,21 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebApp]:
 def app(started: WebApp) -> WebApp:
     started.chrome.get(f"{started.url}/health")
     started.run("sessionStorage.clear(); localStorage.clear()")
+    started.until(lambda: is_read(started) or None)
     started.open("#/graph")
-
-    def named() -> bool | None:
-        if started.all(".names a"):
-            return True
-        started.chrome.refresh()  # What is indexed is read in the background.
-        return None
-
-    started.until(named)
+    started.find(".names a")
     return started
+
+
+def is_read(app: WebApp) -> bool:
+    """Whether what was indexed is read for the graph, which happens in the background."""
+    request = urllib.request.Request(
+        f"{app.url}/api/v1/collections/default/graph",
+        headers={"authorization": f"Bearer {app.token}"},
+    )
+    with urllib.request.urlopen(request, timeout=PATIENCE) as response:
+        view = json.load(response)
+    return not view["waiting"] and bool(view["themes"])
 
 
 def test_a_name_is_looked_up_drawn_and_leads_to_its_passages(app: WebApp) -> None:
