@@ -76,8 +76,8 @@ function Drawing({ collection, entity, named, relations }) {
   });
   return html`<svg class="drawing" viewBox=${`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label=${t("What is named with {name}", { name: entity })}>
     ${at.map(({ one, x, y }) => html`<line key=${one.entity} x1=${WIDTH / 2} y1=${HEIGHT / 2} x2=${x} y2=${y} class=${told.has(one.name) ? "told" : ""} stroke-width=${most > 1 ? 1 + (4 * one.chunks) / most : 1.5} />`)}
-    ${at.map(({ one, x, y }) => html`<g key=${one.entity} class="node" onClick=${() => go("graph", collection, one.name)}><title>${one.name}</title><circle cx=${x} cy=${y} r="7" /><text x=${x} y=${y + (y < HEIGHT / 2 ? -12 : 22)} text-anchor="middle">${short(one.name)}</text></g>`)}
-    <circle class="middle" cx=${WIDTH / 2} cy=${HEIGHT / 2} r="11" /><text class="middle" x=${WIDTH / 2} y=${HEIGHT / 2 - 16} text-anchor="middle">${short(entity)}</text></svg>`;
+    ${at.map(({ one, x, y }) => html`<g key=${one.entity} class="node" onClick=${() => go("graph", collection, one.name)}><title>${one.name}</title><text x=${x} y=${y + (y < HEIGHT / 2 ? -12 : 22)} text-anchor="middle">${short(one.name)}</text><circle cx=${x} cy=${y} r="7" /></g>`)}
+    <text class="middle" x=${WIDTH / 2} y=${HEIGHT / 2 - 16} text-anchor="middle">${short(entity)}</text><circle class="middle" cx=${WIDTH / 2} cy=${HEIGHT / 2} r="11" /></svg>`;
 }
 
 const short = (name) => { const letters = Array.from(name); return letters.length > 22 ? `${letters.slice(0, 21).join("")}…` : name; };
