@@ -1,6 +1,6 @@
 """The entity graph: how fast 10,000 chunks are read for it without a model, what it takes on the
-disk, how long a search over it takes, and how many of the passages that questions of several steps
-need it finds.
+disk, how long its themes take, how long a search over it takes, and how many of the passages that
+questions of several steps need it finds.
 
 `BENCH_SETS=hotpotqa` and `BENCH_CHUNKS=1000` measure less.
 """
@@ -67,7 +67,8 @@ async def _reading(most: int) -> list[Row]:
             break
     async with _opened(entries[:most], vectors=False) as opened:
         before = _size(opened.state)
-        seconds = await _read(opened)
+        seconds, grouping = await _read(opened)
+        themes = await opened.adapters.themes.readable(opened.collection, ["*"], 10**6)
         mentions = await opened.adapters.mentions.most_named(opened.collection, ["*"], 10**6)
         kept = (_size(opened.state) - before) / opened.chunks
     named = sum(one.chunks for one in mentions)
@@ -77,6 +78,8 @@ async def _reading(most: int) -> list[Row]:
         Row("Entities that a chunk names", named / opened.chunks, detail=True),
         Row("Entities of all chunks", len(mentions), detail=True),
         Row("Kept of a chunk for the graph", kept, "bytes", detail=True),
+        Row("Themes of all chunks", len(themes), detail=True),
+        Row("Seconds for the themes of all chunks", grouping, "s", detail=True),
     ]
 
 
@@ -95,6 +98,8 @@ async def _found(name: str) -> list[Row]:
             ("ten passages and three of the graph", with_graph, None, TOP_K),
             ("thirteen by hybrid without reranking", settings, "hybrid", TOP_K + ADDED),
             ("thirteen by graph without reranking", settings, "graph", TOP_K + ADDED),
+            ("thirteen by names without reranking", settings, "graph_low", TOP_K + ADDED),
+            ("thirteen by themes without reranking", settings, "graph_high", TOP_K + ADDED),
         )
         for label, chosen, strategy, top_k in ways:
             recalls, seconds = await _asked(opened, chosen, asked, strategy, top_k)
@@ -131,14 +136,18 @@ async def _asked(
     }, seconds
 
 
-async def _read(opened: _Opened) -> float:
-    """Read everything for the graph; the seconds that it took."""
+async def _read(opened: _Opened) -> tuple[float, float]:
+    """Read everything for the graph; the seconds that it took, and those for the themes."""
     adapters = opened.adapters
-    reader = GraphReader(adapters.index, adapters.catalog, adapters.mentions, lambda _: True)
-    started = time.perf_counter()
-    reader.wake(opened.collection)
-    await reader.drained()
-    return time.perf_counter() - started
+    kept = (adapters.mentions, adapters.readings, adapters.themes)
+    seconds: list[float] = []
+    for groups in (False, True):
+        reader = GraphReader(adapters.index, adapters.catalog, *kept, lambda _: True, groups=groups)
+        started = time.perf_counter()
+        reader.wake(opened.collection)
+        await reader.drained()
+        seconds.append(time.perf_counter() - started)
+    return seconds[0], seconds[1]
 
 
 @asynccontextmanager

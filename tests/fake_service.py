@@ -76,7 +76,7 @@ from ragstone.service import (
     SearchResult,
 )
 from ragstone.service.comments import CommentsView, CommentsWanted
-from ragstone.service.graph import EntityPlace, GraphView
+from ragstone.service.graph import EntityPlace, GraphView, RelationPlace, ThemePlace, ThemeView
 from ragstone.service.local.configured import Configured
 from ragstone.service.local.keys import LocalKeys
 from ragstone.service.local.prompts import LocalPrompts
@@ -202,8 +202,14 @@ class FakeGraph:
             return GraphView("", named, 1)
         if entity != "ada":
             raise UnknownEntity(entity)
-        place = EntityPlace("c1", "/docs/1.md", "Guide", 7, "Ada\x1b[31m", "name")
-        return GraphView("Ada", named, 0, ("A. Thornbury",), (place,))
+        place = EntityPlace(
+            *("c1", "/docs/1.md", "Guide", 7, "d1", 0, 20, "Ada\x1b[31m", "name", "Ada slept.")
+        )
+        at = ("c1", "/docs/1.md", "Guide", 7, "d1", 0, 20)
+        told = RelationPlace("Ada", "Bergen", "sleeps in\x1b[31m", *at)
+        summary = "Ada\x1b[31m slept."
+        theme = ThemeView("t1", "Ada, Bergen", summary, "", 4, named, (ThemePlace(*at, "Ada"),))
+        return GraphView("Ada", named, 0, ("A. Thornbury",), (place,), (told,), (theme,))
 
 
 class FakeComments:

@@ -27,6 +27,7 @@ from ragstone.guard.topic_index import TopicCollection
 from ragstone.index.connect import connect, external_retriever, names_retriever
 from ragstone.ingest.captions import CaptionMaker
 from ragstone.ingest.graph import GraphReader
+from ragstone.ingest.graph_model import GraphModelReader
 from ragstone.ingest.handed import Spool
 from ragstone.ingest.pipeline import Pipeline
 from ragstone.ingest.questions import QuestionMaker
@@ -78,9 +79,11 @@ from ragstone.store.sql.feedback import SqlFeedback
 from ragstone.store.sql.jobs import SqlJobs
 from ragstone.store.sql.keys import SqlKeys
 from ragstone.store.sql.mentions import SqlMentions
+from ragstone.store.sql.model_readings import SqlModelReadings
 from ragstone.store.sql.move import move
 from ragstone.store.sql.running import SqlRunningAnswers
 from ragstone.store.sql.settings import SqlSettings
+from ragstone.store.sql.themes import SqlThemes
 from ragstone.store.sql.topics import SqlTopics
 from ragstone.store.sql.traces import SqlTraces
 from ragstone.store.sql.vocabulary import SqlVocabulary
@@ -155,7 +158,7 @@ async def open_adapters(
         days = settings.rag.forbidden_log_days
         topics = await TopicCollection.open(SqlTopics(database), embedders, days)
         stack.push_async_callback(topics.aclose)
-        mentions = SqlMentions(database)
+        mentions, themes = SqlMentions(database), SqlThemes(database)
         comments = LocalCommentReader(index, embedders.bundled())
         stack.push_async_callback(comments.aclose)
         adapters = Adapters(
@@ -180,7 +183,9 @@ async def open_adapters(
             feedback=SqlFeedback(database),
             evaluations=SqlEvaluations(database),
             mentions=mentions,
-            graph=LocalEntityGraph(mentions, index),
+            readings=SqlModelReadings(database),
+            themes=themes,
+            graph=LocalEntityGraph(mentions, index, themes),
             comments=comments,
             completer=chat,
             evaluator=judge,
@@ -291,7 +296,16 @@ async def open(
         def keeps_graph(collection: Collection) -> bool:
             return configured.keeps_graph(collection.tenant, collection.id)
 
-        graph = GraphReader(adapters.index, adapters.catalog, adapters.mentions, keeps_graph)
+        by_model = settings.ingest.graph == "model" and adapters.completer is not None
+        graph = GraphReader(
+            adapters.index,
+            adapters.catalog,
+            adapters.mentions,
+            adapters.readings,
+            adapters.themes,
+            keeps_graph,
+            by_model,
+        )
         data = settings.ragstone_data.expanduser().absolute()
         pipeline = Pipeline(
             adapters.index,
@@ -304,6 +318,7 @@ async def open(
             _summary_maker(settings, adapters),
             graph,
             _caption_maker(settings, adapters),
+            _graph_model_reader(settings, adapters, graph),
         )
         await asyncio.to_thread(Spool(data).sweep)
         most = settings.rag.parallel or (os.cpu_count() or 1) + 1
@@ -397,6 +412,18 @@ def _summary_maker(settings: Settings, adapters: Adapters) -> SummaryMaker | Non
         return None
     model = adapters.completer if settings.ingest.tree == "model" else None
     return SummaryMaker(adapters.index, adapters.catalog, adapters.templates, model)
+
+
+def _graph_model_reader(
+    settings: Settings, adapters: Adapters, graph: GraphReader
+) -> GraphModelReader | None:
+    """What has the chat model read for the entity graph, where that is wanted and can be done."""
+    model = adapters.completer
+    if settings.ingest.graph != "model" or model is None:
+        return None
+    return GraphModelReader(
+        adapters.index, adapters.readings, adapters.themes, adapters.templates, graph, model
+    )
 
 
 async def _reader(settings: Settings, adapters: Adapters) -> VocabularyReader | None:

@@ -42,7 +42,7 @@ SEARCH = Tool(
     },
 )
 ADD = Tool("add", "Adds.", {"type": "object", "properties": {"a": {}, "b": {}}}, changes=False)
-OURS = ["local_search", "read_section", "tables", "calculator"]
+OURS = ["local_search", "read_section", "tables", "entity_graph", "calculator"]
 ROW = {"p_id": "p1", "context": "Ost was built in 1871.", "score": 0.8, "metadatas": {"class": "L"}}
 
 

@@ -42,6 +42,8 @@ def test_of_a_name_it_prints_other_names_places_and_what_is_named_with_it() -> N
     assert "/docs/1.md, page 7" in shown.stdout
     assert "named with it" in shown.stdout
     assert "Oslo" not in shown.stdout
+    assert "Ada sleeps in" in shown.stdout
+    assert "Ada, Bergen: Ada" in shown.stdout
     assert "\x1b" not in shown.stdout
 
 

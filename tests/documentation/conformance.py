@@ -44,13 +44,6 @@ class Row:
 
 MISSING: tuple[Row, ...] = (
     Row(
-        "Query pipeline",
-        "Step 6",
-        "LightRAG",
-        "The entity graph has no themes of communities.",
-        True,
-    ),
-    Row(
         "V5",
         "Future 1",
         "LLMLingua compresses the context",

@@ -81,6 +81,7 @@ async def test_given_a_model_that_searches_then_its_finds_are_the_sources(
         "local_search",
         "read_section",
         "tables",
+        "entity_graph",
         "calculator",
     ]
     assert any(m["role"] == "tool" for m in with_model.model.calls[1]["messages"])

@@ -10,9 +10,9 @@ import pytest
 
 from ragstone.core.chunk import EVERYONE
 from ragstone.core.errors import StateUnavailable
-from ragstone.ingest.graph import GraphReader
 from ragstone.knowledge.graph import extract
 from ragstone.store.sql.database import Database
+from tests.ingest.test_graph_model import ScriptedModel
 from tests.knowledge.graph.graphs import Graphs, open_graphs
 
 CHANGES = 500
@@ -32,15 +32,20 @@ async def everything(graphs: Graphs) -> list[Any]:
     for readers in READERS:
         named = await graphs.mentions.most_named(graphs.collection, readers, 1_000)
         keys = [one.entity for one in named]
+        seen.append(await graphs.mentions.relations_of(graphs.collection, readers, keys, 10_000))
+        seen.append(await graphs.themes.readable(graphs.collection, readers, 1_000))
         every = await graphs.mentions.of_entities(graphs.collection, readers, keys, 1_000)
         seen += [named, every, await graphs.mentions.like(graphs.collection, readers, "", 1_000)]
     return seen
 
 
+@pytest.mark.parametrize("by_model", [False, True])
 async def test_given_500_random_changes_then_the_graph_is_the_one_built_anew(
-    graphs: Graphs,
+    graphs: Graphs, by_model: bool
 ) -> None:
     r = random.Random(7)
+    if by_model:
+        graphs.read_by(ScriptedModel())
     for number in range(CHANGES):
         id = f"d{r.randint(0, 30)}"
         if r.random() < 0.25:
@@ -53,14 +58,17 @@ async def test_given_500_random_changes_then_the_graph_is_the_one_built_anew(
             await graphs.write(id, *texts, allowed=allowed, title=r.choice(["", *NAMES]))
         if r.random() < 0.3:
             await graphs.read()
+        if by_model and r.random() < 0.1:
+            await graphs.read_by_model()
         if number == CHANGES // 2:
             await graphs.reader.aclose(seconds=0)
-    await graphs.read()
+    await (graphs.read_by_model() if by_model else graphs.read())
     updated = await everything(graphs)
-    assert updated[0]
+    assert all(updated[:3] if by_model else updated[1:3])
     await graphs.mentions.forget(graphs.collection)
-    assert (await everything(graphs))[0] == []
-    await graphs.read()
+    await graphs.themes.forget(graphs.collection)
+    assert not any(await everything(graphs))
+    await (graphs.read_by_model() if by_model else graphs.read())
     assert await everything(graphs) == updated
 
 
@@ -98,7 +106,7 @@ async def test_given_a_reader_that_ended_early_then_the_next_one_reads_the_rest(
         await graphs.write(f"d{number}", "Then Ada Thornbury slept.")
     graphs.reader.wake(graphs.collection)
     await graphs.reader.aclose(seconds=0)
-    after = GraphReader(graphs.index, graphs.catalog, graphs.mentions, lambda _: True)
+    after = graphs.a_reader()
     await after.wake_all()
     await after.drained()
     [found] = await graphs.mentions.most_named(graphs.collection, ["*"], 9)

@@ -1,6 +1,7 @@
 """The entity graph of a real ingest: shown, searched by, switched on and off while it runs."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -10,8 +11,9 @@ import pytest_asyncio
 from ragstone import build
 from ragstone.core.errors import UnknownCollection, UnknownEntity
 from ragstone.core.turn import Ask, Principal
+from ragstone.http.dialects.strategies import named
 from ragstone.retrieve.strategies import NO_GRAPH
-from ragstone.service import IngestRequest
+from ragstone.service import IngestRequest, SearchResult
 from ragstone.service.graph import GraphView
 from ragstone.service.local import Ragstone
 from ragstone.settings import RagSettings, Settings
@@ -127,3 +129,50 @@ async def test_given_the_setting_is_changed_while_it_runs_then_the_graph_goes_an
 async def test_given_a_document_is_deleted_then_its_share_is_gone(ragstone: Ragstone) -> None:
     await ragstone.delete(ME, "default", ["/ship.txt"])
     assert by_name(await ragstone.graph.show(ME, "default")) == {"Bergen": 1}
+
+
+def looked_at(found: SearchResult) -> set[str]:
+    """The levels of the graph of which passages were candidates."""
+    [retrieved] = [one for one in found.trace if one.stage == "retrieve"]
+    return set(re.findall(r"\b(graph|themes)\b", retrieved.decision))
+
+
+THEMED = [
+    "The ship Meridian met Ada Thornbury in Bergen on day {day}.",
+    "The comet of Niels Holm crossed the Great Observatory in Uppsala on day {day}.",
+]
+
+
+@pytest.mark.conforms("Query pipeline", "Step 6", "LightRAG")
+async def test_given_the_strategy_lightrag_then_names_and_themes_are_both_searched(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "themes"
+    folder.mkdir()
+    for number, text in enumerate(THEMED):
+        for day in range(4):
+            (folder / f"{number}-{day}.txt").write_text(text.format(day=day))
+    (folder / "other.txt").write_text("The Meridian and Ada Thornbury left Bergen for the board.")
+    settings = Settings(
+        ragstone_data=tmp_path / "themed", rag=RagSettings(knowledge_graph_enabled=True)
+    )
+    strategy = named("lightrag").strategy
+    async with build.open(settings) as ragstone:
+        public = sorted(folder.glob("[01]-*.txt"))
+        await ingested(ragstone, *public)
+        await ingested(ragstone, folder / "other.txt", allowed=("group:board",))
+        view = await read(ragstone)
+        while not view.themes:
+            await asyncio.sleep(0.05)
+            view = await ragstone.graph.show(ME, "default")
+        assert sorted(one.passages for one in view.themes) == [4, 4]
+        assert all(one.summary and not one.by for one in view.themes)
+        found = await ragstone.search(Ask("What about the Meridian?", strategy=strategy))
+        assert looked_at(found) == {"graph", "themes"}
+        assert not any("board" in hit.chunk.text for hit in found.hits)
+        high = await ragstone.search(Ask("What about comets?", strategy="graph_high"))
+        assert looked_at(high) == {"themes"}
+        low = await ragstone.search(Ask("Who met Ada Thornbury?", strategy="graph_low"))
+        assert looked_at(low) == {"graph"}
+        one = await ragstone.graph.show(ME, "default", entity="Niels Holm")
+        assert ["Niels Holm" in theme.title for theme in one.themes] == [True]

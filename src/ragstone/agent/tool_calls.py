@@ -11,6 +11,7 @@ from ragstone.agent.built_in import BuiltInTool, ToolContext
 from ragstone.agent.calculator import Calculator
 from ragstone.agent.call_reports import CallReports
 from ragstone.agent.gathered import Gathered
+from ragstone.agent.graph_tool import GraphTool
 from ragstone.agent.section_tool import ReadSection
 from ragstone.agent.table_tool import TablesTool
 from ragstone.core.errors import InputError, ToolsUnavailable
@@ -29,7 +30,12 @@ EMPTY: tuple[Any, ...] = ([], {}, "")
 SHOWN = 10
 """Passages of one search that the model is shown."""
 
-BUILT_IN: tuple[BuiltInTool, ...] = (ReadSection(), TablesTool(), Calculator())
+BUILT_IN: tuple[BuiltInTool, ...] = (
+    ReadSection(),
+    TablesTool(),
+    GraphTool(),
+    Calculator(),
+)
 """The tools that every agent has besides the search and those of an MCP server, in the order in
 which the chat model is offered them."""
 

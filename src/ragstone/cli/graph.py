@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from ragstone.service import Service
     from ragstone.service.graph import GraphView
 
+SUMMARIES = 5
+"""Themes whose summaries are printed."""
+
 app = typer.Typer(
     add_completion=False, help="Look at a collection's entity graph.", no_args_is_help=True
 )
@@ -56,11 +59,25 @@ def _print(found: "GraphView") -> None:
         rows = [(one.kind, one.name, _where(one.path, one.page)) for one in found.places]
         table(("as", "name", "where"), rows)
         out()
+        if found.relations:
+            said = [
+                (f"{one.entity} {one.said} {one.other}", _where(one.path, one.page))
+                for one in found.relations
+            ]
+            table(("relation", "where"), said)
+            out()
     if found.named:
         head = "named with it" if found.entity else "named"
         table(("chunks", head), [(one.chunks, one.name) for one in found.named])
     elif not found.entity:
         out("Nothing is named.")
+    if found.themes:
+        out()
+        table(("passages", "theme"), [(one.passages, one.title) for one in found.themes])
+        for one in found.themes[:SUMMARIES]:
+            if one.summary:
+                out()
+                out(f"{one.title}: {one.summary}")
     if found.waiting:
         out(
             f"{found.waiting:,} documents are not read for the graph yet. A collection has one "

@@ -33,6 +33,8 @@ Strategy = Literal[
     "sequential",
     "iterative",
     "graph",
+    "graph_low",
+    "graph_high",
 ]
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 Fusion = Literal["scores", "ranks"]
@@ -240,7 +242,7 @@ class RankedList:
     share of a walk over an entity graph, 0..1) or service (the scores of a retrieval service,
     0..1, which are kept)."""
 
-    source: Literal["dense", "bm25", "feedback", "order", "graph", "service"]
+    source: Literal["dense", "bm25", "feedback", "order", "graph", "themes", "service"]
     query: str
     found: tuple[Scored, ...]
 

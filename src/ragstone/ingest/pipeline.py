@@ -39,6 +39,7 @@ from ragstone.ingest.files import (
 from ragstone.ingest.formats.recognition import is_installed
 from ragstone.ingest.formats.types import is_picture
 from ragstone.ingest.graph import GraphReader
+from ragstone.ingest.graph_model import GraphModelReader
 from ragstone.ingest.languages import outgrown
 from ragstone.ingest.parse_process import ParseProcesses
 from ragstone.ingest.picture_question import with_picture_text
@@ -86,6 +87,7 @@ class Pipeline:
         summaries: SummaryMaker | None = None,
         graph: GraphReader | None = None,
         captions: CaptionMaker | None = None,
+        graph_model: GraphModelReader | None = None,
     ) -> None:
         self._index = index
         self._catalog = catalog
@@ -96,6 +98,7 @@ class Pipeline:
         self._summaries = summaries
         self._graph = graph
         self._captions = captions
+        self._graph_model = graph_model
         self._writer = Writer(index, catalog, settings)
         # One process of their own: a picture that somebody looks at waits for no ingest.
         self._drawing = ParseProcesses(settings.model_copy(update={"parse_processes": 1}))
@@ -134,14 +137,13 @@ class Pipeline:
                 await self._describe(collection, tracker)
                 # What is known of the versions before is needed for the new ones.
                 await self._sum_up(collection, tracker)
+                await self._read_graph(collection, tracker)
                 await self.purge()
                 await self._ask_about(collection, tracker)
                 tracker.phase("building")
                 await self._index.optimize(collection)
                 if self._vocabulary:
                     self._vocabulary.wake(collection)
-                if self._graph:
-                    self._graph.wake(collection)
                 counts = await self._index.facet(collection, "language")
                 if sentence := outgrown(collection, counts, self._embedders):
                     tracker.note(sentence)
@@ -398,6 +400,19 @@ class Pipeline:
         await self._summaries.make(collection, tracker)
         await self._embed(collection, with_tokens=False)
 
+    async def _read_graph(self, collection: Collection, tracker: Tracker) -> None:
+        """Have the chat model read for the entity graph, where that is wanted; the documents answer
+        meanwhile, and are in the graph by what the rules read."""
+        if self._graph:
+            self._graph.wake(collection)
+        if self._graph_model is not None:
+            await self._graph_model.make(collection, tracker)
+        elif self._settings.graph == "model":
+            tracker.note(
+                "INGEST__GRAPH=model has no effect: no chat model is set (LLM__MODEL). The graph "
+                "is of what the rules read."
+            )
+
     async def _read(
         self,
         collection: Collection,
@@ -508,6 +523,9 @@ class Pipeline:
                 gone = ids - (await self._catalog.known(sorted(ids))).keys()
                 await asyncio.to_thread(self.originals.delete, gone)
                 await self._catalog.purged(some)
+            if self._graph:
+                # Themes of what is gone are made anew.
+                self._graph.wake(collection)
 
 
 def _files_and_folders(places: Sequence[Path]) -> tuple[set[str], set[str]]:

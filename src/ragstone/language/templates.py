@@ -80,6 +80,7 @@ PROMPTS: Mapping[str, Prompt] = {
         "How questions that a passage answers are made when it is indexed.", frozenset({"count"})
     ),
     "picture_description": Prompt("How a picture of a document is described when it is indexed."),
+    "graph_reading": Prompt("How the entities and relations of passages are named."),
     "agent": Prompt("How tools are called to gather what an answer is made from."),
 }
 """Every prompt of the pipeline, in the order of `ragstone prompts list`."""

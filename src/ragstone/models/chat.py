@@ -9,6 +9,7 @@ from typing import Any, cast
 from pydantic_ai.messages import ModelRequest, SystemPromptPart, UserPromptPart
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.settings import ModelSettings, ThinkingLevel
+from pydantic_ai.usage import RequestUsage
 
 from ragstone.core.answer import Instructions, Layout
 from ragstone.core.errors import ModelUnavailable
@@ -53,14 +54,19 @@ class ChatModel:
         self._model = endpoint.connect(settings, section)
         self._place = FailingModel(self.name, endpoint.place(settings), section, standby)
         model = self._model
-        prices = Prices(self.profile, model.model_name, model.system, settings.base_url)
-        reader = ReplyReader(self._place, prices)
+        self._prices = Prices(self.profile, model.model_name, model.system, settings.base_url)
+        reader = ReplyReader(self._place, self._prices)
         transport = ModelSettings(timeout=settings.timeout, max_retries=0)
         # Some models warn of options that they lack; our own time-outs hold all the same.
         for unsupported in model.unsupported_settings:
             transport.pop(unsupported, None)
         self._transport = transport
         self._calls = Calls(model, settings, self._place, reader, standby)
+
+    def price(self, prompt_tokens: int, completion_tokens: int) -> float | None:
+        """`ports.Priced`."""
+        used = RequestUsage(input_tokens=prompt_tokens, output_tokens=completion_tokens)
+        return self._prices.cost(used)
 
     async def answer(
         self, ask: Ask, passages: Sequence[Passage], instructions: Instructions

@@ -11,6 +11,7 @@ from ragstone.ports.answering import (
     Completer,
     Conversing,
     History,
+    Priced,
     Profile,
     Said,
 )
@@ -41,7 +42,7 @@ from ragstone.ports.embedding import (
 )
 from ragstone.ports.evaluation import EvaluationStore, StoredRun
 from ragstone.ports.feedback import FeedbackStore
-from ragstone.ports.graph import EntityGraph, Mentions
+from ragstone.ports.graph import EntityGraph, Mentions, ModelReadings, Themes
 from ragstone.ports.guarding import Topics, TopicStore
 from ragstone.ports.index import ChunkIndex, Retriever, Search
 from ragstone.ports.intents import IntentExamples, Likeness
@@ -98,10 +99,12 @@ __all__ = [
     "Look",
     "Marks",
     "Mentions",
+    "ModelReadings",
     "Near",
     "Pair",
     "PairReader",
     "PairReading",
+    "Priced",
     "Profile",
     "QueriedTable",
     "QueryResult",
@@ -123,6 +126,7 @@ __all__ = [
     "TableQueries",
     "Templates",
     "TermStatistics",
+    "Themes",
     "ToolSession",
     "Toolbox",
     "TopicStore",

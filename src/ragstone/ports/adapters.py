@@ -24,7 +24,7 @@ from ragstone.ports.dump import StateDump
 from ragstone.ports.embedding import Embedders
 from ragstone.ports.evaluation import EvaluationStore
 from ragstone.ports.feedback import FeedbackStore
-from ragstone.ports.graph import EntityGraph, Mentions
+from ragstone.ports.graph import EntityGraph, Mentions, ModelReadings, Themes
 from ragstone.ports.guarding import Topics
 from ragstone.ports.index import ChunkIndex, Retriever
 from ragstone.ports.intents import IntentExamples
@@ -80,6 +80,8 @@ class Adapters:
     feedback: FeedbackStore
     evaluations: EvaluationStore
     mentions: Mentions
+    readings: ModelReadings
+    themes: Themes
     completer: Completer | None = None
     evaluator: Completer | None = None
     reading_reranker: Reranker | None = None

@@ -132,6 +132,15 @@ class Completer(Protocol):
 
 
 @runtime_checkable
+class Priced(Protocol):
+    """A chat model that knows what it takes."""
+
+    def price(self, prompt_tokens: int, completion_tokens: int) -> float | None:
+        """US dollars for so many tokens, None where the price is unknown."""
+        ...
+
+
+@runtime_checkable
 class Conversing(Protocol):
     """A chat model that answers from the conversation, looks at pictures and calls tools."""
 

@@ -4,7 +4,14 @@ from collections.abc import Collection as Several
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from ragstone.core.entities import EntityCount, EntityMention, RelatedChunk
+from ragstone.core.entities import (
+    ChunkReading,
+    EntityCount,
+    EntityMention,
+    EntityRelation,
+    EntityTheme,
+    RelatedChunk,
+)
 from ragstone.core.filters import Filter
 from ragstone.core.records import Collection
 
@@ -25,7 +32,12 @@ class Mentions(Protocol):
         """These revisions are going to be read: forget what was kept of them."""
         ...
 
-    async def add(self, collection: Collection, mentions: Sequence[EntityMention]) -> None:
+    async def add(
+        self,
+        collection: Collection,
+        mentions: Sequence[EntityMention],
+        relations: Sequence[EntityRelation] = (),
+    ) -> None:
         """Keep a part of what begun revisions name; of one that is gone, nothing."""
         ...
 
@@ -64,6 +76,25 @@ class Mentions(Protocol):
         """What these chunks name, each given by its revision and its number in that."""
         ...
 
+    async def relations_in(
+        self, collection: Collection, readers: Several[str], chunks: Several[tuple[str, int]]
+    ) -> list[EntityRelation]:
+        """The relations that these chunks tell of."""
+        ...
+
+    async def relations_of(
+        self, collection: Collection, readers: Several[str], entities: Several[str], limit: int
+    ) -> list[EntityRelation]:
+        """The relations of these entities, at most `limit`, always the same ones."""
+        ...
+
+    async def of_revisions(
+        self, collection: Collection, revisions: Several[str]
+    ) -> tuple[list[EntityMention], list[EntityRelation]]:
+        """All that these revisions name, whoever may read them: for what is made of documents
+        with the same readers."""
+        ...
+
     async def most_named(
         self, collection: Collection, readers: Several[str], limit: int
     ) -> list[EntityCount]:
@@ -79,8 +110,76 @@ class Mentions(Protocol):
         ...
 
 
+class ModelReadings(Protocol):
+    """What a chat model said that chunks name. It goes with the revisions that it is of."""
+
+    async def lacking(self, collection: Collection, recipe: str) -> list[str]:
+        """The revisions that answer and were not read to their end in this way."""
+        ...
+
+    async def known(self, collection: Collection, keys: Several[str]) -> Mapping[str, ChunkReading]:
+        """What was said of chunks of the collection that looked the same, by key."""
+        ...
+
+    async def keep(
+        self, collection: Collection, readings: Sequence[ChunkReading], recipe: str, whole: str = ""
+    ) -> None:
+        """Keep readings; of revisions that are gone, nothing. `whole` names a revision that is
+        read to its end now: what is kept of it in the graph is forgotten in the same moment, so
+        that it is read again with these."""
+        ...
+
+    async def of_revisions(
+        self, collection: Collection, revisions: Several[str], recipe: str
+    ) -> Mapping[tuple[str, int], ChunkReading]:
+        """The readings of those of these revisions that were read to their end, by chunk."""
+        ...
+
+
+class Themes(Protocol):
+    """The themes of collections. One is given to those only who may read every document that it
+    is made of, and to nobody once one of these no longer answers."""
+
+    async def audiences(
+        self, collection: Collection
+    ) -> Mapping[str, tuple[str, Mapping[str, str]]]:
+        """For each set of readers that documents which answer have: of what its themes were made
+        (empty if there are none), and the revisions of these documents that were read, in order,
+        each with how a chat model has read it, empty if none has."""
+        ...
+
+    async def replace(
+        self, collection: Collection, audience: str, made_of: str, themes: Sequence[EntityTheme]
+    ) -> None:
+        """Keep these themes of an audience instead of those before; one that is made of a revision
+        which is gone is left out. Without `made_of` the audience is forgotten."""
+        ...
+
+    async def sum_up(self, collection: Collection, id: str, summary: str, by: str) -> None:
+        """Keep a chat model's summary of a theme."""
+        ...
+
+    async def known(self, collection: Collection, audience: str) -> Mapping[str, EntityTheme]:
+        """The themes of an audience that a chat model has summed up, by key."""
+        ...
+
+    async def every(self, collection: Collection) -> list[EntityTheme]:
+        """All themes that are made of what answers, whoever may read them."""
+        ...
+
+    async def readable(
+        self, collection: Collection, readers: Several[str], limit: int
+    ) -> list[EntityTheme]:
+        """The themes for these readers, those of the most passages first, at most `limit`."""
+        ...
+
+    async def forget(self, collection: Collection) -> None:
+        """Delete all themes of a collection."""
+        ...
+
+
 class EntityGraph(Protocol):
-    """Leads from a question over the entities that it names to chunks."""
+    """Leads from a question over the entities that it names, and over themes, to chunks."""
 
     async def related(
         self,
@@ -93,6 +192,19 @@ class EntityGraph(Protocol):
     ) -> list[RelatedChunk]:
         """The chunks inside `where` within two hops of what the queries name and of the chunks
         that were `found` with their scores, best first. No other chunk has a part in it."""
+        ...
+
+    async def themed(
+        self,
+        collection: Collection,
+        readers: Several[str],
+        where: Filter,
+        queries: Sequence[str],
+        found: Mapping[str, float],
+        limit: int,
+    ) -> list[RelatedChunk]:
+        """The chunks inside `where` of the themes that the queries speak of and that chunks which
+        were `found` belong to, best first; the path of each is its theme."""
         ...
 
     async def linked(

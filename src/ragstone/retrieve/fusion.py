@@ -19,6 +19,9 @@ from dataclasses import dataclass
 
 from ragstone.core.turn import Fusion, RankedList
 
+THEMES = 0.5
+"""The weight of passages of themes, which are about more than the question, against a search."""
+
 
 @dataclass(frozen=True, slots=True)
 class FusionWeights:
@@ -39,6 +42,7 @@ class FusionWeights:
             "dense": self.dense * (1 - self.feedback),
             "feedback": self.dense * self.feedback,
             "bm25": 1 - self.dense,
+            "themes": THEMES,
         }
         return shares.get(source, 1.0)
 

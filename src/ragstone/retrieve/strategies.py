@@ -32,6 +32,11 @@ NO_GRAPH = (
     "searched by meaning and words."
 )
 
+NO_THEMES = (
+    "No theme of the entity graph is about this question (rag.knowledge_graph_enabled, and the "
+    "extra `graph`): it was searched by meaning and words."
+)
+
 Strategist = Callable[[Searching, Sequence[str]], Awaitable[CollectionCandidates]]
 
 
@@ -128,20 +133,40 @@ async def iterative(search: Searching, queries: Sequence[str]) -> CollectionCand
 
 
 async def graph(search: Searching, queries: Sequence[str]) -> CollectionCandidates:
+    """On both levels of the entity graph, fused with a hybrid search."""
+    return await _over_graph(search, queries, low=True, high=True)
+
+
+async def graph_low(search: Searching, queries: Sequence[str]) -> CollectionCandidates:
     """Over the names in the question and in what a hybrid search finds, two hops far, fused with
     that search."""
+    return await _over_graph(search, queries, low=True, high=False)
+
+
+async def graph_high(search: Searching, queries: Sequence[str]) -> CollectionCandidates:
+    """Over themes that the question speaks of and that a hybrid search finds, fused with that
+    search."""
+    return await _over_graph(search, queries, low=False, high=True)
+
+
+async def _over_graph(
+    search: Searching, queries: Sequence[str], low: bool, high: bool
+) -> CollectionCandidates:
     first = await hybrid(search, queries)
-    if search.adapters.graph is None:
+    graph = search.adapters.graph
+    if graph is None:
         return replace(first, note=NO_GRAPH)
     scores = fuse(first.lists, search.weights(first.feedback))
-    most = search.plan.candidates
-    related = await search.adapters.graph.related(
-        search.collection, search.readers, search.where, queries, scores, most
-    )
-    if not related:
-        return replace(first, note=NO_GRAPH)
-    ranked = tuple(Scored(one.chunk_id, one.score) for one in related)
-    lists = (*first.lists, RankedList("graph", queries[0], ranked))
+    asked = (search.collection, search.readers, search.where, queries, scores)
+    lists = list(first.lists)
+    if low and (related := await graph.related(*asked, search.plan.candidates)):
+        ranked = tuple(Scored(one.chunk_id, one.score) for one in related)
+        lists.append(RankedList("graph", queries[0], ranked))
+    if high and (themed := await graph.themed(*asked, search.plan.candidates)):
+        ranked = tuple(Scored(one.chunk_id, one.score) for one in themed)
+        lists.append(RankedList("themes", queries[0], ranked))
+    if len(lists) == len(first.lists):
+        return replace(first, note=NO_GRAPH if low else NO_THEMES)
     return await _read_chunks(search, lists, first)
 
 
@@ -155,6 +180,8 @@ STRATEGIES: Mapping[Strategy, Strategist] = {
     "sequential": sequential,
     "iterative": iterative,
     "graph": graph,
+    "graph_low": graph_low,
+    "graph_high": graph_high,
 }
 """`fusion` is hybrid with the queries that rewriting made; `two_stage` with a wider recall."""
 

@@ -96,6 +96,12 @@ class IngestSettings(Section):
         "be asked: extractive, its own sentences; model, the chat model's, about one call for five "
         "chunks; off is no tree.",
     )
+    graph: Literal["rules", "model"] = Field(
+        "rules",
+        description="Who reads what chunks name for the entity graph, where there is one "
+        "(rag.knowledge_graph_enabled): rules, without a model; model, the chat model besides, "
+        "which also says how entities relate and sums up themes, about one call for four chunks.",
+    )
     max_file_mb: int = Field(
         512, ge=1, description="Largest file of a streamed format (text, CSV, PDF), in megabytes."
     )

@@ -83,6 +83,43 @@ async def a_document_that_the_asker_may_not_read(world: World) -> str:
     return "as if it were not there; a member of the board reads it"
 
 
+async def a_name_of_the_entity_graph(world: World) -> str:
+    asked = ("entity_graph", {"name": "Vik"})
+    found = await world.ask([asked], says="The ferry to Vik leaves at 07:40 on weekdays [1].")
+    assert found.calls == [("entity_graph", "done")]
+    assert "named in" in found.told
+    [citation] = found.answer.citations
+    assert "07:40" in citation.snippet
+    assert found.labels == ["supported"]
+    assert all(hit.chunk.kind != "tool" for hit in found.turn.hits), "the graph is no source"
+    return f"cited {citation.path}: {citation.snippet!r}"
+
+
+async def a_name_that_the_asker_may_not_read(world: World) -> str:
+    calls = [
+        ("entity_graph", {"name": "Mira Holt"}),
+        ("entity_graph", {"name": "Ost"}),
+        ("entity_graph", {"theme": "salaries of directors, kept by Mira Holt"}),
+    ]
+    found = await world.ask(calls, [SEARCH])
+    assert "Holt" not in found.told + str(found.turn.hits)
+    assert "has nothing of that" in found.told
+    mine = await world.ask(
+        calls[:1], groups=("board",), says="The list of salaries is kept by Mira Holt of Ost [1]."
+    )
+    assert "Mira Holt" in mine.told
+    assert mine.labels == ["supported"]
+    return "as if it were not there; a member of the board reads it"
+
+
+async def bad_questions_to_the_entity_graph(world: World) -> str:
+    given = ({}, {"name": "Ost", "theme": "x"}, {"name": ["Ost"]}, {"name": "x" * 5_000}, "[1")
+    found = await world.ask([("entity_graph", one) for one in given], [SEARCH])
+    assert [state for name, state in found.calls if name == "entity_graph"] == ["failed"] * 5
+    assert found.labels == ["supported"]
+    return "five calls refused, each with a reason; the search went on"
+
+
 async def a_sum_of_decimals(world: World) -> str:
     sums = ("calculator", {"expression": "0.1 + 0.2 - 3 * 24"})
     found = await world.ask([sums], says="That makes -71.7 [1].")
@@ -403,6 +440,9 @@ SCENARIOS: tuple[Scenario, ...] = (
     pages_of_a_document,
     a_section_that_is_not_there,
     a_document_that_the_asker_may_not_read,
+    a_name_of_the_entity_graph,
+    a_name_that_the_asker_may_not_read,
+    bad_questions_to_the_entity_graph,
     a_sum_of_decimals,
     code_for_the_calculator,
     a_question_to_a_table,

@@ -1,6 +1,7 @@
 """Where the scenarios of the agent play: documents of several readers, real MCP servers, and the
 whole way of a question, with a chat model that says what it is told to."""
 
+import asyncio
 import json
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -20,7 +21,7 @@ from ragstone.models.scripted import Scripted, ScriptedChat
 from ragstone.ports import Adapters, Profile, Said, Toolbox
 from ragstone.recipes.recipe import Recipes
 from ragstone.service import IngestRequest
-from ragstone.settings import McpSettings, Settings
+from ragstone.settings import McpSettings, RagSettings, Settings
 from tests.agent.scenarios.tool_server import ToolServer
 from tests.documents import DOCUMENTS
 from tests.http_server import running
@@ -49,6 +50,10 @@ SALARIES = """# Salaries of the board
 ## Directors
 
 The director of the harbour earns 210,000 euros a year.
+
+## The list
+
+The list of salaries is kept by Mira Holt of Ost.
 """
 NOTICE = """# Notice about the lighthouse
 
@@ -205,7 +210,8 @@ async def opened(folder: Path) -> AsyncIterator[World]:
     public = {"harbour.md": HARBOUR, "notice.md": NOTICE, "devices.csv": DEVICES}
     for name, text in {**public, "salaries.md": SALARIES}.items():
         (files / name).write_text(text, encoding="utf-8")
-    settings = Settings(ragstone_data=folder / "data")
+    graph = RagSettings(knowledge_graph_enabled=True)
+    settings = Settings(ragstone_data=folder / "data", rag=graph)
     async with build.open(settings) as service:
         paths = tuple(str(files / name) for name in public)
         reports = str(DOCUMENTS / "annual-report-2024.pdf")
@@ -215,6 +221,9 @@ async def opened(folder: Path) -> AsyncIterator[World]:
         ):
             steps = [step async for step in service.ingest(request)]
             assert not steps[-1].failed
+        board = Principal(groups=("board",))
+        while (await service.graph.show(board, "default")).waiting:
+            await asyncio.sleep(0.05)
     tools = ToolServer()
     with running(tools.server().streamable_http_app()) as url:
         async with build.open_adapters(settings) as (adapters, _, _):

@@ -20,6 +20,7 @@ PAGES = {
     "answer": "",
     "documents": "documents",
     "document": "",
+    "graph": "graph",
     "why": "",
     "evaluate": "evaluate",
     "question-set": "evaluate/set/new",

@@ -29,6 +29,7 @@ Who was the first king of France?,,,no
 SHOP = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Northmoor Instruments</title>
 <body><h1>Northmoor Instruments</h1><p>Weather stations that last.</p>
 <ul><li>Lantern 3</li><li>Spare parts</li><li>Support</li></ul>TAG"""
+GRAPH = {"RAG__KNOWLEDGE_GRAPH_ENABLED": "true"}
 BATTERY = "How long does a full battery charge last without sun?"
 
 
@@ -37,9 +38,9 @@ def main() -> None:
     TARGET.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, chromium() as chrome:
         data = Path(folder) / "data"
-        done = run(data, "ingest", str(DOCUMENTS))
+        done = run(data, "ingest", str(DOCUMENTS), **GRAPH)
         assert done.returncode == 0, done.stderr
-        with serving(data) as url:
+        with serving(data, **GRAPH) as url:
             take(WebApp(chrome, url, data, ModelServer()))
             # The last one: with its key, everybody needs one.
             widget(WebApp(chrome, url, data, ModelServer()))
@@ -67,6 +68,9 @@ def take(app: WebApp) -> None:
     app.find(".finder input").send_keys("wind sensor")
     app.find(".found mark")
     keep(app, "documents")
+    app.go("#/graph/default/Northmoor%20Instruments")
+    app.find(".drawing")
+    keep(app, "graph")
     app.go("#/admin/settings")
     app.find(".filters input").send_keys("cache")
     keep(app, "settings")

@@ -398,6 +398,7 @@ class TestAdministering:
     [
         "ask",
         "documents",
+        "graph",
         "why",
         "evaluate",
         "evaluate/set/new",
@@ -442,6 +443,7 @@ def test_nothing_keeps_people_from_using_a_page(app: WebApp, place: str, theme: 
     [
         "ask",
         "documents",
+        "graph",
         "why",
         "evaluate",
         "evaluate/set/new",

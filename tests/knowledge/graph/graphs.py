@@ -13,11 +13,17 @@ from ragstone.core.records import Collection, Document
 from ragstone.core.turn import Principal
 from ragstone.index.edge.index import EdgeIndex
 from ragstone.ingest.graph import GraphReader
+from ragstone.ingest.graph_model import GraphModelReader
+from ragstone.ingest.progress import Tracker
 from ragstone.knowledge.graph.entity_graph import LocalEntityGraph
-from ragstone.ports import ChunkIndex
+from ragstone.ports import ChunkIndex, Completer
+from ragstone.service import Progress
 from ragstone.store.sql.catalog import SqlCatalog
 from ragstone.store.sql.database import Database
 from ragstone.store.sql.mentions import SqlMentions
+from ragstone.store.sql.model_readings import SqlModelReadings
+from ragstone.store.sql.themes import SqlThemes
+from tests.memory_store import MemoryTemplates
 
 COLLECTION = Collection("default", "default", "m", "m/1", 3, "en", id="c1")
 EVA = Principal(user="eva")
@@ -54,10 +60,35 @@ class Graphs:
     on: bool = True
     reader: GraphReader = field(init=False)
     graph: LocalEntityGraph = field(init=False)
+    model: GraphModelReader = field(init=False)
+    readings: SqlModelReadings = field(init=False)
+    themes: SqlThemes = field(init=False)
 
     def __post_init__(self) -> None:
-        self.reader = GraphReader(self.index, self.catalog, self.mentions, lambda _: self.on)
-        self.graph = LocalEntityGraph(self.mentions, self.index)
+        database = self.mentions._database
+        self.readings, self.themes = SqlModelReadings(database), SqlThemes(database)
+        self.reader = self.a_reader()
+        self.graph = LocalEntityGraph(self.mentions, self.index, self.themes)
+
+    def a_reader(self, by_model: bool = False) -> GraphReader:
+        kept = (self.mentions, self.readings, self.themes)
+        return GraphReader(self.index, self.catalog, *kept, lambda _: self.on, by_model)
+
+    def read_by(self, model: Completer) -> None:
+        """Have a chat model read, from now on."""
+        self.reader = self.a_reader(by_model=True)
+        parts = (self.index, self.readings, self.themes, MemoryTemplates(), self.reader)
+        self.model = GraphModelReader(*parts, model)
+
+    async def read_by_model(self) -> tuple[str, ...]:
+        """Read what is new, by the model too; what the job says."""
+        told: list[Progress] = []
+        tracker = Tracker("job", told.append)
+        self.reader.wake(self.collection)
+        await self.model.make(self.collection, tracker)
+        self.reader.wake(self.collection)
+        await self.reader.drained()
+        return tracker.finish().notes
 
     async def write(
         self,

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from ragstone.core.chunk import EVERYONE
-from ragstone.core.filters import And, AnyOf, Not, eq, matches, readable
+from ragstone.core.filters import EVERYTHING, And, AnyOf, Filter, Not, eq, matches, readable
 from ragstone.core.turn import Principal
+from ragstone.knowledge.graph.communities import can_be_made
 from ragstone.knowledge.graph.entity_graph import OF_OTHERS
 from ragstone.store.sql.database import Database
 from tests.databases import DatabaseOpener
@@ -176,3 +177,23 @@ async def test_given_a_chunk_of_the_index_that_says_otherwise_then_the_index_dec
     chunks = await graphs.index.fetch(graphs.collection, [chunk_id])
     assert not matches(where, chunks[chunk_id].payload())
     assert await graphs.related("Meridian", where=where) == []
+
+
+@pytest.mark.skipif(not can_be_made(), reason="networkx is part of the extra `graph`")
+async def test_given_a_filter_then_only_passages_inside_it_are_found_over_themes(
+    graphs: Graphs,
+) -> None:
+    for number in range(4):
+        await graphs.write(f"d{number}", f"So Ada Thornbury met Niels Holm in Bergen on {number}.")
+    await graphs.write("secret", "So Ada Thornbury met Niels Holm in Bergen.", allowed=("user:x",))
+    await graphs.read()
+
+    async def themed(question: str, where: Filter) -> list[str]:
+        inside = And((readable(EVA), where))
+        found = await graphs.graph.themed(graphs.collection, EVA.names, inside, [question], {}, 20)
+        return sorted(document for document, _ in await graphs.places(found))
+
+    everything = ["d0", "d1", "d2", "d3"]
+    assert await themed("What of Ada Thornbury?", EVERYTHING) == everything
+    assert await themed("What of Ada Thornbury?", eq("document_id", "d2")) == ["d2"]
+    assert await themed("What of whales?", EVERYTHING) == []

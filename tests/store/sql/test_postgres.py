@@ -100,7 +100,8 @@ async def test_an_older_state_is_kept_and_migrated(
             assert version.scalars().all() == ["0012"]
         engine.dispose()
     of_evaluation = {"question_sets", "evaluation_runs", "evaluation_outcomes"}
-    of_graph = {"mentions_read", "entity_mentions"}
+    of_graph = {"mentions_read", "entity_mentions", "entity_relations", "model_readings"}
+    of_graph |= {"chunk_readings", "theme_audiences", "themes", "theme_revisions"}
     of_running = {"running_answers", "running_parts", "waiting_approvals"}
     new = {"awaited_collections", "feedback", "looks"} | of_evaluation | of_graph | of_running
     assert kept == {f"{name}_0012" for name in (metadata.tables.keys() - new) | {"alembic_version"}}

@@ -23,6 +23,7 @@ NAMED: Mapping[str, Wanted] = {
     "dense_only": Wanted("dense"),
     "direct": Wanted("hybrid", "none"),
     "hyde": Wanted("hybrid", "hyde"),
+    "lightrag": Wanted("graph"),
     "query_decomposition": Wanted("hybrid", "decompose"),
     "self_rag": Wanted(verifies=True),
 }

@@ -8,17 +8,25 @@ import asyncio
 import difflib
 import math
 import re
+from collections import Counter
 from collections.abc import Collection as Several
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from ragstone.core.chunk import Chunk
-from ragstone.core.entities import EntityMention, RelatedChunk
+from ragstone.core.entities import (
+    EntityMention,
+    EntityRelation,
+    EntityTheme,
+    RelatedChunk,
+    chunk_id_of,
+)
 from ragstone.core.filters import Filter, matches
 from ragstone.core.records import Collection
 from ragstone.knowledge.graph.entity_key import entity_key
 from ragstone.knowledge.graph.walk import Place, walked
-from ragstone.language.words import STOPWORDS
-from ragstone.ports import ChunkIndex, Mentions
+from ragstone.language.words import STOPWORDS, content_word_set
+from ragstone.ports import ChunkIndex, Mentions, Themes
 from ragstone.understand.mentions import function_words, names
 
 LONGEST_NAME = 6
@@ -51,6 +59,12 @@ ALIKE = 0.86
 NEAR = 500
 """Names with the same first letters that are compared with it."""
 
+MOST_THEMES = 2_000
+"""Themes that a question is compared with, those of the most passages."""
+
+BEST_THEMES = 5
+"""Themes that a question is answered from."""
+
 _WORD = re.compile(r"[^\W_](?:[\w'’.&+#-]*[\w+#])?")
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]+")
 _HANGUL = re.compile(r"[가-힣]")
@@ -59,9 +73,10 @@ _HANGUL = re.compile(r"[가-힣]")
 class LocalEntityGraph:
     """`ports.EntityGraph` on what is kept of chunks, and on the index for what they are."""
 
-    def __init__(self, mentions: Mentions, index: ChunkIndex) -> None:
+    def __init__(self, mentions: Mentions, index: ChunkIndex, themes: Themes) -> None:
         self._mentions = mentions
         self._index = index
+        self._themes = themes
 
     async def related(
         self,
@@ -89,7 +104,26 @@ class LocalEntityGraph:
         further = await self._chunks(collection, where, second, {}, chunks)
         chunks |= further
         inside += await self._inside(collection, readers, further)
+        said = await self._mentions.relations_in(collection, readers, sorted(chunks))
+        inside = await asyncio.to_thread(_told_of, inside, said)
         return (await asyncio.to_thread(_walk, inside, chunks, named, begins))[:limit]
+
+    async def themed(
+        self,
+        collection: Collection,
+        readers: Several[str],
+        where: Filter,
+        queries: Sequence[str],
+        found: Mapping[str, float],
+        limit: int,
+    ) -> list[RelatedChunk]:
+        themes = await self._themes.readable(collection, readers, MOST_THEMES)
+        best = await asyncio.to_thread(_best_themes, themes, queries, found)
+        ranked = _of_themes(best)[:MOST_CHUNKS]
+        fetched = await self._index.fetch(collection, [one.chunk_id for one in ranked])
+        inside = await asyncio.to_thread(_within, where, fetched.values())
+        ids = {chunk.chunk_id for chunk in inside.values()}
+        return [one for one in ranked if one.chunk_id in ids][:limit]
 
     async def linked(
         self, collection: Collection, readers: Several[str], text: str
@@ -156,6 +190,56 @@ def _onward(inside: Sequence[EntityMention], named: Several[str]) -> list[str]:
         if one.entity not in named:
             chunks[one.entity] = chunks.get(one.entity, 0) + 1
     return sorted(chunks, key=lambda key: (-chunks[key], -len(key), key))[:MOST_ENTITIES]
+
+
+def _told_of(
+    inside: Sequence[EntityMention], said: Sequence[EntityRelation]
+) -> list[EntityMention]:
+    """The mentions, each counted once more for every relation that its chunk tells of it."""
+    told: Counter[tuple[str, int, str]] = Counter()
+    for one in said:
+        told.update((one.revision, one.chunk_index, end) for end in (one.entity, one.other))
+    counted = ((one, told[one.revision, one.chunk_index, one.entity]) for one in inside)
+    return [replace(one, count=one.count + more) if more else one for one, more in counted]
+
+
+def _best_themes(
+    themes: Sequence[EntityTheme], queries: Sequence[str], found: Mapping[str, float]
+) -> list[tuple[EntityTheme, float]]:
+    """The themes nearest to a question with how near they are: by the words that they share with
+    it, rare ones before frequent ones, and by the passages that a search found of them."""
+    asked = frozenset(word for query in queries for word in content_word_set(query))
+    said = [content_word_set(_said(one)) for one in themes]
+    held = Counter(word for words in said for word in words & asked)
+    rarity = {word: math.log(1 + len(themes) / held[word]) for word in held}
+    most = sum(rarity.values()) or 1.0
+    whole = sum(found.values()) or 1.0
+    scored = []
+    for theme, words in zip(themes, said, strict=True):
+        ids = {chunk_id_of(*place) for place in theme.passages}
+        named = sum(rarity[word] for word in words & asked) / most
+        there = sum(score for id, score in found.items() if id in ids) / whole
+        if named + there > 0:
+            scored.append((theme, named + there))
+    return sorted(scored, key=lambda one: (-one[1], one[0].id))[:BEST_THEMES]
+
+
+def _said(theme: EntityTheme) -> str:
+    return " ".join((theme.title, theme.summary, *(one.name for one in theme.entities)))
+
+
+def _of_themes(themes: Sequence[tuple[EntityTheme, float]]) -> list[RelatedChunk]:
+    """The passages of themes, the best of each first; one of several themes counts for all."""
+    scores: dict[str, float] = {}
+    titles: dict[str, str] = {}
+    for theme, near in themes:
+        for rank, place in enumerate(theme.passages):
+            id = chunk_id_of(*place)
+            scores[id] = scores.get(id, 0.0) + near / (1 + rank)
+            titles.setdefault(id, theme.title)
+    whole = sum(scores.values()) or 1.0
+    order = sorted(scores, key=lambda id: (-scores[id], id))
+    return [RelatedChunk(id, scores[id] / whole, (titles[id],)) for id in order]
 
 
 def _walk(

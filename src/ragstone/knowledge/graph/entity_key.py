@@ -39,6 +39,23 @@ def entity_key(name: str) -> str:
     return key if len(key) <= LONGEST and any(letter.isalpha() for letter in key) else ""
 
 
+def spelt(text: str) -> str:
+    """A text as names are compared inside it: without case, accents and signs between words."""
+    text = unicodedata.normalize("NFKC", text)
+    return " ".join(_APART.sub(" ", _POSSESSIVE.sub("", plain(text)).casefold()).split())
+
+
+def stands_in(name: str, text: str) -> bool:
+    """Whether a name stands in a `spelt` text, in whole words where its script has spaces; its last
+    word may have an ending there."""
+    wanted = spelt(name)
+    if not wanted:
+        return False
+    if any(ord(letter) >= _UNACCENTED for letter in wanted):
+        return wanted in text
+    return re.search(rf"(?<!\w){re.escape(wanted)}(?:s|es)?(?!\w)", text) is not None
+
+
 @cache
 def _words(kind: str) -> frozenset[str]:
     return frozenset(word_lists("knowledge", "entities")[kind])

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragstone.core.entities import EntityMention, RelatedChunk
+from ragstone.knowledge.graph.likeness import alike_pairs
 
 ONWARD = 0.5
 """The chance of each step to go on instead of beginning anew, as in HippoRAG: more would lead
@@ -39,8 +40,9 @@ class _Edges:
 
 
 def same_entities(mentions: Iterable[EntityMention]) -> dict[str, str]:
-    """For each entity that a chunk says is the same as another one, the first by key of all that
-    are the same."""
+    """For each entity that a chunk says is the same as another one, or that is spelt nearly as
+    another one, the first by key of all that are the same."""
+    mentions = list(mentions)
     parent: dict[str, str] = {}
 
     def first(key: str) -> str:
@@ -48,10 +50,10 @@ def same_entities(mentions: Iterable[EntityMention]) -> dict[str, str]:
             key = parent[key]
         return key
 
-    for one in mentions:
-        if one.same:
-            here, there = sorted((first(one.entity), first(one.same)))
-            parent[there] = parent[here] = here
+    said = [(one.entity, one.same) for one in mentions if one.same]
+    for pair in (*said, *alike_pairs(one.entity for one in mentions)):
+        here, there = sorted(map(first, pair))
+        parent[there] = parent[here] = here
     return {key: first(key) for key in parent}
 
 
@@ -65,7 +67,7 @@ def walked(
     entities `named` and the chunks `found`, by their weights."""
     mentions = [one for one in mentions if _place(one) in ids]
     same = same_entities(mentions)
-    names = _names(mentions, same)
+    names = most_frequent_names(mentions, same)
     entities = {key: number for number, key in enumerate(names)}
     chunks = {place: number for number, place in enumerate(sorted(ids))}
     edges = _edges(mentions, same, entities, chunks)
@@ -90,7 +92,9 @@ def _place(mention: EntityMention) -> Place:
     return mention.revision, mention.chunk_index
 
 
-def _names(mentions: Sequence[EntityMention], same: Mapping[str, str]) -> dict[str, str]:
+def most_frequent_names(
+    mentions: Sequence[EntityMention], same: Mapping[str, str]
+) -> dict[str, str]:
     """Every entity with its most frequent name, by key."""
     spelt: dict[str, Counter[str]] = {}
     for one in mentions:

@@ -35,6 +35,7 @@ from ragstone.core.records import (
 from ragstone.core.turn import Ask, Principal, Turn
 from ragstone.engine.engine import Engine
 from ragstone.guard.topic_file import MOST_TOPICS, topic
+from ragstone.ingest.graph import reading_name
 from ragstone.ingest.handed import Originals
 from ragstone.ingest.languages import may_outgrow, outgrown
 from ragstone.ingest.pipeline import Pipeline
@@ -110,7 +111,8 @@ class Ragstone:
         self.conversations = LocalConversations(adapters, answers.aclose)
         self.reading = LocalReading(adapters, Originals(data), pipeline.picture)
         self.feedback = LocalFeedback(adapters.feedback)
-        self.graph = LocalGraph(adapters)
+        by_model = configured.base.ingest.graph == "model" and adapters.completer is not None
+        self.graph = LocalGraph(adapters, reading_name(by_model))
         self.comments = LocalComments(adapters)
         self._configured = configured
         priority = configured.base.jobs.evaluation_priority

@@ -1,28 +1,55 @@
 """The entity graph in this process."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection as Several
+from collections.abc import Iterable, Mapping, Sequence
 
 from ragstone.core.chunk import Chunk
-from ragstone.core.entities import EntityCount, EntityMention
+from ragstone.core.entities import (
+    EntityCount,
+    EntityMention,
+    EntityRelation,
+    EntityTheme,
+    chunk_id_of,
+)
 from ragstone.core.errors import UnknownCollection, UnknownEntity
 from ragstone.core.filters import And, AnyOf, Not, matches, readable
 from ragstone.core.records import Collection
 from ragstone.core.turn import Principal
 from ragstone.knowledge.graph.entity_key import entity_key
-from ragstone.knowledge.graph.extract import READING
+from ragstone.knowledge.graph.likeness import alike
 from ragstone.ports import Adapters
-from ragstone.service.graph import EntityPlace, GraphView
+from ragstone.service.graph import (
+    EntityPlace,
+    GraphView,
+    RelationPlace,
+    ThemePlace,
+    ThemeView,
+)
 
 MOST_PLACES = 1_000
 """Chunks of an entity that are looked at."""
 
+MOST_THEMES = 1_000
+"""Themes that are looked through for an entity."""
+
+LIKE = 500
+"""Entities with the same beginning among which other spellings are looked for."""
+
+THEME_PLACES = 10
+"""Passages of a theme that are shown."""
+
+BEGINNING = 300
+"""Characters of such a passage."""
+
 
 class LocalGraph:
-    """`service.graph.GraphService` on what is kept of the chunks of this process's index."""
+    """`service.graph.GraphService` on what is kept of the chunks of this process's index. `reading`
+    names how chunks are read for it."""
 
-    def __init__(self, adapters: Adapters) -> None:
+    def __init__(self, adapters: Adapters, reading: str) -> None:
         self._adapters = adapters
+        self._reading = reading
 
     async def show(
         self, principal: Principal, collection: str, *, entity: str = "", limit: int = 20
@@ -31,10 +58,12 @@ class LocalGraph:
         if known is None:
             raise UnknownCollection(collection)
         mentions, readers = self._adapters.mentions, principal.names
-        waiting = await mentions.waiting(known, readers, READING)
         if not entity.strip():
+            waiting = await mentions.waiting(known, readers, self._reading)
             named = await mentions.most_named(known, readers, limit)
-            return GraphView("", tuple(named), waiting)
+            themes = await self._adapters.themes.readable(known, readers, limit)
+            shown = await self._themes(principal, known, themes)
+            return GraphView("", tuple(named), waiting, themes=shown)
         return await self._of(principal, known, await self._key(principal, known, entity), limit)
 
     async def _key(self, principal: Principal, collection: Collection, entity: str) -> str:
@@ -55,9 +84,13 @@ class LocalGraph:
         mentions, readers = self._adapters.mentions, principal.names
         found = await mentions.of_entities(collection, readers, [key], MOST_PLACES)
         same = {one.same for one in found.get(key, []) if one.same}
+        near = await mentions.like(collection, readers, key[:2], LIKE)
+        same |= {one for one in near if one != key and alike(one, key)}
         found |= await mentions.of_entities(collection, readers, same, MOST_PLACES)
         own = [one for some in found.values() for one in some]
-        chunks = await self._chunks(principal, collection, own)
+        said = await mentions.relations_of(collection, readers, found.keys(), MOST_PLACES)
+        ids = {one.chunk_id for one in own} | {one.chunk_id for one in said}
+        chunks = await self._chunks(principal, collection, ids)
         own = [one for one in own if one.chunk_id in chunks]
         if not own:
             raise UnknownEntity(key)
@@ -67,22 +100,36 @@ class LocalGraph:
         spelt = Counter(one.name for one in own)
         first = _most_frequent(Counter(one.name for one in own if one.entity == key) or spelt)
         others = sorted(spelt.keys() - {first}, key=lambda name: (-spelt[name], name))
+        every = await self._adapters.themes.readable(collection, readers, MOST_THEMES)
+        themes = [one for one in every if found.keys() & {e.entity for e in one.entities}]
         return GraphView(
             first,
             named,
-            await mentions.waiting(collection, readers, READING),
+            await mentions.waiting(collection, readers, self._reading),
             tuple(others[:limit]),
             tuple(_place(one, chunks[one.chunk_id]) for one in own[:limit]),
+            _relations(said, beside, chunks)[:limit],
+            await self._themes(principal, collection, themes[:limit]),
+        )
+
+    async def _themes(
+        self, principal: Principal, collection: Collection, themes: Sequence[EntityTheme]
+    ) -> tuple[ThemeView, ...]:
+        best = {one.id: _ids(one.passages[:THEME_PLACES]) for one in themes}
+        chunks = await self._chunks(
+            principal, collection, {id for ids in best.values() for id in ids}
+        )
+        return tuple(
+            _theme(one, [chunks[id] for id in best[one.id] if id in chunks]) for one in themes
         )
 
     async def _chunks(
-        self, principal: Principal, collection: Collection, mentions: Sequence[EntityMention]
+        self, principal: Principal, collection: Collection, ids: Several[str]
     ) -> dict[str, Chunk]:
-        """The chunks of mentions that the principal may read."""
-        ids = sorted({one.chunk_id for one in mentions})
+        """Those of these chunks that the principal may read."""
         async with self._adapters.catalog.snapshot() as hidden:
             where = And((readable(principal), Not(AnyOf("revision", tuple(sorted(hidden))))))
-            fetched = await self._adapters.index.fetch(collection, ids)
+            fetched = await self._adapters.index.fetch(collection, sorted(ids))
         return {id: one for id, one in fetched.items() if matches(where, one.payload())}
 
 
@@ -102,5 +149,56 @@ def _most_frequent(counts: Counter[str]) -> str:
 
 def _place(mention: EntityMention, chunk: Chunk) -> EntityPlace:
     return EntityPlace(
-        chunk.chunk_id, chunk.path, chunk.title, chunk.page, mention.name, mention.kind
+        chunk.chunk_id,
+        *_where(chunk),
+        mention.name,
+        mention.kind,
+        _around(chunk.text, mention.name),
+    )
+
+
+def _where(chunk: Chunk) -> tuple[str, str, int | None, str, int, int]:
+    return chunk.path, chunk.title, chunk.page, chunk.document_id, chunk.start, chunk.end
+
+
+def _around(text: str, name: str) -> str:
+    """What stands round a name, or the beginning where it is spelt otherwise."""
+    place = max(0, text.find(name) - BEGINNING // 3)
+    return " ".join(text[place : place + BEGINNING].split())
+
+
+def _ids(places: Iterable[tuple[str, int]]) -> list[str]:
+    return [chunk_id_of(*place) for place in places]
+
+
+def _relations(
+    said: Sequence[EntityRelation], beside: Sequence[EntityMention], chunks: Mapping[str, Chunk]
+) -> tuple[RelationPlace, ...]:
+    """Relations with the names that their chunks have for what they relate."""
+    names = {(one.revision, one.chunk_index, one.entity): one.name for one in beside}
+    return tuple(
+        RelationPlace(
+            names.get((one.revision, one.chunk_index, one.entity), one.entity),
+            names.get((one.revision, one.chunk_index, one.other), one.other),
+            one.said,
+            one.chunk_id,
+            *_where(chunks[one.chunk_id]),
+        )
+        for one in said
+        if one.chunk_id in chunks
+    )
+
+
+def _theme(theme: EntityTheme, chunks: Sequence[Chunk]) -> ThemeView:
+    return ThemeView(
+        theme.id,
+        theme.title,
+        theme.summary,
+        theme.by,
+        len(theme.passages),
+        theme.entities,
+        tuple(
+            ThemePlace(one.chunk_id, *_where(one), " ".join(one.text[:BEGINNING].split()))
+            for one in chunks
+        ),
     )

@@ -32,16 +32,22 @@ from ragstone.store.sql.database import Database
 from ragstone.store.sql.migrations import REVISIONS, upgrade
 from ragstone.store.sql.move import BATCH, every_row, number_on
 from ragstone.store.sql.tables import (
+    chunk_readings,
     collections,
     documents,
     entity_mentions,
+    entity_relations,
     job_workers,
     jobs,
     mentions_read,
     metadata,
+    model_readings,
     revisions,
     running_answers,
     running_parts,
+    theme_audiences,
+    theme_revisions,
+    themes,
     waiting_approvals,
 )
 
@@ -63,13 +69,20 @@ class SqlDump:
     async def snapshot(self) -> AsyncIterator[AsyncIterator[Rows]]:
         """`ports.StateDump`."""
         written = revisions.c.state == "live"
-        named = mentions_read.c.revision.in_(select(revisions.c.name).where(written))
+        live = select(revisions.c.name).where(written)
+        named = mentions_read.c.revision.in_(live)
+        numbers = select(mentions_read.c.number).where(named)
         only = {
             revisions: written,
             mentions_read: named,
-            entity_mentions: entity_mentions.c.source.in_(
-                select(mentions_read.c.number).where(named)
-            ),
+            entity_mentions: entity_mentions.c.source.in_(numbers),
+            entity_relations: entity_relations.c.source.in_(numbers),
+            model_readings: model_readings.c.revision.in_(live),
+            chunk_readings: chunk_readings.c.revision.in_(live),
+            # Made anew of what is restored.
+            theme_audiences: false(),
+            themes: false(),
+            theme_revisions: false(),
             # Of what goes on in this moment nothing is left when it is restored.
             running_answers: false(),
             running_parts: false(),

@@ -8,20 +8,28 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Select,
+    Table,
     and_,
     bindparam,
     delete,
     func,
+    or_,
     select,
     update,
 )
 
-from ragstone.core.entities import EntityCount, EntityMention
+from ragstone.core.entities import EntityCount, EntityMention, EntityRelation
 from ragstone.core.records import Collection
 from ragstone.store.sql.database import Database
 from ragstone.store.sql.listing import readable_by
 from ragstone.store.sql.rows import batches, insert
-from ragstone.store.sql.tables import documents, entity_mentions, mentions_read, revisions
+from ragstone.store.sql.tables import (
+    documents,
+    entity_mentions,
+    entity_relations,
+    mentions_read,
+    revisions,
+)
 
 LAST = "\U0010ffff"
 """Behind every other character."""
@@ -43,9 +51,15 @@ class SqlMentions:
     async def begin(self, collection: Collection, revisions: Sequence[str]) -> None:
         await self._database.keep(lambda c: _begin(c, collection, revisions))
 
-    async def add(self, collection: Collection, mentions: Sequence[EntityMention]) -> None:
+    async def add(
+        self,
+        collection: Collection,
+        mentions: Sequence[EntityMention],
+        relations: Sequence[EntityRelation] = (),
+    ) -> None:
         def work(connection: Connection) -> None:
-            numbers = _numbers(connection, sorted({one.revision for one in mentions}))
+            named = {one.revision for one in mentions} | {one.revision for one in relations}
+            numbers = _numbers(connection, sorted(named))
             rows = [
                 {
                     "source": numbers[one.revision],
@@ -60,11 +74,22 @@ class SqlMentions:
                 for one in mentions
                 if one.revision in numbers
             ]
-            if rows:
-                # Another server may be reading the same.
-                connection.execute(
-                    insert(connection, entity_mentions).on_conflict_do_nothing(), rows
-                )
+            said = [
+                {
+                    "source": numbers[one.revision],
+                    "chunk": one.chunk_index,
+                    "entity": one.entity,
+                    "other": one.other,
+                    "said": one.said,
+                    "collection": collection.id,
+                }
+                for one in relations
+                if one.revision in numbers
+            ]
+            for table, some in ((entity_mentions, rows), (entity_relations, said)):
+                if some:
+                    # Another server may be reading the same.
+                    connection.execute(insert(connection, table).on_conflict_do_nothing(), some)
 
         await self._database.keep(work)
 
@@ -143,6 +168,71 @@ class SqlMentions:
 
         return await self._database.read(read)
 
+    async def relations_in(
+        self, collection: Collection, readers: Several[str], chunks: Several[tuple[str, int]]
+    ) -> list[EntityRelation]:
+        wanted = set(chunks)
+        numbers = sorted({number for _, number in wanted})
+
+        def read(connection: Connection) -> list[EntityRelation]:
+            found: list[EntityRelation] = []
+            every = _relations(connection, collection, readers)
+            for some in batches(sorted({revision for revision, _ in wanted})):
+                inside = every.where(
+                    mentions_read.c.revision.in_(some), entity_relations.c.chunk.in_(numbers)
+                )
+                rows = (EntityRelation(*row) for row in connection.execute(inside))
+                found += [one for one in rows if (one.revision, one.chunk_index) in wanted]
+            return found
+
+        return await self._database.read(read)
+
+    async def relations_of(
+        self, collection: Collection, readers: Several[str], entities: Several[str], limit: int
+    ) -> list[EntityRelation]:
+        named = sorted(entities)
+        columns = entity_relations.c
+        either = or_(columns.entity.in_(named), columns.other.in_(named))
+
+        def read(connection: Connection) -> list[EntityRelation]:
+            wanted = (
+                _relations(connection, collection, readers)
+                .where(either)
+                .order_by(
+                    mentions_read.c.revision,
+                    *(columns.chunk, columns.entity, columns.other, columns.said),
+                )
+                .limit(limit)
+            )
+            return [EntityRelation(*row) for row in connection.execute(wanted)]
+
+        return await self._database.read(read)
+
+    async def of_revisions(
+        self, collection: Collection, revisions: Several[str]
+    ) -> tuple[list[EntityMention], list[EntityRelation]]:
+        def read(connection: Connection) -> tuple[list[EntityMention], list[EntityRelation]]:
+            named: list[EntityMention] = []
+            related: list[EntityRelation] = []
+            for some in batches(sorted(revisions)):
+                numbers = _numbers(connection, some)
+                names = {number: revision for revision, number in numbers.items()}
+                mentioned = select(*(entity_mentions.c[name] for name in ("source", *_OF_CHUNK)))
+                mentioned = mentioned.where(entity_mentions.c.source.in_(names))
+                named += [
+                    EntityMention(names[source], *rest)
+                    for source, *rest in connection.execute(mentioned)
+                ]
+                columns = (entity_relations.c[name] for name in ("source", *_RELATION))
+                said = select(*columns).where(entity_relations.c.source.in_(names))
+                related += [
+                    EntityRelation(names[source], *rest)
+                    for source, *rest in connection.execute(said)
+                ]
+            return named, related
+
+        return await self._database.read(read)
+
     async def most_named(
         self, collection: Collection, readers: Several[str], limit: int
     ) -> list[EntityCount]:
@@ -188,16 +278,13 @@ class SqlMentions:
             await self._database.keep(work)
 
 
-_COLUMNS = (
-    mentions_read.c.revision,
-    entity_mentions.c.chunk,
-    entity_mentions.c.entity,
-    entity_mentions.c.name,
-    entity_mentions.c.kind,
-    entity_mentions.c.count,
-    entity_mentions.c.same,
-)
-"""The fields of an `EntityMention`, in order."""
+_OF_CHUNK = ("chunk", "entity", "name", "kind", "count", "same")
+"""The fields of an `EntityMention` behind its revision, in order."""
+
+_RELATION = ("chunk", "entity", "other", "said")
+"""Those of an `EntityRelation`."""
+
+_COLUMNS = (mentions_read.c.revision, *(entity_mentions.c[name] for name in _OF_CHUNK))
 
 
 def _mention(row: Any) -> EntityMention:
@@ -209,17 +296,30 @@ def _of(collection: Collection) -> tuple[ColumnElement[bool], ColumnElement[bool
     return revisions.c.tenant == collection.tenant, revisions.c.collection == collection.id
 
 
-def _answering(
-    connection: Connection, collection: Collection, readers: Several[str], wanted: Select[Any]
+def _relations(
+    connection: Connection, collection: Collection, readers: Several[str]
 ) -> Select[Any]:
-    """What is selected of mentions, of revisions that answer and that these may read."""
-    read = entity_mentions.join(mentions_read, entity_mentions.c.source == mentions_read.c.number)
+    """The relations of revisions that answer and that these may read."""
+    columns = (entity_relations.c[name] for name in _RELATION)
+    wanted = select(mentions_read.c.revision, *columns)
+    return _answering(connection, collection, readers, wanted, entity_relations)
+
+
+def _answering(
+    connection: Connection,
+    collection: Collection,
+    readers: Several[str],
+    wanted: Select[Any],
+    table: Table = entity_mentions,
+) -> Select[Any]:
+    """What is selected of a table, of revisions that answer and that these may read."""
+    read = table.join(mentions_read, table.c.source == mentions_read.c.number)
     live = read.join(
         revisions, and_(mentions_read.c.revision == revisions.c.name, revisions.c.state == "live")
     )
     return (
         wanted.select_from(live.join(documents, revisions.c.document_id == documents.c.id))
-        .where(entity_mentions.c.collection == collection.id, *_of(collection))
+        .where(table.c.collection == collection.id, *_of(collection))
         .where(readable_by(connection, readers))
     )
 

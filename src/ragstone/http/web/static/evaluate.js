@@ -174,7 +174,7 @@ function OneQuestion({ number: place, one, onChange, onRemove }) {
     ${one.comment && html`<p class="dim" dir="auto">${one.comment}</p>`}</li>`;
 }
 
-const STRATEGIES = ["", "hybrid", "dense", "bm25", "fusion", "two_stage", "hierarchical", "sequential", "iterative"];
+const STRATEGIES = ["", "hybrid", "dense", "bm25", "fusion", "two_stage", "hierarchical", "sequential", "iterative", "graph", "graph_low", "graph_high"];
 const REWRITING = ["", "none", "multi", "hyde", "step_back", "decompose", "keywords"];
 
 function plain() {

@@ -8,6 +8,7 @@ import { LANGUAGES, language, preferred, speak, t } from "./words.js";
 
 const LATER = {
   documents: () => import("./documents.js"),
+  graph: () => import("./graph.js"),
   why: () => import("./why.js"),
   evaluate: () => import("./evaluate.js"),
   admin: () => import("./admin.js"),
@@ -18,7 +19,7 @@ function App() {
   if (page.failure) return html`<main class="alone"><${Failure} error=${page.failure} again=${start} /></main>`;
   if (!page.session || page.refused) return html`<${SignIn} />`;
   const [where] = page.route;
-  const pages = [["ask", t("Ask")], ["documents", t("Documents")], ["why", t("Why")], ...(may("evaluation.sets") ? [["evaluate", t("Evaluate")]] : []), ...(isAdmin() ? [["admin", t("Admin")]] : [])];
+  const pages = [["ask", t("Ask")], ["documents", t("Documents")], ...(may("graph.show") ? [["graph", t("Graph")]] : []), ["why", t("Why")], ...(may("evaluation.sets") ? [["evaluate", t("Evaluate")]] : []), ...(isAdmin() ? [["admin", t("Admin")]] : [])];
   const close = () => update({ side: false });
   return html`<a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); document.getElementById("main").focus(); }}>${t("To the content")}</a>
     <header class="top"><${Button} icon="menu" quiet label=${t("Menu")} aria-expanded=${String(page.side)} onClick=${() => update({ side: !page.side })} />

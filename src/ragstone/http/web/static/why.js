@@ -185,7 +185,7 @@ function Prompt({ turn }) {
     <h2>${t("Question")}</h2><pre tabindex="0" dir="auto" class="prompt">${turn.full.question || ask.question}</pre>`;
 }
 
-const STRATEGIES = ["", "hybrid", "dense", "bm25", "fusion", "two_stage", "hierarchical", "sequential", "iterative"];
+const STRATEGIES = ["", "hybrid", "dense", "bm25", "fusion", "two_stage", "hierarchical", "sequential", "iterative", "graph", "graph_low", "graph_high"];
 const REWRITING = ["", "none", "multi", "hyde", "step_back", "decompose", "keywords"];
 const WHETHER = () => [["", t("as planned")], ["true", t("yes")], ["false", t("no")]];
 

@@ -37,6 +37,7 @@ REVISIONS = (
     "0018",
     "0019",
     "0020",
+    "0021",
 )
 """Every migration, oldest first; a test compares this with the files in `versions`."""
 

@@ -436,3 +436,65 @@ CREATE TABLE waiting_approvals (
 	at DOUBLE NOT NULL, 
 	CONSTRAINT pk_waiting_approvals PRIMARY KEY (name)
 );
+CREATE TABLE entity_relations (
+	source BIGINT NOT NULL, 
+	chunk INTEGER NOT NULL, 
+	entity TEXT NOT NULL, 
+	other TEXT NOT NULL, 
+	said TEXT NOT NULL, 
+	collection TEXT NOT NULL, 
+	CONSTRAINT pk_entity_relations PRIMARY KEY (source, chunk, entity, other, said), 
+	CONSTRAINT fk_entity_relations_mentions_read FOREIGN KEY(source) REFERENCES mentions_read (number) ON DELETE CASCADE
+)
+ WITHOUT ROWID
+
+;
+CREATE INDEX ix_entity_relations_collection_entity ON entity_relations (collection, entity);
+CREATE INDEX ix_entity_relations_collection_other ON entity_relations (collection, other);
+CREATE TABLE model_readings (
+	revision TEXT NOT NULL, 
+	recipe TEXT NOT NULL, 
+	CONSTRAINT pk_model_readings PRIMARY KEY (revision), 
+	CONSTRAINT fk_model_readings_revisions FOREIGN KEY(revision) REFERENCES revisions (name) ON DELETE CASCADE
+);
+CREATE TABLE chunk_readings (
+	revision TEXT NOT NULL, 
+	chunk INTEGER NOT NULL, 
+	"key" TEXT NOT NULL, 
+	said JSON NOT NULL, 
+	CONSTRAINT pk_chunk_readings PRIMARY KEY (revision, chunk), 
+	CONSTRAINT fk_chunk_readings_model_readings FOREIGN KEY(revision) REFERENCES model_readings (revision) ON DELETE CASCADE
+);
+CREATE INDEX ix_chunk_readings_key ON chunk_readings ("key");
+CREATE TABLE theme_audiences (
+	tenant TEXT NOT NULL, 
+	collection TEXT NOT NULL, 
+	audience TEXT NOT NULL, 
+	made_of TEXT NOT NULL, 
+	CONSTRAINT pk_theme_audiences PRIMARY KEY (tenant, collection, audience), 
+	CONSTRAINT fk_theme_audiences_collections FOREIGN KEY(tenant, collection) REFERENCES collections (tenant, id) ON DELETE CASCADE
+);
+CREATE TABLE themes (
+	id TEXT NOT NULL, 
+	tenant TEXT NOT NULL, 
+	collection TEXT NOT NULL, 
+	audience TEXT NOT NULL, 
+	title TEXT NOT NULL, 
+	entities JSON NOT NULL, 
+	passages JSON NOT NULL, 
+	revisions INTEGER NOT NULL, 
+	summary TEXT NOT NULL, 
+	"by" TEXT NOT NULL, 
+	"key" TEXT NOT NULL, 
+	CONSTRAINT pk_themes PRIMARY KEY (id), 
+	CONSTRAINT fk_themes_theme_audiences FOREIGN KEY(tenant, collection, audience) REFERENCES theme_audiences (tenant, collection, audience) ON DELETE CASCADE
+);
+CREATE INDEX ix_themes_tenant_collection_audience ON themes (tenant, collection, audience);
+CREATE TABLE theme_revisions (
+	theme TEXT NOT NULL, 
+	revision TEXT NOT NULL, 
+	CONSTRAINT pk_theme_revisions PRIMARY KEY (theme, revision), 
+	CONSTRAINT fk_theme_revisions_themes FOREIGN KEY(theme) REFERENCES themes (id) ON DELETE CASCADE, 
+	CONSTRAINT fk_theme_revisions_revisions FOREIGN KEY(revision) REFERENCES revisions (name) ON DELETE CASCADE
+);
+CREATE INDEX ix_theme_revisions_revision ON theme_revisions (revision);

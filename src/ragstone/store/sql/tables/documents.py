@@ -1,4 +1,4 @@
-"""Tables of what can be searched: collections, documents, their revisions, words and names."""
+"""Tables of what can be searched: collections, documents, their revisions and words."""
 
 from sqlalchemy import (
     JSON,
@@ -11,7 +11,7 @@ from sqlalchemy import (
     Table,
 )
 
-from ragstone.store.sql.tables.base import BIG, Text, metadata
+from ragstone.store.sql.tables.base import Text, metadata
 
 collections = Table(
     "collections",
@@ -167,33 +167,3 @@ vocabulary_read = Table(
     sqlite_with_rowid=False,
 )
 """The revisions whose words are in `vocabulary`."""
-
-mentions_read = Table(
-    "mentions_read",
-    metadata,
-    Column("number", BIG, primary_key=True, autoincrement=True),
-    Column("revision", Text, nullable=False),
-    Column("reading", Text, nullable=False),
-    ForeignKeyConstraint(["revision"], ["revisions.name"], ondelete="CASCADE"),
-    Index(None, "revision", unique=True),
-)
-"""The revisions whose chunks were read for what they name, and by which rules (`reading`)."""
-
-entity_mentions = Table(
-    "entity_mentions",
-    metadata,
-    Column("source", BigInteger, primary_key=True, autoincrement=False),
-    Column("chunk", Integer, primary_key=True, autoincrement=False),
-    Column("entity", Text, primary_key=True),
-    Column("collection", Text, nullable=False),
-    Column("name", Text, nullable=False),
-    Column("kind", Text, nullable=False),
-    Column("count", Integer, nullable=False),
-    Column("same", Text, nullable=False),
-    ForeignKeyConstraint(["source"], ["mentions_read.number"], ondelete="CASCADE"),
-    Index(None, "collection", "entity"),
-    sqlite_with_rowid=False,
-)
-"""What chunks name: `source` is the number of the revision in `mentions_read`, `chunk` that of the
-chunk in the revision. `collection` is its id, which two tenants may have in common. They go with
-their revision."""
