@@ -20,12 +20,13 @@ from ragstone.core.turn import Passage
 from ragstone.language.named import named
 from ragstone.language.quantities import Quantity, quantities, states
 from ragstone.language.words import STOPWORDS, content_words, similar_words, words
+from ragstone.verify.sufficiency import coverage
 
 NAMES = (
     "sureness", "share", "margin", "words", "words_about", "words_passage", "words_nowhere",
     "pairs", "names_missing", "names_unsaid", "numbers_missing", "numbers_unsaid", "holds_kind",
     "lacks_kind", "lacks_exact_kind", "similarity", "bm25", "place", "gap", "row", "list",
-    "code", "fragment", "heading", "asked", "length",
+    "code", "fragment", "heading", "asked", "length", "uncovered", "row_lacks",
 )  # fmt: skip
 """The columns of `evidence`, most of them 0..1: the logit of the ranker's sureness; that of the
 chosen units' share among all, by the ranker's odds; how far their score is ahead of other passages'
@@ -34,14 +35,17 @@ stands under have, those that only its passages have, those that nothing has; th
 that it has; names and numbers of the question that its passages lack, and those that only it lacks;
 whether it holds the kind of thing asked for, lacks it, or lacks one whose shape is certain; its
 passage's likeness, word score against the best, and place; how far its passage's score is ahead;
-its form; whether it is the answer to this very question of a FAQ; its length."""
+its form; whether it is the answer to this very question of a FAQ; its length; the share of what is
+asked about, by how much its words tell, that no passage speaks of; and, for a row, the share that
+neither it nor what it stands under speaks of."""
 
 CLOSE_NAMES = ("match", "sharp_match", "worst_match", "with_heading", "passage_match", "topic")
 """Columns of `unit_closeness`, where there are token vectors: the best of the units."""
 
-READ_NAMES = ("read", "read_best", "read_placed")
+READ_NAMES = ("read", "read_best", "read_placed", "read_stated")
 """Where a reader was asked: the log-odds that the text about the chosen units answers, those of the
-best text, and whether the place of the answer is in what was chosen."""
+best text, whether the place of the answer is in what was chosen, and the log-odds that the text
+says the question and what stands at that place together."""
 
 Evidence = Mapping[str, float]
 
@@ -135,6 +139,9 @@ def _word_columns(
     there = named(f"{about}\n{said}").numbered
     known = quantities(f"{said}\n{about}\n{ranged}")
     versions = {one.number for one in numbered if any(one.same(other) for other in there)}
+    uncovered, lacking = (
+        1 - coverage(question, texts)[0] for texts in ((everywhere, about), (said, ranged, about))
+    )
     figures = [one for one in quantities(question) if not _is_one_of(one, versions)]
     silent = [one for one in figures if not states(known, one)]
     more = quantities(whole) if silent else []
@@ -154,6 +161,8 @@ def _word_columns(
         "lacks_kind": float(bool(kind) and not holds),
         "lacks_exact_kind": float(kind in EXACT and not holds),
         "length": math.log(1 + len(said)) / 5,
+        "uncovered": uncovered,
+        "row_lacks": lacking if chosen[0].unit.form == "row" else 0.0,
     }
 
 
@@ -166,6 +175,7 @@ def _read_columns(chosen: Sequence[RankedUnit], best: Sequence[RankedUnit]) -> d
         "read": max(one.odds for one in mine),
         "read_best": max(one.odds for one in every),
         "read_placed": float(any(one.placed for one in mine)),
+        "read_stated": next(one.stated for one in every if one.stated is not None),
     }
 
 
