@@ -87,29 +87,9 @@ async def test_given_many_passages_then_only_the_best_parts_are_read() -> None:
     found = [units(one.text, one.blocks) for one in passages]
     best, _ = ranked("How heavy is pump 7?", passages, found, None)
     read = await read_units("How heavy is pump 7?", best, reader)
-    assert sum(one.question for one in reader.asked) <= PARTS
-    assert all(len(one.passage) < 1000 for one in reader.asked)
+    assert len(reader.asked) <= PARTS
+    assert all(len(one.passage) < 1000 and one.question for one in reader.asked)
     assert {one.unit for one in read} == {one.unit for one in best}
-
-
-async def test_given_another_thing_is_asked_then_the_text_states_less_what_the_best_unit_would_say(
-    reader: LocalReader,
-) -> None:
-    stated = []
-    for question in ("Who built the Heron pump?", "Who built the Heron pump in Sweden?"):
-        best, _ = ranked(question, [PUMPS], [units(PUMPS.text, PUMPS.blocks)], None)
-        first = (await read_units(question, best, reader))[0].reading
-        assert first is not None
-        assert first.stated is not None
-        stated.append(first.stated)
-    assert stated[1] < stated[0]
-
-
-async def test_given_a_best_unit_then_one_claim_is_read_of_question_and_answer() -> None:
-    reader = Scripted("Aquanor AS")
-    best, _ = ranked("Who built it?", [PUMPS], [units(PUMPS.text, PUMPS.blocks)], None)
-    await read_units("Who built it?", best, reader)
-    assert [one.text for one in reader.asked if not one.question] == ["Who built it? Aquanor AS"]
 
 
 @pytest.mark.parametrize("passages", [[], [PUMPS]])

@@ -26,7 +26,7 @@ NAMES = (
     "sureness", "share", "margin", "words", "words_about", "words_passage", "words_nowhere",
     "pairs", "names_missing", "names_unsaid", "numbers_missing", "numbers_unsaid", "holds_kind",
     "lacks_kind", "lacks_exact_kind", "similarity", "bm25", "place", "gap", "row", "list",
-    "code", "fragment", "heading", "asked", "length", "uncovered", "row_lacks",
+    "code", "fragment", "heading", "asked", "length",
 )  # fmt: skip
 """The columns of `evidence`, most of them 0..1: the logit of the ranker's sureness; that of the
 chosen units' share among all, by the ranker's odds; how far their score is ahead of other passages'
@@ -35,17 +35,18 @@ stands under have, those that only its passages have, those that nothing has; th
 that it has; names and numbers of the question that its passages lack, and those that only it lacks;
 whether it holds the kind of thing asked for, lacks it, or lacks one whose shape is certain; its
 passage's likeness, word score against the best, and place; how far its passage's score is ahead;
-its form; whether it is the answer to this very question of a FAQ; its length; the share of what is
-asked about, by how much its words tell, that no passage speaks of; and, for a row, the share that
-neither it nor what it stands under speaks of."""
+its form; whether it is the answer to this very question of a FAQ; its length."""
 
 CLOSE_NAMES = ("match", "sharp_match", "worst_match", "with_heading", "passage_match", "topic")
 """Columns of `unit_closeness`, where there are token vectors: the best of the units."""
 
-READ_NAMES = ("read", "read_best", "read_placed", "read_stated")
+READ_NAMES = ("read", "read_best", "read_placed")
 """Where a reader was asked: the log-odds that the text about the chosen units answers, those of the
-best text, whether the place of the answer is in what was chosen, and the log-odds that the text
-says the question and what stands at that place together."""
+best text, and whether the place of the answer is in what was chosen."""
+
+UNFITTED_NAMES = ("row_uncovered",)
+"""Where a row of a table is said: the share of what is asked about, by how much its words tell,
+that no passage speaks of. The sets that weights are fitted on hold no such questions."""
 
 Evidence = Mapping[str, float]
 
@@ -67,9 +68,9 @@ def evidence(
     passages: Sequence[Passage],
     sure: float,
 ) -> Evidence:
-    """The numbers by name (NAMES, with CLOSE_NAMES if there are token vectors and READ_NAMES if a
-    reader was asked) of what is `said`, which rests on the `chosen` ones of the `best` units;
-    `sure` is the ranker's sureness."""
+    """The numbers by name (NAMES, UNFITTED_NAMES, with CLOSE_NAMES if there are token vectors and
+    READ_NAMES if a reader was asked) of what is `said`, which rests on the `chosen` ones of the
+    `best` units; `sure` is the ranker's sureness."""
     from_ = list({id(one.passage): one.passage for one in chosen}.values())
     first = chosen[0]
     row = _unit_columns(question, chosen, best, passages, sure)
@@ -123,6 +124,8 @@ def _word_columns(
     )
     whole = "\n".join(passage.text for passage in cited)
     everywhere = "\n".join(f"{p.hit.chunk.heading}\n{p.text}" for p in passages)
+    is_row = chosen[0].unit.form == "row"
+    covered = coverage(question, (everywhere, about))[0] if is_row else 1.0
     ranged = " ".join(numbers_in_ranges(question, said))
     left, held = set(asked), []
     for text in (f"{said}\n{ranged}", about, whole, everywhere):
@@ -139,9 +142,6 @@ def _word_columns(
     there = named(f"{about}\n{said}").numbered
     known = quantities(f"{said}\n{about}\n{ranged}")
     versions = {one.number for one in numbered if any(one.same(other) for other in there)}
-    uncovered, lacking = (
-        1 - coverage(question, texts)[0] for texts in ((everywhere, about), (said, ranged, about))
-    )
     figures = [one for one in quantities(question) if not _is_one_of(one, versions)]
     silent = [one for one in figures if not states(known, one)]
     more = quantities(whole) if silent else []
@@ -161,8 +161,7 @@ def _word_columns(
         "lacks_kind": float(bool(kind) and not holds),
         "lacks_exact_kind": float(kind in EXACT and not holds),
         "length": math.log(1 + len(said)) / 5,
-        "uncovered": uncovered,
-        "row_lacks": lacking if chosen[0].unit.form == "row" else 0.0,
+        "row_uncovered": 1 - covered,
     }
 
 
@@ -175,7 +174,6 @@ def _read_columns(chosen: Sequence[RankedUnit], best: Sequence[RankedUnit]) -> d
         "read": max(one.odds for one in mine),
         "read_best": max(one.odds for one in every),
         "read_placed": float(any(one.placed for one in mine)),
-        "read_stated": next(one.stated for one in every if one.stated is not None),
     }
 
 

@@ -90,13 +90,11 @@ SUREST = 3
 
 @dataclass(frozen=True, slots=True)
 class UnitReading:
-    """What a reader makes of a unit: the log-odds that the text about it answers, whether the
-    likeliest place of the answer there is in the unit, and, of the best unit, the log-odds that the
-    text says what the question and that place state together."""
+    """What a reader makes of a unit: the log-odds that the text about it answers, and whether the
+    likeliest place of the answer there is in the unit."""
 
     odds: float
     placed: bool
-    stated: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,8 +66,7 @@ async def read_units(
         return list(best)
     part = SHOWING_PART if asks_how_to(question) else PART
     read = [_with_reading(one, parts, readings, part) for one in best]
-    first, *others = sorted(read, key=lambda one: -one.score)
-    return [await _with_statement(question, first, parts, readings, reader), *others]
+    return sorted(read, key=lambda one: -one.score)
 
 
 async def whether(question: str, one: RankedUnit, reader: PairReader) -> str:
@@ -122,27 +121,6 @@ def _with_reading(
             placed = placed or _meets(one, read, reading)
     score = one.score + part * odds + PLACE * placed
     return replace(one, score=score, reading=UnitReading(odds, placed))
-
-
-async def _with_statement(
-    question: str,
-    one: RankedUnit,
-    parts: Sequence[_Part],
-    readings: Sequence[PairReading],
-    reader: PairReader,
-) -> RankedUnit:
-    """The best unit with whether its part says the question and the place of the answer together,
-    read as one claim: "Who built it in Norway? Ada Holm" is none of a text on Sweden."""
-    stated = 0.0
-    for part, reading in zip(parts, readings, strict=True):
-        if part.holds(one) and reading.span is not None:
-            pair = _pair(question, one.passage, part)
-            start, end = reading.span
-            claim = f"{question} {pair.passage[start:end]}"
-            (read,) = await reader.read([replace(pair, text=claim, question=False)])
-            stated = max(stated, read.supported)
-    found = one.reading or UnitReading(log_odds(0.0, LEAST), False)
-    return replace(one, reading=replace(found, stated=log_odds(stated, LEAST)))
 
 
 def _meets(one: RankedUnit, part: _Part, reading: PairReading) -> bool:
