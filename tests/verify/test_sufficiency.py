@@ -21,6 +21,8 @@ TEXTS = ["The lighthouse of Ost was built in 1871.", "Ada Okafor approved it."]
     [
         ("When was the lighthouse built?", ()),
         ("Who approves lighthouses?", ()),
+        ("What is Ost's lighthouse?", ()),
+        ("Who approved vitamin C?", ("vitamin C",)),
         ("How long is the lighthouse?", ()),
         ("How high is the lighthouse of Ost?", ()),
         ("Wie lange steht the lighthouse?", ("steht",)),

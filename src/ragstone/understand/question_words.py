@@ -24,7 +24,9 @@ _SMALL = (
     "with for from that this and"
 )
 _ENGLISH = frozenset(_SMALL.split())
-_SHARE = 0.5
+_SHARE, _ENGLISH_SHARE = 0.5, 1 / 3
+"""The share of known words from which a question may be English; the smaller one where the detector
+takes it for English too."""
 
 LEAST = 3
 """Letters of the shortest word that is looked at."""
@@ -72,9 +74,10 @@ def _is_lower_case(written: str) -> bool:
 
 def _english(text: str, known: int, unknown: int) -> bool:
     """Short and misspelt texts mislead the detector, so frequent small words may outvote it."""
-    if known < _SHARE * (known + unknown):
+    language = detect(text)
+    if known < (_ENGLISH_SHARE if language == "en" else _SHARE) * (known + unknown):
         return False
-    if detect(text) in ("en", ""):
+    if language in ("en", ""):
         return True
     small = sum(word in _ENGLISH for word in re.findall(r"[a-z]+", text.lower()))
     return small >= 2

@@ -45,10 +45,12 @@ def coverage(question: str, texts: Sequence[str]) -> tuple[float, tuple[str, ...
     aspects: list[list[str]] = [[]]
     telling = [False]
     for piece in _about(question).split():
+        spelt = piece.strip(_SIGNS)
         meant = [word for word in words(piece) if word not in STOPWORDS]
+        # The letter of "Netflix's" and "l'eau" is no word, that of "vitamin C" is one.
+        meant = [word for word in meant if len(word) > 1 or len(spelt) == 1 or in_pairs(word)]
         absent = {word for word in meant if word not in held}
         absent -= similar_words(absent, whole)
-        spelt = piece.strip(_SIGNS)
         tells = {word: _weight(word, spelt) for word in meant}
         wanted += sum(tells[word] for word in meant)
         missing += sum(tells[word] for word in meant if word in absent)

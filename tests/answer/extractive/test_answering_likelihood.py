@@ -7,7 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.answer.extractive.answering_evidence import CLOSE_NAMES, NAMES, READ_NAMES
+from ragstone.answer.extractive.answering_evidence import (
+    CLOSE_NAMES,
+    NAMES,
+    READ_NAMES,
+    UNFITTED_NAMES,
+)
 from ragstone.answer.extractive.answering_likelihood import OTHER_THING, likelihood
 from ragstone.answer.extractive.extractive import Extractive
 from ragstone.core.answer import Instructions, confidence_level, log_odds
@@ -83,7 +88,7 @@ async def test_given_the_faq_that_was_asked_then_it_is_likely() -> None:
 def test_a_way_that_lacks_a_name_of_the_question_is_one_with_another_thing(
     question: str, across: bool, added: float
 ) -> None:
-    lacks = dict.fromkeys((*NAMES, *CLOSE_NAMES), 0.5)
+    lacks = dict.fromkeys((*NAMES, *UNFITTED_NAMES, *CLOSE_NAMES), 0.5)
     way, fact = (likelihood(question, lacks, across, how_to) for how_to in (True, False))
     assert log_odds(way, 0.0) - log_odds(fact, 0.0) == pytest.approx(added)
     has = {**lacks, "names_missing": 0.0}
@@ -91,12 +96,27 @@ def test_a_way_that_lacks_a_name_of_the_question_is_one_with_another_thing(
 
 
 def test_what_shows_code_is_judged_half_without_the_reader() -> None:
-    evidence = {**dict.fromkeys((*NAMES, *CLOSE_NAMES), 0.5), "names_missing": 0.0}
+    evidence = {**dict.fromkeys((*NAMES, *UNFITTED_NAMES, *CLOSE_NAMES), 0.5), "names_missing": 0.0}
     doubted = {**evidence, **dict.fromkeys(READ_NAMES, -3.0)}
     read, shown = likelihood("How?", doubted, False), likelihood("How?", doubted, False, True, True)
     bare = likelihood("How?", evidence, False)
     middle = (log_odds(read, 0.0) + log_odds(bare, 0.0)) / 2
     assert log_odds(shown, 0.0) == pytest.approx(middle)
+
+
+HEADS = a_passage(
+    1,
+    "| Department | Head |\n| --- | --- |\n| Surgery | Dr Sands |\n| Laboratory | Dele Akintola |",
+)
+
+
+async def test_given_a_row_that_is_asked_for_and_in_no_table_then_the_others_are_no_answer() -> (
+    None
+):
+    known = await sure("Who is the head of the surgery department?", HEADS)
+    unknown = await sure("Who is the head of the cardiology department?", HEADS)
+    assert confidence_level(known) != "low"
+    assert unknown < 0.25
 
 
 @given(
@@ -109,5 +129,6 @@ def test_any_evidence_gives_a_probability(
     names: Sequence[str], data: st.DataObject, across: bool, question: str
 ) -> None:
     found = {name: data.draw(st.floats(-10, 10)) for name in names}
+    found |= dict.fromkeys(UNFITTED_NAMES, 0.5)
     found |= dict.fromkeys(CLOSE_NAMES, 0.5) if across else {}
     assert 0 <= likelihood(question, found, across) <= 1

@@ -5,6 +5,7 @@ import pytest
 from ragstone.answer.extractive.cells import (
     COLUMN,
     DENIED,
+    OF_PART,
     OTHER_COLUMN,
     RANGE,
     ROW,
@@ -34,6 +35,17 @@ def test_a_cell_that_is_named_counts(question: str, score: float) -> None:
 @pytest.mark.parametrize("row", ["", "a", "; ", "Machines", "2019; 2018", "x: ; y: ", "N | 2019"])
 def test_other_lines_count_nothing(row: str) -> None:
     assert cell_score("What did Acme earn with machines in 2019?", row) == 0.0
+
+
+def test_given_a_column_of_a_part_that_nobody_named_then_another_column_counts_more() -> None:
+    question = "What was the goodwill of Acme at the end of 2017?"
+    whole = cell_score(question, "Goodwill; December 31, 2016: 3,784; December 31, 2017: 13,350")
+    part = cell_score(question, "Goodwill; December 31, 2016: 60; 2017 Other acquisitions: 491")
+    named = cell_score(
+        "What was the goodwill of other acquisitions in 2017?",
+        "Goodwill; December 31, 2016: 60; 2017 Other acquisitions: 491",
+    )
+    assert (whole, part, named) == (ROW + COLUMN, ROW + COLUMN * OF_PART, ROW + COLUMN)
 
 
 LEAVE = "Completed years of service: 10 to 19; Days of leave: 32; Notice: 6 weeks"

@@ -219,6 +219,23 @@ async def test_given_several_things_asked_then_the_list_behind_the_paragraph_is_
     assert all(f"- {item} [1]" in said for item in ("the problem", "the effect", "the test"))
 
 
+SOLD = "Sales of pumps by region in 2024 are as follows:\n\n(in thousands)\n\n"
+REGIONS = "| Region | 2023 | 2024 |\n| --- | --- | --- |\n| North | 31 | 42 |\n| Total | 70 | 88 |"
+
+
+async def test_given_a_sentence_that_leads_in_a_table_then_its_rows_are_said() -> None:
+    said = text(await answer("Sales of pumps by region in 2024", a_passage(1, SOLD + REGIONS)))
+    assert said.startswith("Sales of pumps by region in 2024 are as follows: [1]")
+    assert "North | 31 | 42" in said
+    assert "Total | 70 | 88" in said
+
+
+async def test_given_text_between_sentence_and_table_then_the_table_is_not_led_in() -> None:
+    apart = a_passage(1, f"{SOLD}Boats are sold elsewhere.\n\n{REGIONS}")
+    said = text(await answer("Sales of pumps by region in 2024", apart))
+    assert "North | 31" not in said or "Total | 70" not in said
+
+
 async def test_given_a_list_over_two_chunks_then_its_rest_is_said_too() -> None:
     first = f"{STEPS}\n\n- the problem\n- the effect"
     rest = "- the test\n- the risk\n\nNothing else is read."

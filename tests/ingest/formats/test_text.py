@@ -238,7 +238,16 @@ def test_given_json_when_read_then_records_in_arrays_are_blocks(tmp_path: Path) 
     ]
 
 
-@pytest.mark.parametrize("source", ['{"a": 1', "[1, 2", "{'a': 1}", "[1] x", "{1: 2}", "nope"])
+def test_given_a_json_file_of_several_records_when_read_then_each_is_a_block(
+    tmp_path: Path,
+) -> None:
+    blocks = read(tmp_path, "a.json", '{"a": 1}\n{"a": 2, "b": 3}\n[{"c": 4}]\n')
+    assert texts(blocks) == ["a: 1", "a: 2\nb: 3", "c: 4"]
+
+
+@pytest.mark.parametrize(
+    "source", ['{"a": 1', '{"a": 1}\n{"b', "[1, 2", "{'a': 1}", "[1] x", "{1: 2}", "nope"]
+)
 def test_given_invalid_json_when_read_then_it_is_unreadable(tmp_path: Path, source: str) -> None:
     with pytest.raises(UnreadableDocument, match="no valid JSON"):
         read(tmp_path, "a.json", source)

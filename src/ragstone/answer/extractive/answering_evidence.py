@@ -20,6 +20,7 @@ from ragstone.core.turn import Passage
 from ragstone.language.named import named
 from ragstone.language.quantities import Quantity, quantities, states
 from ragstone.language.words import STOPWORDS, content_words, similar_words, words
+from ragstone.verify.sufficiency import coverage
 
 NAMES = (
     "sureness", "share", "margin", "words", "words_about", "words_passage", "words_nowhere",
@@ -43,6 +44,10 @@ READ_NAMES = ("read", "read_best", "read_placed")
 """Where a reader was asked: the log-odds that the text about the chosen units answers, those of the
 best text, and whether the place of the answer is in what was chosen."""
 
+UNFITTED_NAMES = ("row_uncovered",)
+"""Where a row of a table is said: the share of what is asked about, by how much its words tell,
+that no passage speaks of. The sets that weights are fitted on hold no such questions."""
+
 Evidence = Mapping[str, float]
 
 FARTHEST = 8.0
@@ -63,9 +68,9 @@ def evidence(
     passages: Sequence[Passage],
     sure: float,
 ) -> Evidence:
-    """The numbers by name (NAMES, with CLOSE_NAMES if there are token vectors and READ_NAMES if a
-    reader was asked) of what is `said`, which rests on the `chosen` ones of the `best` units;
-    `sure` is the ranker's sureness."""
+    """The numbers by name (NAMES, UNFITTED_NAMES, with CLOSE_NAMES if there are token vectors and
+    READ_NAMES if a reader was asked) of what is `said`, which rests on the `chosen` ones of the
+    `best` units; `sure` is the ranker's sureness."""
     from_ = list({id(one.passage): one.passage for one in chosen}.values())
     first = chosen[0]
     row = _unit_columns(question, chosen, best, passages, sure)
@@ -119,6 +124,8 @@ def _word_columns(
     )
     whole = "\n".join(passage.text for passage in cited)
     everywhere = "\n".join(f"{p.hit.chunk.heading}\n{p.text}" for p in passages)
+    is_row = chosen[0].unit.form == "row"
+    covered = coverage(question, (everywhere, about))[0] if is_row else 1.0
     ranged = " ".join(numbers_in_ranges(question, said))
     left, held = set(asked), []
     for text in (f"{said}\n{ranged}", about, whole, everywhere):
@@ -154,6 +161,7 @@ def _word_columns(
         "lacks_kind": float(bool(kind) and not holds),
         "lacks_exact_kind": float(kind in EXACT and not holds),
         "length": math.log(1 + len(said)) / 5,
+        "row_uncovered": 1 - covered,
     }
 
 

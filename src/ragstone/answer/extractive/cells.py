@@ -2,15 +2,20 @@
 in a range of the row, or what a column of the row denies."""
 
 import re
+from collections import Counter
 
 from ragstone.language.polarity import negations
 from ragstone.language.quantities import quantities
 from ragstone.language.ranges import range_of
 from ragstone.language.words import content_word_set, content_words
 
-ROW, COLUMN, OTHER_COLUMN = 2.0, 2.0, -1.0
-"""Added to the score of a row whose label the question has, and whose columns have the years and
-numbers that it names or have others."""
+ROW, COLUMN, OTHER_COLUMN = 2.0, 3.0, -1.0
+"""Added to the score of a row whose label the question has, and of whose columns it names one: by
+its years and numbers, or by all its words; or whose columns have other years."""
+
+OF_PART = 0.5
+"""The share of COLUMN where the column is of a part that the question does not name, as in "2017
+Other acquisitions"."""
 
 RANGE = 2.5
 """Added to the score of a row with a range that holds the question's number, and taken from that of
@@ -23,7 +28,8 @@ NEAR_NUMBER = 3
 """Content words behind a number that may say of what it is."""
 
 _NOTES = re.compile(r"\([^()]{0,40}\)")
-_NUMBER = re.compile(r"\d+")
+_NUMBER = re.compile(r"(?<![^\W_])\d+(?![^\W_])")
+"""Also a year; the digits of FT4 are none."""
 _AMOUNT = re.compile(r"\d[\d.,']*")
 
 
@@ -38,9 +44,21 @@ def cell_score(question: str, row: str) -> float:
         return 0.0
     numbers = set(_NUMBER.findall(question))
     if not numbers:
-        return ROW
-    held = max(len(numbers.intersection(_NUMBER.findall(name))) for name in names)
-    return ROW + (COLUMN * held / len(numbers) if held else OTHER_COLUMN)
+        others = asked.difference(words)
+        named = any(own and own <= others for own in map(_column_words, names))
+        return ROW + COLUMN * named
+    seen = Counter(word for name in names for word in content_word_set(name))
+    best = 0.0
+    for name in names:
+        held = len(numbers.intersection(_NUMBER.findall(name))) / len(numbers)
+        own = [word for word in content_word_set(name) - asked if not word.isdigit()]
+        best = max(best, held * (OF_PART if any(seen[word] == 1 for word in own) else 1.0))
+    return ROW + (COLUMN * best if best else OTHER_COLUMN)
+
+
+def _column_words(name: str) -> frozenset[str]:
+    """The words of a column's name, without a unit in brackets."""
+    return frozenset(content_word_set(_NOTES.sub("", name)))
 
 
 def range_score(question: str, row: str) -> float:

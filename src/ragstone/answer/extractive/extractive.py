@@ -17,6 +17,7 @@ from ragstone.answer.extractive.answering_evidence import evidence
 from ragstone.answer.extractive.answering_likelihood import likelihood
 from ragstone.answer.extractive.both_sides import both_sides
 from ragstone.answer.extractive.code_behind import with_code_behind
+from ragstone.answer.extractive.labelled_lines import with_labelled_line
 from ragstone.answer.extractive.lists import text_of, with_lists
 from ragstone.answer.extractive.meaning_closeness import MeaningCloseness, in_other_languages
 from ragstone.answer.extractive.summary import excerpted, summary
@@ -116,6 +117,8 @@ class Extractive:
             chosen = with_lists(ask.question, chosen, ranking.passages, ranking.units)
             if asks_how_to(ask.question):
                 chosen = with_code_behind(chosen, ranking.passages, ranking.units)
+            else:
+                chosen = with_labelled_line(ask.question, chosen, ranking.passages, ranking.units)
         lines = [replace(one, apart=one.apart or bool(sides)) for one in answer_lines(chosen)]
         if form.bullets:
             lines = [_bulleted(line) for line in lines]

@@ -1,5 +1,7 @@
-"""Gives lists whole: those that a chosen sentence leads in, and what of one the next chunk has."""
+"""Gives lists and tables whole: those that a chosen sentence leads in, and what of a list the next
+chunk has."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -12,7 +14,9 @@ from ragstone.language.outline import outline
 LEADS = (":", "：")
 
 LEAST_ITEMS = 2
-"""Items that make a list."""
+"""Items that make a list, and rows a table."""
+
+_BRACKETED = re.compile(r"\s*\([^()]{1,80}\)\s*")
 
 
 def with_lists(
@@ -21,7 +25,9 @@ def with_lists(
     passages: Sequence[Passage],
     found: Sequence[Sequence[AnswerUnit]],
 ) -> list[RankedUnit]:
-    """What was chosen, or the sentence of it that leads in a list with the whole list."""
+    """What was chosen, or the sentence of it that leads in a table or list with the whole of it."""
+    if rows := _rows_behind(chosen[0], passages, found):
+        return [chosen[0], *rows]
     several = asks_for_several(question)
     if several or not kind_of(question):
         chosen = with_list_behind(chosen, passages, found, several)
@@ -65,6 +71,24 @@ def _list_behind(
     if len(items) < LEAST_ITEMS and not torn:
         return None
     return AnswerUnit(items[0].start, items[0].end, items, "list")
+
+
+def _rows_behind(
+    sentence: RankedUnit, passages: Sequence[Passage], found: Sequence[Sequence[AnswerUnit]]
+) -> list[RankedUnit]:
+    """The rows of the table that a sentence leads in, as many as are said of a list; what stands in
+    brackets between them, such as "(in millions)", belongs to the table."""
+    if sentence.unit.form != "sentence" or not text_of(sentence).endswith(LEADS):
+        return []
+    own = found[[one is sentence.passage for one in passages].index(True)]
+    rows: list[RankedUnit] = []
+    for place, unit in enumerate(own[sentence.place + 1 :], sentence.place + 1):
+        one = RankedUnit(unit, sentence.passage, place, sentence.score)
+        if unit.form == "row" and unit.end - sentence.unit.end <= LIST_CHARS:
+            rows.append(one)
+        elif rows or not _BRACKETED.fullmatch(text_of(one)):
+            break
+    return rows[:LIST_ITEMS] if len(rows) >= LEAST_ITEMS else []
 
 
 def _items(passage: Passage, own: Sequence[AnswerUnit]) -> tuple[Excerpt, ...]:

@@ -1,7 +1,8 @@
 """JSON and JSON Lines: one block per record, each value under its path ("a.b: value").
 
 A JSON file is read piece by piece: the elements of an array, and the values of the objects that
-hold it, down to a few levels, so that memory holds one record at a time.
+hold it, down to a few levels, so that memory holds one record at a time. Several objects or arrays
+may follow each other, as programs write them that add to a file.
 """
 
 import json
@@ -51,8 +52,10 @@ def _json_blocks(path: Path, max_bytes: int) -> Iterator[Block]:
     with open_text(path) as file:
         source = _Source(path, file, max_bytes)
         yield from _value(source, "", 0)
-        if source.peek():
-            raise source.invalid()
+        while following := source.peek():
+            if following not in "[{":
+                raise source.invalid()
+            yield from _value(source, "", 0)
 
 
 def _value(source: "_Source", name: str, depth: int) -> Iterator[Block]:
