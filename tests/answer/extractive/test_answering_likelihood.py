@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import aclosing
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -117,6 +118,23 @@ async def test_given_a_row_that_is_asked_for_and_in_no_table_then_the_others_are
     unknown = await sure("Who is the head of the cardiology department?", HEADS)
     assert confidence_level(known) != "low"
     assert unknown < 0.25
+
+
+async def test_given_a_code_that_no_passage_has_then_another_is_no_answer() -> None:
+    cards = a_passage(1, "The routing card RC008T supports the ATtiny15.")
+    known = await sure("Which routing card supports the ATtiny15?", cards)
+    unknown = await sure("Which routing card supports the ATtiny28?", cards)
+    assert unknown < 0.25 < known
+    spelt = a_passage(1, "The player is an MP3 player of 1999. It is sold in Ost.")
+    assert await sure("Where is the MP3-player sold?", spelt) > 0.25
+
+
+async def test_given_a_document_of_another_number_then_it_is_no_answer() -> None:
+    nine = a_passage(1, "Pino supports Node.js 18, 20 and 22 for two years.")
+    chunk = replace(nine.hit.chunk, title="Pino 9", path="/pino-9/lts.md")
+    nine = replace(nine, hit=replace(nine.hit, chunk=chunk))
+    asked = "Which Node.js versions does Pino {} support?"
+    assert await sure(asked.format(10), nine) < 0.25 < await sure(asked.format(9), nine)
 
 
 @given(

@@ -4,12 +4,16 @@ import pytest
 
 from ragstone.answer.extractive.cells import (
     COLUMN,
+    DATED,
     DENIED,
     OF_PART,
     OTHER_COLUMN,
+    OTHER_DATE,
     RANGE,
     ROW,
+    WHOLE_CELL,
     cell_score,
+    date_score,
     denied_score,
     numbers_in_ranges,
     range_score,
@@ -46,6 +50,42 @@ def test_given_a_column_of_a_part_that_nobody_named_then_another_column_counts_m
         "Goodwill; December 31, 2016: 60; 2017 Other acquisitions: 491",
     )
     assert (whole, part, named) == (ROW + COLUMN, ROW + COLUMN * OF_PART, ROW + COLUMN)
+
+
+MODES = "MSK144; FEC Type: LDPC; Keying rate (Baud): 2000; Bandwidth (Hz): 2400"
+
+
+@pytest.mark.parametrize(
+    ("question", "score"),
+    [
+        ("What is the keying rate of MSK144?", ROW + COLUMN + WHOLE_CELL),
+        ("What is the keying rate of MSK144 in the tropics?", ROW + COLUMN),
+        ("What is the colour of MSK144?", ROW),
+        ("What is the keying rate of FT4?", 0.0),
+    ],
+)
+def test_given_row_and_column_by_name_then_that_cell_counts_most(
+    question: str, score: float
+) -> None:
+    assert cell_score(question, MODES) == score
+
+
+@pytest.mark.parametrize(
+    ("question", "row", "score"),
+    [
+        ("How warm was it on 4 July 2014?", "date: 2014-07-04; temp: 23.9", DATED),
+        ("How warm was it on 4 July 2014?", "date: 2014-07-05; temp: 23.9", OTHER_DATE),
+        ("Wie warm war es im Juli 2014?", "date: 2014-07-05; temp: 23.9", DATED),
+        ("How many died in January 1855?", "Month: 1855-01; Disease: 1440", DATED),
+        ("How many died in January 1855?", "Month: 1856-01; Disease: 1440", OTHER_DATE),
+        ("How many died in 1855?", "Month: 1856-01; Disease: 1440", 0.0),
+        ("How warm was it on 4 July 2014?", "Town: Ost; temp: 23.9", 0.0),
+    ],
+)
+def test_given_a_date_in_words_then_the_row_with_it_in_digits_is_meant(
+    question: str, row: str, score: float
+) -> None:
+    assert date_score(question, row) == score
 
 
 LEAVE = "Completed years of service: 10 to 19; Days of leave: 32; Notice: 6 weeks"

@@ -39,6 +39,12 @@ def test_lists_in_many_shapes_are_kept_whole(text: str) -> None:
     assert "".join(first[2]) == text.replace("\n", "")
 
 
+def test_a_sentence_that_goes_on_behind_its_end_brings_what_follows() -> None:
+    text = "To subscribe, please send mail to\n\nLIST-request@lists.example\n\nThen wait."
+    assert shown(text)[0][2] == ["To subscribe, please send mail to", "LIST-request@lists.example"]
+    assert shown("Please send mail to us.\n\nThen wait.")[0][2] == ["Please send mail to us."]
+
+
 def test_an_endless_list_is_said_up_to_a_limit() -> None:
     text = "Needed:\n" + "\n".join(f"- thing number {i} of the list" for i in range(1000))
     assert 10 < sum(map(len, shown(text)[0][2])) <= LIST_CHARS

@@ -218,24 +218,43 @@ def test_given_a_csv_without_a_header_when_read_then_cells_stand_side_by_side(
     assert texts(read(tmp_path, "a.csv", "1,2\n3,4\n")) == ["1 | 2\n3 | 4"]
 
 
-def test_given_json_lines_when_read_then_each_record_is_a_block(tmp_path: Path) -> None:
-    source = '{"a": 1, "b": {"c": "x", "d": [1, 2]}}\n\n{"a": null, "e": true}\n"plain"\n'
-    assert texts(read(tmp_path, "a.jsonl", source)) == [
-        "a: 1\nb.c: x\nb.d: 1, 2",
-        "e: true",
-        "plain",
+def test_given_json_lines_when_read_then_small_records_are_rows(tmp_path: Path) -> None:
+    source = '{"a": 1, "b": {"c": "x", "d": [1, 2]}}\n\n{"a": 2, "e": true}\n"plain"\n{"f": 0}\n'
+    assert read(tmp_path, "a.jsonl", source) == [
+        Block("a: 1; b.c: x; b.d: 1, 2\na: 2; e: true", "table"),
+        Block("plain"),
+        Block("f: 0"),
     ]
 
 
-def test_given_json_when_read_then_records_in_arrays_are_blocks(tmp_path: Path) -> None:
+def test_given_a_record_of_long_text_when_read_then_it_is_a_block_of_its_own(
+    tmp_path: Path,
+) -> None:
+    text = "A long story. " * 80
+    source = json.dumps([{"id": 1, "of": "x"}, {"id": 2, "text": text}, {"id": 3, "of": "a; b"}])
+    assert texts(read(tmp_path, "a.json", source)) == [
+        "id: 1; of: x",
+        f"id: 2\ntext: {text}",
+        "id: 3\nof: a; b",
+    ]
+
+
+def test_given_very_many_records_when_read_then_a_block_has_a_bounded_number(
+    tmp_path: Path,
+) -> None:
+    blocks = read(tmp_path, "a.json", json.dumps([{"id": n, "of": "x" * 20} for n in range(900)]))
+    assert max(len(block.text) for block in blocks) < 5_000
+    assert sum(block.text.count("id: ") for block in blocks) == 900
+
+
+def test_given_json_when_read_then_records_in_arrays_are_rows(tmp_path: Path) -> None:
     value = {
         "name": "Fruit",
         "items": [{"id": n, "tags": ["a", "b"], "in": {"x": {"y": n}}} for n in range(3)],
     }
     blocks = read(tmp_path, "a.json", json.dumps(value, indent=1))
-    assert texts(blocks) == ["name: Fruit", "items"] + [
-        f"id: {n}\ntags: a, b\nin.x.y: {n}" for n in range(3)
-    ]
+    rows = "\n".join(f"id: {n}; tags: a, b; in.x.y: {n}" for n in range(3))
+    assert texts(blocks) == ["name: Fruit", "items", rows]
 
 
 def test_given_a_json_file_of_several_records_when_read_then_each_is_a_block(

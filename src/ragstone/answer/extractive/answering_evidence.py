@@ -6,7 +6,9 @@ speak of, and whether they hold the kind of thing that is asked for.
 """
 
 import math
+import re
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import pairwise
 
 import numpy as np
@@ -17,7 +19,7 @@ from ragstone.answer.extractive.unit_ranker import TOKEN_NAMES
 from ragstone.answer.extractive.unit_ranking import EXACT, RankedUnit
 from ragstone.core.answer import log_odds
 from ragstone.core.turn import Passage
-from ragstone.language.named import named
+from ragstone.language.named import Numbered, named
 from ragstone.language.quantities import Quantity, quantities, states
 from ragstone.language.words import STOPWORDS, content_words, similar_words, words
 from ragstone.verify.sufficiency import coverage
@@ -44,9 +46,18 @@ READ_NAMES = ("read", "read_best", "read_placed")
 """Where a reader was asked: the log-odds that the text about the chosen units answers, those of the
 best text, and whether the place of the answer is in what was chosen."""
 
-UNFITTED_NAMES = ("row_uncovered",)
-"""Where a row of a table is said: the share of what is asked about, by how much its words tell,
-that no passage speaks of. The sets that weights are fitted on hold no such questions."""
+UNFITTED_NAMES = ("row_uncovered", "codes_missing", "other_number")
+"""What the sets that weights are fitted on hold no questions with. Where a row of a table is said
+that no number of the question names: the share of what is asked about, by how much its words tell,
+that no passage speaks of. Whether no passage has a code of the question (ATtiny28, memory_limit),
+and whether the cited documents are of another number of what it names (Jest 30, for Jest 31)."""
+
+_CODE = re.compile(
+    r"(?<![\w-])(?:(?:\w+-)*[^\W\d_]+\d\w*(?:-\w+)*|\w*[^\W\d_]\w*_\w*[^\W_]\w*)(?![\w-])"
+)
+"""A word with digits behind its letters, or with an underscore inside."""
+
+_FIRST_CELL = re.compile(r"(?:[^:;|\n]*: )?(?P<value>[^;|\n]*)")
 
 Evidence = Mapping[str, float]
 
@@ -124,8 +135,16 @@ def _word_columns(
     )
     whole = "\n".join(passage.text for passage in cited)
     everywhere = "\n".join(f"{p.hit.chunk.heading}\n{p.text}" for p in passages)
-    is_row = chosen[0].unit.form == "row"
+    titled = "\n".join(f"{p.hit.chunk.title}\n{p.hit.chunk.path}" for p in cited)
+    is_row = chosen[0].unit.form == "row" and not _is_named_by_number(question, chosen[0])
     covered = coverage(question, (everywhere, about))[0] if is_row else 1.0
+    spelt = f"{everywhere}\n{about}".casefold()
+    codes = [one.group().casefold() for one in _CODE.finditer(question)]
+    missing_codes = [
+        one
+        for one in codes
+        if not any(one.replace("-", joint) in spelt for joint in ("-", " ", ""))
+    ]
     ranged = " ".join(numbers_in_ranges(question, said))
     left, held = set(asked), []
     for text in (f"{said}\n{ranged}", about, whole, everywhere):
@@ -162,6 +181,8 @@ def _word_columns(
         "lacks_exact_kind": float(kind in EXACT and not holds),
         "length": math.log(1 + len(said)) / 5,
         "row_uncovered": 1 - covered,
+        "codes_missing": float(bool(missing_codes)),
+        "other_number": float(_is_of_another_number(numbered, titled, f"{about}\n{whole}")),
     }
 
 
@@ -204,6 +225,26 @@ def _names(question: str) -> set[str]:
     few = 2 * len(written) <= len(inside)
     own = {word for one in written for word in words(one)}
     return own - STOPWORDS if few else set()
+
+
+def _is_named_by_number(question: str, row: RankedUnit) -> bool:
+    """Whether the first cell of a row has a number or code of the question."""
+    cell = _FIRST_CELL.match(row.passage.text, row.unit.start, row.unit.end)
+    held = set(words(cell["value"])) if cell else set()
+    return any(word in held for word in words(question) if any(map(str.isdigit, word)))
+
+
+def _is_of_another_number(asked: AbstractSet[Numbered], titled: str, text: str) -> bool:
+    """Whether titles and paths number a thing that the question names otherwise, and neither they
+    nor the text say its number."""
+    named_so = [one for one in asked if one.name]
+    others = named(titled).numbered
+    held = others | named(text).numbered
+    return any(
+        any(one.name == other.name for other in others)
+        and not any(one.name == other.name and one.same(other) for other in held)
+        for one in named_so
+    )
 
 
 def _is_one_of(quantity: Quantity, numbers: set[str]) -> bool:

@@ -3,6 +3,7 @@ in a range of the row, or what a column of the row denies."""
 
 import re
 from collections import Counter
+from functools import lru_cache
 
 from ragstone.language.polarity import negations
 from ragstone.language.quantities import quantities
@@ -13,6 +14,9 @@ ROW, COLUMN, OTHER_COLUMN = 2.0, 3.0, -1.0
 """Added to the score of a row whose label the question has, and of whose columns it names one: by
 its years and numbers, or by all its words; or whose columns have other years."""
 
+WHOLE_CELL = 5.0
+"""Added besides where label and column are all that is asked about: the keying rate of MSK144."""
+
 OF_PART = 0.5
 """The share of COLUMN where the column is of a part that the question does not name, as in "2017
 Other acquisitions"."""
@@ -21,11 +25,19 @@ RANGE = 2.5
 """Added to the score of a row with a range that holds the question's number, and taken from that of
 one whose range does not: no other row of the table is meant then."""
 
+DATED, OTHER_DATE = 3.0, -2.0
+"""Added to the score of a row with the date that the question names, written as 2014-07-04, and of
+one with other dates alone."""
+
 DENIED = -4.0
 """Added to the score of a row that says what is asked of it in a column such as "Not for" alone."""
 
+LAST_DAY = 31
+
 NEAR_NUMBER = 3
 """Content words behind a number that may say of what it is."""
+
+_ISO_DATE = re.compile(r"(?<![\w-])(\d{4})-(\d{2})(?:-(\d{2}))?(?![\w-])")
 
 _NOTES = re.compile(r"\([^()]{0,40}\)")
 _NUMBER = re.compile(r"(?<![^\W_])\d+(?![^\W_])")
@@ -45,8 +57,8 @@ def cell_score(question: str, row: str) -> float:
     numbers = set(_NUMBER.findall(question))
     if not numbers:
         others = asked.difference(words)
-        named = any(own and own <= others for own in map(_column_words, names))
-        return ROW + COLUMN * named
+        named = [own for own in map(_column_words, names) if own and own <= others]
+        return ROW + COLUMN * bool(named) + WHOLE_CELL * any(own == others for own in named)
     seen = Counter(word for name in names for word in content_word_set(name))
     best = 0.0
     for name in names:
@@ -65,6 +77,29 @@ def range_score(question: str, row: str) -> float:
     """The addition to the score of a row such as "Years of service: 10 to 19; Days of leave: 32"
     for a question about 12 years of service."""
     return sum(RANGE if within else -RANGE for _, within in _ranged(question, row))
+
+
+def date_score(question: str, row: str) -> float:
+    """The addition to the score of a row such as "date: 2014-07-04; wind: 2.1" for a question about
+    4 July 2014, or about July 2014."""
+    months, numbers = _asked_date(question)
+    dates = _ISO_DATE.findall(row) if months and numbers else []
+    if not dates:
+        return 0.0
+    for year, month, day in dates:
+        on_day = not day or float(day) in numbers or not any(one <= LAST_DAY for one in numbers)
+        if float(year) in numbers and float(month) in months and on_day:
+            return DATED
+    return OTHER_DATE
+
+
+@lru_cache(256)
+def _asked_date(question: str) -> tuple[frozenset[float], frozenset[float]]:
+    """The months of the dates that a question names, and their years and days."""
+    dates = [one for one in quantities(question) if one.of_date]
+    months = [one.values for one in dates if one.unit == "month"]
+    numbers = [one.values for one in dates if one.unit != "month"]
+    return frozenset().union(*months), frozenset().union(*numbers)
 
 
 def denied_score(question: str, row: str) -> float:

@@ -7,7 +7,7 @@ import numpy as np
 
 from ragstone.answer.extractive import unit_words
 from ragstone.answer.extractive.answer_type import Kind, defined_term, defines, fit, kind_of, things
-from ragstone.answer.extractive.cells import cell_score, denied_score, range_score
+from ragstone.answer.extractive.cells import cell_score, date_score, denied_score, range_score
 from ragstone.answer.extractive.unit_ranker import (
     KIND_NAMES,
     PASSAGE_NAMES,
@@ -152,7 +152,9 @@ def ranked(
             for (_, _, unit), text in zip(places, texts, strict=True)
         ]
     scores += [
-        range_score(question, text.text) + denied_score(question, text.text)
+        range_score(question, text.text)
+        + denied_score(question, text.text)
+        + date_score(question, text.text)
         if unit.form == "row"
         else 0.0
         for (_, _, unit), text in zip(places, texts, strict=True)

@@ -11,6 +11,7 @@ from typing import Literal
 from ragstone.core.document import BlockKind, BlockSpan
 from ragstone.language.outline import outline
 from ragstone.language.sentences import Span, sentences
+from ragstone.language.words import STOPWORDS
 
 Form = Literal["sentence", "list", "row", "code", "answer", "heading", "fragment"]
 
@@ -193,10 +194,12 @@ def _leading_line(text: str, pieces: Sequence[Excerpt], place: int) -> list[Exce
 
 
 def _led_excerpts(text: str, pieces: Sequence[Excerpt], place: int) -> list[Excerpt]:
-    """What a sentence leads to: the code right after it; where it ends with a colon, also the rest
-    of its paragraph, the next one, or the table."""
+    """What a sentence leads to: the code right after it; where it ends with a colon, or goes on
+    behind its end ("please send mail to"), also the rest of its paragraph, the next one, or the
+    table."""
     piece, found = pieces[place], list[Excerpt]()
-    leads = bool(_LEADS.search(text[piece.start : piece.end]))
+    line = text[piece.start : piece.end]
+    leads = bool(_LEADS.search(line)) or _goes_on(line)
     for following in pieces[place + 1 :]:
         if following.kind == "code":
             return [*found, _code(text, following)] if leads or not found else found
@@ -207,6 +210,12 @@ def _led_excerpts(text: str, pieces: Sequence[Excerpt], place: int) -> list[Exce
             break
         found.append(following)
     return found
+
+
+def _goes_on(line: str) -> bool:
+    """Whether a line of some words ends without a sign, with a word that no sentence ends with."""
+    spelt = line.split()
+    return len(spelt) > LITTLE and spelt[-1] in STOPWORDS
 
 
 def _is_title(text: str, pieces: Sequence[Excerpt], place: int) -> bool:

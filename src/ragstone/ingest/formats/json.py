@@ -1,4 +1,5 @@
-"""JSON and JSON Lines: one block per record, each value under its path ("a.b: value").
+"""JSON and JSON Lines: each value under its path ("a.b: value"), small records as rows of a table,
+a larger one as a block.
 
 A JSON file is read piece by piece: the elements of an array, and the values of the objects that
 hold it, down to a few levels, so that memory holds one record at a time. Several objects or arrays
@@ -17,6 +18,10 @@ from ragstone.ingest.formats.types import Format
 
 _READ_CHARS = 1 << 16
 _OPEN_LEVELS = 3
+
+ROW_CHARS, ROWS_CHARS = 600, 4_000
+"""Characters of the longest record that is a row, and of a block of rows."""
+
 _SPACE = " \t\r\n"
 _DECODER = json.JSONDecoder(strict=False)
 
@@ -32,6 +37,7 @@ def parse_jsonl(path: Path, ending: str, max_bytes: int) -> Parsed:
 
 
 def _jsonl_blocks(path: Path, max_bytes: int) -> Iterator[Block]:
+    rows = _Rows()
     with open_text(path) as file:
         number = 0
         while line := file.readline(max_bytes + 1):
@@ -41,11 +47,12 @@ def _jsonl_blocks(path: Path, max_bytes: int) -> Iterator[Block]:
             if not line.strip():
                 continue
             try:
-                yield from value_blocks(_DECODER.decode(line.strip()))
+                yield from rows.add(_DECODER.decode(line.strip()))
             except (ValueError, RecursionError) as error:
                 raise UnreadableDocument(
                     f"{path.name} has no valid JSON in line {number:,}."
                 ) from error
+    yield from rows.rest()
 
 
 def _json_blocks(path: Path, max_bytes: int) -> Iterator[Block]:
@@ -77,10 +84,16 @@ def _array(source: "_Source", name: str, depth: int) -> Iterator[Block]:
         return
     if name and name != "[]":
         yield Block(name, "heading", min(depth, 6) or 1)
+    rows = _Rows()
     while True:
-        yield from _value(source, "[]", depth + 1)
+        if source.peek() == "{":
+            yield from rows.add(source.value())
+        else:
+            yield from rows.rest()
+            yield from _value(source, "[]", depth + 1)
         if source.peek() == "]":
             source.take("]")
+            yield from rows.rest()
             return
         source.take(",")
 
@@ -104,6 +117,33 @@ def _object(source: "_Source", name: str, depth: int) -> Iterator[Block]:
             source.take(",")
     source.take("}")
     yield from value_blocks(plain)
+
+
+class _Rows:
+    """Records one after another: small ones become rows of a table, "name: Ann; age: 7"."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+        self._chars = 0
+
+    def add(self, record: Any) -> Iterator[Block]:
+        """The blocks that are whole with this record."""
+        cells = list(_lines(record, "")) if isinstance(record, dict) else []
+        line = "; ".join(cells)
+        split = any("\n" in cell or "; " in cell for cell in cells)
+        if len(cells) < 2 or split or len(line) > ROW_CHARS:
+            yield from self.rest()
+            yield from value_blocks(record)
+            return
+        self._lines.append(line)
+        self._chars += len(line)
+        if self._chars >= ROWS_CHARS:
+            yield from self.rest()
+
+    def rest(self) -> Iterator[Block]:
+        if self._lines:
+            yield Block("\n".join(self._lines), "table")
+        self._lines, self._chars = [], 0
 
 
 def value_blocks(value: Any, name: str = "") -> Iterator[Block]:

@@ -1,0 +1,57 @@
+"""The line "Default: 100" beside what a setting is for."""
+
+import pytest
+
+from ragstone.core.turn import Passage
+from tests.answer.extractive.test_extractive import answer, text
+from tests.engine.samples import a_passage
+
+FIELDS = a_passage(
+    1,
+    "## limit_request_fields\n\nCommand line: `--limit-request-fields`\n\nDefault: `100`\n\n"
+    "Limit the number of header fields in a request.\n\n"
+    "## limit_request_line\n\nDefault: `4094`\n\nThe longest line of a request in bytes.",
+)
+VALUES = a_passage(
+    1,
+    "`umask`\n\nThe mask of the files that the daemon makes.\n\nDefault: `022`\n\n"
+    "`minfds`\n\nThe number of file descriptors that must be free before the daemon starts.\n\n"
+    "Default: 1024\n\nRequired: no.\n\n`minprocs`\n\nThe number of processes.\n\nDefault: 200",
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "passage", "line"),
+    [
+        ("What is the default limit of the header fields in a request?", FIELDS, "Default: `100`"),
+        (
+            "How many file descriptors must be free before the daemon starts?",
+            VALUES,
+            "Default: 1024",
+        ),
+        (
+            "Is it required that file descriptors must be free before the daemon starts?",
+            VALUES,
+            "Required: no.",
+        ),
+    ],
+)
+async def test_given_a_line_with_what_is_asked_beside_its_description_then_it_is_said(
+    question: str, passage: Passage, line: str
+) -> None:
+    said = text(await answer(question, passage))
+    assert f"{line} [1]" in said
+    assert "4094" not in said
+
+
+async def test_given_another_setting_with_such_a_line_then_it_is_not_said() -> None:
+    bare = a_passage(
+        1, "`minfds`\n\nThe file descriptors that must be free.\n\n`umask`\n\nDefault: `022`"
+    )
+    said = text(await answer("Which file descriptors must be free by default?", bare))
+    assert "022" not in said
+
+
+async def test_given_a_question_that_asks_for_no_label_then_nothing_is_added() -> None:
+    said = text(await answer("What is the mask of the files that the daemon makes for?", VALUES))
+    assert "Required" not in said
