@@ -39,10 +39,25 @@ def test_lists_in_many_shapes_are_kept_whole(text: str) -> None:
     assert "".join(first[2]) == text.replace("\n", "")
 
 
-def test_a_sentence_that_goes_on_behind_its_end_brings_what_follows() -> None:
-    text = "To subscribe, please send mail to\n\nLIST-request@lists.example\n\nThen wait."
-    assert shown(text)[0][2] == ["To subscribe, please send mail to", "LIST-request@lists.example"]
-    assert shown("Please send mail to us.\n\nThen wait.")[0][2] == ["Please send mail to us."]
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("please send mail to", ["please send mail to", "LIST-request@lists.example"]),
+        ("please send mail.", ["please send mail."]),
+    ],
+)
+def test_a_sentence_that_goes_on_behind_its_end_brings_what_follows(
+    line: str, said: list[str]
+) -> None:
+    text = f"Anyone may join: {line}\n\nLIST-request@lists.example\n\nThen wait."
+    ends = [text.index("\n"), text.index("example") + 7, len(text)]
+    starts = [0, ends[0] + 2, ends[1] + 2]
+    blocks = [BlockSpan("paragraph", s, e) for s, e in zip(starts, ends, strict=True)]
+    first = units(text, blocks)[0]
+    assert [text[one.start : one.end] for one in first.said] == [
+        f"Anyone may join: {said[0]}",
+        *said[1:],
+    ]
 
 
 def test_an_endless_list_is_said_up_to_a_limit() -> None:
