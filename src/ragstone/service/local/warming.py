@@ -26,7 +26,7 @@ CLAIM, BESIDE = "It is ready now.", "It was ready early."
 """A claim that is no quotation of its source, so that a reader is loaded."""
 
 MOST_SECONDS = 60.0
-"""A start does not wait longer for what is loaded."""
+"""Loading that takes longer is left to the first question."""
 
 MOST = 4
 """Collections that are warmed: with more, the first questions would wait."""
