@@ -3,7 +3,6 @@
 import os
 import re
 import threading
-import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -221,14 +220,6 @@ def test_given_a_real_filing_when_read_then_its_words_are_kept() -> None:
 
 def _words(text: str) -> Counter[str]:
     return Counter(re.findall(r"\w+", re.sub("[-\xad\ufffe\x02]", "", text)))
-
-
-def test_given_a_real_filing_when_read_then_it_takes_less_than_a_second_for_twenty_pages() -> None:
-    started = time.process_time()
-    parsed = parse(_filings() / "AMCOR_2023Q2_10Q.pdf", SETTINGS)
-    assert list(parsed.blocks)
-    assert parsed.pages is not None
-    assert parsed.pages / (time.process_time() - started) > 20
 
 
 def test_given_a_cut_off_real_filing_when_read_then_it_is_unreadable(tmp_path: Path) -> None:
