@@ -74,8 +74,11 @@ def _is_lower_case(written: str) -> bool:
 
 def _english(text: str, known: int, unknown: int) -> bool:
     """Short and misspelt texts mislead the detector, so frequent small words may outvote it."""
+    share = known / (known + unknown)
+    if share < _ENGLISH_SHARE:
+        return False
     language = detect(text)
-    if known < (_ENGLISH_SHARE if language == "en" else _SHARE) * (known + unknown):
+    if share < _SHARE and language != "en":
         return False
     if language in ("en", ""):
         return True

@@ -138,13 +138,6 @@ def _word_columns(
     titled = "\n".join(f"{p.hit.chunk.title}\n{p.hit.chunk.path}" for p in cited)
     is_row = chosen[0].unit.form == "row" and not _is_named_by_number(question, chosen[0])
     covered = coverage(question, (everywhere, about))[0] if is_row else 1.0
-    spelt = f"{everywhere}\n{about}".casefold()
-    codes = [one.group().casefold() for one in _CODE.finditer(question)]
-    missing_codes = [
-        one
-        for one in codes
-        if not any(one.replace("-", joint) in spelt for joint in ("-", " ", ""))
-    ]
     ranged = " ".join(numbers_in_ranges(question, said))
     left, held = set(asked), []
     for text in (f"{said}\n{ranged}", about, whole, everywhere):
@@ -181,7 +174,7 @@ def _word_columns(
         "lacks_exact_kind": float(kind in EXACT and not holds),
         "length": math.log(1 + len(said)) / 5,
         "row_uncovered": 1 - covered,
-        "codes_missing": float(bool(missing_codes)),
+        "codes_missing": float(_lacks_code(question, f"{everywhere}\n{about}")),
         "other_number": float(_is_of_another_number(numbered, titled, f"{about}\n{whole}")),
     }
 
@@ -234,16 +227,24 @@ def _is_named_by_number(question: str, row: RankedUnit) -> bool:
     return any(word in held for word in words(question) if any(map(str.isdigit, word)))
 
 
+def _lacks_code(question: str, text: str) -> bool:
+    """Whether a text lacks a code of the question, with and without its hyphens."""
+    codes = [one.group().casefold() for one in _CODE.finditer(question)]
+    spelt = text.casefold() if codes else ""
+    return any(
+        not any(one.replace("-", joint) in spelt for joint in ("-", " ", "")) for one in codes
+    )
+
+
 def _is_of_another_number(asked: AbstractSet[Numbered], titled: str, text: str) -> bool:
     """Whether titles and paths number a thing that the question names otherwise, and neither they
     nor the text say its number."""
-    named_so = [one for one in asked if one.name]
     others = named(titled).numbered
-    held = others | named(text).numbered
+    names = {one.name for one in others}
+    numbered = [one for one in asked if one.name and one.name in names]
+    held = others | named(text).numbered if numbered else others
     return any(
-        any(one.name == other.name for other in others)
-        and not any(one.name == other.name and one.same(other) for other in held)
-        for one in named_so
+        not any(one.name == other.name and one.same(other) for other in held) for one in numbered
     )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ragstone.answer.extractive.unit_ranking import RankedUnit, shows
+from ragstone.answer.extractive.unit_ranking import RankedUnit, shows, units_beside
 from ragstone.answer.extractive.units import AnswerUnit
 from ragstone.core.turn import Passage
 
@@ -26,7 +26,7 @@ def with_code_behind(
 def _behind(
     sentence: RankedUnit, passages: Sequence[Passage], found: Sequence[Sequence[AnswerUnit]]
 ) -> RankedUnit | None:
-    own = found[[one is sentence.passage for one in passages].index(True)]
+    own = units_beside(sentence, passages, found)
     block, place = sentence.unit.said[0].block, sentence.place + 1
     while place < len(own) and own[place].said[0].block is block and own[place].form != "code":
         place += 1

@@ -21,7 +21,13 @@ from ragstone.answer.extractive.labelled_lines import with_labelled_line
 from ragstone.answer.extractive.lists import text_of, with_lists
 from ragstone.answer.extractive.meaning_closeness import MeaningCloseness, in_other_languages
 from ragstone.answer.extractive.summary import excerpted, summary
-from ragstone.answer.extractive.unit_ranking import RankedUnit, asks_how_to, ranked, shows
+from ragstone.answer.extractive.unit_ranking import (
+    RankedUnit,
+    asks_how_to,
+    ranked,
+    shows,
+    units_beside,
+)
 from ragstone.answer.extractive.unit_reading import read_units, whether
 from ragstone.answer.extractive.unit_words import leans
 from ragstone.answer.extractive.units import UNANSWERING, AnswerUnit, Excerpt, Form, units
@@ -255,7 +261,7 @@ def _preceding_unit(
     unit, passage = candidate.unit, candidate.passage
     if unit.form != "sentence" or not candidate.place or not leans(text_of(candidate)):
         return None
-    earlier = found[[one is passage for one in passages].index(True)][candidate.place - 1]
+    earlier = units_beside(candidate, passages, found)[candidate.place - 1]
     between = passage.text[earlier.end : unit.start]
     apart = earlier.form == "sentence" and between.count("\n") > 1
     if earlier.form not in ("sentence", "code") or apart:

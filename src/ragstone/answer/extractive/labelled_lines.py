@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from ragstone.answer.extractive.answer_type import kind_of, things
 from ragstone.answer.extractive.lists import text_of
-from ragstone.answer.extractive.unit_ranking import EXACT, RankedUnit
+from ragstone.answer.extractive.unit_ranking import EXACT, RankedUnit, units_beside
 from ragstone.answer.extractive.units import AnswerUnit
 from ragstone.core.turn import Passage
 from ragstone.language.words import content_word_set
@@ -50,7 +50,7 @@ def _section(
     first: RankedUnit, passages: Sequence[Passage], found: Sequence[Sequence[AnswerUnit]]
 ) -> Iterator[RankedUnit]:
     """The units behind and before the first one, up to a heading or a line that is a name alone."""
-    own = found[[one is first.passage for one in passages].index(True)]
+    own = units_beside(first, passages, found)
     for places in (range(first.place + 1, len(own)), range(first.place - 1, -1, -1)):
         for place in places:
             one = RankedUnit(own[place], first.passage, place, first.score)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ragstone.answer.extractive.answer_type import kind_of
-from ragstone.answer.extractive.unit_ranking import RankedUnit, asks_for_several
+from ragstone.answer.extractive.unit_ranking import RankedUnit, asks_for_several, units_beside
 from ragstone.answer.extractive.units import LIST_CHARS, LIST_ITEMS, AnswerUnit, Excerpt
 from ragstone.core.turn import Passage
 from ragstone.language.outline import outline
@@ -47,7 +47,7 @@ def with_list_behind(
     if chosen[0].unit.form == "list":
         return list(chosen)
     for sentence in chosen if several else chosen[:1]:
-        own = found[[one is sentence.passage for one in passages].index(True)]
+        own = units_beside(sentence, passages, found)
         if listed := _list_behind(sentence, own, several):
             return [sentence, replace(sentence, unit=listed)]
     return list(chosen)
@@ -80,7 +80,7 @@ def _rows_behind(
     brackets between them, such as "(in millions)", belongs to the table."""
     if sentence.unit.form != "sentence" or not text_of(sentence).endswith(LEADS):
         return []
-    own = found[[one is sentence.passage for one in passages].index(True)]
+    own = units_beside(sentence, passages, found)
     rows: list[RankedUnit] = []
     for place, unit in enumerate(own[sentence.place + 1 :], sentence.place + 1):
         one = RankedUnit(unit, sentence.passage, place, sentence.score)

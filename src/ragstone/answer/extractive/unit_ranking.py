@@ -115,6 +115,13 @@ class RankedUnit:
     reading: UnitReading | None = None
 
 
+def units_beside(
+    one: RankedUnit, passages: Sequence[Passage], found: Sequence[Sequence[AnswerUnit]]
+) -> Sequence[AnswerUnit]:
+    """All units of a ranked unit's passage, of those found in each."""
+    return found[[one.passage is passage for passage in passages].index(True)]
+
+
 def ranked(
     question: str,
     passages: Sequence[Passage],

@@ -71,7 +71,7 @@ def _value(source: "_Source", name: str, depth: int) -> Iterator[Block]:
     if opening == "[" and depth < _OPEN_LEVELS:
         source.take("[")
         yield from _array(source, name, depth)
-    elif opening == "{" and depth < _OPEN_LEVELS and not (depth and name == "[]"):
+    elif opening == "{" and depth < _OPEN_LEVELS:
         source.take("{")
         yield from _object(source, name, depth)
     else:
