@@ -73,16 +73,17 @@ async def test_given_an_ingest_then_words_of_text_and_title_are_known_without_ac
 async def test_given_a_new_version_then_its_words_are_added_and_the_gone_are_forgotten(
     house: House,
 ) -> None:
+    (house.documents / "b.txt").write_text("seals dive")
     file = house.documents / "a.txt"
     file.write_text("whales sing")
     await house.ingest()
-    assert await house.knows("whales", "krill") == {"whales"}
+    assert await house.knows("whales", "krill", "seals") == {"whales", "seals"}
     file.write_text("krill swim")
     await house.ingest()
-    assert await house.knows("whales", "krill") == {"krill"}
+    assert await house.knows("whales", "krill", "seals") == {"krill", "seals"}
     file.unlink()
     await house.ingest(prune=True)
-    assert await house.knows("whales", "krill") == set()
+    assert await house.knows("whales", "krill", "seals") == {"seals"}
 
 
 async def test_given_a_process_that_ended_early_then_the_next_reads_the_rest(house: House) -> None:
