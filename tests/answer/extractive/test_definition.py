@@ -41,6 +41,8 @@ def test_given_a_question_then_what_it_asks_the_meaning_of(question: str, term: 
         ("A gross domestic product (GDP) is a sum.", "gross domestic product"),
         ("Eine Kündigung ist ein Ende.", "kündigung"),
         ("合同是平等主体之间的协议。", "合同"),
+        ("A ply is basically one move of one side.", "ply in backgammon"),
+        ("A ply in backgammon is one move.", "ply in backgammon"),
     ],
 )
 def test_given_a_sentence_that_says_what_it_is_then_it_defines_it(sentence: str, term: str) -> None:

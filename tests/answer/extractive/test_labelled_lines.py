@@ -55,3 +55,32 @@ async def test_given_another_setting_with_such_a_line_then_it_is_not_said() -> N
 async def test_given_a_question_that_asks_for_no_label_then_nothing_is_added() -> None:
     said = text(await answer("What is the mask of the files that the daemon makes for?", VALUES))
     assert "Required" not in said
+
+
+async def test_given_the_line_in_the_passage_that_follows_then_it_is_said_from_there() -> None:
+    described = (
+        "`minfds`\n\nThe number of file descriptors that must be free before the daemon starts."
+    )
+    first = a_passage(1, described, start=0, chunk_index=0)
+    second = a_passage(
+        2,
+        "It is useful on Solaris.\n\nDefault: 1024\n\n`minprocs`\n\nThe processes.\n\nDefault: 200",
+        start=len(described) + 2,
+        chunk_index=1,
+    )
+    question = "How many file descriptors must be free before the daemon starts?"
+    said = text(await answer(question, first, second))
+    assert "Default: 1024 [2]" in said
+    assert "200" not in said
+
+
+async def test_given_a_list_where_the_label_is_asked_for_then_the_line_is_said_instead() -> None:
+    address = a_passage(
+        1,
+        "## syslog_addr\n\nDefault: `udp://localhost:514`\n\nAddress to send messages of the log.\n\n"
+        "The address of the log is of the form:\n\n- `unix://PATH` for a socket\n"
+        "- `udp://HOST:PORT` for UDP",
+    )
+    said = text(await answer("What is the default address of the log?", address))
+    assert said.startswith("Default: `udp://localhost:514` [1]")
+    assert "unix" not in said

@@ -99,6 +99,31 @@ def test_given_running_headers_when_read_then_they_appear_once(tmp_path: Path) -
     assert all(f"Only page {n}" in texts and f"Page {n} of it" in texts for n in "abcdefgh")
 
 
+@pytest.mark.parametrize(
+    "foot", ["All about ships {} / 8", "Page {} of 8", "[{}/8] Ships", "Seite {} von 8"]
+)
+def test_given_a_foot_with_the_number_of_pages_when_read_then_it_appears_once(
+    tmp_path: Path, foot: str
+) -> None:
+    pages = [
+        [f"Only page {n}: {PROSE}.", PROSE, PROSE, f"Here {n} ends.", foot.format(number)]
+        for number, n in enumerate("abcdefgh", 1)
+    ]
+    texts = " ".join(b.text for b in blocks_of(pdf(tmp_path / "a.pdf", pages)))
+    assert [number for number in range(1, 9) if foot.format(number) in texts] in ([], [1])
+    assert all(f"Here {n} ends" in texts for n in "abcdefgh")
+
+
+@pytest.mark.parametrize(
+    "title", ["Microsoft Word - manual.docx", "report_final.indd", "Untitled-1", "untitled"]
+)
+def test_given_a_title_that_a_program_made_when_read_then_the_files_name_is_the_title(
+    tmp_path: Path, title: str
+) -> None:
+    path = pdf(tmp_path / "Ships.pdf", [[PROSE]], title=title)
+    assert parse(path, SETTINGS).title == "Ships"
+
+
 def test_given_a_password_when_read_then_the_file_is_refused_as_encrypted(tmp_path: Path) -> None:
     with pytest.raises(EncryptedDocument, match="password"):
         parse(pdf(tmp_path / "a.pdf", [["secret"]], encrypted=True), SETTINGS)

@@ -39,6 +39,10 @@ _SAYS = (
 )
 
 
+_FIELD = re.compile(r"\s(?:in|within|under|im|bei|dans|en|chez)\s")
+"""Before the field or program whose word a term is."""
+
+
 def defined_term(question: str) -> str:
     """What the question asks the meaning of (casefolded), empty if it asks something else or of
     something that only stands for it: "What is it?"."""
@@ -49,10 +53,14 @@ def defined_term(question: str) -> str:
 
 
 def defines(sentence: str, term: str) -> bool:
-    """Whether a sentence begins with the term (casefolded) and goes on with what it is."""
+    """Whether a sentence begins with the term (casefolded) and goes on with what it is. The
+    field that a term is of ("a ply in backgammon") need not be said."""
     begin = " ".join(sentence[:MOST_CHARS].casefold().split())
     lead = rf"\W*(?:{_ARTICLE})?[\"“„«'「《*_`]*"
-    return re.match(rf"{lead}{re.escape(term)}[\"”“»'」》*_`]*{_SAYS}", begin) is not None
+    field = _FIELD.search(term)
+    spelt = re.escape(term[: field.start()]) if field else re.escape(term)
+    rest = f"(?:{re.escape(term[field.start() :])})?" if field else ""
+    return re.match(rf"{lead}{spelt}{rest}[\"”“»'」》*_`]*{_SAYS}", begin) is not None
 
 
 Kind = Literal["", "time", "money", "share", "number", "person", "place", "reason"]

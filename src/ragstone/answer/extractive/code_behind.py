@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ragstone.answer.extractive.unit_ranking import RankedUnit, shows, units_beside
+from ragstone.answer.extractive.unit_ranking import RankedUnit, shows, units_beside, units_following
 from ragstone.answer.extractive.units import AnswerUnit
 from ragstone.core.turn import Passage
 
@@ -30,18 +30,10 @@ def _behind(
     block, place = sentence.unit.said[0].block, sentence.place + 1
     while place < len(own) and own[place].said[0].block is block and own[place].form != "code":
         place += 1
-    if place < len(own):
-        unit = own[place]
-        return (
-            RankedUnit(unit, sentence.passage, place, sentence.score)
-            if unit.form == "code"
-            else None
-        )
-    chunk = sentence.passage.hit.chunk
-    for passage, units in zip(passages, found, strict=True):
-        other = passage.hit.chunk
-        if other.revision == chunk.revision and other.chunk_index == chunk.chunk_index + 1:
-            new = [(n, u) for n, u in enumerate(units) if other.start + u.start >= chunk.end]
-            if new and new[0][1].form == "code":
-                return RankedUnit(new[0][1], passage, new[0][0], sentence.score)
-    return None
+    here = (
+        [RankedUnit(own[place], sentence.passage, place, sentence.score)]
+        if place < len(own)
+        else []
+    )
+    following = here or units_following(sentence, passages, found)[:1]
+    return next((one for one in following if one.unit.form == "code"), None)

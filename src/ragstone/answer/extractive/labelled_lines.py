@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from ragstone.answer.extractive.answer_type import kind_of, things
 from ragstone.answer.extractive.lists import text_of
-from ragstone.answer.extractive.unit_ranking import EXACT, RankedUnit, units_beside
+from ragstone.answer.extractive.unit_ranking import EXACT, RankedUnit, units_beside, units_following
 from ragstone.answer.extractive.units import AnswerUnit
 from ragstone.core.turn import Passage
 from ragstone.language.words import content_word_set
@@ -28,9 +28,9 @@ def with_labelled_line(
 ) -> list[RankedUnit]:
     """What was chosen, and behind the best sentence the line of its section whose label the
     question has ("What is the default of ...?"), or that alone holds the exact thing that is asked
-    for."""
+    for. Such a label is instead of a list, which tells what else there may be."""
     first = chosen[0]
-    if first.unit.form != "sentence" or _LABELLED.fullmatch(text_of(first)):
+    if first.unit.form not in ("sentence", "list") or _LABELLED.fullmatch(text_of(first)):
         return list(chosen)
     asked, kind = content_word_set(question), kind_of(question)
     said = "\n".join(text_of(one) for one in chosen)
@@ -41,6 +41,8 @@ def with_labelled_line(
             continue
         label = content_word_set(labelled["label"])
         named = bool(label) and label <= asked
+        if named and first.unit.form == "list":
+            return [line]
         if named or (lacks and things(kind, labelled["said"], question)):
             return [first, line, *(one for one in chosen[1:] if one.unit != line.unit)]
     return list(chosen)
@@ -49,13 +51,17 @@ def with_labelled_line(
 def _section(
     first: RankedUnit, passages: Sequence[Passage], found: Sequence[Sequence[AnswerUnit]]
 ) -> Iterator[RankedUnit]:
-    """The units behind and before the first one, up to a heading or a line that is a name alone."""
-    own = units_beside(first, passages, found)
-    for places in (range(first.place + 1, len(own)), range(first.place - 1, -1, -1)):
-        for place in places:
-            one = RankedUnit(own[place], first.passage, place, first.score)
+    """The units behind and before the first one, up to a heading or a line that is a name alone.
+    Those behind go on in the passage that follows in the document."""
+    own = [
+        RankedUnit(unit, first.passage, place, first.score)
+        for place, unit in enumerate(units_beside(first, passages, found))
+    ]
+    behind = own[first.place + 1 :] + units_following(first, passages, found)
+    for side in (behind, own[: first.place][::-1]):
+        for one in side:
             text = text_of(one)
             closed = _ENDS.search(text) or _LABELLED.fullmatch(text)
-            if own[place].form == "heading" or not closed:
+            if one.unit.form == "heading" or not closed:
                 break
             yield one

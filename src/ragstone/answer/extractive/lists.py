@@ -6,7 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ragstone.answer.extractive.answer_type import kind_of
-from ragstone.answer.extractive.unit_ranking import RankedUnit, asks_for_several, units_beside
+from ragstone.answer.extractive.unit_ranking import (
+    RankedUnit,
+    asks_for_several,
+    units_beside,
+    units_following,
+)
 from ragstone.answer.extractive.units import LIST_CHARS, LIST_ITEMS, AnswerUnit, Excerpt
 from ragstone.core.turn import Passage
 from ragstone.language.outline import outline
@@ -111,18 +116,13 @@ def list_goes_on(
 ) -> list[RankedUnit]:
     """The rest of a list in the passage that follows in its document."""
     last = first.unit.said[-1]
-    chunk = first.passage.hit.chunk
     leads = first.unit.form == "sentence" and first.passage.text[: last.end].endswith(LEADS)
     if (not leads and first.unit.form != "list") or first.passage.text[last.end :].strip():
         return []
-    for passage, own in zip(passages, found, strict=True):
-        other = passage.hit.chunk
-        if other.revision != chunk.revision or other.chunk_index != chunk.chunk_index + 1:
-            continue
-        new = [unit for unit in own if other.start + unit.start >= chunk.end]
-        if rest := _items(passage, new):
-            unit = AnswerUnit(rest[0].start, rest[0].end, rest, "list")
-            return [RankedUnit(unit, passage, 0, first.score)]
+    following = units_following(first, passages, found)
+    if following and (rest := _items(following[0].passage, [one.unit for one in following])):
+        unit = AnswerUnit(rest[0].start, rest[0].end, rest, "list")
+        return [replace(following[0], unit=unit)]
     return []
 
 

@@ -55,7 +55,7 @@ CODE = -1.0
 SECTION = 1.0
 """Added to the score of what stands below a heading whose words the question has."""
 
-DEFINITION = 1.5
+DEFINITION = 3.0
 """Added to the score of a definition, where the question asks for one."""
 
 SHOWN = 3.0
@@ -120,6 +120,20 @@ def units_beside(
 ) -> Sequence[AnswerUnit]:
     """All units of a ranked unit's passage, of those found in each."""
     return found[[one.passage is passage for passage in passages].index(True)]
+
+
+def units_following(
+    one: RankedUnit, passages: Sequence[Passage], found: Sequence[Sequence[AnswerUnit]]
+) -> list[RankedUnit]:
+    """The units of the passage that follows that of `one` in its document, without what both have;
+    none where it was not found."""
+    chunk = one.passage.hit.chunk
+    for passage, own in zip(passages, found, strict=True):
+        other = passage.hit.chunk
+        if other.revision == chunk.revision and other.chunk_index == chunk.chunk_index + 1:
+            new = [(n, u) for n, u in enumerate(own) if other.start + u.start >= chunk.end]
+            return [RankedUnit(unit, passage, place, one.score) for place, unit in new]
+    return []
 
 
 def ranked(

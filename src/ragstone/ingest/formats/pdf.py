@@ -65,6 +65,13 @@ _MOST_OBJECTS = 200
 
 _POINTS = 72
 
+_PROGRAM_TITLE = re.compile(
+    r"microsoft \w+ - .*|\S+\.(?:docx?|dvi|fm|indd|odt|pmd|pptx?|qxd|rtf|tex|wpd|xlsx?)"
+    r"|(?:untitled|document)[\W\d]*",
+    re.IGNORECASE,
+)
+"""A title that the writing program made of its file's name."""
+
 _PICTURE_NAME = re.compile(r"(\d{1,6})\.(\d{1,6})")
 """A page and the number of an object on it."""
 
@@ -99,7 +106,7 @@ def parse_pdf(path: Path, ending: str, max_bytes: int) -> Parsed:
     read = _blocks(path, document, pages, _Scans(scans, recognition), pictures)
     title = clean(facts.get("Title", ""))
     return Parsed(
-        title,
+        "" if _PROGRAM_TITLE.fullmatch(title) else title,
         across_pages(read),
         pages,
         metadata,

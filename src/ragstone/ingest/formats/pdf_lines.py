@@ -16,6 +16,10 @@ _EDGE_CHARS = 100
 _MIN_PAGES = 4
 _EDGE_SHARE = 0.6
 _YEAR = re.compile(r"(?:19|20)\d\d")
+_OF_PAGES = re.compile(
+    r"(?<!\S)[(\[]?\d{1,4}\s?(?:/|of|von|van|de|di|sur|av|af|из)\s?\d{1,4}[)\]]?(?!\S)",
+    re.IGNORECASE,
+)
 _CONTROL = re.compile(r"[\x00-\x01\x03-\x08\x0b-\x1f\x7f\ufffe\uffff]")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _HALVES = re.compile(rf"\w*\s?(?:{HYPHEN}|\u00ad)\s?\w*")
@@ -127,8 +131,11 @@ def _edges(page: Sequence[PageLine]) -> set[int]:
 
 
 def _form(text: str) -> str:
-    """The line without a page number at its start or end; other numbers tell lines apart."""
+    """The line without a page number at its start or end; other numbers tell lines apart. A number
+    of so many ("9 / 48") is one wherever it stands."""
     tokens = text.split()
+    if _OF_PAGES.search(text):
+        return " ".join(_OF_PAGES.sub(" # ", text).split())
     for place in (0, -1):
         if tokens and tokens[place].strip("-–—|.[]()").isdigit():
             number = tokens[place].strip("-–—|.[]()")
