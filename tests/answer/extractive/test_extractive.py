@@ -11,6 +11,7 @@ from ragstone.answer.extractive.extractive import MOST_SENTENCES, Extractive
 from ragstone.answer.extractive.units import LIST_ITEMS, LONGEST, AnswerUnit
 from ragstone.answer.stream import AnswerStream
 from ragstone.core.answer import Instructions
+from ragstone.core.document import BlockKind, BlockSpan, encode_blocks
 from ragstone.core.turn import Ask, Passage
 from ragstone.evaluation.answering import MARKER
 from ragstone.language.markers import neutral, numbers
@@ -247,6 +248,49 @@ async def test_given_a_list_over_two_chunks_then_its_rest_is_said_too() -> None:
     assert "- the effect [1]" in said
     assert "- the test [2]\n- the risk [2]" in said
     assert "Nothing" not in said
+
+
+def a_glossary(*blocks: tuple[BlockKind, str, str]) -> Passage:
+    """A passage of paragraphs and items, each with its kind, label and text."""
+    spans, at = [], 0
+    for kind, label, own in blocks:
+        spans.append(BlockSpan(kind, at, at + len(own), label=label))
+        at += len(own) + 2
+    return a_passage(1, "\n\n".join(own for _, _, own in blocks), layout=encode_blocks(spans))
+
+
+STATES: tuple[BlockKind, str, str] = (
+    "paragraph",
+    "",
+    "A process is in one of the states below at any time.",
+)
+
+
+async def test_given_several_things_that_are_defined_then_each_definition_begins() -> None:
+    passage = a_glossary(
+        STATES,
+        ("paragraph", "STOPPED", "STOPPED: The process was stopped. Or it never ran."),
+        ("paragraph", "", "It can be started."),
+        ("paragraph", "RUNNING", "RUNNING: The process runs."),
+        ("paragraph", "", "The graph shows how they follow each other."),
+    )
+    said = text(await answer("Which states can a process be in?", passage))
+    assert said.endswith("STOPPED: The process was stopped. [1]\nRUNNING: The process runs. [1]")
+
+
+async def test_given_text_between_the_items_of_a_list_then_all_of_them_are_said() -> None:
+    passage = a_glossary(
+        STATES,
+        ("item", "-", "- stopped"),
+        ("paragraph", "", "Where it runs, there is one more."),
+        ("item", "-", "- running"),
+        ("heading", "", "Names of processes"),
+        ("item", "-", "- alpha"),
+    )
+    said = text(await answer("Which states can a process be in?", passage))
+    assert "- stopped [1]\n- running [1]" in said
+    assert "alpha" not in said
+    assert "one more" not in said
 
 
 async def test_given_a_document_to_sum_up_then_its_sections_are_said_with_their_sources() -> None:

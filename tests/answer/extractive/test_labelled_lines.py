@@ -77,7 +77,8 @@ async def test_given_the_line_in_the_passage_that_follows_then_it_is_said_from_t
 async def test_given_a_list_where_the_label_is_asked_for_then_the_line_is_said_instead() -> None:
     address = a_passage(
         1,
-        "## syslog_addr\n\nDefault: `udp://localhost:514`\n\nAddress to send messages of the log.\n\n"
+        "## syslog_addr\n\nDefault: `udp://localhost:514`\n\n"
+        "Address to send messages of the log.\n\n"
         "The address of the log is of the form:\n\n- `unix://PATH` for a socket\n"
         "- `udp://HOST:PORT` for UDP",
     )

@@ -249,8 +249,8 @@ def test_given_mdx_when_read_then_components_are_gone_and_their_text_stays(tmp_p
 
 def test_given_terms_when_read_then_each_stands_with_its_meaning() -> None:
     assert blocks("Leave\n:   Days *off*.\n\nPay\n:   Money.\n") == [
-        Block("Leave: Days off."),
-        Block("Pay: Money."),
+        Block("Leave: Days off.", label="Leave"),
+        Block("Pay: Money.", label="Pay"),
     ]
 
 

@@ -259,11 +259,35 @@ Term : kind
     assert read(tmp_path, "a.rst", source)[1:] == [
         Block("run(host=None, **kw)", "heading", 2),
         Block("Runs it."),
-        Block("host: where"),
-        Block("returns: nothing"),
-        Block("`-v`, `--verbose`: Says more."),
-        Block("Term (kind): The meaning."),
+        Block("host: where", label="host"),
+        Block("returns: nothing", label="returns"),
+        Block("`-v`, `--verbose`: Says more.", label="`-v`, `--verbose`"),
+        Block("Term (kind): The meaning.", label="Term (kind)"),
     ]
+
+
+def test_given_terms_above_indented_text_when_read_then_they_are_defined_by_it(
+    tmp_path: Path,
+) -> None:
+    source = (
+        "``STOPPED`` (0)\n\n  It was stopped.\n\n  Or never ran.\n\n``RUNNING``\n\n  It runs.\n"
+    )
+    assert read(tmp_path, "a.rst", source) == [
+        Block("`STOPPED` (0): It was stopped.", label="`STOPPED` (0)"),
+        Block("Or never ran."),
+        Block("`RUNNING`: It runs.", label="`RUNNING`"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "As the poet says\n\n  All is well.\n",
+        "He said this.\n\n  All is well.\n\nShe said that.\n\n  It is not.\n",
+    ],
+)
+def test_given_quotes_when_read_then_they_stay_quotes(tmp_path: Path, source: str) -> None:
+    assert [one.kind for one in read(tmp_path, "a.rst", source)][1] == "quote"
 
 
 def test_given_fields_at_the_top_when_read_then_they_are_metadata(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from ragstone.answer.extractive.unit_ranking import (
     units_following,
 )
 from ragstone.answer.extractive.units import LIST_CHARS, LIST_ITEMS, AnswerUnit, Excerpt
+from ragstone.core.document import BlockSpan
 from ragstone.core.turn import Passage
 from ragstone.language.outline import outline
 
@@ -20,6 +21,9 @@ LEADS = (":", "：")
 
 LEAST_ITEMS = 2
 """Items that make a list, and rows a table."""
+
+BETWEEN = ("paragraph", "quote", "admonition", "code")
+"""Kinds of blocks that may stand between the items of one list."""
 
 _BRACKETED = re.compile(r"\s*\([^()]{1,80}\)\s*")
 
@@ -69,7 +73,7 @@ def _list_behind(
         if own[later].form == "list":
             return own[later]
         later += 1
-    items = _items(sentence.passage, own[later:])
+    items = _items(sentence.passage, own[later:], several)
     if not items or not (several or text_of(sentence).endswith(LEADS)):
         return None
     torn = not sentence.passage.text[items[-1].end :].strip()
@@ -96,19 +100,35 @@ def _rows_behind(
     return rows[:LIST_ITEMS] if len(rows) >= LEAST_ITEMS else []
 
 
-def _items(passage: Passage, own: Sequence[AnswerUnit]) -> tuple[Excerpt, ...]:
-    """The items with which these units begin, as many as are said of a list."""
+def _items(
+    passage: Passage, own: Sequence[AnswerUnit], several: bool = False
+) -> tuple[Excerpt, ...]:
+    """The items with which these units begin, as many as are said of a list, and of definitions
+    their first sentences. Where `several` things are asked for, what stands between items of a
+    section is passed over."""
     blocks = passage.blocks or outline(passage.text)
     found: list[Excerpt] = []
     for unit in own:
         block = next((one for one in blocks if one.start <= unit.start < one.end), None)
-        if block is None or block.kind != "item" or unit.end - own[0].start > LIST_CHARS:
+        if block is None or unit.end - own[0].start > LIST_CHARS:
             break
-        start = found.pop().start if found and found[-1].block is block else unit.start
-        found.append(Excerpt(start, unit.end, block))
+        if not _is_item(block):
+            if several and found and block.kind in BETWEEN:
+                continue
+            break
+        if found and found[-1].block is block:
+            if block.kind == "item":
+                found[-1] = replace(found[-1], end=unit.end)
+            continue
+        found.append(Excerpt(unit.start, unit.end, block))
         if len(found) > LIST_ITEMS:
             return tuple(found[:-1])
     return tuple(found)
+
+
+def _is_item(block: BlockSpan) -> bool:
+    """Whether a block is an item of a list, or defines a term."""
+    return block.kind == "item" or (block.kind == "paragraph" and block.label != "")
 
 
 def list_goes_on(

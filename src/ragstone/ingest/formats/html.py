@@ -439,6 +439,9 @@ def _number(text: str | None, default: int) -> int:
     return int(text) if text and re.fullmatch(r"-?\d{1,6}", text) else default
 
 
+MOST_TERM_CHARS = 80
+
+
 def _definitions(element: Any, within: _Within) -> Iterator[Block]:
     """Terms with what they mean: "Term: meaning", where the meaning begins with a paragraph."""
     terms: list[str] = []
@@ -455,11 +458,11 @@ def _definitions(element: Any, within: _Within) -> Iterator[Block]:
 
 
 def defined(term: str, blocks: Iterator[Block]) -> Iterator[Block]:
-    """A term and the blocks that explain it."""
+    """A term and the blocks that explain it: the first paragraph has it as its label."""
     first = next(blocks, None)
     if term and first and first.kind == "paragraph":
         mark = "" if term.endswith((":", "?", ".")) else ":"
-        yield Block(f"{term}{mark} {first.text}")
+        yield Block(f"{term}{mark} {first.text}", label=term[:MOST_TERM_CHARS])
     else:
         yield from (Block(term),) if term else ()
         yield from (first,) if first else ()

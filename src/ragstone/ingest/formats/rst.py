@@ -2,9 +2,10 @@
 
 import logging
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from ragstone.core.code_spans import code_span
 from ragstone.core.document import BlockKind
 from ragstone.ingest.document import Block, Parsed
 from ragstone.ingest.formats.decode import decoded
-from ragstone.ingest.formats.html import defined, labelled, page_blocks
+from ragstone.ingest.formats.html import MOST_TERM_CHARS, defined, labelled, page_blocks
 from ragstone.ingest.formats.includes import with_included
 from ragstone.ingest.formats.inline_code import marked, spanned, unmarked
 from ragstone.ingest.formats.labels import counted
@@ -123,7 +124,13 @@ class _Reader:
         yield from self._all(self._document, _Within())
 
     def _all(self, node: Any, within: _Within) -> Iterator[Block]:
-        for child in node.children:
+        terms = _terms(node.children) if within.kind == "paragraph" else {}
+        for place, child in enumerate(node.children):
+            if place + 1 in terms:
+                continue
+            if place in terms:
+                yield from defined(self._inline(terms[place]), self._all(child, within))
+                continue
             if isinstance(child, nodes.Text):
                 if text := _folded(child.astext()).strip():
                     yield Block(text, within.kind, label=within.label)
@@ -364,6 +371,18 @@ _DOC_FIELDS = {
     "raise",
     "var",
 }
+
+
+def _terms(children: Sequence[Any]) -> dict[int, Any]:
+    """The terms that stand above indented text, by the place of that text, where there are several:
+    short lines without an end, as definitions are written that are none to reStructuredText."""
+    found = {}
+    for place, (term, text) in enumerate(pairwise(children), 1):
+        if isinstance(term, nodes.paragraph) and isinstance(text, nodes.block_quote):
+            words = term.astext()
+            if len(words) <= MOST_TERM_CHARS and words[-1:] not in {*".:?!,;"}:
+                found[place] = term
+    return found if len(found) > 1 else {}
 
 
 def _section_titles(document: Any) -> dict[str, str]:
