@@ -102,6 +102,22 @@ async def test_given_files_when_ingested_then_their_text_is_found_and_nothing_wa
     assert {d.status for d in (await house.known()).values()} == {"ready"}
 
 
+@pytest.mark.parametrize(("french", "language"), [(3, "mul"), (1, "en")])
+async def test_given_files_of_two_languages_then_the_collection_is_of_several_from_a_tenth_on(
+    house: House, french: int, language: str
+) -> None:
+    for number in range(20 - french):
+        house.write(
+            f"en/{number:02}.txt", "The whales sing in the deep sea, and nobody hears them."
+        )
+    for number in range(french):
+        house.write(
+            f"fr/{number}.txt", "Les baleines chantent dans la mer et personne ne les entend."
+        )
+    await house.ingest()
+    assert (await house.collection()).language == language
+
+
 async def test_given_unchanged_files_when_ingested_again_then_nothing_is_embedded(
     house: House,
 ) -> None:

@@ -7,6 +7,7 @@ run once more: finished files are unchanged, the rest is done.
 import asyncio
 import logging
 import os
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import asynccontextmanager, contextmanager
@@ -40,7 +41,7 @@ from ragstone.ingest.formats.recognition import is_installed
 from ragstone.ingest.formats.types import is_picture
 from ragstone.ingest.graph import GraphReader
 from ragstone.ingest.graph_model import GraphModelReader
-from ragstone.ingest.languages import outgrown
+from ragstone.ingest.languages import main_language, outgrown
 from ragstone.ingest.parse_process import ParseProcesses
 from ragstone.ingest.picture_question import with_picture_text
 from ragstone.ingest.progress import Tracker
@@ -67,9 +68,8 @@ that is left is known soon."""
 PURGED_AT_ONCE = 500
 """Revisions whose chunks are deleted in one step."""
 
-SAMPLED_FILES = 8
-ENGLISH_SHARE = 0.75
-"""A new collection is English if at least this share of its first files is."""
+SAMPLED_FILES = 16
+"""Files whose beginnings tell the language of a new collection."""
 
 
 class Pipeline:
@@ -311,21 +311,21 @@ class Pipeline:
         raise UnknownCollection(request.collection)
 
     async def _language(self, found: Sequence[FoundFile]) -> str:
-        """The language of most sampled files; mixed text counts as no one language."""
-        step = max(1, len(found) // SAMPLED_FILES)
-        languages = []
-        for item in found[::step][:SAMPLED_FILES]:
+        """The main language of sampled files, "mul" for several, English where none is known."""
+        number = min(len(found), SAMPLED_FILES)
+        sampled = [found[place * len(found) // number] for place in range(number)]
+        places = asyncio.Semaphore(self._settings.parse_processes)
+
+        async def language(file: Path) -> str:
             try:
-                with self._being_read.marked(item.source, sample=True) as heavy:
-                    text = await self._writer.sample(item.source, heavy)
+                async with places:
+                    with self._being_read.marked(file, sample=True) as heavy:
+                        return detect(await self._writer.sample(file, heavy))
             except DocumentError:
-                continue
-            languages.append(detect(text))
-        known = [language for language in languages if language]
-        if not known:
-            return "en"
-        most = max(set(known), key=known.count)
-        return most if known.count(most) >= ENGLISH_SHARE * len(known) else "mul"
+                return ""
+
+        languages = await asyncio.gather(*(language(item.source) for item in sampled))
+        return main_language(Counter(languages)) or "en"
 
     async def _index_files(
         self,
