@@ -2,21 +2,31 @@
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from ragstone.core.chunk import Chunk
 from ragstone.core.filters import EVERYTHING, Filter
 from ragstone.core.records import Collection
 from ragstone.core.turn import Ask, Hit, Plan, RankedList
+from ragstone.language.late_interaction import LateQuery
 from ragstone.ports.embedding import Vectors
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """One search of one list: by `vector` if there is one, else by the words of `text`."""
+    """One search of one list: by `vector` or by late interaction with `late` if there is one of
+    them, else by the words of `text`."""
 
     text: str
     vector: Vectors | None = None
+    late: LateQuery | None = None
+
+    @property
+    def source(self) -> Literal["dense", "bm25", "late"]:
+        """What its list is called."""
+        if self.late is not None:
+            return "late"
+        return "bm25" if self.vector is None else "dense"
 
 
 class ChunkIndex(Protocol):
@@ -44,7 +54,8 @@ class ChunkIndex(Protocol):
     ) -> None:
         """Write chunks, replacing those of the same id; without `vectors` by keyword only.
 
-        `tokens` are opaque: each chunk's packed token vectors.
+        `tokens` are each chunk's packed token vectors, opaque but where `collection.late` is their
+        length: then late interaction finds the chunks by them.
         """
         ...
 
@@ -76,7 +87,10 @@ class ChunkIndex(Protocol):
         limit: int,
         exact: bool = False,
     ) -> list[RankedList]:
-        """One list of at most `limit` ids per search, best first, all inside `where`."""
+        """One list of at most `limit` ids per search, best first, all inside `where`.
+
+        Raises InputError for a search that the collection has no vectors for.
+        """
         ...
 
     async def fetch(self, collection: Collection, ids: Sequence[str]) -> dict[str, Chunk]:

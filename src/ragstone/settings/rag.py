@@ -21,6 +21,13 @@ class RagSettings(Section):
     dense_weight: float = Field(
         0.4, ge=0, le=1, description="Share of meaning in the fused score; the rest is words."
     )
+    late_weight: float = Field(
+        0.5,
+        ge=0,
+        le=10,
+        description="What late interaction counts against meaning and words together, in "
+        "collections that are searched by it (INGEST__LATE_INTERACTION); 0 does not search by it.",
+    )
     boost_bm25: float | None = Field(
         None, ge=0, description="What words count, with boost_knn instead of dense_weight."
     )

@@ -185,13 +185,13 @@ def _built(data: Path, state: bool) -> list[Shard]:
     """The shards that there are, with what a readable state knows of them."""
     root = data / INDEX
     known = {}
-    for tenant, id, build, dimensions, language in (
+    for tenant, id, build, dimensions, language, late in (
         salvage.collections_of(data / STATE) if state else ()
     ):
         one = Collection(tenant, id, "", "", dimensions, build=build, id=id)
-        known[shard_path(root, one)] = dimensions, language
+        known[shard_path(root, one)] = dimensions, language, late
     return [
-        Shard(path, *known.get(path.with_name(path.name.partition(".")[0]), (0, None)))
+        Shard(path, *known.get(path.with_name(path.name.partition(".")[0]), (0, None, 0)))
         for path in built_shards(root)
     ]
 
