@@ -31,5 +31,5 @@ def check_searches(collection: Collection, searches: Sequence[Search]) -> None:
         if search.late is not None and search.late.vectors.shape[-1] != (collection.late or None):
             raise InputError(
                 f"Collection {collection.name!r} cannot be searched by these token vectors. Set "
-                "INDEX__LATE_INTERACTION and run 'ragstone rebuild'."
+                "INGEST__LATE_INTERACTION and run 'ragstone rebuild'."
             )
