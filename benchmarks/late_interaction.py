@@ -1,9 +1,10 @@
 """Late interaction as an index of its own, against the reranker and against neither.
 
-Over the sets of `BENCH_SETS` (scifact and squad2_dev without it), of which `BENCH_PASSAGES` passages
-are indexed, those that questions need first, and `BENCH_QUESTIONS` questions asked (0 is all). All
-ways ask the same index. Besides: how many of the passages that MaxSim over all of them puts first
-the index finds, what it takes on the disk, and what the multi-vectors of Qdrant Edge would take.
+Over the sets of `BENCH_SETS` (scifact and squad2_dev without it), of which `BENCH_PASSAGES`
+passages are indexed, those that questions need first, and `BENCH_QUESTIONS` questions asked (0 is
+all). All ways ask the same index. Besides: how many of the passages that MaxSim over all of them
+puts first the index finds, what it takes on the disk, and what the multi-vectors of Qdrant Edge
+would take.
 """
 
 import asyncio
