@@ -12,6 +12,7 @@ from ragstone import build
 from ragstone.core.records import Collection
 from ragstone.core.turn import Ask, Principal, RankedList, Scored, Turn
 from ragstone.engine.engine import Engine
+from ragstone.index.edge.index import EdgeIndex
 from ragstone.recipes.recipe import Recipes
 from ragstone.retrieve.fusion import FusionWeights, fuse
 from ragstone.service import IngestRequest, Progress
@@ -205,3 +206,20 @@ def test_given_a_list_of_late_interaction_then_it_has_its_share_of_the_score() -
     lists = [ranked("dense", "a", "b"), ranked("late", "b", "a")]
     assert list(fuse(lists, FusionWeights(dense=0.4, late=0.1))) == ["a", "b"]
     assert list(fuse(lists, FusionWeights(dense=0.4, late=2.0))) == ["b", "a"]
+
+
+class OlderIndex(EdgeIndex):
+    """An index of a package from before there was late interaction."""
+
+    searches_late = False
+
+
+async def test_given_an_index_that_cannot_then_one_clear_error_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = written(tmp_path / "d", whales=WHALES)
+    monkeypatch.setattr(build, "connect", lambda settings, data: OlderIndex(data))
+    async with opened(tmp_path / "data") as service:
+        last = await ingested(service, folder)
+        assert "cannot search collection 'default' by late interaction" in last.error
+        assert await service._adapters.catalog.collections() == []

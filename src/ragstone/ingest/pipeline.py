@@ -52,7 +52,7 @@ from ragstone.ingest.together import Done, Together
 from ragstone.ingest.vocabulary import VocabularyReader
 from ragstone.ingest.write import Writer, Written
 from ragstone.language.language import detect
-from ragstone.ports import Catalog, ChunkIndex, Embedders
+from ragstone.ports import Catalog, ChunkIndex, Embedders, check_late
 from ragstone.service import IngestRequest, Progress
 from ragstone.settings import IngestSettings
 
@@ -290,6 +290,7 @@ class Pipeline:
             id=id,
             late=late_dimensions(embedder, self._settings),
         )
+        check_late(self._index, collection)
         await self._index.create(collection)
         try:
             await self._catalog.put_collection(collection)

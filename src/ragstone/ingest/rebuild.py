@@ -9,7 +9,7 @@ from ragstone.core.records import Collection
 from ragstone.ingest.embedding import embed_pending, late_dimensions, without_late
 from ragstone.ingest.languages import main_language
 from ragstone.ingest.progress import Tracker
-from ragstone.ports import Catalog, ChunkIndex, Embedders
+from ragstone.ports import Catalog, ChunkIndex, Embedders, check_late
 from ragstone.service import Progress
 from ragstone.settings import IngestSettings
 
@@ -32,6 +32,7 @@ async def rebuild(
         raise UnknownCollection(collection.name)
     tracker = Tracker(job, report)
     new = await _successor(old, index, embedders, settings)
+    check_late(index, new)
     await index.create(new)
     tracker.expect(1, 1)
     copied = await _copy(old, new, index)

@@ -2,9 +2,10 @@
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from ragstone.core.chunk import Chunk
+from ragstone.core.errors import ConfigError
 from ragstone.core.filters import EVERYTHING, Filter
 from ragstone.core.records import Collection
 from ragstone.core.turn import Ask, Hit, Plan, RankedList
@@ -130,6 +131,24 @@ class ChunkIndex(Protocol):
     async def ready(self) -> None:
         """Raise IndexUnavailable unless searches would work."""
         ...
+
+
+@runtime_checkable
+class SearchesLate(Protocol):
+    """An index that may be searched by late interaction."""
+
+    searches_late: bool
+
+
+def check_late(index: ChunkIndex, collection: Collection) -> None:
+    """Raise ConfigError where a collection is to be searched by late interaction and the index
+    cannot."""
+    if collection.late and not (isinstance(index, SearchesLate) and index.searches_late):
+        raise ConfigError(
+            f"The index of INDEX__URL cannot search collection {collection.name!r} by late "
+            "interaction. Set INGEST__LATE_INTERACTION=false and run 'ragstone rebuild', or keep "
+            "chunks in Qdrant Edge, Qdrant, PostgreSQL or Elasticsearch."
+        )
 
 
 class Retriever(Protocol):

@@ -45,6 +45,8 @@ each, and are scanned by every search."""
 class EdgeIndex:
     """`ports.ChunkIndex` in the directory `root`, made if need be. One process at a time."""
 
+    searches_late = True
+
     def __init__(self, root: Path, threads: int = 4, max_open: int = 64) -> None:
         self._root = root
         self._pool = ShardPool(root, max_open)

@@ -53,6 +53,8 @@ UNSEEN = [EMBEDDING, LATE, TERMS, NUMBERS, TOKENS]
 class ElasticsearchIndex:
     """`ports.ChunkIndex` on the server at `url`; `timeout` is seconds for one request."""
 
+    searches_late = True
+
     def __init__(self, url: str, api_key: str, timeout: float) -> None:
         self._server = Server(url, api_key, timeout)
         self._words: dict[str, edge.Bm25] = {}

@@ -49,6 +49,8 @@ SCHEMA_LOCK = 1_918_989_423
 class PostgresIndex:
     """`ports.ChunkIndex` in a database; `hnsw` is how it indexes vectors."""
 
+    searches_late = True
+
     def __init__(self, database: PostgresConnections, hnsw: Hnsw = USUAL) -> None:
         self._database = database
         self._hnsw = hnsw

@@ -59,6 +59,8 @@ class QdrantIndex:
     with the floats on its disk; None keeps floats. `client` replaces the one made from `url`.
     """
 
+    searches_late = True
+
     def __init__(
         self,
         url: str,

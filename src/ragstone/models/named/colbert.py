@@ -21,7 +21,7 @@ from ragstone.core.errors import ConfigError
 from ragstone.language.late_interaction import Floats, Ids, PlacedTokens, TokenVectors, packed
 from ragstone.models.named.layout import ModelLayout, read_layout
 from ragstone.models.named.places import ModelPlace, NamedModels
-from ragstone.models.named.text_model import ModelRun, TextModel, TokenRow, finite, megabytes
+from ragstone.models.named.text_model import EncodedText, ModelRun, TextModel, finite, megabytes
 
 SETTING = "EMBEDDING__LATE_MODEL"
 
@@ -101,7 +101,7 @@ class Colbert:
         [row] = self._model.rows([text])
         marked = _marked(row, config.question_marker)
         missing = max(0, config.question_tokens - len(marked.ids))
-        filled = TokenRow(
+        filled = EncodedText(
             [*marked.ids, *[config.mask] * missing],
             [*marked.type_ids, *[0] * missing],
             [*marked.attention_mask, *[int(config.attends)] * missing],
@@ -149,13 +149,13 @@ class Colbert:
         return unit
 
 
-def _marked(row: TokenRow, marker: int) -> TokenRow:
+def _marked(row: EncodedText, marker: int) -> EncodedText:
     """The row with a marker behind its first token."""
 
     def put(values: Sequence[int], one: int) -> list[int]:
         return [*values[:1], one, *values[1:]]
 
-    return TokenRow(
+    return EncodedText(
         put(row.ids, marker),
         put(row.type_ids, 0),
         put(row.attention_mask, 1),
@@ -164,7 +164,7 @@ def _marked(row: TokenRow, marker: int) -> TokenRow:
     )
 
 
-def _own(row: TokenRow) -> list[int]:
+def _own(row: EncodedText) -> list[int]:
     """The places of the tokens that are the text's."""
     return [i for i, added in enumerate(row.added) if not added]
 

@@ -34,7 +34,7 @@ PROBE = "The museum opens at nine."
 
 
 @dataclass(frozen=True, slots=True)
-class TokenRow:
+class EncodedText:
     """A text as a model reads it. Of each token: its id, its kind, 1 where others attend to it, the
     character it begins at (-1 for none), and 1 where it is not of the text."""
 
@@ -84,11 +84,11 @@ class TextModel:
         for rows in _batches(order, [len(one.ids) for one in encoded]):
             yield self._forward(rows, [encoded[i] for i in rows])
 
-    def rows(self, texts: Sequence[str]) -> list[TokenRow]:
+    def rows(self, texts: Sequence[str]) -> list[EncodedText]:
         """Each text's tokens with the special ones, cut at the model's length. Raises
         ModelUnavailable."""
         return [
-            TokenRow(
+            EncodedText(
                 one.ids,
                 one.type_ids,
                 one.attention_mask,
