@@ -1,9 +1,11 @@
 """What a chat model's server saves by keeping the beginning of a prompt: time to the first token
 and tokens that it reads, question by question of one conversation.
 
-A real llama.cpp server with SmolLM2-135M, one question at a time. Two layouts are compared: ours,
-in which the sources follow the rules, and one in which they stand with the question, behind the
-conversation. BENCH_TURNS questions (4), each with passages of its own.
+A real llama.cpp server with SmolLM2-135M, one question at a time. Two layouts are compared: the
+default, in which the sources follow the rules, and RAG__PROMPT_LAYOUT=last, in which they stand
+with the question, behind the conversation. BENCH_TURNS questions (4), each with passages of its own
+and, as intents have it, another form of the answer. Besides: which share of a follow-up's prompt
+begins as the one before did.
 """
 
 import json
@@ -11,7 +13,7 @@ import os
 import statistics
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import httpx2
 
@@ -20,12 +22,16 @@ from benchmarks.row import Row
 from ragstone.core.chunk import Chunk
 from ragstone.core.turn import Hit, Passage
 from ragstone.evaluation import dataset
-from ragstone.language.templates import shipped
-from ragstone.models.prompt import system
+from ragstone.language.no_answer import ENGLISH
+from ragstone.language.templates import shipped, told
+from ragstone.models.prompt import system, with_sources
 from tests.llama import llama_server
 
 TURNS = int(os.environ.get("BENCH_TURNS", "4"))
 PASSAGES = 3
+FORMS = ("form.direct", "form.list", "form.direct", "form.steps")
+"""How the questions of a conversation are answered, in turn."""
+
 KEY = "prefix-cache"
 REPLY_TOKENS = 24
 SECONDS = 300.0
@@ -35,16 +41,18 @@ Messages = list[dict[str, str]]
 
 @dataclass(frozen=True)
 class Measured:
-    """One question: seconds to the first token, and the prompt's tokens that were read for it."""
+    """One question: seconds to the first token, the prompt's tokens that were read for it, and the
+    share of the prompt's characters that is the beginning of the one before."""
 
     seconds: float
     tokens: int
+    same: float = 0.0
 
 
 def run() -> Iterator[Row]:
     asked = list(_questions())
     for sources_last in (False, True):
-        where = "sources behind the conversation" if sources_last else "sources before it (ours)"
+        where = "sources behind the conversation" if sources_last else "sources before it (default)"
         for caches in (False, True):
             with llama_server(KEY) as url:
                 found = _conversation(url, asked, sources_last, caches)
@@ -58,6 +66,8 @@ def run() -> Iterator[Row]:
                 note=f"{statistics.mean(one.tokens for one in later):,.0f} tokens read",
                 detail=True,
             )
+        share = statistics.mean(one.same for one in later)
+        yield Row(f"Of a follow-up's prompt begins as the one before, {where}", share, detail=True)
 
 
 def _questions() -> Iterator[tuple[str, Sequence[Passage]]]:
@@ -80,23 +90,45 @@ def _passage(number: int, text: str) -> Passage:
 def _conversation(
     url: str, asked: Sequence[tuple[str, Sequence[Passage]]], sources_last: bool, caches: bool
 ) -> list[Measured]:
-    rules = shipped("answer") or ""
     said: Messages = []
     found = []
+    before = ""
     with httpx2.Client(base_url=url, timeout=SECONDS) as http:
-        for question, passages in asked:
-            sources = system(passages, "").strip()
+        for turn, (question, passages) in enumerate(asked):
+            form = shipped(FORMS[turn % len(FORMS)]) or ""
+            rules = _rules("" if sources_last else form)
             first = rules if sources_last else system(passages, rules)
-            last = f"{sources}\n\n{question}" if sources_last else question
+            last = with_sources(passages, question, form) if sources_last else question
             messages = [
                 {"role": "system", "content": first}, *said, {"role": "user", "content": last}
             ]  # fmt: skip
             measured, reply = _asked(http, messages, caches)
-            found.append(measured)
+            whole = json.dumps(messages)
+            same = _same(before, whole) / len(whole)
+            before = whole
+            found.append(replace(measured, same=same))
             said += [
                 {"role": "user", "content": question}, {"role": "assistant", "content": reply}
             ]  # fmt: skip
     return found
+
+
+def _same(one: str, other: str) -> int:
+    """How many characters two texts have in common at their beginning."""
+    pairs = zip(one, other, strict=False)
+    return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
+
+
+def _rules(form: str) -> str:
+    """The rules as a question of this form gets them."""
+    return told(
+        lambda name: shipped(name) or "",
+        (),
+        no_answer=ENGLISH,
+        language="Answer in English.",
+        form=form,
+        mode=shipped("mode.simple") or "",
+    )
 
 
 def _asked(http: httpx2.Client, messages: Messages, caches: bool) -> tuple[Measured, str]:

@@ -116,10 +116,12 @@ class RagSettings(Section):
     mode: Literal["simple", "advanced", "precise"] = Field(
         "simple", description="How answers are worded, unless a request says."
     )
-    prompt_layout: Literal["sources", "references"] = Field(
+    prompt_layout: Literal["sources", "references", "last"] = Field(
         "sources",
-        description="How a prompt shows the sources: each in a fence before the conversation, or "
-        "as chat-core's references before the question, with the numbers of those used at the end.",
+        description="How a prompt shows the sources: sources, each in a fence before the "
+        "conversation; last, the same behind it, with the question, so that a server's prefix "
+        "cache has the conversation; references, as chat-core's before the question, with the "
+        "numbers of those used at the end.",
     )
     suggestions: bool = Field(
         False, description="Whether the chat model suggests further questions."
