@@ -10,7 +10,7 @@ from tests.service.test_document_pictures import CAPTION, manual, photo
 
 pytestmark = pytest.mark.real
 
-WIDTH = "return document.querySelector('{} img.figure')?.naturalWidth || 0"
+WIDTH = "return document.querySelector('{} img.picture')?.naturalWidth || 0"
 
 
 def test_an_answer_that_cites_a_figure_shows_it_and_so_does_the_document(
@@ -21,8 +21,8 @@ def test_an_answer_that_cites_a_figure_shows_it_and_so_does_the_document(
     app.model.says = (f"It is the cooling pump with its drain screw: {CAPTION} [1].",)
     app.ask("What does figure 3 show of the cooling pump and its drain screw?")
     app.until(lambda: app.run(WIDTH.format(".sources")) == 320 or None, "a picture by the source")
-    shown = app.find(".sources img.figure")
+    shown = app.find(".sources img.picture")
     assert shown.get_attribute("src").startswith("blob:")
     app.go("#/documents/default/%2Fboiler.docx")
     app.until(lambda: app.run(WIDTH.format(".document")) == 320 or None, "a picture in the text")
-    assert app.find(".document img.figure").get_attribute("alt") == CAPTION
+    assert app.find(".document img.picture").get_attribute("alt") == CAPTION

@@ -535,7 +535,7 @@ def test_an_empty_server_shows_how_to_begin_and_a_reader_only_what_it_may_do(
         field.send_keys(secret)
         fresh.find("form .primary").click()
         fresh.says("Try one of these")
-        assert [one.text for one in fresh.all("nav a")] == ["Ask", "Documents", "Why"]
+        assert [one.text for one in fresh.all("nav a")] == ["Ask", "Documents", "Graph", "Why"]
         fresh.find(".suggestion")
         fresh.go("#/documents")
         fresh.find("table.list")

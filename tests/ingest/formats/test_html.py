@@ -172,3 +172,17 @@ def test_given_equal_cells_when_read_then_only_what_is_merged_is_one(tmp_path: P
     )
     (table,) = parse(write(tmp_path, page), IngestSettings()).blocks
     assert table.text == "Monday: closed; Tuesday: closed\nHolidays"
+
+
+@pytest.mark.parametrize(
+    ("corner", "line"), [("Period (s)", "Period (s): 30; Width: 217"), ("", "30; Width: 217")]
+)
+def test_given_a_column_that_names_the_rows_when_read_then_its_own_name_is_kept(
+    tmp_path: Path, corner: str, line: str
+) -> None:
+    page = (
+        f"<html><body><main><table><tr><th>{corner}</th><th>Width</th></tr>"
+        "<tr><th>15</th><td>433</td></tr><tr><th>30</th><td>217</td></tr></table></main></body></html>"
+    )
+    (table,) = parse(write(tmp_path, page), IngestSettings()).blocks
+    assert table.text.splitlines()[1] == line

@@ -49,8 +49,9 @@ best text, and whether the place of the answer is in what was chosen."""
 UNFITTED_NAMES = ("row_uncovered", "codes_missing", "other_number")
 """What the sets that weights are fitted on hold no questions with. Where a row of a table is said
 that no number of the question names: the share of what is asked about, by how much its words tell,
-that no passage speaks of. Whether no passage has a code of the question (ATtiny28, memory_limit),
-and whether the cited documents are of another number of what it names (Jest 30, for Jest 31)."""
+that no passage speaks of. Whether no passage, and of a row not the row itself, has a code of the
+question (ATtiny28, memory_limit), and whether the cited documents are of another number of what it
+names (Jest 30, for Jest 31)."""
 
 _CODE = re.compile(
     r"(?<![\w-])(?:(?:\w+-)*[^\W\d_]+\d\w*(?:-\w+)*|\w*[^\W\d_]\w*_\w*[^\W_]\w*)(?![\w-])"
@@ -136,8 +137,9 @@ def _word_columns(
     whole = "\n".join(passage.text for passage in cited)
     everywhere = "\n".join(f"{p.hit.chunk.heading}\n{p.text}" for p in passages)
     titled = "\n".join(f"{p.hit.chunk.title}\n{p.hit.chunk.path}" for p in cited)
-    is_row = chosen[0].unit.form == "row" and not _is_named_by_number(question, chosen[0])
-    covered = coverage(question, (everywhere, about))[0] if is_row else 1.0
+    is_row = chosen[0].unit.form == "row"
+    by_words = is_row and not _is_named_by_number(question, chosen[0])
+    covered = coverage(question, (everywhere, about))[0] if by_words else 1.0
     ranged = " ".join(numbers_in_ranges(question, said))
     left, held = set(asked), []
     for text in (f"{said}\n{ranged}", about, whole, everywhere):
@@ -174,7 +176,7 @@ def _word_columns(
         "lacks_exact_kind": float(kind in EXACT and not holds),
         "length": math.log(1 + len(said)) / 5,
         "row_uncovered": 1 - covered,
-        "codes_missing": float(_lacks_code(question, f"{everywhere}\n{about}")),
+        "codes_missing": float(_lacks_code(question, f"{said if is_row else everywhere}\n{about}")),
         "other_number": float(_is_of_another_number(numbered, titled, f"{about}\n{whole}")),
     }
 

@@ -32,6 +32,9 @@ one with other dates alone."""
 DENIED = -4.0
 """Added to the score of a row that says what is asked of it in a column such as "Not for" alone."""
 
+LEAST_CELLS = 2
+"""Cells of a row."""
+
 LAST_DAY = 31
 
 NEAR_NUMBER = 3
@@ -43,6 +46,14 @@ _NOTES = re.compile(r"\([^()]{0,40}\)")
 _NUMBER = re.compile(r"(?<![^\W_])\d+(?![^\W_])")
 """Also a year; the digits of FT4 are none."""
 _AMOUNT = re.compile(r"\d[\d.,']*")
+
+
+def record(row: str, header: str) -> str:
+    """A row whose cells stand side by side below a header, as one that names its columns."""
+    cells, names = (one.strip("| ").split(" | ") for one in (row, header))
+    if len(cells) < LEAST_CELLS or len(cells) != len(names):
+        return row
+    return "; ".join(f"{name}: {cell}" for name, cell in zip(names, cells, strict=True))
 
 
 def cell_score(question: str, row: str) -> float:

@@ -97,8 +97,9 @@ def _parts(question: str, best: Sequence[RankedUnit]) -> list[_Part]:
         if len(found) == PARTS:
             break
         if not any(part.holds(one) for part in found):
-            start = max(0, one.unit.start - reach)
-            end = min(len(one.passage.text), one.unit.end + reach)
+            around = 0 if one.unit.form == "row" else reach
+            start = max(0, one.unit.start - around)
+            end = min(len(one.passage.text), one.unit.end + around)
             lead = f"{one.unit.context}\n" if one.unit.context else ""
             found.append(_Part(one.passage.number, start, end, lead))
     return found

@@ -481,19 +481,16 @@ def _table(table: Any, within: _Within) -> Iterator[Block]:
     if caption:
         yield Block(caption, "caption")
     merged = set[str]()
-    rows, header, is_labelled = _grid(table, merged)
-    if is_labelled and header and all(row and row[0] == rows[0][0] for row in rows[:header]):
-        rows[0][0] = ""
-        rows[1:header] = [["", *row[1:]] for row in rows[1:header]]
+    rows, header = _grid(table, merged)
     yield from table_blocks(rows, header or None, caption, merged=merged)
 
 
-def _grid(table: Any, merged: set[str]) -> tuple[list[list[str]], int, bool]:
-    """The cells with merged ones repeated, how many rows are heads, and whether the first column
-    names the rows. What is in cells that reach over columns is put into `merged`."""
+def _grid(table: Any, merged: set[str]) -> tuple[list[list[str]], int]:
+    """The cells with merged ones repeated, and how many rows are heads. What is in cells that reach
+    over columns is put into `merged`."""
     rows: list[list[str]] = []
     held: dict[int, tuple[int, str]] = {}
-    heads, still, labels = 0, True, []
+    heads, still = 0, True
     for row in table.iter("tr"):
         cells: list[str] = []
         own = [cell for cell in row if cell.tag in ("td", "th")]
@@ -514,10 +511,8 @@ def _grid(table: Any, merged: set[str]) -> tuple[list[list[str]], int, bool]:
             and (row.getparent().tag == "thead" or all(cell.tag == "th" for cell in own))
         )
         heads += still
-        if own and not still:
-            labels.append(own[0].tag == "th")
         rows.append(cells)
-    return rows, heads, bool(labels) and all(labels)
+    return rows, heads
 
 
 def _fill(cells: list[str], held: dict[int, tuple[int, str]]) -> None:

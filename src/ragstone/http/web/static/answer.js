@@ -2,7 +2,7 @@
 import { html, copy, go, page, update, useMemo, useState } from "./lib.js";
 import { call, may } from "./api.js";
 import { Markdown, VERDICTS } from "./markdown.js";
-import { Pictures } from "./figures.js";
+import { Pictures } from "./pictures.js";
 import { Button, Icon } from "./ui.js";
 import { duration, percent, sentence, t } from "./words.js";
 

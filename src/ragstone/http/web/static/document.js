@@ -1,7 +1,7 @@
 // A document as it was read: its blocks in order, with what supports an answer marked.
 import { html, places, useLayoutEffect, useLoaded, useRef, useState } from "./lib.js";
 import { call, may } from "./api.js";
-import { Pictures } from "./figures.js";
+import { Pictures } from "./pictures.js";
 import { Busy, Button, Failure } from "./ui.js";
 import { number, sentence, t } from "./words.js";
 

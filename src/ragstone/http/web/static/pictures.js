@@ -6,7 +6,7 @@ import { t } from "./words.js";
 // The pictures with these ids of one document; `document` is its path or id.
 export function Pictures({ collection, document, ids, caption }) {
   if (!ids?.length || !may("reading.picture")) return null;
-  return html`<div class="figures">${ids.map((id) => html`<${Picture} key=${id} collection=${collection}
+  return html`<div class="pictures">${ids.map((id) => html`<${Picture} key=${id} collection=${collection}
     document=${document} id=${id} caption=${caption} />`)}</div>`;
 }
 
@@ -25,5 +25,5 @@ function Picture({ collection, document, id, caption }) {
   }, [collection, document, id]);
   if (missing) return html`<p class="note">${t("A picture stands here, but its file is not on the server.")}</p>`;
   const said = caption || t("A picture of the document");
-  return address ? html`<a href=${address} target="_blank" rel="noopener"><img class="figure" src=${address} alt=${said} /></a>` : null;
+  return address ? html`<a href=${address} target="_blank" rel="noopener"><img class="picture" src=${address} alt=${said} /></a>` : null;
 }
