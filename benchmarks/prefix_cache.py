@@ -51,23 +51,27 @@ class Measured:
 
 def run() -> Iterator[Row]:
     asked = list(_questions())
-    for sources_last in (False, True):
-        where = "sources behind the conversation" if sources_last else "sources before it (default)"
-        for caches in (False, True):
-            with llama_server(KEY) as url:
+    # One server for all: follow-ups are read over what the question before them has left.
+    with llama_server(KEY) as url:
+        for sources_last in (False, True):
+            side = "behind the conversation" if sources_last else "before it (default)"
+            where = f"sources {side}"
+            for caches in (False, True):
                 found = _conversation(url, asked, sources_last, caches)
-            # The first question of a conversation has nothing that the server could know.
-            later = found[1:]
-            kept = "with" if caches else "without"
+                # The first question of a conversation has nothing that the server could know.
+                later = found[1:]
+                kept = "with" if caches else "without"
+                yield Row(
+                    f"To the first token of a follow-up, {where}, {kept} the server's prefix cache",
+                    1000 * statistics.median(one.seconds for one in later),
+                    "ms",
+                    note=f"{statistics.mean(one.tokens for one in later):,.0f} tokens read",
+                    detail=True,
+                )
+            share = statistics.mean(one.same for one in later)
             yield Row(
-                f"To the first token of a follow-up, {where}, {kept} the server's prefix cache",
-                1000 * statistics.median(one.seconds for one in later),
-                "ms",
-                note=f"{statistics.mean(one.tokens for one in later):,.0f} tokens read",
-                detail=True,
+                f"Of a follow-up's prompt begins as the one before, {where}", share, detail=True
             )
-        share = statistics.mean(one.same for one in later)
-        yield Row(f"Of a follow-up's prompt begins as the one before, {where}", share, detail=True)
 
 
 def _questions() -> Iterator[tuple[str, Sequence[Passage]]]:

@@ -83,6 +83,7 @@ async def the_collection(service: Ragstone) -> Collection:
     return found
 
 
+@pytest.mark.conforms("Query pipeline", "Step 6", "ColBERT/WARP is fused with the rest")
 async def test_given_the_setting_then_late_interaction_is_a_list_of_its_own(
     tmp_path: Path,
 ) -> None:
