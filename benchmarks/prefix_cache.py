@@ -24,6 +24,7 @@ from ragstone.core.turn import Hit, Passage
 from ragstone.evaluation import dataset
 from ragstone.language.no_answer import ENGLISH
 from ragstone.language.templates import shipped, told
+from ragstone.language.tokens import count
 from ragstone.models.prompt import system, with_sources
 from tests.llama import llama_server
 
@@ -35,6 +36,8 @@ FORMS = ("form.direct", "form.list", "form.direct", "form.steps")
 KEY = "prefix-cache"
 REPLY_TOKENS = 24
 SECONDS = 300.0
+LONG = 4
+"""Messages that a conversation has behind it at least."""
 
 Messages = list[dict[str, str]]
 
@@ -50,6 +53,7 @@ class Measured:
 
 
 def run() -> Iterator[Row]:
+    yield from _shares()
     asked = list(_questions())
     # One server for all: follow-ups are read over what the question before them has left.
     with llama_server(KEY) as url:
@@ -72,6 +76,48 @@ def run() -> Iterator[Row]:
             yield Row(
                 f"Of a follow-up's prompt begins as the one before, {where}", share, detail=True
             )
+
+
+def _shares() -> Iterator[Row]:
+    """Over the real conversations of mtrag_un, with their own replies: which share of a follow-up's
+    tokens a server knows from the question before."""
+    folder = eval_data() / "mtrag_un"
+    texts = [one.text for one in dataset.corpus(folder)]
+    talks = [one for one in dataset.questions(folder, "dev") if len(one.history) >= LONG]
+    for sources_last in (False, True):
+        known, whole = 0, 0
+        for number, talk in enumerate(talks):
+            said = [(one.role, one.text) for one in talk.history]
+            prompts = [
+                _prompt(said[:at], text, texts, number + at, sources_last)
+                for at, text in ((len(said) - 2, said[-2][1]), (len(said), talk.text))
+            ]
+            same = prompts[1][: _same(*prompts)]
+            known, whole = known + count(same), whole + count(prompts[1])
+        side = "behind the conversation" if sources_last else "before it (default)"
+        yield Row(
+            f"Of the tokens of a follow-up's prompt, known from the one before, sources {side}",
+            known / whole,
+            note=f"{len(talks)} conversations of mtrag_un, {whole / len(talks):,.0f} tokens each",
+            detail=True,
+        )
+
+
+def _prompt(
+    said: Sequence[tuple[str, str]],
+    question: str,
+    texts: Sequence[str],
+    turn: int,
+    sources_last: bool,
+) -> str:
+    """What is sent for a question, with passages of its own."""
+    places = range(turn * PASSAGES, (turn + 1) * PASSAGES)
+    passages = [_passage(n, texts[at % len(texts)]) for n, at in enumerate(places, 1)]
+    form = shipped(FORMS[turn // 2 % len(FORMS)]) or ""
+    rules = _rules("" if sources_last else form)
+    first = rules if sources_last else system(passages, rules)
+    last = with_sources(passages, question, form) if sources_last else question
+    return "\n".join((first, *(f"{role}: {text}" for role, text in said), f"user: {last}"))
 
 
 def _questions() -> Iterator[tuple[str, Sequence[Passage]]]:
@@ -140,7 +186,8 @@ def _asked(http: httpx2.Client, messages: Messages, caches: bool) -> tuple[Measu
         "messages": messages, "stream": True, "max_tokens": REPLY_TOKENS, "temperature": 0.0,
         "cache_prompt": caches, "id_slot": 0, "timings_per_token": True,
     }  # fmt: skip
-    headers = {"authorization": f"Bearer {KEY}"}
+    # The server ends a connection on which it has streamed for long.
+    headers = {"authorization": f"Bearer {KEY}", "connection": "close"}
     began, first, tokens, text = time.perf_counter(), 0.0, 0, ""
     with http.stream("POST", "/v1/chat/completions", json=body, headers=headers) as response:
         response.raise_for_status()
