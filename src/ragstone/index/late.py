@@ -3,8 +3,8 @@
 A chunk's token vectors are summed up in one vector whose inner product with that of a question is
 about the MaxSim of the two, so that any index of vectors finds candidates for it under its filter:
 the fixed dimensional encodings of Dhulipala et al., "MUVERA" (2024). The candidates' own token
-vectors then decide. An index of every token's vector takes several times the space, and a scan of it grows
-with the collection (`docs/retrieval.md`).
+vectors then decide. An index of every token's vector takes several times the space, and a scan of
+it grows with the collection (`docs/retrieval.md`).
 
 Random hyperplanes cut the space of a token vector into regions. In each a question has the sum of
 its vectors, a chunk the mean of its own or, where it has none, that of the nearest region; random
