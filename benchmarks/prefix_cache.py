@@ -54,14 +54,16 @@ class Measured:
 
 def run() -> Iterator[Row]:
     yield from _shares()
-    asked = list(_questions())
-    # One server for all: follow-ups are read over what the question before them has left.
+    # One server for all: follow-ups are read over what the question before them has left. It keeps
+    # prompts of long before too, so each conversation is over passages of its own.
+    number = 0
     with llama_server(KEY) as url:
         for sources_last in (False, True):
             side = "behind the conversation" if sources_last else "before it (default)"
             where = f"sources {side}"
             for caches in (False, True):
-                found = _conversation(url, asked, sources_last, caches)
+                found = _conversation(url, list(_questions(number)), sources_last, caches)
+                number += 1
                 # The first question of a conversation has nothing that the server could know.
                 later = found[1:]
                 kept = "with" if caches else "without"
@@ -120,11 +122,11 @@ def _prompt(
     return "\n".join((first, *(f"{role}: {text}" for role, text in said), f"user: {last}"))
 
 
-def _questions() -> Iterator[tuple[str, Sequence[Passage]]]:
-    """Questions, each with the passages that it would be answered from."""
+def _questions(number: int) -> Iterator[tuple[str, Sequence[Passage]]]:
+    """The questions of a conversation, each with the passages that it would be answered from."""
     corpus = [one.text for one in dataset.corpus(eval_data() / "squad2_dev")]
     questions = [one.text for one in dataset.questions(eval_data() / "squad2_dev", "dev", TURNS)]
-    for turn, question in enumerate(questions):
+    for turn, question in enumerate(questions, number * TURNS):
         texts = corpus[turn * PASSAGES : (turn + 1) * PASSAGES]
         yield question, [_passage(number, text) for number, text in enumerate(texts, 1)]
 
