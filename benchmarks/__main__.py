@@ -62,6 +62,7 @@ APART = {
     "peers": "make bench-peers",
     "fuzz": "make fuzz",
     "hostile": "python -m benchmarks hostile",
+    "late_interaction": "python -m benchmarks late_interaction",
     "prefix_cache": "python -m benchmarks prefix_cache",
     "slow": "python -m benchmarks slow",
     "how_to": "python -m benchmarks how_to",

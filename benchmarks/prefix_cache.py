@@ -1,9 +1,11 @@
 """What a chat model's server saves by keeping the beginning of a prompt: time to the first token
 and tokens that it reads, question by question of one conversation.
 
-A real llama.cpp server with SmolLM2-135M, one question at a time. Two layouts are compared: ours,
-in which the sources follow the rules, and one in which they stand with the question, behind the
-conversation. BENCH_TURNS questions (4), each with passages of its own.
+A real llama.cpp server with SmolLM2-135M, one question at a time. Two layouts are compared: the
+default, in which the sources follow the rules, and RAG__PROMPT_LAYOUT=last, in which they stand
+with the question, behind the conversation. BENCH_TURNS questions (4), each with passages of its own
+and, as intents have it, another form of the answer. Besides: which share of a follow-up's prompt
+begins as the one before did.
 """
 
 import json
@@ -11,7 +13,7 @@ import os
 import statistics
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import httpx2
 
@@ -20,51 +22,111 @@ from benchmarks.row import Row
 from ragstone.core.chunk import Chunk
 from ragstone.core.turn import Hit, Passage
 from ragstone.evaluation import dataset
-from ragstone.language.templates import shipped
-from ragstone.models.prompt import system
+from ragstone.language.no_answer import ENGLISH
+from ragstone.language.templates import shipped, told
+from ragstone.language.tokens import count
+from ragstone.models.prompt import system, with_sources
 from tests.llama import llama_server
 
 TURNS = int(os.environ.get("BENCH_TURNS", "4"))
 PASSAGES = 3
+FORMS = ("form.direct", "form.list", "form.direct", "form.steps")
+"""How the questions of a conversation are answered, in turn."""
+
 KEY = "prefix-cache"
 REPLY_TOKENS = 24
 SECONDS = 300.0
+LONG = 4
+"""Messages that a conversation has behind it at least."""
 
 Messages = list[dict[str, str]]
 
 
 @dataclass(frozen=True)
 class Measured:
-    """One question: seconds to the first token, and the prompt's tokens that were read for it."""
+    """One question: seconds to the first token, the prompt's tokens that were read for it, and the
+    share of the prompt's characters that is the beginning of the one before."""
 
     seconds: float
     tokens: int
+    same: float = 0.0
 
 
 def run() -> Iterator[Row]:
-    asked = list(_questions())
-    for sources_last in (False, True):
-        where = "sources behind the conversation" if sources_last else "sources before it (ours)"
-        for caches in (False, True):
-            with llama_server(KEY) as url:
-                found = _conversation(url, asked, sources_last, caches)
-            # The first question of a conversation has nothing that the server could know.
-            later = found[1:]
-            kept = "with" if caches else "without"
+    yield from _shares()
+    # One server for all: follow-ups are read over what the question before them has left. It keeps
+    # prompts of long before too, so each conversation is over passages of its own.
+    number = 0
+    with llama_server(KEY) as url:
+        for sources_last in (False, True):
+            side = "behind the conversation" if sources_last else "before it (default)"
+            where = f"sources {side}"
+            for caches in (False, True):
+                found = _conversation(url, list(_questions(number)), sources_last, caches)
+                number += 1
+                # The first question of a conversation has nothing that the server could know.
+                later = found[1:]
+                kept = "with" if caches else "without"
+                yield Row(
+                    f"To the first token of a follow-up, {where}, {kept} the server's prefix cache",
+                    1000 * statistics.median(one.seconds for one in later),
+                    "ms",
+                    note=f"{statistics.mean(one.tokens for one in later):,.0f} tokens read",
+                    detail=True,
+                )
+            share = statistics.mean(one.same for one in later)
             yield Row(
-                f"To the first token of a follow-up, {where}, {kept} the server's prefix cache",
-                1000 * statistics.median(one.seconds for one in later),
-                "ms",
-                note=f"{statistics.mean(one.tokens for one in later):,.0f} tokens read",
-                detail=True,
+                f"Of a follow-up's prompt begins as the one before, {where}", share, detail=True
             )
 
 
-def _questions() -> Iterator[tuple[str, Sequence[Passage]]]:
-    """Questions, each with the passages that it would be answered from."""
+def _shares() -> Iterator[Row]:
+    """Over the real conversations of mtrag_un, with their own replies: which share of a follow-up's
+    tokens a server knows from the question before."""
+    folder = eval_data() / "mtrag_un"
+    texts = [one.text for one in dataset.corpus(folder)]
+    talks = [one for one in dataset.questions(folder, "dev") if len(one.history) >= LONG]
+    for sources_last in (False, True):
+        known, whole = 0, 0
+        for number, talk in enumerate(talks):
+            said = [(one.role, one.text) for one in talk.history]
+            prompts = [
+                _prompt(said[:at], text, texts, number + at, sources_last)
+                for at, text in ((len(said) - 2, said[-2][1]), (len(said), talk.text))
+            ]
+            same = prompts[1][: _same(*prompts)]
+            known, whole = known + count(same), whole + count(prompts[1])
+        side = "behind the conversation" if sources_last else "before it (default)"
+        yield Row(
+            f"Of the tokens of a follow-up's prompt, known from the one before, sources {side}",
+            known / whole,
+            note=f"{len(talks)} conversations of mtrag_un, {whole / len(talks):,.0f} tokens each",
+            detail=True,
+        )
+
+
+def _prompt(
+    said: Sequence[tuple[str, str]],
+    question: str,
+    texts: Sequence[str],
+    turn: int,
+    sources_last: bool,
+) -> str:
+    """What is sent for a question, with passages of its own."""
+    places = range(turn * PASSAGES, (turn + 1) * PASSAGES)
+    passages = [_passage(n, texts[at % len(texts)]) for n, at in enumerate(places, 1)]
+    form = shipped(FORMS[turn // 2 % len(FORMS)]) or ""
+    rules = _rules("" if sources_last else form)
+    first = rules if sources_last else system(passages, rules)
+    last = with_sources(passages, question, form) if sources_last else question
+    return "\n".join((first, *(f"{role}: {text}" for role, text in said), f"user: {last}"))
+
+
+def _questions(number: int) -> Iterator[tuple[str, Sequence[Passage]]]:
+    """The questions of a conversation, each with the passages that it would be answered from."""
     corpus = [one.text for one in dataset.corpus(eval_data() / "squad2_dev")]
     questions = [one.text for one in dataset.questions(eval_data() / "squad2_dev", "dev", TURNS)]
-    for turn, question in enumerate(questions):
+    for turn, question in enumerate(questions, number * TURNS):
         texts = corpus[turn * PASSAGES : (turn + 1) * PASSAGES]
         yield question, [_passage(number, text) for number, text in enumerate(texts, 1)]
 
@@ -80,23 +142,45 @@ def _passage(number: int, text: str) -> Passage:
 def _conversation(
     url: str, asked: Sequence[tuple[str, Sequence[Passage]]], sources_last: bool, caches: bool
 ) -> list[Measured]:
-    rules = shipped("answer") or ""
     said: Messages = []
     found = []
+    before = ""
     with httpx2.Client(base_url=url, timeout=SECONDS) as http:
-        for question, passages in asked:
-            sources = system(passages, "").strip()
+        for turn, (question, passages) in enumerate(asked):
+            form = shipped(FORMS[turn % len(FORMS)]) or ""
+            rules = _rules("" if sources_last else form)
             first = rules if sources_last else system(passages, rules)
-            last = f"{sources}\n\n{question}" if sources_last else question
+            last = with_sources(passages, question, form) if sources_last else question
             messages = [
                 {"role": "system", "content": first}, *said, {"role": "user", "content": last}
             ]  # fmt: skip
             measured, reply = _asked(http, messages, caches)
-            found.append(measured)
+            whole = json.dumps(messages)
+            same = _same(before, whole) / len(whole)
+            before = whole
+            found.append(replace(measured, same=same))
             said += [
                 {"role": "user", "content": question}, {"role": "assistant", "content": reply}
             ]  # fmt: skip
     return found
+
+
+def _same(one: str, other: str) -> int:
+    """How many characters two texts have in common at their beginning."""
+    pairs = zip(one, other, strict=False)
+    return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
+
+
+def _rules(form: str) -> str:
+    """The rules as a question of this form gets them."""
+    return told(
+        lambda name: shipped(name) or "",
+        (),
+        no_answer=ENGLISH,
+        language="Answer in English.",
+        form=form,
+        mode=shipped("mode.simple") or "",
+    )
 
 
 def _asked(http: httpx2.Client, messages: Messages, caches: bool) -> tuple[Measured, str]:
@@ -104,7 +188,8 @@ def _asked(http: httpx2.Client, messages: Messages, caches: bool) -> tuple[Measu
         "messages": messages, "stream": True, "max_tokens": REPLY_TOKENS, "temperature": 0.0,
         "cache_prompt": caches, "id_slot": 0, "timings_per_token": True,
     }  # fmt: skip
-    headers = {"authorization": f"Bearer {KEY}"}
+    # The server ends a connection on which it has streamed for long.
+    headers = {"authorization": f"Bearer {KEY}", "connection": "close"}
     began, first, tokens, text = time.perf_counter(), 0.0, 0, ""
     with http.stream("POST", "/v1/chat/completions", json=body, headers=headers) as response:
         response.raise_for_status()

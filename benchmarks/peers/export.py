@@ -19,7 +19,7 @@ async def export(name: str, limit: int | None, directory: Path) -> tuple[Path, l
     asked = [q for q in dataset.questions(folder, "dev", limit) if q.answerable and q.relevant]
     entries = dataset.corpus(folder)
     async with open_adapters(Settings(ragstone_data=directory / "kit")) as (adapters, _, _):
-        collection = collection_of(entries, adapters)
+        collection = collection_of(entries, adapters, IngestSettings())
         chunks = [c for entry in entries for c in chunks_of(entry, collection, IngestSettings())]
         embedder = adapters.embedders.of(collection)
         texts = [" ".join(question.text.split()) for question in asked]

@@ -126,3 +126,17 @@ async def test_given_saved_templates_then_the_newest_holds_until_it_is_taken_bac
             (2, "- Second."),
             (1, "- First."),
         ]
+
+
+async def test_given_sources_that_stand_last_then_rules_are_the_same_for_every_form() -> None:
+    plain = await instructed("When does it open?", stage={"layout": "last"})
+    steps = await instructed(
+        "When does it open?", stage={"layout": "last", "reasons": True}, intent=Intent("comparison")
+    )
+    assert plain.text == steps.text
+    assert plain.form == line("form.direct")
+    assert line("form.comparison") in steps.form
+    assert line("reasoning") in steps.form
+    assert line("form.direct") not in plain.text
+    usual = await instructed("When does it open?")
+    assert (usual.form, line("form.direct") in usual.text) == ("", True)

@@ -38,6 +38,7 @@ from ragstone.index.elasticsearch.index import ElasticsearchIndex
 from ragstone.index.postgres.connection import PostgresConnections
 from ragstone.index.postgres.index import PostgresIndex
 from ragstone.index.qdrant.index import QdrantIndex
+from ragstone.language.late_interaction import LateQuery, TokenVectors, packed
 from ragstone.ports import ChunkIndex, Search
 
 pytestmark = [
@@ -479,3 +480,126 @@ def test_given_any_chunks_and_any_filter_then_exactly_the_matching_chunks_are_se
         shutil.rmtree(folder)
 
     asyncio.run(check())
+
+
+TOKEN_WIDTH = 16
+SCALE = np.full(TOKEN_WIDTH, TOKEN_WIDTH**-0.5, np.float32)
+
+
+def token_vectors(*seeds: int) -> np.ndarray:
+    """A vector of unit length for each seed."""
+    rows = np.stack([np.random.default_rng(seed).normal(size=TOKEN_WIDTH) for seed in seeds])
+    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+def packed_tokens(*seeds: int) -> bytes:
+    """A chunk's packed token vectors, one of each seed."""
+    return packed(TokenVectors(np.array(seeds, np.uint16), token_vectors(*seeds)), SCALE)
+
+
+def asked_late(*seeds: int) -> Search:
+    """A question of these tokens, all of one weight."""
+    weights = np.full(len(seeds), 1 / len(seeds), np.float32)
+    return Search("q", late=LateQuery(token_vectors(*seeds), weights, SCALE))
+
+
+def a_late_collection() -> Collection:
+    return a_collection(late=TOKEN_WIDTH)
+
+
+async def late_ids(index: ChunkIndex, collection: Collection, where: Filter, *seeds: int) -> Any:
+    [found] = await index.search(collection, [asked_late(*seeds)], where, 10)
+    assert found.source == "late"
+    return [one.chunk_id for one in found.found]
+
+
+async def test_given_token_vectors_when_searched_by_late_interaction_then_maxsim_orders_chunks(
+    index: ChunkIndex,
+) -> None:
+    collection = a_late_collection()
+    chunks = [a_chunk(collection) for _ in range(3)]
+    tokens = [packed_tokens(1, 2, 3), packed_tokens(1, 5, 6), packed_tokens(7, 8, 9)]
+    await index.upsert(collection, chunks, vectors(1, 2, 3), tokens)
+    [found] = await index.search(collection, [asked_late(1, 2)], EVERYTHING, 2)
+    assert [one.chunk_id for one in found.found] == [chunks[0].chunk_id, chunks[1].chunk_id]
+    assert found.found[0].score == pytest.approx(1.0, abs=0.05)
+
+
+async def test_given_tokens_that_come_later_then_late_interaction_finds_the_chunk_from_then_on(
+    index: ChunkIndex,
+) -> None:
+    collection = a_late_collection()
+    chunk = a_chunk(collection)
+    await index.upsert(collection, [chunk])
+    assert await late_ids(index, collection, EVERYTHING, 1) == []
+    await index.set_vectors(collection, [chunk.chunk_id], vectors(1), [packed_tokens(1, 2)])
+    assert await late_ids(index, collection, EVERYTHING, 1) == [chunk.chunk_id]
+    await index.upsert(collection, [chunk], vectors(1), [packed_tokens(3, 4)])
+    [found] = await index.search(collection, [asked_late(3)], EVERYTHING, 10)
+    assert found.found[0].score == pytest.approx(1.0, abs=0.05)
+
+
+async def test_given_readers_and_revisions_then_late_interaction_finds_only_what_the_filter_allows(
+    index: ChunkIndex,
+) -> None:
+    collection = a_late_collection()
+    mine = a_chunk(collection, allowed=("user:anna",))
+    others = a_chunk(collection, document_id="d2", allowed=("group:x",))
+    await index.upsert(collection, [mine, others], vectors(1, 2), [packed_tokens(1, 2)] * 2)
+    anna = readable(Principal("default", "anna"))
+    assert await late_ids(index, collection, anna, 1, 2) == [mine.chunk_id]
+    hidden = And((anna, Not(AnyOf("revision", (mine.revision,)))))
+    assert await late_ids(index, collection, hidden, 1, 2) == []
+    both = [asked_late(1, 2), Search("q", vectors(2)[0])]
+    late, dense = await index.search(collection, both, anna, 10)
+    assert [one.chunk_id for one in (*late.found, *dense.found)] == [mine.chunk_id] * 2
+
+
+async def test_given_a_deleted_chunk_then_late_interaction_finds_it_no_more(
+    index: ChunkIndex,
+) -> None:
+    collection = a_late_collection()
+    chunks = [a_chunk(collection), a_chunk(collection, document_id="d2")]
+    await index.upsert(collection, chunks, vectors(1, 2), [packed_tokens(1, 2)] * 2)
+    await index.delete(collection, eq("document_id", "d1"))
+    assert await late_ids(index, collection, EVERYTHING, 1) == [chunks[1].chunk_id]
+
+
+async def test_given_a_collection_without_late_interaction_then_a_search_by_it_says_what_to_do(
+    index: ChunkIndex,
+) -> None:
+    collection = a_collection()
+    await index.upsert(collection, [a_chunk(collection)], vectors(1), [packed_tokens(1, 2)])
+    with pytest.raises(InputError, match="INGEST__LATE_INTERACTION"):
+        await index.search(collection, [asked_late(1)], EVERYTHING, 10)
+
+
+async def test_given_token_vectors_of_another_model_then_they_are_refused(
+    index: ChunkIndex,
+) -> None:
+    collection = a_collection(late=TOKEN_WIDTH + 2)
+    odd = packed_tokens(1, 2, 3, 4, 5)
+    with pytest.raises(InputError, match="token vectors of 18 numbers"):
+        await index.upsert(collection, [a_chunk(collection)], vectors(1), [odd])
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_given_many_chunks_then_late_interaction_finds_nearly_all_of_the_best(
+    index: ChunkIndex, seed: int
+) -> None:
+    collection = a_late_collection()
+    random = np.random.default_rng(seed)
+    chunks = [a_chunk(collection) for _ in range(400)]
+    words = [tuple(random.integers(1, 300, 12).tolist()) for _ in chunks]
+    tokens = [packed_tokens(*one) for one in words]
+    rows = vectors(*range(len(chunks)))
+    await index.upsert(collection, chunks, rows, tokens)
+    await index.optimize(collection)
+    asked = words[7][:4]
+    found = await late_ids(index, collection, EVERYTHING, *asked)
+    best = sorted(
+        range(len(chunks)),
+        key=lambda i: -(token_vectors(*asked) @ token_vectors(*words[i]).T).max(axis=1).sum(),
+    )
+    assert found[0] == chunks[7].chunk_id
+    assert len({chunks[i].chunk_id for i in best[:10]} & set(found)) >= 7

@@ -12,7 +12,14 @@ from ragstone.core.records import Collection
 from ragstone.index.edge import index as edge
 from ragstone.index.edge.index import MIN_OPTIMIZE, EdgeIndex
 from ragstone.ports import Search
-from tests.conformance.test_chunk_index import a_chunk, a_collection, vectors
+from tests.conformance.test_chunk_index import (
+    a_chunk,
+    a_collection,
+    a_late_collection,
+    late_ids,
+    packed_tokens,
+    vectors,
+)
 
 
 @pytest.fixture
@@ -120,3 +127,18 @@ async def test_given_what_a_crash_left_then_the_newest_whole_generation_is_opene
     async with aclosing(EdgeIndex(tmp_path)) as again:
         assert await again.count(collection) == MIN_OPTIMIZE
         assert generations(tmp_path, collection) == ["1.1"]
+
+
+async def test_given_late_interaction_when_it_is_built_then_it_finds_as_before_and_after_a_start(
+    index: EdgeIndex, tmp_path: Path
+) -> None:
+    collection = a_late_collection()
+    chunks = [a_chunk(collection) for _ in range(MIN_OPTIMIZE)]
+    tokens = [packed_tokens(i, i + 1) for i in range(MIN_OPTIMIZE)]
+    await index.upsert(collection, chunks, vectors(*range(MIN_OPTIMIZE)), tokens)
+    await index.optimize(collection)
+    assert generations(tmp_path, collection) == ["1.1"]
+    assert (await late_ids(index, collection, EVERYTHING, 70, 71))[0] == chunks[70].chunk_id
+    await index.aclose()
+    async with aclosing(EdgeIndex(tmp_path)) as again:
+        assert (await late_ids(again, collection, EVERYTHING, 70, 71))[0] == chunks[70].chunk_id

@@ -18,7 +18,10 @@ from tests.conformance.test_chunk_index import (
     INDEXES,
     a_chunk,
     a_collection,
+    a_late_collection,
     an_index,
+    late_ids,
+    packed_tokens,
     pytestmark,
     vectors,
 )
@@ -92,6 +95,21 @@ async def test_given_a_collection_when_moved_there_and_back_then_it_is_the_same(
         assert [one.found[0].chunk_id for one in found] == [
             one.found[0].chunk_id for one in expected
         ]
+
+
+@pytest.mark.parametrize("kind", INDEXES)
+async def test_given_late_interaction_when_moved_then_it_is_searched_there_too(
+    kind: str, source: EdgeIndex, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    collection = a_late_collection()
+    chunks = [a_chunk(collection) for _ in range(3)]
+    tokens = [packed_tokens(i, i + 1) for i in (1, 4, 7)]
+    await source.upsert(collection, chunks, vectors(1, 2, 3), tokens)
+    async with aclosing(an_index(kind, request, tmp_path / "there")) as there:
+        await moved_by(source, there, collection)
+        for index in (source, there):
+            found = await late_ids(index, collection, EVERYTHING, 4, 5)
+            assert found[0] == chunks[1].chunk_id
 
 
 async def test_given_a_move_that_was_cut_off_then_only_the_rest_is_copied(

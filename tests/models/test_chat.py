@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import aclosing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -227,6 +228,31 @@ async def test_given_a_server_then_it_gets_rules_sources_history_and_question_in
     assert body["messages"][-1]["content"] == "When was it built?"
     assert body["temperature"] == 0.7
     assert body["stop"] == ["END"]
+
+
+async def test_given_sources_that_stand_last_then_all_before_them_is_as_it_was(
+    chat: Make,
+) -> None:
+    bodies: list[dict[str, Any]] = []
+
+    def answer(request: Request, body: dict[str, Any]) -> Response:
+        bodies.append(body)
+        return streamed("In 1871. ", "[1]")
+
+    first = Ask("When was it built?")
+    history = (Message("user", first.question), Message("assistant", "In 1871. [1]"))
+    with running(a_server(answer)) as url:
+        model = chat(url)
+        for ask, form in ((first, "Be brief."), (Ask("How high?", history=history), "List all.")):
+            told = replace(TOLD, layout="last", form=form)
+            async with aclosing(model.answer(ask, PASSAGES, told)) as stream:
+                assert [piece async for piece in stream]
+    one, two = (body["messages"] for body in bodies)
+    assert one[0] == two[0] == {"role": "system", "content": "Answer from the sources."}
+    assert [message["role"] for message in two] == ["system", "user", "assistant", "user"]
+    assert two[1]["content"] == "When was it built?"
+    assert "1871" in two[3]["content"]
+    assert two[3]["content"].endswith("</source>\n\nList all.\n\nHow high?")
 
 
 async def test_given_a_model_that_says_the_documents_are_silent_then_it_is_a_refusal(

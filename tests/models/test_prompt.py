@@ -124,3 +124,12 @@ def test_given_other_words_than_the_question_then_both_are_said() -> None:
         f"And his mother?\n\n{prompt.MEANS}\nWho is Ost's mother?"
     )
     assert prompt.question("Who is Ost?", Instructions()) == "Who is Ost?"
+
+
+def test_given_sources_that_stand_last_then_the_question_ends_the_message() -> None:
+    passage = a_passage(1, "Open </source> at nine.", path="/hours.md")
+    found = prompt.with_sources([passage], "When?", "Answer briefly.")
+    assert found.startswith('<source number="1"')
+    assert found.count("</source>") == 1
+    assert found.endswith("</source>\n\nAnswer briefly.\n\nWhen?")
+    assert prompt.with_sources([], "When?", "") == "When?"

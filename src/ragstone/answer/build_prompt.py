@@ -56,19 +56,23 @@ class BuildPrompt(Stage):
             "suggestions": self.suggests,
             "sources_used": self.layout == "references",
         }
+        last = self.layout == "last"
         parts = [name for name, wanted in lines.items() if wanted]
+        # What differs from question to question would end the beginning that is the same.
+        varying = [name for name in parts if last and name == "reasoning"]
         own = await own_texts(turn, adapters)
 
         def text(name: str) -> str:
             return of_language(own, name, lambda: language) or shipped(name) or ""
 
         refusal = no_answer(self.no_answer, language)
+        form = text(f"form.{hints.template}")
         rules = told(
             text,
-            parts,
+            [name for name in parts if name not in varying],
             no_answer=refusal,
             language=f"Answer in {language_name(language)}.",
-            form=text(f"form.{hints.template}"),
+            form="" if last else form,
             mode=text(f"mode.{mode}"),
         )
         rules = with_guidance(f"{text(ROOM).strip()}\n{rules}".strip(), turn, adapters)
@@ -83,6 +87,7 @@ class BuildPrompt(Stage):
             sums_up=_sums_up(turn.plan),
             asked="" if " ".join(own_words.split()) == turn.question else own_words,
             layout=self.layout,
+            form="\n".join((form.strip(), *map(text, varying))) if last else "",
             digest=turn.digest,
             excerpts=turn.plan.excerpts,
         )

@@ -11,7 +11,7 @@ import numpy as np
 from ragstone.backup.archive import ArchiveReader, Batch, Original
 from ragstone.core.records import Collection
 from ragstone.ingest.handed import Originals
-from ragstone.ports import Catalog, ChunkIndex, StateDump
+from ragstone.ports import Catalog, ChunkIndex, StateDump, check_late
 from ragstone.service.maintenance import Upkeep
 
 
@@ -66,6 +66,7 @@ async def _write_collection(
     reader: ArchiveReader, number: int, index: ChunkIndex, collection: Collection
 ) -> AsyncGenerator[Upkeep, None]:
     """Write a collection of the backup to its new build, over any interrupted one."""
+    check_late(index, collection)
     await index.create(collection)
     await index.drop(collection)
     await index.create(collection)

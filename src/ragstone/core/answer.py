@@ -37,7 +37,7 @@ def cut_short_sentence(why: str) -> str:
     return f"{CUT_SHORT} ({why}): it is made from what was found until then."
 
 
-Layout = Literal["sources", "references"]
+Layout = Literal["sources", "references", "last"]
 Label = Literal["supported", "partly", "contradicted", "unsupported", "no_claim"]
 
 
@@ -51,7 +51,8 @@ class Instructions:
     model that can reason at length by itself do so. `sums_up` says how surely (0..1) the sources
     are what is to be summed up, in order; 0 where nothing is. `asked` are the user's own words,
     where the question is not asked in them. `layout` is how a prompt shows the sources: each in a
-    fence, or as chat-core's references. `digest` are summaries of all parts of the sources, which
+    fence, or as chat-core's references; where they stand last, `form` is how this question is to be
+    answered, which stands with them. `digest` are summaries of all parts of the sources, which
     are then too long to be read. `excerpts` says that the sources are single sentences of what is
     to be summed up, those that tell most of it.
     """
@@ -65,6 +66,7 @@ class Instructions:
     sums_up: float = 0.0
     asked: str = ""
     layout: Layout = "sources"
+    form: str = ""
     digest: str = ""
     excerpts: bool = False
 

@@ -22,7 +22,8 @@ class Collection:
     `id` is what it is to every store and index, unique in its tenant for ever; `name` is what
     people call it, and may change. `language` is the ISO 639-1 code that the keyword index stems
     for, empty for none. `build` names the index directory or table, so that a rebuild can stand
-    beside what it replaces.
+    beside what it replaces. `late` is the length of the token vectors that the index searches by
+    late interaction, 0 where it does not.
     """
 
     tenant: str
@@ -33,6 +34,7 @@ class Collection:
     language: str = ""
     build: int = 1
     id: str = field(default_factory=new_collection_id)
+    late: int = 0
 
 
 @dataclass(frozen=True, slots=True)

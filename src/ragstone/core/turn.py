@@ -202,7 +202,8 @@ class Plan:
     where none is wanted; `sums_up_all` says that without such a name every document is meant. The
     fields that `SearchOptions` has too mean the same. `tree` is how trees of summaries are used:
     for what is to be summed up (traversal), and to find passages too (collapsed). `excerpts` says
-    that the passages are the sentences that such a tree chose, in their order.
+    that the passages are the sentences that such a tree chose, in their order. `late_weight` is
+    what late interaction counts against meaning and words together, where there is an index of it.
     """
 
     strategy: Strategy = "hybrid"
@@ -224,6 +225,7 @@ class Plan:
     sums_up: str | None = None
     sums_up_all: bool = False
     tree: TreeUse = "off"
+    late_weight: float = 0.5
     excerpts: bool = False
 
 
@@ -242,7 +244,7 @@ class RankedList:
     share of a walk over an entity graph, 0..1) or service (the scores of a retrieval service,
     0..1, which are kept)."""
 
-    source: Literal["dense", "bm25", "feedback", "order", "graph", "themes", "service"]
+    source: Literal["dense", "bm25", "late", "feedback", "order", "graph", "themes", "service"]
     query: str
     found: tuple[Scored, ...]
 

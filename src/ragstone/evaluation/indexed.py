@@ -15,7 +15,7 @@ from ragstone.evaluation.apart import apart
 from ragstone.evaluation.dataset import CorpusPassage
 from ragstone.ingest.chunk import chunk
 from ragstone.ingest.document import Block
-from ragstone.ingest.embedding import embed
+from ragstone.ingest.embedding import embed, late_dimensions
 from ragstone.language.language import detect
 from ragstone.ports import Adapters
 from ragstone.settings import IngestSettings, Settings
@@ -41,7 +41,7 @@ async def indexed(entries: Sequence[CorpusPassage], settings: Settings) -> Async
         uncached = settings.cache.model_copy(update={"enabled": False})
         chosen = apart(settings, Path(directory)).model_copy(update={"cache": uncached})
         async with open_adapters(chosen) as (adapters, _, _):
-            collection = collection_of(entries, adapters)
+            collection = collection_of(entries, adapters, settings.ingest)
             await adapters.index.create(collection)
             await adapters.catalog.put_collection(collection)
             chunks = [c for entry in entries for c in chunks_of(entry, collection, settings.ingest)]
@@ -50,14 +50,17 @@ async def indexed(entries: Sequence[CorpusPassage], settings: Settings) -> Async
             started = time.perf_counter()
             for start in range(0, len(chunks), BATCH):
                 batch = chunks[start : start + BATCH]
-                vectors = await embed(embedder, batch, settings.ingest.token_vectors)
+                with_tokens = settings.ingest.token_vectors or collection.late > 0
+                vectors = await embed(embedder, batch, with_tokens)
                 await adapters.index.upsert(collection, batch, *vectors)
             seconds = time.perf_counter() - started
             await adapters.index.optimize(collection)
             yield Indexed(adapters, collection, len(chunks), seconds)
 
 
-def collection_of(entries: Sequence[CorpusPassage], adapters: Adapters) -> Collection:
+def collection_of(
+    entries: Sequence[CorpusPassage], adapters: Adapters, settings: IngestSettings
+) -> Collection:
     """A collection for the language of most of `entries`."""
     step = max(1, len(entries) // 50)
     found = [detect(entry.text[:4000]) for entry in entries[::step]]
@@ -65,7 +68,13 @@ def collection_of(entries: Sequence[CorpusPassage], adapters: Adapters) -> Colle
     language = max(set(known), key=known.count)
     embedder = adapters.embedders.for_text(language)
     return Collection(
-        "default", NAME, embedder.name, embedder.fingerprint, embedder.dimensions, language
+        "default",
+        NAME,
+        embedder.name,
+        embedder.fingerprint,
+        embedder.dimensions,
+        language,
+        late=late_dimensions(embedder, settings),
     )
 
 

@@ -24,7 +24,12 @@ def check_vectors(collection: Collection, vectors: Vectors) -> None:
 
 
 def check_searches(collection: Collection, searches: Sequence[Search]) -> None:
-    """Raise InputError for a search by a vector that the collection cannot hold."""
+    """Raise InputError for a search by vectors that the collection cannot hold."""
     for search in searches:
         if search.vector is not None:
             check_vectors(collection, search.vector)
+        if search.late is not None and search.late.vectors.shape[-1] != (collection.late or None):
+            raise InputError(
+                f"Collection {collection.name!r} cannot be searched by these token vectors. Set "
+                "INGEST__LATE_INTERACTION and run 'ragstone rebuild'."
+            )

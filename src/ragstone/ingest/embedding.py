@@ -21,6 +21,7 @@ from ragstone.ports import (
     Vectors,
     in_bulk,
 )
+from ragstone.settings import IngestSettings
 
 WINDOW = 256
 """Chunks that are sorted by length before they are embedded, so that little is spent on padding:
@@ -102,6 +103,30 @@ class Pending:
         return True
 
 
+def late_dimensions(embedder: Embedder, settings: IngestSettings) -> int:
+    """The length of the token vectors by which a new collection of this embedder is searched; 0
+    where it is not."""
+    if settings.late_interaction and isinstance(embedder, LateEmbedder):
+        return embedder.token_dimensions()
+    return 0
+
+
+def without_late(collection: Collection, embedder: Embedder, settings: IngestSettings) -> str:
+    """The sentence that says why a collection is not searched by late interaction although that is
+    wanted; empty where it is or is not wanted."""
+    if collection.late or not settings.late_interaction:
+        return ""
+    if isinstance(embedder, LateEmbedder):
+        return (
+            f"INGEST__LATE_INTERACTION has no effect: collection {collection.name!r} was made "
+            f"without it. Run 'ragstone rebuild --collection {collection.name}'."
+        )
+    return (
+        f"INGEST__LATE_INTERACTION has no effect: {embedder.name} gives no vectors of tokens. Name "
+        "a ColBERT model in EMBEDDING__LATE_MODEL, and rebuild."
+    )
+
+
 async def embed_pending(
     index: ChunkIndex,
     catalog: Catalog,
@@ -118,6 +143,7 @@ async def embed_pending(
     is written meanwhile.
     """
     embedder, bridge = embedders.of(collection), embedders.bridging(collection)
+    with_tokens = with_tokens or collection.late > 0
     pending = pending or Pending(index, collection)
     writer = _Writer(index, collection, report, pending)
     try:

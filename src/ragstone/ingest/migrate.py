@@ -14,7 +14,7 @@ from ragstone.core.chunk import Chunk
 from ragstone.core.errors import IndexUnavailable
 from ragstone.core.filters import eq
 from ragstone.core.records import Collection
-from ragstone.ports import ChunkIndex, Vectors
+from ragstone.ports import ChunkIndex, Vectors, check_late
 
 BATCH = 256
 
@@ -45,8 +45,10 @@ async def migrate(
 ) -> AsyncGenerator[Moved]:
     """Move `collection` and tell how far it is after every batch.
 
-    Raises IndexUnavailable if the target holds something else than the source in the end.
+    Raises IndexUnavailable if the target holds something else than the source in the end, and
+    ConfigError if it cannot search the collection as that one does.
     """
+    check_late(target, collection)
     await target.create(collection)
     moved = Moved(collection, await source.count(collection))
     yield moved

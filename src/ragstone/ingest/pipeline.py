@@ -28,7 +28,7 @@ from ragstone.ingest import changes, handed
 from ragstone.ingest.being_read import BeingRead
 from ragstone.ingest.captions import CaptionMaker
 from ragstone.ingest.comparing import Changed, Comparing, printable_path
-from ragstone.ingest.embedding import Pending, embed_pending
+from ragstone.ingest.embedding import Pending, embed_pending, late_dimensions, without_late
 from ragstone.ingest.files import (
     WITHOUT_TEXT,
     FoundFile,
@@ -52,7 +52,7 @@ from ragstone.ingest.together import Done, Together
 from ragstone.ingest.vocabulary import VocabularyReader
 from ragstone.ingest.write import Writer, Written
 from ragstone.language.language import detect
-from ragstone.ports import Catalog, ChunkIndex, Embedders
+from ragstone.ports import Catalog, ChunkIndex, Embedders, check_late
 from ragstone.service import IngestRequest, Progress
 from ragstone.settings import IngestSettings
 
@@ -161,7 +161,7 @@ class Pipeline:
                 self._catalog,
                 self._embedders,
                 report,
-                self._settings.token_vectors,
+                self._settings,
             )
 
     async def embed(self, collection: Collection) -> None:
@@ -272,7 +272,9 @@ class Pipeline:
         known = await self._catalog.identified(request.tenant, id)
         if known or not found:
             if known:
-                self._embedders.of(known)
+                embedder = self._embedders.of(known)
+                if said := without_late(known, embedder, self._settings):
+                    tracker.note(said)
             return known
         await self._refuse_if_gone(request, id)
         check_collection_name(request.collection)
@@ -286,7 +288,9 @@ class Pipeline:
             embedder.dimensions,
             language,
             id=id,
+            late=late_dimensions(embedder, self._settings),
         )
+        check_late(self._index, collection)
         await self._index.create(collection)
         try:
             await self._catalog.put_collection(collection)
@@ -297,6 +301,8 @@ class Pipeline:
             f"New collection {collection.name!r}: the text is "
             f"{'mixed' if not language else repr(language)}, so {embedder.name} embeds it."
         )
+        if said := without_late(collection, embedder, self._settings):
+            tracker.note(said)
         return collection
 
     async def _refuse_if_gone(self, request: IngestRequest, id: str) -> None:

@@ -6,11 +6,12 @@ from dataclasses import replace
 
 from ragstone.core.errors import UnknownCollection
 from ragstone.core.records import Collection
-from ragstone.ingest.embedding import embed_pending
+from ragstone.ingest.embedding import embed_pending, late_dimensions, without_late
 from ragstone.ingest.languages import main_language
 from ragstone.ingest.progress import Tracker
-from ragstone.ports import Catalog, ChunkIndex, Embedders
+from ragstone.ports import Catalog, ChunkIndex, Embedders, check_late
 from ragstone.service import Progress
+from ragstone.settings import IngestSettings
 
 
 async def rebuild(
@@ -20,7 +21,7 @@ async def rebuild(
     catalog: Catalog,
     embedders: Embedders,
     report: Callable[[Progress], None],
-    with_tokens: bool = True,
+    settings: IngestSettings,
 ) -> Progress:
     """Copy every chunk, embed it with the configured model, switch, drop the old index.
 
@@ -30,7 +31,8 @@ async def rebuild(
     if old is None:
         raise UnknownCollection(collection.name)
     tracker = Tracker(job, report)
-    new = await _successor(old, index, embedders)
+    new = await _successor(old, index, embedders, settings)
+    check_late(index, new)
     await index.create(new)
     tracker.expect(1, 1)
     copied = await _copy(old, new, index)
@@ -39,17 +41,22 @@ async def rebuild(
     tracker.taken_over(copied - await index.count_without_vectors(new))
     tracker.phase("embedding")
     report_vectors = tracker.embedded
-    await embed_pending(index, catalog, embedders, new, lambda: False, report_vectors, with_tokens)
+    tokens = settings.token_vectors
+    await embed_pending(index, catalog, embedders, new, lambda: False, report_vectors, tokens)
     tracker.phase("building")
     await index.optimize(new)
     await catalog.put_collection(new)
     await catalog.drained()
     await index.drop(old)
     tracker.note(f"Collection {old.name!r} is now embedded with {new.model}.")
+    if said := without_late(new, embedders.of(new), settings):
+        tracker.note(said)
     return tracker.finish()
 
 
-async def _successor(old: Collection, index: ChunkIndex, embedders: Embedders) -> Collection:
+async def _successor(
+    old: Collection, index: ChunkIndex, embedders: Embedders, settings: IngestSettings
+) -> Collection:
     """The same collection under the model that its text asks for now."""
     language = main_language(await index.facet(old, "language")) or old.language
     embedder = embedders.for_text(language)
@@ -60,6 +67,7 @@ async def _successor(old: Collection, index: ChunkIndex, embedders: Embedders) -
         dimensions=embedder.dimensions,
         language=language,
         build=old.build + 1,
+        late=late_dimensions(embedder, settings),
     )
 
 

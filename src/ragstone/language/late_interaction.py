@@ -24,7 +24,8 @@ MOST = 7
 @dataclass(frozen=True, slots=True)
 class TokenVectors:
     """The tokens of a text: `ids` (n,) of all, `vectors` (m, dimensions) of unit length of those
-    that carry meaning; for a question m equals n."""
+    that carry meaning. Of a question the first n vectors are those of its tokens, and others, which
+    a ColBERT model adds, may stand behind them."""
 
     ids: Ids
     vectors: Floats
@@ -47,6 +48,26 @@ class EncodedQuestion:
     tokens: TokenVectors | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class LateQuery:
+    """A question as an index compares it with packed token vectors: `vectors` (n, dimensions) of
+    its tokens, their `weights` (n,), which sum up to 1, and the `scale` (dimensions,) of the packed
+    ones."""
+
+    vectors: Floats
+    weights: Floats
+    scale: Floats
+
+
+def late_query(question: TokenVectors, weights: Floats, scale: Floats) -> LateQuery | None:
+    """A question for an index, by the weights (n,) of its tokens; None where none of them counts,
+    as for one of punctuation alone."""
+    if not weights.any():
+        return None
+    whole = _of_all(question, weights)
+    return LateQuery(question.vectors, (whole / whole.sum()).astype(np.float32), scale)
+
+
 def packed(tokens: TokenVectors, scale: Floats) -> bytes:
     """The tokens as bytes; `scale` (dimensions,) is the usual deviation of each dimension."""
     codes = np.clip(np.rint(tokens.vectors / (scale * STEP)), -MOST, MOST).astype(np.int8) + 8
@@ -57,19 +78,27 @@ def packed(tokens: TokenVectors, scale: Floats) -> bytes:
 
 def unpacked(data: bytes, scale: Floats) -> TokenVectors:
     """The inverse of `packed`, to within half a step."""
+    ids = np.frombuffer(data, np.uint16, int.from_bytes(data[:2], "little"), offset=2)
+    return TokenVectors(ids, codes(data, len(scale)) * (scale * np.float32(STEP)))
+
+
+def codes(data: bytes, dimensions: int) -> NDArray[np.int8]:
+    """The packed vectors (m, dimensions) in steps of each dimension, -7..7.
+
+    Raises ValueError for what is not packed of vectors of so many dimensions.
+    """
     count = int.from_bytes(data[:2], "little")
-    ids = np.frombuffer(data, np.uint16, count, offset=2)
-    rows = np.frombuffer(data, np.uint8, offset=2 + 2 * count).reshape(-1, len(scale) // 2)
-    codes = np.empty((*rows.shape, 2), np.int8)
-    codes[..., 0], codes[..., 1] = rows >> 4, rows & 15
-    vectors = (codes.reshape(len(rows), len(scale)) - np.int8(8)) * (scale * np.float32(STEP))
-    return TokenVectors(ids, vectors)
+    rows = np.frombuffer(data, np.uint8, offset=2 + 2 * count).reshape(-1, dimensions // 2)
+    found = np.empty((*rows.shape, 2), np.int8)
+    found[..., 0], found[..., 1] = rows >> 4, rows & 15
+    return found.reshape(len(rows), dimensions) - np.int8(8)
 
 
 def maxsim(question: TokenVectors, weights: Floats, passages: Sequence[TokenVectors]) -> Floats:
     """Each passage's score, about 0..1. `weights` (n,) are those of the question's tokens."""
     if not passages or not weights.any():
         return np.zeros(len(passages), np.float32)
+    weights = _of_all(question, weights)
     lengths = [len(passage.vectors) for passage in passages]
     similar = question.vectors @ np.concatenate([p.vectors for p in passages]).T
     starts = np.cumsum([0, *lengths[:-1]])
@@ -78,6 +107,13 @@ def maxsim(question: TokenVectors, weights: Floats, passages: Sequence[TokenVect
     best[:, filled] = np.maximum.reduceat(similar, starts[filled], axis=1)
     scores: Floats = (weights @ best) / weights.sum()
     return scores
+
+
+def _of_all(question: TokenVectors, weights: Floats) -> Floats:
+    """The weights of all of a question's vectors: those behind its tokens count as these do on
+    average."""
+    others = len(question.vectors) - len(weights)
+    return np.append(weights, np.full(others, weights.mean(), np.float32)) if others else weights
 
 
 def phrases(question: TokenVectors, weights: Floats, passages: Sequence[TokenVectors]) -> Floats:

@@ -79,9 +79,7 @@ class ChatModel:
         if instructions.digest:
             rules, passages = prompt.with_digest(rules, instructions.digest), ()
         text = ""
-        async with aclosing(
-            self._reply_stream(ask, passages, rules, instructions.thinks, instructions.layout)
-        ) as stream:
+        async with aclosing(self._reply_stream(ask, passages, rules, instructions)) as stream:
             async for said in stream:
                 if len(text) < len(instructions.no_answer) + REFUSAL_SLACK:
                     text += said.text
@@ -97,19 +95,24 @@ class ChatModel:
         ask: Ask,
         passages: Sequence[Passage],
         rules: str,
-        thinks: bool = False,
-        layout: Layout = "sources",
+        told: Instructions | None = None,
     ) -> AsyncGenerator[Said, None]:
         """The model's reply as it comes: text, or calls of `ask.tools`."""
-        options = self._options(ask, thinks)
+        layout: Layout = told.layout if told else "sources"
+        options = self._options(ask, bool(told and told.thinks))
         # A server refuses an answer that is longer than its window with the prompt.
         options["max_tokens"] = min(options["max_tokens"], self.profile.context_window // 2)
-        before, sent = self._fit_window(ask, passages, rules, options["max_tokens"], layout)
+        most = options["max_tokens"]
+        whole = f"{rules}\n{told.form}" if told else rules
+        before, sent = self._fit_window(ask, passages, whole, most, layout)
         if layout == "references" and sent:
             ask = replace(ask, question=prompt.with_references(sent, ask.question))
             sent = []
-        told = messages(ask, before, prompt.system(sent, rules))
-        return self._calls.stream(told, options, definitions(ask.tools))
+        elif told and told.layout == "last":
+            ask = replace(ask, question=prompt.with_sources(sent, ask.question, told.form))
+            sent = []
+        said = messages(ask, before, prompt.system(sent, rules))
+        return self._calls.stream(said, options, definitions(ask.tools))
 
     async def complete(
         self, rules: str, text: str, max_tokens: int, temperature: float = 0.0

@@ -9,6 +9,7 @@ from ragstone.models.bridge import Bridge
 from ragstone.models.minilm import MiniLm
 from ragstone.models.multilingual import MultilingualE5
 from ragstone.models.named.embedder import NamedEmbedder
+from ragstone.models.named.late_embedder import ColbertEmbedder, ColbertModel
 from ragstone.models.named.places import NamedModels
 from ragstone.ports import Embedder
 from ragstone.registry import Extension, Registry
@@ -39,9 +40,28 @@ class ConfiguredEmbedders:
     def __init__(self, settings: EmbeddingSettings, models: NamedModels | None = None) -> None:
         self._models = models or NamedModels()
         self._english = MiniLm(settings.threads)
-        self._chosen = self._make_embedders(settings)
-        self._multilingual = self._chosen.get("multilingual")
+        own = self._make_embedders(settings)
+        self._multilingual = own.get("multilingual")
         self._bridge = Bridge(self._multilingual) if self._multilingual else None
+        self._own = list(own.values())
+        self._colbert = self._make_colbert(settings)
+        self._chosen = (
+            {name: ColbertEmbedder(one, self._colbert) for name, one in own.items()}
+            if self._colbert
+            else own
+        )
+
+    def _make_colbert(self, settings: EmbeddingSettings) -> ColbertModel | None:
+        """The model that gives the token vectors instead of the embedders' own."""
+        name = settings.late_model
+        if not name:
+            return None
+        if not self._models.is_name(name):
+            raise ConfigError(
+                f"EMBEDDING__LATE_MODEL is {name!r}: use a ColBERT model's folder, package:NAME or "
+                "OWNER/NAME."
+            )
+        return ColbertModel(name, self._models, settings.threads)
 
     def _make_embedders(self, settings: EmbeddingSettings) -> Mapping[str, Embedder]:
         """The embedders of the settings by their names at the extension point."""
@@ -63,9 +83,9 @@ class ConfiguredEmbedders:
 
     async def connect(self) -> None:
         """Open what the models need, such as a server; raises ConfigError, ModelUnavailable."""
-        for embedder in self._chosen.values():
-            if isinstance(embedder, Connected):
-                await embedder.connect()
+        for model in (*self._own, self._colbert):
+            if isinstance(model, Connected):
+                await model.connect()
 
     def for_text(self, language: str) -> Embedder:
         if len(self._chosen) == 1:
@@ -85,7 +105,9 @@ class ConfiguredEmbedders:
         return own if own.multilingual else self._multilingual
 
     def bridging(self, collection: Collection) -> Bridge | None:
-        return self._bridge if self.of(collection) is self._english else None
+        own = self.of(collection)
+        base = own.base if isinstance(own, ColbertEmbedder) else own
+        return self._bridge if base is self._english else None
 
     def usable(self) -> list[Embedder]:
         """Every embedder that the settings allow."""
@@ -102,9 +124,9 @@ class ConfiguredEmbedders:
         return known if isinstance(known, MultilingualE5) else self._english
 
     async def aclose(self) -> None:
-        for embedder in {self._english, *self._chosen.values()}:
-            if isinstance(embedder, Closing):
-                await embedder.aclose()
+        for model in (*{self._english, *self._own}, self._colbert):
+            if isinstance(model, Closing):
+                await model.aclose()
 
 
 def _minilm(settings: EmbeddingSettings) -> Embedder:

@@ -33,6 +33,8 @@ passages a second in 328 MB with 4, 36.0 in 619 MB with 16 (`benchmarks/results/
 MAX_TOKENS = 256
 """The length that the model was trained for; longer texts are cut."""
 
+TOKEN_DIMENSIONS = 128
+"""The length of a token vector."""
 
 RECENT = 32
 """Questions whose vectors are kept: several stages of one answer ask for the same ones."""
@@ -97,6 +99,9 @@ class MiniLm:
     def token_weights(self, ids: Sequence[int], rarity: Floats) -> Floats:
         weights: Floats = self._encoder.weights(ids, rarity)
         return weights
+
+    def token_dimensions(self) -> int:
+        return TOKEN_DIMENSIONS
 
     def token_scale(self) -> Floats:
         scale: Floats = self._encoder.scale

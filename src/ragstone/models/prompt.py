@@ -1,5 +1,5 @@
-"""What a chat model is told: rules, sources, history, question, in the order that lets a server
-cache the longest prefix."""
+"""What a chat model is told: rules, sources, history, question. Where the sources stand last it is
+rules, history, sources, question, of which a server's prefix cache has rules and history."""
 
 import re
 from collections.abc import Sequence
@@ -54,6 +54,12 @@ def question(asked: str, told: Instructions) -> str:
     """The question in the user's own words, in full, and with the notes on earlier answers."""
     said = f"{told.asked}\n\n{MEANS}\n{asked}" if told.asked else asked
     return f"{said}\n\n{fences.fenced('notes', told.notes)}\n{NOTES}" if told.notes else said
+
+
+def with_sources(passages: Sequence[Passage], asked: str, form: str) -> str:
+    """The user's message where the sources stand last: these, how to answer, and the question."""
+    blocks = [_passage_block(passage) for passage in passages]
+    return "\n\n".join(part for part in (*blocks, form.strip(), asked) if part)
 
 
 def with_references(passages: Sequence[Passage], asked: str) -> str:

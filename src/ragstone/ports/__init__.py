@@ -44,7 +44,7 @@ from ragstone.ports.evaluation import EvaluationStore, StoredRun
 from ragstone.ports.feedback import FeedbackStore
 from ragstone.ports.graph import EntityGraph, Mentions, ModelReadings, Themes
 from ragstone.ports.guarding import Topics, TopicStore
-from ragstone.ports.index import ChunkIndex, Retriever, Search
+from ragstone.ports.index import ChunkIndex, Retriever, Search, check_late
 from ragstone.ports.intents import IntentExamples, Likeness
 from ragstone.ports.keys import KeyStore, StoredKey
 from ragstone.ports.reading import Pair, PairReader, PairReading
@@ -135,6 +135,7 @@ __all__ = [
     "ValueCount",
     "Vectors",
     "Vocabulary",
+    "check_late",
     "collection_of",
     "in_bulk",
 ]

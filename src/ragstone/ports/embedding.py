@@ -65,6 +65,10 @@ class Embedder(Protocol):
 class LateEmbedder(Embedder, Protocol):
     """An embedder whose token vectors can be compared one by one (`language.late_interaction`)."""
 
+    def token_dimensions(self) -> int:
+        """The length of a token vector."""
+        ...
+
     def token_scale(self) -> Vectors:
         """The usual deviation of each dimension of a token vector (token dimensions,), once the
         model is loaded."""

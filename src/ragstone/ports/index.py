@@ -2,21 +2,32 @@
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from ragstone.core.chunk import Chunk
+from ragstone.core.errors import ConfigError
 from ragstone.core.filters import EVERYTHING, Filter
 from ragstone.core.records import Collection
 from ragstone.core.turn import Ask, Hit, Plan, RankedList
+from ragstone.language.late_interaction import LateQuery
 from ragstone.ports.embedding import Vectors
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """One search of one list: by `vector` if there is one, else by the words of `text`."""
+    """One search of one list: by `vector` or by late interaction with `late` if there is one of
+    them, else by the words of `text`."""
 
     text: str
     vector: Vectors | None = None
+    late: LateQuery | None = None
+
+    @property
+    def source(self) -> Literal["dense", "bm25", "late"]:
+        """What its list is called."""
+        if self.late is not None:
+            return "late"
+        return "bm25" if self.vector is None else "dense"
 
 
 class ChunkIndex(Protocol):
@@ -44,7 +55,8 @@ class ChunkIndex(Protocol):
     ) -> None:
         """Write chunks, replacing those of the same id; without `vectors` by keyword only.
 
-        `tokens` are opaque: each chunk's packed token vectors.
+        `tokens` are each chunk's packed token vectors, opaque but where `collection.late` is their
+        length: then late interaction finds the chunks by them.
         """
         ...
 
@@ -76,7 +88,10 @@ class ChunkIndex(Protocol):
         limit: int,
         exact: bool = False,
     ) -> list[RankedList]:
-        """One list of at most `limit` ids per search, best first, all inside `where`."""
+        """One list of at most `limit` ids per search, best first, all inside `where`.
+
+        Raises InputError for a search that the collection has no vectors for.
+        """
         ...
 
     async def fetch(self, collection: Collection, ids: Sequence[str]) -> dict[str, Chunk]:
@@ -116,6 +131,24 @@ class ChunkIndex(Protocol):
     async def ready(self) -> None:
         """Raise IndexUnavailable unless searches would work."""
         ...
+
+
+@runtime_checkable
+class SearchesLate(Protocol):
+    """An index that may be searched by late interaction."""
+
+    searches_late: bool
+
+
+def check_late(index: ChunkIndex, collection: Collection) -> None:
+    """Raise ConfigError where a collection is to be searched by late interaction and the index
+    cannot."""
+    if collection.late and not (isinstance(index, SearchesLate) and index.searches_late):
+        raise ConfigError(
+            f"The index of INDEX__URL cannot search collection {collection.name!r} by late "
+            "interaction. Set INGEST__LATE_INTERACTION=false and run 'ragstone rebuild', or keep "
+            "chunks in Qdrant Edge, Qdrant, PostgreSQL or Elasticsearch."
+        )
 
 
 class Retriever(Protocol):

@@ -7,7 +7,7 @@ from typing import Protocol
 from ragstone.core.answer import Usage
 from ragstone.core.chunk import Chunk
 from ragstone.core.records import Collection
-from ragstone.language.late_interaction import EncodedQuestion
+from ragstone.language.late_interaction import EncodedQuestion, LateQuery
 from ragstone.ports.embedding import Vectors
 
 
@@ -50,4 +50,11 @@ class TermStatistics(Protocol):
 
     async def specificity(self, collection: Collection, question: str) -> float | None:
         """How specific a question is for the collection, 0 (topical) to 1; None if unknown."""
+        ...
+
+    async def late_query(
+        self, collection: Collection, question: EncodedQuestion
+    ) -> LateQuery | None:
+        """The question as the index compares it with token vectors, weighted by the rarity of its
+        tokens in the collection; None where it has none that count."""
         ...

@@ -24,6 +24,7 @@ def plans(settings: Settings) -> Mapping[Level, Plan]:
         rewrites=rag.rewrites,
         edges=rag.sandwich,
         tree=rag.tree,
+        late_weight=rag.late_weight,
     )
     enhanced = replace(
         standard,

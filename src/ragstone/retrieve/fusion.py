@@ -2,8 +2,8 @@
 
 Scores: weighted score fusion after Bruch, Gai and Ingber, "An Analysis of Fusion Functions for
 Hybrid Retrieval" (2023): each list is scaled to 0..1, then averaged. BM25 is divided by the list's
-best score, since its least possible score is 0; cosines are scaled between the list's worst and
-best. A chunk that a list does not hold gets 0 from it.
+best score, since its least possible score is 0; cosines, those of tokens too, are scaled between
+the list's worst and best. A chunk that a list does not hold gets 0 from it.
 
 Ranks: reciprocal rank fusion after Cormack, Clarke and Büttcher (2009), by what the first place in
 every list would give, so that it lies in 0..1 too.
@@ -27,7 +27,8 @@ THEMES = 0.5
 class FusionWeights:
     """How lists are fused. `dense` is the share of meaning against words, `feedback` the part of
     that share which goes to lists of refined questions, `rrf_k` the damping of ranks, `others` the
-    weight of each further query against the first, `parts` whether they ask for parts instead."""
+    weight of each further query against the first, `parts` whether they ask for parts instead.
+    `late` is the weight of late interaction against meaning and words together."""
 
     dense: float = 0.4
     feedback: float = 0.0
@@ -35,6 +36,7 @@ class FusionWeights:
     rrf_k: int = 30
     others: float = 0.8
     parts: bool = False
+    late: float = 0.0
 
     def share(self, source: str) -> float:
         """The weight of a list of this source."""
@@ -42,6 +44,7 @@ class FusionWeights:
             "dense": self.dense * (1 - self.feedback),
             "feedback": self.dense * self.feedback,
             "bm25": 1 - self.dense,
+            "late": self.late,
             "themes": THEMES,
         }
         return shares.get(source, 1.0)
@@ -52,7 +55,7 @@ def scaled(ranked: RankedList) -> dict[str, float]:
     if not ranked.found:
         return {}
     scores = [scored.score for scored in ranked.found]
-    low = min(scores) if ranked.source in ("dense", "feedback") else 0.0
+    low = min(scores) if ranked.source in ("dense", "late", "feedback") else 0.0
     width = max(scores) - low
     if width <= 0:
         return {scored.chunk_id: 1.0 for scored in ranked.found}

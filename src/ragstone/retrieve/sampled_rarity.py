@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragstone.core.records import Collection
+from ragstone.language.late_interaction import EncodedQuestion, LateQuery, late_query
 from ragstone.language.words import idf
 from ragstone.ports import ChunkIndex, Embedders, LateEmbedder
 
@@ -85,6 +86,17 @@ class SampledRarity:
             return None
         [ids] = await embedder.token_ids([question])
         return (await self.rarity(collection, embedder)).specificity(ids)
+
+    async def late_query(
+        self, collection: Collection, question: EncodedQuestion
+    ) -> LateQuery | None:
+        embedder = self._embedders.of(collection)
+        if question.tokens is None or not isinstance(embedder, LateEmbedder):
+            return None
+        ids = question.tokens.ids.tolist()
+        rarity = await self.rarity(collection, embedder)
+        weights = embedder.token_weights(ids, rarity.idf(ids))
+        return late_query(question.tokens, weights, embedder.token_scale())
 
     async def rarity(self, collection: Collection, embedder: LateEmbedder) -> Rarity:
         """The rarity of the embedder's tokens in `collection`."""

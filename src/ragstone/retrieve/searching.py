@@ -23,7 +23,7 @@ from ragstone.core.records import Collection
 from ragstone.core.summary_node import SummaryNode
 from ragstone.core.turn import Ask, Plan, RankedList, Scored
 from ragstone.language.language import detect
-from ragstone.language.late_interaction import EncodedQuestion
+from ragstone.language.late_interaction import EncodedQuestion, LateQuery
 from ragstone.ports import Adapters, BridgingEmbedder, LateEmbedder, Search, Vectors
 from ragstone.retrieve.fusion import FusionWeights, fuse
 
@@ -106,11 +106,18 @@ class Searching:
         return np.concatenate([first.vector[None], others]), first
 
     async def lists(
-        self, meant: Iterable[tuple[str, Vectors]], worded: Sequence[str]
+        self,
+        meant: Iterable[tuple[str, Vectors]],
+        worded: Sequence[str],
+        encoded: EncodedQuestion | None = None,
     ) -> list[RankedList]:
-        """By meaning for queries with their vectors, by words for others; one call of the index,
-        which searches for all of them at once."""
+        """By meaning for queries with their vectors, by words for others, and by late interaction
+        for the first one that is `encoded`, where the collection is searched by it; one call of the
+        index, which searches for all of them at once."""
         searches = [Search(query, vector) for query, vector in meant]
+        late = await self._late(encoded) if encoded else None
+        if late is not None:
+            searches.append(Search(searches[0].text, late=late))
         asked = [one.text for one in searches] + list(worded)
         searches += [Search(await self._in_words(query)) for query in worded]
         index, found = self.adapters.index, await self._found(searches)
@@ -118,6 +125,11 @@ class Searching:
             near = await index.search(self.collection, searches, self.summaries, SUMMARIES)
             found = await self._with_summaries(found, near)
         return [_of_chunks(one, query) for one, query in zip(found, asked, strict=True)]
+
+    async def _late(self, encoded: EncodedQuestion) -> LateQuery | None:
+        if not (self.collection.late and self.plan.late_weight):
+            return None
+        return await self.adapters.statistics.late_query(self.collection, encoded)
 
     async def _found(self, searches: Sequence[Search]) -> list[RankedList]:
         """What is found but summaries, which are searched apart. Few collections have some, and
@@ -183,7 +195,9 @@ class Searching:
 def weights(plan: Plan, feedback: float = 0.0, parts: bool = False) -> FusionWeights:
     """How the plan fuses lists; `parts` if further queries ask for parts of the answer."""
     parts = parts or plan.strategy == "iterative"
-    return FusionWeights(plan.dense_weight, feedback, plan.fusion, parts=parts)
+    return FusionWeights(
+        plan.dense_weight, feedback, plan.fusion, parts=parts, late=plan.late_weight
+    )
 
 
 def across_languages(ask: Ask, collection: Collection, adapters: Adapters) -> bool:

@@ -54,7 +54,8 @@ async def bm25(search: Searching, queries: Sequence[str]) -> CollectionCandidate
 
 
 async def hybrid(search: Searching, queries: Sequence[str]) -> CollectionCandidates:
-    """By meaning and by words, all queries at once; a topical question is refined.
+    """By meaning and by words, all queries at once; the question also by late interaction, where
+    the collection is searched by it. A topical question is refined.
 
     Imagined passages are compared by meaning only: their words are guesses.
     """
@@ -62,7 +63,7 @@ async def hybrid(search: Searching, queries: Sequence[str]) -> CollectionCandida
     (vectors, encoded), share = await asyncio.gather(
         search.encode(meant), _feedback_share(search, queries[0])
     )
-    lists = await search.lists(zip(meant, vectors, strict=True), queries)
+    lists = await search.lists(zip(meant, vectors, strict=True), queries, encoded)
     if share:
         refined = await search.refined(encoded, queries[0], lists)
         lists += [refined] if refined else []

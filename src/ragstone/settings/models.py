@@ -34,6 +34,12 @@ class EmbeddingSettings(Section):
     passage_prompt: str | None = Field(
         None, description="What a named model gets before a passage; as its files say."
     )
+    late_model: str = Field(
+        "",
+        description="A ColBERT model whose token vectors passages are compared by instead of the "
+        "bundled English model's: its folder, package:NAME or OWNER/NAME of a hub "
+        "(docs/search_models.md).",
+    )
     batch_size: int = Field(32, ge=1, le=2048, description="Texts in one call of that server.")
     threads: int = Field(0, ge=0, description="Threads of a model here; 0 is one per core.")
     timeout: Seconds = Field(60.0, gt=0, description="Seconds that a call of that server may take.")

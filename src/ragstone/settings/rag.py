@@ -21,6 +21,13 @@ class RagSettings(Section):
     dense_weight: float = Field(
         0.4, ge=0, le=1, description="Share of meaning in the fused score; the rest is words."
     )
+    late_weight: float = Field(
+        0.5,
+        ge=0,
+        le=10,
+        description="What late interaction counts against meaning and words together, in "
+        "collections that are searched by it (INGEST__LATE_INTERACTION); 0 does not search by it.",
+    )
     boost_bm25: float | None = Field(
         None, ge=0, description="What words count, with boost_knn instead of dense_weight."
     )
@@ -109,10 +116,12 @@ class RagSettings(Section):
     mode: Literal["simple", "advanced", "precise"] = Field(
         "simple", description="How answers are worded, unless a request says."
     )
-    prompt_layout: Literal["sources", "references"] = Field(
+    prompt_layout: Literal["sources", "references", "last"] = Field(
         "sources",
-        description="How a prompt shows the sources: each in a fence before the conversation, or "
-        "as chat-core's references before the question, with the numbers of those used at the end.",
+        description="How a prompt shows the sources: sources, each in a fence before the "
+        "conversation; last, the same behind it, with the question, so that a server's prefix "
+        "cache has the conversation; references, as chat-core's before the question, with the "
+        "numbers of those used at the end.",
     )
     suggestions: bool = Field(
         False, description="Whether the chat model suggests further questions."

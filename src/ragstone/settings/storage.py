@@ -75,6 +75,12 @@ class IngestSettings(Section):
         description="Whether token vectors for reranking are kept, about 8 KB a chunk; without "
         "them they are computed at the question, about 30 ms a candidate.",
     )
+    late_interaction: bool = Field(
+        False,
+        description="Whether collections that are made or rebuilt are also searched by late "
+        "interaction (ColBERT), beside meaning and words: 4 to 14 KB a chunk more than the token "
+        "vectors, which are then always kept.",
+    )
     questions: int = Field(
         0,
         ge=0,

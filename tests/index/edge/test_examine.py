@@ -2,10 +2,18 @@
 
 from pathlib import Path
 
-from ragstone.index.edge.examine import Shard, flaws
+from ragstone.core.filters import EVERYTHING
+from ragstone.index.edge.examine import Shard, flaws, save
 from ragstone.index.edge.index import EdgeIndex
-from ragstone.index.edge.shard import newest_generation, shard_path
-from tests.conformance.test_chunk_index import a_chunk, a_collection
+from ragstone.index.edge.shard import newest_generation, next_generation, shard_path
+from tests.conformance.test_chunk_index import (
+    a_chunk,
+    a_collection,
+    a_late_collection,
+    late_ids,
+    packed_tokens,
+    vectors,
+)
 
 
 async def test_given_times_of_files_to_the_last_digit_then_nothing_is_wrong(tmp_path: Path) -> None:
@@ -17,3 +25,23 @@ async def test_given_times_of_files_to_the_last_digit_then_nothing_is_wrong(tmp_
     await index.aclose()
     path = newest_generation(shard_path(tmp_path, collection))
     assert flaws(Shard(path, collection.dimensions, collection.language)) == []
+
+
+async def test_given_late_interaction_then_a_shard_is_healthy_and_what_is_saved_of_it_has_it(
+    tmp_path: Path,
+) -> None:
+    collection = a_late_collection()
+    chunks = [a_chunk(collection), a_chunk(collection)]
+    index = EdgeIndex(tmp_path)
+    await index.upsert(collection, chunks, vectors(1, 2), [packed_tokens(1), packed_tokens(2)])
+    await index.aclose()
+    path = newest_generation(shard_path(tmp_path, collection))
+    shard = Shard(path, collection.dimensions, collection.language, collection.late)
+    assert flaws(shard) == []
+    saved = save(shard, next_generation(path))
+    assert saved is not None
+    assert (saved.chunks, saved.vectors) == (2, 2)
+    index = EdgeIndex(tmp_path)
+    found = await late_ids(index, collection, EVERYTHING, 2)
+    assert found == [chunks[1].chunk_id, chunks[0].chunk_id]
+    await index.aclose()

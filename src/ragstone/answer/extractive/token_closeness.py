@@ -1,6 +1,7 @@
 """Reads the passages' token vectors from the index and compares them with the question, by unit."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,7 +58,8 @@ class TokenCloseness:
         ids = asked.ids.tolist()
         rarity = await self._rarity.rarity(collection, embedder)
         weights = embedder.token_weights(ids, rarity.idf(ids))
-        return closeness(asked, weights, [one for one in owned if one is not None])
+        own = replace(asked, vectors=asked.vectors[: len(asked.ids)])
+        return closeness(own, weights, [one for one in owned if one is not None])
 
 
 def _vectors_by_unit(

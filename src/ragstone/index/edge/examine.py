@@ -12,7 +12,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -27,6 +27,7 @@ from ragstone.index.edge.shard import (
     FLOAT_FIELDS,
     INTEGER_FIELDS,
     KEYWORD_FIELDS,
+    LATE,
     SUM,
     chunk_sum,
     open_shard,
@@ -65,11 +66,12 @@ REBUILT = (
 @dataclass(frozen=True, slots=True)
 class Shard:
     """A shard's directory, and what is known of it: `dimensions` 0 and `language` None where the
-    state cannot say."""
+    state cannot say. `late` is the length of the token vectors that are searched, 0 for none."""
 
     path: Path
     dimensions: int = 0
     language: str | None = None
+    late: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,7 @@ def save(shard: Shard, target: Path) -> Saved | None:
     draft = target.with_name(f"{target.name}-saving")
     try:
         copy_shard(shard.path, draft)
-        said = _in_child("save", Shard(draft, shard.dimensions, shard.language), target)
+        said = _in_child("save", replace(shard, path=draft), target)
         if not isinstance(said, dict):
             shutil.rmtree(target, ignore_errors=True)
             return None
@@ -117,7 +119,7 @@ def _in_child(task: Literal["open", "check", "save"], shard: Shard, target: Path
         size = sum(one.st_blocks * 512 for one in found)
     command = [
         *(sys.executable, "-m", __name__, task, str(shard.path), str(target)),
-        *(str(shard.dimensions), json.dumps(shard.language)),
+        *(str(shard.dimensions), json.dumps(shard.language), str(shard.late)),
     ]
     try:
         done = subprocess.run(  # noqa: S603 - this module, without a shell
@@ -175,7 +177,7 @@ class _Seen:
 
     def add(self, record: Any) -> None:
         payload = dict(record.payload or {})
-        dense, sparse = _vectors(record)
+        dense, late, sparse = _vectors(record)
         for field, counter in self.values.items():
             value = payload.get(field)
             counter.update(value if isinstance(value, list) else [] if value is None else [value])
@@ -185,7 +187,7 @@ class _Seen:
             made = self._bm25.document(Chunk.from_payload(payload).searchable)
             self._words += not _same_words(made, sparse)
         if dense is not None:
-            self._vectors += not _is_unit(dense)
+            self._vectors += not (_is_unit(dense) and (late is None or _is_unit(late)))
             if len(self.sample) < SAMPLE:
                 self.sample.append(dense)
 
@@ -218,9 +220,11 @@ def _whole(payload: dict[str, Any]) -> bool:
     return SUM not in payload or payload[SUM] == chunk_sum(payload)
 
 
-def _vectors(record: Any) -> tuple[list[float] | None, edge.SparseVector | None]:
+def _vectors(
+    record: Any,
+) -> tuple[list[float] | None, list[float] | None, edge.SparseVector | None]:
     named = record.vector if isinstance(record.vector, dict) else {}
-    return named.get(DENSE), named.get(BM25)
+    return named.get(DENSE), named.get(LATE), named.get(BM25)
 
 
 def _is_unit(vector: Sequence[float]) -> bool:
@@ -280,24 +284,24 @@ def _records(opened: edge.EdgeShard) -> Iterator[Any]:
 
 def _open(shard: Shard) -> edge.EdgeShard:
     if shard.dimensions:
-        return open_shard(shard.path, shard.dimensions)
+        return open_shard(shard.path, shard.dimensions, shard.late)
     return edge.EdgeShard.load(str(shard.path))
 
 
 def rescue(shard: Shard, target: Path) -> dict[str, int]:
     """`save` from a copy, in the process that may die of it."""
     opened = _opened_somehow(shard)
-    new = open_shard(target, shard.dimensions or _dimensions(opened))
+    new = open_shard(target, shard.dimensions or _dimensions(opened), shard.late)
     bm25 = Bm25Encoder(shard.language or "")
     chunks = vectors = 0
     for id in list(_ids(opened)):
         chunk = _chunk_of(opened, id)
         if chunk is None:
             continue
-        dense = _vector_of(opened, id)
-        [point] = points([chunk], None, bm25)
-        if dense is not None:
-            [point] = points([chunk], _one_row(dense), bm25)
+        dense = _vector_of(opened, id, DENSE)
+        late = _vector_of(opened, id, LATE) if shard.late else None
+        rows = None if dense is None else _one_row(dense)
+        [point] = points([chunk], rows, bm25, None if late is None else _one_row(late))
         new.update(edge.UpdateOperation.upsert_points([point]))
         chunks, vectors = chunks + 1, vectors + (dense is not None)
     new.close()
@@ -306,7 +310,7 @@ def rescue(shard: Shard, target: Path) -> dict[str, int]:
 
 def _dimensions(opened: edge.EdgeShard) -> int:
     """The length of the first vector that can be read."""
-    found = (_vector_of(opened, id) for id in _ids(opened))
+    found = (_vector_of(opened, id, DENSE) for id in _ids(opened))
     return next((len(vector) for vector in found if vector), 1)
 
 
@@ -360,21 +364,23 @@ def _chunk_of(opened: edge.EdgeShard, id: Any) -> Chunk | None:
     return Chunk.from_payload(payload) if _whole(payload) else None
 
 
-def _vector_of(opened: edge.EdgeShard, id: Any) -> list[float] | None:
+def _vector_of(opened: edge.EdgeShard, id: Any, name: str) -> list[float] | None:
+    """The vector of a chunk that is as it was written, None for another."""
     try:
-        [record] = opened.retrieve([id], False, True)
+        [record] = opened.retrieve([id], False, [name])
     except BaseException:  # Edge's panics are no Exceptions.
         return None
-    dense, _ = _vectors(record)
-    return dense if dense is not None and _is_unit(dense) else None
+    named: dict[str, Any] = record.vector if isinstance(record.vector, dict) else {}
+    found: list[float] | None = named.get(name)
+    return found if found is not None and _is_unit(found) else None
 
 
 def _short(error: BaseException) -> str:
     return " ".join(str(error).split())[:200]
 
 
-def main(task: str, path: str, target: str, dimensions: str, language: str) -> None:
-    shard = Shard(Path(path), int(dimensions), json.loads(language))
+def main(task: str, path: str, target: str, dimensions: str, language: str, late: str) -> None:
+    shard = Shard(Path(path), int(dimensions), json.loads(language), int(late))
     said = rescue(shard, Path(target)) if task == "save" else check(shard, task == "check")
     print(f"RESULT {json.dumps(said)}", flush=True)
 

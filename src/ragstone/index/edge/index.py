@@ -24,7 +24,8 @@ from ragstone.index.bm25 import Bm25Encoder
 from ragstone.index.edge.filter import translate
 from ragstone.index.edge.optimize import Builder
 from ragstone.index.edge.pool import OpenShard, ShardPool, translated
-from ragstone.index.edge.shard import BM25, DENSE, points
+from ragstone.index.edge.shard import BM25, DENSE, LATE, points
+from ragstone.index.late import chunk_encodings, compared, question_encoding, wanted
 from ragstone.index.vectors import check_searches, check_vectors
 from ragstone.ports import Search, Vectors
 
@@ -43,6 +44,8 @@ each, and are scanned by every search."""
 
 class EdgeIndex:
     """`ports.ChunkIndex` in the directory `root`, made if need be. One process at a time."""
+
+    searches_late = True
 
     def __init__(self, root: Path, threads: int = 4, max_open: int = 64) -> None:
         self._root = root
@@ -70,7 +73,8 @@ class EdgeIndex:
 
         def write(held: OpenShard) -> int:
             self._pool.need_space()
-            batch = points(chunks, vectors, held.bm25)
+            late = chunk_encodings(collection, tokens)
+            batch = points(chunks, vectors, held.bm25, late)
             if tokens is not None:
                 held.tokens.put([chunk.chunk_id for chunk in chunks], tokens)
             with held.lock:
@@ -87,14 +91,17 @@ class EdgeIndex:
         tokens: Sequence[bytes] | None = None,
     ) -> None:
         check_vectors(collection, vectors)
-        rows = dict(zip(ids, vectors.tolist(), strict=True))
 
         def write(held: OpenShard) -> int:
             self._pool.need_space()
+            rows = {i: {DENSE: row} for i, row in zip(ids, vectors.tolist(), strict=True)}
+            late = chunk_encodings(collection, tokens)
+            for i, encoding in zip(ids, [] if late is None else late.tolist(), strict=False):
+                rows[i][LATE] = encoding
             with held.lock:
                 live = held.live
                 alive = [str(r.id) for r in live.shard.retrieve(list(rows), False, False)]
-                pairs = [edge.PointVectors(i, {DENSE: rows[i]}) for i in alive]
+                pairs = [edge.PointVectors(i, rows[i]) for i in alive]
                 if tokens is not None:
                     packed = dict(zip(ids, tokens, strict=True))
                     held.tokens.put(alive, [packed[i] for i in alive])
@@ -136,7 +143,8 @@ class EdgeIndex:
             answers = held.shard.query_batch(edge.QueryBatchRequest(requests))
             return [_ranked_list(s, found) for s, found in zip(searches, answers, strict=True)]
 
-        return await self._run(collection, read) if searches else []
+        found = await self._run(collection, read) if searches else []
+        return await compared(self, collection, searches, found, limit)
 
     async def fetch(self, collection: Collection, ids: Sequence[str]) -> dict[str, Chunk]:
         def read(held: OpenShard) -> dict[str, Chunk]:
@@ -262,18 +270,20 @@ def _chunk(record: edge.Record) -> Chunk:
 def _request(
     search: Search, bm25: Bm25Encoder, condition: edge.Filter, limit: int, exact: bool
 ) -> edge.QueryRequest:
-    if search.vector is None:
+    rescored = edge.QuantizationSearchParams(ignore=exact, rescore=True)
+    params = edge.SearchParams(exact=exact, quantization=rescored)
+    if search.late is not None:
+        query = edge.Query.Nearest(question_encoding(search.late).tolist(), using=LATE)
+    elif search.vector is not None:
+        query = edge.Query.Nearest(search.vector.tolist(), using=DENSE)
+    else:
         query = edge.Query.Nearest(bm25.query(search.text), using=BM25)
         params = edge.SearchParams()
-    else:
-        query = edge.Query.Nearest(search.vector.tolist(), using=DENSE)
-        rescored = edge.QuantizationSearchParams(ignore=exact, rescore=True)
-        params = edge.SearchParams(exact=exact, quantization=rescored)
     return edge.QueryRequest(
-        limit, query=query, filter=condition, with_payload=False, params=params
+        wanted(search, limit), query=query, filter=condition, with_payload=False, params=params
     )
 
 
 def _ranked_list(search: Search, found: list[edge.ScoredPoint]) -> RankedList:
     scored = tuple(Scored(str(point.id), point.score) for point in found)
-    return RankedList("bm25" if search.vector is None else "dense", search.text, scored)
+    return RankedList(search.source, search.text, scored)

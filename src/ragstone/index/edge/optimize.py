@@ -46,7 +46,7 @@ class Builder:
         building = target.with_name(f"{target.name}{BUILDING}-{os.getpid()}")
         try:
             self._copy(held, building)
-            if self._optimize_in_child(building, collection.dimensions):
+            if self._optimize_in_child(building, collection):
                 self._take_over(collection, held, building, target)
         finally:
             held.journal = None
@@ -65,8 +65,9 @@ class Builder:
             held.journal = []
             held.unoptimized = 0
 
-    def _optimize_in_child(self, building: Path, dimensions: int) -> bool:
-        command = [sys.executable, "-m", __name__, str(building), str(dimensions)]
+    def _optimize_in_child(self, building: Path, collection: Collection) -> bool:
+        widths = (str(collection.dimensions), str(collection.late))
+        command = [sys.executable, "-m", __name__, str(building), *widths]
         self._child = subprocess.Popen(  # noqa: S603 - this module, without a shell
             command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
         )
@@ -80,14 +81,14 @@ class Builder:
         self, collection: Collection, held: OpenShard, building: Path, target: Path
     ) -> None:
         with held.lock:
-            shard = open_shard(building, collection.dimensions)
+            shard = open_shard(building, collection.dimensions, collection.late)
             for operation in held.journal or ():
                 shard.update(operation)
             shard.close()
             building.rename(target)
             built = OpenShard(
                 target,
-                open_shard(target, collection.dimensions),
+                open_shard(target, collection.dimensions, collection.late),
                 held.bm25,
                 held.tokens,
                 unoptimized=held.unoptimized,
@@ -96,11 +97,11 @@ class Builder:
             self._pool.replace(collection, held, built)
 
 
-def main(path: str, dimensions: str) -> None:
+def main(path: str, dimensions: str, late: str) -> None:
     """Optimize the shard at `path`, after everything else on this machine."""
     if sys.platform != "win32":
         os.nice(NICE)
-    optimize_shard(Path(path), int(dimensions))
+    optimize_shard(Path(path), int(dimensions), int(late))
 
 
 if __name__ == "__main__":

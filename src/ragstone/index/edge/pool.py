@@ -140,7 +140,7 @@ class ShardPool:
                 self.need_space()
                 newest = newest_generation(path)
                 with _readable(newest):
-                    shard = open_shard(newest, collection.dimensions)
+                    shard = open_shard(newest, collection.dimensions, collection.late)
                 bm25, tokens = Bm25Encoder(collection.language), TokenStore(_tokens(path))
                 unoptimized = abs(shard.info().points_count - optimized_points(newest))
                 held = self._open[path] = OpenShard(

@@ -15,10 +15,13 @@ from ragstone.core.filters import tokens
 from ragstone.core.records import Collection
 from ragstone.index.bm25 import Bm25Encoder
 from ragstone.index.edge.filter import PAIRS
+from ragstone.index.late import DIMENSIONS
 from ragstone.ports import Vectors
 
 DENSE = "dense"
 BM25 = "bm25"
+LATE = "late"
+"""The vector by which late interaction finds candidates (`index.late`)."""
 
 ALWAYS_FIELDS = ("tenant", "allowed", "revision")
 """What every search is filtered by; the indexes of other fields stay in files, which is half a KB
@@ -113,18 +116,29 @@ def _safe(name: str) -> str:
     return quote(name, safe="").replace(".", "%2E")[:NAME_BYTES]
 
 
-def open_shard(path: Path, dimensions: int) -> edge.EdgeShard:
-    """Load the shard at `path`, or create it with every payload index.
+def open_shard(path: Path, dimensions: int, late: int = 0) -> edge.EdgeShard:
+    """Load the shard at `path`, or create it with every payload index; where `late` is not 0, it
+    is searched by late interaction too.
 
     Once optimized, vectors are searched as bytes in memory and scored by the floats on disk.
     """
     bytes_ = edge.ScalarQuantizationConfig(edge.ScalarType.Int8, memory=edge.Memory.Pinned)
-    dense = edge.EdgeVectorParams(
-        dimensions, edge.Distance.Cosine, quantization_config=bytes_, memory=edge.Memory.Cold
-    )
+    vectors = {
+        DENSE: edge.EdgeVectorParams(
+            dimensions, edge.Distance.Cosine, quantization_config=bytes_, memory=edge.Memory.Cold
+        )
+    }
+    if late:
+        vectors[LATE] = edge.EdgeVectorParams(
+            DIMENSIONS,
+            edge.Distance.Cosine,
+            datatype=edge.VectorStorageDatatype.Float16,
+            quantization_config=bytes_,
+            memory=edge.Memory.Cold,
+        )
     sparse = edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf)
     config = edge.EdgeConfig(
-        vectors={DENSE: dense},
+        vectors=vectors,
         sparse_vectors={BM25: sparse},
         optimizers=edge.EdgeOptimizersConfig(default_segment_number=SEGMENTS),
     )
@@ -159,9 +173,9 @@ def _index_fields(shard: edge.EdgeShard) -> None:
                 shard.update(edge.UpdateOperation.create_field_index(field, params(memory=memory)))
 
 
-def optimize_shard(path: Path, dimensions: int) -> None:
+def optimize_shard(path: Path, dimensions: int, late: int = 0) -> None:
     """Build the search structures of the shard at `path`, which nothing else has open."""
-    shard = open_shard(path, dimensions)
+    shard = open_shard(path, dimensions, late)
     shard.optimize()
     (path / OPTIMIZED).write_text(str(shard.info().points_count))
     shard.close()
@@ -175,18 +189,30 @@ def optimized_points(path: Path) -> int:
     return int(said) if said.isdigit() else 0
 
 
-def points(chunks: Sequence[Chunk], vectors: Vectors | None, bm25: Bm25Encoder) -> list[edge.Point]:
-    """Chunks as points: the sparse vector always, the dense one where there is one."""
-    rows = [None] * len(chunks) if vectors is None else vectors.tolist()
-    return [_point(chunk, row, bm25) for chunk, row in zip(chunks, rows, strict=True)]
+def points(
+    chunks: Sequence[Chunk],
+    vectors: Vectors | None,
+    bm25: Bm25Encoder,
+    late: Vectors | None = None,
+) -> list[edge.Point]:
+    """Chunks as points: the sparse vector always, the dense one and that of late interaction where
+    there are some."""
+    none = [None] * len(chunks)
+    rows = none if vectors is None else vectors.tolist()
+    lates = none if late is None else late.tolist()
+    return [_point(*one, bm25) for one in zip(chunks, rows, lates, strict=True)]
 
 
-def _point(chunk: Chunk, row: list[float] | None, bm25: Bm25Encoder) -> edge.Point:
+def _point(
+    chunk: Chunk, row: list[float] | None, late: list[float] | None, bm25: Bm25Encoder
+) -> edge.Point:
     named: dict[str, list[float] | edge.SparseVector | list[list[float]]] = {
         BM25: bm25.document(chunk.searchable)
     }
     if row is not None:
         named[DENSE] = row
+    if late is not None:
+        named[LATE] = late
     payload = chunk.payload()
     payload[SUM] = chunk_sum(payload)
     payload[PAIRS] = list(tokens(chunk.metadata))

@@ -14,7 +14,8 @@ from ragstone.core.errors import IndexUnavailable
 from ragstone.core.turn import RankedList, Scored
 from ragstone.index.elasticsearch.filter import NOTHING, Query
 from ragstone.index.elasticsearch.http import INDEX_MISSING, ElasticsearchRefusal, refusal
-from ragstone.index.elasticsearch.mapping import EMBEDDING, TOKENS, chunk_of, query_terms
+from ragstone.index.elasticsearch.mapping import EMBEDDING, LATE, TOKENS, chunk_of, query_terms
+from ragstone.index.late import question_encoding, wanted
 from ragstone.ports import Search, Vectors
 
 NUM_CANDIDATES = 100
@@ -26,7 +27,7 @@ MAX_HITS = 10_000
 MAX_TERMS = 1_000
 """Words of one query; Elasticsearch takes at least 1,024 clauses however small it is."""
 
-COSINE = f"Math.max(0.0, cosineSimilarity(params.query_vector, '{EMBEDDING}') + 1.0)"
+COSINE = "Math.max(0.0, cosineSimilarity(params.query_vector, '{}') + 1.0)"
 """A score must not be negative, which rounding makes it for a vector and its opposite."""
 
 HAS_VECTOR: Query = {"exists": {"field": EMBEDDING}}
@@ -36,14 +37,18 @@ def search_request(
     search: Search, condition: Query, limit: int, exact: bool, words: edge.Bm25
 ) -> Query:
     """The body that finds what `search` asks for under `condition`."""
+    limit = min(wanted(search, limit), MAX_HITS)
     body = {"size": limit, "_source": False, "track_total_hits": False}
-    if search.vector is None:
+    if search.late is not None:
+        field, vector = LATE, question_encoding(search.late).tolist()
+    elif search.vector is not None:
+        field, vector = EMBEDDING, search.vector.tolist()
+    else:
         return {**body, "query": _by_words(query_terms(search.text, words, MAX_TERMS), condition)}
-    vector = search.vector.tolist()
     if exact:
-        return {**body, "query": _by_every_vector(vector, condition)}
-    candidates = min(max(limit, NUM_CANDIDATES), MAX_HITS)
-    knn = {"field": EMBEDDING, "query_vector": vector, "k": limit, "num_candidates": candidates}
+        return {**body, "query": _by_every_vector(field, vector, condition)}
+    considered = min(max(limit, NUM_CANDIDATES), MAX_HITS)
+    knn = {"field": field, "query_vector": vector, "k": limit, "num_candidates": considered}
     return {**body, "knn": {**knn, "filter": condition}}
 
 
@@ -54,20 +59,20 @@ def _by_words(terms: dict[str, str], condition: Query) -> Query:
     return {"bool": {"should": any_of, "minimum_should_match": 1, "filter": [condition]}}
 
 
-def _by_every_vector(vector: list[float], condition: Query) -> Query:
-    script = {"source": COSINE, "params": {"query_vector": vector}}
-    held = {"bool": {"filter": [condition, HAS_VECTOR]}}
+def _by_every_vector(field: str, vector: list[float], condition: Query) -> Query:
+    script = {"source": COSINE.format(field), "params": {"query_vector": vector}}
+    held = {"bool": {"filter": [condition, {"exists": {"field": field}}]}}
     return {"script_score": {"query": held, "script": script}}
 
 
 def ranked(search: Search, answer: Any, exact: bool) -> RankedList:
     """The list that one search's part of the answer holds, with scores as the port has them."""
     found = [(str(hit["_id"]), float(hit["_score"])) for hit in hits(answer)]
-    if search.vector is None:
+    if search.source == "bm25":
         return RankedList("bm25", search.text, tuple(Scored(i, score) for i, score in found))
     factor = 1 if exact else 2
     scored = tuple(Scored(i, factor * score - 1) for i, score in found)
-    return RankedList("dense", search.text, scored)
+    return RankedList(search.source, search.text, scored)
 
 
 def hits(answer: Any) -> list[Any]:

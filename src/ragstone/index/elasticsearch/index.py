@@ -26,6 +26,7 @@ from ragstone.index.elasticsearch.mapping import (
     ALL_INDICES,
     COUNTED,
     EMBEDDING,
+    LATE,
     NUMBERS,
     TERMS,
     TOKENS,
@@ -36,6 +37,7 @@ from ragstone.index.elasticsearch.mapping import (
     mapping,
     ndjson,
 )
+from ragstone.index.late import chunk_encodings, compared
 from ragstone.index.vectors import check_searches, check_vectors
 from ragstone.ports import Search, Vectors
 
@@ -44,12 +46,14 @@ T = TypeVar("T")
 IDS = 1_000
 """Ids in one request."""
 
-UNSEEN = [EMBEDDING, TERMS, NUMBERS, TOKENS]
+UNSEEN = [EMBEDDING, LATE, TERMS, NUMBERS, TOKENS]
 """Fields that reading a chunk leaves out."""
 
 
 class ElasticsearchIndex:
     """`ports.ChunkIndex` on the server at `url`; `timeout` is seconds for one request."""
+
+    searches_late = True
 
     def __init__(self, url: str, api_key: str, timeout: float) -> None:
         self._server = Server(url, api_key, timeout)
@@ -57,7 +61,7 @@ class ElasticsearchIndex:
         self._made: set[str] = set()
 
     async def create(self, collection: Collection) -> None:
-        body = encoded({"mappings": mapping(collection.dimensions)})
+        body = encoded({"mappings": mapping(collection)})
         path = index_name(collection)
         new = await self._server.ask("PUT", path, body, lambda answer: True, {INDEX_EXISTS: False})
         if not new:  # Made by a version whose mapping had no numbers.
@@ -85,9 +89,11 @@ class ElasticsearchIndex:
         def bodies() -> list[bytes]:
             rows = [None] * len(chunks) if vectors is None else vectors.tolist()
             packed = [None] * len(chunks) if tokens is None else tokens
+            encodings = chunk_encodings(collection, tokens)
+            lates = [None] * len(chunks) if encodings is None else encodings.tolist()
             return bulk(
-                ({"index": {"_id": c.chunk_id}}, document(c, row, late, words))
-                for c, row, late in zip(chunks, rows, packed, strict=True)
+                ({"index": {"_id": c.chunk_id}}, document(c, row, held, late, words))
+                for c, row, held, late in zip(chunks, rows, packed, lates, strict=True)
             )
 
         ready = await asyncio.to_thread(bodies)
@@ -109,6 +115,10 @@ class ElasticsearchIndex:
             parts = [{EMBEDDING: row} for row in vectors.tolist()]
             for part, packed in zip(parts, tokens or (), strict=False):
                 part[TOKENS] = base64.b64encode(packed).decode()
+            encodings = chunk_encodings(collection, tokens)
+            lates = [] if encodings is None else encodings.tolist()
+            for part, late in zip(parts, lates, strict=False):
+                part[LATE] = late
             return bulk(
                 ({"update": {"_id": i, "retry_on_conflict": 3}}, {"doc": part})
                 for i, part in zip(ids, parts, strict=True)
@@ -149,7 +159,8 @@ class ElasticsearchIndex:
             pairs = zip(searches, answer["responses"], strict=True)
             return [answers.ranked(search, one, exact) for search, one in pairs]
 
-        return await self._server.ask("POST", f"{index_name(collection)}/_msearch", body, read)
+        found = await self._server.ask("POST", f"{index_name(collection)}/_msearch", body, read)
+        return await compared(self, collection, searches, found, limit)
 
     async def fetch(self, collection: Collection, ids: Sequence[str]) -> dict[str, Chunk]:
         call = f"_mget?_source_excludes={','.join(UNSEEN)}"

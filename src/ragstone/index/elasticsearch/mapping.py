@@ -19,6 +19,7 @@ from ragstone.core.filters import KEYWORDS, tokens
 from ragstone.core.records import Collection
 from ragstone.index.bm25 import numbers
 from ragstone.index.elasticsearch.filter import PAIRS, RENAMED, keyword
+from ragstone.index.late import DIMENSIONS
 
 EMBEDDING = "embedding"
 TERMS = "chunk_terms"
@@ -26,6 +27,9 @@ NUMBERS = "chunk_numbers"
 """Apart from the words, whose field's length they would add to (see `bm25`)."""
 
 TOKENS = "token_vectors"
+LATE = "late_vector"
+"""The vector by which late interaction finds candidates (`index.late`)."""
+
 LONG = "long_values"
 """JSON of what the mapping has no field for, such as keywords that are too long for Lucene."""
 
@@ -50,7 +54,7 @@ def index_name(collection: Collection) -> str:
     return "-".join(part for part in ("ragstone", readable, digest, "rag-chunks") if part)
 
 
-def mapping(dimensions: int) -> dict[str, Any]:
+def mapping(collection: Collection) -> dict[str, Any]:
     """The index's mapping. Vectors are not quantized: scores are compared with thresholds."""
     keywords = [*KEYWORDS, PAIRS, "chunk_id"]
     properties: dict[str, Any] = {RENAMED.get(f, f): {"type": "keyword"} for f in keywords}
@@ -63,20 +67,30 @@ def mapping(dimensions: int) -> dict[str, Any]:
     properties["modified"] = {"type": "double"}
     properties[TERMS] = properties[NUMBERS] = COUNTED
     properties[TOKENS] = {"type": "binary"}
-    properties[EMBEDDING] = {
+    properties[EMBEDDING] = _vector(collection.dimensions)
+    if collection.late:
+        properties[LATE] = _vector(DIMENSIONS)
+    return {"dynamic": "strict", "properties": properties}
+
+
+def _vector(dimensions: int) -> dict[str, Any]:
+    return {
         "type": "dense_vector",
         "dims": dimensions,
         "index": True,
         "similarity": "cosine",
         "index_options": {"type": "hnsw", "m": 16, "ef_construction": 100},
     }
-    return {"dynamic": "strict", "properties": properties}
 
 
 def document(
-    chunk: Chunk, row: list[float] | None, packed: bytes | None, words: edge.Bm25
+    chunk: Chunk,
+    row: list[float] | None,
+    packed: bytes | None,
+    late: list[float] | None,
+    words: edge.Bm25,
 ) -> dict[str, Any]:
-    """`chunk` as Elasticsearch stores it, with its vector and token vectors where it has them."""
+    """`chunk` as Elasticsearch stores it, with its vectors and token vectors where it has them."""
     payload = chunk.payload()
     long = {f: payload[f] for f in KEYWORDS if _shorten_keywords(payload[f]) != payload[f]}
     payload |= {field: _shorten_keywords(payload[field]) for field in long}
@@ -94,6 +108,8 @@ def document(
         payload[EMBEDDING] = row
     if packed is not None:
         payload[TOKENS] = base64.b64encode(packed).decode()
+    if late is not None:
+        payload[LATE] = late
     return {RENAMED.get(f, f): value for f, value in payload.items() if value is not None}
 
 

@@ -24,6 +24,8 @@ HALF = 4_000
 
 DENSE = "_dense"
 
+LATE = "_late"
+
 BUILDING = 1_918_989_424
 """The first number of the lock of who builds; the second is the collection's."""
 
@@ -71,6 +73,16 @@ def nearest(table: str, dimensions: int, half: bool, where: str) -> str:
     )
 
 
+def nearest_late(table: str, where: str) -> str:
+    """The statement that finds candidates of late interaction. Its values are the encoding of a
+    question, those of `where`, the encoding and how many."""
+    return (
+        f"SELECT chunk_id, 1 - ({rows.LATE} <=> %s) FROM {table} "
+        f"WHERE {rows.LATE} IS NOT NULL AND {where} "
+        f"ORDER BY {rows.LATE} <=> %s LIMIT %s"
+    )
+
+
 def _at_half(dimensions: int, value: str = "dense") -> str:
     return f"{value}::halfvec({dimensions})"
 
@@ -102,7 +114,7 @@ async def lacks_index(
 ) -> bool:
     """Whether there are chunks, and an index over them is not as it should be."""
     found = await rows.indexes(connection, table)
-    if found.get(rows.IMPACTS) and found.get(hnsw.name(collection.dimensions)):
+    if all(found.get(name) for name in _wanted(collection, table, hnsw)):
         return False
     row = await (await connection.execute(f"SELECT EXISTS (SELECT FROM {table})")).fetchone()
     return bool(row and row[0])
@@ -120,10 +132,7 @@ async def build(connection: Connection, collection: Collection, hnsw: Hnsw) -> N
     row = await got.fetchone()
     if not row or not row[0]:
         return
-    wanted = {
-        rows.IMPACTS: rows.impacts(table),
-        hnsw.name(collection.dimensions): hnsw.definition(table, collection.dimensions),
-    }
+    wanted = _wanted(collection, table, hnsw)
     try:
         for name, definition in wanted.items():
             await _build(connection, table, name, definition)
@@ -136,6 +145,20 @@ async def build(connection: Connection, collection: Collection, hnsw: Hnsw) -> N
             "The next ingest or start tries again; searches take longer until then.",
             table,
         )
+
+
+def _wanted(collection: Collection, table: str, hnsw: Hnsw) -> dict[str, str]:
+    """The indexes that a table should have, by what their names say behind its own."""
+    found = {
+        rows.IMPACTS: rows.impacts(table),
+        hnsw.name(collection.dimensions): hnsw.definition(table, collection.dimensions),
+    }
+    if collection.late:
+        found[LATE] = (
+            f"ON {table} USING hnsw ({rows.LATE} halfvec_cosine_ops) "
+            f"WITH (m = {hnsw.m}, ef_construction = {hnsw.ef_construction})"
+        )
+    return found
 
 
 async def _build(connection: Connection, table: str, name: str, definition: str) -> None:

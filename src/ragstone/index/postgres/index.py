@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
-from pgvector import Vector
+from pgvector import HalfVector, Vector
 from psycopg.errors import UndefinedTable
 
 from ragstone.core.chunk import Chunk
@@ -19,6 +19,7 @@ from ragstone.core.filters import EVERYTHING, KEYWORDS, Filter
 from ragstone.core.records import Collection
 from ragstone.core.turn import RankedList, Scored
 from ragstone.index.bm25 import Bm25Encoder
+from ragstone.index.late import chunk_encodings, compared, question_encoding, wanted
 from ragstone.index.postgres import table as rows
 from ragstone.index.postgres import words
 from ragstone.index.postgres.building import (
@@ -27,11 +28,13 @@ from ragstone.index.postgres.building import (
     check_dimensions,
     lacks_index,
     nearest,
+    nearest_late,
     uses_half,
 )
 from ragstone.index.postgres.connection import Connection, PostgresConnections
 from ragstone.index.postgres.filter import LISTS, Sql, translate
 from ragstone.index.vectors import check_searches, check_vectors
+from ragstone.language.late_interaction import LateQuery
 from ragstone.ports import Search, Vectors
 
 log = logging.getLogger(__name__)
@@ -45,6 +48,8 @@ SCHEMA_LOCK = 1_918_989_423
 
 class PostgresIndex:
     """`ports.ChunkIndex` in a database; `hnsw` is how it indexes vectors."""
+
+    searches_late = True
 
     def __init__(self, database: PostgresConnections, hnsw: Hnsw = USUAL) -> None:
         self._database = database
@@ -89,14 +94,15 @@ class PostgresIndex:
         if not chunks:
             return
         bm25, table = self._words(collection), rows.table_name(collection)
-        made = await asyncio.to_thread(_rows, chunks, vectors, tokens, bm25)
+        made = await asyncio.to_thread(_rows, collection, chunks, vectors, tokens, bm25)
+        columns = rows.columns(collection)
 
         async def work(connection: Connection) -> None:
             gone = await _delete_chunks(connection, table, [chunk.chunk_id for chunk in chunks])
-            marks = ", ".join(["%s"] * len(rows.COLUMNS))
+            marks = ", ".join(["%s"] * len(columns))
             async with connection.cursor() as cursor:
                 await cursor.executemany(
-                    f"INSERT INTO {table} ({', '.join(rows.COLUMNS)}) VALUES ({marks})",
+                    f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})",
                     [values for values, _ in made],
                 )
             await words.count(connection, table, (found for _, found in made), gone)
@@ -112,13 +118,18 @@ class PostgresIndex:
     ) -> None:
         check_vectors(collection, vectors)
         table = rows.table_name(collection)
-        late: Sequence[bytes | None] = tokens if tokens is not None else [None] * len(ids)
-        values = [(Vector(v), t, i) for v, t, i in zip(vectors, late, ids, strict=True)]
+        held: Sequence[bytes | None] = tokens if tokens is not None else [None] * len(ids)
+        encodings = await asyncio.to_thread(_encodings, collection, len(ids), tokens)
+        values = [
+            (Vector(v), t, *late, i)
+            for v, t, late, i in zip(vectors, held, encodings, ids, strict=True)
+        ]
+        late_too = f", {rows.LATE} = coalesce(%s, {rows.LATE})" if collection.late else ""
 
         async def work(connection: Connection) -> None:
             async with connection.cursor() as cursor:
                 await cursor.executemany(
-                    f"UPDATE {table} SET dense = %s, tokens = coalesce(%s, tokens) "
+                    f"UPDATE {table} SET dense = %s, tokens = coalesce(%s, tokens){late_too} "
                     "WHERE chunk_id = %s",
                     values,
                 )
@@ -152,7 +163,8 @@ class PostgresIndex:
         condition = translate(where)
         check_searches(collection, searches)
         lists = [self._search_one(collection, one, condition, limit, exact) for one in searches]
-        return list(await asyncio.gather(*lists))
+        found = await asyncio.gather(*lists)
+        return await compared(self, collection, searches, found, limit)
 
     async def fetch(self, collection: Collection, ids: Sequence[str]) -> dict[str, Chunk]:
         query = "SELECT chunk_id, payload FROM @table WHERE chunk_id = ANY(%s)"
@@ -248,7 +260,15 @@ class PostgresIndex:
         self, collection: Collection, search: Search, condition: Sql, limit: int, exact: bool
     ) -> RankedList:
         table = rows.table_name(collection)
-        vector = search.vector
+        vector, late = search.vector, search.late
+        if late is not None:
+            near: list[Any] = await self._run_or_default(
+                lambda connection: self._candidates(
+                    connection, table, late, condition, wanted(search, limit), exact
+                ),
+                [],
+            )
+            return RankedList("late", search.text, _scored_chunks(near))
         if vector is not None:
             dense: list[Any] = await self._run_or_default(
                 lambda connection: self._nearest(
@@ -264,6 +284,23 @@ class PostgresIndex:
             lambda connection: words.search(connection, table, asked, condition, limit), []
         )
         return RankedList("bm25", search.text, _scored_chunks(found))
+
+    async def _candidates(
+        self,
+        connection: Connection,
+        table: str,
+        late: LateQuery,
+        condition: Sql,
+        most: int,
+        exact: bool,
+    ) -> list[Any]:
+        where, values = condition
+        if exact:
+            await connection.execute("SET LOCAL enable_indexscan = off")
+        asked = HalfVector(question_encoding(late))
+        query = nearest_late(table, where)
+        found = await connection.execute(query, [asked, *values, asked, most])
+        return await found.fetchall()
 
     async def _nearest(
         self,
@@ -335,20 +372,32 @@ async def _make(connection: Connection, collection: Collection) -> None:
     if form == rows.FORM:
         return
     is_new = form is None
-    statements = rows.schema(table, collection.dimensions) if is_new else rows.upgrade(table)
+    statements = rows.schema(table, collection) if is_new else rows.upgrade(table)
     for statement in statements:
         await connection.execute(statement)
 
 
 def _rows(
+    collection: Collection,
     chunks: Sequence[Chunk],
     vectors: Vectors | None,
     tokens: Sequence[bytes] | None,
     bm25: Bm25Encoder,
 ) -> list[tuple[tuple[Any, ...], list[int]]]:
     dense = [None] * len(chunks) if vectors is None else list(vectors)
-    late: Sequence[bytes | None] = [None] * len(chunks) if tokens is None else tokens
-    return [rows.row(c, v, t, bm25) for c, v, t in zip(chunks, dense, late, strict=True)]
+    held: Sequence[bytes | None] = [None] * len(chunks) if tokens is None else tokens
+    late = _encodings(collection, len(chunks), tokens)
+    return [rows.row(*one, bm25) for one in zip(chunks, dense, held, late, strict=True)]
+
+
+def _encodings(
+    collection: Collection, count: int, tokens: Sequence[bytes] | None
+) -> list[tuple[Any, ...]]:
+    """The value of the column LATE for each of `count` chunks, none where there is no such one."""
+    encodings = chunk_encodings(collection, tokens)
+    if encodings is not None:
+        return [(HalfVector(one),) for one in encodings]
+    return [(None,) if collection.late else ()] * count
 
 
 async def _delete_chunks(connection: Connection, table: str, ids: Sequence[str]) -> list[list[int]]:

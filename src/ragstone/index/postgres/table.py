@@ -18,6 +18,7 @@ from ragstone.core.chunk import Chunk
 from ragstone.core.filters import tokens
 from ragstone.core.records import Collection
 from ragstone.index.bm25 import Bm25Encoder
+from ragstone.index.late import DIMENSIONS
 from ragstone.index.postgres.connection import Connection
 from ragstone.index.postgres.filter import keyword
 from ragstone.index.postgres.impacts import DEFINITION, FUNCTION
@@ -43,6 +44,10 @@ KEYWORDS = (
 )
 LISTS = ("allowed", "folders", "pairs")
 NUMBERS = ("page", "chunk_index", "version", "modified")
+LATE = "late"
+"""The column by which late interaction finds candidates (`index.late`), where the collection is
+searched by it."""
+
 COLUMNS = ("chunk_id", *KEYWORDS, *LISTS, *NUMBERS, "payload", "words", "bm25", "dense", "tokens")
 
 
@@ -57,10 +62,15 @@ def lock(table: str) -> int:
     return int.from_bytes(bytes.fromhex(table.removeprefix("ragstone_")[:8]), signed=True)
 
 
-def schema(table: str, dimensions: int) -> list[str]:
+def columns(collection: Collection) -> tuple[str, ...]:
+    """The columns of the collection's table."""
+    return (*COLUMNS, LATE) if collection.late else COLUMNS
+
+
+def schema(table: str, collection: Collection) -> list[str]:
     """The statements that make new tables and indexes. The index over meaning is built when there
     is something in it (`building.py`)."""
-    columns = [
+    definitions = [
         'chunk_id text COLLATE "C" PRIMARY KEY',
         *(f"{name} text NOT NULL" for name in KEYWORDS),
         *(f"{name} text[] NOT NULL" for name in LISTS),
@@ -68,11 +78,12 @@ def schema(table: str, dimensions: int) -> list[str]:
         "payload bytea NOT NULL",
         "words int4[] NOT NULL",
         f"bm25 sparsevec({WORDS}) NOT NULL",
-        f"dense vector({dimensions})",
+        f"dense vector({collection.dimensions})",
         "tokens bytea",
+        *([f"{LATE} halfvec({DIMENSIONS})"] if collection.late else []),
     ]
     made = [
-        f"CREATE TABLE {table} ({', '.join(columns)})",
+        f"CREATE TABLE {table} ({', '.join(definitions)})",
         # Beside what is filtered by, not apart: it is read for every chunk that is scored.
         f"ALTER TABLE {table} ALTER bm25 SET STORAGE MAIN",
         f"CREATE TABLE {table}_words (word int4, chunks int8 NOT NULL, "
@@ -149,9 +160,9 @@ async def indexes(connection: Connection, table: str) -> dict[str, bool]:
 
 
 def row(
-    chunk: Chunk, vector: Any, packed: bytes | None, bm25: Bm25Encoder
+    chunk: Chunk, vector: Any, packed: bytes | None, late: tuple[Any, ...], bm25: Bm25Encoder
 ) -> tuple[tuple[Any, ...], list[int]]:
-    """A chunk as the values of COLUMNS, and its words."""
+    """A chunk as the values of COLUMNS, with those of `late` behind them, and its words."""
     payload = chunk.payload()
     pairs = [keyword(pair) for pair in tokens(chunk.metadata)]
     lists = [[keyword(v) for v in payload[name]] for name in ("allowed", "folders")]
@@ -168,6 +179,7 @@ def row(
         SparseVector(weights, WORDS),
         None if vector is None else Vector(vector),
         packed,
+        *late,
     )
     return values, found
 

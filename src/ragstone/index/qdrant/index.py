@@ -18,7 +18,8 @@ from ragstone.core.filters import EVERYTHING, KEYWORDS, Filter
 from ragstone.core.records import Collection
 from ragstone.core.turn import RankedList
 from ragstone.index.bm25 import Bm25Encoder
-from ragstone.index.edge.shard import DENSE
+from ragstone.index.edge.shard import DENSE, LATE
+from ragstone.index.late import chunk_encodings, compared, wanted
 from ragstone.index.qdrant.connection import Exists, Missing, QdrantConnection, connect
 from ragstone.index.qdrant.filter import translate, without
 from ragstone.index.qdrant.query import ranked, request
@@ -57,6 +58,8 @@ class QdrantIndex:
     From `quantize_from` chunks on, `optimize` has the server search bytes in memory and rescore
     with the floats on its disk; None keeps floats. `client` replaces the one made from `url`.
     """
+
+    searches_late = True
 
     def __init__(
         self,
@@ -99,10 +102,12 @@ class QdrantIndex:
         if vectors is not None:
             check_vectors(collection, vectors)
         name, bm25 = self._name(collection), self._bm25(collection.language)
-        for part in batches(chunks, vectors, tokens) if chunks else ():
+        encodings = await asyncio.to_thread(chunk_encodings, collection, tokens)
+        for part in batches(chunks, vectors, tokens, encodings) if chunks else ():
             rows = None if vectors is None else vectors[part]
-            late = None if tokens is None else tokens[part]
-            batch = await asyncio.to_thread(points, chunks[part], rows, late, bm25)
+            held = None if tokens is None else tokens[part]
+            late = None if encodings is None else encodings[part]
+            batch = await asyncio.to_thread(points, chunks[part], rows, held, late, bm25)
             write = upsert(name, batch)
             try:
                 await self._qdrant.call(write)
@@ -119,11 +124,16 @@ class QdrantIndex:
         tokens: Sequence[bytes] | None = None,
     ) -> None:
         check_vectors(collection, vectors)
-        late = dict(zip(ids, tokens, strict=True)) if tokens is not None else {}
+        packed = dict(zip(ids, tokens, strict=True)) if tokens is not None else {}
+        encodings = await asyncio.to_thread(chunk_encodings, collection, tokens)
         for start in range(0, len(ids), MAX_POINTS):
             some = slice(start, start + MAX_POINTS)
-            rows = dict(zip(ids[some], vectors[some].tolist(), strict=True))
-            await self._set_vectors(collection, rows, late)
+            pairs = zip(ids[some], vectors[some].tolist(), strict=True)
+            rows = {i: {DENSE: row} for i, row in pairs}
+            lates = [] if encodings is None else encodings[some].tolist()
+            for i, late in zip(ids[some], lates, strict=False):
+                rows[i][LATE] = late
+            await self._set_vectors(collection, rows, packed)
 
     async def without_vectors(
         self, collection: Collection, limit: int, where: Filter = EVERYTHING
@@ -157,10 +167,11 @@ class QdrantIndex:
         if len(found) != len(asked):
             raise self._qdrant.nonsense()
         answers = iter(found)
-        return [
-            ranked(search, next(answers).points[:limit] if one else [])
+        lists = [
+            ranked(search, next(answers).points[: wanted(search, limit)] if one else [])
             for search, one in zip(searches, requests, strict=True)
         ]
+        return await compared(self, collection, searches, lists, limit)
 
     async def fetch(self, collection: Collection, ids: Sequence[str]) -> dict[str, Chunk]:
         records = await self._retrieve(collection, ids, with_payload=WITHOUT_TOKENS)
@@ -247,13 +258,16 @@ class QdrantIndex:
         return await self._qdrant.call(lambda c: c.get_collection(name))
 
     async def _set_vectors(
-        self, collection: Collection, rows: dict[str, list[float]], late: dict[str, bytes]
+        self,
+        collection: Collection,
+        rows: dict[str, dict[str, list[float]]],
+        tokens: dict[str, bytes],
     ) -> None:
         """The server refuses all of them when one chunk is gone, so ask which are there."""
         name = self._name(collection)
         for left in reversed(range(SET_TRIES)):
             alive = [str(record.id) for record in await self._retrieve(collection, list(rows))]
-            changes = vector_changes({i: rows[i] for i in alive}, late)
+            changes = vector_changes({i: rows[i] for i in alive}, tokens)
             try:
                 if alive:
                     await self._qdrant.call(update(name, changes))

@@ -7,7 +7,8 @@ from qdrant_client import models
 from ragstone.core.errors import IndexUnavailable
 from ragstone.core.turn import RankedList, Scored
 from ragstone.index.bm25 import Bm25Encoder
-from ragstone.index.edge.shard import BM25, DENSE
+from ragstone.index.edge.shard import BM25, DENSE, LATE
+from ragstone.index.late import question_encoding, wanted
 from ragstone.index.qdrant.schema import sparse
 from ragstone.ports import Search
 
@@ -16,17 +17,22 @@ def request(
     search: Search, bm25: Bm25Encoder, condition: models.Filter, limit: int, exact: bool
 ) -> models.QueryRequest | None:
     """The request for `search`, None for a text without any word to look for."""
-    if search.vector is None:
+    if search.late is not None:
+        vector, using = question_encoding(search.late), LATE
+    elif search.vector is not None:
+        vector, using = search.vector, DENSE
+    else:
         words = sparse(bm25.query(search.text))
         if not words.indices:
             return None
         return models.QueryRequest(
             query=words, using=BM25, filter=condition, limit=limit, with_payload=False
         )
+    limit = wanted(search, limit)
     quantization = models.QuantizationSearchParams(ignore=exact, rescore=True)
     return models.QueryRequest(
-        query=search.vector.tolist(),
-        using=DENSE,
+        query=vector.tolist(),
+        using=using,
         filter=condition,
         limit=limit,
         with_payload=False,
@@ -39,4 +45,4 @@ def ranked(search: Search, found: list[models.ScoredPoint]) -> RankedList:
     if not all(math.isfinite(point.score) for point in found):
         raise IndexUnavailable("The Qdrant server returned a score that is no number.")
     scored = tuple(Scored(str(point.id), point.score) for point in found)
-    return RankedList("bm25" if search.vector is None else "dense", search.text, scored)
+    return RankedList(search.source, search.text, scored)

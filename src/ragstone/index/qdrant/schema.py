@@ -15,7 +15,15 @@ from ragstone.core.filters import tokens
 from ragstone.core.records import Collection
 from ragstone.index.bm25 import Bm25Encoder
 from ragstone.index.edge.filter import PAIRS
-from ragstone.index.edge.shard import BM25, DENSE, FLOAT_FIELDS, INTEGER_FIELDS, KEYWORD_FIELDS
+from ragstone.index.edge.shard import (
+    BM25,
+    DENSE,
+    FLOAT_FIELDS,
+    INTEGER_FIELDS,
+    KEYWORD_FIELDS,
+    LATE,
+)
+from ragstone.index.late import DIMENSIONS
 from ragstone.ports import Vectors
 
 FIELDS = {
@@ -55,16 +63,26 @@ def qdrant_name(prefix: str, collection: Collection) -> str:
 
 
 def dense(collection: Collection) -> dict[str, models.VectorParams]:
-    """The parameters of the dense vectors of `collection`."""
-    size = collection.dimensions
-    return {DENSE: models.VectorParams(size=size, distance=models.Distance.COSINE)}
+    """The parameters of the dense vectors of `collection`, and of those by which late interaction
+    finds candidates where it does."""
+    cosine = models.Distance.COSINE
+    found = {DENSE: models.VectorParams(size=collection.dimensions, distance=cosine)}
+    if collection.late:
+        found[LATE] = models.VectorParams(
+            size=DIMENSIONS, distance=cosine, datatype=models.Datatype.FLOAT16
+        )
+    return found
 
 
 def batches(
-    chunks: Sequence[Chunk], vectors: Vectors | None, tokens: Sequence[bytes] | None
+    chunks: Sequence[Chunk],
+    vectors: Vectors | None,
+    tokens: Sequence[bytes] | None,
+    late: Vectors | None,
 ) -> Iterator[slice]:
     """The pieces of `chunks`, with what belongs to them, that one request may carry."""
     width = 0 if vectors is None else vectors.shape[-1]
+    width += 0 if late is None else late.shape[-1]
     start = size = 0
     for end, chunk in enumerate(chunks):
         packed = len(tokens[end]) * 4 // 3 if tokens else 0
@@ -80,12 +98,15 @@ def points(
     chunks: Sequence[Chunk],
     vectors: Vectors | None,
     tokens: Sequence[bytes] | None,
+    late: Vectors | None,
     bm25: Bm25Encoder,
 ) -> list[models.PointStruct]:
     """Chunks as points: the sparse vector always, the others where there are some."""
-    rows = [None] * len(chunks) if vectors is None else vectors.tolist()
-    late: Sequence[bytes | None] = [None] * len(chunks) if tokens is None else tokens
-    return [_point(c, row, t, bm25) for c, row, t in zip(chunks, rows, late, strict=True)]
+    none = [None] * len(chunks)
+    rows = none if vectors is None else vectors.tolist()
+    held: Sequence[bytes | None] = none if tokens is None else tokens
+    lates = none if late is None else late.tolist()
+    return [_point(*one, bm25) for one in zip(chunks, rows, held, lates, strict=True)]
 
 
 def packed(tokens: bytes) -> dict[str, str]:
@@ -94,16 +115,17 @@ def packed(tokens: bytes) -> dict[str, str]:
 
 
 def vector_changes(
-    rows: dict[str, list[float]], late: dict[str, bytes]
+    rows: dict[str, dict[str, list[float]]], tokens: dict[str, bytes]
 ) -> list[models.UpdateOperation]:
-    """The changes that give each chunk its dense vector and, where there are some, its others."""
-    pairs = [models.PointVectors(id=i, vector={DENSE: row}) for i, row in rows.items()]
+    """The changes that give each chunk its vectors by their names and, where there are some, its
+    token vectors."""
+    pairs = [models.PointVectors(id=i, vector=dict(row)) for i, row in rows.items()]
     payloads = [
         models.SetPayloadOperation(
-            set_payload=models.SetPayload(payload=packed(late[i]), points=[i])
+            set_payload=models.SetPayload(payload=packed(tokens[i]), points=[i])
         )
         for i in rows
-        if i in late
+        if i in tokens
     ]
     vectors = models.UpdateVectors(points=pairs)
     return [models.UpdateVectorsOperation(update_vectors=vectors), *payloads]
@@ -154,14 +176,20 @@ def vector_of(collection: Collection, record: models.Record) -> Vectors | None:
 
 
 def _point(
-    chunk: Chunk, row: list[float] | None, late: bytes | None, bm25: Bm25Encoder
+    chunk: Chunk,
+    row: list[float] | None,
+    held: bytes | None,
+    late: list[float] | None,
+    bm25: Bm25Encoder,
 ) -> models.PointStruct:
     vector: dict[str, list[float] | models.SparseVector] = {
         BM25: sparse(bm25.document(chunk.searchable))
     }
     if row is not None:
         vector[DENSE] = row
-    payload = chunk.payload() | {PAIRS: list(tokens(chunk.metadata))}
     if late is not None:
-        payload |= packed(late)
+        vector[LATE] = late
+    payload = chunk.payload() | {PAIRS: list(tokens(chunk.metadata))}
+    if held is not None:
+        payload |= packed(held)
     return models.PointStruct(id=chunk.chunk_id, vector=vector, payload=payload)

@@ -50,6 +50,8 @@ def belongs(name: str, file: str) -> bool:
         return True
     if path.parent == model.parent and path.name.startswith(f"{model.name}_data"):
         return True
+    if path.name == "artifact.metadata":  # What ColBERT's own program says of the model.
+        return True
     return path.suffix == ".json" and len(path.parts) <= 2 and path.name not in _UNUSED
 
 

@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,18 @@ _PLACE = re.compile(r"^/\S+ .*?\) (?=[A-Z])")
 """A source file of ONNX Runtime, with its line and function."""
 
 PROBE = "The museum opens at nine."
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedText:
+    """A text as a model reads it. Of each token: its id, its kind, 1 where others attend to it, the
+    character it begins at (-1 for none), and 1 where it is not of the text."""
+
+    ids: Sequence[int]
+    type_ids: Sequence[int]
+    attention_mask: Sequence[int]
+    starts: Sequence[int] = ()
+    added: Sequence[int] = ()
 
 
 class ModelRun:
@@ -63,10 +76,36 @@ class TextModel:
     def read(self, texts: Sequence[Text]) -> Iterator[ModelRun]:
         """Read texts, the shortest first; each is cut at the model's length, a pair's longer text
         first. Raises ModelUnavailable."""
-        encoded = self._encode(texts)
-        order = sorted(range(len(texts)), key=lambda i: len(encoded[i].ids))
+        yield from self.read_rows(self._encode(texts))
+
+    def read_rows(self, encoded: Sequence[Any]) -> Iterator[ModelRun]:
+        """Read texts that are tokens already, the shortest first. Raises ModelUnavailable."""
+        order = sorted(range(len(encoded)), key=lambda i: len(encoded[i].ids))
         for rows in _batches(order, [len(one.ids) for one in encoded]):
             yield self._forward(rows, [encoded[i] for i in rows])
+
+    def rows(self, texts: Sequence[str]) -> list[EncodedText]:
+        """Each text's tokens with the special ones, cut at the model's length. Raises
+        ModelUnavailable."""
+        return [
+            EncodedText(
+                one.ids,
+                one.type_ids,
+                one.attention_mask,
+                [start for start, _ in one.offsets],
+                one.special_tokens_mask,
+            )
+            for one in self._encode(texts)
+        ]
+
+    def leave_room(self, tokens: int) -> None:
+        """Cut texts earlier, for so many tokens that are put into them afterwards."""
+        self._tokenizer.enable_truncation(self.layout.max_tokens - tokens)
+
+    def token_id(self, token: str) -> int | None:
+        """The id of a token, None if the model has no such one."""
+        found: int | None = self._tokenizer.token_to_id(token)
+        return found
 
     def count(self, texts: Sequence[str]) -> list[int]:
         """How many tokens each text has, cut at the model's length, without special ones."""
@@ -96,7 +135,7 @@ class TextModel:
         mask, kinds = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
         for row, one in enumerate(encoded):
             ids[row, : len(one.ids)] = one.ids
-            mask[row, : len(one.ids)] = 1
+            mask[row, : len(one.ids)] = one.attention_mask
             kinds[row, : len(one.ids)] = one.type_ids
         positions = np.broadcast_to(np.arange(shape[1]), shape)
         given = dict(zip(KNOWN, (ids, mask, kinds, positions), strict=True))

@@ -53,7 +53,8 @@ def find_damage(settings: Settings) -> list[Damage]:
         if not settings.state.url:
             found += _state(data)
         if not settings.index.url:
-            found += [*_shards(data, state=not settings.state.url), *_tokens(data)]
+            state = not settings.state.url
+            found += [*_shards(data, state), *_tokens(data, state)]
     return found
 
 
@@ -77,7 +78,7 @@ def make_way(settings: Settings, backup: Path) -> list[str]:
             for shard in _built(data, state=not settings.state.url):
                 if not examine.opens(shard):
                     done.append(aside.move(shard.path))
-            done += [found.mend() for found in _tokens(data) if found.mend]
+            done += [found.mend() for found in _tokens(data, state=False) if found.mend]
     return [sentence for sentence in done if sentence]
 
 
@@ -185,13 +186,13 @@ def _built(data: Path, state: bool) -> list[Shard]:
     """The shards that there are, with what a readable state knows of them."""
     root = data / INDEX
     known = {}
-    for tenant, id, build, dimensions, language in (
+    for tenant, id, build, dimensions, language, late in (
         salvage.collections_of(data / STATE) if state else ()
     ):
         one = Collection(tenant, id, "", "", dimensions, build=build, id=id)
-        known[shard_path(root, one)] = dimensions, language
+        known[shard_path(root, one)] = dimensions, language, late
     return [
-        Shard(path, *known.get(path.with_name(path.name.partition(".")[0]), (0, None)))
+        Shard(path, *known.get(path.with_name(path.name.partition(".")[0]), (0, None, 0)))
         for path in built_shards(root)
     ]
 
@@ -232,12 +233,19 @@ def _saved_shard(data: Path, shard: Shard) -> str:
     return f"{saved.chunks:,} chunks were read, {saved.vectors:,} of them with vectors. {said}"
 
 
-def _tokens(data: Path) -> Iterator[Damage]:
+def _tokens(data: Path, state: bool) -> Iterator[Damage]:
+    searched = {
+        one.path.with_name(f"{one.path.name.partition('.')[0]}{TOKENS}")
+        for one in _built(data, state)
+        if one.late
+    }
     for file in sorted((data / INDEX).glob(f"*/*/*{TOKENS}")):
         if flaws := salvage.flaws(file):
+            again = "Late interaction finds nothing until 'ragstone rebuild' has made it again."
             yield Damage(
                 f"{file.relative_to(data)} is damaged ({flaws[0]}).",
-                "It is deleted; what it held is computed when it is needed.",
+                "It is deleted; what it held is computed when it is needed."
+                f"{f' {again}' if file in searched else ''}",
                 lambda file=file: _deleted(file),  # type: ignore[misc]
             )
 

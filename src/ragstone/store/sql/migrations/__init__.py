@@ -38,6 +38,7 @@ REVISIONS = (
     "0019",
     "0020",
     "0021",
+    "0022",
 )
 """Every migration, oldest first; a test compares this with the files in `versions`."""
 

@@ -9,7 +9,7 @@ CREATE TABLE collections (
 	fingerprint TEXT NOT NULL, 
 	dimensions INTEGER NOT NULL, 
 	language TEXT NOT NULL, 
-	build INTEGER NOT NULL, name TEXT DEFAULT '' NOT NULL, 
+	build INTEGER NOT NULL, name TEXT DEFAULT '' NOT NULL, late INTEGER DEFAULT '0' NOT NULL, 
 	CONSTRAINT pk_collections PRIMARY KEY (tenant, id)
 );
 CREATE TABLE documents (

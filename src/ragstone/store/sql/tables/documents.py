@@ -24,6 +24,7 @@ collections = Table(
     Column("dimensions", Integer, nullable=False),
     Column("language", Text, nullable=False),
     Column("build", Integer, nullable=False),
+    Column("late", Integer, nullable=False, server_default="0"),
     Index(None, "tenant", "name", unique=True),
 )
 """`id` is what every other table calls `collection`. One that was there before collections had ids

@@ -1,0 +1,175 @@
+"""Late interaction in an index: which chunks to compare token by token, and comparing them.
+
+A chunk's token vectors are summed up in one vector whose inner product with that of a question is
+about the MaxSim of the two, so that any index of vectors finds candidates for it under its filter:
+the fixed dimensional encodings of Dhulipala et al., "MUVERA" (2024). The candidates' own token
+vectors then decide. An index of every token's vector takes several times the space, and a scan of
+it grows with the collection (`docs/retrieval.md`).
+
+Random hyperplanes cut the space of a token vector into regions. In each a question has the sum of
+its vectors, a chunk the mean of its own or, where it has none, that of the nearest region; random
+projections make these shorter. All of it follows from `SEED`: nothing is fitted or kept. What the
+other searches of a question find is compared too.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from hashlib import shake_256
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragstone.core.errors import InputError
+from ragstone.core.records import Collection
+from ragstone.core.turn import RankedList, Scored
+from ragstone.language.late_interaction import STEP, Floats, LateQuery, codes
+from ragstone.ports import Search
+
+REPETITIONS, PLANES, PROJECTED = 16, 3, 16
+"""Times that the space is cut anew, by how many planes, and the numbers of a region: together
+DIMENSIONS."""
+
+DIMENSIONS = REPETITIONS * 2**PLANES * PROJECTED
+
+SEED = b"ragstone late interaction"
+
+WIDER, LEAST = 2, 100
+"""Candidates for one chunk that is wanted, and how many there are at least."""
+
+
+class HoldsTokens(Protocol):
+    """The part of an index that gives packed token vectors."""
+
+    async def tokens(self, collection: Collection, ids: Sequence[str]) -> dict[str, bytes]: ...
+
+
+def wanted(search: Search, limit: int) -> int:
+    """How many chunks to look for where the best `limit` are wanted."""
+    return limit if search.late is None else max(WIDER * limit, LEAST)
+
+
+async def compared(
+    index: HoldsTokens,
+    collection: Collection,
+    searches: Sequence[Search],
+    lists: Sequence[RankedList],
+    limit: int,
+) -> list[RankedList]:
+    """The lists of one call with those of late interaction, which hold candidates so far, ordered
+    by MaxSim. What the other searches of the call found is compared too: it lies inside the same
+    filter, and its token vectors are all that it costs."""
+    asked = [one.late for one in searches]
+    if not any(asked):
+        return list(lists)
+    ids = list(dict.fromkeys(one.chunk_id for ranked in lists for one in ranked.found))
+    held = await index.tokens(collection, ids)
+    return [
+        ranked
+        if late is None
+        else await asyncio.to_thread(by_maxsim, late, ranked.query, held, limit)
+        for late, ranked in zip(asked, lists, strict=True)
+    ]
+
+
+def chunk_encodings(collection: Collection, packed: Sequence[bytes] | None) -> Floats | None:
+    """The vectors (n, DIMENSIONS) of unit length by which chunks are found, of their packed token
+    vectors; None where there are none or the collection is not searched by them.
+
+    Raises InputError for token vectors of another length than the collection's.
+    """
+    if packed is None or not collection.late:
+        return None
+    try:
+        rows = [_chunk_encoding(codes(one, collection.late)) for one in packed]
+    except ValueError as error:
+        raise InputError(
+            f"Collection {collection.name!r} holds token vectors of {collection.late} numbers, but "
+            "others were given. Use the model that it was indexed with."
+        ) from error
+    return np.array(rows, np.float32).reshape(-1, DIMENSIONS)
+
+
+def question_encoding(query: LateQuery) -> Floats:
+    """The vector (DIMENSIONS,) of unit length that is compared with those of chunks."""
+    step = query.scale * np.float32(STEP)
+    parts = _cuts(len(query.scale))
+    said = query.vectors * step * query.weights[:, None]
+    found = np.zeros((REPETITIONS, 2**PLANES, PROJECTED), np.float32)
+    for place, (planes, projection) in enumerate(parts):
+        np.add.at(found[place], _regions(query.vectors / step, planes), said @ projection)
+    return _unit(found)
+
+
+def by_maxsim(query: LateQuery, text: str, held: Mapping[str, bytes], limit: int) -> RankedList:
+    """The best `limit` of the candidates by MaxSim, whose packed token vectors are `held`."""
+    lengths, rows = [], []
+    for packed in held.values():
+        vectors = codes(packed, len(query.scale))
+        lengths.append(len(vectors))
+        rows.append(vectors)
+    if not sum(lengths):
+        return RankedList("late", text, ())
+    asked = query.vectors * (query.scale * np.float32(STEP)) * query.weights[:, None]
+    similar = asked @ np.concatenate(rows).astype(np.float32).T
+    starts = np.cumsum([0, *lengths[:-1]])
+    filled = np.flatnonzero(lengths)
+    best = np.maximum.reduceat(similar, starts[filled], axis=1).sum(axis=0)
+    ids = [id for id, length in zip(held, lengths, strict=True) if length]
+    order = sorted(zip(ids, best.tolist(), strict=True), key=lambda one: (-one[1], one[0]))
+    return RankedList("late", text, tuple(Scored(*one) for one in order[:limit]))
+
+
+def _chunk_encoding(vectors: NDArray[np.int8]) -> Floats:
+    """Of token vectors in steps (m, dimensions); a chunk without any is found by nothing."""
+    found = np.zeros((REPETITIONS, 2**PLANES, PROJECTED), np.float32)
+    if len(vectors):
+        said = vectors.astype(np.float32)
+        for place, (planes, projection) in enumerate(_cuts(vectors.shape[1])):
+            regions = _regions(said, planes)
+            counts = np.bincount(regions, minlength=2**PLANES)
+            np.add.at(found[place], regions, said @ projection)
+            filled = counts > 0
+            found[place, filled] /= counts[filled, None]
+            nearest = _NEAR[np.ix_(~filled, regions)].argmin(axis=1)
+            found[place, ~filled] = said[nearest] @ projection
+    return _unit(found)
+
+
+def _regions(vectors: Floats, planes: Floats) -> NDArray[np.int64]:
+    """The number of the region of each vector."""
+    found: NDArray[np.int64] = (vectors @ planes > 0) @ (1 << np.arange(PLANES))
+    return found
+
+
+def _unit(found: Floats) -> Floats:
+    flat = found.ravel()
+    length = float(np.linalg.norm(flat))
+    if not length:  # No index takes a vector without a direction; this one is like any other.
+        return np.full(DIMENSIONS, DIMENSIONS**-0.5, np.float32)
+    unit: Floats = flat / np.float32(length)
+    return unit
+
+
+@lru_cache(maxsize=8)
+def _cuts(dimensions: int) -> list[tuple[Floats, Floats]]:
+    """The planes (dimensions, PLANES) and the projection (dimensions, PROJECTED) of each
+    repetition."""
+    each = PLANES + PROJECTED
+    count = REPETITIONS * dimensions * each
+    # NumPy's own random numbers may be others in another version.
+    bits = np.frombuffer(shake_256(SEED).digest(-(-count // 8)), np.uint8)
+    signs = np.unpackbits(bits)[:count].astype(np.float32).reshape(REPETITIONS, dimensions, each)
+    signs = 2 * signs - 1
+    return [(one[:, :PLANES], one[:, PLANES:] / np.float32(PROJECTED**0.5)) for one in signs]
+
+
+def _differing_planes() -> NDArray[np.int64]:
+    """By how many planes each two regions are apart (regions, regions)."""
+    numbers = np.arange(2**PLANES)
+    both = numbers[:, None] ^ numbers[None, :]
+    return np.array([[int(one).bit_count() for one in row] for row in both])
+
+
+_NEAR = _differing_planes()
