@@ -199,6 +199,7 @@ async def test_given_mongodb_goes_and_comes_back_then_questions_are_answered_thr
         db = DbSettings(host="127.0.0.1", port=server.port)
         async with opened(tmp_path, db=db) as ragstone:
             await asked(ragstone, "Who is Frank Zappa?")
+            assert (await ragstone.ready())["conversations"] == "ok"
             server.kill()
             started = time.monotonic()
             ask = Ask("Where was Frank Zappa born?", room="r1")
@@ -214,7 +215,12 @@ async def test_given_mongodb_goes_and_comes_back_then_questions_are_answered_thr
             transport = httpx2.ASGITransport(create_app(ragstone, Settings(), "token"))
             async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
                 refused = await http.get("/api/v1/conversations")
+                unready = await http.get("/ready")
             assert (refused.status_code, refused.json()["error"]["retry"]) == (503, True)
+            assert unready.status_code == 503
+            said = unready.json()["checks"]
+            assert "MongoDB does not answer" in said.pop("conversations")
+            assert said["state"] == said["index"] == "ok"
             await ragstone._answers.aclose()
             server.start()
             await asyncio.sleep(2.1)

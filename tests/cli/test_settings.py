@@ -42,7 +42,7 @@ def test_settings_live(service: FakeService) -> None:
     explained = ragstone("settings", "explain", "rag.top_k", "--tenant", "acme").stdout
     assert "at least 1, at most 100; the default is 10" in explained
     assert "RAG__TOP_K, DEFAULT_TOP_K, RAG_TOP_K" in explained
-    assert "tenant:acme" in explained
+    assert "store tenant:acme counts: 6." in explained
     listed = json.loads(ragstone("settings", "list", "--changed", "--json").stdout)["settings"]
     assert [one["key"] for one in listed] == ["rag.top_k"]
     assert "rag.top_k" in ragstone("settings", "list", "rag").stdout

@@ -11,6 +11,7 @@ from ragstone.language.budget import budget
 from ragstone.ports import Profile
 from ragstone.service.local.configured import Configured
 from ragstone.settings import CacheSettings, Settings
+from ragstone.settings.origin import GivenValue, Origin
 from ragstone.understand.rewrite import LINE_TOKENS, PASSAGE_TOKENS
 from tests.engine.adapters import ran
 from tests.engine.samples import a_hit
@@ -134,7 +135,7 @@ def test_given_a_dialect_then_its_cache() -> None:
     assert Configured(Settings()).cache_entries == 10_000
     assert Configured(Settings(profile="ragstone")).cache_entries == 1000
     given = Settings(cache=CacheSettings(max_entries=50))
-    given._origins["cache.max_entries"] = replace(given.origin("x"), source="environment")
+    given._given["cache.max_entries"] = GivenValue(50, Origin("environment"))
     assert Configured(given).cache_entries == 50
 
 

@@ -234,6 +234,129 @@ def test_given_stage_options_and_lists_in_the_environment_then_they_are_read(
     assert variable("stages.deduplicate.near_duplicate") == "STAGES__DEDUPLICATE__NEAR_DUPLICATE"
 
 
+NEARLY = [
+    ("STATE_URL", "postgresql://db/x", "STATE__URL"),
+    ("INDEX_URL", "http://qdrant:6333", "INDEX__URL"),
+    ("index_url", "http://qdrant:6333", "INDEX__URL"),
+    ("RAG_NO_ANSWER", "No.", "RAG__NO_ANSWER"),
+    ("RAG_TOP__K", "4", "RAG__TOP_K"),
+    ("RAGG__TOP_K", "4", "RAG__TOP_K"),
+    ("MCP__GATEWY", "http://gateway", "MCP__GATEWAY"),
+    ("RAGSTONE_STATE_URL", "postgresql://db/x", "STATE__URL"),
+    ("RAGSTONE__STATE__URL", "postgresql://db/x", "STATE__URL"),
+    ("RAGSTONE_LLM_MODEL", "m", "LLM__MODEL"),
+    ("RAGSTONE_DEFAULT_TOP_K", "4", "DEFAULT_TOP_K"),
+    ("RAGSTONE_DATA_DIR", "/data", "RAGSTONE_DATA"),
+    ("RAGSTONE_CONFG", "/etc/ragstone.yaml", "RAGSTONE_CONFIG"),
+]
+
+
+@pytest.mark.parametrize(("name", "given", "meant"), NEARLY)
+def test_given_a_name_that_is_nearly_a_setting_then_one_line_names_what_was_meant(
+    name: str,
+    given: str,
+    meant: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setenv(name, given)
+    load()
+    assert caplog.messages == [f"{name} is no setting and has no effect. Do you mean {meant}?"]
+
+
+def test_given_near_misses_in_a_dotenv_then_each_has_a_line_that_names_the_file(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    Path(".env").write_text("STATE_URL=postgresql://u:secret@db/x\nRAG_NO_ANSWER=No.\n")
+    load()
+    assert [one.partition(" is no ")[0] for one in caplog.messages] == [
+        "STATE_URL in .env",
+        "RAG_NO_ANSWER in .env",
+    ]
+    assert "secret" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("DB_HOST", "db"),  # A prefix that many programs use.
+        ("SERVICE_NAME", "shop"),
+        ("SERVER_PORT", "tcp://10.0.0.1:80"),  # Kubernetes, of a service called "server".
+        ("RAGSTONE_PORT", "tcp://10.0.0.1:8006"),
+        ("RAGSTONE_SERVICE_HOST", "10.0.0.1"),
+        ("STATE_URL", ""),
+        ("SERVER_SOFTWARE", "nginx"),
+        ("LOG_LEVELS", "INFO"),
+        ("AUTH_TOKEN", "x"),
+        ("INDEX_HTML", "index.html"),
+        ("CACHE_DIR", "/tmp"),
+        ("AIRFLOW__CORE__EXECUTOR", "Local"),
+        ("Logging__LogLevel__Default", "Information"),
+        ("ConnectionStrings__Default", "x"),
+        ("SERVICE__OTHER", "x"),
+        ("STATE_URLS", "x"),
+        ("PATH", "/bin"),
+        ("_", "x"),
+        ("__", "x"),
+    ],
+)
+def test_given_a_variable_of_another_program_then_nothing_is_said(
+    name: str, given: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv(name, given)
+    load()
+    assert not caplog.messages
+
+
+def test_given_the_setting_too_then_its_near_miss_is_another_programs(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("INDEX_URL", "http://other:1")
+    monkeypatch.setenv("INDEX__URL", "http://qdrant:6333")
+    assert load().index.url == "http://qdrant:6333"
+    assert not caplog.messages
+
+
+def test_given_prefixed_names_that_are_no_settings_then_each_is_named_with_what_was_meant(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("RAG__NO_ANSWR", "No.")
+    monkeypatch.setenv("STATE__ULR", "postgresql://db/x")
+    monkeypatch.setenv("LOG__LEVEL", "INFO")
+    with pytest.raises(ConfigError) as refused:
+        load()
+    assert {refused.value.message, *caplog.messages} == {
+        "There is no setting RAG__NO_ANSWR. Do you mean RAG__NO_ANSWER?",
+        "There is no setting STATE__ULR. Do you mean STATE__URL?",
+        "There is no setting LOG__LEVEL. Do you mean LOG_LEVEL?",
+    }
+
+
+def test_given_values_in_several_places_then_all_are_kept_in_the_order_in_which_they_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "ragstone.yaml"
+    file.write_text("rag:\n  top_k: 3\nllm:\n  model: openai:one\n")
+    Path(".env").write_text("RAG__TOP_K=4\nLLM__MODEL=two\n")
+    monkeypatch.setenv("RAG_TOP_K", "5")
+    monkeypatch.setenv("RAG__TOP_K", "6")
+    monkeypatch.setenv("LLM_PROVIDER", "openai")
+    settings = load(file, **{"rag.top_k": 7})
+    assert [
+        (one.origin.source, one.origin.where, str(one.value))
+        for one in settings.beaten("rag.top_k")
+    ] == [
+        ("file", f"{file}, line 2 (rag.top_k)", "3"),
+        ("environment", "RAG__TOP_K in .env", "4"),
+        ("environment", "RAG_TOP_K", "5"),
+        ("environment", "RAG__TOP_K", "6"),
+    ]
+    assert settings.rag.top_k == 7
+    assert [one.value for one in settings.beaten("llm.model")] == ["openai:one"]
+    assert settings.llm.model == "openai:two"
+    assert not settings.beaten("rag.mode")
+
+
 def test_given_nothing_then_nothing_is_said(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         load()

@@ -209,11 +209,12 @@ async def _explain(service: "Service", key: str, where: Place, as_json: bool) ->
         f"It is {one.kind}{', ' + one.bounds if one.bounds else ''}; the default is "
         f"{_display_value(one.default) or 'none'}."
     )
-    out(f"Set at the start by {one.variable}" + "".join(f", {name}" for name in one.names) + ".")
+    names = ", ".join((one.variable, *one.names))
+    out(f"Set at the start by {names} in the environment or in .env, or in the file of --config.")
     out(_where(one.scopes))
     rows = [(layer.source, layer.where, _display_value(layer.value)) for layer in layers]
     table(("from", "where", "value"), rows)
-    out("The last one counts.")
+    out(f"{f'{one.source} {one.where}'.strip()} counts: {_display_value(one.value) or 'none'}.")
     return 0
 
 

@@ -27,6 +27,11 @@ class ConversationStore(Protocol):
         """Whether other processes write to the same rooms."""
         ...
 
+    @property
+    def apart(self) -> bool:
+        """Whether they are in a store of their own, which can be down while the state is not."""
+        ...
+
     async def append(self, conversation: ConversationKey, entry: StoredTurn) -> None:
         """Keep a turn. What is kept of an unfinished turn with the same chat id is replaced; once
         a turn is over, calls of tools and what they said are removed from the whole room."""

@@ -17,7 +17,7 @@ from ragstone.settings.models import (
     RerankSettings,
 )
 from ragstone.settings.observing import LogSettings, StatisticsSettings, TelemetrySettings
-from ragstone.settings.origin import Origin
+from ragstone.settings.origin import GivenValue, Origin
 from ragstone.settings.plone import PloneSettings
 from ragstone.settings.rag import EnsembleSettings, RagSettings, SelfRagSettings
 from ragstone.settings.server import ServerSettings, ServiceSettings
@@ -88,11 +88,17 @@ class Settings(BaseModel):
         {}, description="Prompts that replace the shipped ones, by name; see docs/prompts.md."
     )
 
-    _origins: dict[str, Origin] = PrivateAttr({})
+    _given: dict[str, GivenValue] = PrivateAttr({})
 
     def origin(self, key: str) -> Origin:
         """Where the value of a setting comes from."""
-        return self._origins.get(key, Origin())
+        given = self._given.get(key)
+        return given.origin if given else Origin()
+
+    def beaten(self, key: str) -> tuple[GivenValue, ...]:
+        """The values of other places that the one of a setting counts more than, least first."""
+        given = self._given.get(key)
+        return given.over if given else ()
 
 
 def default_data_directory() -> Path:

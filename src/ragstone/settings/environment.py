@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,36 +18,43 @@ FILE = ".env"
 Named = tuple[str, Any, Origin]
 
 
-def from_environment(sections: frozenset[str]) -> Iterator[Named]:
-    """The variables of this process that may be settings, by their dotted names."""
-    yield from _settings(os.environ, sections, "")
+@dataclass(frozen=True, slots=True)
+class Variables:
+    """Variables of one place, which is named behind each of them."""
+
+    values: Mapping[str, str | None]
+    place: str = ""
+
+    def settings(self, sections: frozenset[str]) -> Iterator[Named]:
+        """Those that may be settings, by their dotted names."""
+        for variable, value in self.values.items():
+            name, origin = variable.lower(), Origin("environment", f"{variable}{self.place}")
+            if value is None:
+                continue
+            if name in BY_NAME:
+                if value.strip():  # A container passes on what its host has not set.
+                    yield name, value, origin
+                continue
+            first, *rest = name.split("__")
+            if rest and first in sections:
+                key = ".".join((first, *rest))
+                yield key, value if first == "prompts" else readable(value), origin
+            elif name in sections and isinstance(whole := readable(value), dict):
+                for inside, one in whole.items():
+                    yield f"{name}.{inside}", one, origin
+            elif name not in sections:
+                yield name, value, origin
 
 
-def from_dotenv(sections: frozenset[str]) -> Iterator[Named]:
-    """The same from the `.env` file of the working directory; raises ConfigError."""
+def environment() -> Variables:
+    """The variables of this process."""
+    return Variables(os.environ)
+
+
+def dotenv() -> Variables:
+    """Those of the `.env` file of the working directory; raises ConfigError."""
     try:
         values = dotenv_values(FILE, encoding="utf-8") if Path(FILE).is_file() else {}
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"The file {Path(FILE).absolute()} cannot be read: {error}.") from error
-    yield from _settings(values, sections, f" in {FILE}")
-
-
-def _settings(
-    variables: Mapping[str, str | None], sections: frozenset[str], place: str
-) -> Iterator[Named]:
-    for variable, value in variables.items():
-        name, origin = variable.lower(), Origin("environment", f"{variable}{place}")
-        if value is None:
-            continue
-        if name in BY_NAME:
-            if value.strip():  # A container passes on what its host has not set.
-                yield name, value, origin
-            continue
-        first, *rest = name.split("__")
-        if rest and first in sections:
-            yield ".".join((first, *rest)), value if first == "prompts" else readable(value), origin
-        elif name in sections and isinstance(whole := readable(value), dict):
-            for inside, one in whole.items():
-                yield f"{name}.{inside}", one, origin
-        elif name not in sections:
-            yield name, value, origin
+    return Variables(values, f" in {FILE}")

@@ -3,6 +3,7 @@
 import json
 import logging
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from ragstone.core.errors import ConfigError
@@ -61,8 +62,8 @@ def ours(
         if not alias.key:
             log.warning("%s has no effect. %s", one.origin.where, alias.note)
         elif alias.joins and alias.key in found:
-            joined = f"{found[alias.key].value}\n{value}"
-            found[alias.key] = GivenValue(joined, found[alias.key].origin)
+            first = found[alias.key]
+            found[alias.key] = replace(first, value=f"{first.value}\n{value}")
         else:
             _add_value(found, alias.key, GivenValue(value, one.origin))
     for key, one in found.items():
@@ -72,7 +73,11 @@ def ours(
 
 def _add_value(found: dict[str, GivenValue], key: str, one: GivenValue) -> None:
     """Add a value unless the key has one already; the first value wins."""
-    first = found.setdefault(key, one)
+    first = found.get(key)
+    if first is None:
+        found[key] = one
+        return
+    found[key] = first.before(one)
     if str(first.value) != str(one.value):
         log.warning("%s counts, not %s: both are %s.", first.origin.where, one.origin.where, key)
 

@@ -1,6 +1,6 @@
 """Where a setting's value comes from."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 Source = Literal["default", "file", "environment", "command line", "program", "store"]
@@ -20,7 +20,15 @@ PROGRAM = Origin("program", "settings of the client")
 
 @dataclass(frozen=True, slots=True)
 class GivenValue:
-    """A value as it was given, with its origin."""
+    """A value as it was given, with its origin, and what it counts more than, the least first."""
 
     value: Any
     origin: Origin
+    over: tuple["GivenValue", ...] = ()
+
+    def before(self, other: "GivenValue | None") -> "GivenValue":
+        """This value where another one was given too, which counts less."""
+        if other is None:
+            return self
+        beaten = (*other.over, replace(other, over=()), *self.over)
+        return replace(self, over=beaten)

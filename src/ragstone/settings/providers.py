@@ -6,6 +6,7 @@ set, or a model that names no other provider and no other server.
 """
 
 import logging
+from dataclasses import replace
 
 from ragstone.settings.aliases import (
     OLLAMA_MODEL,
@@ -36,14 +37,14 @@ def whole(given: dict[str, GivenValue]) -> dict[str, GivenValue]:
         _fill_value(given, MODEL, parts.get(OLLAMA_MODEL))
         url = parts.get(OLLAMA_URL) or (named and GivenValue(OLLAMA_HERE, named.origin))
         if url and _text(given.get(MODEL)):
-            _fill_value(given, URL, GivenValue(_v1(_text(url)), url.origin))
+            _fill_value(given, URL, replace(url, value=_v1(_text(url))))
     elif provider == OPENAI:
         _fill_value(given, MODEL, parts.get(OPENAI_MODEL))
     model = _text(given.get(MODEL))
     if named and not model:
         log.warning("%s is %s, but no model is set.", named.origin.where, provider)
     if model and ":" not in model and provider != OLLAMA and not _text(given.get(URL)) and provider:
-        given[MODEL] = GivenValue(f"{provider}:{model}", given[MODEL].origin)
+        given[MODEL] = replace(given[MODEL], value=f"{provider}:{model}")
     elsewhere = _text(given.get(URL)) or model.partition(":")[0] not in (OPENAI, model)
     if provider == OPENAI or (not provider and model and not elsewhere):
         _fill_value(given, KEY, parts.get(OPENAI_KEY))
@@ -61,7 +62,7 @@ def _implied_provider(given: dict[str, GivenValue], parts: dict[str, GivenValue]
 
 def _fill_value(given: dict[str, GivenValue], key: str, part: GivenValue | None) -> None:
     if part is not None and not _text(given.get(key)):
-        given[key] = part
+        given[key] = part.before(given.get(key))
 
 
 def _v1(url: str) -> str:

@@ -2,6 +2,7 @@
 
 import difflib
 import inspect
+import logging
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -15,10 +16,13 @@ from ragstone.language.templates import check
 from ragstone.settings.aliases import BY_NAME, current_key
 from ragstone.settings.all import Settings
 from ragstone.settings.dialects import added_dialects
-from ragstone.settings.environment import from_dotenv, from_environment
+from ragstone.settings.environment import Variables, dotenv, environment
 from ragstone.settings.names import nested, ours, variable
+from ragstone.settings.near_misses import near_misses
 from ragstone.settings.origin import COMMAND_LINE, GivenValue, Origin
 from ragstone.settings.providers import whole
+
+log = logging.getLogger(__name__)
 
 CONFIG = "RAGSTONE_CONFIG"
 PROMPTS = "prompts."
@@ -35,19 +39,43 @@ def load(
     given: dict[str, GivenValue] = {}
     path = config or (Path(value) if (value := os.environ.get(CONFIG)) else None)
     if path is not None:
-        given.update(_of_file(path.expanduser()))
+        _add(given, _of_file(path.expanduser()))
+    places = (dotenv(), environment())
     sections = frozenset(_sections())
-    for values in (from_dotenv(sections), from_environment(sections)):
-        given.update(ours(values, _is_known))
-    given.update(_check_overrides(overrides, origin))
+    for variables in places:
+        _add(given, ours(variables.settings(sections), _is_known))
+    _add(given, _check_overrides(overrides, origin))
+    for variables in places:
+        _name_near_misses(variables, given)
     given = whole(given)
     _check_prompts(given)
     try:
         settings = Settings(**nested({key: one.value for key, one in given.items()}))
     except ValidationError as error:
-        raise ConfigError(_describe_error(error.errors()[0], given)) from error
-    settings._origins.update({key: one.origin for key, one in given.items()})
+        first, *others = error.errors()
+        for other in others:
+            log.error("%s", _describe_error(other, given))
+        raise ConfigError(_describe_error(first, given)) from error
+    settings._given.update(given)
     return settings
+
+
+def _add(given: dict[str, GivenValue], more: Mapping[str, GivenValue]) -> None:
+    """Add the values of a place that counts more than those before."""
+    for key, one in more.items():
+        given[key] = one.before(given.get(key))
+
+
+def _name_near_misses(variables: Variables, given: Mapping[str, GivenValue]) -> None:
+    """Warn of variables that are nearly a setting, unless that is set: then they are others'."""
+    for miss in near_misses(variables.values, _keys()):
+        if not miss.key or miss.key not in given:
+            log.warning(
+                "%s%s is no setting and has no effect. Do you mean %s?",
+                miss.variable,
+                variables.place,
+                miss.meant,
+            )
 
 
 def _check_prompts(given: dict[str, GivenValue]) -> None:
@@ -131,6 +159,11 @@ def _describe_error(error: ErrorDetails, given: dict[str, GivenValue]) -> str:
     one = given.get(key) or next((g for k, g in given.items() if key.startswith(f"{k}.")), None)
     where = one.origin.where if one else ""
     name = variable(key)
+    if error["type"] == "extra_forbidden":
+        stands = f" ({where})" if where.upper() != name else ""
+        near = _similar_name(key)
+        meant = f" Do you mean {variable(near)}?" if near else ""
+        return f"There is no setting {name}{stands}.{meant}"
     message = error["msg"].removeprefix("Value error, ")
     if where and where.upper() != name:
         return f"The setting {name} is wrong ({where}): {message}."

@@ -55,6 +55,33 @@ async def one(database: Database) -> Replica:
     return replica
 
 
+async def test_given_several_places_at_the_start_then_all_are_shown_and_no_secret(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(".env").write_text("RAG__TOP_K=4\nLLM__API_KEY=first\nINDEX__URL=http://u:pw@q:1\n")
+    monkeypatch.setenv("RAG__TOP_K", "6")
+    monkeypatch.setenv("LLM__API_KEY", "second")
+    monkeypatch.setenv("INDEX__URL", "http://q:2")
+    replica = Replica(database, load())
+    await replica.settings.refresh()
+    await replica.settings.put("global", {"rag.top_k": 5}, "ann")
+
+    async def shown(key: str) -> list[tuple[str, str, str]]:
+        layers = await replica.settings.explain(key)
+        return [(one.source, one.where, str(one.value)) for one in layers]
+
+    assert await shown("rag.top_k") == [
+        ("default", "", "10"),
+        ("environment", "RAG__TOP_K in .env", "4"),
+        ("environment", "RAG__TOP_K", "6"),
+        ("store", "global", "5"),
+    ]
+    secret = await shown("llm.api_key")
+    assert [value for _, _, value in secret] == ["", "set", "set"]
+    assert ("environment", "INDEX__URL in .env", "http://u:***@q:1") in await shown("index.url")
+
+
 async def test_given_scopes_then_the_narrowest_counts(one: Replica) -> None:
     await one.settings.put("global", {"rag.top_k": 5}, "ann")
     await one.settings.put("tenant:acme", {"rag.top_k": 6}, "ann")

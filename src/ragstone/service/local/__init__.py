@@ -346,6 +346,8 @@ class Ragstone:
             "models": self._adapters.answerer.ready(),
             "disk": asyncio.to_thread(_check_space, self._data),
         }
+        if self._adapters.conversations.apart:
+            checks["conversations"] = self._adapters.conversations.ready()
         if self._adapters.external_retriever:
             checks["retrieval"] = self._adapters.external_retriever.ready()
         results = await asyncio.gather(*checks.values(), return_exceptions=True)

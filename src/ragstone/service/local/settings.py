@@ -157,6 +157,10 @@ class LocalSettings:
         origin, known = base.origin(one.key), value_of(base, one.key)
         layers = [SettingLayer("default", "", one.default)]
         if origin.source != "default":
+            layers += [
+                SettingLayer(beaten.origin.source, beaten.origin.where, beaten.value)
+                for beaten in base.beaten(one.key)
+            ]
             layers.append(SettingLayer(origin.source, origin.where, known))
         elif known is not None:
             layers = [SettingLayer("default", "", known)]

@@ -30,6 +30,7 @@ class MongoConversations:
     """`ports.Conversations` in the database `name` of a MongoDB."""
 
     shared = True
+    apart = True
 
     def __init__(self, mongo: Mongo, name: str) -> None:
         self._mongo = mongo

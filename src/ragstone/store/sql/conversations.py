@@ -33,6 +33,8 @@ from ragstone.store.sql.tables import room_leases, rooms, turn_classes, turns
 class SqlConversations:
     """`ports.Conversations` on the state store."""
 
+    apart = False
+
     def __init__(self, database: Database) -> None:
         self._database = database
 
