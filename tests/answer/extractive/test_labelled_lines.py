@@ -3,7 +3,7 @@
 import pytest
 
 from ragstone.core.turn import Passage
-from tests.answer.extractive.test_extractive import answer, text
+from tests.answer.extractive.test_extractive import a_glossary, answer, text
 from tests.engine.samples import a_passage
 
 FIELDS = a_passage(
@@ -72,6 +72,23 @@ async def test_given_the_line_in_the_passage_that_follows_then_it_is_said_from_t
     said = text(await answer(question, first, second))
     assert "Default: 1024 [2]" in said
     assert "200" not in said
+
+
+async def test_given_a_definition_with_such_a_line_then_it_is_said_up_to_the_next_definition() -> (
+    None
+):
+    passage = a_glossary(
+        ("paragraph", "umask", "umask: The mask of the files."),
+        ("paragraph", "", "Default: 022"),
+        ("paragraph", "minfds", "minfds: The number of file descriptors that must be free."),
+        ("paragraph", "", "Required: No."),
+        ("paragraph", "minprocs", "minprocs: The number of processes."),
+        ("paragraph", "", "Default: 200"),
+    )
+    said = text(await answer("How many file descriptors must be free by default?", passage))
+    assert "minfds: The number" in said
+    assert "200" not in said
+    assert "022" not in said
 
 
 async def test_given_a_list_where_the_label_is_asked_for_then_the_line_is_said_instead() -> None:

@@ -30,7 +30,8 @@ def with_labelled_line(
     question has ("What is the default of ...?"), or that alone holds the exact thing that is asked
     for. Such a label is instead of a list, which tells what else there may be."""
     first = chosen[0]
-    if first.unit.form not in ("sentence", "list") or _LABELLED.fullmatch(text_of(first)):
+    labelled = _LABELLED.fullmatch(text_of(first)) and not _is_definition(first)
+    if first.unit.form not in ("sentence", "list") or labelled:
         return list(chosen)
     asked, kind = content_word_set(question), kind_of(question)
     said = "\n".join(text_of(one) for one in chosen)
@@ -51,17 +52,24 @@ def with_labelled_line(
 def _section(
     first: RankedUnit, passages: Sequence[Passage], found: Sequence[Sequence[AnswerUnit]]
 ) -> Iterator[RankedUnit]:
-    """The units behind and before the first one, up to a heading or a line that is a name alone.
-    Those behind go on in the passage that follows in the document."""
+    """The units behind and before the first one, up to a heading, the definition of something else
+    or a line that is a name alone. Those behind go on in the passage that follows."""
     own = [
         RankedUnit(unit, first.passage, place, first.score)
         for place, unit in enumerate(units_beside(first, passages, found))
     ]
     behind = own[first.place + 1 :] + units_following(first, passages, found)
-    for side in (behind, own[: first.place][::-1]):
+    before = [] if _is_definition(first) else own[: first.place][::-1]
+    for side in (behind, before):
         for one in side:
             text = text_of(one)
             closed = _ENDS.search(text) or _LABELLED.fullmatch(text)
-            if one.unit.form == "heading" or not closed:
+            if one.unit.form == "heading" or _is_definition(one) or not closed:
                 break
             yield one
+
+
+def _is_definition(one: RankedUnit) -> bool:
+    """Whether a unit begins with the term that its paragraph defines."""
+    excerpt = one.unit.said[0]
+    return excerpt.kind == "paragraph" and excerpt.block.label != "" and excerpt.begins
