@@ -30,8 +30,8 @@ def with_labelled_line(
     question has ("What is the default of ...?"), or that alone holds the exact thing that is asked
     for. Such a label is instead of a list, which tells what else there may be."""
     first = chosen[0]
-    labelled = _LABELLED.fullmatch(text_of(first)) and not _is_definition(first)
-    if first.unit.form not in ("sentence", "list") or labelled:
+    itself = _LABELLED.fullmatch(text_of(first)) and not _is_definition(first)
+    if first.unit.form not in ("sentence", "list") or itself:
         return list(chosen)
     asked, kind = content_word_set(question), kind_of(question)
     said = "\n".join(text_of(one) for one in chosen)
