@@ -26,6 +26,7 @@ from ragstone.core.errors import (
     QuestionTooLong,
     RagstoneError,
     StageTimeout,
+    StateUnavailable,
     UnknownCollection,
     UnknownDocument,
     UnknownEntity,
@@ -66,7 +67,7 @@ from ragstone.core.records import (
 from ragstone.core.tool import ToolCall
 from ragstone.core.turn import Ask, Hit, Passage, Principal, SearchType, StageTrace, Turn
 from ragstone.http.app import create_app
-from ragstone.ports import CacheFigures, Vectors
+from ragstone.ports import CacheFigures, PoolUse, Total, Vectors
 from ragstone.service import (
     CollectionSummary,
     FileFailure,
@@ -74,6 +75,7 @@ from ragstone.service import (
     Overview,
     Progress,
     SearchResult,
+    StoreFigures,
 )
 from ragstone.service.comments import CommentsView, CommentsWanted
 from ragstone.service.graph import EntityPlace, GraphView, RelationPlace, ThemePlace, ThemeView
@@ -489,6 +491,14 @@ class FakeService:
 
     async def cache_figures(self) -> CacheFigures:
         return CacheFigures("memory", True, 3, 2, 1, 4.5)
+
+    async def store_figures(self) -> StoreFigures:
+        if self.health["state"] != "ok":
+            raise StateUnavailable(self.health["state"])
+        return StoreFigures((Total("ready", 3, 40), Total("failed", 1, 0)), self.pools())
+
+    def pools(self) -> tuple[PoolUse, ...]:
+        return (PoolUse("state", 2, 8, 1),)
 
     async def clear_cache(self) -> int:
         return 3

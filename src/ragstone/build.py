@@ -48,6 +48,7 @@ from ragstone.ports import (
     Checker,
     ChunkIndex,
     PairReader,
+    Pooled,
     Profile,
 )
 from ragstone.reader.configured import reader_of
@@ -161,6 +162,8 @@ async def open_adapters(
         mentions, themes = SqlMentions(database), SqlThemes(database)
         comments = LocalCommentReader(index, embedders.bundled())
         stack.push_async_callback(comments.aclose)
+        # SQLite's connections are opened as they are needed: they never run short.
+        pooled = (*((database,) if database.shared else ()), index)
         adapters = Adapters(
             index,
             catalog,
@@ -201,6 +204,7 @@ async def open_adapters(
             profile=profile,
             count=token_counter(profile.tokenizer),
             ensemble=members,
+            pools=tuple(one for one in pooled if isinstance(one, Pooled)),
         )
         for collection in await catalog.collections():
             await index.create(collection)

@@ -65,7 +65,11 @@ def test_promtool(ragstone: str) -> None:
     figures = got(f"{ragstone}/metrics", TOKEN)
     assert "ragstone_questions_total{" in figures
     assert promtool("check", "metrics", given=figures) == ""
-    assert "4 rules found" in promtool("check", "rules", str(DEPLOY / "prometheus/rules.yaml"))
+    assert "9 rules found" in promtool("check", "rules", str(DEPLOY / "prometheus/rules.yaml"))
+
+
+def test_the_alerts_fire_when_they_should_and_not_before() -> None:
+    promtool("test", "rules", str(Path(__file__).with_name("alerts.yaml")))
 
 
 def test_prometheus(ragstone: str, tmp_path: Path) -> None:

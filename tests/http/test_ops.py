@@ -5,9 +5,13 @@ from collections.abc import AsyncIterator
 import httpx2
 import pytest
 
+from ragstone.core.answer import Usage
+from ragstone.core.turn import Ask, Turn
 from ragstone.http.app import create_app
+from ragstone.ports import CacheFigures
 from ragstone.service.wire import INSTANCE_HEADER, instance
 from ragstone.settings import Settings
+from ragstone.telemetry.metrics import MOST_KEYS, Metrics
 from tests.fake_service import FakeService, limited_app
 
 
@@ -77,8 +81,54 @@ async def test_metrics(http: httpx2.AsyncClient) -> None:
         'ragstone_refused_total{level="standard"} 1.0',
         'ragstone_cache{what="entries"} 3.0',
         'ragstone_cache{what="hits"} 2.0',
+        "ragstone_state_available 1.0",
+        'ragstone_documents{status="failed"} 1.0',
+        'ragstone_chunks{status="ready"} 40.0',
+        'ragstone_jobs{kind="ingest",state="done"} 1.0',
+        'ragstone_jobs{kind="ask",state="queued"} 0.0',
+        'ragstone_pool_connections{pool="state",what="used"} 2.0',
+        'ragstone_pool_connections{pool="state",what="waiting"} 1.0',
     }
     assert expected <= lines, expected - lines
+
+
+async def test_given_no_state_store_then_what_is_counted_here_is_shown_all_the_same(
+    http: httpx2.AsyncClient, service: FakeService
+) -> None:
+    await ask(http, "What?")
+    await http.get("/metrics")
+    service.health = {**service.health, "state": "It does not answer."}
+    response = await http.get("/metrics")
+    assert response.status_code == 200
+    assert "ragstone_state_available 0.0" in response.text
+    assert 'ragstone_questions_total{finish="stop",level="standard"} 1.0' in response.text
+    assert "ragstone_documents{" not in response.text
+    assert "ragstone_jobs{" not in response.text
+
+
+def test_given_a_cache_that_all_share_then_it_is_no_figure_of_one_process() -> None:
+    metrics = Metrics()
+    metrics.cache(CacheFigures("Redis", True, 3, 2, 1, 4.5, shared=True))
+    shown = metrics.render().decode()
+    assert 'ragstone_shared_cache{what="hits"} 2.0' in shown
+    assert 'ragstone_cache{what="hits"}' not in shown
+
+
+def test_what_keys_use_is_told_apart_for_so_many_and_without_naming_users() -> None:
+    metrics = Metrics()
+    turn = Turn(Ask("What?"), usage=Usage(3, 4, 1, 0.5))
+    for number in range(MOST_KEYS + 50):
+        metrics.used(f"key:{number}", turn)
+    metrics.used("key:0", turn)
+    metrics.used("token:acme:ann", turn)
+    metrics.used("", turn)
+    shown = metrics.render().decode()
+    assert 'ragstone_key_questions_total{key="key:0"} 2.0' in shown
+    assert 'ragstone_key_tokens_total{key="key:0"} 14.0' in shown
+    assert 'ragstone_key_cost_usd_total{key="key:0"} 1.0' in shown
+    assert 'ragstone_key_questions_total{key="others"} 51.0' in shown
+    assert shown.count("ragstone_key_questions_total{") == MOST_KEYS + 1
+    assert "ann" not in shown
 
 
 async def test_each_application_counts_for_itself(http: httpx2.AsyncClient) -> None:

@@ -93,6 +93,7 @@ class Interceptor:
                         return
                     if isinstance(event, Done | Failed):
                         await self._count(limits, key, event)
+                        self.metrics.used(key, event.turn)
                     yield event
             except TimeoutError:
                 message = f"The answer took longer than {limits.seconds:g} s and was stopped."

@@ -90,7 +90,7 @@ class RedisCache:
 
     async def figures(self) -> CacheFigures:
         figures = await self._attempts.make(self._figures, None)
-        return figures or CacheFigures(self._attempts.where)
+        return figures or CacheFigures(self._attempts.where, shared=True)
 
     async def clear(self) -> int:
         self._shelves.clear()
@@ -167,6 +167,7 @@ class RedisCache:
             int(counts.get(b"hits", 0)),
             int(counts.get(b"misses", 0)),
             float(counts.get(b"saved_seconds", 0)),
+            shared=True,
         )
 
     async def _clear(self) -> int:

@@ -2,12 +2,13 @@
 
 import asyncio
 import hmac
+import logging
 
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from ragstone.core.caller import Caller
-from ragstone.core.errors import Unauthorized
+from ragstone.core.errors import RagstoneError, Unauthorized
 from ragstone.http.identity import Who
 from ragstone.http.openapi import documented
 from ragstone.http.responses import Json
@@ -17,6 +18,10 @@ from ragstone.settings import ServerSettings, Settings
 from ragstone.telemetry.metrics import Metrics
 
 READY_SECONDS = 10.0
+FIGURES_SECONDS = 5.0
+"""How long the stores may take to say what they hold: Prometheus waits ten seconds for it all."""
+
+log = logging.getLogger(__name__)
 
 
 def router(service: Service, metrics: Metrics, token: str, settings: Settings) -> APIRouter:
@@ -40,10 +45,26 @@ def router(service: Service, metrics: Metrics, token: str, settings: Settings) -
     async def figures(request: Request, caller: Who) -> Response:
         """Counters and times in Prometheus' text format."""
         _may_read_figures(request, caller, settings.server)
-        metrics.cache(await service.cache_figures())
-        return Response(metrics.render(), headers={"content-type": metrics.content_type})
+        await _look(service, metrics)
+        shown = await asyncio.to_thread(metrics.render)
+        return Response(shown, headers={"content-type": metrics.content_type})
 
     return routes
+
+
+async def _look(service: Service, metrics: Metrics) -> None:
+    """Have the figures of what is counted elsewhere; without a state store the others are shown,
+    as they tell most when it fails."""
+    try:
+        async with asyncio.timeout(FIGURES_SECONDS):
+            metrics.cache(await service.cache_figures())
+            found, kinds = await service.store_figures(), await service.jobs.kinds()
+    except (RagstoneError, TimeoutError) as error:
+        log.warning("Figures of the stores are missing: %s", error or "no answer in time")
+        metrics.stores_unknown()
+    else:
+        metrics.pools(found.pools)
+        metrics.stores(found.totals, {one.kind: one.jobs for one in kinds})
 
 
 def _may_read_figures(request: Request, caller: Caller, settings: ServerSettings) -> None:

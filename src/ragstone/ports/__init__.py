@@ -24,6 +24,7 @@ from ragstone.ports.catalog import (
     Edition,
     Look,
     StatusCount,
+    Total,
     ValueCount,
     collection_of,
 )
@@ -47,6 +48,7 @@ from ragstone.ports.guarding import Topics, TopicStore
 from ragstone.ports.index import ChunkIndex, Retriever, Search, check_late
 from ragstone.ports.intents import IntentExamples, Likeness
 from ragstone.ports.keys import KeyStore, StoredKey
+from ragstone.ports.pools import Pooled, PoolUse
 from ragstone.ports.reading import Pair, PairReader, PairReading
 from ragstone.ports.reranking import Judgement, Reranker, TermStatistics
 from ragstone.ports.running import Heard, Interest, RunningAnswers
@@ -104,6 +106,8 @@ __all__ = [
     "Pair",
     "PairReader",
     "PairReading",
+    "PoolUse",
+    "Pooled",
     "Priced",
     "Profile",
     "QueriedTable",
@@ -131,6 +135,7 @@ __all__ = [
     "Toolbox",
     "TopicStore",
     "Topics",
+    "Total",
     "Traces",
     "ValueCount",
     "Vectors",

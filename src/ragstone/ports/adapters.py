@@ -29,6 +29,7 @@ from ragstone.ports.guarding import Topics
 from ragstone.ports.index import ChunkIndex, Retriever
 from ragstone.ports.intents import IntentExamples
 from ragstone.ports.keys import KeyStore
+from ragstone.ports.pools import Pooled
 from ragstone.ports.reranking import Reranker, TermStatistics
 from ragstone.ports.running import RunningAnswers
 from ragstone.ports.settings import SettingsStore
@@ -56,7 +57,8 @@ class Adapters:
     `profile` is the chat model's, `count` counts tokens as it does,
     `ensemble` are the models that vote. `dump` is for backups. `searching` lets so many questions
     search at a time while the others wait in turn, so that a search that has begun is not slowed
-    down, and documents can be ingested meanwhile.
+    down, and documents can be ingested meanwhile. `pools` are those with connections to a database
+    that may run short.
     """
 
     index: ChunkIndex
@@ -99,3 +101,4 @@ class Adapters:
     count: Count = count
     ensemble: tuple[Answerer, ...] = ()
     searching: AbstractAsyncContextManager[Any] = field(default_factory=nullcontext)
+    pools: tuple[Pooled, ...] = ()

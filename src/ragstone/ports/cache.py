@@ -41,7 +41,7 @@ class Near:
 class CacheFigures:
     """`entries` there are now; `hits`, `misses` and the `saved_seconds` since it was last cleared,
     or, in this process, since the process began. `where` says what keeps them; `available` is
-    whether it answers."""
+    whether it answers, and `shared` whether the figures are of all processes."""
 
     where: str = "off"
     available: bool = False
@@ -49,6 +49,7 @@ class CacheFigures:
     hits: int = 0
     misses: int = 0
     saved_seconds: float = 0.0
+    shared: bool = False
 
 
 class Cache(Protocol):

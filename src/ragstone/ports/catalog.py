@@ -44,6 +44,15 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True)
+class Total:
+    """All documents of this status, of every tenant, and their chunks."""
+
+    status: str
+    documents: int
+    chunks: int
+
+
+@dataclass(frozen=True, slots=True)
 class StatusCount:
     """How many documents of this status may be read by these, and their chunks. `answers` says
     whether a version of them does."""
@@ -177,6 +186,10 @@ class Catalog(CollectionNames, Protocol):
     async def counts(self, tenant: str, collection: str) -> Sequence[StatusCount]:
         """How many documents of a collection are in which state, also those that do not answer
         yet; as of now, where `statuses` is as of the edition."""
+        ...
+
+    async def totals(self) -> Sequence[Total]:
+        """The documents of all collections by their status."""
         ...
 
     async def metadata_keys(

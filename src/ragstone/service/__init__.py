@@ -24,7 +24,7 @@ from ragstone.core.records import (
     Topic,
 )
 from ragstone.core.turn import Ask, Hit, Principal, StageTrace, Turn
-from ragstone.ports import CacheFigures, Vectors
+from ragstone.ports import CacheFigures, PoolUse, Total, Vectors
 from ragstone.service.allowed import allowed
 from ragstone.service.bounds import Count, Days, Offset, text
 from ragstone.service.comments import CommentService
@@ -212,6 +212,15 @@ class Overview:
     models: dict[str, str]
     jobs: tuple[Progress, ...]
     disk_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoreFigures:
+    """The documents of all collections by their status, at most a minute old, and the connections
+    to databases of the process that says so."""
+
+    totals: tuple[Total, ...]
+    pools: tuple[PoolUse, ...]
 
 
 Texts = Annotated[Sequence[str], Field(min_length=1)]
@@ -405,6 +414,10 @@ class Service(Protocol):
 
     async def cache_figures(self) -> CacheFigures:
         """The statistics of the semantic cache."""
+        ...
+
+    async def store_figures(self) -> StoreFigures:
+        """How much the stores hold, and how busy the connections to them are."""
         ...
 
     async def clear_cache(self) -> int:

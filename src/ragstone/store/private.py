@@ -15,6 +15,7 @@ OURS = (
     "jobs.sqlite*",
     "cache.sqlite*",
     "index",
+    "figures",
     "spool",
     "originals*",
     "reading",

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx2
@@ -21,6 +22,7 @@ from tests.patience import PATIENCE
 ROOT = Path(__file__).parents[3]
 SERVERS = {
     "SERVER__WORKERS": "2",
+    "SERVER__OPEN_METRICS": "true",
     "INDEX__URL": "http://127.0.0.1:9",
     "STATE__URL": "postgresql://127.0.0.1:9/x",
 }
@@ -51,8 +53,22 @@ def test_given_one_process_then_every_store_will_do() -> None:
     workers.check(Settings())
 
 
+def data_of(process: subprocess.Popen[str]) -> Path:
+    """The data directory of a server."""
+    variables = Path(f"/proc/{process.pid}/environ").read_bytes().split(b"\0")
+    [data] = [one[14:] for one in variables if one.startswith(b"RAGSTONE_DATA=")]
+    return Path(data.decode())
+
+
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    with a_server(tmp_path) as found:
+        yield found
+
+
+@contextmanager
+def a_server(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A server of two processes, and its address."""
     command = [sys.executable, "-m", "tests.fake_ragstone", "serve", "--port", "0"]
     pipe = subprocess.PIPE
     with subprocess.Popen(
@@ -61,7 +77,8 @@ def server(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
         assert process.stdout
         assert process.stdout.readline().startswith("Ragstone is ready")
         yield process, json.loads((tmp_path / "server.json").read_text())["url"]
-        process.kill()
+        process.terminate()
+        process.wait(timeout=PATIENCE)
 
 
 def children(process: int) -> list[int]:
@@ -98,6 +115,52 @@ def test_given_two_processes_then_both_answer_and_one_that_dies_comes_again(
     process.send_signal(signal.SIGTERM)
     assert process.wait(timeout=PATIENCE) == 0
     assert not any(Path(f"/proc/{one}").exists() for one in first)
+
+
+def read_figures(url: str) -> dict[str, float]:
+    """Every figure of the server by its name and labels."""
+    lines = httpx2.get(url + "/metrics").raise_for_status().text.splitlines()
+    return {k: float(v) for k, _, v in (one.rpartition(" ") for one in lines) if k[:1] != "#"}
+
+
+def test_given_two_processes_then_figures_are_of_both_and_outlive_one(
+    server: tuple[subprocess.Popen[str], str],
+) -> None:
+    process, url = server
+    health = 'ragstone_requests_total{method="GET",route="/health",status="200"}'
+    counted = set()
+    for asked in range(1, 41):
+        # A connection each, so that the system deals them out.
+        assert httpx2.get(url + "/health").status_code == 200
+        counted.add(read_figures(url)[health])
+        assert max(counted) == asked
+    assert counted == set(range(1, 41))
+    folder = data_of(process) / "figures"
+    assert len({one.stem.rsplit("_")[-1] for one in folder.glob("counter_*.db")}) == 2
+
+    first = children(process.pid)
+    os.kill(first[0], signal.SIGKILL)
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline and len(set(children(process.pid)) - {first[0]}) < 2:
+        time.sleep(0.1)
+    while True:  # The new process listens when it has started.
+        found = read_figures(url)
+        if len(list(folder.glob("counter_*.db"))) == 3:
+            break
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    assert found[health] == 40
+    assert found["ragstone_questions_running"] == 0
+    assert not list(folder.glob(f"gauge_live*_{first[0]}.db"))
+    assert found['ragstone_pool_connections{pool="state",what="most"}'] == 2 * 8
+
+
+def test_given_a_new_start_then_the_figures_begin_anew(tmp_path: Path) -> None:
+    for _ in range(2):
+        with a_server(tmp_path) as (_, url):
+            assert not any("/health" in name for name in read_figures(url))
+            assert httpx2.get(url + "/health").status_code == 200
+            assert any("/health" in name for name in read_figures(url))
 
 
 def test_given_a_process_that_cannot_start_then_the_server_says_why_and_ends(

@@ -22,11 +22,15 @@ from ragstone.service import Service
 from ragstone.service.keys import KeyGrant
 from ragstone.service.local import Ragstone
 from ragstone.settings import Settings
+from ragstone.telemetry.metrics import Metrics
 
 log = logging.getLogger(__name__)
 
 BACKLOG = 2048
 """Connections that may wait to be accepted."""
+
+
+OWN_SECONDS = 5.0
 
 
 async def answer(
@@ -66,7 +70,9 @@ async def answer(
             timeout_graceful_shutdown=math.ceil(server.grace_seconds),
         )
         listening = asyncio.Event()
-        warming = asyncio.create_task(_warm(service, listening))
+        beside = [asyncio.create_task(_warm(service, listening))]
+        if server.workers > 1:
+            beside.append(asyncio.create_task(_show_own(service, interceptor.metrics)))
 
         def listens() -> None:
             ready(by_token)
@@ -75,8 +81,9 @@ async def answer(
         try:
             await _Server(config, listens).serve([listener])
         finally:
-            warming.cancel()
-            await asyncio.gather(warming, return_exceptions=True)
+            for task in beside:
+                task.cancel()
+            await asyncio.gather(*beside, return_exceptions=True)
 
 
 async def _warm(service: Ragstone, listening: asyncio.Event) -> None:
@@ -86,6 +93,14 @@ async def _warm(service: Ragstone, listening: asyncio.Event) -> None:
         await service.warm()
     except Exception:
         log.warning("Loading beforehand failed; the first question will load.", exc_info=True)
+
+
+async def _show_own(service: Ragstone, metrics: Metrics) -> None:
+    """Keep the figures of this process up to date, as another one may be asked for them."""
+    while True:
+        metrics.pools(service.pools())
+        metrics.cache(await service.cache_figures())
+        await asyncio.sleep(OWN_SECONDS)
 
 
 async def _check_credentials(

@@ -3,6 +3,8 @@
 import asyncio
 import logging
 import multiprocessing
+import os
+import shutil
 import socket
 import sys
 import time
@@ -11,14 +13,20 @@ from dataclasses import dataclass
 from multiprocessing.context import SpawnProcess
 from multiprocessing.synchronize import Event
 
+from prometheus_client.multiprocess import mark_process_dead
+
 from ragstone.access.gate import Known
 from ragstone.core.errors import ConfigError, RagstoneError
 from ragstone.http.server.answering import answer
 from ragstone.http.server.loop import on_signals, run
 from ragstone.ingest.free_memory import few_arenas
 from ragstone.settings import Settings
+from ragstone.telemetry.metrics import FOLDER
 
 log = logging.getLogger(__name__)
+
+FIGURES = "figures"
+"""The folder of what the processes count, in the data directory."""
 
 PAUSE = 2.0
 """Seconds from the start of a process to the start of its successor at least, so that one that
@@ -65,11 +73,13 @@ class Workers:
         self._ready = ready
         self._running: dict[int, _Process] = {}
         self._said = False
+        self._figures = settings.ragstone_data.expanduser().absolute() / FIGURES
 
     async def run(self) -> None:
         """Until SIGINT or SIGTERM; raises ConfigError when a process cannot start."""
         stopped = asyncio.Event()
         on_signals(lambda _: stopped.set())
+        await asyncio.to_thread(self._empty_figures)
         try:
             for worker in range(self._settings.server.workers):
                 self._start(worker)
@@ -81,6 +91,13 @@ class Workers:
                     continue
         finally:
             await asyncio.to_thread(self._end)
+
+    def _empty_figures(self) -> None:
+        """Make the folder in which the processes add up their figures, for those of this start."""
+        shutil.rmtree(self._figures, ignore_errors=True)
+        self._figures.mkdir(parents=True, mode=0o700)
+        # The processes inherit it: prometheus_client reads it while they import it.
+        os.environ[FOLDER] = str(self._figures)
 
     def _start(self, worker: int) -> None:
         data = self._settings.ragstone_data.expanduser().absolute() / f"worker-{worker}"
@@ -102,6 +119,10 @@ class Workers:
                 raise ConfigError("A process of the server could not start; it has said why.")
             if time.monotonic() - one.started > PAUSE:
                 log.error("Process %s ended (%s).", one.process.pid, one.process.exitcode)
+                # What it counted stays; what it was doing is over.
+                mark_process_dead(  # type: ignore[no-untyped-call]
+                    one.process.pid, str(self._figures)
+                )
                 self._start(worker)
         if not self._said and all(one.ready.is_set() for one in self._running.values()):
             self._said = True

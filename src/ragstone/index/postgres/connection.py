@@ -14,6 +14,7 @@ from psycopg.errors import DiskFull, UndefinedTable
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
 from ragstone.core.errors import ConfigError, IndexUnavailable, StorageFull
+from ragstone.ports import PoolUse
 
 T = TypeVar("T")
 Connection = AsyncConnection[Any]
@@ -78,6 +79,12 @@ class PostgresConnections:
                 await self._configure(connection)
                 await connection.execute(f"SET lock_timeout = {math.ceil(1000 * self._timeout)}")
                 return await work(connection)
+
+    def pool_use(self) -> PoolUse:
+        """How many connections are in use, and how much waits for one."""
+        known = self._pool.get_stats()
+        used = known["pool_size"] - known["pool_available"]
+        return PoolUse("index", used, self._pool.max_size, known["requests_waiting"])
 
     async def aclose(self) -> None:
         """Close every connection."""

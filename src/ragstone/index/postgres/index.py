@@ -35,7 +35,7 @@ from ragstone.index.postgres.connection import Connection, PostgresConnections
 from ragstone.index.postgres.filter import LISTS, Sql, translate
 from ragstone.index.vectors import check_searches, check_vectors
 from ragstone.language.late_interaction import LateQuery
-from ragstone.ports import Search, Vectors
+from ragstone.ports import PoolUse, Search, Vectors
 
 log = logging.getLogger(__name__)
 
@@ -245,6 +245,10 @@ class PostgresIndex:
             await self._database.run_alone(work)
         except UndefinedTable:
             return
+
+    def pool_use(self) -> PoolUse:
+        """`ports.Pooled`."""
+        return self._database.pool_use()
 
     async def ready(self) -> None:
         await self._database.run(lambda connection: connection.execute("SELECT 1"))

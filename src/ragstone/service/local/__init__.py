@@ -4,6 +4,7 @@ import asyncio
 import logging
 import shutil
 import sys
+import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import asdict, replace
@@ -41,8 +42,15 @@ from ragstone.ingest.languages import may_outgrow, outgrown
 from ragstone.ingest.pipeline import Pipeline
 from ragstone.jobs.runner import Runner
 from ragstone.language.phrases import key
-from ragstone.ports import Adapters, CacheFigures, Embedder, Vectors, in_bulk
-from ragstone.service import CollectionSummary, IngestRequest, Overview, Progress, SearchResult
+from ragstone.ports import Adapters, CacheFigures, Embedder, PoolUse, Total, Vectors, in_bulk
+from ragstone.service import (
+    CollectionSummary,
+    IngestRequest,
+    Overview,
+    Progress,
+    SearchResult,
+    StoreFigures,
+)
 from ragstone.service.local.collections import rename
 from ragstone.service.local.comments import LocalComments
 from ragstone.service.local.configured import Configured
@@ -67,6 +75,9 @@ log = logging.getLogger(__name__)
 
 MOST_NOTES = 256
 """Collections and principals whose notes are kept until the collection is another one."""
+
+TOTALS_SECONDS = 60.0
+"""How old the sums over all documents may be: each reads a row of an index a document."""
 
 NO_MODEL = (
     "Functions need a chat model that calls them, and there is none: leave functions out, "
@@ -126,6 +137,7 @@ class Ragstone:
         self._purging: asyncio.Task[None] | None = None
         self._notes: dict[tuple[str, str, tuple[str, ...]], tuple[str, str]] = {}
         self.keys = LocalKeys(adapters.keys, adapters.catalog)
+        self._totals: tuple[float, tuple[Total, ...]] | None = None
 
     def ask(self, ask: Ask, key: str = "", after: int = 0) -> AsyncGenerator[Event, None]:
         return self._kept.events(ask, key, after) if key else self._answers.events(ask)
@@ -313,6 +325,16 @@ class Ragstone:
     async def cache_figures(self) -> CacheFigures:
         on = self._configured.of().settings.cache.enabled
         return await self._adapters.cache.figures() if on else CacheFigures()
+
+    async def store_figures(self) -> StoreFigures:
+        now = time.monotonic()
+        if self._totals is None or now - self._totals[0] > TOTALS_SECONDS:
+            self._totals = now, tuple(await self._adapters.catalog.totals())
+        return StoreFigures(self._totals[1], self.pools())
+
+    def pools(self) -> tuple[PoolUse, ...]:
+        """The connections of this process to databases."""
+        return tuple(pooled.pool_use() for pooled in self._adapters.pools)
 
     async def clear_cache(self) -> int:
         return await self._adapters.cache.clear()

@@ -16,7 +16,7 @@ from ragstone.core.chunk import revision
 from ragstone.core.errors import Conflict, UnknownCollection
 from ragstone.core.filters import Scalar, tokens
 from ragstone.core.records import Collection, Document, DocumentStatus, new_collection_id
-from ragstone.ports import Begun, Edition, Look, StatusCount, ValueCount
+from ragstone.ports import Begun, Edition, Look, StatusCount, Total, ValueCount
 from ragstone.settings.scope import of_collection
 from ragstone.store.sql import listing, looking, revising
 from ragstone.store.sql.database import Database
@@ -264,6 +264,10 @@ class SqlCatalog:
     async def counts(self, tenant: str, collection: str) -> Sequence[StatusCount]:
         """`ports.Catalog`."""
         return await self._tallies.counts(tenant, collection)
+
+    async def totals(self) -> Sequence[Total]:
+        """`ports.Catalog`."""
+        return await self._tallies.totals()
 
     async def metadata_keys(
         self, tenant: str, collection: str

@@ -8,14 +8,16 @@ from contextlib import (
     contextmanager,
 )
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from sqlalchemy.pool import QueuePool
 
 from ragstone.core.errors import RagstoneError, StateUnavailable
+from ragstone.ports import PoolUse
 from ragstone.store.sql.group_commit import GroupCommit
 from ragstone.store.sql.migrations import behind, upgrade
 from ragstone.store.sql.sqlite import Sqlite
@@ -88,6 +90,11 @@ class Database:
         self._closed = False
         self.closing: list[Callable[[], Awaitable[None]]] = []
         """Callbacks that run before the last connection is closed."""
+
+    def pool_use(self) -> PoolUse:
+        """How many of the connections are in use."""
+        pool = cast(QueuePool, self.engine.pool)
+        return PoolUse("state", pool.checkedout(), pool.size())
 
     @property
     def shared(self) -> bool:

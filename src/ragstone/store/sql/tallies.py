@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection, Select, String, cast, func, select, type_coerce
 
 from ragstone.core.filters import Scalar, token
-from ragstone.ports import Edition, StatusCount, ValueCount
+from ragstone.ports import Edition, StatusCount, Total, ValueCount
 from ragstone.store.sql.database import Database
 from ragstone.store.sql.editions import ALLOWED
 from ragstone.store.sql.tables import documents
@@ -52,6 +52,14 @@ class Tallies:
     async def counts(self, tenant: str, collection: str) -> Sequence[StatusCount]:
         """`ports.Catalog`."""
         return await self._database.read(partial(_counts, place=(tenant, collection)))
+
+    async def totals(self) -> Sequence[Total]:
+        """`ports.Catalog`."""
+        wanted = select(documents.c.status, func.count(), func.sum(documents.c.chunks))
+        grouped = wanted.group_by(documents.c.status)
+        return await self._database.read(
+            lambda connection: [Total(*row) for row in connection.execute(grouped)]
+        )
 
     async def metadata_keys(
         self, tenant: str, collection: str
