@@ -5,14 +5,14 @@ import logging
 import math
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import uvicorn
 
 from ragstone import build
 from ragstone.access import setup
 from ragstone.access.gate import Known
-from ragstone.core.errors import ConfigError
+from ragstone.core.errors import ConfigError, RagstoneError
 from ragstone.evaluation.job import evaluations
 from ragstone.http.app import create_app
 from ragstone.http.middleware import is_loopback
@@ -99,7 +99,8 @@ async def _show_own(service: Ragstone, metrics: Metrics) -> None:
     """Keep the figures of this process up to date, as another one may be asked for them."""
     while True:
         metrics.pools(service.pools())
-        metrics.cache(await service.cache_figures())
+        with suppress(RagstoneError):  # /metrics tells of a cache that does not answer.
+            metrics.cache(await service.cache_figures())
         await asyncio.sleep(OWN_SECONDS)
 
 
