@@ -27,6 +27,7 @@ OF_THE_PROCESS = {
     "watch",
     "warm",
     "start_jobs",
+    "pools",
     "settings.refresh",
     "jobs.unfinished",
 }
