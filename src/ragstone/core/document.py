@@ -53,9 +53,8 @@ class BlockSpan:
 
     `level` is a heading's depth and an item's nesting, from 1. `label` is an item's number, the
     term that a paragraph defines, the language of code, the kind of an admonition, or the caption
-    of a table. `places` count in the
-    longer text too. `pictures` are the ids (`picture_id`) of those that the block is about: it is
-    their caption or the text in them, or stands where they do.
+    of a table. `places` count in the longer text too. `pictures` are the ids (`picture_id`) of
+    those that the block is about: it is their caption or the text in them, or stands where they do.
     """
 
     kind: BlockKind

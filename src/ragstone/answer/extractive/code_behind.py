@@ -27,13 +27,10 @@ def _behind(
     sentence: RankedUnit, passages: Sequence[Passage], found: Sequence[Sequence[AnswerUnit]]
 ) -> RankedUnit | None:
     own = units_beside(sentence, passages, found)
-    block, place = sentence.unit.said[0].block, sentence.place + 1
-    while place < len(own) and own[place].said[0].block is block and own[place].form != "code":
-        place += 1
-    here = (
-        [RankedUnit(own[place], sentence.passage, place, sentence.score)]
-        if place < len(own)
-        else []
-    )
-    following = here or units_following(sentence, passages, found)[:1]
-    return next((one for one in following if one.unit.form == "code"), None)
+    block = sentence.unit.said[0].block
+    for one in own[sentence.place + 1 :] + units_following(sentence, passages, found)[:1]:
+        if one.unit.form == "code":
+            return one
+        if one.unit.said[0].block is not block:
+            return None
+    return None

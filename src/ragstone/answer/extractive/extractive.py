@@ -262,11 +262,9 @@ def _preceding_unit(
     if unit.form != "sentence" or not candidate.place or not leans(text_of(candidate)):
         return None
     earlier = units_beside(candidate, passages, found)[candidate.place - 1]
-    between = passage.text[earlier.end : unit.start]
-    apart = earlier.form == "sentence" and between.count("\n") > 1
-    if earlier.form not in ("sentence", "code") or apart:
-        return None
-    return RankedUnit(earlier, passage, candidate.place - 1, candidate.score)
+    between = passage.text[earlier.unit.end : unit.start]
+    apart = earlier.unit.form == "sentence" and between.count("\n") > 1
+    return None if earlier.unit.form not in ("sentence", "code") or apart else earlier
 
 
 def _repeats(one: RankedUnit, other: RankedUnit) -> bool:

@@ -54,10 +54,7 @@ def _section(
 ) -> Iterator[RankedUnit]:
     """The units behind and before the first one, up to a heading, the definition of something else
     or a line that is a name alone. Those behind go on in the passage that follows."""
-    own = [
-        RankedUnit(unit, first.passage, place, first.score)
-        for place, unit in enumerate(units_beside(first, passages, found))
-    ]
+    own = units_beside(first, passages, found)
     behind = own[first.place + 1 :] + units_following(first, passages, found)
     before = [] if _is_definition(first) else own[: first.place][::-1]
     for side in (behind, before):

@@ -63,17 +63,17 @@ def with_list_behind(
 
 
 def _list_behind(
-    sentence: RankedUnit, own: Sequence[AnswerUnit], several: bool
+    sentence: RankedUnit, own: Sequence[RankedUnit], several: bool
 ) -> AnswerUnit | None:
     """The list that a sentence, or a later one of its paragraph, leads in."""
     if sentence.unit.form != "sentence" or sentence.unit.said[0].kind == "item":
         return None
     block, later = sentence.unit.said[0].block, sentence.place + 1
-    while later < len(own) and own[later].said[0].block is block:
-        if own[later].form == "list":
-            return own[later]
+    while later < len(own) and own[later].unit.said[0].block is block:
+        if own[later].unit.form == "list":
+            return own[later].unit
         later += 1
-    items = _items(sentence.passage, own[later:], several)
+    items = _items(own[later:], several)
     if not items or not (several or text_of(sentence).endswith(LEADS)):
         return None
     torn = not sentence.passage.text[items[-1].end :].strip()
@@ -91,26 +91,26 @@ def _rows_behind(
         return []
     own = units_beside(sentence, passages, found)
     rows: list[RankedUnit] = []
-    for place, unit in enumerate(own[sentence.place + 1 :], sentence.place + 1):
-        one = RankedUnit(unit, sentence.passage, place, sentence.score)
-        if unit.form == "row" and unit.end - sentence.unit.end <= LIST_CHARS:
+    for one in own[sentence.place + 1 :]:
+        if one.unit.form == "row" and one.unit.end - sentence.unit.end <= LIST_CHARS:
             rows.append(one)
         elif rows or not _BRACKETED.fullmatch(text_of(one)):
             break
     return rows[:LIST_ITEMS] if len(rows) >= LEAST_ITEMS else []
 
 
-def _items(
-    passage: Passage, own: Sequence[AnswerUnit], several: bool = False
-) -> tuple[Excerpt, ...]:
-    """The items with which these units begin, as many as are said of a list, and of definitions
-    their first sentences. Where `several` things are asked for, what stands between items of a
-    section is passed over."""
+def _items(own: Sequence[RankedUnit], several: bool = False) -> tuple[Excerpt, ...]:
+    """The items with which these units of a passage begin, as many as are said of a list, and of
+    definitions their first sentences. Where `several` things are asked for, what stands between
+    items of a section is passed over."""
+    if not own:
+        return ()
+    passage = own[0].passage
     blocks = passage.blocks or outline(passage.text)
     found: list[Excerpt] = []
-    for unit in own:
+    for unit in (one.unit for one in own):
         block = next((one for one in blocks if one.start <= unit.start < one.end), None)
-        if block is None or unit.end - own[0].start > LIST_CHARS:
+        if block is None or unit.end - own[0].unit.start > LIST_CHARS:
             break
         if not _is_item(block):
             if several and found and block.kind in BETWEEN:
@@ -140,7 +140,7 @@ def list_goes_on(
     if (not leads and first.unit.form != "list") or first.passage.text[last.end :].strip():
         return []
     following = units_following(first, passages, found)
-    if following and (rest := _items(following[0].passage, [one.unit for one in following])):
+    if rest := _items(following):
         unit = AnswerUnit(rest[0].start, rest[0].end, rest, "list")
         return [replace(following[0], unit=unit)]
     return []

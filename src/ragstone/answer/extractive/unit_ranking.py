@@ -123,9 +123,10 @@ class RankedUnit:
 
 def units_beside(
     one: RankedUnit, passages: Sequence[Passage], found: Sequence[Sequence[AnswerUnit]]
-) -> Sequence[AnswerUnit]:
+) -> list[RankedUnit]:
     """All units of a ranked unit's passage, of those found in each."""
-    return found[[one.passage is passage for passage in passages].index(True)]
+    own = found[[one.passage is passage for passage in passages].index(True)]
+    return [RankedUnit(unit, one.passage, place, one.score) for place, unit in enumerate(own)]
 
 
 def units_following(
