@@ -25,6 +25,7 @@ NAMES = (
     "retrieval",
     "answers",
     "cross_lingual",
+    "english",
     "multilingual",
     "intents",
     "rewriting",

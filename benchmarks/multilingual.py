@@ -30,7 +30,7 @@ LANGUAGES = ("zh", "de", "hi")
 RANKED, ASKED = 60, 100
 """Passages of each language, and questions that they are ranked for."""
 
-Embed = Callable[[list[str]], Awaitable[Vectors]]
+Embed = Callable[[Sequence[str]], Awaitable[Vectors]]
 
 
 def run() -> Iterator[Row]:
@@ -140,10 +140,12 @@ async def speeds(
     return turns, (theirs * ours).sum(axis=1)
 
 
-async def latency(old: Embed, new: Embed) -> tuple[list[tuple[float, float]], Vectors]:
+async def latency(
+    old: Embed, new: Embed, language: str = "de"
+) -> tuple[list[tuple[float, float]], Vectors]:
     """Milliseconds of one question by each, and the cosine of each question's two vectors."""
     times, cosines = [], []
-    for question in dataset.questions(eval_data() / "xquad" / "de", "dev", QUESTIONS):
+    for question in dataset.questions(eval_data() / "xquad" / language, "dev", QUESTIONS):
         started = time.perf_counter()
         [theirs] = await old([question.text])
         between = time.perf_counter()

@@ -107,5 +107,5 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 def models_stay_open() -> Iterator[None]:
     """A model that a test has opened is there for the next one: opening takes 0.2 s."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(onnx, "sessions", {})
+        patch.setattr(onnx, "opened", {})
         yield

@@ -7,6 +7,7 @@ far larger than the rest are left out of that and multiplied as they are. Which 
 from the texts below, written for this.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,10 @@ TEXTS = (
 )
 
 
+Seen = Sequence[tuple[str, str]]
+"""The matrices, and the names of what goes into each."""
+
+
 class Drawing:
     """A graph that grows node by node; each method gives the name of what it adds."""
 
@@ -66,7 +71,7 @@ class Drawing:
         kept = self.node("Mul", [x, self.weight(f"{name}.small", 1, inputs)], f"{name}.kept")
         size = self.node("Abs", [kept], f"{name}.size")
         most = self.node("ReduceMax", [size, "last"], f"{name}.most", keepdims=0)
-        step = self.node("Mul", [most, "1/127"], f"{name}.most/127")
+        step = self.node("Mul", [most, "1/levels"], f"{name}.level")
         step = self.node("Max", [step, "least"], f"{name}.step")
         rounded = self.node("QuantizeLinear", [kept, step, "zeros"], f"{name}.rounded", axis=0)
         product = self.node(
@@ -98,17 +103,17 @@ class Drawing:
         )
 
 
-def drawn(watched: bool = False) -> onnx.ModelProto:
-    """From states (texts, tokens, 384) to their mean after the last layer (texts, 384). With
-    `watched`, what goes into each matrix is given too."""
-    graph = Drawing()
+def encoder(graph: Drawing, layers: int, levels: int = 127, zero: int = 128) -> tuple[str, Seen]:
+    """The layers of a network like BERT, from "states" (texts, tokens, 384) to the last states
+    (texts times tokens, 384), and what goes into each matrix. Numbers are rounded to `levels` on
+    either side of `zero`."""
     graph.constant("last", [1], np.int64)
     graph.constant("rows", [-1, WIDTH], np.int64)
     graph.constant("thirds", [WIDTH] * 3, np.int64)
-    graph.constant("1/127", 1 / 127, np.float32)
+    graph.constant("1/levels", 1 / levels, np.float32)
     graph.constant("least", 1e-9, np.float32)
     graph.constant("one", 1, np.float32)
-    graph.constant("zero", 128, np.uint8)
+    graph.constant("zero", zero, np.uint8)
     graph.node("Shape", ["states"], "shape")
     x = graph.normal(graph.node("Reshape", ["states", "rows"], "flat"), "emb.ln")
     graph.node("Shape", [x], "tokens", end=1)
@@ -116,10 +121,10 @@ def drawn(watched: bool = False) -> onnx.ModelProto:
         "ConstantOfShape",
         ["tokens"],
         "zeros",
-        value=helper.make_tensor("z", TensorProto.UINT8, [1], [128]),
+        value=helper.make_tensor("z", TensorProto.UINT8, [1], [zero]),
     )
     seen = []
-    for layer in range(LAYERS):
+    for layer in range(layers):
         name = f"l{layer}"
         seen.append((f"{name}.qkv", x))
         parts = [f"{name}.{part}" for part in ("q", "k", "v")]
@@ -140,21 +145,30 @@ def drawn(watched: bool = False) -> onnx.ModelProto:
         seen.append((f"{name}.fo", inner))
         inner = graph.linear(inner, f"{name}.fo", INNER, WIDTH)
         x = graph.normal(graph.node("Add", [x, inner], f"{name}.oln.in"), f"{name}.oln")
+    return x, seen
+
+
+def model(
+    graph: Drawing, name: str, output: onnx.ValueInfoProto, watched: Seen = ()
+) -> onnx.ModelProto:
+    """The drawing as a model that gives `output`, and what is `watched` too."""
+    outputs = [output, *(helper.make_tensor_value_info(out, 1, None) for _, out in watched)]
+    inputs = [helper.make_tensor_value_info("states", 1, ["texts", "tokens", WIDTH])]
+    whole = helper.make_graph(graph.nodes, name, inputs, outputs, graph.weights)
+    versions = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
+    return helper.make_model(whole, opset_imports=versions, ir_version=10)
+
+
+def drawn(watched: bool = False) -> onnx.ModelProto:
+    """From states (texts, tokens, 384) to their mean after the last layer (texts, 384). With
+    `watched`, what goes into each matrix is given too."""
+    graph = Drawing()
+    x, seen = encoder(graph, LAYERS)
     graph.node(
         "ReduceMean", [graph.node("Reshape", [x, "shape"], "texts"), "last"], "means", keepdims=0
     )
-    outputs = [helper.make_tensor_value_info("means", 1, ["texts", WIDTH])]
-    if watched:
-        outputs += [helper.make_tensor_value_info(out, 1, None) for _, out in seen]
-    whole = helper.make_graph(
-        graph.nodes,
-        "multilingual-e5-small",
-        [helper.make_tensor_value_info("states", 1, ["texts", "tokens", WIDTH])],
-        outputs,
-        graph.weights,
-    )
-    versions = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
-    return helper.make_model(whole, opset_imports=versions, ir_version=10)
+    means = helper.make_tensor_value_info("means", 1, ["texts", WIDTH])
+    return model(graph, "multilingual-e5-small", means, seen if watched else ())
 
 
 def large_channels() -> Channels:

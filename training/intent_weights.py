@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.common import eval_data
-from ragstone.models.minilm import MiniLm
+from ragstone.models.minilm import MiniLmModel
 from ragstone.understand.intent_examples import CLASSES, WEIGHTS, signs
 from ragstone.understand.small_talk import KINDS
 
@@ -50,8 +50,7 @@ HERE = Path(__file__).parent / "intent_data"
 
 
 def main() -> None:
-    embedder = MiniLm()
-    embedder.load()
+    embedder = MiniLmModel()
     small_talk = trained(embedder, *small_talk_examples(), len(CLASSES), DECAY)
     texts, labels = kind_examples()
     names = sorted(set(labels))
@@ -126,7 +125,7 @@ def written(text: str) -> str:
 
 
 def trained(
-    embedder: MiniLm,
+    embedder: MiniLmModel,
     texts: list[str],
     classes: list[int],
     weights: list[float],
@@ -136,7 +135,7 @@ def trained(
     """A row of weights for each class, the last column its constant."""
     constant = np.ones((len(texts), 1), np.float32)
     marks = np.stack([signs(text) for text in texts])
-    given = np.hstack([embedder.embed(texts), marks, constant])
+    given = np.hstack([np.stack([embedder.vector(text) for text in texts]), marks, constant])
     wanted = np.eye(count, dtype=np.float32)[classes]
     share = (np.array(weights) / np.sum(weights)).astype(np.float32)[:, None]
     decays = np.full((given.shape[1], 1), decay, np.float32)

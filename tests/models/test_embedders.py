@@ -91,7 +91,7 @@ async def test_given_data_directories_that_are_closed_then_their_models_are_gone
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While two are open they share a model; what is left of them waits for no collector."""
-    monkeypatch.setattr(onnx, "sessions", WeakValueDictionary())
+    monkeypatch.setattr(onnx, "opened", WeakValueDictionary())
     before = set(_threads())
     gc.disable()
     try:
@@ -101,8 +101,8 @@ async def test_given_data_directories_that_are_closed_then_their_models_are_gone
         ):
             for service in (one, other):
                 await service.embed(["a whale"])
-            assert len(onnx.sessions) == 1
-        assert len(onnx.sessions) == 0
+            assert len(onnx.opened) == 1
+        assert len(onnx.opened) == 0
         assert await until(lambda: set(_threads()) <= before, 10)
     finally:
         gc.enable()

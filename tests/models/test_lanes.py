@@ -17,7 +17,7 @@ async def test_passages_for_a_question_pass_those_of_an_ingest() -> None:
             begun.set()
             go_on.wait()
 
-        busy = embedder._bulk.submit(long)
+        busy = [embedder._bulk.submit(long) for _ in range(embedder._bulk._max_workers)]
         with in_bulk():
             behind = asyncio.create_task(embedder.embed_with_tokens(["A part of many."]))
         await asyncio.to_thread(begun.wait)
@@ -27,4 +27,5 @@ async def test_passages_for_a_question_pass_those_of_an_ingest() -> None:
         assert not behind.done()
         go_on.set()
         await behind
-        busy.result()
+        for one in busy:
+            one.result()

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from ragstone.core.errors import ModelUnavailable
 from ragstone.language.late_interaction import Floats
 from ragstone.models import e5_weights, multilingual
+from ragstone.models import onnx as onnx_models
 from ragstone.models.e5_engine import MOST, E5Engine, initializers, weights_file
 from ragstone.models.multilingual import MultilingualE5
 from tests.patience import until
@@ -94,17 +95,17 @@ async def test_given_half_a_character_then_a_vector() -> None:
 async def test_given_two_embedders_then_one_model_which_goes_with_the_last(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(multilingual, "engines", WeakValueDictionary())
+    monkeypatch.setattr(onnx_models, "opened", WeakValueDictionary())
     one, two = MultilingualE5(), MultilingualE5()
     gc.disable()
     try:
         for model in (one, two):
             await model.embed_queries(["a whale"])
-        assert len(multilingual.engines) == 1
+        assert len(onnx_models.opened) == 1
         await one.aclose()
         await two.embed_queries(["a whale"])
         await two.aclose()
-        assert await until(lambda: len(multilingual.engines) == 0, 10)
+        assert await until(lambda: len(onnx_models.opened) == 0, 10)
     finally:
         gc.enable()
 
@@ -129,7 +130,7 @@ async def test_given_a_call_that_is_cancelled_then_what_has_not_begun_is_not_com
 ) -> None:
     held = Held()
     monkeypatch.setattr(E5Engine, "load", lambda: held)
-    monkeypatch.setattr(multilingual, "engines", WeakValueDictionary())
+    monkeypatch.setattr(onnx_models, "opened", WeakValueDictionary())
     model = MultilingualE5(threads=2)
     task = asyncio.create_task(model.embed_passages(["long"] * 100))
     assert await until(lambda: held.begun == 2)

@@ -75,7 +75,7 @@ def drawn(
     graph = Network(weights, channels)
     for name, value, kind in (
         ("last", [1], np.int64), ("rows", [-1, WIDTH], np.int64),
-        ("thirds", [WIDTH] * 3, np.int64), ("1/127", 1 / 127, np.float32),
+        ("thirds", [WIDTH] * 3, np.int64), ("1/levels", 1 / 127, np.float32),
         ("least", 1e-9, np.float32), ("one", 1, np.float32), ("zero", 128, np.uint8),
         ("nothing", 0, np.int32), ("text", TEXT, np.int32), ("passage", PASSAGE, np.int32),
         ("third", [2], np.int64), ("first", 0, np.int64), ("far", 1e4, np.float32),

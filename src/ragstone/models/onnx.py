@@ -1,14 +1,29 @@
 """Opening a model of ONNX Runtime so that it shares the processor."""
 
 import os
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Callable, Hashable, Mapping, MutableMapping
 from pathlib import Path
-from typing import Any
+from threading import RLock
+from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
-sessions: MutableMapping[tuple[str, int], Any] = WeakValueDictionary()
-"""What is open, by file and threads, for as long as anybody has it: several data directories in
-one process need a model in memory once."""
+T = TypeVar("T")
+
+opened: MutableMapping[Hashable, Any] = WeakValueDictionary()
+"""The models that are open, for as long as anybody has them: several data directories in one
+process need a model in memory once."""
+
+_opening = RLock()
+"""One may open another: the reader's network and the embedder share a table of words."""
+
+
+def shared(key: Hashable, open_: Callable[[], T]) -> T:
+    """What is open by this key, or what `open_` opens."""
+    with _opening:
+        held: T | None = opened.get(key)
+        if held is None:
+            held = opened[key] = open_()
+        return held
 
 
 def session(file: Path, threads: int = 0) -> Any:
@@ -18,10 +33,7 @@ def session(file: Path, threads: int = 0) -> Any:
     Its threads sleep between two steps. By default they would spin, which is faster where nothing
     else runs, and a third slower where anything does (`benchmarks/results/notes.md`).
     """
-    opened = sessions.get((str(file), threads))
-    if opened is None:
-        opened = sessions[str(file), threads] = _open(file, threads or os.cpu_count() or 1)
-    return opened
+    return shared((str(file), threads), lambda: _open(file, threads or os.cpu_count() or 1))
 
 
 def one_thread(graph: bytes, weights: Mapping[str, Any]) -> Any:

@@ -176,7 +176,8 @@ async def test_given_the_bundled_model_in_a_folder_then_its_vectors_are_the_bund
     texts = [*TEXTS, "museum " * 20_000, "a\ud800b\0c", "Wale singen."]
     ours = await embedder.embed_passages(texts)
     theirs = await bundled.embed_passages([t.replace("\ud800", "") for t in texts])
-    assert np.allclose((ours * theirs).sum(axis=1), 1, atol=1e-4)
+    # The folder is opened in floats, the bundled one in integers.
+    assert (ours * theirs).sum(axis=1).min() > 0.99
     low, high = embedder.cosines
     assert low < 0.1 < 0.7 < high
     assert not embedder.multilingual
