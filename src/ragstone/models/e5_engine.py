@@ -15,7 +15,7 @@ import numpy as np
 from ragstone.core.errors import ModelUnavailable
 from ragstone.language.late_interaction import Floats
 from ragstone.models.bound import bound
-from ragstone.models.e5_weights import FIRST, LAST, LAYERS, LONGEST, WIDTH, E5Weights, read
+from ragstone.models.e5_weights import FIRST, LAST, LAYERS, LONGEST, WIDTH, E5Weights, opened
 from ragstone.models.onnx import one_thread
 
 MOST = 63
@@ -48,7 +48,7 @@ class E5Engine:
         """Takes about half a second. Raises ModelUnavailable."""
         data = files("ragstone.models").joinpath("data")
         channels = json.loads(data.joinpath("e5-channels.json").read_text(encoding="utf-8"))
-        return cls(read(weights_file()), data.joinpath("e5-graph.onnx").read_bytes(), channels)
+        return cls(opened(weights_file()), data.joinpath("e5-graph.onnx").read_bytes(), channels)
 
     def windows(self, text: str) -> list[list[int]]:
         """The pieces of `text`, cut into as many as the model takes at a time."""

@@ -7,12 +7,14 @@ that texts need come into memory.
 
 import struct
 from array import array
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass
 from itertools import pairwise
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
+from threading import Lock
 from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +63,22 @@ class E5Weights:
         blocks = WIDTH // _BLOCK
         table = self.raw["emb.word"].reshape(-1, blocks, _BLOCK_BYTES)
         return _unpacked(table[ids].reshape(-1, _BLOCK_BYTES)).reshape(-1, WIDTH)
+
+
+held: MutableMapping[Path, E5Weights] = WeakValueDictionary()
+"""What is open, for as long as anybody has it: the embedder and the reader need the vocabulary in
+memory once."""
+
+_OPENING = Lock()
+
+
+def opened(file: Path) -> E5Weights:
+    """What `read` returns, for all that use the file; it is read once."""
+    with _OPENING:
+        found = held.get(file)
+        if found is None:
+            found = held[file] = read(file)
+        return found
 
 
 def read(file: Path) -> E5Weights:

