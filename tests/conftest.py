@@ -18,6 +18,7 @@ from ragstone.models import onnx
 from tests.conformance.postgres_server import postgres
 from tests.databases import all_postgres_databases, open_state, postgres_databases, state
 from tests.documents import indexed_documents
+from tests.remembered_models import remembering
 
 if TYPE_CHECKING:
     from tests.plone.site import PloneSite
@@ -105,7 +106,8 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 @pytest.fixture(scope="session", autouse=True)
 def models_stay_open() -> Iterator[None]:
-    """A model that a test has opened is there for the next one: opening takes 0.2 s."""
-    with pytest.MonkeyPatch.context() as patch:
+    """A model that a test has opened is there for the next one: opening all takes a second. It
+    remembers what it has computed."""
+    with pytest.MonkeyPatch.context() as patch, remembering(patch):
         patch.setattr(onnx, "opened", {})
         yield

@@ -16,7 +16,7 @@ from ragstone.core.errors import ModelUnavailable
 from ragstone.language.late_interaction import Floats
 from ragstone.models.bound import bound
 from ragstone.models.e5_weights import FIRST, LAST, LAYERS, LONGEST, WIDTH, E5Weights, read
-from ragstone.models.onnx import one_thread
+from ragstone.models.onnx import one_thread, shared
 
 MOST = 63
 """The largest rounded weight. Processors without instructions for neural networks add two products
@@ -48,7 +48,7 @@ class E5Engine:
         """Takes about half a second. Raises ModelUnavailable."""
         data = files("ragstone.models").joinpath("data")
         channels = json.loads(data.joinpath("e5-channels.json").read_text(encoding="utf-8"))
-        return cls(read(weights_file()), data.joinpath("e5-graph.onnx").read_bytes(), channels)
+        return cls(open_weights(), data.joinpath("e5-graph.onnx").read_bytes(), channels)
 
     def windows(self, text: str) -> list[list[int]]:
         """The pieces of `text`, cut into as many as the model takes at a time."""
@@ -66,6 +66,12 @@ class E5Engine:
         around = [FIRST, *ids, LAST]
         states: Floats = self._weights.words(around) + self._places[: len(around)]
         return states[None]
+
+
+def open_weights() -> E5Weights:
+    """What the embedder and the reader have in memory once. Raises ModelUnavailable."""
+    file = weights_file()
+    return shared(file, lambda: read(file))
 
 
 def weights_file() -> Path:

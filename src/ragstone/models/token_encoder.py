@@ -58,4 +58,4 @@ class TokenEncoder:
 
 
 def _is_silent(token: str) -> bool:
-    return token in STOPWORDS or all(letter in string.punctuation for letter in token)
+    return token in STOPWORDS or not token.strip(string.punctuation)

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from ragstone.core.errors import ModelUnavailable
 from ragstone.language.late_interaction import Floats
-from ragstone.models.e5_engine import weights_file
-from ragstone.models.e5_weights import LONGEST, WIDTH, E5Weights, read
+from ragstone.models.e5_engine import open_weights
+from ragstone.models.e5_weights import LONGEST, WIDTH, E5Weights
 from ragstone.models.onnx import session
 from ragstone.reader.pairs import TokenRow
 
@@ -70,7 +70,7 @@ class Network:
                 f"The reader's model in {folder} cannot be opened ({error}). "
                 "Install Ragstone again, or name a folder with a reader's model."
             ) from error
-        return cls(read(weights_file()), opened)
+        return cls(open_weights(), opened)
 
     @property
     def weights(self) -> E5Weights:

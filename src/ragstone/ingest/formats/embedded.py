@@ -13,7 +13,6 @@ from ragstone.core.document import picture_id
 from ragstone.core.errors import DocumentError, UnreadableDocument
 from ragstone.ingest.document import Block
 from ragstone.ingest.formats.package import open_archive, unpacked
-from ragstone.ingest.formats.picture import embedded_blocks
 from ragstone.ingest.formats.recognition import CHOSEN, PICTURES_UNREAD
 from ragstone.ingest.formats.redrawn import is_figure
 from ragstone.ingest.formats.types import PICTURES
@@ -138,6 +137,8 @@ class Pictures:
         figure = (picture_id(data, picture.name or name),)
         if name not in self._read or not self._recognition.possible:
             return figure, []
+        from ragstone.ingest.formats.picture import embedded_blocks  # Loads pdfium.
+
         try:
             return figure, list(embedded_blocks(picture.kind, name, data, self._recognition))
         except DocumentError:

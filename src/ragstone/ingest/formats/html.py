@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import trafilatura
 from lxml import etree  # type: ignore[import-untyped]
 from lxml import html as lxml_html
 
@@ -232,6 +231,8 @@ def _main_blocks(tree: Any, source: str) -> list[Block]:
 
 
 def _found_by_trafilatura(visible: list[Block], source: str) -> list[Block]:
+    import trafilatura  # Loads for longer than most files are read.
+
     text = trafilatura.extract(source, include_comments=False, favor_recall=True) or ""
     words = _words(text)
     runs = {tuple(words[at : at + _FOUND_WORDS]) for at in range(len(words))}

@@ -19,6 +19,21 @@ _MARKS = str.maketrans("", "", _OPEN + _CLOSE)
 
 _LITERAL, _LAST_LITERAL = 0x100000, 0x10FFFD
 
+VERBATIM_ROLES = {"code", "literal", "file", "samp", "regexp", "command"}
+"""Roles of reStructuredText and MyST whose text is code, as it is written."""
+
+OBJECT_ROLES = {
+    "class", "func", "meth", "mod", "attr", "exc", "data", "obj", "const", "type", "var", "macro",
+    "member", "enum", "enumerator", "struct", "union", "concept", "expr", "deco", "property",
+    "prop", "method", "function", "module", "attribute", "exception", "object",
+}  # fmt: skip
+"""Roles whose text is the name of something in code."""
+
+
+def is_code_role(role: str) -> bool:
+    """Whether text with this role is code."""
+    return role.lower().rpartition(":")[2] in VERBATIM_ROLES | OBJECT_ROLES
+
 
 def marked(code: str) -> str:
     """The code between its marks."""

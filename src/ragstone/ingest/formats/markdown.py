@@ -23,11 +23,16 @@ from ragstone.ingest.formats.decode import decoded
 from ragstone.ingest.formats.front_matter import split_front_matter
 from ragstone.ingest.formats.html import defined, page_blocks
 from ragstone.ingest.formats.includes import with_included
-from ragstone.ingest.formats.inline_code import CODE, Literals, marked, spanned, unmarked
+from ragstone.ingest.formats.inline_code import (
+    CODE,
+    Literals,
+    is_code_role,
+    marked,
+    spanned,
+    unmarked,
+)
 from ragstone.ingest.formats.labels import ADMONITIONS
 from ragstone.ingest.formats.metadata import described
-from ragstone.ingest.formats.rst import rst_blocks
-from ragstone.ingest.formats.rst_tree import is_code_role
 from ragstone.ingest.formats.tables import table_blocks
 from ragstone.ingest.formats.types import Format
 
@@ -294,6 +299,8 @@ def _directive(name: str, argument: str, content: str, within: _Within) -> Itera
     if name in _SILENT_DIRECTIVES:
         return
     if name == "eval-rst":
+        from ragstone.ingest.formats.rst import rst_blocks  # Loads docutils.
+
         yield from rst_blocks(content)
         return
     if name in _CODE_DIRECTIVES:

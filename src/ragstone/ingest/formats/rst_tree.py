@@ -18,6 +18,7 @@ from docutils.parsers.rst.directives.tables import CSVTable, ListTable, RSTTable
 from docutils.statemachine import StringList
 from docutils.utils import new_document, unescape
 
+from ragstone.ingest.formats.inline_code import OBJECT_ROLES, VERBATIM_ROLES
 from ragstone.ingest.formats.labels import ADMONITIONS
 
 REFERENCE = "reference-by-label"
@@ -40,15 +41,9 @@ _ADDRESSED = {
     "bpo": "bpo-{}",
 }
 _LABELS = {"ref", "doc", "numref", "std:ref", "std:doc", "any", "anyref"}
-_VERBATIM = {"code", "literal", "file", "samp", "regexp", "command"}
 _AS_WRITTEN = {"math", "kbd", "program"}
 """Roles whose text is no code, but has its backslashes."""
 
-_OBJECTS = {
-    "class", "func", "meth", "mod", "attr", "exc", "data", "obj", "const", "type", "var", "macro",
-    "member", "enum", "enumerator", "struct", "union", "concept", "expr", "deco", "property",
-    "prop", "method", "function", "module", "attribute", "exception", "object",
-}  # fmt: skip
 _SILENT = {
     "toctree", "contents", "sectnum", "index", "currentmodule", "highlight", "meta",
     "tabularcolumns", "include", "literalinclude", "automodule", "program", "default-domain",
@@ -111,11 +106,6 @@ def document_tree(source: str) -> nodes.document:
     return document
 
 
-def is_code_role(role: str) -> bool:
-    """Whether text with this role is code."""
-    return role.lower().rpartition(":")[2] in _VERBATIM | _OBJECTS
-
-
 def _interpreted(
     rawsource: str, text: str, role: str | None, lineno: int
 ) -> tuple[list[nodes.Node], list[nodes.system_message]]:
@@ -126,7 +116,7 @@ def _interpreted(
 def _seen(text: str, raw: str, role: str) -> nodes.Node:
     """The node of a text with a role; `raw` is the text with its backslashes."""
     _, _, name = role.rpartition(":")
-    if name in _VERBATIM:
+    if name in VERBATIM_ROLES:
         return nodes.literal(raw, re.sub(r"\{([^{}]*)\}", r"\1", raw) if name == "samp" else raw)
     if name in _AS_WRITTEN:
         return nodes.inline(raw, raw)
@@ -141,7 +131,7 @@ def _seen(text: str, raw: str, role: str) -> nodes.Node:
     if name in _ADDRESSED:
         number = text.lstrip("#@")
         return nodes.inline(text, _ADDRESSED[name].format(number))
-    if name in _OBJECTS:
+    if name in OBJECT_ROLES:
         shown = text.lstrip("!")
         shown = re.split(r"\.|::|#", shown)[-1] if shown.startswith("~") else shown.lstrip(".")
         calls = name in ("func", "meth", "function", "method") and not shown.endswith(")")
