@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -41,6 +41,7 @@ from ragstone.models.configured_chat import chat_model, ensemble, evaluator, wit
 from ragstone.models.embedders import ConfiguredEmbedders, Connected
 from ragstone.models.in_use import models_in_use
 from ragstone.models.named.places import NamedModels
+from ragstone.models.spacy_names import SpacyNames
 from ragstone.models.token_counter import token_counter
 from ragstone.ports import (
     Adapters,
@@ -190,6 +191,7 @@ async def open_adapters(
             themes=themes,
             graph=LocalEntityGraph(mentions, index, themes),
             comments=comments,
+            recognizer=await _recognizer(settings.ingest.graph_pipelines),
             completer=chat,
             evaluator=judge,
             reading_reranker=_reading_reranker(settings, reader),
@@ -210,6 +212,11 @@ async def open_adapters(
             await index.create(collection)
             await _warn_if_lost(collection, catalog, index)
         yield adapters, embedders, database
+
+
+async def _recognizer(pipelines: Sequence[str]) -> SpacyNames | None:
+    """What finds names for the entity graph besides rules; raises ConfigError."""
+    return await asyncio.to_thread(SpacyNames, pipelines) if pipelines else None
 
 
 def checker(reader: PairReader | None) -> Checker:
@@ -309,6 +316,7 @@ async def open(
             adapters.themes,
             keeps_graph,
             by_model,
+            recognizer=adapters.recognizer,
         )
         data = settings.ragstone_data.expanduser().absolute()
         pipeline = Pipeline(

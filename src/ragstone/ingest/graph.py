@@ -33,7 +33,7 @@ from ragstone.knowledge.graph.communities import (
 )
 from ragstone.knowledge.graph.extract import READING, mentions_of
 from ragstone.knowledge.graph.model_extract import RECIPE, merged
-from ragstone.ports import Catalog, ChunkIndex, Mentions, ModelReadings, Themes
+from ragstone.ports import Catalog, ChunkIndex, EntityRecognizer, Mentions, ModelReadings, Themes
 
 log = logging.getLogger(__name__)
 
@@ -51,16 +51,18 @@ MOST_MENTIONS = 500_000
 take minutes, and 500 MB."""
 
 
-def reading_name(by_model: bool) -> str:
-    """The name of how chunks are read, by the rules alone or with what a chat model said."""
-    return f"{READING} model {RECIPE}" if by_model else READING
+def reading_name(by_model: bool, recognizer: EntityRecognizer | None = None) -> str:
+    """The name of how chunks are read: by the rules, names by the `recognizer`, with what a chat
+    model said."""
+    read = f"{READING} {recognizer.name}" if recognizer else READING
+    return f"{read} model {RECIPE}" if by_model else read
 
 
 class GraphReader:
     """Keeps the entity graph of the collections that `wanted` says to have one up to date; `wake`
     it whenever there may be new documents, or when that has changed. `by_model` says that what a
     chat model said of chunks belongs to it, `groups` that themes are made where the library for
-    that is installed."""
+    that is installed. `recognizer` finds names in its languages."""
 
     def __init__(
         self,
@@ -72,6 +74,7 @@ class GraphReader:
         wanted: Callable[[Collection], bool],
         by_model: bool = False,
         groups: bool = True,
+        recognizer: EntityRecognizer | None = None,
     ) -> None:
         self._index = index
         self._catalog = catalog
@@ -79,10 +82,15 @@ class GraphReader:
         self._readings = readings
         self._themes = themes
         self._by_model = by_model
+        self._recognizer = recognizer
         self._groups = groups and can_be_made()
         self.wanted = wanted
         self._waking = Waking(self._read)
         self._putting = asyncio.Lock()
+
+    @property
+    def _name(self) -> str:
+        return reading_name(self._by_model, self._recognizer)
 
     def wake(self, collection: Collection) -> None:
         """Read what is new in `collection`, now or after what is being read; forget what was read
@@ -96,7 +104,7 @@ class GraphReader:
 
     async def reread(self, collection: Collection, revision: str) -> None:
         """Read a document again at once, themes later: what a chat model said of it has come."""
-        await self._put(collection, reading_name(self._by_model), [revision])
+        await self._put(collection, [revision])
 
     async def drained(self) -> None:
         """Return when everything has been read that was to be read."""
@@ -112,21 +120,20 @@ class GraphReader:
                 await self._mentions.forget(collection)
                 await self._themes.forget(collection)
                 return
-            name = reading_name(self._by_model)
-            unread = await self._mentions.unread(collection, name)
+            unread = await self._mentions.unread(collection, self._name)
             for start in range(0, len(unread), REVISIONS):
-                await self._put(collection, name, unread[start : start + REVISIONS])
+                await self._put(collection, unread[start : start + REVISIONS])
             if self._groups:
                 await self._group(collection)
         except RagstoneError as error:
             log.warning("The names in collection %r could not be read: %s", collection.name, error)
 
-    async def _put(self, collection: Collection, name: str, revisions: Sequence[str]) -> None:
+    async def _put(self, collection: Collection, revisions: Sequence[str]) -> None:
         # Two readings of one document at once would be mixed.
         async with self._putting:
-            await self._put_alone(collection, name, revisions)
+            await self._put_alone(collection, revisions)
 
-    async def _put_alone(self, collection: Collection, name: str, revisions: Sequence[str]) -> None:
+    async def _put_alone(self, collection: Collection, revisions: Sequence[str]) -> None:
         await self._mentions.begin(collection, revisions)
         # After that: what is kept from now on has these revisions read once more.
         known: Mapping[tuple[str, int], ChunkReading] = {}
@@ -137,17 +144,17 @@ class GraphReader:
             related: list[EntityRelation] = []
             for start in range(0, len(chunks), IN_A_ROW):
                 some = chunks[start : start + IN_A_ROW]
-                named, said = await asyncio.to_thread(_named, some, known)
+                named, said = await asyncio.to_thread(_named, some, known, self._recognizer)
                 found, related = found + named, related + said
                 await asyncio.sleep(PAUSE)
             await self._mentions.add(collection, found, related)
-        await self._mentions.finish(collection, name, revisions)
+        await self._mentions.finish(collection, self._name, revisions)
 
     async def _group(self, collection: Collection) -> None:
         """Make the themes of audiences whose documents have changed."""
         for audience, (made_of, revisions) in (await self._themes.audiences(collection)).items():
             parts = (f"{name} {recipe}" for name, recipe in revisions.items())
-            said = "\0".join((f"{FORMAT} {reading_name(self._by_model)}", *parts))
+            said = "\0".join((f"{FORMAT} {self._name}", *parts))
             now = hashlib.blake2b(said.encode("utf-8", "replace"), digest_size=16).hexdigest()
             if not revisions:
                 await self._themes.replace(collection, audience, "", ())
@@ -195,12 +202,14 @@ async def theme_chunks(
 
 
 def _named(
-    chunks: Sequence[Chunk], known: Mapping[tuple[str, int], ChunkReading]
+    chunks: Sequence[Chunk],
+    known: Mapping[tuple[str, int], ChunkReading],
+    recognizer: EntityRecognizer | None,
 ) -> tuple[list[EntityMention], list[EntityRelation]]:
     mentions: list[EntityMention] = []
     relations: list[EntityRelation] = []
     for chunk in chunks:
         reading = known.get((chunk.revision, chunk.chunk_index))
-        named, said = merged(chunk, mentions_of(chunk), reading)
+        named, said = merged(chunk, mentions_of(chunk, recognizer), reading)
         mentions, relations = mentions + named, relations + said
     return mentions, relations

@@ -43,7 +43,7 @@ from ragstone.ports.embedding import (
 )
 from ragstone.ports.evaluation import EvaluationStore, StoredRun
 from ragstone.ports.feedback import FeedbackStore
-from ragstone.ports.graph import EntityGraph, Mentions, ModelReadings, Themes
+from ragstone.ports.graph import EntityGraph, EntityRecognizer, Mentions, ModelReadings, Themes
 from ragstone.ports.guarding import Topics, TopicStore
 from ragstone.ports.index import ChunkIndex, Retriever, Search, check_late
 from ragstone.ports.intents import IntentExamples, Likeness
@@ -85,6 +85,7 @@ __all__ = [
     "Embedder",
     "Embedders",
     "EntityGraph",
+    "EntityRecognizer",
     "EvaluationStore",
     "EvidenceSource",
     "FeedbackStore",

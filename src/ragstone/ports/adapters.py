@@ -24,7 +24,7 @@ from ragstone.ports.dump import StateDump
 from ragstone.ports.embedding import Embedders
 from ragstone.ports.evaluation import EvaluationStore
 from ragstone.ports.feedback import FeedbackStore
-from ragstone.ports.graph import EntityGraph, Mentions, ModelReadings, Themes
+from ragstone.ports.graph import EntityGraph, EntityRecognizer, Mentions, ModelReadings, Themes
 from ragstone.ports.guarding import Topics
 from ragstone.ports.index import ChunkIndex, Retriever
 from ragstone.ports.intents import IntentExamples
@@ -53,7 +53,8 @@ class Adapters:
     of the index (`external_retriever`), a gateway of tools (`toolbox`), what runs queries over
     tables (`tables`), calls that wait until somebody approves them (`approvals`), the answers
     that go on in each of several servers (`running`), the graph of
-    what chunks name (`graph`), and what reads tables of comments (`comments`).
+    what chunks name (`graph`), what finds names for it besides rules (`recognizer`), and what reads
+    tables of comments (`comments`).
     `profile` is the chat model's, `count` counts tokens as it does,
     `ensemble` are the models that vote. `dump` is for backups. `searching` lets so many questions
     search at a time while the others wait in turn, so that a search that has begun is not slowed
@@ -97,6 +98,7 @@ class Adapters:
     running: RunningAnswers | None = None
     graph: EntityGraph | None = None
     comments: CommentReader | None = None
+    recognizer: EntityRecognizer | None = None
     profile: Profile = Profile()
     count: Count = count
     ensemble: tuple[Answerer, ...] = ()

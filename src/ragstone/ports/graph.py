@@ -16,6 +16,20 @@ from ragstone.core.filters import Filter
 from ragstone.core.records import Collection
 
 
+class EntityRecognizer(Protocol):
+    """Finds names in texts of some languages. Called in threads."""
+
+    @property
+    def name(self) -> str:
+        """Changes whenever the same text may have other names."""
+        ...
+
+    def names(self, text: str, language: str) -> Sequence[str] | None:
+        """The names in a text, as often as they stand there; None in a language that it does not
+        read."""
+        ...
+
+
 class Mentions(Protocol):
     """What the chunks of collections name. It goes with the revisions that it was read from.
 

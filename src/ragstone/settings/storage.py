@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field, SecretStr, model_validator
 
-from ragstone.settings.section import Seconds, Section
+from ragstone.settings.section import Names, Seconds, Section
 
 
 class IndexSettings(Section):
@@ -107,6 +107,11 @@ class IngestSettings(Section):
         description="Who reads what chunks name for the entity graph, where there is one "
         "(rag.knowledge_graph_enabled): rules, without a model; model, the chat model besides, "
         "which also says how entities relate and sums up themes, about one call for four chunks.",
+    )
+    graph_pipelines: Names = Field(
+        (),
+        description="Pipelines of spaCy (the extra `spacy`), packages or folders: they find names "
+        "in texts of their languages for the entity graph, instead of capitals.",
     )
     max_file_mb: int = Field(
         512, ge=1, description="Largest file of a streamed format (text, CSV, PDF), in megabytes."

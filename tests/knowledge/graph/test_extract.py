@@ -57,6 +57,23 @@ def test_given_english_then_names_are_found_and_what_only_opens_a_sentence_is_no
     assert found.keys() == {"meridian", "glasgow", "ada thornbury"}
 
 
+class Known:
+    """A recognizer of English that knows one name."""
+
+    name = "known"
+
+    def names(self, text: str, language: str) -> list[str] | None:
+        return ["quiet harbour"] * text.count("quiet harbour") if language == "en" else None
+
+
+def test_given_a_recognizer_then_it_says_what_names_are_in_its_languages() -> None:
+    text = "So Ada Thornbury slept in the quiet harbour of the NASA."
+    english = {one.entity: one.kind for one in mentions_of(a_chunk(text), Known())}
+    assert english == {entity_key("quiet harbour"): "name", "NASA": "term"}
+    german = a_chunk(text, language="de")
+    assert mentions_of(german, Known()) == mentions_of(german)
+
+
 def test_given_a_part_of_a_name_then_it_counts_for_the_whole_name() -> None:
     found = named("So it was Thornbury who left. Later Thornbury slept.", title="Ada Thornbury")
     assert found.keys() == {"ada thornbury"}

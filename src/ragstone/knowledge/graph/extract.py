@@ -21,6 +21,7 @@ from ragstone.core.entities import EntityKind, EntityMention
 from ragstone.knowledge.graph.entity_key import entity_key
 from ragstone.language.word_lists import word_lists
 from ragstone.language.words import STOPWORDS, words
+from ragstone.ports import EntityRecognizer
 from ragstone.understand.mentions import function_words, names
 
 READING = "1"
@@ -81,8 +82,9 @@ _RANK: dict[EntityKind, int] = {
 """Which kinds come first where a chunk names too much."""
 
 
-def mentions_of(chunk: Chunk) -> list[EntityMention]:
-    """What a chunk names, each entity once, at most `MOST`."""
+def mentions_of(chunk: Chunk, recognizer: EntityRecognizer | None = None) -> list[EntityMention]:
+    """What a chunk names, each entity once, at most `MOST`. In its languages the `recognizer` says
+    what names are, instead of their capitals."""
     if chunk.kind in UNREAD_KINDS:
         return []
     found = _Found(chunk)
@@ -92,7 +94,8 @@ def mentions_of(chunk: Chunk) -> list[EntityMention]:
         found.add("heading", _titles(heading))
     flat = _WRAPPED.sub(" ", text)
     found.add("quoted", (_one(match) for match in _QUOTED.finditer(text)), _is_title)
-    found.add("name", _names(flat, chunk.language))
+    told = recognizer.names(flat, chunk.language) if recognizer else None
+    found.add("name", _names(flat, chunk.language) if told is None else told)
     found.add("term", (match.group() for match in _ABBREVIATION.finditer(text)), _is_abbreviation)
     found.add("term", (match.group() for match in _CODE.finditer(text)))
     found.add("link", (match.group(1).rstrip("./") for match in _LINK.finditer(text)))

@@ -123,7 +123,7 @@ class Ragstone:
         self.reading = LocalReading(adapters, Originals(data), pipeline.picture)
         self.feedback = LocalFeedback(adapters.feedback)
         by_model = configured.base.ingest.graph == "model" and adapters.completer is not None
-        self.graph = LocalGraph(adapters, reading_name(by_model))
+        self.graph = LocalGraph(adapters, reading_name(by_model, adapters.recognizer))
         self.comments = LocalComments(adapters)
         self._configured = configured
         priority = configured.base.jobs.evaluation_priority
