@@ -6,6 +6,31 @@ from pydantic import Field, SecretStr, model_validator
 
 from ragstone.settings.section import Seconds, Section
 
+_ENGINES = {
+    "": "Qdrant Edge",
+    "http": "Qdrant",
+    "https": "Qdrant",
+    "postgresql": "PostgreSQL",
+    "postgres": "PostgreSQL",
+    "elasticsearch+http": "Elasticsearch",
+    "elasticsearch+https": "Elasticsearch",
+}
+"""What an address means, by its scheme; other schemes are packages', which may use any setting."""
+
+_ONLY = dict.fromkeys(
+    (
+        "quantization",
+        "shards",
+        "replicas",
+        "write_consistency",
+        "payload_on_disk",
+        "vectors_on_disk",
+    ),
+    ("Qdrant",),
+)
+"""Settings that change how passages are kept, and who has them: without effect they would promise
+copies that there are not."""
+
 
 class IndexSettings(Section):
     """Where chunks and their vectors are kept."""
@@ -30,23 +55,121 @@ class IndexSettings(Section):
         description="Whether PostgreSQL indexes vectors at half precision, in half the memory; "
         "those of more than 2,000 numbers always are.",
     )
-    hnsw_m: int = Field(
-        16, ge=2, le=100, description="Links of a vector in PostgreSQL's index over meaning."
+    hnsw_m: int | None = Field(
+        None,
+        ge=2,
+        le=100,
+        description="Links of a vector in the index over meaning; not given, 16 in PostgreSQL, and "
+        "in Qdrant what the server is set to.",
     )
-    hnsw_ef_construction: int = Field(
-        64,
+    hnsw_ef_construction: int | None = Field(
+        None,
         ge=4,
         le=1000,
-        description="Candidates while that index is built, at least twice hnsw_m.",
+        description="Candidates while that index is built, at least twice hnsw_m; not given, 64 or "
+        "twice hnsw_m in PostgreSQL, and in Qdrant what the server is set to.",
     )
-    hnsw_ef_search: int = Field(
-        200, ge=1, le=1000, description="Candidates of a search in that index."
+    hnsw_ef_search: int | None = Field(
+        None,
+        ge=1,
+        le=1000,
+        description="Candidates of a search in that index; not given, 200 in PostgreSQL, and in "
+        "Qdrant as many as while it was built.",
+    )
+    quantization: Literal["none", "int8", "binary"] | None = Field(
+        None,
+        description="What Qdrant searches instead of whole vectors: int8, bytes, a quarter of the "
+        "memory; binary, bits, a thirty-second; not given, bytes from 100,000 chunks on.",
+    )
+    rescore: bool = Field(
+        True, description="Whether what quantized vectors found is ranked anew by whole ones."
+    )
+    oversampling: float | None = Field(
+        None,
+        ge=1,
+        le=100,
+        description="Candidates among quantized vectors for each that is wanted, ranked anew by "
+        "whole ones; not given, 1 for int8 and 3 for binary.",
+    )
+    shards: int | None = Field(
+        None,
+        ge=1,
+        le=1000,
+        description="Parts of a new Qdrant collection, which the nodes of a cluster share; not "
+        "given, what the server chooses. 'ragstone rebuild' changes it.",
+    )
+    replicas: int | None = Field(
+        None,
+        ge=0,
+        le=100,
+        description="Copies of each part beside the first, on other nodes: Qdrant's replication "
+        "factor is one more; not given, what the server is set to.",
+    )
+    write_consistency: int | None = Field(
+        None,
+        ge=1,
+        le=101,
+        description="Copies of a part, of 1 + replicas, that must hold a write to Qdrant before it "
+        "counts; not given, what the server is set to.",
+    )
+    payload_on_disk: bool | None = Field(
+        None,
+        description="Whether Qdrant reads texts and fields from its disk instead of its memory; "
+        "not given, what the server is set to.",
+    )
+    vectors_on_disk: bool | None = Field(
+        None,
+        description="Whether Qdrant reads whole vectors from its disk; not given, once they are "
+        "quantized from 100,000 chunks on.",
+    )
+    write_chunks: int = Field(
+        128, ge=1, le=10_000, description="Chunks of one write to Qdrant, at most."
+    )
+    write_mb: int = Field(
+        8,
+        ge=1,
+        le=100,
+        description="Megabytes of one write, about; a Qdrant server refuses more than 32 unless "
+        "set otherwise.",
+    )
+    retries: int = Field(
+        3,
+        ge=0,
+        le=10,
+        description="Further tries after a time-out, a broken or refused connection, and the "
+        "statuses 429, 502, 503 and 504, of a server that is no PostgreSQL. All tries of a read "
+        "together have the timeout, each of a write.",
+    )
+    retry_pause: Seconds = Field(
+        0.1,
+        gt=0,
+        le=60,
+        description="Seconds before the first of them, twice as long before each next one, up to 5 "
+        "or this if it is longer, less a random part of up to a half.",
     )
 
     @model_validator(mode="after")
     def _candidates_suffice(self) -> "IndexSettings":
-        if self.hnsw_ef_construction < 2 * self.hnsw_m:
+        links, candidates = self.hnsw_m, self.hnsw_ef_construction
+        if candidates is not None and candidates < 2 * (links or 16):
             raise ValueError("hnsw_ef_construction must be at least twice hnsw_m")
+        return self
+
+    @model_validator(mode="after")
+    def _copies_suffice(self) -> "IndexSettings":
+        wanted = self.write_consistency
+        if wanted is not None and wanted > 1 + (self.replicas or 0):
+            raise ValueError("write_consistency must be at most 1 + replicas")
+        return self
+
+    @model_validator(mode="after")
+    def _engine_has_it(self) -> "IndexSettings":
+        engine = _ENGINES.get(self.url.split(":", 1)[0].lower())
+        for name, engines in _ONLY.items():
+            if engine and getattr(self, name) is not None and engine not in engines:
+                raise ValueError(
+                    f"{name} is for {' and '.join(engines)}, and url means {engine}: unset it"
+                )
         return self
 
 
