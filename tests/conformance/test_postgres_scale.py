@@ -424,12 +424,12 @@ def test_settings_of_the_index_over_meaning(tmp_path: Path) -> None:
         {"hnsw_ef_construction": 31},
         {"hnsw_ef_construction": 1001},
         {"hnsw_ef_search": 0},
-        {"hnsw_ef_search": 1001},
+        {"hnsw_ef_search": 1001, "url": "postgresql://h/db"},
         {"connections": 0},
     ],
 )
 def test_given_a_setting_that_postgresql_would_refuse_then_it_is_refused(
-    wrong: dict[str, int],
+    wrong: dict[str, Any],
 ) -> None:
     with pytest.raises(ValidationError):
         IndexSettings.model_validate(wrong)

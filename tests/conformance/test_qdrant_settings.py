@@ -289,7 +289,10 @@ def test_given_an_address_that_nobody_listens_at_then_it_is_tried_again() -> Non
         ({"write_chunks": 0}, "write_chunks"),
         ({"retries": 11}, "retries"),
         ({"retry_pause": "0s"}, "retry_pause"),
-        ({"url": "", "shards": 3}, "shards is for Qdrant.*url means Qdrant Edge: unset it"),
+        (
+            {"url": "", "shards": 3},
+            "shards is for Qdrant and Elasticsearch, and url means Qdrant Edge: unset it",
+        ),
         ({"url": "postgresql://h/d", "quantization": "int8"}, "PostgreSQL: unset it"),
         ({"url": "postgresql://h/d", "replicas": 0}, "PostgreSQL: unset it"),
     ],

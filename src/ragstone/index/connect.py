@@ -67,9 +67,25 @@ def _edge(settings: IndexSettings, data: Path) -> OpenIndex:
 
 def _elasticsearch(settings: IndexSettings, data: Path) -> OpenIndex:
     from ragstone.index.elasticsearch.index import ElasticsearchIndex
+    from ragstone.index.elasticsearch.options import USUAL, ElasticsearchOptions
 
+    options = ElasticsearchOptions(
+        shards=settings.shards,
+        replicas=settings.replicas,
+        refresh_interval=settings.refresh_interval,
+        m=settings.hnsw_m or USUAL.m,
+        ef_construction=settings.hnsw_ef_construction
+        or max(USUAL.ef_construction, 2 * (settings.hnsw_m or 0)),
+        candidates=settings.hnsw_ef_search or USUAL.candidates,
+        quantization=settings.quantization or USUAL.quantization,
+        rescore=settings.rescore,
+        oversampling=settings.oversampling,
+        write_chunks=settings.write_chunks,
+        write_bytes=settings.write_mb * 2**20,
+    )
     url, key = settings.url[len(ELASTICSEARCH) :], settings.api_key.get_secret_value()
-    return ElasticsearchIndex(url, key, settings.timeout)
+    retries = _retries(settings)
+    return ElasticsearchIndex(url, key, settings.timeout, options=options, retries=retries)
 
 
 def _postgres(settings: IndexSettings, data: Path) -> OpenIndex:

@@ -17,19 +17,17 @@ _ENGINES = {
 }
 """What an address means, by its scheme; other schemes are packages', which may use any setting."""
 
-_ONLY = dict.fromkeys(
-    (
-        "quantization",
-        "shards",
-        "replicas",
-        "write_consistency",
-        "payload_on_disk",
-        "vectors_on_disk",
-    ),
-    ("Qdrant",),
-)
+_ONLY = {
+    **dict.fromkeys(("quantization", "shards", "replicas"), ("Qdrant", "Elasticsearch")),
+    **dict.fromkeys(("write_consistency", "payload_on_disk", "vectors_on_disk"), ("Qdrant",)),
+    "refresh_interval": ("Elasticsearch",),
+}
 """Settings that change how passages are kept, and who has them: without effect they would promise
 copies that there are not."""
+
+
+def _engine(url: str) -> str | None:
+    return _ENGINES.get(url.split(":", 1)[0].lower())
 
 
 class IndexSettings(Section):
@@ -59,27 +57,30 @@ class IndexSettings(Section):
         None,
         ge=2,
         le=100,
-        description="Links of a vector in the index over meaning; not given, 16 in PostgreSQL, and "
-        "in Qdrant what the server is set to.",
+        description="Links of a vector in the index over meaning; not given, 16 in PostgreSQL and "
+        "Elasticsearch, and in Qdrant what the server is set to.",
     )
     hnsw_ef_construction: int | None = Field(
         None,
         ge=4,
         le=1000,
         description="Candidates while that index is built, at least twice hnsw_m; not given, 64 or "
-        "twice hnsw_m in PostgreSQL, and in Qdrant what the server is set to.",
+        "twice hnsw_m in PostgreSQL, 100 or twice hnsw_m in Elasticsearch, and in Qdrant what the "
+        "server is set to.",
     )
     hnsw_ef_search: int | None = Field(
         None,
         ge=1,
-        le=1000,
-        description="Candidates of a search in that index; not given, 200 in PostgreSQL, and in "
-        "Qdrant as many as while it was built.",
+        le=10_000,
+        description="Candidates of a search in that index, at most 1,000 in PostgreSQL; not given, "
+        "200 there, 100 or as many as are wanted in Elasticsearch (num_candidates, in each shard), "
+        "and in Qdrant as many as while it was built.",
     )
     quantization: Literal["none", "int8", "binary"] | None = Field(
         None,
-        description="What Qdrant searches instead of whole vectors: int8, bytes, a quarter of the "
-        "memory; binary, bits, a thirty-second; not given, bytes from 100,000 chunks on.",
+        description="What is searched instead of whole vectors: int8, bytes, a quarter of the "
+        "memory; binary, bits, a thirty-second; not given, none in Elasticsearch, and in Qdrant "
+        "bytes from 100,000 chunks on. Elasticsearch has it from 8.18 on, for new collections.",
     )
     rescore: bool = Field(
         True, description="Whether what quantized vectors found is ranked anew by whole ones."
@@ -89,21 +90,22 @@ class IndexSettings(Section):
         ge=1,
         le=100,
         description="Candidates among quantized vectors for each that is wanted, ranked anew by "
-        "whole ones; not given, 1 for int8 and 3 for binary.",
+        "whole ones; not given, 3 for binary, and for int8 1 in Qdrant and 2 in Elasticsearch.",
     )
     shards: int | None = Field(
         None,
         ge=1,
         le=1000,
-        description="Parts of a new Qdrant collection, which the nodes of a cluster share; not "
-        "given, what the server chooses. 'ragstone rebuild' changes it.",
+        description="Parts of a new collection, which the nodes of a cluster share; not given, "
+        "what the server chooses. 'ragstone rebuild' changes it.",
     )
     replicas: int | None = Field(
         None,
         ge=0,
         le=100,
-        description="Copies of each part beside the first, on other nodes: Qdrant's replication "
-        "factor is one more; not given, what the server is set to.",
+        description="Copies of each part beside the first, on other nodes: number_of_replicas of "
+        "Elasticsearch, and one less than Qdrant's replication factor; not given, what the server "
+        "is set to.",
     )
     write_consistency: int | None = Field(
         None,
@@ -122,15 +124,24 @@ class IndexSettings(Section):
         description="Whether Qdrant reads whole vectors from its disk; not given, once they are "
         "quantized from 100,000 chunks on.",
     )
+    refresh_interval: Seconds | None = Field(
+        None,
+        ge=0,
+        description="Seconds after which Elasticsearch makes writes visible by itself; every write "
+        "ends with that, so it may be long, and 0 is never; not given, what the server is set to.",
+    )
     write_chunks: int = Field(
-        128, ge=1, le=10_000, description="Chunks of one write to Qdrant, at most."
+        128,
+        ge=1,
+        le=10_000,
+        description="Chunks of one request that writes to Qdrant or Elasticsearch, at most.",
     )
     write_mb: int = Field(
         8,
         ge=1,
         le=100,
-        description="Megabytes of one write, about; a Qdrant server refuses more than 32 unless "
-        "set otherwise.",
+        description="Megabytes of such a request, about; unless set otherwise, a Qdrant server "
+        "refuses more than 32, and Elasticsearch more than 100.",
     )
     retries: int = Field(
         3,
@@ -163,8 +174,14 @@ class IndexSettings(Section):
         return self
 
     @model_validator(mode="after")
+    def _postgresql_takes_it(self) -> "IndexSettings":
+        if _engine(self.url) == "PostgreSQL" and (self.hnsw_ef_search or 0) > 1000:
+            raise ValueError("hnsw_ef_search is at most 1,000 in PostgreSQL")
+        return self
+
+    @model_validator(mode="after")
     def _engine_has_it(self) -> "IndexSettings":
-        engine = _ENGINES.get(self.url.split(":", 1)[0].lower())
+        engine = _engine(self.url)
         for name, engines in _ONLY.items():
             if engine and getattr(self, name) is not None and engine not in engines:
                 raise ValueError(
