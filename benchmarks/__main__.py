@@ -59,6 +59,7 @@ APART = {
     "files": "python -m benchmarks files",
     "million": "python -m benchmarks million",
     "postgres": "python -m benchmarks postgres",
+    "hidden": "python -m benchmarks hidden",
     "peers": "make bench-peers",
     "fuzz": "make fuzz",
     "hostile": "python -m benchmarks hostile",
