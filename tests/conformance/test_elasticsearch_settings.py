@@ -4,6 +4,7 @@ A listener passes requests on to the server of the suite and keeps them; what th
 know (quantized bits, rescoring, pages of values) it answers as Elasticsearch's reference says.
 """
 
+import asyncio
 import json
 import logging
 from collections.abc import AsyncIterator, Callable
@@ -355,6 +356,27 @@ async def test_given_a_server_in_trouble_for_a_moment_then_reads_and_writes_come
         with pytest.raises(IndexUnavailable):
             await index.count(collection)
         assert len(listener.seen) == 2
+
+
+async def test_given_a_server_that_starts_anew_then_reads_and_writes_wait_for_it(
+    tmp_path: Path,
+) -> None:
+    server, collection = ElasticsearchServer(tmp_path), a_collection()
+    settings = IndexSettings(url=f"elasticsearch+{server.url}", retries=10, retry_pause=0.2)
+    index = connect(settings, tmp_path)
+    waiting = [
+        asyncio.create_task(index.ready()),
+        asyncio.create_task(index.upsert(collection, [a_chunk(collection)])),
+    ]
+    await asyncio.sleep(0.3)
+    assert not any(one.done() for one in waiting)
+    await asyncio.to_thread(server.start)
+    try:
+        await asyncio.gather(*waiting)
+        assert await index.count(collection) == 1
+    finally:
+        await index.aclose()
+        server.stop()
 
 
 async def test_given_a_server_that_is_slow_once_then_a_write_is_sent_again(

@@ -4,6 +4,7 @@ Each request is also read by the client's own models, which are made of Qdrant's
 and refuse what it does not know.
 """
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -24,8 +25,10 @@ from ragstone.index.connect import connect
 from ragstone.index.qdrant.index import QdrantIndex
 from ragstone.ports import Search
 from ragstone.settings import IndexSettings
+from tests.conformance.elasticsearch_server import free_port
 from tests.conformance.qdrant_server import QdrantServer, failure
 from tests.conformance.test_chunk_index import a_chunk, a_collection, vectors
+from tests.http_server import running
 
 Served = tuple[str, QdrantServer]
 
@@ -266,15 +269,44 @@ async def test_given_what_would_come_again_then_it_is_not_tried_again(recording:
             assert len(asked) == 1
 
 
-def test_given_an_address_that_nobody_listens_at_then_it_is_tried_again() -> None:
-    import httpx
-    from qdrant_client.http.exceptions import ResponseHandlingException
+async def test_given_nobody_who_listens_yet_then_reads_and_writes_wait_for_the_server(
+    tmp_path: Path,
+) -> None:
+    server, port, collection = QdrantServer(tmp_path), free_port(), a_collection()
+    given = {"retries": 10, "retry_pause": 0.2}
+    async with an_index(f"http://127.0.0.1:{port}", **given) as index:
+        waiting = [
+            asyncio.create_task(index.ready()),
+            asyncio.create_task(index.upsert(collection, [a_chunk(collection)])),
+        ]
+        await asyncio.sleep(0.3)
+        assert not any(one.done() for one in waiting)
+        with running(server.app(), port=port):
+            await asyncio.gather(*waiting)
+            assert await index.count(collection) == 1
+    server.clear()
 
-    from ragstone.index.qdrant.connection import _worth
 
-    for source in (httpx.ConnectError("refused"), httpx.ReadTimeout("slow"), TimeoutError()):
-        assert _worth(ResponseHandlingException(source)) == 0.0
-    assert _worth(ResponseHandlingException(ValueError("no JSON"))) is None
+async def test_given_a_server_that_is_slow_once_then_a_write_is_sent_again(
+    recording: Served,
+) -> None:
+    url, server = recording
+    collection = a_collection()
+    async with an_index(url, timeout=1) as index:
+        await index.create(collection)
+        hung: list[str] = []
+
+        async def hang(request: Request) -> None:
+            if not hung:
+                hung.append(request.url.path)
+                await asyncio.sleep(3)
+
+        server.trouble = hang
+        await index.upsert(collection, [a_chunk(collection)])
+        assert len(hung) == 1
+        hung.clear()
+        with pytest.raises(IndexUnavailable, match="did not answer within 1 s"):
+            await index.count(collection)
 
 
 @pytest.mark.parametrize(
