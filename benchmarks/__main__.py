@@ -60,6 +60,8 @@ APART = {
     "files": "python -m benchmarks files",
     "million": "python -m benchmarks million",
     "postgres": "python -m benchmarks postgres",
+    "hidden": "python -m benchmarks hidden",
+    "sizes": "python -m benchmarks sizes",
     "peers": "make bench-peers",
     "fuzz": "make fuzz",
     "hostile": "python -m benchmarks hostile",

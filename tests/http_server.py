@@ -13,9 +13,9 @@ from tests.patience import PATIENCE
 
 
 @contextmanager
-def running(app: ASGIApp, http: Any = "auto") -> Iterator[str]:
-    """Serve `app` on a free port, by uvicorn's connections or these; yields its address."""
-    config = uvicorn.Config(app, port=0, http=http, log_config=None, timeout_graceful_shutdown=1)
+def running(app: ASGIApp, http: Any = "auto", port: int = 0) -> Iterator[str]:
+    """Serve `app` on this or a free port, by uvicorn's connections or these; yields its address."""
+    config = uvicorn.Config(app, port=port, http=http, log_config=None, timeout_graceful_shutdown=1)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()

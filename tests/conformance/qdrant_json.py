@@ -50,13 +50,14 @@ def query_of(body: dict[str, Any]) -> edge.QueryRequest:
     query = body["query"]
     nearest = query["nearest"] if isinstance(query, dict) and "nearest" in query else query
     params = body.get("params", {})
-    check_keys(params, {"exact", "quantization"})
+    check_keys(params, {"exact", "quantization", "hnsw_ef"})
     return edge.QueryRequest(
         body["limit"],
         query=edge.Query.Nearest(vector_of(nearest), using=body["using"]),
         filter=filter_of(body["filter"]),
         with_payload=body["with_payload"],
         params=edge.SearchParams(
+            hnsw_ef=params.get("hnsw_ef"),
             exact=params.get("exact", False),
             quantization=edge.QuantizationSearchParams(**params.get("quantization", {})),
         ),

@@ -38,6 +38,14 @@ SCHEMAS = {
     "float": edge.PayloadSchemaType.Float,
 }
 
+PARAMS = {
+    "shard_number": 1,
+    "replication_factor": 1,
+    "write_consistency_factor": 1,
+    "on_disk_payload": True,
+}
+"""What a collection has beside its vectors, with a server's defaults."""
+
 
 @dataclass
 class Held:
@@ -46,17 +54,22 @@ class Held:
     shard: edge.EdgeShard
     config: dict[str, Any]
     fields: dict[str, str] = field(default_factory=dict)
+    hnsw: dict[str, int] = field(
+        default_factory=lambda: {"m": 16, "ef_construct": 100, "full_scan_threshold": 10000}
+    )
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
 @dataclass
 class QdrantServer:
-    """`trouble` answers in place of the engine while it is set; `seen` lists path and bytes."""
+    """`trouble` answers in place of the engine while it is set; `seen` lists path and bytes, and
+    `bodies` each request's content while it is a list."""
 
     root: Path
     key: str = ""
     trouble: Callable[[Request], Awaitable[Response | None]] | None = None
     seen: list[tuple[str, str, int]] = field(default_factory=list)
+    bodies: list[tuple[str, str, Any]] | None = None
     collections: dict[str, Held] = field(default_factory=dict)
     guard: threading.Lock = field(default_factory=threading.Lock)
 
@@ -90,6 +103,8 @@ class QdrantServer:
             if self.key and request.headers.get("api-key") != self.key:
                 return Response("Must provide an API key", 401)
             body = await request.json() if raw else {}
+            if self.bodies is not None:
+                self.bodies.append((request.method, request.url.path, body))
             name, options = request.path_params["name"], dict(request.query_params)
             return await run_in_threadpool(answered, work, name, body, options)
 
@@ -112,7 +127,7 @@ class QdrantServer:
         return {"exists": name in self.collections}
 
     def create(self, name: str, body: dict[str, Any], options: Any) -> Any:
-        check_keys(body, {"vectors", "sparse_vectors"})
+        check_keys(body, {"vectors", "sparse_vectors", "hnsw_config", *PARAMS})
         with self.guard:
             if name in self.collections:
                 raise FileExistsError(f"Wrong input: Collection `{name}` already exists!")
@@ -129,14 +144,23 @@ class QdrantServer:
             path = self.root / name
             path.mkdir(parents=True)
             config = edge.EdgeConfig(vectors=dense, sparse_vectors=sparse)
-            self.collections[name] = Held(edge.EdgeShard.create(str(path), config), body)
+            held = Held(edge.EdgeShard.create(str(path), config), {**PARAMS, **body})
+            held.hnsw.update(held.config.pop("hnsw_config", {}))
+            self.collections[name] = held
         return True
 
     def change(self, name: str, body: dict[str, Any], options: Any) -> Any:
-        check_keys(body, {"vectors"})
+        check_keys(body, {"vectors", "params", "hnsw_config"})
         held = self._held(name)
-        for vector, changes in body["vectors"].items():
-            held.config["vectors"][vector].update(changes)
+        params = body.get("params", {})
+        check_keys(params, PARAMS.keys() - {"shard_number"})
+        held.config.update(params)
+        held.hnsw.update(body.get("hnsw_config", {}))
+        for vector, changes in body.get("vectors", {}).items():
+            kept = held.config["vectors"][vector]
+            kept.update(changes)
+            if kept.get("quantization_config") == "Disabled":
+                del kept["quantization_config"]
         return True
 
     def remove(self, name: str, body: Any, options: Any) -> Any:
@@ -160,7 +184,7 @@ class QdrantServer:
             "segments_count": 1,
             "config": {
                 "params": held.config,
-                "hnsw_config": {"m": 16, "ef_construct": 100, "full_scan_threshold": 10000},
+                "hnsw_config": held.hnsw,
                 "optimizer_config": {"default_segment_number": 0, "flush_interval_sec": 5},
             },
             "payload_schema": {f: {"data_type": t, "points": 0} for f, t in held.fields.items()},

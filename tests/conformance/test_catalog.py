@@ -40,8 +40,8 @@ async def catalog(opener: Opener, tmp_path: Path) -> AsyncIterator[Catalog]:
         yield opened
 
 
-async def hidden(catalog: Catalog) -> frozenset[str]:
-    async with catalog.snapshot() as names:
+async def hidden(catalog: Catalog, collection: Collection | None = None) -> frozenset[str]:
+    async with catalog.snapshot(collection) as names:
         return names
 
 
@@ -342,6 +342,28 @@ async def test_documents_come_by_path_in_pages(catalog: Catalog) -> None:
     assert await paths(status="failed") == []
     assert len(await catalog.documents("acme")) == 6
     assert [document.id for document in await catalog.documents("bolt")] == ["b"]
+
+
+async def test_what_a_collection_hides_is_its_own(catalog: Catalog) -> None:
+    twin = replace(LAW, tenant="bolt")
+    quoted = replace(LAW, id="it's \\ 100 % {c}; --\0", name="quoted")
+    homes = (LAW, twin, quoted)
+    for number, home in enumerate(homes):
+        if home is not LAW:
+            await catalog.put_collection(home)
+        one = replace(DOC, id=f"h{number}", tenant=home.tenant, collection=home.id)
+        await publish(catalog, one)
+        await publish(catalog, one)
+    assert [await hidden(catalog, home) for home in homes] == [{"h0@1"}, {"h1@1"}, {"h2@1"}]
+    assert await hidden(catalog) == {"h0@1", "h1@1", "h2@1"}
+    await catalog.retire(["h0", "h2"])
+    assert [len(await hidden(catalog, home)) for home in homes] == [2, 1, 2]
+    await catalog.purged(["h0@1"])
+    assert await hidden(catalog, LAW) == {"h0@2"}
+    await catalog.drop_collection(quoted.tenant, quoted.id)
+    assert await hidden(catalog, quoted) == frozenset()
+    assert await hidden(catalog) == {"h0@2", "h1@1"}
+    assert await hidden(catalog, replace(LAW, id="never made")) == frozenset()
 
 
 async def test_drained_waits_for_earlier_readers_only(catalog: Catalog) -> None:

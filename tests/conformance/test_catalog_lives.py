@@ -1,23 +1,31 @@
-"""Any order of begin, publish, fail, retire, purge and crash, against a model in memory."""
+"""Any order of begin, publish, fail, retire, purge and crash in two collections, against a model in
+memory: each hides its own revisions and no other's, also after a kill at any moment."""
 
 import asyncio
 import shutil
 import tempfile
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from ragstone.core.records import Document
+from ragstone.core.records import Collection, Document
 from ragstone.ports import Catalog
 from tests.conformance.test_catalog import LAW, Opener, opener
 
 __all__ = ["opener"]
 
 IDS = st.sampled_from(["a", "b", "c"])
+
+OTHER = replace(LAW, id="c2", name="other")
+HOMES = {"a": LAW, "b": LAW, "c": OTHER}
+"""Which collection each document is in."""
+
+Hidden = dict[Collection | None, frozenset[str]]
+"""What a search in each collection must not see; under None that of all."""
 
 
 @dataclass
@@ -55,14 +63,16 @@ class Lives(RuleBasedStateMachine):
         self.lives = {name: Life() for name in "abc"}
         self.stack = AsyncExitStack()
         self.catalog = self.open()
-        self.runner.run(self.catalog.put_collection(LAW))
+        for one in (LAW, OTHER):
+            self.runner.run(self.catalog.put_collection(one))
 
     def open(self) -> Catalog:
         self.stack = AsyncExitStack()
         return self.runner.run(self.stack.enter_async_context(self.opener(self.folder)))
 
     def document(self, name: str) -> Document:
-        return Document(name, LAW.tenant, LAW.id, f"/{name}", content_hash=f"{name}-hash")
+        home = HOMES[name]
+        return Document(name, home.tenant, home.id, f"/{name}", content_hash=f"{name}-hash")
 
     @rule(name=IDS)
     def begin(self, name: str) -> None:
@@ -125,14 +135,22 @@ class Lives(RuleBasedStateMachine):
 
     @invariant()
     def exactly_the_published_revisions_are_visible(self) -> None:
-        expected = {f"{name}@{n}" for name, life in self.lives.items() for n in life.hidden}
+        expected: Hidden = {
+            home: frozenset(
+                f"{name}@{n}"
+                for name, life in self.lives.items()
+                for n in life.hidden
+                if home in (None, HOMES[name])
+            )
+            for home in (None, LAW, OTHER)
+        }
         assert self.runner.run(_hidden(self.catalog)) == expected
         for name, life in self.lives.items():
             document = self.runner.run(self.catalog.document(name))
             assert (document is not None) == life.known
             if document is not None:
                 assert (document.version, document.error) == (life.live, life.error)
-            assert f"{name}@{life.live}" not in expected
+            assert f"{name}@{life.live}" not in expected[None]
 
     @invariant()
     def a_crash_now_would_hide_the_same(self) -> None:
@@ -147,12 +165,15 @@ class Lives(RuleBasedStateMachine):
         shutil.rmtree(self.folder)
 
 
-async def _hidden(catalog: Catalog) -> frozenset[str]:
-    async with catalog.snapshot() as names:
-        return names
+async def _hidden(catalog: Catalog) -> Hidden:
+    found: Hidden = {}
+    for one in (None, LAW, OTHER):
+        async with catalog.snapshot(one) as names:
+            found[one] = names
+    return found
 
 
-async def _reopened(opener: Opener, folder: Path) -> frozenset[str]:
+async def _reopened(opener: Opener, folder: Path) -> Hidden:
     async with opener(folder) as catalog:
         return await _hidden(catalog)
 

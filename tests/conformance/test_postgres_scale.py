@@ -409,6 +409,10 @@ def test_settings_of_the_index_over_meaning(tmp_path: Path) -> None:
     )
     index: Any = connect(given, tmp_path)
     assert index._hnsw == Hnsw(24, 100, half=True)
+    index = connect(IndexSettings(url="postgresql://h/db", hnsw_m=40), tmp_path)
+    assert index._hnsw == Hnsw(40, 80)
+    index = connect(IndexSettings(url="postgresql://h/db"), tmp_path)
+    assert index._hnsw == Hnsw()
 
 
 @pytest.mark.parametrize(
@@ -416,15 +420,16 @@ def test_settings_of_the_index_over_meaning(tmp_path: Path) -> None:
     [
         {"hnsw_m": 1},
         {"hnsw_m": 101},
-        {"hnsw_m": 40},
+        {"hnsw_m": 40, "hnsw_ef_construction": 79},
+        {"hnsw_ef_construction": 31},
         {"hnsw_ef_construction": 1001},
         {"hnsw_ef_search": 0},
-        {"hnsw_ef_search": 1001},
+        {"hnsw_ef_search": 1001, "url": "postgresql://h/db"},
         {"connections": 0},
     ],
 )
 def test_given_a_setting_that_postgresql_would_refuse_then_it_is_refused(
-    wrong: dict[str, int],
+    wrong: dict[str, Any],
 ) -> None:
     with pytest.raises(ValidationError):
         IndexSettings.model_validate(wrong)

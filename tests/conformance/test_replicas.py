@@ -8,6 +8,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from psycopg.sql import SQL
 
 from ragstone.core.errors import StateUnavailable, UnknownCollection
 from ragstone.store.sql import leases
@@ -54,6 +55,33 @@ async def test_what_one_server_publishes_and_forgets_the_other_sees_at_once(two:
     assert await purge(here) == ["d1@1"]
     await there.drop_collection("acme", "c1")
     assert await here.collections() == []
+
+
+async def test_what_others_hide_and_what_is_shown_is_not_read_for_a_search(
+    two: Two, postgres_databases: Databases, tmp_path: Path
+) -> None:
+    here, _ = two
+    other = replace(LAW, id="c2", name="other")
+    await here.put_collection(other)
+    for home, prefix in ((LAW, "l"), (other, "o")):
+        some = [
+            replace(DOC, id=f"{prefix}{n}", path=f"/{n}", collection=home.id) for n in range(2_000)
+        ]
+        begun = await here.begin_all(some)
+        pairs = zip(some, begun, strict=True)
+        await here.publish_all([replace(one, version=now.version) for one, now in pairs])
+    await here.retire([f"o{n}" for n in range(2_000)])
+    assert len(await hidden(here, other)) == 2_000
+    assert await hidden(here, LAW) == frozenset()
+    place = leases.OF_COLLECTION.format(LAW.tenant, LAW.id)
+    with psycopg.connect(postgres_databases.url((tmp_path / NAME).read_text())) as one:
+        one.execute("ANALYZE revisions")
+        asked = SQL("EXPLAIN (ANALYZE, FORMAT JSON) ") + SQL(leases.HIDDEN) + place
+        row = one.execute(asked).fetchone()
+    assert row is not None
+    [plan] = [found["Plan"] for found in row[0]]
+    assert "ix_revisions_hidden" in str(plan)
+    assert plan.get("Rows Removed by Filter", 0) == 0
 
 
 async def test_another_name_holds_in_both_at_once(two: Two) -> None:

@@ -62,7 +62,7 @@ class GraphTool:
         collection = await collection_of(adapters.catalog, ask)
         if collection is None or adapters.graph is None:
             return ToolFinding(NOTHING, "there is no entity graph")
-        async with adapters.catalog.snapshot() as hidden:
+        async with adapters.catalog.snapshot(collection) as hidden:
             where = visible(ask, hidden)
             if theme:
                 return await _of_theme(theme, collection, where, adapters.graph, context)

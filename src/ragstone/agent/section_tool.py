@@ -99,7 +99,7 @@ async def _chunks(path: str, pages: tuple[int, int] | None, context: ToolContext
         return []
     named: Filter = Or((AnyOf("path", (path, f"/{path}")), eq("document_id", path)))
     found: list[Chunk] = []
-    async with adapters.catalog.snapshot() as hidden:
+    async with adapters.catalog.snapshot(collection) as hidden:
         parts: list[Filter] = [visible(ask, hidden), OWN_TEXT, named]
         if pages:
             parts.append(Range("page", *pages))

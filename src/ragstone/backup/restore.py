@@ -11,7 +11,7 @@ import numpy as np
 from ragstone.backup.archive import ArchiveReader, Batch, Original
 from ragstone.core.records import Collection
 from ragstone.ingest.handed import Originals
-from ragstone.ports import Catalog, ChunkIndex, StateDump, check_late
+from ragstone.ports import Catalog, ChunkIndex, StateDump, check_late, loading
 from ragstone.service.maintenance import Upkeep
 
 
@@ -72,10 +72,11 @@ async def _write_collection(
     await index.create(collection)
     batches = reader.batches(number)
     done = 0
-    while batch := await asyncio.to_thread(next, batches, None):
-        await _write(index, collection, batch)
-        done += len(batch.chunks)
-        yield Upkeep(collection.name, done, reader.manifest.parts[number].chunks)
+    async with loading(index, collection):
+        while batch := await asyncio.to_thread(next, batches, None):
+            await _write(index, collection, batch)
+            done += len(batch.chunks)
+            yield Upkeep(collection.name, done, reader.manifest.parts[number].chunks)
     await index.optimize(collection)
 
 

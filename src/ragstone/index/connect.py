@@ -5,6 +5,7 @@ from typing import Protocol
 
 from ragstone.core.errors import ConfigError
 from ragstone.index.edge.index import EdgeIndex
+from ragstone.index.retries import Retries
 from ragstone.ports import ChunkIndex, Retriever
 from ragstone.registry import Extension, Registry
 from ragstone.settings import IndexSettings
@@ -66,14 +67,30 @@ def _edge(settings: IndexSettings, data: Path) -> OpenIndex:
 
 def _elasticsearch(settings: IndexSettings, data: Path) -> OpenIndex:
     from ragstone.index.elasticsearch.index import ElasticsearchIndex
+    from ragstone.index.elasticsearch.options import USUAL, ElasticsearchOptions
 
+    options = ElasticsearchOptions(
+        shards=settings.shards,
+        replicas=settings.replicas,
+        refresh_interval=settings.refresh_interval,
+        m=settings.hnsw_m or USUAL.m,
+        ef_construction=settings.hnsw_ef_construction
+        or max(USUAL.ef_construction, 2 * (settings.hnsw_m or 0)),
+        candidates=settings.hnsw_ef_search or USUAL.candidates,
+        quantization=settings.quantization or USUAL.quantization,
+        rescore=settings.rescore,
+        oversampling=settings.oversampling,
+        write_chunks=settings.write_chunks,
+        write_bytes=settings.write_mb * 2**20,
+    )
     url, key = settings.url[len(ELASTICSEARCH) :], settings.api_key.get_secret_value()
-    return ElasticsearchIndex(url, key, settings.timeout)
+    retries = _retries(settings)
+    return ElasticsearchIndex(url, key, settings.timeout, options=options, retries=retries)
 
 
 def _postgres(settings: IndexSettings, data: Path) -> OpenIndex:
     from ragstone.index.postgres.building import Hnsw
-    from ragstone.index.postgres.connection import PostgresConnections
+    from ragstone.index.postgres.connection import EF_SEARCH, PostgresConnections
     from ragstone.index.postgres.index import PostgresIndex
 
     database = PostgresConnections(
@@ -81,16 +98,37 @@ def _postgres(settings: IndexSettings, data: Path) -> OpenIndex:
         settings.timeout,
         settings.api_key.get_secret_value(),
         settings.connections,
-        settings.hnsw_ef_search,
+        settings.hnsw_ef_search or EF_SEARCH,
     )
-    hnsw = Hnsw(settings.hnsw_m, settings.hnsw_ef_construction, settings.halfvec)
+    hnsw = Hnsw.wanted(settings.hnsw_m, settings.hnsw_ef_construction, settings.halfvec)
     return PostgresIndex(database, hnsw)
 
 
 def _qdrant(settings: IndexSettings, data: Path) -> OpenIndex:
     from ragstone.index.qdrant.index import QdrantIndex
+    from ragstone.index.qdrant.options import QdrantOptions
 
-    return QdrantIndex(settings.url, settings.api_key.get_secret_value(), settings.timeout)
+    options = QdrantOptions(
+        shards=settings.shards,
+        copies=None if settings.replicas is None else 1 + settings.replicas,
+        write_consistency=settings.write_consistency,
+        payload_on_disk=settings.payload_on_disk,
+        vectors_on_disk=settings.vectors_on_disk,
+        m=settings.hnsw_m,
+        ef_construction=settings.hnsw_ef_construction,
+        ef_search=settings.hnsw_ef_search,
+        quantization=settings.quantization,
+        rescore=settings.rescore,
+        oversampling=settings.oversampling,
+        write_chunks=settings.write_chunks,
+        write_bytes=settings.write_mb * 2**20,
+    )
+    key, retries = settings.api_key.get_secret_value(), _retries(settings)
+    return QdrantIndex(settings.url, key, settings.timeout, options=options, retries=retries)
+
+
+def _retries(settings: IndexSettings) -> Retries:
+    return Retries(settings.retries, settings.retry_pause)
 
 
 _POSTGRES = Extension(_postgres, "PostgreSQL with pgvector", extra="postgres")

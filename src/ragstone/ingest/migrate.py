@@ -14,7 +14,7 @@ from ragstone.core.chunk import Chunk
 from ragstone.core.errors import IndexUnavailable
 from ragstone.core.filters import eq
 from ragstone.core.records import Collection
-from ragstone.ports import ChunkIndex, Vectors, check_late
+from ragstone.ports import ChunkIndex, Vectors, check_late, loading
 
 BATCH = 256
 
@@ -52,11 +52,12 @@ async def migrate(
     await target.create(collection)
     moved = Moved(collection, await source.count(collection))
     yield moved
-    async for chunks in source.scan(collection, batch=BATCH):
-        copied = await _copy(source, target, collection, chunks)
-        there = moved.there + len(chunks) - copied
-        moved = replace(moved, copied=moved.copied + copied, there=there)
-        yield moved
+    async with loading(target, collection):
+        async for chunks in source.scan(collection, batch=BATCH):
+            copied = await _copy(source, target, collection, chunks)
+            there = moved.there + len(chunks) - copied
+            moved = replace(moved, copied=moved.copied + copied, there=there)
+            yield moved
     removed = await _remove_others(source, target, collection)
     await target.optimize(collection)
     held = await target.count(collection)

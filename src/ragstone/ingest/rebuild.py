@@ -9,7 +9,7 @@ from ragstone.core.records import Collection
 from ragstone.ingest.embedding import embed_pending, late_dimensions, without_late
 from ragstone.ingest.languages import main_language
 from ragstone.ingest.progress import Tracker
-from ragstone.ports import Catalog, ChunkIndex, Embedders, check_late
+from ragstone.ports import Catalog, ChunkIndex, Embedders, check_late, loading
 from ragstone.service import Progress
 from ragstone.settings import IngestSettings
 
@@ -35,7 +35,8 @@ async def rebuild(
     check_late(index, new)
     await index.create(new)
     tracker.expect(1, 1)
-    copied = await _copy(old, new, index)
+    async with loading(index, new):
+        copied = await _copy(old, new, index)
     tracker.indexed(1, copied, 0)
     # A rebuild that was cut off has some vectors already.
     tracker.taken_over(copied - await index.count_without_vectors(new))

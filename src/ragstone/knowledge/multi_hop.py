@@ -86,7 +86,7 @@ class MultiHop(Stage):
     ) -> list[list[Chunk]]:
         """For every seed the chunks that share most words with what it brings in and leaves out;
         nothing that the asker may not read."""
-        async with adapters.catalog.snapshot() as hidden:
+        async with adapters.catalog.snapshot(collection) as hidden:
             where = And((visible(turn.ask, hidden), OWN_TEXT))
             searches = [Search(one.query) for one in seeds]
             lists = await adapters.index.search(collection, searches, where, self.found)

@@ -45,7 +45,7 @@ from ragstone.ports.evaluation import EvaluationStore, StoredRun
 from ragstone.ports.feedback import FeedbackStore
 from ragstone.ports.graph import EntityGraph, EntityRecognizer, Mentions, ModelReadings, Themes
 from ragstone.ports.guarding import Topics, TopicStore
-from ragstone.ports.index import ChunkIndex, Retriever, Search, check_late
+from ragstone.ports.index import ChunkIndex, LoadsInBulk, Retriever, Search, check_late, loading
 from ragstone.ports.intents import IntentExamples, Likeness
 from ragstone.ports.keys import KeyStore, StoredKey
 from ragstone.ports.pools import Pooled, PoolUse
@@ -99,6 +99,7 @@ __all__ = [
     "LateEmbedder",
     "Lease",
     "Likeness",
+    "LoadsInBulk",
     "Look",
     "Marks",
     "Mentions",
@@ -144,4 +145,5 @@ __all__ = [
     "check_late",
     "collection_of",
     "in_bulk",
+    "loading",
 ]

@@ -92,7 +92,7 @@ class Catalog(CollectionNames, Protocol):
     A `Document`'s collection is the collection's id.
 
     A document's new version is written beside the one that answers, and takes over in one
-    transaction (`publish`). `hidden` names every revision that must not be seen.
+    transaction (`publish`). `snapshot` names the revisions that must not be seen.
     """
 
     async def collection(self, tenant: str, name: str) -> Collection | None: ...
@@ -276,8 +276,11 @@ class Catalog(CollectionNames, Protocol):
         """What the collection of this id is now; None if there is none."""
         ...
 
-    def snapshot(self) -> AbstractAsyncContextManager[frozenset[str]]:
-        """The hidden revisions, for the time of one search.
+    def snapshot(
+        self, collection: Collection | None = None
+    ) -> AbstractAsyncContextManager[frozenset[str]]:
+        """The hidden revisions of a collection, of all without one, for the time of one search in
+        it. What other collections hide makes no search longer.
 
         No revision that was visible on entry is purged before the exit.
         """

@@ -1,6 +1,7 @@
 """The port of the chunk index."""
 
 from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
@@ -131,6 +132,20 @@ class ChunkIndex(Protocol):
     async def ready(self) -> None:
         """Raise IndexUnavailable unless searches would work."""
         ...
+
+
+@runtime_checkable
+class LoadsInBulk(Protocol):
+    """An index that writes much at once faster when nobody searches what is written."""
+
+    def loading(self, collection: Collection) -> AbstractAsyncContextManager[None]:
+        """Until the exit, what is written is durable and need not be found yet."""
+        ...
+
+
+def loading(index: ChunkIndex, collection: Collection) -> AbstractAsyncContextManager[None]:
+    """A bulk load of a collection that nobody searches, as fast as its index can."""
+    return index.loading(collection) if isinstance(index, LoadsInBulk) else nullcontext()
 
 
 @runtime_checkable

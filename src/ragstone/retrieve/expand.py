@@ -162,7 +162,7 @@ async def _neighbours(
             )
         )
     found: dict[str, list[Chunk]] = {}
-    async with adapters.catalog.snapshot() as hidden:
+    async with adapters.catalog.snapshot(collection) as hidden:
         where = And((visible(turn.ask, hidden), OWN_TEXT, Or(tuple(near))))
         async for chunks in adapters.index.scan(collection, where):
             for chunk in chunks:

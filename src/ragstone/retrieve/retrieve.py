@@ -51,7 +51,7 @@ class Retrieve(Stage):
         if collection is None:
             raise UnknownCollection(ask.collection)
         least = _least_dense_weight(turn, collection, adapters)
-        async with adapters.catalog.snapshot() as hidden:
+        async with adapters.catalog.snapshot(collection) as hidden:
             search = Searching(
                 adapters,
                 collection,

@@ -103,7 +103,7 @@ async def _chunk_counts(
     would be given away; `typed` ones must be there up to their ending.
     """
     words = [*sorted(typed), *sorted(own), *sorted(meant)]
-    async with adapters.catalog.snapshot() as hidden:
+    async with adapters.catalog.snapshot(collection) as hidden:
         where = And((readable(ask.principal), Not(AnyOf("revision", tuple(sorted(hidden))))))
         lists = await adapters.index.search(
             collection, [Search(word) for word in words], where, READ

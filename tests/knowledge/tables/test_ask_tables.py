@@ -106,7 +106,7 @@ async def test_given_a_question_that_is_not_wholly_explained_then_it_is_answered
 class Everything:
     """A catalog that hides nothing."""
 
-    def snapshot(self) -> "Everything":
+    def snapshot(self, collection: Collection) -> "Everything":
         return self
 
     async def __aenter__(self) -> frozenset[str]:

@@ -15,14 +15,12 @@ from ragstone.core.turn import RankedList, Scored
 from ragstone.index.elasticsearch.filter import NOTHING, Query
 from ragstone.index.elasticsearch.http import INDEX_MISSING, ElasticsearchRefusal, refusal
 from ragstone.index.elasticsearch.mapping import EMBEDDING, LATE, TOKENS, chunk_of, query_terms
+from ragstone.index.elasticsearch.options import MAX_HITS, ElasticsearchOptions
 from ragstone.index.late import question_encoding, wanted
 from ragstone.ports import Search, Vectors
 
-NUM_CANDIDATES = 100
-"""Candidates that kNN considers in a shard, at least; Elasticsearch takes up to 10,000."""
-
-MAX_HITS = 10_000
-"""`index.max_result_window`, the hits that one search may return by default."""
+VALUE = "value"
+"""What a value is called in a page of values."""
 
 MAX_TERMS = 1_000
 """Words of one query; Elasticsearch takes at least 1,024 clauses however small it is."""
@@ -34,9 +32,14 @@ HAS_VECTOR: Query = {"exists": {"field": EMBEDDING}}
 
 
 def search_request(
-    search: Search, condition: Query, limit: int, exact: bool, words: edge.Bm25
+    search: Search,
+    condition: Query,
+    limit: int,
+    words: edge.Bm25,
+    options: ElasticsearchOptions | None,
 ) -> Query:
-    """The body that finds what `search` asks for under `condition`."""
+    """The body that finds what `search` asks for under `condition`; without `options` vectors are
+    compared one by one."""
     limit = min(wanted(search, limit), MAX_HITS)
     body = {"size": limit, "_source": False, "track_total_hits": False}
     if search.late is not None:
@@ -45,11 +48,10 @@ def search_request(
         field, vector = EMBEDDING, search.vector.tolist()
     else:
         return {**body, "query": _by_words(query_terms(search.text, words, MAX_TERMS), condition)}
-    if exact:
+    if options is None:
         return {**body, "query": _by_every_vector(field, vector, condition)}
-    considered = min(max(limit, NUM_CANDIDATES), MAX_HITS)
-    knn = {"field": field, "query_vector": vector, "k": limit, "num_candidates": considered}
-    return {**body, "knn": {**knn, "filter": condition}}
+    nearest = {"field": field, "query_vector": vector, **options.knn(limit)}
+    return {**body, "knn": {**nearest, "filter": condition}}
 
 
 def _by_words(terms: dict[str, str], condition: Query) -> Query:
@@ -138,11 +140,41 @@ def counted(answer: Any) -> int:
     return int(answer["count"])
 
 
-def buckets(answer: Any) -> dict[str, int]:
-    """How many documents each value has."""
+def most_frequent(answer: Any) -> tuple[dict[str, int], bool, bool]:
+    """How many documents each of the most frequent values has, whether that is exact, and whether
+    there are no others. A shard tells its own most frequent ones, so of several shards the sums may
+    be too small; the answer says by how much."""
     hits(answer)
-    found = answer["aggregations"]["values"]["buckets"]
-    return {str(bucket["key"]): int(bucket["doc_count"]) for bucket in found}
+    values = answer["aggregations"]["values"]
+    found = {str(bucket["key"]): int(bucket["doc_count"]) for bucket in values["buckets"]}
+    return found, not values["doc_count_error_upper_bound"], not values["sum_other_doc_count"]
+
+
+def value_page(answer: Any) -> tuple[dict[str, int], str | None]:
+    """How many documents each of some values has, and the last of them if there may be more."""
+    hits(answer)
+    page = answer["aggregations"]["values"]
+    found = {str(bucket["key"][VALUE]): int(bucket["doc_count"]) for bucket in page["buckets"]}
+    after = page.get("after_key")
+    return found, str(after[VALUE]) if found and after else None
+
+
+def refreshed(answer: Any) -> None:
+    """Raise IndexUnavailable unless every shard that answers shows what was written to it."""
+    if answer["_shards"]["failed"]:
+        raise _incomplete()
+
+
+def version(answer: Any) -> tuple[int, int]:
+    """The version of the server."""
+    major, minor, *_ = str(answer["version"]["number"]).split(".")
+    return int(major), int(minor)
+
+
+def held_shards(answer: Any) -> int:
+    """Into how many shards the index of an answer is cut."""
+    [index] = answer.values()
+    return int(index["settings"]["index"]["number_of_shards"])
 
 
 def _incomplete() -> IndexUnavailable:

@@ -4,22 +4,23 @@ Not the official client: its version 9 asks for an answer that no version 8 serv
 asynchronous side needs aiohttp or a second HTTP library, and ten of its calls would be used.
 """
 
-import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import httpx2
 
 from ragstone.core.errors import ConfigError, IndexUnavailable, StorageFull
+from ragstone.index.retries import Retries, with_retries
 
 T = TypeVar("T")
 
-PAUSES = (0.1, 0.4, 1.0)
-"""Seconds before a request is tried again that found the server busy or its connection dropped.
-Every request may be repeated: documents have fixed ids."""
-
 LONGEST_REASON = 200
-DROPPED = (httpx2.ReadError, httpx2.WriteError, httpx2.CloseError, httpx2.RemoteProtocolError)
+BROKEN = (TimeoutError, httpx2.TimeoutException, httpx2.NetworkError, httpx2.RemoteProtocolError)
+"""What a connection says that was refused, closed by the other end or too slow. Every request may
+be repeated: documents have fixed ids."""
+
+PASSING = frozenset({429, 502, 503, 504})
+"""Statuses of a server, or of a proxy before it, that may be gone in a moment."""
 
 UNREADABLE = (AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """The errors of reading a malformed answer."""
@@ -32,16 +33,17 @@ INDEX_EXISTS = "resource_already_exists_exception"
 class ElasticsearchRefusal(Exception):
     """The server said no, and why; `kind` is its type for the error. Leaves `Server` translated."""
 
-    def __init__(self, kind: str, message: str, busy: bool = False) -> None:
+    def __init__(self, kind: str, message: str, passing: bool = False) -> None:
         super().__init__(message)
         self.kind = kind
-        self.busy = busy
+        self.passing = passing
 
 
 class Server:
-    """An Elasticsearch server at `url`. `timeout` (seconds) bounds each request as a whole."""
+    """An Elasticsearch server at `url`. A read ends within `timeout` seconds, with its `retries`;
+    each try of a write has so long."""
 
-    def __init__(self, url: str, api_key: str, timeout: float) -> None:
+    def __init__(self, url: str, api_key: str, timeout: float, retries: Retries) -> None:
         address = _address(url)
         if not (api_key.isascii() and api_key.isprintable()):
             raise ConfigError("INDEX__API_KEY holds letters that no key has. Copy it again.")
@@ -52,6 +54,12 @@ class Server:
         )
         self._name = f"{address.host}:{address.port or address.scheme}"
         self._timeout = timeout
+        self._retries = retries
+
+    @property
+    def name(self) -> str:
+        """Host and port."""
+        return self._name
 
     async def ask(
         self,
@@ -60,14 +68,21 @@ class Server:
         body: bytes,
         read: Callable[[Any], T],
         instead: Mapping[str, T] | None = None,
+        *,
+        writes: bool = False,
     ) -> T:
         """The answer as `read` parses it, or the value that `instead` gives for a kind of refusal.
 
         Raises IndexUnavailable and StorageFull.
         """
         try:
-            async with asyncio.timeout(self._timeout):
-                return await self._send_with_retries(method, path, body, read)
+            return await with_retries(
+                lambda: self._send_once(method, path, body, read),
+                self._retries,
+                _worth,
+                self._timeout,
+                each=writes,
+            )
         except ElasticsearchRefusal as error:
             if instead and error.kind in instead:
                 return instead[error.kind]
@@ -94,18 +109,6 @@ class Server:
 
     async def aclose(self) -> None:
         await self._http.aclose()
-
-    async def _send_with_retries(
-        self, method: str, path: str, body: bytes, read: Callable[[Any], T]
-    ) -> T:
-        for pause in PAUSES:
-            try:
-                return await self._send_once(method, path, body, read)
-            except (ElasticsearchRefusal, *DROPPED) as error:
-                if isinstance(error, ElasticsearchRefusal) and not error.busy:
-                    raise
-                await asyncio.sleep(pause)
-        return await self._send_once(method, path, body, read)
 
     async def _send_once(self, method: str, path: str, body: bytes, read: Callable[[Any], T]) -> T:
         kind = "application/x-ndjson" if body.endswith(b"\n") else "application/json"
@@ -141,15 +144,24 @@ def refusal(status: int, content: Any) -> ElasticsearchRefusal | StorageFull:
         return StorageFull("The disk of Elasticsearch is full. Free some space, then try again.")
     if status == 429:
         message = "Elasticsearch is too busy. Try again later, or give it more memory."
-        return ElasticsearchRefusal(kind, message, busy=True)
+        return ElasticsearchRefusal(kind, message, passing=True)
     if status in (401, 403):
         return ElasticsearchRefusal(
             kind, "Elasticsearch refuses access. Check INDEX__API_KEY and its rights."
         )
     said = f": {reason}" if reason else ""
     return ElasticsearchRefusal(
-        kind, f"Elasticsearch refused a request ({status}{said}). Check its log."
+        kind,
+        f"Elasticsearch refused a request ({status}{said}). Check its log.",
+        passing=status in PASSING,
     )
+
+
+def _worth(error: Exception) -> float | None:
+    """See `retries.Worth`."""
+    if isinstance(error, ElasticsearchRefusal):
+        return 0.0 if error.passing else None
+    return 0.0 if isinstance(error, BROKEN) else None
 
 
 def _reason(error: dict[str, Any]) -> str:

@@ -1,26 +1,28 @@
 """The chunk index on Elasticsearch 8 or 9: one index per collection.
 
-An index that is missing reads as empty, and a write makes it, as with the embedded index. Writes
-refresh at once: waiting for the next scheduled refresh would hold each of a document's few writes
-for up to a second.
+An index that is missing reads as empty, and a write makes it, as with the embedded index. What was
+written is refreshed once, at the end: waiting for the next scheduled refresh would hold each of a
+document's few writes for up to a second. A bulk load is refreshed at its own end.
 """
 
 import asyncio
 import base64
-from collections.abc import AsyncIterator, Callable, Sequence
+import logging
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 import qdrant_edge as edge
 
 from ragstone.core.chunk import Chunk
-from ragstone.core.errors import InvalidFilter
+from ragstone.core.errors import ConfigError, InvalidFilter
 from ragstone.core.filters import EVERYTHING, KEYWORDS, Filter
 from ragstone.core.records import Collection
 from ragstone.core.turn import RankedList
 from ragstone.index.bm25 import counter
 from ragstone.index.elasticsearch import answers
-from ragstone.index.elasticsearch.answers import HAS_VECTOR, MAX_HITS
-from ragstone.index.elasticsearch.filter import RENAMED, translate
+from ragstone.index.elasticsearch.answers import HAS_VECTOR, VALUE
+from ragstone.index.elasticsearch.filter import RENAMED, Query, translate
 from ragstone.index.elasticsearch.http import INDEX_EXISTS, INDEX_MISSING, Server
 from ragstone.index.elasticsearch.mapping import (
     ALL_INDICES,
@@ -37,11 +39,20 @@ from ragstone.index.elasticsearch.mapping import (
     mapping,
     ndjson,
 )
+from ragstone.index.elasticsearch.options import (
+    MAX_HITS,
+    QUANTIZES_FROM,
+    USUAL,
+    ElasticsearchOptions,
+)
 from ragstone.index.late import chunk_encodings, compared
+from ragstone.index.retries import Retries
 from ragstone.index.vectors import check_searches, check_vectors
 from ragstone.ports import Search, Vectors
 
 T = TypeVar("T")
+
+log = logging.getLogger(__name__)
 
 IDS = 1_000
 """Ids in one request."""
@@ -51,27 +62,75 @@ UNSEEN = [EMBEDDING, LATE, TERMS, NUMBERS, TOKENS]
 
 
 class ElasticsearchIndex:
-    """`ports.ChunkIndex` on the server at `url`; `timeout` is seconds for one request."""
+    """`ports.ChunkIndex` on the server at `url`; `timeout` is seconds for one request (`Server`).
+    `options` say how collections are kept and searched."""
 
     searches_late = True
 
-    def __init__(self, url: str, api_key: str, timeout: float) -> None:
-        self._server = Server(url, api_key, timeout)
+    def __init__(
+        self,
+        url: str,
+        api_key: str,
+        timeout: float,
+        *,
+        options: ElasticsearchOptions = USUAL,
+        retries: Retries | None = None,
+    ) -> None:
+        self._server = Server(url, api_key, timeout, retries or Retries())
+        self._options = options
         self._words: dict[str, edge.Bm25] = {}
         self._made: set[str] = set()
+        self._loading: set[str] = set()
 
     async def create(self, collection: Collection) -> None:
-        body = encoded({"mappings": mapping(collection)})
-        path = index_name(collection)
-        new = await self._server.ask("PUT", path, body, lambda answer: True, {INDEX_EXISTS: False})
-        if not new:  # Made by a version whose mapping had no numbers.
-            body = encoded({"properties": {NUMBERS: COUNTED}})
-            await self._server.ask("PUT", f"{path}/_mapping", body, lambda answer: None)
+        await self._check_version()
+        path, settings = index_name(collection), self._options.new()
+        body: dict[str, Any] = {"mappings": mapping(collection, self._options)}
+        if settings:
+            body["settings"] = {"index": settings}
+        new = await self._server.ask(
+            "PUT", path, encoded(body), lambda answer: True, {INDEX_EXISTS: False}, writes=True
+        )
+        if not new:
+            await self._change(collection, path)
         self._made.add(path)
+
+    async def _check_version(self) -> None:
+        if self._options.quantization == "none":
+            return
+        found = await self._server.ask("GET", "", b"", answers.version)
+        if found < QUANTIZES_FROM:
+            here, needed = (".".join(map(str, one)) for one in (found, QUANTIZES_FROM))
+            raise ConfigError(
+                f"INDEX__QUANTIZATION={self._options.quantization} needs Elasticsearch {needed} or "
+                f"newer, and that at {self._server.name} is {here}. Take a newer one, or set none."
+            )
+
+    async def _change(self, collection: Collection, path: str) -> None:
+        """Give an index that is there what newer versions and other settings have."""
+        body = encoded({"properties": {NUMBERS: COUNTED}})
+        await self._server.ask("PUT", f"{path}/_mapping", body, lambda answer: None, writes=True)
+        if changed := self._options.changing():
+            body = encoded({"index": changed})
+            await self._server.ask(
+                "PUT", f"{path}/_settings", body, lambda answer: None, writes=True
+            )
+        wanted = self._options.shards
+        if wanted is None:
+            return
+        held = await self._server.ask("GET", f"{path}/_settings", b"", answers.held_shards)
+        if held != wanted:
+            log.warning(
+                "Collection %r has %s shards and keeps them: INDEX__SHARDS=%s is for new ones. "
+                "'ragstone rebuild' makes it anew.",
+                collection.name,
+                held,
+                wanted,
+            )
 
     async def drop(self, collection: Collection) -> None:
         path = f"{index_name(collection)}?ignore_unavailable=true"
-        await self._server.ask("DELETE", path, b"", lambda answer: None)
+        await self._server.ask("DELETE", path, b"", lambda answer: None, writes=True)
 
     async def upsert(
         self,
@@ -91,7 +150,7 @@ class ElasticsearchIndex:
             packed = [None] * len(chunks) if tokens is None else tokens
             encodings = chunk_encodings(collection, tokens)
             lates = [None] * len(chunks) if encodings is None else encodings.tolist()
-            return bulk(
+            return self._bulk(
                 ({"index": {"_id": c.chunk_id}}, document(c, row, held, late, words))
                 for c, row, held, late in zip(chunks, rows, packed, lates, strict=True)
             )
@@ -119,7 +178,7 @@ class ElasticsearchIndex:
             lates = [] if encodings is None else encodings.tolist()
             for part, late in zip(parts, lates, strict=False):
                 part[LATE] = late
-            return bulk(
+            return self._bulk(
                 ({"update": {"_id": i, "retry_on_conflict": 3}}, {"doc": part})
                 for i, part in zip(ids, parts, strict=True)
             )
@@ -152,7 +211,8 @@ class ElasticsearchIndex:
         if not searches:
             return []
         words, size = self._counter(collection), min(limit, MAX_HITS)
-        requests = [answers.search_request(s, condition, size, exact, words) for s in searches]
+        options = None if exact else self._options
+        requests = [answers.search_request(s, condition, size, words, options) for s in searches]
         body = ndjson([line for request in requests for line in ({}, request)])
 
         def read(answer: Any) -> list[RankedList]:
@@ -205,7 +265,8 @@ class ElasticsearchIndex:
     async def delete(self, collection: Collection, where: Filter) -> None:
         call = f"_delete_by_query?refresh=true&conflicts=proceed&max_docs={MAX_HITS}"
         body = {"query": translate(where)}
-        while not await self._ask(collection, call, body, answers.all_deleted, True):
+        await self._refresh(collection)  # What a writer that died has left of a write.
+        while not await self._ask(collection, call, body, answers.all_deleted, True, writes=True):
             pass
 
     async def count(self, collection: Collection, where: Filter = EVERYTHING) -> int:
@@ -218,9 +279,41 @@ class ElasticsearchIndex:
         if field not in KEYWORDS:
             known = ", ".join(sorted(KEYWORDS))
             raise InvalidFilter(f"The field {field!r} cannot be counted by value; use {known}.")
-        terms = {"field": RENAMED.get(field, field), "size": min(limit, MAX_HITS)}
-        body = {"query": translate(where), "size": 0, "aggs": {"values": {"terms": terms}}}
-        return await self._ask(collection, "_search", body, answers.buckets, {})
+        query, name = translate(where), RENAMED.get(field, field)
+        terms = {"field": name, "size": min(limit, MAX_HITS)}
+        body = {"query": query, "size": 0, "aggs": {"values": {"terms": terms}}}
+        none: tuple[dict[str, int], bool, bool] = {}, True, True
+        read = answers.most_frequent
+        found, exact, whole = await self._ask(collection, "_search", body, read, none)
+        if exact and (whole or limit <= MAX_HITS):
+            return found
+        counts = await self._all_values(collection, query, name)
+        ordered = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+        return dict(ordered[:limit])
+
+    async def _all_values(self, collection: Collection, query: Query, name: str) -> dict[str, int]:
+        """Every value and how many documents have it, page by page."""
+        page: dict[str, Any] = {"size": MAX_HITS, "sources": [{VALUE: {"terms": {"field": name}}}]}
+        body = {"query": query, "size": 0, "aggs": {"values": {"composite": page}}}
+        counts: dict[str, int] = {}
+        while True:
+            none: tuple[dict[str, int], str | None] = {}, None
+            found, after = await self._ask(collection, "_search", body, answers.value_page, none)
+            counts |= found
+            if after is None:
+                return counts
+            page["after"] = {VALUE: after}
+
+    @asynccontextmanager
+    async def loading(self, collection: Collection) -> AsyncIterator[None]:
+        """`ports.LoadsInBulk`."""
+        name = index_name(collection)
+        self._loading.add(name)
+        try:
+            yield
+        finally:
+            self._loading.discard(name)
+        await self._refresh(collection)
 
     async def optimize(self, collection: Collection) -> None:
         """Nothing: Elasticsearch merges its segments and their graphs by itself."""
@@ -238,10 +331,22 @@ class ElasticsearchIndex:
             self._words[language] = counter(language)
         return self._words[language]
 
+    def _bulk(self, operations: Iterable[tuple[Any, Any]]) -> list[bytes]:
+        return bulk(operations, self._options.write_chunks, self._options.write_bytes)
+
     async def _write(self, collection: Collection, bodies: Sequence[bytes]) -> None:
-        path = f"{index_name(collection)}/_bulk?refresh=true"
+        name = index_name(collection)
+        at_once = len(bodies) == 1 and name not in self._loading
+        path = f"{name}/_bulk{'?refresh=true' if at_once else ''}"
         for body in bodies:
-            await self._server.ask("POST", path, body, answers.written)
+            await self._server.ask("POST", path, body, answers.written, writes=True)
+        if not at_once and name not in self._loading:
+            await self._refresh(collection)
+
+    async def _refresh(self, collection: Collection) -> None:
+        path = f"{index_name(collection)}/_refresh"
+        missing = {INDEX_MISSING: None}
+        await self._server.ask("POST", path, b"", answers.refreshed, missing, writes=True)
 
     async def _ask(
         self,
@@ -250,10 +355,12 @@ class ElasticsearchIndex:
         body: dict[str, Any],
         read: Callable[[Any], T],
         missing: T,
+        *,
+        writes: bool = False,
     ) -> T:
         """What `read` makes of the answer, `missing` if the collection has no index."""
-        path = f"{index_name(collection)}/{call}"
-        return await self._server.ask("POST", path, encoded(body), read, {INDEX_MISSING: missing})
+        path, instead = f"{index_name(collection)}/{call}", {INDEX_MISSING: missing}
+        return await self._server.ask("POST", path, encoded(body), read, instead, writes=writes)
 
 
 def _slices(ids: Sequence[str]) -> list[list[str]]:

@@ -19,6 +19,7 @@ from ragstone.core.filters import KEYWORDS, tokens
 from ragstone.core.records import Collection
 from ragstone.index.bm25 import numbers
 from ragstone.index.elasticsearch.filter import PAIRS, RENAMED, keyword
+from ragstone.index.elasticsearch.options import ElasticsearchOptions
 from ragstone.index.late import DIMENSIONS
 
 EMBEDDING = "embedding"
@@ -35,8 +36,6 @@ LONG = "long_values"
 
 ALL_INDICES = "ragstone-*-rag-chunks"
 NAME_CHARACTERS = 40
-BATCH_BYTES = 8 * 2**20
-"""One bulk request; Elasticsearch refuses bodies of more than 100 MB by default."""
 
 _HELD = {new: old for old, new in RENAMED.items()}
 COUNTED = {"type": "text", "analyzer": "whitespace", "index_options": "freqs"}
@@ -54,8 +53,8 @@ def index_name(collection: Collection) -> str:
     return "-".join(part for part in ("ragstone", readable, digest, "rag-chunks") if part)
 
 
-def mapping(collection: Collection) -> dict[str, Any]:
-    """The index's mapping. Vectors are not quantized: scores are compared with thresholds."""
+def mapping(collection: Collection, options: ElasticsearchOptions) -> dict[str, Any]:
+    """The index's mapping."""
     keywords = [*KEYWORDS, PAIRS, "chunk_id"]
     properties: dict[str, Any] = {RENAMED.get(f, f): {"type": "keyword"} for f in keywords}
     for field in ("chunk_index", "page", "version"):
@@ -67,20 +66,10 @@ def mapping(collection: Collection) -> dict[str, Any]:
     properties["modified"] = {"type": "double"}
     properties[TERMS] = properties[NUMBERS] = COUNTED
     properties[TOKENS] = {"type": "binary"}
-    properties[EMBEDDING] = _vector(collection.dimensions)
+    properties[EMBEDDING] = options.vector(collection.dimensions)
     if collection.late:
-        properties[LATE] = _vector(DIMENSIONS)
+        properties[LATE] = options.vector(DIMENSIONS)
     return {"dynamic": "strict", "properties": properties}
-
-
-def _vector(dimensions: int) -> dict[str, Any]:
-    return {
-        "type": "dense_vector",
-        "dims": dimensions,
-        "index": True,
-        "similarity": "cosine",
-        "index_options": {"type": "hnsw", "m": 16, "ef_construction": 100},
-    }
 
 
 def document(
@@ -132,14 +121,17 @@ def query_terms(text: str, words: edge.Bm25, limit: int) -> dict[str, str]:
         text = text[: len(text) * limit // count]
 
 
-def bulk(operations: Iterable[tuple[Any, Any]]) -> list[bytes]:
-    """Bodies of bulk requests: the line of each operation and its document's."""
-    bodies = [bytearray()]
+def bulk(operations: Iterable[tuple[Any, Any]], most: int, most_bytes: int) -> list[bytes]:
+    """Bodies of bulk requests: the line of each operation and its document's, of at most so many
+    in one, and so many bytes unless it is one alone."""
+    bodies, held = [bytearray()], 0
     for operation in operations:
         lines = ndjson(operation)
-        if bodies[-1] and len(bodies[-1]) + len(lines) > BATCH_BYTES:
+        if held == most or (held and len(bodies[-1]) + len(lines) > most_bytes):
             bodies.append(bytearray())
+            held = 0
         bodies[-1] += lines
+        held += 1
     return [bytes(body) for body in bodies]
 
 

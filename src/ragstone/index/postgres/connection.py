@@ -23,6 +23,9 @@ SESSION = "SET hnsw.iterative_scan = strict_order; SET hnsw.max_scan_tuples = 10
 """A filter never leaves a search without results: the scan goes on until there are enough.
 Compiling a statement would take longer than most of them."""
 
+EF_SEARCH = 200
+"""Candidates of a search by meaning where the settings say none."""
+
 HAS_PGVECTOR = "SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'vector')"
 
 
@@ -35,7 +38,12 @@ class PostgresConnections:
     """
 
     def __init__(
-        self, url: str, timeout: float, password: str = "", most: int = 8, ef_search: int = 200
+        self,
+        url: str,
+        timeout: float,
+        password: str = "",
+        most: int = 8,
+        ef_search: int = EF_SEARCH,
     ) -> None:
         self._timeout = timeout
         self._session = f"{SESSION}; SET hnsw.ef_search = {ef_search}"

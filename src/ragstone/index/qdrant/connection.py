@@ -1,15 +1,16 @@
 """Requests to a Qdrant server: the one place for its time-outs, retries and errors."""
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 from urllib.parse import urlsplit
 
 import httpx
 from qdrant_client import AsyncQdrantClient
+from qdrant_client.common.client_exceptions import QdrantException, ResourceExhaustedResponse
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
 from ragstone.core.errors import ConfigError, IndexUnavailable, RagstoneError, StorageFull
+from ragstone.index.retries import Retries, with_retries
 
 T = TypeVar("T")
 
@@ -17,8 +18,12 @@ CONNECTIONS = 16
 KEEP_SECONDS = 15.0
 """An idle connection is given up before servers and proxies usually do."""
 
-BROKEN = (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError)
-"""What a connection says that the other end closed."""
+BROKEN = (TimeoutError, httpx.TimeoutException, httpx.NetworkError, httpx.RemoteProtocolError)
+"""What a connection says that was refused, closed by the other end or too slow. Every request may
+be repeated: points have fixed ids."""
+
+PASSING = frozenset({429, 502, 503, 504})
+"""Statuses of a server, or of a proxy before it, that may be gone in a moment."""
 
 REASON_CHARS = 200
 
@@ -53,26 +58,35 @@ def connect(url: str, api_key: str, timeout: float) -> AsyncQdrantClient:
 
 
 class QdrantConnection:
-    """Calls `client` within `timeout` seconds each and says in one sentence what went wrong."""
+    """Calls `client` and says in one sentence what went wrong.
 
-    def __init__(self, client: AsyncQdrantClient, url: str, timeout: float) -> None:
+    A read ends within `timeout` seconds, with its `retries`; each try of a write has so long.
+    """
+
+    def __init__(
+        self, client: AsyncQdrantClient, url: str, timeout: float, retries: Retries
+    ) -> None:
         self._client = client
         self._timeout = timeout
+        self._retries = retries
         self._server = f"Qdrant at {urlsplit(url).netloc.rpartition('@')[2]}" if url else "Qdrant"
 
     async def call(self, request: Callable[[AsyncQdrantClient], Awaitable[T]]) -> T:
-        """What `request` returns; it is sent twice if the connection breaks.
+        """What `request`, which reads, returns.
 
         Raises Missing, Exists, StorageFull, IndexUnavailable.
         """
+        return await self._send(request, each=False)
+
+    async def write(self, request: Callable[[AsyncQdrantClient], Awaitable[T]]) -> T:
+        """What `request`, which writes, returns; raises what `call` does."""
+        return await self._send(request, each=True)
+
+    async def _send(self, request: Callable[[AsyncQdrantClient], Awaitable[T]], each: bool) -> T:
         try:
-            async with asyncio.timeout(self._timeout):
-                try:
-                    return await request(self._client)
-                except ResponseHandlingException as error:
-                    if not isinstance(error.source, BROKEN):
-                        raise
-                    return await request(self._client)
+            return await with_retries(
+                lambda: request(self._client), self._retries, _worth, self._timeout, each=each
+            )
         except RagstoneError:
             raise
         except Exception as error:
@@ -100,6 +114,8 @@ class QdrantConnection:
             return IndexUnavailable(
                 f"{self._server} does not answer. Start it, or correct INDEX__URL."
             )
+        if isinstance(error, QdrantException):
+            return self._busy()
         if isinstance(error, UnexpectedResponse):
             return self._refusal(error.status_code or 0, _reason(error))
         if isinstance(error, ValueError):  # the client's local mode has no statuses
@@ -113,6 +129,8 @@ class QdrantConnection:
             return IndexUnavailable(
                 f"{self._server} refuses the key. Set INDEX__API_KEY to one that may write."
             )
+        if status == 429:
+            return self._busy()
         if status == 507 or "no space left" in reason.lower():
             return StorageFull(f"The disk of {self._server} is full. Free some space there.")
         if not reason:
@@ -123,8 +141,25 @@ class QdrantConnection:
             return Exists(f"{self._server} has it: {reason}.")
         return self._server_failure(reason)
 
+    def _busy(self) -> IndexUnavailable:
+        return IndexUnavailable(
+            f"{self._server} is too busy. Try again later, or raise INDEX__RETRIES."
+        )
+
     def _server_failure(self, reason: str) -> IndexUnavailable:
         return IndexUnavailable(f"{self._server} failed: {reason.rstrip('.')}. Look into its log.")
+
+
+def _worth(error: Exception) -> float | None:
+    """See `retries.Worth`. The client says so where a status 429 names a time, in whichever way."""
+    if isinstance(error, ResourceExhaustedResponse):
+        return float(error.retry_after_s)
+    if isinstance(error, QdrantException):
+        return 0.0
+    if isinstance(error, UnexpectedResponse):
+        return 0.0 if error.status_code in PASSING else None
+    source = error.source if isinstance(error, ResponseHandlingException) else error
+    return 0.0 if isinstance(source, BROKEN) else None
 
 
 def _reason(error: UnexpectedResponse) -> str:

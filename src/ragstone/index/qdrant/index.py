@@ -5,6 +5,7 @@ inside it. BM25 vectors are made here (`bm25.py`), so words rank as they do in Q
 """
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
@@ -22,17 +23,15 @@ from ragstone.index.edge.shard import DENSE, LATE
 from ragstone.index.late import chunk_encodings, compared, wanted
 from ragstone.index.qdrant.connection import Exists, Missing, QdrantConnection, connect
 from ragstone.index.qdrant.filter import translate, without
+from ragstone.index.qdrant.options import USUAL, QdrantOptions
 from ragstone.index.qdrant.query import ranked, request
 from ragstone.index.qdrant.schema import (
     FIELDS,
-    MAX_POINTS,
-    QUANTIZED,
     SPARSE,
     TOKENS,
     WITHOUT_TOKENS,
     batches,
     chunk_of,
-    dense,
     points,
     qdrant_name,
     tokens_of,
@@ -40,12 +39,13 @@ from ragstone.index.qdrant.schema import (
     vector_of,
 )
 from ragstone.index.qdrant.writes import Request, delete, index_field, update, upsert
+from ragstone.index.retries import Retries
 from ragstone.index.vectors import check_searches, check_vectors
 from ragstone.ports import Search, Vectors
 
 T = TypeVar("T")
-QUANTIZE_FROM = 100_000
-"""Chunks from which dense vectors are searched as bytes: 150 MB as floats of 384 dimensions."""
+
+log = logging.getLogger(__name__)
 
 SET_TRIES = 5
 """Times that vectors are set anew because a chunk among them was deleted meanwhile."""
@@ -54,9 +54,9 @@ SET_TRIES = 5
 class QdrantIndex:
     """`ports.ChunkIndex` on the Qdrant server at `url`; any number of processes may share it.
 
-    `timeout` is in seconds for one request. `prefix` begins the names of its Qdrant collections.
-    From `quantize_from` chunks on, `optimize` has the server search bytes in memory and rescore
-    with the floats on its disk; None keeps floats. `client` replaces the one made from `url`.
+    `timeout` is in seconds for one request (`connection`). `prefix` begins the names of its Qdrant
+    collections. `options` say how they are kept and searched. `client` replaces the one made from
+    `url`.
     """
 
     searches_late = True
@@ -68,12 +68,15 @@ class QdrantIndex:
         timeout: float = 30.0,
         *,
         prefix: str = "ragstone",
-        quantize_from: int | None = QUANTIZE_FROM,
+        options: QdrantOptions = USUAL,
+        retries: Retries | None = None,
         client: AsyncQdrantClient | None = None,
     ) -> None:
-        self._qdrant = QdrantConnection(client or connect(url, api_key, timeout), url, timeout)
+        self._qdrant = QdrantConnection(
+            client or connect(url, api_key, timeout), url, timeout, retries or Retries()
+        )
         self._prefix = prefix
-        self._quantize_from = quantize_from
+        self._options = options
         self._bm25 = lru_cache(maxsize=32)(Bm25Encoder)
         self._opened: set[str] = set()
 
@@ -83,8 +86,9 @@ class QdrantIndex:
             info = await self._qdrant.call(lambda c: c.get_collection(name))
         except Missing:
             info = await self._make(name, collection)
+        await self._change(collection, info)
         for field in FIELDS.keys() - info.payload_schema.keys():
-            await self._qdrant.call(index_field(name, field))
+            await self._qdrant.write(index_field(name, field))
         self._opened.add(name)
 
     async def drop(self, collection: Collection) -> None:
@@ -103,18 +107,19 @@ class QdrantIndex:
             check_vectors(collection, vectors)
         name, bm25 = self._name(collection), self._bm25(collection.language)
         encodings = await asyncio.to_thread(chunk_encodings, collection, tokens)
-        for part in batches(chunks, vectors, tokens, encodings) if chunks else ():
+        most = self._options.write_chunks, self._options.write_bytes
+        for part in batches(chunks, vectors, tokens, encodings, *most) if chunks else ():
             rows = None if vectors is None else vectors[part]
             held = None if tokens is None else tokens[part]
             late = None if encodings is None else encodings[part]
             batch = await asyncio.to_thread(points, chunks[part], rows, held, late, bm25)
             write = upsert(name, batch)
             try:
-                await self._qdrant.call(write)
+                await self._qdrant.write(write)
             except Missing as error:
                 self._refuse_if_opened(collection, error)
                 await self.create(collection)
-                await self._qdrant.call(write)
+                await self._qdrant.write(write)
 
     async def set_vectors(
         self,
@@ -126,8 +131,9 @@ class QdrantIndex:
         check_vectors(collection, vectors)
         packed = dict(zip(ids, tokens, strict=True)) if tokens is not None else {}
         encodings = await asyncio.to_thread(chunk_encodings, collection, tokens)
-        for start in range(0, len(ids), MAX_POINTS):
-            some = slice(start, start + MAX_POINTS)
+        most = self._options.write_chunks
+        for start in range(0, len(ids), most):
+            some = slice(start, start + most)
             pairs = zip(ids[some], vectors[some].tolist(), strict=True)
             rows = {i: {DENSE: row} for i, row in pairs}
             lates = [] if encodings is None else encodings[some].tolist()
@@ -154,7 +160,8 @@ class QdrantIndex:
         condition = translate(where)
         check_searches(collection, searches)
         bm25 = self._bm25(collection.language)
-        requests = [request(s, bm25, condition, limit, exact) for s in searches]
+        params = self._options.search_params(exact)
+        requests = [request(s, bm25, condition, limit, params) for s in searches]
         asked = [one for one in requests if one]
         name = self._name(collection)
         found: list[models.QueryResponse] | None = None
@@ -205,7 +212,7 @@ class QdrantIndex:
     async def delete(self, collection: Collection, where: Filter) -> None:
         name = self._name(collection)
         try:
-            await self._qdrant.call(delete(name, translate(where)))
+            await self._qdrant.write(delete(name, translate(where)))
         except Missing as error:
             self._refuse_if_opened(collection, error)
 
@@ -233,14 +240,15 @@ class QdrantIndex:
 
     async def optimize(self, collection: Collection) -> None:
         """The server builds its search structures by itself; this only makes large ones smaller."""
-        if self._quantize_from is None or await self.count(collection) < self._quantize_from:
+        options = self._options
+        if options.quantization or await self.count(collection) < options.quantize_from:
             return
         name = self._name(collection)
         info = await self._qdrant.call(lambda c: c.get_collection(name))
         held = info.config.params.vectors
         if isinstance(held, dict) and held[DENSE].quantization_config is None:
-            change = {DENSE: QUANTIZED}
-            await self._qdrant.call(lambda c: c.update_collection(name, vectors_config=change))
+            change = {DENSE: options.smaller()}
+            await self._qdrant.write(lambda c: c.update_collection(name, vectors_config=change))
 
     async def ready(self) -> None:
         await self._qdrant.call(lambda c: c.collection_exists(self._prefix))
@@ -253,9 +261,25 @@ class QdrantIndex:
         return qdrant_name(self._prefix, collection)
 
     async def _make(self, name: str, collection: Collection) -> models.CollectionInfo:
+        vectors, rest = self._options.vectors(collection), self._options.new()
         with suppress(Exists):
-            await self._qdrant.call(lambda c: c.create_collection(name, dense(collection), SPARSE))
+            await self._qdrant.write(lambda c: c.create_collection(name, vectors, SPARSE, **rest))
         return await self._qdrant.call(lambda c: c.get_collection(name))
+
+    async def _change(self, collection: Collection, info: models.CollectionInfo) -> None:
+        """Give a collection of other settings the present ones; the server does what takes long in
+        the background, and answers as before meanwhile."""
+        name, config, shards = self._name(collection), info.config, self._options.shards
+        if changes := self._options.changes(config):
+            await self._qdrant.write(lambda c: c.update_collection(name, **changes))
+        if shards not in (None, config.params.shard_number):
+            log.warning(
+                "Collection %r has %s shards and keeps them: INDEX__SHARDS=%s is for new ones. "
+                "'ragstone rebuild' makes it anew.",
+                collection.name,
+                config.params.shard_number,
+                shards,
+            )
 
     async def _set_vectors(
         self,
@@ -270,7 +294,7 @@ class QdrantIndex:
             changes = vector_changes({i: rows[i] for i in alive}, tokens)
             try:
                 if alive:
-                    await self._qdrant.call(update(name, changes))
+                    await self._qdrant.write(update(name, changes))
             except Missing:
                 if not left:
                     raise

@@ -14,9 +14,14 @@ from ragstone.ports import Search
 
 
 def request(
-    search: Search, bm25: Bm25Encoder, condition: models.Filter, limit: int, exact: bool
+    search: Search,
+    bm25: Bm25Encoder,
+    condition: models.Filter,
+    limit: int,
+    params: models.SearchParams,
 ) -> models.QueryRequest | None:
-    """The request for `search`, None for a text without any word to look for."""
+    """The request for `search`, None for a text without any word to look for; `params` say how
+    vectors are searched."""
     if search.late is not None:
         vector, using = question_encoding(search.late), LATE
     elif search.vector is not None:
@@ -29,14 +34,13 @@ def request(
             query=words, using=BM25, filter=condition, limit=limit, with_payload=False
         )
     limit = wanted(search, limit)
-    quantization = models.QuantizationSearchParams(ignore=exact, rescore=True)
     return models.QueryRequest(
         query=vector.tolist(),
         using=using,
         filter=condition,
         limit=limit,
         with_payload=False,
-        params=models.SearchParams(exact=exact, quantization=quantization),
+        params=params,
     )
 
 

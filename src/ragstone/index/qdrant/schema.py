@@ -23,7 +23,6 @@ from ragstone.index.edge.shard import (
     KEYWORD_FIELDS,
     LATE,
 )
-from ragstone.index.late import DIMENSIONS
 from ragstone.ports import Vectors
 
 FIELDS = {
@@ -34,18 +33,6 @@ FIELDS = {
 """Every payload field that filters use, with the type of its index."""
 
 SPARSE = {BM25: models.SparseVectorParams(modifier=models.Modifier.IDF)}
-
-QUANTIZED = models.VectorParamsDiff(
-    on_disk=True,
-    quantization_config=models.ScalarQuantization(
-        scalar=models.ScalarQuantizationConfig(type=models.ScalarType.INT8, always_ram=True)
-    ),
-)
-"""Dense vectors as bytes in memory and the originals on disk: a quarter of the memory."""
-
-MAX_POINTS = 128
-MAX_BYTES = 8 * 2**20
-"""Bounds of one write; a server refuses requests of more than 32 MB unless told otherwise."""
 
 JSON_NUMBER_BYTES = 22
 
@@ -62,23 +49,13 @@ def qdrant_name(prefix: str, collection: Collection) -> str:
     return f"{prefix}-{digest}-{collection.build}"
 
 
-def dense(collection: Collection) -> dict[str, models.VectorParams]:
-    """The parameters of the dense vectors of `collection`, and of those by which late interaction
-    finds candidates where it does."""
-    cosine = models.Distance.COSINE
-    found = {DENSE: models.VectorParams(size=collection.dimensions, distance=cosine)}
-    if collection.late:
-        found[LATE] = models.VectorParams(
-            size=DIMENSIONS, distance=cosine, datatype=models.Datatype.FLOAT16
-        )
-    return found
-
-
 def batches(
     chunks: Sequence[Chunk],
     vectors: Vectors | None,
     tokens: Sequence[bytes] | None,
     late: Vectors | None,
+    most: int,
+    most_bytes: int,
 ) -> Iterator[slice]:
     """The pieces of `chunks`, with what belongs to them, that one request may carry."""
     width = 0 if vectors is None else vectors.shape[-1]
@@ -87,7 +64,7 @@ def batches(
     for end, chunk in enumerate(chunks):
         packed = len(tokens[end]) * 4 // 3 if tokens else 0
         bytes_ = width * JSON_NUMBER_BYTES + 8 * len(chunk.searchable) + packed
-        if end > start and (end - start == MAX_POINTS or size + bytes_ > MAX_BYTES):
+        if end > start and (end - start == most or size + bytes_ > most_bytes):
             yield slice(start, end)
             start, size = end, 0
         size += bytes_

@@ -70,7 +70,7 @@ class AskComments(Stage):
             return Step(turn, "skipped", why)
         if reader is None or collection is None:
             return Step(turn, "skipped", "there is nothing to count")
-        async with adapters.catalog.snapshot() as hidden:
+        async with adapters.catalog.snapshot(collection) as hidden:
             where = visible(turn.ask, hidden)
             read = await reader.read(collection, where, self.seconds)
             why = _why_nothing(read)

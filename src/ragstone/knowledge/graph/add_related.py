@@ -33,7 +33,7 @@ class AddRelated(Stage):
         if turn.plan.strategy == "sequential":
             return Step(turn, "skipped", "whole documents are read")
         known = {hit.chunk.chunk_id for hit in turn.hits}
-        async with adapters.catalog.snapshot() as hidden:
+        async with adapters.catalog.snapshot(turn.collection) as hidden:
             related = await adapters.graph.related(
                 turn.collection,
                 turn.ask.principal.names,

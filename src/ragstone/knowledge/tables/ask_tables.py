@@ -144,7 +144,7 @@ async def readable_tables(
     collection = turn.collection
     if collection is None:
         return [], ""
-    async with adapters.catalog.snapshot() as hidden:
+    async with adapters.catalog.snapshot(collection) as hidden:
         readable = And((visible(turn.ask, hidden), OWN_TEXT))
         wanted = [And((readable, eq("revision", one))) for one in list(holders)[:documents]]
         read = await asyncio.gather(

@@ -212,7 +212,7 @@ class Ragstone:
         stamp, known = self._notes.get(whose, ("", ""))
         if edition and stamp == edition.stamp:
             return known
-        async with self._adapters.catalog.snapshot() as hidden:
+        async with self._adapters.catalog.snapshot(collection) as hidden:
             where = And((readable(principal), Not(AnyOf("revision", tuple(sorted(hidden))))))
             languages = await self._adapters.index.facet(collection, "language", where)
         note = outgrown(collection, languages, self._adapters.embedders)

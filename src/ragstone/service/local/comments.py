@@ -34,7 +34,7 @@ class LocalComments:
         if known is None:
             raise UnknownCollection(collection)
         reader = self._reader()
-        async with self._adapters.catalog.snapshot() as hidden:
+        async with self._adapters.catalog.snapshot(known) as hidden:
             where = And((readable(principal), Not(AnyOf("revision", tuple(sorted(hidden))))))
             read = await reader.read(known, where, SECONDS)
         return await _view(wanted, read, reader)

@@ -127,7 +127,7 @@ class LocalGraph:
         self, principal: Principal, collection: Collection, ids: Several[str]
     ) -> dict[str, Chunk]:
         """Those of these chunks that the principal may read."""
-        async with self._adapters.catalog.snapshot() as hidden:
+        async with self._adapters.catalog.snapshot(collection) as hidden:
             where = And((readable(principal), Not(AnyOf("revision", tuple(sorted(hidden))))))
             fetched = await self._adapters.index.fetch(collection, sorted(ids))
         return {id: one for id, one in fetched.items() if matches(where, one.payload())}

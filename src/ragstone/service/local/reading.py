@@ -139,7 +139,7 @@ class LocalReading:
         if self._adapters.external_retriever is not None:
             return
         known = await self._known(principal, collection)
-        async with self._adapters.catalog.snapshot() as hidden:
+        async with self._adapters.catalog.snapshot(known) as hidden:
             visible = Not(AnyOf("revision", tuple(sorted(hidden))))
             where = And((readable(principal), visible, under(path)))
             if await self._adapters.index.count(known, where):

@@ -25,7 +25,7 @@ from ragstone.store.sql.settings import forget_scope
 from ragstone.store.sql.tables import awaited_collections, collections, documents, revisions
 from ragstone.store.sql.tallies import Tallies
 from ragstone.store.sql.view import MemoryView, View
-from ragstone.store.sql.visibility import Change
+from ragstone.store.sql.visibility import Change, Revision
 
 _DROPPED, _TAKEN = "(the collection was deleted)", "(another collection has the name now)"
 """Who the settings' log says it was."""
@@ -150,13 +150,14 @@ class SqlCatalog:
             names = select(revisions.c.name).where(
                 revisions.c.tenant == tenant, revisions.c.collection == id
             )
-            gone = (await connection.execute(names)).scalars().all()
+            found = (await connection.execute(names)).scalars().all()
+            gone = tuple(Revision(tenant, id, name) for name in found)
             await forget_scope(connection, of_collection(tenant, id), _DROPPED)
             # Documents and revisions go with it, by their foreign keys.
             await connection.execute(
                 delete(collections).where(collections.c.tenant == tenant, collections.c.id == id)
             )
-            return Change(show=tuple(gone))
+            return Change(show=gone)
 
         await self._database.write(work, lambda gone: self._view.dropped((tenant, id), gone))
 
@@ -295,8 +296,11 @@ class SqlCatalog:
 
         def hide(several: list[Begun]) -> None:
             pairs = zip(documents, several, strict=True)
-            names = tuple(revision(one.id, begun.version) for one, begun in pairs)
-            self._view.changed(Change(hide=names))
+            hidden = (
+                Revision(one.tenant, one.collection, revision(one.id, begun.version))
+                for one, begun in pairs
+            )
+            self._view.changed(Change(hide=tuple(hidden)))
 
         work = partial(revising.begin_all, several=documents)
         begun = await self._database.keep(work, hide)
@@ -410,8 +414,12 @@ class SqlCatalog:
     async def purged(self, revisions: Sequence[str]) -> None:
         await self._database.keep(partial(revising.purged, names=revisions), self._view.changed)
 
-    def snapshot(self) -> AbstractAsyncContextManager[frozenset[str]]:
-        return self._view.snapshot()
+    def snapshot(
+        self, collection: Collection | None = None
+    ) -> AbstractAsyncContextManager[frozenset[str]]:
+        """`ports.Catalog`."""
+        key = None if collection is None else (collection.tenant, collection.id)
+        return self._view.snapshot(key)
 
     async def drained(self) -> None:
         await self._view.drained()

@@ -16,9 +16,11 @@ from typing import Any
 
 import psycopg
 from psycopg import AsyncConnection
+from psycopg.sql import SQL, Literal
 
 from ragstone.core.errors import StateUnavailable
 from ragstone.store.sql.postgres import meaning
+from ragstone.store.sql.tables.base import storable
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +31,12 @@ PATIENCE = 60.0
 """Seconds after which a search that is waited for has surely been stopped with its server, or
 hangs: its session is ended, which it finds out when it wants to use what it found."""
 
-HIDDEN = "SELECT name FROM revisions WHERE state IN ('writing', 'retired', 'abandoned')"
+HIDDEN = "SELECT name FROM revisions WHERE state <> 'live'"
+
+OF_COLLECTION = SQL(" AND tenant = {} AND collection = {}")
+"""As literals, since a statement with values cannot follow another in one trip. Together with
+HIDDEN an index of its own answers it (`tables.documents`): what other collections hide, and what
+this one shows, costs nothing."""
 
 _HELD = (
     "SELECT pid, objid FROM pg_locks WHERE locktype = 'advisory' AND classid = %s AND objsubid = 2 "
@@ -52,13 +59,14 @@ class Leases:
         self._ending: set[asyncio.Task[bool]] = set()
 
     @asynccontextmanager
-    async def snapshot(self) -> AsyncIterator[frozenset[str]]:
-        """The hidden revisions; none that was visible on entry is purged before the exit.
+    async def snapshot(self, key: tuple[str, str] | None) -> AsyncIterator[frozenset[str]]:
+        """The hidden revisions of the collection of this tenant and id, of all without one; none
+        that was visible on entry is purged before the exit.
 
         Raises StateUnavailable, on exit too: then it is not known whether that held.
         """
         number = next(self._numbers) % 2**31
-        taking = asyncio.ensure_future(self._take_lock(number))
+        taking = asyncio.ensure_future(self._take_lock(number, key))
         try:
             _, hidden = await asyncio.shield(taking)
             yield hidden
@@ -70,11 +78,16 @@ class Leases:
                 f"The connection to {self._name} broke off during the search. Try again."
             )
 
-    async def _take_lock(self, number: int) -> tuple[AsyncConnection[Any], frozenset[str]]:
+    async def _take_lock(
+        self, number: int, key: tuple[str, str] | None
+    ) -> tuple[AsyncConnection[Any], frozenset[str]]:
         # The lock first: a revision that is hidden after that waits for this search.
         session = await self._open()
         statements = f"SELECT pg_advisory_lock_shared({SEARCHING}, {number}); {HIDDEN}"
         async with self._failing(session):
+            if key is not None:
+                place = OF_COLLECTION.format(*(Literal(storable(one)) for one in key))
+                statements += place.as_string(session)
             cursor = await session.execute(statements.encode())
             cursor.nextset()
             return session, frozenset(name for (name,) in await cursor.fetchall())

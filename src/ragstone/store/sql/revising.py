@@ -27,19 +27,22 @@ from ragstone.store.sql.rows import (
     to_collection,
 )
 from ragstone.store.sql.tables import collections, documents, revisions, versions
-from ragstone.store.sql.visibility import Change
+from ragstone.store.sql.visibility import Change, Revision
 
 State = Literal["writing", "live", "retired", "abandoned"]
 
 
-def recover(connection: Connection) -> frozenset[str]:
+_REVISION = (revisions.c.tenant, revisions.c.collection, revisions.c.name)
+
+
+def recover(connection: Connection) -> list[Revision]:
     """The hidden revisions. Writers of an earlier process have stopped: theirs may be purged."""
     _move(connection, revisions.c.state == "abandoned", "retired")
-    hidden = select(revisions.c.name).where(revisions.c.state != "live")
-    return frozenset(connection.execute(hidden).scalars())
+    hidden = select(*_REVISION).where(revisions.c.state != "live")
+    return [Revision(*row) for row in connection.execute(hidden)]
 
 
-Read = tuple[frozenset[str], list[Collection]]
+Read = tuple[list[Revision], list[Collection]]
 """The hidden revisions, and the collections."""
 
 
@@ -160,17 +163,17 @@ def publish_all(connection: Connection, *, several: Sequence[Document]) -> Chang
         for one in by_id.values()
         if one.id not in live and states.get((one.id, revision(one.id, one.version))) == "writing"
     ]
-    names = [revision(one.id, one.version) for one in first]
-    for some in batches(names):
-        _move(connection, revisions.c.name.in_(some), "live")
+    shown: list[Revision] = []
+    for some in batches([revision(one.id, one.version) for one in first]):
+        shown += _move(connection, revisions.c.name.in_(some), "live")
     if first:
         rows = [document_row(one) for one in first]
         connection.execute(putting(connection.dialect.name, documents, tuple(rows[0])), rows)
     done = {one.id for one in first}
     changes = [publish(connection, document=one) for one in several if one.id not in done]
-    hide = {name for one in changes for name in one.hide}
-    show = {name for one in changes for name in one.show}
-    return Change(hide=tuple(hide), show=(*names, *show))
+    hide = {hidden for one in changes for hidden in one.hide}
+    show = {visible for one in changes for visible in one.show}
+    return Change(hide=tuple(hide), show=(*shown, *show))
 
 
 def publish(connection: Connection, *, document: Document) -> Change:
@@ -186,9 +189,9 @@ def publish(connection: Connection, *, document: Document) -> Change:
     mine = revisions.c.document_id == document.id
     before = mine & (revisions.c.state == "live") & (revisions.c.name != name)
     hide = _move(connection, before, "retired")
-    _move(connection, revisions.c.name == name, "live")
+    show = _move(connection, revisions.c.name == name, "live")
     put_now(connection, documents, document_row(document))
-    return Change(hide=hide, show=(name,))
+    return Change(hide=hide, show=show)
 
 
 def fail(connection: Connection, *, document: Document) -> None:
@@ -203,7 +206,7 @@ def fail(connection: Connection, *, document: Document) -> None:
 
 def retire(connection: Connection, *, document_ids: Sequence[str]) -> Change:
     """Forget documents and hide what answered."""
-    hide: list[str] = []
+    hide: list[Revision] = []
     for ids in batches(document_ids):
         mine = revisions.c.document_id.in_(ids)
         hide += _move(connection, mine & (revisions.c.state == "live"), "retired")
@@ -232,20 +235,20 @@ def retired(connection: Connection) -> list[tuple[Collection, str]]:
 
 def purged(connection: Connection, *, names: Sequence[str]) -> Change:
     """Forget retired revisions; one that is being written or answers again stays."""
-    gone: list[str] = []
+    gone: list[Revision] = []
     for some in batches(names):
         rows = connection.execute(
             delete(revisions)
             .where(revisions.c.name.in_(some), revisions.c.state == "retired")
-            .returning(revisions.c.name)
+            .returning(*_REVISION)
         )
-        gone += rows.scalars()
+        gone += (Revision(*row) for row in rows)
     return Change(show=tuple(gone))
 
 
-def _move(connection: Connection, which: ColumnElement[bool], state: State) -> tuple[str, ...]:
-    """Put revisions into a state; their names."""
+def _move(connection: Connection, which: ColumnElement[bool], state: State) -> tuple[Revision, ...]:
+    """Put revisions into a state."""
     rows = connection.execute(
-        update(revisions).where(which).values(state=state).returning(revisions.c.name)
+        update(revisions).where(which).values(state=state).returning(*_REVISION)
     )
-    return tuple(rows.scalars())
+    return tuple(Revision(*row) for row in rows)

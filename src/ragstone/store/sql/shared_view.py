@@ -93,8 +93,8 @@ class SharedView:
         stamp = f"{row['number']:032x}/{row['fingerprint']}/{row['build']}"
         return Edition(stamp, known)
 
-    def snapshot(self) -> AbstractAsyncContextManager[frozenset[str]]:
-        return self._leases.snapshot()
+    def snapshot(self, key: Key | None) -> AbstractAsyncContextManager[frozenset[str]]:
+        return self._leases.snapshot(key)
 
     async def drained(self) -> None:
         await self._leases.drained()

@@ -16,7 +16,7 @@ from ragstone.store.sql import revising
 from ragstone.store.sql.database import Database
 from ragstone.store.sql.editions import Key, next_number, number_of, readers_of, visible_readers
 from ragstone.store.sql.tables import editions
-from ragstone.store.sql.visibility import Change, Visibility
+from ragstone.store.sql.visibility import Change, Revision, Visibility
 
 Work = Callable[[Connection], Change]
 
@@ -35,7 +35,7 @@ class View(Protocol):
 
     async def edition(self, key: Key) -> Edition | None: ...
 
-    def snapshot(self) -> AbstractAsyncContextManager[frozenset[str]]: ...
+    def snapshot(self, key: Key | None) -> AbstractAsyncContextManager[frozenset[str]]: ...
 
     async def drained(self) -> None: ...
 
@@ -94,7 +94,7 @@ class MemoryView:
     """In the memory of the only process that has the database open."""
 
     def __init__(
-        self, database: Database, hidden: Iterable[str], known: Iterable[Collection]
+        self, database: Database, hidden: Iterable[Revision], known: Iterable[Collection]
     ) -> None:
         self._database = database
         self._visibility = Visibility(hidden)
@@ -137,8 +137,8 @@ class MemoryView:
         if key in self._known and shown is not None:
             self._shown[key] = shown
 
-    def snapshot(self) -> AbstractAsyncContextManager[frozenset[str]]:
-        return self._visibility.snapshot()
+    def snapshot(self, key: Key | None) -> AbstractAsyncContextManager[frozenset[str]]:
+        return self._visibility.snapshot(key)
 
     async def drained(self) -> None:
         await self._visibility.drained()

@@ -39,6 +39,7 @@ REVISIONS = (
     "0020",
     "0021",
     "0022",
+    "0023",
 )
 """Every migration, oldest first; a test compares this with the files in `versions`."""
 

@@ -498,3 +498,4 @@ CREATE TABLE theme_revisions (
 	CONSTRAINT fk_theme_revisions_revisions FOREIGN KEY(revision) REFERENCES revisions (name) ON DELETE CASCADE
 );
 CREATE INDEX ix_theme_revisions_revision ON theme_revisions (revision);
+CREATE INDEX ix_revisions_hidden ON revisions (tenant, collection) WHERE state <> 'live';

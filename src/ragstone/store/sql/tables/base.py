@@ -14,6 +14,11 @@ ZERO = "\ufdd0"
 for a program's own use, so no text has it."""
 
 
+def storable(value: str) -> str:
+    """A text as PostgreSQL holds it."""
+    return value.replace("\0", ZERO)
+
+
 class _PostgresText(TypeDecorator[str]):
     """Any text, ordered by code points whatever the database's language."""
 
@@ -21,7 +26,7 @@ class _PostgresText(TypeDecorator[str]):
     cache_ok = True
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
-        return value.replace("\0", ZERO) if value else value
+        return storable(value) if value else value
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> str | None:
         return value.replace(ZERO, "\0") if value else value

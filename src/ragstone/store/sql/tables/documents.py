@@ -9,6 +9,7 @@ from sqlalchemy import (
     Index,
     Integer,
     Table,
+    text,
 )
 
 from ragstone.store.sql.tables.base import Text, metadata
@@ -104,8 +105,17 @@ revisions = Table(
     Index(None, "document_id"),
     Index(None, "tenant", "collection"),
     Index(None, "state"),
+    Index(
+        "ix_revisions_hidden",
+        "tenant",
+        "collection",
+        postgresql_where=text("state <> 'live'"),
+        sqlite_where=text("state <> 'live'"),
+    ),
 )
-"""`state`: writing, live (the one that answers), retired (its chunks are to be deleted), abandoned
+"""The last index has what a collection hides and nothing of what it shows, which is nearly all.
+
+`state`: writing, live (the one that answers), retired (its chunks are to be deleted), abandoned
 (retired while it was being written: hidden until its writer has surely stopped)."""
 
 versions = Table(
