@@ -43,14 +43,14 @@ RECENT = 32
 
 
 @dataclass(frozen=True)
-class Tokens:
+class MiniLmTokens:
     """What cuts texts into tokens, and what makes vectors of them."""
 
     tokenizer: Any
     encoder: TokenEncoder
 
 
-held: MutableMapping[str, Tokens] = WeakValueDictionary()
+held: MutableMapping[str, MiniLmTokens] = WeakValueDictionary()
 """What is open, by the file of the encoder, for as long as any embedder has it."""
 
 
@@ -207,14 +207,14 @@ class MiniLm:
         return hidden
 
 
-def _tokens() -> Tokens:
+def _tokens() -> MiniLmTokens:
     from tokenizers import Tokenizer
 
     data = files("ragstone.models").joinpath("data/minilm-tokenizer.json")
     tokenizer = Tokenizer.from_str(data.read_text(encoding="utf-8"))
     tokenizer.no_padding()
     tokenizer.enable_truncation(MAX_TOKENS)
-    return Tokens(tokenizer, TokenEncoder.load(LATE, tokenizer.get_vocab()))
+    return MiniLmTokens(tokenizer, TokenEncoder.load(LATE, tokenizer.get_vocab()))
 
 
 def _mean_pool(hidden: Vectors) -> Vectors:
