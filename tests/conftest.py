@@ -15,6 +15,7 @@ import pytest
 from hypothesis import settings
 
 from ragstone.models import e5_weights, minilm, multilingual, onnx
+from tests.compiled_statements import compiling_once
 from tests.conformance.postgres_server import postgres
 from tests.databases import all_postgres_databases, open_state, postgres_databases, state
 from tests.documents import indexed_documents
@@ -113,4 +114,11 @@ def models_stay_open() -> Iterator[None]:
         patch.setattr(multilingual, "engines", {})
         for module in (e5_weights, minilm):
             patch.setattr(module, "held", {})
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def statements_stay_compiled() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        compiling_once(patch)
         yield
