@@ -15,6 +15,7 @@ import pytest
 from hypothesis import settings
 
 from ragstone.models import onnx
+from tests.compiled_statements import compiling_once
 from tests.conformance.postgres_server import postgres
 from tests.databases import all_postgres_databases, open_state, postgres_databases, state
 from tests.documents import indexed_documents
@@ -110,4 +111,11 @@ def models_stay_open() -> Iterator[None]:
     remembers what it has computed."""
     with pytest.MonkeyPatch.context() as patch, remembering(patch):
         patch.setattr(onnx, "opened", {})
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def statements_stay_compiled() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        compiling_once(patch)
         yield

@@ -514,3 +514,12 @@ def test_given_a_process_that_starts_then_it_loads_neither_settings_nor_parsers(
     heavy = ["lxml", "numpy", "pydantic", "pypdfium2", "ragstone.settings", "yaml"]
     run = [sys.executable, "-c", program, *heavy]
     assert not subprocess.run(run, capture_output=True, text=True, check=True).stdout.split()
+
+
+def test_given_a_markdown_file_then_what_only_other_formats_need_is_not_loaded() -> None:
+    program = (
+        "import sys, ragstone.ingest.formats.markdown; "
+        "print(*(name for name in sys.argv[1:] if name in sys.modules))"
+    )
+    run = [sys.executable, "-c", program, "docutils", "numpy", "pypdfium2", "trafilatura"]
+    assert not subprocess.run(run, capture_output=True, text=True, check=True).stdout.split()

@@ -4,10 +4,13 @@ import json
 import shutil
 from hashlib import sha256
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 import pytest
 
 from ragstone.core.errors import ModelUnavailable
+from ragstone.models import e5_weights
+from ragstone.models.e5_engine import weights_file
 from ragstone.reader.network import CARD, FILE, Network, bundled
 
 
@@ -49,3 +52,13 @@ def test_given_a_card_of_another_kind_then_it_is_refused(folder: Path, card: str
     (folder / CARD).write_text(card)
     with pytest.raises(ModelUnavailable, match="cannot be opened"):
         Network.load(folder)
+
+
+def test_given_several_users_of_the_weights_then_they_are_in_memory_once_and_go_with_the_last(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(e5_weights, "held", WeakValueDictionary())
+    one, two = Network.load(), Network.load()
+    assert one.weights is two.weights is e5_weights.opened(weights_file())
+    del one, two
+    assert len(e5_weights.held) == 0

@@ -24,7 +24,7 @@ from ragstone.cli.plugins import app as plugins_app
 from ragstone.cli.prompts import app as prompts_app
 from ragstone.cli.running import CommandContext, Context, fail, guarded, run, settings_of
 from ragstone.cli.settings import app as settings_app
-from ragstone.cli.starting import uncollected
+from ragstone.cli.starting import seldom_collected, uncollected
 from ragstone.cli.topics import app as topics_app
 from ragstone.core.errors import RagstoneError
 from ragstone.core.turn import Level
@@ -269,6 +269,7 @@ def version() -> None:
 def main() -> None:
     """The entry point of the `ragstone` command."""
     os.umask(0o077)  # What it writes is its user's alone.
+    seldom_collected()
     try:
         app()
     except RagstoneError as error:
