@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 from uuid import UUID
 
@@ -13,7 +12,7 @@ from ragstone.core.chunk import Chunk
 from ragstone.core.records import Collection
 from ragstone.index.edge.index import EdgeIndex
 from ragstone.ingest import embedding
-from ragstone.ingest.embedding import BATCH, LEAST, SLOW_SECONDS, WINDOW, Pending, next_size
+from ragstone.ingest.embedding import BATCH, LEAST, SLOW_SECONDS, Pending, next_size
 
 NOTES = Collection("default", "notes", "hashing", "hashing/1", 4, "en", id="c1")
 
@@ -92,23 +91,6 @@ async def test_what_is_busy_is_not_given_again(index: EdgeIndex) -> None:
     first, second = await pending.take(), await pending.take()
     assert len(first) + len(second) == 70
     assert await pending.take() == []
-
-
-async def test_short_ones_are_taken_first_so_that_a_batch_is_of_one_length(
-    index: EdgeIndex,
-) -> None:
-    pending = Pending(index, NOTES)
-    some = [
-        replace(chunk, text="Lamp. " * (1 + number % 7))
-        for number, chunk in enumerate(chunks(0, WINDOW))
-    ]
-    assert await pending.take() == []
-    await write(index, pending, some)
-    lengths = []
-    while batch := await pending.take(16):
-        lengths += [len(chunk.text) for chunk in batch]
-    assert len(lengths) == WINDOW
-    assert lengths == sorted(lengths)
 
 
 def test_given_a_slow_embedder_then_it_gets_fewer_at_once_and_a_fast_one_more_again() -> None:

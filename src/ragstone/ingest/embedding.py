@@ -23,10 +23,6 @@ from ragstone.ports import (
 )
 from ragstone.settings import IngestSettings
 
-WINDOW = 256
-"""Chunks that are sorted by length before they are embedded, so that little is spent on padding:
-0.7 % with so many, 2.8 % with 64 (MiniLM's runs of four, passages of squad2_dev)."""
-
 BATCH, LEAST = 64, 8
 """Chunks in one call of the embedder at most, and at least where it is slow."""
 
@@ -47,7 +43,6 @@ class Pending:
         self._index = index
         self._collection = collection
         self._held: deque[Chunk] = deque()
-        self._window: deque[Chunk] = deque()
         self._busy: set[str] = set()
         self._behind = True
         self._passed = 0
@@ -73,19 +68,15 @@ class Pending:
         self._told.set()
 
     async def take(self, most: int = BATCH) -> list[Chunk]:
-        """The next batch, none if nothing waits; what is taken is busy until it is `finished`.
-        Of many that wait the short ones come first."""
-        while self._behind and not self._held and not self._window:
+        """The next batch, none if nothing waits; what is taken is busy until it is `finished`."""
+        while self._behind and not self._held:
             passed = self._passed
             limit = MOST_HELD + len(self._busy)
             found = await self._index.without_vectors(self._collection, limit)
             self._held.extend(one for one in found if one.chunk_id not in self._busy)
             # What was passed by meanwhile may have been written behind the index's back.
             self._behind = len(found) == limit or passed != self._passed
-        if not self._window:
-            some = [self._held.popleft() for _ in range(min(WINDOW, len(self._held)))]
-            self._window.extend(sorted(some, key=lambda chunk: len(chunk.text)))
-        batch = [self._window.popleft() for _ in range(min(most, len(self._window)))]
+        batch = [self._held.popleft() for _ in range(min(most, len(self._held)))]
         self._busy |= {chunk.chunk_id for chunk in batch}
         return batch
 
