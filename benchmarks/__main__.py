@@ -34,6 +34,7 @@ NAMES = (
     "grounding",
     "reader",
     "graph",
+    "multi_hop",
     "comments",
     "compression",
     "ingest",
