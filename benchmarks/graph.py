@@ -2,8 +2,8 @@
 disk, how long its themes take, how long a search over it takes, and how much of what questions of
 several steps need it finds (`needed.py`), beside the stage `multi_hop` and without it.
 
-`BENCH_SETS=hotpotqa`, `BENCH_QUESTIONS=50` and `BENCH_CHUNKS=1000` measure less; `BENCH_CHUNKS=0`
-leaves the reading out.
+`BENCH_SETS=hotpotqa`, `BENCH_QUESTIONS=50`, `BENCH_PASSAGES=2000` and `BENCH_CHUNKS=1000` measure
+less; `BENCH_CHUNKS=0` leaves the reading out.
 """
 
 import asyncio
@@ -83,7 +83,7 @@ async def _reading(most: int) -> list[Row]:
 
 async def _found(name: str) -> list[Row]:
     """How much of what a question needs is among the first five and thirteen, and the time."""
-    corpus = dataset.corpus(eval_data() / name)
+    corpus = needed.corpus(eval_data() / name)
     asked = needed.questions(eval_data() / name, corpus)
     rows: list[Row] = []
     async with _opened(corpus, vectors=True) as opened:

@@ -105,6 +105,17 @@ def limit() -> int:
     return int(os.environ.get("BENCH_QUESTIONS", "300"))
 
 
+def corpus(directory: Path) -> list[CorpusPassage]:
+    """The passages of a set: with BENCH_PASSAGES so many of them, first those that its questions
+    need."""
+    every = dataset.corpus(directory)
+    most = int(os.environ.get("BENCH_PASSAGES", len(every)))
+    asked = questions(directory, every)
+    needed = {id for one in asked for part in one.parts for id in part}
+    kept = sorted(range(len(every)), key=lambda place: every[place].id not in needed)[:most]
+    return [every[place] for place in sorted(kept)]
+
+
 def questions(directory: Path, corpus: Sequence[CorpusPassage]) -> list[Needing]:
     """The questions of the dev side, evenly spread where they are more than the limit."""
     rows = list(read_rows(dataset.file_of(directory / "dev", "queries")))

@@ -3,7 +3,7 @@ questions that need several passages (`needed.py`) how much of that is among the
 without the stage `multi_hop`.
 
 `BENCH_SETS=scifact,xquad/zh` measures only those: the sets take one to eight minutes each.
-`BENCH_QUESTIONS=50` asks fewer of the questions of several passages.
+`BENCH_QUESTIONS=50` and `BENCH_PASSAGES=2000` ask and index fewer of several passages.
 """
 
 import asyncio
@@ -14,7 +14,6 @@ from benchmarks import needed
 from benchmarks.common import eval_data
 from benchmarks.row import Row
 from ragstone.core.turn import Strategy
-from ragstone.evaluation import dataset
 from ragstone.evaluation.indexed import NAME, indexed
 from ragstone.evaluation.retrieval import DEPTH, compare
 from ragstone.settings import Settings, load
@@ -58,7 +57,7 @@ def run() -> Iterator[Row]:
 async def _found(name: str) -> list[Row]:
     """How much of what a question needs is among the first five and ten."""
     settings = load()
-    corpus = dataset.corpus(eval_data() / name)
+    corpus = needed.corpus(eval_data() / name)
     asked = needed.questions(eval_data() / name, corpus)
     ways: tuple[tuple[str, Settings, Strategy | None], ...] = (
         ("default settings", settings, None),
@@ -71,7 +70,7 @@ async def _found(name: str) -> list[Row]:
         for label, chosen, strategy in ways:
             how = (chosen, asked, strategy, DEPTH, (5, 10))
             found = await needed.found(index.adapters, NAME, *how)
-            note = f"{len(asked)} questions"
+            note = f"{len(asked)} questions, {index.chunks:,} chunks"
             detail = label != "default settings"
             five, ten = found.recall.values()
             rows.append(Row(f"recall@5, {name}, {label}", five, note=note, detail=detail))
