@@ -35,6 +35,7 @@ NAMES = (
     "grounding",
     "reader",
     "graph",
+    "multi_hop",
     "comments",
     "compression",
     "ingest",

@@ -1,34 +1,59 @@
-"""Shortened passages: is the answer still in them, and is it still given?
+"""Shortened passages: what they save, is the answer still in them, and is it still given?
 
 Ours keeps whole sentences that hold the question's words. It is compared with the beginning of each
 passage, and with words kept one by one by how rare they are, the question's first. LLMLingua, which
 chooses words by a language model's probabilities, needs torch and is not measured here.
 
-Answers are those without a chat model (RAG__COMPRESSION), of BENCH_ANSWERS questions (300).
+Of BENCH_SETS (squad2_dev, xquad/de, cmrc2018_zh) BENCH_ANSWERS questions each (300), evenly spread,
+are searched once and answered without a chat model at each rate (RAG__COMPRESSION) from the same
+passages.
 """
 
 import asyncio
 import math
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from statistics import fmean
 
 from benchmarks.common import eval_data
 from benchmarks.row import Row
-from ragstone.answer.assemble import compressed
+from ragstone.answer.assemble import Assemble, compressed
+from ragstone.core.events import Event
+from ragstone.core.turn import Ask, Passage, Turn
+from ragstone.engine.engine import Engine
+from ragstone.engine.recipe import Recipe
+from ragstone.engine.runner import Run
+from ragstone.engine.stage import Stage
 from ragstone.evaluation import dataset
-from ragstone.evaluation.answering import evaluate
+from ragstone.evaluation.answers import normalised
+from ragstone.evaluation.dataset import Question
+from ragstone.evaluation.indexed import NAME, indexed
+from ragstone.language.sentences import sentences
 from ragstone.language.tokens import count, cut
 from ragstone.language.words import content_word_set, words
-from ragstone.settings import load
+from ragstone.ports import Adapters
+from ragstone.recipes.recipe import Recipes
+from ragstone.settings import Settings, load
 
 QUESTIONS = 1_000
 RATIOS = (0.5, 0.3)
+RATES = (1.0, 0.7, 0.5, 0.3, 0.2)
+SETS = ("squad2_dev", "xquad/de", "cmrc2018_zh")
 
 Shorten = Callable[[str, str, float], str]
 
 
 def run() -> Iterator[Row]:
+    yield from _single_passages()
+    for name in os.environ.get("BENCH_SETS", ",".join(SETS)).split(","):
+        yield from asyncio.run(_answers(name))
+
+
+def _single_passages() -> Iterator[Row]:
+    """Whether the passage that answers still does, by three ways of shortening it."""
     corpus = {one.id: one.text for one in dataset.corpus(eval_data() / "squad2_dev")}
     asked = [
         one
@@ -57,23 +82,110 @@ def run() -> Iterator[Row]:
                 note=f"{len(asked):,} questions, {sent / whole:.0%} of the tokens",
                 detail=name != "our compression",
             )
-    yield from answers()
 
 
-def answers() -> Iterator[Row]:
-    """How many answers are right where their passages are shortened, and how many are refused."""
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """One question at one rate: the tokens of its passages, the sentences of a passage that answers
+    which hold an accepted answer and whether one of them is there still, and what was answered."""
+
+    tokens: int
+    answerable: bool
+    telling: frozenset[str]
+    kept: bool
+    right: bool
+    refused: bool
+
+
+async def _answers(name: str) -> list[Row]:
+    """What each rate saves and costs over one set."""
     limit = int(os.environ.get("BENCH_ANSWERS", "300"))
-    for ratio in (1.0, *RATIOS):
-        settings = load()
-        rag = settings.rag.model_copy(update={"compression": ratio})
-        changed = settings.model_copy(update={"rag": rag})
-        found = asyncio.run(evaluate(eval_data() / "squad2_dev", changed, limit=limit))
-        refused = found["refused_answerable"] or 0.0
-        yield Row(
-            f"An accepted answer is in the first two sentences, passages to {ratio:g}, squad2_dev",
-            found["contains_2"] or 0.0,
-            note=f"of {limit:,} questions, {refused:.1%} of those with an answer refused",
-        )
+    asked = dataset.questions(eval_data() / name, "dev", limit)
+    found: dict[float, list[_Outcome]] = {rate: [] for rate in RATES}
+    async with indexed(dataset.corpus(eval_data() / name), load()) as index:
+        before, _ = _stages(load())
+        async with aclosing(Engine(index.adapters, {"standard": Recipe(before)})) as engine:
+            for question in asked:
+                turn = await engine.answered(Ask(question.text, collection=NAME))
+                if turn.answer is None:
+                    for rate, some in found.items():
+                        some.append(await _outcome(question, turn, rate, index.adapters))
+    return [row for rate in RATES for row in _rows(name, rate, found)]
+
+
+def _rows(name: str, rate: float, found: Mapping[float, Sequence[_Outcome]]) -> Iterator[Row]:
+    mine, whole = found[rate], found[1.0]
+    share = sum(one.tokens for one in mine) / sum(one.tokens for one in whole)
+    of, detail = f"passages to {rate:g}, {name}", rate != min(RATIOS)
+    answering = [
+        now.kept for now, before in zip(mine, whole, strict=True) if before.kept and before.telling
+    ]
+    held = [one for one in mine if one.answerable]
+    yield Row(f"Tokens of the context, {of}", share, note="of those at 1", detail=detail)
+    yield Row(
+        f"A sentence with the answer is still in the context, {of}",
+        fmean(answering),
+        note=f"of {len(answering)} in which it is at 1",
+        detail=detail,
+    )
+    right, refused = fmean(one.right for one in held), fmean(one.refused for one in held)
+    yield Row(
+        f"Answers without a chat model are right, {of}",
+        right,
+        note=f"of {len(held)}; wrong {1 - right - refused:.3f}, refused {refused:.3f}",
+        detail=detail,
+    )
+    if others := [one for one in mine if not one.answerable]:
+        silent = fmean(one.refused for one in others)
+        what = f"Questions without an answer are refused, {of}"
+        yield Row(what, silent, note=f"of {len(others)}", detail=detail)
+
+
+async def _outcome(question: Question, turn: Turn, rate: float, adapters: Adapters) -> _Outcome:
+    """Answer a question that was searched, from its passages at this rate."""
+    settings = load()
+    rag = settings.rag.model_copy(update={"compression": rate})
+    _, after = _stages(settings.model_copy(update={"rag": rag}))
+    way = Run(turn, adapters, _nowhere)
+    await way.through(after)
+    ended = way.turn
+    text = ended.answer.text if ended.answer else ""
+    refused = ended.answer is None or ended.answer.refused
+    telling = _telling_sentences(question, ended.passages)
+    said = normalised("\n".join(one.text for one in ended.passages))
+    accepted = [normalised(one) for one in question.answers]
+    return _Outcome(
+        tokens=sum(count(one.text) for one in ended.passages),
+        answerable=question.answerable and bool(accepted),
+        telling=telling,
+        kept=any(one in said for one in telling),
+        right=not refused
+        and any(one and f" {one} " in f" {normalised(text)} " for one in accepted),
+        refused=refused,
+    )
+
+
+def _telling_sentences(question: Question, passages: Sequence[Passage]) -> frozenset[str]:
+    """The sentences with an accepted answer of the whole passages of a document that answers."""
+    accepted = [one for answer in question.answers if (one := normalised(answer))]
+    texts = [
+        one.hit.chunk.text
+        for one in passages
+        if one.hit.chunk.document_id in question.relevant or not question.relevant
+    ]
+    split = (normalised(text[s.start : s.end]) for text in texts for s in sentences(text))
+    return frozenset(one for one in split if any(f" {own} " in f" {one} " for own in accepted))
+
+
+def _stages(settings: Settings) -> tuple[tuple[Stage, ...], tuple[Stage, ...]]:
+    """The stages that find passages, and those that answer from them."""
+    every = Recipes(settings).of("plain", "standard").stages
+    at = [stage.name for stage in every].index(Assemble.name)
+    return every[:at], every[at:]
+
+
+async def _nowhere(_: Event) -> None:
+    """Nobody listens."""
 
 
 def telling(question: str, text: str, ratio: float, tells: Mapping[str, float]) -> str:

@@ -1,8 +1,9 @@
 """The entity graph: how fast 10,000 chunks are read for it without a model, what it takes on the
-disk, how long its themes take, how long a search over it takes, and how many of the passages that
-questions of several steps need it finds.
+disk, how long its themes take, how long a search over it takes, and how much of what questions of
+several steps need it finds (`needed.py`), beside the stage `multi_hop` and without it.
 
-`BENCH_SETS=hotpotqa` and `BENCH_CHUNKS=1000` measure less.
+`BENCH_SETS=hotpotqa`, `BENCH_QUESTIONS=50`, `BENCH_PASSAGES=2000` and `BENCH_CHUNKS=1000` measure
+less; `BENCH_CHUNKS=0` leaves the reading out.
 """
 
 import asyncio
@@ -10,33 +11,29 @@ import os
 import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import aclosing, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from statistics import fmean
 
+from benchmarks import needed
 from benchmarks.common import eval_data
 from benchmarks.row import Row
 from ragstone.build import open_adapters
 from ragstone.core.chunk import chunk_id
 from ragstone.core.records import Collection, Document
-from ragstone.core.turn import Ask, SearchOptions, Strategy
-from ragstone.engine.engine import Engine
+from ragstone.core.turn import Strategy
 from ragstone.evaluation import dataset, measures
 from ragstone.evaluation.dataset import CorpusPassage
-from ragstone.evaluation.indexed import chunks_of
-from ragstone.evaluation.retrieval import documents
+from ragstone.evaluation.indexed import chunks_of, collection_of
 from ragstone.ingest.embedding import embed
 from ragstone.ingest.graph import GraphReader
 from ragstone.ports import Adapters
-from ragstone.recipes.recipe import Recipes
 from ragstone.settings import Settings, load
 
 CHUNKS = 10_000
 READ = ("scifact", "musique", "squad2_dev", "cranfield", "hotpotqa", "mtrag_un")
 """Sets whose passages are read, one after the other, until there are enough."""
 
-SEVERAL = ("hotpotqa", "musique")
 NAME = "graph"
 BATCH = 512
 TOP_K, ADDED = 10, 3
@@ -52,8 +49,9 @@ class _Opened:
 
 
 def run() -> Iterator[Row]:
-    yield from asyncio.run(_reading(int(os.environ.get("BENCH_CHUNKS", CHUNKS))))
-    for name in os.environ.get("BENCH_SETS", ",".join(SEVERAL)).split(","):
+    if most := int(os.environ.get("BENCH_CHUNKS", CHUNKS)):
+        yield from asyncio.run(_reading(most))
+    for name in os.environ.get("BENCH_SETS", ",".join(needed.SETS)).split(","):
         yield from asyncio.run(_found(name))
 
 
@@ -84,56 +82,48 @@ async def _reading(most: int) -> list[Row]:
 
 
 async def _found(name: str) -> list[Row]:
-    """How many of the passages that a question needs are among the first five, and the time."""
-    asked = [one for one in dataset.questions(eval_data() / name, "dev", None) if one.relevant]
+    """How much of what a question needs is among the first five and thirteen, and the time."""
+    corpus = needed.corpus(eval_data() / name)
+    asked = needed.questions(eval_data() / name, corpus)
     rows: list[Row] = []
-    async with _opened(dataset.corpus(eval_data() / name), vectors=True) as opened:
+    async with _opened(corpus, vectors=True) as opened:
         await _read(opened)
         settings = load()
-        graph = settings.rag.model_copy(update={"knowledge_graph_enabled": True})
-        with_graph = settings.model_copy(update={"rag": graph})
+        alone = needed.without_hops(settings)
         ways: tuple[tuple[str, Settings, Strategy | None, int], ...] = (
-            ("ten passages", settings, None, TOP_K),
-            ("thirteen passages", settings, None, TOP_K + ADDED),
-            ("ten passages and three of the graph", with_graph, None, TOP_K),
+            ("thirteen without multi_hop", alone, None, TOP_K + ADDED),
+            ("ten without multi_hop and three of the graph", _with_graph(alone), None, TOP_K),
+            ("thirteen by the default settings", settings, None, TOP_K + ADDED),
+            (
+                "ten by the default settings and three of the graph",
+                _with_graph(settings),
+                None,
+                TOP_K,
+            ),
             ("thirteen by hybrid without reranking", settings, "hybrid", TOP_K + ADDED),
             ("thirteen by graph without reranking", settings, "graph", TOP_K + ADDED),
             ("thirteen by names without reranking", settings, "graph_low", TOP_K + ADDED),
             ("thirteen by themes without reranking", settings, "graph_high", TOP_K + ADDED),
         )
         for label, chosen, strategy, top_k in ways:
-            recalls, seconds = await _asked(opened, chosen, asked, strategy, top_k)
+            found = await needed.found(
+                opened.adapters, NAME, chosen, asked, strategy, top_k, (5, TOP_K + ADDED)
+            )
+            note = f"{len(asked)} questions, {opened.chunks:,} chunks"
             rows += [
-                Row(f"recall@{at}, {name}, {label}", recall, detail=True)
-                for at, recall in recalls.items()
+                Row(f"recall@{at}, {name}, {label}", recall, note=note, detail=True)
+                for at, recall in found.recall.items()
             ]
-            took = 1000 * measures.percentile(seconds, 0.5)
+            if found.ndcg is not None:
+                rows.append(Row(f"nDCG@10, {name}, {label}", found.ndcg, detail=True))
+            took = 1000 * measures.percentile(found.seconds, 0.5)
             rows.append(Row(f"A search of {name}, {label}, p50", took, "ms", detail=True))
     return rows
 
 
-async def _asked(
-    opened: _Opened,
-    settings: Settings,
-    asked: Sequence[dataset.Question],
-    strategy: Strategy | None,
-    top_k: int,
-) -> tuple[dict[int, float], list[float]]:
-    """The recall at five and at thirteen, and the seconds of each search."""
-    found, seconds = [], []
-    options = SearchOptions() if strategy is None else SearchOptions(rerank=False)
-    async with aclosing(Engine(opened.adapters, Recipes(settings).searching)) as engine:
-        for question in asked:
-            ask = Ask(
-                question.text, collection=NAME, strategy=strategy, top_k=top_k, wanted=options
-            )
-            started = time.perf_counter()
-            found.append(documents(await engine.answered(replace(ask, cache=False))))
-            seconds.append(time.perf_counter() - started)
-    pairs = [(one, question.relevant) for one, question in zip(found, asked, strict=True)]
-    return {
-        at: fmean(measures.recall(*pair, at) for pair in pairs) for at in (5, TOP_K + ADDED)
-    }, seconds
+def _with_graph(settings: Settings) -> Settings:
+    rag = settings.rag.model_copy(update={"knowledge_graph_enabled": True})
+    return settings.model_copy(update={"rag": rag})
 
 
 async def _read(opened: _Opened) -> tuple[float, float]:
@@ -158,9 +148,8 @@ async def _opened(entries: Sequence[CorpusPassage], vectors: bool) -> AsyncItera
     with tempfile.TemporaryDirectory(prefix="ragstone-graph-") as directory:
         changes = {"ragstone_data": Path(directory), "cache": uncached}
         async with open_adapters(settings.model_copy(update=changes)) as (adapters, _, _):
-            embedder = adapters.embedders.for_text("en")
-            about = (embedder.name, embedder.fingerprint, embedder.dimensions, "en")
-            collection = Collection("default", NAME, *about, id=NAME)
+            of_these = collection_of(entries, adapters, settings.ingest)
+            collection = replace(of_these, name=NAME, id=NAME)
             await adapters.index.create(collection)
             await adapters.catalog.put_collection(collection)
             count = 0
@@ -191,8 +180,9 @@ async def _write(
         for one in entries
     ]
     await adapters.catalog.begin_all(documents)
+    language = collection.language
     chunks = [
-        replace(one, chunk_id=chunk_id(one.document_id, 1, one.chunk_index), language="en")
+        replace(one, chunk_id=chunk_id(one.document_id, 1, one.chunk_index), language=language)
         for entry in entries
         for one in chunks_of(entry, collection, settings.ingest)
     ]

@@ -5,7 +5,8 @@ A real llama.cpp server with SmolLM2-135M, one question at a time. Two layouts a
 default, in which the sources follow the rules, and RAG__PROMPT_LAYOUT=last, in which they stand
 with the question, behind the conversation. BENCH_TURNS questions (4), each with passages of its own
 and, as intents have it, another form of the answer. Besides: which share of a follow-up's prompt
-begins as the one before did.
+begins as the one before did, and what is left to read where passages are shortened too
+(RAG__COMPRESSION). BENCH_TURNS=0 measures these shares alone.
 """
 
 import json
@@ -19,6 +20,7 @@ import httpx2
 
 from benchmarks.common import eval_data
 from benchmarks.row import Row
+from ragstone.answer.assemble import compressed
 from ragstone.core.chunk import Chunk
 from ragstone.core.turn import Hit, Passage
 from ragstone.evaluation import dataset
@@ -30,6 +32,9 @@ from tests.llama import llama_server
 
 TURNS = int(os.environ.get("BENCH_TURNS", "4"))
 PASSAGES = 3
+RATIOS = (1.0, 0.5, 0.3)
+"""To which share of its tokens each passage is shortened."""
+
 FORMS = ("form.direct", "form.list", "form.direct", "form.steps")
 """How the questions of a conversation are answered, in turn."""
 
@@ -54,6 +59,8 @@ class Measured:
 
 def run() -> Iterator[Row]:
     yield from _shares()
+    if not TURNS:
+        return
     # One server for all: follow-ups are read over what the question before them has left. It keeps
     # prompts of long before too, so each conversation is over passages of its own.
     number = 0
@@ -82,27 +89,38 @@ def run() -> Iterator[Row]:
 
 def _shares() -> Iterator[Row]:
     """Over the real conversations of mtrag_un, with their own replies: which share of a follow-up's
-    tokens a server knows from the question before."""
+    tokens a server knows from the question before, and how many are left to be read, beside those
+    of the default layout with whole passages."""
     folder = eval_data() / "mtrag_un"
     texts = [one.text for one in dataset.corpus(folder)]
     talks = [one for one in dataset.questions(folder, "dev") if len(one.history) >= LONG]
-    for sources_last in (False, True):
-        known, whole = 0, 0
-        for number, talk in enumerate(talks):
-            said = [(one.role, one.text) for one in talk.history]
-            prompts = [
-                _prompt(said[:at], text, texts, number + at, sources_last)
-                for at, text in ((len(said) - 2, said[-2][1]), (len(said), talk.text))
-            ]
-            same = prompts[1][: _same(*prompts)]
-            known, whole = known + count(same), whole + count(prompts[1])
-        side = "behind the conversation" if sources_last else "before it (default)"
-        yield Row(
-            f"Of the tokens of a follow-up's prompt, known from the one before, sources {side}",
-            known / whole,
-            note=f"{len(talks)} conversations of mtrag_un, {whole / len(talks):,.0f} tokens each",
-            detail=True,
-        )
+    most = 0
+    for ratio in RATIOS:
+        for sources_last in (False, True):
+            known, whole = 0, 0
+            for number, talk in enumerate(talks):
+                said = [(one.role, one.text) for one in talk.history]
+                prompts = [
+                    _prompt(said[:at], text, texts, number + at, sources_last, ratio)
+                    for at, text in ((len(said) - 2, said[-2][1]), (len(said), talk.text))
+                ]
+                same = prompts[1][: _same(*prompts)]
+                known, whole = known + count(same), whole + count(prompts[1])
+            most = most or whole - known
+            side = "behind the conversation" if sources_last else "before it (default)"
+            of = f"sources {side}" + (f", passages to {ratio:g}" if ratio < 1 else "")
+            yield Row(
+                f"Of the tokens of a follow-up's prompt, known from the one before, {of}",
+                known / whole,
+                note=f"{len(talks)} conversations of mtrag_un, {whole / len(talks):,.0f} tokens",
+                detail=True,
+            )
+            yield Row(
+                f"Tokens of a follow-up's prompt that a server has to read, {of}",
+                (whole - known) / most,
+                note="of those with whole passages before the conversation",
+                detail=True,
+            )
 
 
 def _prompt(
@@ -111,10 +129,12 @@ def _prompt(
     texts: Sequence[str],
     turn: int,
     sources_last: bool,
+    ratio: float,
 ) -> str:
     """What is sent for a question, with passages of its own."""
     places = range(turn * PASSAGES, (turn + 1) * PASSAGES)
-    passages = [_passage(n, texts[at % len(texts)]) for n, at in enumerate(places, 1)]
+    short = compressed(question, [texts[at % len(texts)] for at in places], ratio)
+    passages = [_passage(number, text) for number, text in enumerate(short, 1)]
     form = shipped(FORMS[turn // 2 % len(FORMS)]) or ""
     rules = _rules("" if sources_last else form)
     first = rules if sources_last else system(passages, rules)

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import socket
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -29,7 +29,8 @@ class ModelServer:
     """Does what `way` says with each call; `ways` are for the first calls, one each. The way
     `call NAME JSON` calls a tool that was offered.
 
-    `replies` are said to a prompt that holds their key, `says` to any other.
+    `replies` are said to a prompt that holds their key, `says` to any other; where there is
+    `reply_to`, it makes the reply of the last message. Each reply begins `delay` seconds late.
 
     `calls` keeps the bodies, `ended` counts the streams that were read to their end or left.
     """
@@ -38,6 +39,8 @@ class ModelServer:
     ways: list[str] = field(default_factory=list)
     says: tuple[str, ...] = GOOD
     replies: dict[str, str] = field(default_factory=dict)
+    reply_to: Callable[[str], str] | None = None
+    delay: float = 0.0
     pause: float = 0.0
     model: str = "some-model"
     url: str = ""
@@ -47,6 +50,7 @@ class ModelServer:
     async def completions(self, request: Request) -> Response:
         body = await request.json()
         self.calls.append(body)
+        await asyncio.sleep(self.delay)
         way = self.ways.pop(0) if self.ways else self.way
         if way.isdigit():
             return JSONResponse({"error": {"message": "no"}}, int(way))
@@ -76,6 +80,8 @@ class ModelServer:
         )
 
     def _said(self, body: dict[str, Any]) -> tuple[str, ...]:
+        if self.reply_to:
+            return (self.reply_to(body["messages"][-1]["content"]),)
         told = json.dumps(body["messages"], ensure_ascii=False)
         found = (reply for key, reply in self.replies.items() if key in told)
         reply = next(found, None)

@@ -7,11 +7,11 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any
+from typing import IO, Any
 
 from typer.testing import CliRunner
 
@@ -79,12 +79,7 @@ def serving(data: Path, **variables: str) -> Iterator[str]:
     """`ragstone serve` on a free port; yields its address when it is ready."""
     # A file, not a pipe: nobody reads while it runs, and a full pipe would stop the server.
     with TemporaryFile("w+") as output:
-        process = subprocess.Popen(
-            [RAGSTONE, "serve", "--port", "0"],
-            env=environment(data, **variables),
-            stdout=output,
-            stderr=subprocess.STDOUT,
-        )
+        process = _spawned(data, output, variables)
         try:
             url = _url(data / "server.json", process)
             yield url
@@ -93,6 +88,31 @@ def serving(data: Path, **variables: str) -> Iterator[str]:
             process.wait(PATIENCE)
             output.seek(0)
             assert process.returncode == 0, output.read()
+
+
+@contextmanager
+def serving_until_killed(data: Path, **variables: str) -> Iterator[str]:
+    """The same, but that `kill -9` ends it."""
+    with TemporaryFile("w+") as output:
+        process = _spawned(data, output, variables)
+        try:
+            yield _url(data / "server.json", process)
+        finally:
+            process.kill()
+            process.wait(PATIENCE)
+        output.seek(0)
+        assert "Traceback" not in (said := output.read()), said
+
+
+def _spawned(
+    data: Path, output: IO[str], variables: Mapping[str, str]
+) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen(
+        [RAGSTONE, "serve", "--port", "0"],
+        env=environment(data, **variables),
+        stdout=output,
+        stderr=subprocess.STDOUT,
+    )
 
 
 def _url(file: Path, process: "subprocess.Popen[bytes]") -> str:

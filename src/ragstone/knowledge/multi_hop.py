@@ -14,6 +14,7 @@ The first passages keep their places, so that a question that one passage answer
 import math
 import re
 from collections import Counter
+from collections.abc import Collection as Several
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -105,7 +106,7 @@ class MultiHop(Stage):
         """The hits with what was found among them, and how many were raised."""
         pool = {chunk.chunk_id: chunk for chunks in found for chunk in chunks}
         said = {id: _words_of(chunk) for id, chunk in pool.items()}
-        rarity = _rarity(said.values())
+        rarity = _rarity({word for seed in seeds for word in seed.unsaid}, said.values())
         best = max(hit.score for hit in hits)
         gains: dict[str, float] = {}
         for seed, chunks in zip(seeds, found, strict=True):
@@ -232,8 +233,7 @@ def _joined(text: str) -> str:
     return f" {' '.join(words(text))} "
 
 
-def _rarity(texts: Iterable[str]) -> dict[str, float]:
-    """How rare each word is among these texts."""
-    sets = [set(text.split()) for text in texts]
-    counts = Counter(word for one in sets for word in one)
-    return {word: idf(len(sets), count) for word, count in counts.items()}
+def _rarity(unsaid: Iterable[str], texts: Several[str]) -> dict[str, float]:
+    """How rare each of these words is among the texts; none of those that no text says."""
+    held = {word: sum(f" {word} " in text for text in texts) for word in unsaid}
+    return {word: idf(len(texts), count) for word, count in held.items() if count}
