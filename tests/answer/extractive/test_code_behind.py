@@ -73,3 +73,13 @@ async def test_given_a_sentence_that_leans_on_the_code_before_it_then_that_is_sa
         ],
     )
     assert "```\ndrain one one\n```" in text(await answer(ASKED, page))
+
+
+async def test_given_code_alone_and_with_its_sentence_elsewhere_then_it_is_said_once() -> None:
+    alone = manual(1, [("heading", "Empty the basin"), ("code", "basin empty --all")])
+    told = manual(
+        2, [("paragraph", "The basin is emptied by a command:"), ("code", "basin empty --all")]
+    )
+    said = text(await answer(ASKED, alone, told))
+    assert said.count("basin empty --all") == 1
+    assert "The basin is emptied by a command:" in said
