@@ -391,7 +391,7 @@ async def test_given_a_server_that_is_slow_once_then_a_write_is_sent_again(
                 hung.append(request.url.path)
                 # The client gives up and closes.
                 while not await request.is_disconnected():
-                    pass
+                    await asyncio.sleep(0.01)
             return await super()._answer(request)
 
     slow = Hanging(listener.url)

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragstone.core.errors import InvalidFilter
 from ragstone.core.filters import (
     And,
     AnyOf,
@@ -11,12 +12,14 @@ from ragstone.core.filters import (
     Not,
     Or,
     Range,
+    but_hidden,
     eq,
     matches,
     readable,
     token,
     tokens,
     under,
+    validate,
 )
 from ragstone.core.turn import Principal
 
@@ -105,3 +108,17 @@ def test_metadata_gives_a_token_for_every_value(metadata: dict[str, object]) -> 
         for one in (value if isinstance(value, list) else [value])
     ]
     assert set(tokens(metadata)) == {token(key, one) for key, one in values}
+
+
+@given(st.frozensets(st.text(max_size=3), max_size=5), st.text(max_size=3))
+def test_what_is_hidden_is_exactly_what_is_named(hidden: frozenset[str], name: str) -> None:
+    condition = but_hidden(hidden)
+    assert matches(condition, {"revision": name}) == (name not in hidden)
+    assert but_hidden(frozenset(list(hidden))) == condition
+
+
+@pytest.mark.parametrize("text", ["\ud800", "plain \udfff", "ä\udc00"])
+def test_given_half_a_character_then_the_filter_is_refused(text: str) -> None:
+    with pytest.raises(InvalidFilter, match="half a character"):
+        validate(AnyOf("revision", ("plain", text)))
+    validate(AnyOf("revision", ("plain", "ä 文 \U0001f433", "")))

@@ -14,7 +14,7 @@ from ragstone.core.filters import (
     And,
     AnyOf,
     Filter,
-    Not,
+    but_hidden,
     eq,
     fields_of,
     readable,
@@ -242,7 +242,7 @@ def _conditions(ask: Ask, hidden: frozenset[str]) -> list[Filter]:
     if ask.where is not None:
         parts.append(ask.where)
     if hidden:
-        parts.append(Not(AnyOf("revision", tuple(sorted(hidden)))))
+        parts.append(but_hidden(hidden))
     return parts
 
 

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from ragstone.core.chunk import is_summary_id
 from ragstone.core.events import Note, showing_results_for
-from ragstone.core.filters import And, AnyOf, Not, readable
+from ragstone.core.filters import And, but_hidden, readable
 from ragstone.core.records import Collection
 from ragstone.core.turn import Ask, Turn
 from ragstone.engine.stage import Emit, Stage, Step
@@ -104,7 +104,7 @@ async def _chunk_counts(
     """
     words = [*sorted(typed), *sorted(own), *sorted(meant)]
     async with adapters.catalog.snapshot(collection) as hidden:
-        where = And((readable(ask.principal), Not(AnyOf("revision", tuple(sorted(hidden))))))
+        where = And((readable(ask.principal), but_hidden(hidden)))
         lists = await adapters.index.search(
             collection, [Search(word) for word in words], where, READ
         )

@@ -23,7 +23,7 @@ from ragstone.core.errors import (
     UnknownTopic,
 )
 from ragstone.core.events import Event
-from ragstone.core.filters import And, AnyOf, Not, Scalar, readable
+from ragstone.core.filters import And, Scalar, but_hidden, readable
 from ragstone.core.metadata import described
 from ragstone.core.records import (
     BlockedQuestion,
@@ -213,7 +213,7 @@ class Ragstone:
         if edition and stamp == edition.stamp:
             return known
         async with self._adapters.catalog.snapshot(collection) as hidden:
-            where = And((readable(principal), Not(AnyOf("revision", tuple(sorted(hidden))))))
+            where = And((readable(principal), but_hidden(hidden)))
             languages = await self._adapters.index.facet(collection, "language", where)
         note = outgrown(collection, languages, self._adapters.embedders)
         if edition:

@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime
 from ragstone.access.asking import check_everywhere
 from ragstone.core.comments import CommentQuery, CustomerComment, ToneCounts
 from ragstone.core.errors import InputError, UnknownCollection
-from ragstone.core.filters import And, AnyOf, Not, readable
+from ragstone.core.filters import And, but_hidden, readable
 from ragstone.core.records import Feedback
 from ragstone.core.turn import Principal
 from ragstone.knowledge.comments.comment_table import rated
@@ -35,7 +35,7 @@ class LocalComments:
             raise UnknownCollection(collection)
         reader = self._reader()
         async with self._adapters.catalog.snapshot(known) as hidden:
-            where = And((readable(principal), Not(AnyOf("revision", tuple(sorted(hidden))))))
+            where = And((readable(principal), but_hidden(hidden)))
             read = await reader.read(known, where, SECONDS)
         return await _view(wanted, read, reader)
 

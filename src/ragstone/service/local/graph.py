@@ -13,7 +13,7 @@ from ragstone.core.entities import (
     chunk_id_of,
 )
 from ragstone.core.errors import UnknownCollection, UnknownEntity
-from ragstone.core.filters import And, AnyOf, Not, matches, readable
+from ragstone.core.filters import And, but_hidden, matches, readable
 from ragstone.core.records import Collection
 from ragstone.core.turn import Principal
 from ragstone.knowledge.graph.entity_key import entity_key
@@ -128,7 +128,7 @@ class LocalGraph:
     ) -> dict[str, Chunk]:
         """Those of these chunks that the principal may read."""
         async with self._adapters.catalog.snapshot(collection) as hidden:
-            where = And((readable(principal), Not(AnyOf("revision", tuple(sorted(hidden))))))
+            where = And((readable(principal), but_hidden(hidden)))
             fetched = await self._adapters.index.fetch(collection, sorted(ids))
         return {id: one for id, one in fetched.items() if matches(where, one.payload())}
 

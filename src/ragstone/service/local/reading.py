@@ -20,7 +20,7 @@ from ragstone.core.errors import (
     UnknownOriginal,
     UnknownPicture,
 )
-from ragstone.core.filters import And, AnyOf, Not, Scalar, eq, readable, token, under
+from ragstone.core.filters import And, Scalar, but_hidden, eq, readable, token, under
 from ragstone.core.records import Collection, Document
 from ragstone.core.turn import Principal
 from ragstone.ingest.formats.redrawn import media_type_of
@@ -140,7 +140,7 @@ class LocalReading:
             return
         known = await self._known(principal, collection)
         async with self._adapters.catalog.snapshot(known) as hidden:
-            visible = Not(AnyOf("revision", tuple(sorted(hidden))))
+            visible = but_hidden(hidden)
             where = And((readable(principal), visible, under(path)))
             if await self._adapters.index.count(known, where):
                 return
