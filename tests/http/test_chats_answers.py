@@ -16,7 +16,6 @@ from tests.model_server import ModelServer
 EXAMPLES = Path(__file__).parents[2] / "examples" / "documents"
 SMALL, LARGE = "llama2:70b", "openai/gpt-oss-120b"
 PART = "You sum up one part of a longer text"
-TAKES_APART = "You take a question apart"
 PLACES = [f"Place{n:02d}" for n in range(1, 61)]
 LIKES = [
     "herring",
@@ -128,44 +127,6 @@ async def test_given_a_part_that_the_model_does_not_answer_then_it_says_what_was
     assert '"type":"done"' in response.text
 
 
-@pytest.mark.conforms("V5", "Flow 3", "SUMMARIZE is recognised, also of several documents")
-@pytest.mark.parametrize(
-    "message",
-    [
-        "tl;dr",
-        "Please summarize everything",
-        "Sum up all documents for me",
-        "Give me the gist",
-        "Fasse bitte alle Dokumente zusammen",
-        "Résume tous les documents",
-        "Resume todos los documentos",
-        "Riassumi tutto",
-        "总结所有文件",
-        "全部まとめてください",
-        "모든 문서를 요약해줘",
-        "Сделай краткое резюме",
-    ],
-)
-async def test_given_a_summary_of_several_documents_then_all_are_read(
-    with_model: Server, message: str
-) -> None:
-    http, model = await with_model.start(name=LARGE), a_model(with_model)
-    await uploaded(http, ost=OST, west=MILL, nord=TRAIN)
-    events = await told(http, message)
-    assert events[-1]["state"]["detected_intent"] in ("summary", "factual")
-    for fact in ("1871", "rye and wheat", "nine carriages"):
-        assert fact in answering(model)
-
-
-async def test_given_two_documents_by_name_then_these_are_read(with_model: Server) -> None:
-    http, model = await with_model.start(name=LARGE), a_model(with_model)
-    await uploaded(http, ost=OST, west=MILL, nord=TRAIN)
-    await told(http, "Summarize ost.md and west.md")
-    assert "1871" in answering(model)
-    assert "rye and wheat" in answering(model)
-    assert "nine carriages" not in answering(model)
-
-
 @pytest.mark.conforms("V5", "Flow 3", "SUMMARIZE without a model: the structure is the summary")
 async def test_given_no_model_then_the_structure_gives_the_summary(server: Server) -> None:
     http = await server.start()
@@ -173,34 +134,6 @@ async def test_given_no_model_then_the_structure_gives_the_summary(server: Serve
     said = text(await told(http, "Please summarize everything"))
     for fact in ("The lighthouse of Ost", "1871", "The mill of West", "1650", "at noon"):
         assert fact in said
-
-
-@pytest.mark.conforms("V5", "2. Route Query", "COMPLEX questions are taken apart, SIMPLE ones not")
-@pytest.mark.conforms("V5", "State Schema", "query_complexity, skip_rewrite, iterations")
-async def test_given_a_complex_question_then_it_is_rewritten_and_a_simple_one_is_not(
-    with_model: Server,
-) -> None:
-    http, model = await with_model.start(name=LARGE), a_model(with_model)
-    await uploaded(http, ost=OST, west=MILL, nord=TRAIN)
-    parts = ["When was the lighthouse of Ost built?", "When was the mill of West built?"]
-    model.replies = {TAKES_APART: json.dumps({"queries": parts})}
-    for message in (
-        "Compare the age of the lighthouse of Ost with the age of the mill of West.",
-        "When was the lighthouse built? And when was the mill built?",
-    ):
-        model.calls.clear()
-        state = (await told(http, message, session=message))[-1]["state"]
-        assert len(asked(model, TAKES_APART)) == 1
-        assert (state["query_complexity"], state["skip_rewrite"]) == ("complex", False)
-    model.calls.clear()
-    state = (await told(http, "How high is the lighthouse of Ost?", session="t"))[-1]["state"]
-    assert not asked(model, TAKES_APART)
-    assert (state["query_complexity"], state["skip_rewrite"]) == ("simple", True)
-    assert (state["iteration"], state["max_iterations"], state["errors"]) == (1, 1, [])
-    assert state["processing_steps"][0] == "memory"
-    talk = (await told(http, "Thank you!", session="t"))[-1]["state"]
-    assert talk["query_complexity"] == "conversational"
-    assert talk["detected_intent"] == "small_talk"
 
 
 @pytest.mark.conforms("V5", "Configuration", "final_k 5, whatever kind of question it is")

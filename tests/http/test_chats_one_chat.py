@@ -1,0 +1,118 @@
+"""What Pipeline V5's document prints of an answer, of one chat with three documents: each test asks
+in a session of its own."""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import httpx2
+import pytest
+import pytest_asyncio
+
+from tests.documents import copied
+from tests.http.conftest import Server
+from tests.http.test_chats_answers import (
+    LARGE,
+    MILL,
+    OST,
+    TRAIN,
+    answering,
+    asked,
+    told,
+    uploaded,
+)
+from tests.model_server import ModelServer, model_server
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+TAKES_APART = "You take a question apart"
+
+Chat = tuple[httpx2.AsyncClient, ModelServer]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def three_documents(
+    tmp_path_factory: pytest.TempPathFactory, indexed_documents: Path
+) -> AsyncIterator[Chat]:
+    """A chat with three documents and a large model, for all tests that change nothing of it."""
+    data = copied(indexed_documents, tmp_path_factory.mktemp("chat") / "data")
+    with model_server() as model:
+        async with AsyncExitStack() as stack:
+            server = Server(stack, data)
+            server.model = model
+            http = await server.start(name=LARGE)
+            await uploaded(http, ost=OST, west=MILL, nord=TRAIN)
+            yield http, model
+
+
+@pytest.fixture
+def chat(three_documents: Chat) -> Chat:
+    """The same, with a model that has been asked nothing."""
+    _, model = three_documents
+    model.calls.clear()
+    model.replies = {}
+    return three_documents
+
+
+@pytest.mark.conforms("V5", "Flow 3", "SUMMARIZE is recognised, also of several documents")
+@pytest.mark.parametrize(
+    "message",
+    [
+        "tl;dr",
+        "Please summarize everything",
+        "Sum up all documents for me",
+        "Give me the gist",
+        "Fasse bitte alle Dokumente zusammen",
+        "Résume tous les documents",
+        "Resume todos los documentos",
+        "Riassumi tutto",
+        "总结所有文件",
+        "全部まとめてください",
+        "모든 문서를 요약해줘",
+        "Сделай краткое резюме",
+    ],
+)
+async def test_given_a_summary_of_several_documents_then_all_are_read(
+    chat: Chat, message: str
+) -> None:
+    http, model = chat
+    events = await told(http, message, session=message)
+    assert events[-1]["state"]["detected_intent"] in ("summary", "factual")
+    for fact in ("1871", "rye and wheat", "nine carriages"):
+        assert fact in answering(model)
+
+
+async def test_given_two_documents_by_name_then_these_are_read(chat: Chat) -> None:
+    http, model = chat
+    await told(http, "Summarize ost.md and west.md", session="names")
+    assert "1871" in answering(model)
+    assert "rye and wheat" in answering(model)
+    assert "nine carriages" not in answering(model)
+
+
+@pytest.mark.conforms("V5", "2. Route Query", "COMPLEX questions are taken apart, SIMPLE ones not")
+@pytest.mark.conforms("V5", "State Schema", "query_complexity, skip_rewrite, iterations")
+async def test_given_a_complex_question_then_it_is_rewritten_and_a_simple_one_is_not(
+    chat: Chat,
+) -> None:
+    http, model = chat
+    parts = ["When was the lighthouse of Ost built?", "When was the mill of West built?"]
+    model.replies = {TAKES_APART: json.dumps({"queries": parts})}
+    for message in (
+        "Compare the age of the lighthouse of Ost with the age of the mill of West.",
+        "When was the lighthouse built? And when was the mill built?",
+    ):
+        model.calls.clear()
+        state = (await told(http, message, session=message))[-1]["state"]
+        assert len(asked(model, TAKES_APART)) == 1
+        assert (state["query_complexity"], state["skip_rewrite"]) == ("complex", False)
+    model.calls.clear()
+    state = (await told(http, "How high is the lighthouse of Ost?", session="t"))[-1]["state"]
+    assert not asked(model, TAKES_APART)
+    assert (state["query_complexity"], state["skip_rewrite"]) == ("simple", True)
+    assert (state["iteration"], state["max_iterations"], state["errors"]) == (1, 1, [])
+    assert state["processing_steps"][0] == "memory"
+    talk = (await told(http, "Thank you!", session="t"))[-1]["state"]
+    assert talk["query_complexity"] == "conversational"
+    assert talk["detected_intent"] == "small_talk"
