@@ -9,8 +9,8 @@ from weakref import WeakValueDictionary
 import pytest
 
 from ragstone.core.errors import ModelUnavailable
-from ragstone.models import e5_weights
-from ragstone.models.e5_engine import weights_file
+from ragstone.models import onnx
+from ragstone.models.e5_engine import E5Engine, open_weights
 from ragstone.reader.network import CARD, FILE, Network, bundled
 
 
@@ -57,8 +57,9 @@ def test_given_a_card_of_another_kind_then_it_is_refused(folder: Path, card: str
 def test_given_several_users_of_the_weights_then_they_are_in_memory_once_and_go_with_the_last(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(e5_weights, "held", WeakValueDictionary())
+    monkeypatch.setattr(onnx, "opened", WeakValueDictionary())
     one, two = Network.load(), Network.load()
-    assert one.weights is two.weights is e5_weights.opened(weights_file())
+    assert one.weights is two.weights is open_weights()
+    assert one.weights is E5Engine.load()._weights
     del one, two
-    assert len(e5_weights.held) == 0
+    assert len(onnx.opened) == 0

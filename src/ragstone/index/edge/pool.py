@@ -83,7 +83,8 @@ class ShardPool:
         self._root = root
         self._max_open = max_open
         self._open: OrderedDict[Path, OpenShard] = OrderedDict()
-        self._guard = threading.Lock()
+        self._guard = threading.Condition()
+        self._removing: set[Path] = set()
 
     @contextmanager
     def using(self, collection: Collection) -> Iterator[OpenShard]:
@@ -107,15 +108,23 @@ class ShardPool:
         shutil.rmtree(new.path, ignore_errors=True)
 
     def remove(self, collection: Collection) -> None:
-        """Close the collection's shard and delete its files."""
+        """Close the collection's shard and delete its files. Who wants it meanwhile waits, and
+        gets a new one, as half of the files would be taken for a damaged index."""
         path = shard_path(self._root, collection)
         with self._guard:
+            self._guard.wait_for(lambda: path not in self._removing)
+            self._removing.add(path)
             held = self._open.pop(path, None)
-        if held:
-            held.close()
-        remove_generations(path)
-        for file in path.parent.glob(f"{_tokens(path).name}*"):
-            file.unlink(missing_ok=True)
+        try:
+            if held:
+                held.close()
+            remove_generations(path)
+            for file in path.parent.glob(f"{_tokens(path).name}*"):
+                file.unlink(missing_ok=True)
+        finally:
+            with self._guard:
+                self._removing.discard(path)
+                self._guard.notify_all()
 
     def close(self) -> None:
         """Flush and close every shard."""
@@ -135,6 +144,7 @@ class ShardPool:
     def _acquire(self, collection: Collection) -> OpenShard:
         path = shard_path(self._root, collection)
         with self._guard, translated():
+            self._guard.wait_for(lambda: path not in self._removing)
             held = self._open.get(path)
             if held is None:
                 self.need_space()
