@@ -37,6 +37,7 @@ COMMAND = re.compile(r"ragstone(?: .+)?")
 VARIABLE = re.compile(r"\b(?:RAGSTONE_[A-Z_]+|[A-Z][A-Z0-9_]*__[A-Z0-9_]+[A-Z0-9])\b(?!\*|_)")
 READ_BY_TESTS = {
     "RAGSTONE_EVAL_DATA",
+    "RAGSTONE_GRAPH_CHANGES",
     "RAGSTONE_KILLS",
     "RAGSTONE_PERMISSION_CASES",
     "RAGSTONE_PERMISSION_REQUESTS",
