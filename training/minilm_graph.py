@@ -18,12 +18,12 @@ import numpy as np
 import onnx
 from onnx import helper
 
+from ragstone.models.e5_weights import WIDTH
 from ragstone.models.minilm import tokenizer
 from ragstone.models.minilm_engine import (
     GRAPH,
     LAYERS,
     WEIGHTS,
-    WIDTH,
     MiniLmEngine,
     WeightPlace,
     model_file,

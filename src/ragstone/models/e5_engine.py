@@ -5,7 +5,7 @@ are read from the installed package and given to it when it is opened, so nothin
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -104,15 +104,24 @@ def initializers(weights: E5Weights, channels: Channels) -> Arrays:
 def in_integers(name: str, matrix: Floats, bias: Floats, channels: list[int]) -> Arrays:
     """What a product with `matrix` (out, in) takes, by name: all in integers but for `channels` of
     its inputs. Changes `matrix`."""
-    small = np.ones(matrix.shape[1], np.float32)
-    small[channels] = 0
     rows = np.ascontiguousarray(matrix[:, channels].T)
     matrix[:, channels] = 0
     scale = np.abs(matrix).max(axis=1) / MOST
     matrix /= scale[:, None]
+    weight = np.ascontiguousarray(np.rint(matrix, out=matrix).astype(np.int8).T)
+    return product(name, weight, scale, rows, bias, channels)
+
+
+def product(
+    name: str, weight: Any, scale: Floats, rows: Floats, bias: Floats, channels: Sequence[int]
+) -> Arrays:
+    """The same of a `weight` (in, out) of integers times `scale` (out,), which is 0 in the
+    `channels` of whose inputs it has `rows` in floats."""
+    small = np.ones(len(weight), np.float32)
+    small[list(channels)] = 0
     return {
         f"{name}.small": small,
-        f"{name}.weight": np.ascontiguousarray(np.rint(matrix, out=matrix).astype(np.int8).T),
+        f"{name}.weight": weight,
         f"{name}.scale": scale,
         f"{name}.channels": np.array(channels, np.int64),
         f"{name}.rows": rows,

@@ -16,15 +16,13 @@ import numpy as np
 
 from ragstone.language.late_interaction import Floats
 from ragstone.models.bound import bound
+from ragstone.models.e5_engine import PARTS, product
 from ragstone.models.onnx import one_thread
 
 GRAPH, WEIGHTS = "minilm-graph.onnx", "minilm-weights.json"
-LAYERS, WIDTH = 6, 384
+LAYERS = 6
 SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 """Of the model's file."""
-
-PARTS = {"qkv": ("q", "k", "v"), "ao": ("ao",), "fi": ("fi",), "fo": ("fo",)}
-"""The matrices of a layer as they are multiplied, and those of the file that each is made of."""
 
 
 class WeightPlace(NamedTuple):
@@ -104,18 +102,8 @@ def model_file() -> Path:
 def _product(
     name: str, matrix: Any, scale: Floats, bias: Floats, channels: Sequence[int]
 ) -> dict[str, Any]:
-    """What a product with `matrix` (in, out) takes, by name: all in integers but for `channels` of
-    its inputs. Changes `matrix`."""
-    wide = np.array(channels, np.int64)
-    small = np.ones(len(matrix), np.float32)
-    small[wide] = 0
-    rows = matrix[wide] * scale
+    """What a product with `matrix` (in, out) takes, by name. Changes `matrix`."""
+    wide = list(channels)
+    rows = (matrix[wide] * scale).astype(np.float32)
     matrix[wide] = 0
-    return {
-        f"{name}.small": small,
-        f"{name}.weight": matrix,
-        f"{name}.scale": scale,
-        f"{name}.channels": wide,
-        f"{name}.rows": rows.astype(np.float32),
-        f"{name}.bias": bias,
-    }
+    return product(name, matrix, scale, rows, bias, channels)
