@@ -7,7 +7,7 @@ far larger than the rest are left out of that and multiplied as they are. Which 
 from the texts below, written for this.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import onnx
 from onnx import TensorProto, helper
 
 import ragstone.models
+from ragstone.language.late_interaction import Floats
 from ragstone.models import e5_engine
 from ragstone.models.e5_engine import Channels, E5Engine, weights_file
 from ragstone.models.e5_weights import INNER, LAYERS, WIDTH, read
@@ -177,12 +178,22 @@ def large_channels() -> Channels:
         f"l{layer}.{part}": list(range(WIDE)) for layer in range(LAYERS) for part in e5_engine.PARTS
     }
     engine = E5Engine(read(weights_file()), drawn(watched=True).SerializeToString(), some)
-    most = dict.fromkeys(some, 0.0)
-    for text in TEXTS:
-        for ids in engine.windows(text):
-            _, *seen = engine.session.run(None, {"states": engine.states(ids)})
-            for name, states in zip(some, seen, strict=True):
-                most[name] = np.maximum(most[name], np.abs(states).max(axis=0))
+    return widest(
+        some,
+        (
+            engine.session.run(None, {"states": engine.states(ids)})[1:]
+            for text in TEXTS
+            for ids in engine.windows(text)
+        ),
+    )
+
+
+def widest(names: Iterable[str], runs: Iterable[Sequence[Floats]]) -> Channels:
+    """Per matrix, the channels whose largest number in what goes into it in any run is largest."""
+    most = dict.fromkeys(names, 0.0)
+    for seen in runs:
+        for name, states in zip(most, seen, strict=True):
+            most[name] = np.maximum(most[name], np.abs(states).max(axis=0))
     return {name: sorted(np.argsort(-size)[:WIDE].tolist()) for name, size in most.items()}
 
 

@@ -14,10 +14,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import onnx
 from onnx import helper
 
+from ragstone.models.e5_engine import PARTS as JOINED
+from ragstone.models.e5_engine import Channels
 from ragstone.models.e5_weights import WIDTH
 from ragstone.models.minilm import tokenizer
 from ragstone.models.minilm_engine import (
@@ -28,7 +29,7 @@ from ragstone.models.minilm_engine import (
     WeightPlace,
     model_file,
 )
-from training.e5_graph import DATA, WIDE, Drawing, encoder, model
+from training.e5_graph import DATA, WIDE, Drawing, encoder, model, widest
 
 LEVELS, ZERO = 63, 64
 
@@ -103,22 +104,13 @@ def _names(graph: Any) -> Iterator[tuple[str, str]]:
             yield f"l{layer}.{ours}.b", f"{within}.{theirs}.bias"
 
 
-def large_channels(stand: dict[str, WeightPlace]) -> dict[str, list[int]]:
+def large_channels(stand: dict[str, WeightPlace]) -> Channels:
     """Per matrix, the channels whose largest number over all texts is largest."""
-    some = {
-        f"l{layer}.{part}": list(range(WIDE))
-        for layer in range(LAYERS)
-        for part in ("qkv", "ao", "fi", "fo")
-    }
+    some = {f"l{layer}.{part}": list(range(WIDE)) for layer in range(LAYERS) for part in JOINED}
     engine = MiniLmEngine(model_file(), stand, some, drawn(watched=True).SerializeToString())
     own = tokenizer()
-    most = dict.fromkeys(some, 0.0)
-    for text in TEXTS:
-        feed = {"states": engine.first_states(own.encode(text).ids)}
-        _, *seen = engine.session.run(None, feed)
-        for name, states in zip(some, seen, strict=True):
-            most[name] = np.maximum(most[name], np.abs(states).max(axis=0))
-    return {name: sorted(np.argsort(-size)[:WIDE].tolist()) for name, size in most.items()}
+    feeds = ({"states": engine.first_states(own.encode(text).ids)} for text in TEXTS)
+    return widest(some, (engine.session.run(None, feed)[1:] for feed in feeds))
 
 
 def main() -> None:

@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper
 
 from ragstone.language.late_interaction import Floats
-from ragstone.models.e5_engine import in_integers, weights_file
+from ragstone.models.e5_engine import Channels, in_integers, weights_file
 from ragstone.models.e5_weights import INNER, LONGEST, WIDTH, read
 from ragstone.reader.network import CARD, FILE, FORM, PADDING, bundled
 from ragstone.reader.pairs import PASSAGE, TEXT
 from training import logistic
-from training.e5_graph import HEADS, WIDE, Drawing
+from training.e5_graph import HEADS, WIDE, Drawing, widest
 
 MATRICES = ("qkv", "ao", "fi", "fo")
 TOLD = 2
@@ -193,7 +193,7 @@ class Rows:
         return {"states": states, "parts": parts}
 
 
-def large_channels(weights: Weights, rows: Rows) -> dict[str, list[int]]:
+def large_channels(weights: Weights, rows: Rows) -> Channels:
     """Per matrix, the channels whose largest number over some rows is largest."""
     layers = 1 + max(int(name.split(".")[1]) for name in weights if name.startswith("layers."))
     names = [f"layers.{layer}.{part}" for layer in range(layers) for part in MATRICES]
@@ -201,13 +201,8 @@ def large_channels(weights: Weights, rows: Rows) -> dict[str, list[int]]:
     opened = onnxruntime.InferenceSession(
         drawn(weights, some, watched=True).SerializeToString(), providers=["CPUExecutionProvider"]
     )
-    most = dict.fromkeys(some, 0.0)
-    for i in range(WATCHED):
-        row = i * len(rows) // WATCHED
-        _, _, *seen = opened.run(None, rows.feed([row]))
-        for name, states in zip(names, seen, strict=True):
-            most[name] = np.maximum(most[name], np.abs(states).max(axis=0))
-    return {name: sorted(np.argsort(-size)[:WIDE].tolist()) for name, size in most.items()}
+    chosen = (i * len(rows) // WATCHED for i in range(WATCHED))
+    return widest(names, (opened.run(None, rows.feed([row]))[2:] for row in chosen))
 
 
 def tempered(weights: Weights, channels: Mapping[str, list[int]], rows: Rows) -> Weights:
