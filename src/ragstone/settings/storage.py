@@ -30,6 +30,9 @@ def _engine(url: str) -> str | None:
     return _ENGINES.get(url.split(":", 1)[0].lower())
 
 
+Quantization = Literal["none", "int8", "binary"]
+
+
 class IndexSettings(Section):
     """Where chunks and their vectors are kept."""
 
@@ -76,7 +79,7 @@ class IndexSettings(Section):
         "200 there, 100 or as many as are wanted in Elasticsearch (num_candidates, in each shard), "
         "and in Qdrant as many as while it was built.",
     )
-    quantization: Literal["none", "int8", "binary"] | None = Field(
+    quantization: Quantization | None = Field(
         None,
         description="What is searched instead of whole vectors: int8, bytes, a quarter of the "
         "memory; binary, bits, a thirty-second; not given, none in Elasticsearch, and in Qdrant "

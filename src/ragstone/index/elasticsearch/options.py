@@ -1,9 +1,9 @@
 """How Elasticsearch keeps and searches a collection, as far as the settings say."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
-Quantization = Literal["none", "int8", "binary"]
+from ragstone.settings.storage import Quantization
 
 TYPES: dict[Quantization, str] = {
     "none": "hnsw",

@@ -1,13 +1,14 @@
 """How a Qdrant server keeps and searches a collection, as far as the settings say."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from qdrant_client import models
 
 from ragstone.core.records import Collection
 from ragstone.index.edge.shard import DENSE, LATE
 from ragstone.index.late import DIMENSIONS
+from ragstone.settings.storage import Quantization
 
 QUANTIZE_FROM = 100_000
 """Chunks from which dense vectors are searched as bytes: 150 MB as floats of 384 dimensions."""
@@ -18,8 +19,6 @@ WRITE_BYTES = 8 * 2**20
 BINARY_OVERSAMPLING = 3.0
 """Bits order candidates roughly: for each that is wanted whole vectors rank three anew, as
 Elasticsearch has it by default."""
-
-Quantization = Literal["none", "int8", "binary"]
 
 
 @dataclass(frozen=True, slots=True)
