@@ -63,6 +63,7 @@ APART = {
     "postgres": "python -m benchmarks postgres",
     "hidden": "python -m benchmarks hidden",
     "sizes": "python -m benchmarks sizes",
+    "per_document": "python -m benchmarks per_document",
     "peers": "make bench-peers",
     "fuzz": "make fuzz",
     "hostile": "python -m benchmarks hostile",

@@ -242,6 +242,21 @@ async def test_given_sections_then_a_hit_holds_its_section_and_no_other(adapters
     assert len({hit.chunk.text for hit in turn.hits}) == len(turn.hits)
 
 
+async def test_given_one_passage_a_document_then_the_number_asked_for_counts_documents(
+    adapters: Adapters,
+) -> None:
+    question = "What do whales eat?"
+    one = SearchOptions(per_document=1)
+
+    plain = (await searched(adapters, question, top_k=3)).hits
+    counted = (await searched(adapters, question, top_k=3, wanted=one)).hits
+
+    assert {hit.chunk.document_id for hit in plain} == {"whales"}
+    assert counted[0].chunk.document_id == "whales"
+    assert len({hit.chunk.document_id for hit in counted}) == len(counted) == 3
+    assert counted[0].chunk == plain[0].chunk
+
+
 async def test_given_a_filter_then_nothing_else_is_found(adapters: Adapters) -> None:
     turn = await searched(adapters, "whales", where=eq("document_id", "cats"))
     assert {hit.chunk.document_id for hit in turn.hits} == {"cats"}

@@ -51,6 +51,7 @@ class SearchParams(TypedDict, total=False):
     - `diversity`: how much different passages are preferred (0..1).
     - `unit`: what a passage is: chunk, paragraph or section.
     - `neighbours`: how many chunks on either side come along.
+    - `per_document`: the most passages of one document; with 1, `top_k` counts documents.
     - `cache`: whether the answer of an equal question will do; True if absent.
     """
 
@@ -68,6 +69,7 @@ class SearchParams(TypedDict, total=False):
     diversity: _Share
     unit: Unit
     neighbours: Annotated[int, Field(ge=0, le=100)]
+    per_document: Annotated[int, Field(ge=0, le=1000)]
     cache: bool
 
 

@@ -204,6 +204,7 @@ def search(
     diversity: opt.Diversity = None,
     unit: opt.UnitOption = None,
     neighbours: opt.Neighbours = None,
+    per_document: opt.PerDocument = None,
     under: opt.Under = None,
     where: opt.Where = None,
     cache: opt.UseCache = True,
@@ -214,7 +215,14 @@ def search(
     from ragstone.core.turn import Ask, SearchOptions
 
     wanted = SearchOptions(
-        fusion, dense_weight, rerank, min_similarity, diversity, unit, neighbours
+        fusion,
+        dense_weight,
+        rerank,
+        min_similarity,
+        diversity,
+        unit,
+        neighbours,
+        per_document=per_document,
     )
     asked = Ask(
         question,

@@ -46,6 +46,10 @@ Neighbours = Annotated[
     int | None,
     typer.Option("--neighbours", min=0, help="Chunks on either side that come along."),
 ]
+PerDocument = Annotated[
+    int | None,
+    typer.Option("--per-document", min=0, help="Most passages of one document; 0 is no bound."),
+]
 Under = Annotated[
     list[str] | None,
     typer.Option("--under", metavar="FOLDER", help="Only documents below it; may be repeated."),

@@ -84,7 +84,9 @@ class SearchOptions:
     `dense_weight` is the share of meaning against words, `rerank` whether the best candidates are
     compared again, `min_similarity` the least likeness to the question (0..1, the same scale for
     every embedder), `diversity` how much new passages count against near ones (0..1), `neighbours`
-    how many chunks on either side come along, `rewrite` in which other words it is searched too.
+    how many chunks on either side come along, `rewrite` in which other words it is searched too,
+    `per_document` the most passages of one document (0 is no bound): what is beyond makes room for
+    other documents.
     """
 
     fusion: Fusion | None = None
@@ -95,6 +97,7 @@ class SearchOptions:
     unit: Unit | None = None
     neighbours: int | None = None
     rewrite: Rewriting | None = None
+    per_document: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +230,7 @@ class Plan:
     tree: TreeUse = "off"
     late_weight: float = 0.5
     excerpts: bool = False
+    per_document: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ def plans(settings: Settings) -> Mapping[Level, Plan]:
         edges=rag.sandwich,
         tree=rag.tree,
         late_weight=rag.late_weight,
+        per_document=rag.per_document,
     )
     enhanced = replace(
         standard,

@@ -65,6 +65,7 @@ REQUEST: Mapping[str, str] = {
     "rag.rerank": "wanted.rerank",
     "rag.similarity_threshold": "wanted.min_similarity",
     "rag.rewrite": "wanted.rewrite",
+    "rag.per_document": "wanted.per_document",
     "llm.temperature": "temperature",
     "llm.max_tokens": "max_tokens",
     "cache.enabled": "cache",

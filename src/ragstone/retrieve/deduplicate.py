@@ -1,5 +1,6 @@
 """Keeps the hits that are worth an answer's room: near enough, not twice, and as many as asked."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar, Literal
@@ -40,9 +41,12 @@ class Deduplicate(Stage):
         plan = turn.plan
         # Whatever is unlike the question makes room for the next one.
         most = max(SPARE * plan.top_k, plan.reranked if plan.min_similarity else 0)
-        hits = turn.hits[:most]
-        if turn.collection is None or turn.encoded is None or plan.strategy == "sequential":
+        if plan.strategy == "sequential":
             hits = turn.hits[: plan.top_k]
+            return Step(replace(turn, hits=hits), f"{len(hits)} passages")
+        hits = _of_each(turn.hits, plan.per_document)[:most]
+        if turn.collection is None or turn.encoded is None:
+            hits = hits[: plan.top_k]
             return Step(replace(turn, hits=hits), f"{len(hits)} passages")
         compared = bool(plan.diversity) or self.near_duplicate < 1
         wanted = [hit.chunk.chunk_id for hit in hits if compared or hit.dense is None]
@@ -81,6 +85,19 @@ class Deduplicate(Stage):
         if similarity >= self.high:
             return "high"
         return "medium" if similarity >= self.medium else "low"
+
+
+def _of_each(hits: Sequence[Hit], most: int) -> tuple[Hit, ...]:
+    """The best `most` hits of each document; all where it is 0."""
+    if not most:
+        return tuple(hits)
+    found = Counter[str]()
+    kept = []
+    for hit in hits:
+        found[hit.chunk.document_id] += 1
+        if found[hit.chunk.document_id] <= most:
+            kept.append(hit)
+    return tuple(kept)
 
 
 def _similar_hits(hits: Sequence[Hit], least: float) -> list[Hit]:

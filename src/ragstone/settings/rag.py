@@ -57,6 +57,13 @@ class RagSettings(Section):
         le=200,
         description="Candidates that are compared again; twice at the higher levels.",
     )
+    per_document: int = Field(
+        0,
+        ge=0,
+        le=1000,
+        description="Most passages of one document, so that others find room; 1 makes top_k count "
+        "documents, 0 is no bound.",
+    )
     top_k_by_intent: bool = Field(
         True,
         description="Whether lists, comparisons and the like are answered from more passages than "

@@ -36,6 +36,7 @@ LIMITS = (
     ("min_similarity", 0, 1),
     ("diversity", 0, 1),
     ("neighbours", 0, 10),
+    ("per_document", 0, 1000),
 )
 """The least and the most of what a request may ask for."""
 
