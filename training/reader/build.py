@@ -53,8 +53,8 @@ def _stated(data: Path, texts: "Texts", shard: int) -> Iterator[Example]:
         for labelled in (maker.fever, maker.jnli, maker.klue, maker.scifact, maker.wice):
             yield from labelled()
     squad = maker.passages("squad2_dev")
-    yield from maker.of_questions(squad, 1500)
-    yield from maker.of_near(squad, 1500)
+    yield from maker.of_questions(squad, 3000)
+    yield from maker.of_near(squad, 2500)
     yield from maker.of_answers(squad, 1500)
     yield from maker.of_unanswerable(squad, 400)
     yield from maker.of_sentences(squad, 4000)
@@ -71,6 +71,7 @@ def _stated(data: Path, texts: "Texts", shard: int) -> Iterator[Example]:
         yield from maker.of_answers(found, 700)
         yield from maker.of_sentences(found, 1000)
     yield from maker.across(3000)
+    yield from maker.asked_across(5000)
     for name in ("hotpotqa", "musique", "mtrag_un"):
         yield from maker.of_sentences(maker.passages(name), 1200)
     yield from maker.of_sentences(texts, 1500)
@@ -93,6 +94,7 @@ def checking(data: Path) -> Iterator[Example]:
         verdict = Verdict.SUPPORTED if one.true else Verdict.NOT
         yield Example(f"swaps {one.language}", one.text, one.passage, verdict=verdict)
     yield from _some(list(maker.across(80)), 150)
+    yield from _some(list(maker.asked_across(400)), 400)
     yield from _some(list(Inventor(random.Random(9)).examples(60)), 200)
 
 

@@ -413,21 +413,10 @@ class Maker:
     ) -> Iterator[Example]:
         chance = self._chance
         query = question["query"]
-        right = min(question["answers"], key=len)
-        at = row["text"].find(right)
-        if at < 0:
+        held = self._window_of_answer(question, row, found)
+        if held is None:
             return
-        spans = found.cut[row["id"]]
-        place = next((i for i, (_, end) in enumerate(spans) if end > at), 0)
-        start, end = window(row["text"], spans, place, LONGEST, chance)
-        size = LONGEST_ASKED // 3 if is_cjk(row["text"][:100]) else LONGEST_ASKED
-        if spans[-1][1] - spans[0][0] <= size and chance.random() < 0.45:
-            start, end = spans[0][0], spans[-1][1]
-        text = row["text"][start:end]
-        begin = text.find(right, max(0, at - start))
-        if begin < 0:
-            return
-        span = (begin, begin + len(right))
+        text, span = held
         yield replace(form, text=query, passage=text, answers=True, span=span)
         other = chance.random() < 0.4 and self._without(row, question["answers"], found)
         if other:
@@ -440,6 +429,66 @@ class Maker:
             asked = self._asked_otherwise(query, row["text"], found)
             if asked:
                 yield replace(form, text=asked, passage=text, answers=False)
+
+    def _window_of_answer(
+        self, question: dict[str, Any], row: dict[str, Any], found: Passages
+    ) -> tuple[str, Place] | None:
+        """The passage or a piece of it that holds the shortest answer, and the answer's place."""
+        right = min(question["answers"], key=len)
+        at = row["text"].find(right)
+        if at < 0:
+            return None
+        spans = found.cut[row["id"]]
+        place = next((i for i, (_, end) in enumerate(spans) if end > at), 0)
+        start, end = window(row["text"], spans, place, LONGEST, self._chance)
+        size = LONGEST_ASKED // 3 if is_cjk(row["text"][:100]) else LONGEST_ASKED
+        if spans[-1][1] - spans[0][0] <= size and self._chance.random() < 0.45:
+            start, end = spans[0][0], spans[-1][1]
+        text = row["text"][start:end]
+        begin = text.find(right, max(0, at - start))
+        return None if begin < 0 else (text, (begin, begin + len(right)))
+
+    def asked_across(self, most: int) -> Iterator[Example]:
+        """Questions in one language beside passages in another: their own, pieces without the
+        answer, those that share most of the question's words, and with a word exchanged."""
+        chance = self._chance
+        sets = {lang: self.passages("xquad", f"xquad/{lang}") for lang in XQUAD}
+        asked = {lang: {q["qid"]: q for q in found.questions} for lang, found in sets.items()}
+        for _ in range(most):
+            here, there = chance.sample(XQUAD, 2)
+            if chance.random() < 0.5:
+                here, there = chance.choice(((here, "en"), ("en", there)))
+            if here == there:
+                continue
+            question = chance.choice(sets[here].questions)
+            theirs, found = asked[there].get(question["qid"]), sets[there]
+            if theirs is None or not theirs["answers"]:
+                continue
+            own, row = (
+                one.by_id[q["relevant"][0]] for one, q in ((sets[here], question), (found, theirs))
+            )
+            query, title = question["query"], found.title(row) if chance.random() < 0.5 else ""
+            form = Example("asked across", query, "", True, title, answers=False)
+            right = self._window_of_answer(theirs, row, found)
+            if right is None:
+                continue
+            text, span = right
+            yield replace(form, passage=text, answers=True, span=span)
+            other = chance.random() < 0.5 and self._without(row, theirs["answers"], found)
+            if other:
+                yield replace(form, passage=other)
+            near = chance.random() < 0.7 and self._near_window(theirs, found)
+            if near:
+                yield replace(form, passage=near[1])
+            answers = sets[here].answers[own["id"]]
+            changed = chance.random() < 0.4 and self._swapper.changed(query, own["text"], answers)
+            if changed and changed.kind in ("name", "number", "date", "roles", "noun"):
+                yield replace(form, text=changed.text, passage=text)
+            otherwise = chance.random() < 0.3 and self._asked_otherwise(
+                query, own["text"], sets[here]
+            )
+            if otherwise:
+                yield replace(form, text=otherwise, passage=text)
 
     def _asked_otherwise(self, query: str, passage: str, found: Passages) -> str:
         """The question with a word of another one that the passage lacks: "when was it built" for
@@ -468,19 +517,10 @@ class Maker:
         chance = self._chance
         questions = [q for q in found.questions if q["answers"]]
         for question in chance.sample(questions, min(most, len(questions))):
-            near = [
-                (row, place)
-                for row, place in found.nearest(question["query"])
-                if not any(a.casefold() in row["text"].casefold() for a in question["answers"])
-                or row["id"] == question["relevant"][0]
-            ]
-            if not near:
+            near = self._near_window(question, found)
+            if near is None:
                 continue
-            row, place = chance.choice(near)
-            start, end = window(row["text"], found.cut[row["id"]], place, LONGEST, chance)
-            text = row["text"][start:end]
-            if any(a.casefold() in text.casefold() for a in question["answers"]):
-                continue
+            row, text = near
             title = found.title(row) if chance.random() < 0.4 else ""
             yield Example(f"near {found.name}", question["query"], text, True, title, answers=False)
             right = min(question["answers"], key=len)
@@ -489,6 +529,24 @@ class Maker:
                 yield Example(
                     f"near {found.name}", claim, text, title=title, verdict=Verdict.NOT_SAID
                 )
+
+    def _near_window(
+        self, question: dict[str, Any], found: Passages
+    ) -> tuple[dict[str, Any], str] | None:
+        """A passage, and a piece of it that shares much with the question and lacks each answer."""
+        answers = [one.casefold() for one in question["answers"]]
+        near = [
+            (row, place)
+            for row, place in found.nearest(question["query"])
+            if row["id"] == question["relevant"][0]
+            or not any(a in row["text"].casefold() for a in answers)
+        ]
+        if not near:
+            return None
+        row, place = self._chance.choice(near)
+        start, end = window(row["text"], found.cut[row["id"]], place, LONGEST, self._chance)
+        text = str(row["text"][start:end])
+        return None if any(a in text.casefold() for a in answers) else (row, text)
 
     def _asked_window(self, query: str, row: dict[str, Any], found: Passages) -> str:
         spans = found.cut[row["id"]]
