@@ -111,6 +111,10 @@ PARTS = (
     Part("drcd_zh_hant", 250, 150),
     Part("xquad/de", 240, 120, "xquad/en"),
     Part("xquad/zh", 240, 120, "xquad/de"),
+    Part("xquad/en", 240, 120, "xquad/de"),
+    Part("xquad/en", 240, 120, "xquad/es"),
+    Part("xquad/en", 240, 120, "xquad/ru"),
+    Part("xquad/en", 240, 120, "xquad/zh"),
 )
 
 
