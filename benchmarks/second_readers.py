@@ -1,14 +1,17 @@
 """Second, simple readers of every format: the words that a file must give.
 
 A text of XML is taken element by element, a mail's or mailbox's by the standard library, markup by
-taking its marks away. `main_text` is what jusText, which knows no marks of main parts but weighs
-words and links, takes for the text of a page.
+taking its marks away, source code as it stands. An archive's is that of its members. A PDF is read
+by pdfplumber, where that is installed. `main_text` is what jusText, which knows no marks of main
+parts but weighs words and links, takes for the text of a page.
 """
 
 import csv
 import email
 import email.message
 import email.policy
+import importlib
+import importlib.util
 import json
 import mailbox
 import re
@@ -16,7 +19,9 @@ import zipfile
 from collections.abc import Callable, Iterator
 from functools import cache
 from html.parser import HTMLParser
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import justext
 from lxml import etree
@@ -199,6 +204,83 @@ def _json_text(source: str) -> str:
     return " ".join(found)
 
 
+def _notebook_text(source: str) -> str:
+    """What stands in the cells, but not what they printed."""
+    cells = json.loads(source).get("cells", ())
+    return "\n".join("".join(one.get("source", "")) for one in cells)
+
+
+_RTF = re.compile(
+    r"\\(?P<word>[a-zA-Z]+)(?P<number>-?\d+)? ?|\\'(?P<hex>[0-9a-fA-F]{2})"
+    r"|\\(?P<sign>[^a-zA-Z])|(?P<brace>[{}])|[\r\n]+|(?P<text>[^\\{}\r\n]+)"
+)
+_RTF_SILENT = re.compile(
+    "fonttbl|colortbl|stylesheet|info|pict|header[lrf]?|footer[lrf]?|fldinst|listtable|themedata"
+    "|listoverridetable|revtbl|rsidtbl|datastore|generator|object|bkmkstart|bkmkend|annotation|xe|tc"
+    "|shpinst|latentstyles|colorschememapping|mmathPr"
+)
+_CHARSETS = {"161": "cp1253", "162": "cp1254", "186": "cp1257", "204": "cp1251", "238": "cp1250"}
+_RTF_BREAKS = frozenset(("par", "line", "tab", "cell", "row", "page", "sect"))
+
+
+def _rtf_text(path: Path) -> str:
+    """The text of all groups but those of fonts, styles, pictures and the like."""
+    source = path.read_text("latin-1")
+    fonts = dict(re.findall(r"\\f(\d+)[^{};]*?\\fcharset(\d+)", source))
+    parts: list[str] = []
+    silent, font, held = False, "", list[tuple[bool, str]]()
+    for match in _RTF.finditer(source):
+        word = match["word"] or ""
+        if match["brace"] == "{":
+            held.append((silent, font))
+        elif match["brace"]:
+            silent, font = held.pop() if held else (False, "")
+        elif match["sign"] == "*" or _RTF_SILENT.fullmatch(word):
+            silent = True
+        elif word == "f":
+            font = match["number"] or ""
+        elif not silent:
+            parts.append(_rtf_part(match, _CHARSETS.get(fonts.get(font, ""), "cp1252")))
+    return re.sub(f"{_NEXT}.?", "", "".join(parts))
+
+
+_NEXT = "\0"
+"""Stands before the sign that is for readers that know no Unicode."""
+
+
+def _rtf_part(match: re.Match[str], letters: str) -> str:
+    if match["hex"]:
+        return bytes.fromhex(match["hex"]).decode(letters, "replace")
+    if match["word"] == "u":
+        return chr(int(match["number"] or 32) % 65536) + _NEXT
+    return "\n" if match["word"] in _RTF_BREAKS else match["text"] or ""
+
+
+def _pdf_text(path: Path) -> str:
+    """The text of all pages, hyphens at line ends taken away; empty without pdfplumber."""
+    if not importlib.util.find_spec("pdfplumber"):
+        return ""
+    library: Any = importlib.import_module("pdfplumber")
+    try:
+        with library.open(path) as document:
+            text = "\n".join(page.extract_text() or "" for page in document.pages)
+    except Exception:  # its library raises whatever it stumbles over
+        return ""
+    return re.sub(r"(?<=\w)-\n(?=\w)", "", text)
+
+
+def _archive_text(path: Path) -> str:
+    """The texts of the members."""
+    found = []
+    with zipfile.ZipFile(path) as archive, TemporaryDirectory() as folder:
+        for number, name in enumerate(archive.namelist()):
+            member = Path(folder) / f"{number}{PurePosixPath(name).suffix.lower()}"
+            if member.suffix in _READERS:
+                member.write_bytes(archive.read(name))
+                found.append(second(member))
+    return "\n".join(found)
+
+
 def _yaml_text(source: str) -> str:
     """All but comments."""
     return re.sub(r"(?m)(?:^|\s)#.*$", "", source)
@@ -236,5 +318,9 @@ _READERS: dict[str, Callable[[Path], str]] = {
     ".yml": _of(_yaml_text),
     ".csv": _table,
     ".tsv": _table,
-    ".txt": decoded,
+    ".ipynb": _of(_notebook_text),
+    ".rtf": _rtf_text,
+    ".pdf": _pdf_text,
+    ".zip": _archive_text,
+    **dict.fromkeys((".txt", ".c", ".java", ".js", ".py", ".rs", ".sh", ".ts"), decoded),
 }  # fmt: skip

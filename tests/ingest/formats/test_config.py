@@ -27,6 +27,15 @@ def test_given_yaml_when_read_then_values_stand_under_their_paths(tmp_path: Path
     ]
 
 
+def test_given_yaml_names_without_a_value_when_read_then_they_are_there(tmp_path: Path) -> None:
+    text = "on:\n  push: [main]\n  workflow_dispatch:\npermissions: {}\nroles:\n"
+    assert read(tmp_path, "a.yaml", text) == [
+        Block("on", "heading", 1),
+        Block("on.push: main\non.workflow_dispatch"),
+        Block("permissions | roles"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "error"),
     [

@@ -257,6 +257,28 @@ def test_given_json_when_read_then_records_in_arrays_are_rows(tmp_path: Path) ->
     assert texts(blocks) == ["name: Fruit", "items", rows]
 
 
+def test_given_names_without_a_value_when_json_is_read_then_they_stand_last(
+    tmp_path: Path,
+) -> None:
+    value = {"job": "web", "on": {"push": None, "tags": []}, "steps": {}, "rows": [1]}
+    assert texts(read(tmp_path, "a.json", json.dumps(value, indent=1))) == [
+        "job: web",
+        "on.push | on.tags",
+        "steps",
+        "rows",
+        "1",
+    ]
+
+
+def test_given_fields_that_no_record_fills_when_read_then_their_names_are_the_last_row(
+    tmp_path: Path,
+) -> None:
+    rows = [{"id": n, "of": "x", "note": "", "data": None if n else "y"} for n in range(2)]
+    assert texts(read(tmp_path, "a.json", json.dumps(rows))) == [
+        "id: 0; of: x; data: y\nid: 1; of: x\nnote"
+    ]
+
+
 def test_given_a_json_file_of_several_records_when_read_then_each_is_a_block(
     tmp_path: Path,
 ) -> None:

@@ -36,8 +36,9 @@ def _untyped(loader: Any, suffix: str, node: yaml.Node) -> Any:
 
 _Loader.add_multi_constructor("!", _untyped)
 _Loader.add_multi_constructor("tag:", _untyped)
-_Loader.add_constructor("tag:yaml.org,2002:timestamp", lambda _, node: node.value)
-_Loader.add_constructor("tag:yaml.org,2002:value", lambda _, node: node.value)
+for _kind in ("bool", "int", "float", "timestamp", "value"):
+    # As it stands there: `on` is a name in most files, `1:30` a time and `012` no ten.
+    _Loader.add_constructor(f"tag:yaml.org,2002:{_kind}", lambda _, node: node.value)
 
 
 def parse_yaml(path: Path, ending: str, max_bytes: int) -> Parsed:
@@ -135,7 +136,7 @@ def _blocks(documents: list[Any]) -> Iterator[Block]:
             continue
         plain: dict[Any, Any] = {}
         for key, value in document.items():
-            if isinstance(value, Mapping | list):
+            if isinstance(value, Mapping | list) and value:
                 yield from value_blocks(plain, "")
                 plain = {}
                 yield Block(str(key), "heading", 1)

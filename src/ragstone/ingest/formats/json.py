@@ -7,7 +7,8 @@ may follow each other, as programs write them that add to a file.
 """
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -23,6 +24,8 @@ ROW_CHARS, ROWS_CHARS = 600, 4_000
 """Characters of the longest record that is a row, and of a block of rows."""
 
 _SPACE = " \t\r\n"
+_BLANK = re.compile(r"[ \t\r\n]*\Z")
+_EMPTY = re.compile(r"\[[ \t\r\n]*\]|\{[ \t\r\n]*\}")
 _DECODER = json.JSONDecoder(strict=False)
 
 
@@ -107,7 +110,9 @@ def _object(source: "_Source", name: str, depth: int) -> Iterator[Block]:
         if not isinstance(key, str):
             raise source.invalid()
         source.take(":")
-        if source.peek() in "[{":
+        if source.take_empty():
+            plain[prefix + key] = None
+        elif source.peek() in "[{":
             yield from value_blocks(plain)
             plain = {}
             yield from _value(source, prefix + key, depth + 1)
@@ -125,6 +130,8 @@ class _Rows:
     def __init__(self) -> None:
         self._lines: list[str] = []
         self._chars = 0
+        self._empty: dict[str, None] = {}
+        self._used: set[str] = set()
 
     def add(self, record: Any) -> Iterator[Block]:
         """The blocks that are whole with this record."""
@@ -137,20 +144,45 @@ class _Rows:
             return
         self._lines.append(line)
         self._chars += len(line)
+        self._empty |= dict.fromkeys(_empty_names(record, ""))
+        self._used |= {cell.partition(": ")[0] for cell in cells}
         if self._chars >= ROWS_CHARS:
             yield from self.rest()
 
     def rest(self) -> Iterator[Block]:
         if self._lines:
-            yield Block("\n".join(self._lines), "table")
+            unused = _named_alone(one for one in self._empty if one not in self._used)
+            yield Block("\n".join((*self._lines, *unused)), "table")
         self._lines, self._chars = [], 0
+        self._empty, self._used = {}, set()
 
 
 def value_blocks(value: Any, name: str = "") -> Iterator[Block]:
-    """A value as one block, each of its values under its path; nothing for an empty one."""
-    text = "\n".join(_lines(value, name))
+    """A value as one block, each of its values under its path, and last the paths that have none;
+    nothing for an empty value."""
+    lines = (*_lines(value, name), *_named_alone(dict.fromkeys(_empty_names(value, name))))
+    text = "\n".join(lines)
     if text.strip():
         yield Block(text)
+
+
+def _named_alone(names: Iterable[str]) -> Iterator[str]:
+    """The paths without a value, as one line."""
+    if line := " | ".join(names):
+        yield line
+
+
+def _empty_names(value: Any, name: str) -> Iterator[str]:
+    """The paths that have no value: in settings a name alone may say something."""
+    if isinstance(value, dict) and value:
+        for key, inner in value.items():
+            yield from _empty_names(inner, f"{name}.{key}" if name else str(key))
+    elif isinstance(value, list) and value:
+        for inner in value:
+            if isinstance(inner, dict | list):
+                yield from _empty_names(inner, name)
+    elif name and not isinstance(value, bool | int | float) and not value:
+        yield name
 
 
 def _lines(value: Any, name: str) -> Iterator[str]:
@@ -192,6 +224,17 @@ class _Source:
                 self._at += 1
             if not self._read_more():
                 return ""
+
+    def take_empty(self) -> bool:
+        """Take an array or object without anything in it, if one is next."""
+        if self.peek() not in ("[", "{"):
+            return False
+        while _BLANK.match(self._text, self._at + 1) and self._read_more():
+            pass
+        found = _EMPTY.match(self._text, self._at)
+        if found:
+            self._at = found.end()
+        return found is not None
 
     def take(self, expected: str) -> None:
         if self.peek() != expected:
