@@ -1,6 +1,7 @@
 """CSV and TSV, streamed row by row, each line carrying the names of its columns."""
 
 import csv
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
@@ -33,8 +34,12 @@ def _blocks(path: Path, ending: str) -> Iterator[Block]:
             delimiter = file.readline()[len(_DECLARED) :].strip("\r\n")[:1] or ","
         else:
             delimiter = "\t" if ending == ".tsv" else _delimiter(sample)
+        mark = _quote(sample, delimiter)
         rows = csv.reader(
-            _lines(path, file), delimiter=delimiter, quotechar=_quote(sample, delimiter)
+            _lines(path, file),
+            delimiter=delimiter,
+            quotechar=mark,
+            skipinitialspace=_is_padded(sample, delimiter, mark),
         )
         try:
             yield from table_blocks(_padded(rows), merged=())
@@ -78,6 +83,15 @@ def _quote(sample: str, delimiter: str) -> str:
         sample.count(f"{delimiter}{mark}") + sample.count(f"{mark}{delimiter}") for mark in _QUOTES
     )
     return "'" if single > 2 and not double and '"' not in sample else '"'
+
+
+def _is_padded(sample: str, delimiter: str, mark: str) -> bool:
+    """Whether spaces stand before the marks round cells."""
+    if delimiter == "\t":
+        return False
+    between = re.escape(delimiter)
+    cell = rf"{between} +{mark}[^{mark}\r\n]*{mark} *(?:{between}|\r?$)"
+    return re.search(cell, sample, re.MULTILINE) is not None
 
 
 CSV = Format("text/csv", parse_csv)

@@ -9,8 +9,12 @@ from ragstone.ingest.document import Block
 
 _NUMBER = re.compile(r"[-+(]?[$€£¥]?\s*[\d.,\s]*\d[\d.,\s]*[)%€$]?")
 _BLOCK_CHARS = 4000
-_LOOK_AHEAD = 6
+_LOOK_AHEAD = 9
+_LEAST_BELOW = 2
+"""Rows below names that stand below notes."""
 _MAX_NAME = 120
+_MOST_NOTES = 6
+"""Rows at the end of a table that may be notes."""
 
 
 def _record(header: Sequence[str], row: Sequence[str]) -> str:
@@ -57,25 +61,82 @@ def table_blocks(
     ):
         titles.append(next(cell for cell in ahead.pop(0) if cell))
         header = header - 1 if header else header
+    notes = ahead[: _names_below_notes(ahead)] if header is None else []
+    ahead = ahead[len(notes) :]
     count = min(header_rows(ahead) if header is None else header, len(ahead))
     count = 0 if count == len(ahead) else count
     names = [without_spans(name) for name in joined_names(ahead[:count])]
     caption = ". ".join(dict.fromkeys(one for one in (*titles, label) if one))
     lines = _table_lines(names, chain(ahead[count:], filled), merged)
-    for text in _grouped(chain(titles if not label else (), lines)):
+    above = (*(titles if not label else ()), *(row_line((), row, merged) for row in notes))
+    for text in _grouped(chain(above, lines)):
         yield Block(text, "table", page=page, label=caption)
+
+
+def _names_below_notes(rows: Sequence[Sequence[str]]) -> int:
+    """The place of the row that names the columns where notes of a few cells stand above it, right
+    on the table; 0 where there is none.
+
+    The names fill more cells than any note, each another one, and full rows with figures follow."""
+    if header_rows(rows):
+        return 0
+    for place in range(1, len(rows) - _LEAST_BELOW):
+        names, *below = rows[place:]
+        width = len([cell for cell in names if cell])
+        full = all(len([cell for cell in row if cell]) >= width - 1 for row in below)
+        if (
+            width > 2
+            and full
+            and header_rows(rows[place:]) == 1
+            and len(set(names) - {""}) == width > max(len(set(row) - {""}) for row in rows[:place])
+            and any(
+                all(_is_figure(cell) for cell in column) for column in zip(*below, strict=False)
+            )
+        ):
+            return place
+    return 0
+
+
+def _is_figure(cell: str) -> bool:
+    return cell[:1].isdigit() or _is_number(cell)
 
 
 def _table_lines(
     names: Sequence[str], rows: Iterable[Sequence[str]], merged: Container[str] | None
 ) -> Iterator[str]:
-    """The rows, and last the names of columns in which no row has anything."""
+    """The rows, notes below them as they are, and last the names of columns in which no row has
+    anything."""
     unused = {column for column, name in enumerate(names) if name}
-    for row in rows:
+    held: list[Sequence[str]] = []
+    figures: set[int] | None = None
+    for seen, row in enumerate(rows):
+        if seen >= _LEAST_BELOW and _may_be_note(row, len(names)) and len(held) < _MOST_NOTES:
+            held.append(row)
+            continue
+        for one in (*held, row):
+            unused -= {column for column, cell in enumerate(one) if cell}
+            figures = _still_figures(figures, one)
+            yield row_line(names, one, merged)
+        held = []
+    # A word in a column of figures shows that these are no records.
+    noted = any(row[column] for row in held for column in figures or () if column < len(row))
+    for row in held:
         unused -= {column for column, cell in enumerate(row) if cell}
-        yield row_line(names, row, merged)
+        yield row_line(() if noted else names, row, merged)
     if unused:
         yield " | ".join(names[column] for column in sorted(unused))
+
+
+def _may_be_note(row: Sequence[str], width: int) -> bool:
+    """Whether a row is one of a few words, as notes below a table are."""
+    filled = [cell for cell in row if cell]
+    return 2 * len(filled) <= width and not any(map(_is_figure, filled))
+
+
+def _still_figures(columns: set[int] | None, row: Sequence[str]) -> set[int]:
+    """The columns in which each row so far has figures."""
+    own = {column for column, cell in enumerate(row) if cell and _is_figure(cell)}
+    return own if columns is None else columns & own
 
 
 def _grouped(lines: Iterable[str]) -> Iterator[str]:

@@ -15,7 +15,7 @@ from decimal import Decimal, InvalidOperation
 from functools import cache
 from typing import Literal
 
-from ragstone.knowledge.tables.typed_table import LABEL, Column, TypedRow, TypedTable
+from ragstone.knowledge.tables.typed_table import LABEL, MONTHS, Column, TypedRow, TypedTable
 from ragstone.language.word_lists import word_lists
 from ragstone.language.words import stem
 
@@ -34,20 +34,9 @@ LONGEST_VALUE = 8
 
 _CJK = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _TOKEN = re.compile(rf"\d+(?:[.,'’]\d{{3}})*(?:[.,]\d+)?(?![^\W\d_{_CJK}])|[{_CJK}]|[^\W_{_CJK}]+")
-_MONTHS = {
-    name: f"m{number}"
-    for number, names in enumerate(
-        (
-            "january jan januar", "february feb februar", "march mar märz", "april apr",
-            "may mai", "june jun juni", "july jul juli", "august aug",
-            "september sep sept", "october oct oktober okt", "november nov",
-            "december dec dezember dez",
-        ),
-        1,
-    )
-    for name in names.split()
-}  # fmt: skip
-_COLUMN_KINDS = ("money", "time", "length", "weight", "quantity", "unit")
+_COLUMN_KINDS = ("money", "time", "length", "weight", "age", "speed", "quantity", "unit", "ratio")
+_SAME = "same_"
+"""How the lists begin whose words mean the same as names of columns."""
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _GROUPED = re.compile(r"\d{1,3}(?:[.,'’]\d{3})+")
 """A number in groups of three digits: few people compare with three decimals."""
@@ -58,6 +47,12 @@ _NO_SUM = re.compile(
     r"|age|alter|score|grade|temperature)\b"
 )
 """What is in the name of a column whose figures mean nothing when added up."""
+
+
+_RATIO = re.compile(
+    r"%|(?:\b|_)(?:per|pro|rate|quote|percent\w*|prozent\w*|pct|share|anteil|ratio)(?:\b|_)"
+)
+"""What is in the name of a column whose figures are ratios."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +103,7 @@ class _Found:
     compared: list[Condition] = field(default_factory=list)
     marks: set[str] = field(default_factory=set)
     units: list[_Word] = field(default_factory=list)
+    ratio: bool = False
     called: int = 0
     titled: int = 0
     named: int = 0
@@ -123,8 +119,10 @@ def asks_of_tables(question: str) -> bool:
     return not kinds.isdisjoint(_OPERATIONS)
 
 
-_PLAIN = ("count", "sum", "average", "most", "least", "list", "sort", "group", "by")
-_IMPLIED = ("money", "time", "length", "weight")
+_PLAIN = ("count", "number", "sum", "average", "most", "least", "list", "sort", "group", "by")
+_IMPLIED = ("money", "time", "length", "weight", "age", "speed")
+_REVERSED = {"age": "time", "speed": "length"}
+"""What stands the other way round: the oldest has the earliest date, the fastest the least time."""
 _OPERATIONS = frozenset(
     (*_PLAIN, *(f"{way}_{what}" for way in ("most", "least") for what in _IMPLIED))
 )
@@ -150,8 +148,8 @@ def _words(text: str) -> list[_Word]:
 @cache
 def norm(word: str) -> str:
     """A word as words are compared: without accents and endings, months by number."""
-    if word in _MONTHS:
-        return _MONTHS[word]
+    if word in MONTHS:
+        return f"m{MONTHS[word]}"
     plain = "".join(c for c in unicodedata.normalize("NFD", word) if not unicodedata.combining(c))
     if plain.isascii() and plain.isalpha():
         if len(plain) >= 6 and plain.endswith("en"):
@@ -169,7 +167,7 @@ def _lexicon() -> Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]]:
     """The phrases by their first word: what each means, and its words as they are."""
     found: dict[str, list[tuple[str, tuple[str, ...]]]] = defaultdict(list)
     for kind, phrases in word_lists("knowledge", "tables").items():
-        if kind in _COLUMN_KINDS:
+        if kind in _COLUMN_KINDS or kind.startswith(_SAME):
             continue
         for phrase in phrases:
             texts = tuple(word.text for word in _words(phrase))
@@ -188,6 +186,25 @@ def _kinds_of_columns() -> Mapping[str, frozenset[str]]:
     return {
         name: frozenset(part for one in lists[name] for part in (norm(one), one)) for name in names
     }
+
+
+@cache
+def _meanings() -> Mapping[str, str]:
+    """For words that name columns, one that means the same: "jahr" and "yrs" are "year"."""
+    return {
+        norm(word): kind
+        for kind, words in word_lists("knowledge", "tables").items()
+        if kind.startswith(_SAME)
+        for word in words
+    }
+
+
+def _meaning(word: str) -> str:
+    return _meanings().get(word, word)
+
+
+def _meant_by(words: Sequence[str]) -> tuple[str, ...]:
+    return tuple(map(_meaning, words))
 
 
 def _phrases(words: Sequence[_Word], place: int) -> Iterator[tuple[str, int]]:
@@ -221,8 +238,8 @@ class _Reading:
     def __init__(self, words: Sequence[_Word], table: TypedTable, named: "Named") -> None:
         self._words, self._table, self._named = words, table, named
         self._values = _Values(table)
-        self._names = {part for one in table.names for part in _norms(one)}
-        self._titles = {part for one in table.titles for part in _norms(one)}
+        self._names = {part for one in table.names for part in _meant_by(_title_norms(one))}
+        self._titles = {part for one in table.titles for part in _meant_by(_title_norms(one))}
         self._used = set[int]()
         self._found = _Found()
 
@@ -234,6 +251,8 @@ class _Reading:
             return taken
         phrase = _phrase(words, place)
         value = self._values.at(words, place, self._named)
+        if value is not None and self._in_longer_name(place, value[0]):
+            value = None
         if value is not None and (phrase is None or value[0] >= phrase[1]):
             return self._take_value(place, *value)
         of_column = any(place in at for at, _ in self._named)
@@ -245,6 +264,15 @@ class _Reading:
                 found.marks.add(kind)
             return length
         return int(self._take_word(place, of_column))
+
+    def _in_longer_name(self, place: int, length: int) -> bool:
+        """Whether words that say a value are part of a column's whole name ("atomic radius", where
+        "atomic" is a kind of bond)."""
+        places = set(range(place, place + length))
+        return any(
+            places < set(at) and max(at) - min(at) < len(at) and len(at) >= len(_core(name))
+            for at, name in self._named
+        )
 
     def _take_value(self, place: int, length: int, column: str, cells: tuple[str, ...]) -> int:
         """A value, unless it is also the name of a column, or of several columns."""
@@ -260,14 +288,17 @@ class _Reading:
 
     def _take_word(self, place: int, of_column: bool) -> bool:
         word, found = self._words[place], self._found
+        meant = _meaning(word.norm)
         if of_column:
             self._used.add(place)
             found.named += 1
-        elif word.norm in self._names or word.norm in self._titles:
+        elif meant in self._names or meant in self._titles:
             found.called += 1
-            found.titled += word.norm not in self._names
+            found.titled += meant not in self._names
         elif word.norm in _kinds_of_columns()["unit"]:
             found.units.append(word)
+        elif word.norm in _kinds_of_columns()["ratio"]:
+            found.ratio = True
         else:
             return False
         return True
@@ -370,11 +401,18 @@ def _says_nothing(word: _Word) -> bool:
     return len(word.text) < 2 or word.text in _lexicon()
 
 
-def _core(name: str) -> tuple[str, ...]:
-    """The words of a column's name without its unit."""
+def _title_norms(title: str) -> tuple[str, ...]:
+    """The words of what a table is called ("Cars93")."""
+    return _norms(re.sub(r"(?<=[^\W\d_])(?=\d)", " ", title))
+
+
+def _core(name: str, humps: bool = True) -> tuple[str, ...]:
+    """The words of a column's name without its unit, which never comes first; those of "EngineSize"
+    are two."""
+    name = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name) if humps else name
     parts = _norms(re.sub(r"\([^()]*\)", " ", name)) or _norms(name)
-    kept = tuple(part for part in parts if part not in _kinds_of_columns()["unit"])
-    return kept or parts
+    units = _kinds_of_columns()["unit"]
+    return (*parts[:1], *(part for part in parts[1:] if part not in units))
 
 
 def _named_columns(
@@ -387,10 +425,10 @@ def _named_columns(
     for column in table.columns:
         if column.name == LABEL or (column.name.isdecimal() and len(column.name) < 4):
             continue
-        core = _core(column.name)
-        for part in core:
+        core, plain = _core(column.name), _core(column.name, humps=False)
+        for part in _meant_by((*core, *plain)):
             by_part[part].add(column.name)
-        places = _places(words, core)
+        places = _places(words, core) or _places(words, plain)
         if places:
             whole[column.name] = places
     kept = {
@@ -402,7 +440,7 @@ def _named_columns(
     if sum(map(len, kept.values())) != len(taken):
         return None
     for place, word in enumerate(words):
-        names = by_part.get(word.norm, set())
+        names = by_part.get(_meaning(word.norm), set())
         if place in taken or not names or len(word.norm) < 3 or word.text in _lexicon():
             continue
         if len(names) == 1:
@@ -416,7 +454,14 @@ def _places(words: Sequence[_Word], parts: Sequence[str]) -> tuple[int, ...]:
     """Where words stand that are all of the parts, each once; nothing where one is missing."""
     found: list[int] = []
     for part in parts:
-        place = next((i for i, w in enumerate(words) if w.norm == part and i not in found), None)
+        place = next(
+            (
+                i
+                for i, word in enumerate(words)
+                if _meaning(word.norm) == _meaning(part) and i not in found
+            ),
+            None,
+        )
         if place is None:
             return ()
         found.append(place)
@@ -513,7 +558,8 @@ _MONEY_UNITS = frozenset(("eur", "euro", "usd", "dollar", "gbp", "chf", "€", "
 
 
 def _only(columns: Sequence[Column], kind: str) -> Column | None:
-    """The only column of this kind, by its name or unit."""
+    """The only column of this kind, by its name or unit; of several the only one that is called
+    nothing else ("price" beside "price of shipping")."""
     known = _kinds_of_columns()[kind]
     found = [
         one
@@ -521,6 +567,8 @@ def _only(columns: Sequence[Column], kind: str) -> Column | None:
         if set(_core(one.name)) & known
         or (kind == "money" and {*_norms(one.name), one.unit} & _MONEY_UNITS)
     ]
+    plain = [one for one in found if len(_core(one.name)) == 1]
+    found = plain if len(found) > 1 else found
     return found[0] if len(found) == 1 else None
 
 
@@ -541,6 +589,8 @@ def _meant(found: _Found, table: TypedTable) -> TableQuestion | None:
     if group is None or any(column.mixed for _, column in named):
         return None
     named = [(at, one) for at, one in named if one.name != group]
+    asked_time = _asked_time(found, table, named) if operation in ("most", "least") else None
+    named = [(at, one) for at, one in named if one is not asked_time]
     measures = [(at, one) for at, one in named if one.type != "text"]
     if not measures and (implied or _spends(found, operation)):
         only = _implied(table, implied or "money")
@@ -550,9 +600,35 @@ def _meant(found: _Found, table: TypedTable) -> TableQuestion | None:
     if len(measures) > 1 or not _fits_units(found, [one for _, one in measures]):
         return None
     texts = tuple(one for _, one in named if one.type == "text")
+    texts = (asked_time, *texts) if asked_time else texts
     place, measure = measures[0] if measures else (-1, None)
+    if implied in _REVERSED and measure is not None and not _is_of(measure, implied):
+        if not _is_of(measure, _REVERSED[implied]):
+            return None
+        operation = "least" if operation == "most" else "most"
     asks = _Asked(table, found, conditions, measure, texts, group)
     return asks.question(operation, place)
+
+
+def _asked_time(
+    found: _Found, table: TypedTable, named: Sequence[tuple[int, Column]]
+) -> Column | None:
+    """The column of years or dates that is asked for ("in which year", "when"), where another one
+    is compared."""
+    if "when" in found.marks:
+        timed = [one for one in table.columns if one.years or one.type == "date"]
+        return timed[0] if len(timed) == 1 else None
+    ends = {at + length for at, kind, length in found.operations if kind == "list"}
+    asked = [one for at, one in named if at in ends and (one.years or one.type == "date")]
+    others = [one for _, one in named if one.type != "text" and one not in asked]
+    return asked[0] if len(asked) == 1 and others else None
+
+
+def _is_of(column: Column, kind: str) -> bool:
+    """Whether a column is of a kind, by its type or name."""
+    if kind == "time" and (column.years or column.type == "date"):
+        return True
+    return column.type == "number" and bool({*_core(column.name)} & _kinds_of_columns()[kind])
 
 
 def _spends(found: _Found, operation: Operation) -> bool:
@@ -561,7 +637,12 @@ def _spends(found: _Found, operation: Operation) -> bool:
 
 
 def _fits_units(found: _Found, measures: Sequence[Column]) -> bool:
-    """Whether the units that the question names by themselves are those of the measure."""
+    """Whether the units that the question names by themselves are those of the measure, which is a
+    ratio where the question says so."""
+    if found.ratio and not any(
+        _RATIO.search(f"{one.name.casefold()} {one.unit}") for one in measures
+    ):
+        return False
     return all(measures and _has_unit(unit, measures[0]) for unit in found.units)
 
 
@@ -589,10 +670,11 @@ def _operation(found: _Found) -> tuple[Operation, str] | None:
     extremes = [one for one in kinds if one.partition("_")[0] in ("most", "least")]
     others = {one for one in kinds if one not in extremes} - {"group", "by"}
     if extremes:
-        if len(extremes) > 1 or others - {"list"}:
+        if len(extremes) > 1 or others - {"list", "number"}:
             return None
         way, _, implied = extremes[0].partition("_")
         return ("most" if way == "most" else "least"), implied
+    others = {"count" if one == "number" else one for one in others}
     if "sort" in others:
         return ("list", "") if others <= {"sort", "list"} else None
     others = others - {"list"} or others
@@ -625,6 +707,9 @@ def _conditions(found: _Found) -> tuple[Condition, ...] | None:
 
 def _implied(table: TypedTable, kind: str) -> Column | None:
     """The column that "cheapest" or "oldest" means."""
+    if kind in _REVERSED:
+        numbers = [one for one in table.columns if one.type == "number" and not one.years]
+        return _only(numbers, kind) or _implied(table, _REVERSED[kind])
     if kind == "time":
         timed = [one for one in table.columns if one.years or one.type == "date"]
         return timed[0] if len(timed) == 1 else None
@@ -645,7 +730,11 @@ class _Asked:
     def question(self, operation: Operation, place: int) -> TableQuestion | None:
         """What the operation asks, where the measure stands at a place of the question."""
         if operation == "count":
-            ends = [at + length for at, kind, length in self.found.operations if kind == "count"]
+            ends = [
+                at + length
+                for at, kind, length in self.found.operations
+                if kind in ("count", "number")
+            ]
             return self.things(follows=place in ends) if self.measure else self.count()
         if operation in ("sum", "average"):
             return self.figure(operation)

@@ -19,6 +19,21 @@ from ragstone.core.document import BlockSpan
 from ragstone.language.quantities import COMMA_DECIMAL
 from ragstone.ports import ColumnType
 
+MONTHS = {
+    name: number
+    for number, names in enumerate(
+        (
+            "january jan januar", "february feb februar", "march mar märz", "april apr",
+            "may mai", "june jun juni", "july jul juli", "august aug",
+            "september sep sept", "october oct oktober okt", "november nov",
+            "december dec dezember dez",
+        ),
+        1,
+    )
+    for name in names.split()
+}  # fmt: skip
+"""The months by their names, in lower case."""
+
 LEAST_ROWS = 2
 MOST_COLUMNS = 200
 LONGEST_NAME = 120
@@ -26,6 +41,9 @@ LONGEST_NAME = 120
 
 MOST_DIGITS = 30
 MOST_DECIMALS = 8
+
+EARLIEST = 1000
+"""The earliest year of a column that says to be of years."""
 
 LABEL = "label"
 """The name of a first column that has none."""
@@ -44,9 +62,16 @@ _TOTAL = re.compile(
 
 _NUMBER = re.compile(
     r"(?P<open>\()?(?P<sign>[-+−])?\s?(?P<before>[$€£¥])?\s?(?P<second>[-−])?"
-    r"(?P<digits>\d[\d.,'’\u00a0\u202f ]*)\s?(?P<unit>%|[$€£¥]|[^\W\d_]{1,8}\.?)?(?P<close>\))?"
+    r"(?P<digits>\d[\d.,'’\u00a0\u202f ]*)(?P<power>[eE][-+]\d{1,2})?\s?"
+    r"(?P<unit>%|[$€£¥]|[^\W\d_]{1,8}\.?)?(?P<close>\))?"
 )
-_ISO = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?:[T ]\d{2}:\d{2}(?::\d{2})?)?")
+_YEAR_NAME = re.compile(r"(?:^|[\W_])(?:years?|jahre?)(?:[\W_]|$)|年")
+_ISO = re.compile(r"(\d{4})([-/])(\d{2})\2(\d{2})(?:[T ]\d{2}:\d{2}(?::\d{2})?)?")
+_WORDED = re.compile(
+    r"(?:(?P<before>\d{1,2})\.? )?(?P<month>[^\W\d_]{3,9})\.? "
+    r"(?:(?P<behind>\d{1,2}),? )?(?P<year>\d{4})"
+)
+_SLASHED = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4})")
 _DOTTED = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})")
 _GROUPS = {",": re.compile(r"\d{1,3}(?:,\d{3})+"), ".": re.compile(r"\d{1,3}(?:\.\d{3})+")}
 
@@ -354,9 +379,10 @@ def _column(
     filled = [cell for cell in cells if cell and cell.casefold() not in _NOTHING]
     distinct = len(set(filled))
     unique = distinct == len(filled) == len(cells)
-    if filled and all(_date(cell) for cell in filled):
+    day_first = _day_first(filled)
+    if filled and all(_date(cell, day_first) for cell in filled):
         return Column(name, "date", unique=unique), [
-            _date(cell) if cell else None for cell in cells
+            _date(cell, day_first) if cell else None for cell in cells
         ]
     numeric = [cell for cell in filled if _NUMBER.fullmatch(cell)]
     point = _point(numeric, language)
@@ -366,7 +392,8 @@ def _column(
         scale = max(max(0, -int(one.as_tuple().exponent)) for one in numbers)
         digits = max(len(one.as_tuple().digits) for one in numbers)
         exact = scale <= MOST_DECIMALS and digits <= MOST_DIGITS
-        years = all(one == int(one) and 1900 <= one <= 2100 for one in numbers)
+        first_year = EARLIEST if _YEAR_NAME.search(name.casefold()) else 1900
+        years = all(one == int(one) and first_year <= one <= 2100 for one in numbers)
         unit = next(iter(_units(filled)), "")
         column = Column(name, "number", scale if exact else -1, unit, unique, years)
         return column, [*read]
@@ -439,18 +466,33 @@ def _number(cell: str, point: str) -> Decimal | None:
         return None
     try:
         value = Decimal(f"{whole.replace(other, '')}.{rest}" if rest else whole.replace(other, ""))
+        value = value.scaleb(int(match["power"][1:])) if match["power"] else value
     except InvalidOperation:
         return None
     negative = match["open"] or match["sign"] in ("-", "−") or match["second"]
     return -value if negative else value
 
 
-def _date(cell: str) -> date | None:
+def _day_first(cells: Sequence[str]) -> bool | None:
+    """Whether the day stands before the month in dates with slashes; None where no cell tells."""
+    parts = [match.groups() for cell in cells if (match := _SLASHED.fullmatch(cell))]
+    first, second = (any(int(one[place]) > 12 for one in parts) for place in (0, 1))
+    return None if first == second else first
+
+
+def _date(cell: str, day_first: bool | None = None) -> date | None:
     try:
         if match := _ISO.fullmatch(cell):
-            return date(int(match[1]), int(match[2]), int(match[3]))
+            return date(int(match[1]), int(match[3]), int(match[4]))
         if match := _DOTTED.fullmatch(cell):
             return date(int(match[3]), int(match[2]), int(match[1]))
+        if day_first is not None and (match := _SLASHED.fullmatch(cell)):
+            day, month = (1, 2) if day_first else (2, 1)
+            return date(int(match[3]), int(match[month]), int(match[day]))
+        if match := _WORDED.fullmatch(cell):
+            day_said, month_said = match["before"] or match["behind"], match["month"].casefold()
+            if month_said in MONTHS and day_said and not (match["before"] and match["behind"]):
+                return date(int(match["year"]), MONTHS[month_said], int(day_said))
     except ValueError:
         return None
     return None
