@@ -2,7 +2,7 @@
 
 A text of XML is taken element by element, a mail's or mailbox's by the standard library, markup by
 taking its marks away, source code as it stands. An archive's is that of its members. A PDF is read
-by pdfplumber, where that is installed. `main_text` is what jusText, which knows no marks of main
+by pdfminer.six, where that is installed. `main_text` is what jusText, which knows no marks of main
 parts but weighs words and links, takes for the text of a page.
 """
 
@@ -257,14 +257,13 @@ def _rtf_part(match: re.Match[str], letters: str) -> str:
 
 
 def _pdf_text(path: Path) -> str:
-    """The text of all pages, hyphens at line ends taken away; empty without pdfplumber."""
-    if not importlib.util.find_spec("pdfplumber"):
+    """The text of all pages, hyphens at line ends taken away; empty without pdfminer.six."""
+    if not importlib.util.find_spec("pdfminer"):
         return ""
-    library: Any = importlib.import_module("pdfplumber")
+    library: Any = importlib.import_module("pdfminer.high_level")
     try:
-        with library.open(path) as document:
-            text = "\n".join(page.extract_text() or "" for page in document.pages)
-    except Exception:  # its library raises whatever it stumbles over
+        text = str(library.extract_text(path))
+    except Exception:  # the library raises whatever it stumbles over
         return ""
     return re.sub(r"(?<=\w)-\n(?=\w)", "", text)
 

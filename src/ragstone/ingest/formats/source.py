@@ -90,9 +90,10 @@ def _python_body(
     """What stands between two lines: definitions below their names, and the code between them."""
     language = _LANGUAGES["py"]
     if docstring := ast.get_docstring(parent):
-        yield from _prose(docstring.split("\n"))
         if isinstance(parent, ast.Module):
+            yield from _comment(lines[start : parent.body[0].lineno - 1], language)
             start = parent.body[0].end_lineno or start
+        yield from _prose(docstring.split("\n"))
     held = start
     for node in parent.body:
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):

@@ -34,6 +34,18 @@ LONGEST_VALUE = 8
 
 _CJK = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _TOKEN = re.compile(rf"\d+(?:[.,'’]\d{{3}})*(?:[.,]\d+)?(?![^\W\d_{_CJK}])|[{_CJK}]|[^\W_{_CJK}]+")
+_WEEKDAYS = {
+    name: f"d{number}"
+    for number, names in enumerate(
+        (
+            "monday mon montag", "tuesday tue tues dienstag", "wednesday wed mittwoch",
+            "thursday thu thur thurs donnerstag", "friday fri freitag", "saturday sat samstag",
+            "sunday sun sonntag",
+        ),
+        1,
+    )
+    for name in names.split()
+}  # fmt: skip
 _COLUMN_KINDS = ("money", "time", "length", "weight", "age", "speed", "quantity", "unit", "ratio")
 _SAME = "same_"
 """How the lists begin whose words mean the same as names of columns."""
@@ -147,9 +159,11 @@ def _words(text: str) -> list[_Word]:
 
 @cache
 def norm(word: str) -> str:
-    """A word as words are compared: without accents and endings, months by number."""
+    """A word as words are compared: without accents and endings, months and weekdays by number."""
     if word in MONTHS:
         return f"m{MONTHS[word]}"
+    if word in _WEEKDAYS:
+        return _WEEKDAYS[word]
     plain = "".join(c for c in unicodedata.normalize("NFD", word) if not unicodedata.combining(c))
     if plain.isascii() and plain.isalpha():
         if len(plain) >= 6 and plain.endswith("en"):
@@ -246,7 +260,8 @@ class _Reading:
     def take(self, place: int) -> int:
         """How many words are explained by what begins at a word; 0 for none."""
         found, words = self._found, self._words
-        if taken := _compared(words, place, self._table, found, self._named):
+        taken = _compared(words, place, self._table, found, self._named)
+        if taken := taken or self._take_equal(place):
             found.named += taken
             return taken
         phrase = _phrase(words, place)
@@ -264,6 +279,20 @@ class _Reading:
                 found.marks.add(kind)
             return length
         return int(self._take_word(place, of_column))
+
+    def _take_equal(self, place: int) -> int:
+        """How many words a number takes right before the name of a column of numbers ("with 4
+        cylinders"); 0 where there is none."""
+        value = _plain_number(self._words[place].text)
+        if value is None:
+            return 0
+        for at, name in self._named:
+            column = next(one for one in self._table.columns if one.name == name)
+            whole = min(at) == place + 1 and max(at) - min(at) < len(at) >= len(_core(name))
+            if whole and column.type == "number" and not column.years:
+                self._found.compared.append(Condition(name, "in", (value,)))
+                return 1 + len(at)
+        return 0
 
     def _in_longer_name(self, place: int, length: int) -> bool:
         """Whether words that say a value are part of a column's whole name ("atomic radius", where
