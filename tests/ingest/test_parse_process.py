@@ -79,6 +79,16 @@ def pages(path, ending, max_bytes):
         yield Block("Recognised.")
     return Parsed("", blocks())
 
+def late(path, ending, max_bytes):
+    from ragstone.ingest.formats.recognition import in_time
+    def blocks():
+        yield Block("Its own text.")
+        try:
+            in_time(lambda: time.sleep(60), 0.01)
+        except TimeoutError:
+            pass
+    return Parsed("", blocks(), metadata={"pid": os.getpid()})
+
 def wrong(path, ending, max_bytes):
     return Parsed("", iter([Block("Words", page="one")]))
 
@@ -108,8 +118,8 @@ TABLE = {name: Format(f"text/x-{name}", parse) for name, parse in list(globals()
 globals().update({name.upper(): one for name, one in TABLE.items()})
 """
 NAMES = (
-    "crash", "hang", "greedy", "endless", "slow", "child", "pages", "wrong", "printing", "calling",
-    "panic", "counted",
+    "crash", "hang", "greedy", "endless", "slow", "child", "pages", "late", "wrong", "printing",
+    "calling", "panic", "counted",
 )  # fmt: skip
 
 
@@ -204,6 +214,27 @@ async def test_given_pages_to_recognise_then_each_adds_time_but_not_for_ever(
     hasty = ParseProcesses(enough.model_copy(update={"ocr_pages": 1}))
     assert "seconds" in (await refusal(hasty, file)).message
     hasty.close()
+
+
+async def test_given_a_page_that_is_recognised_then_it_may_be_silent_for_both_times(
+    tmp_path: Path, site: Site
+) -> None:
+    file = written(tmp_path, "a.xpages")  # Eight pages of half a second each.
+    patient = SMALL.model_copy(update={"parse_seconds": 0.3, "ocr_seconds": 5.0})
+    processes = ParseProcesses(patient)
+    assert len(await pieces(processes, file)) == 1
+    processes.close()
+
+
+async def test_given_work_that_nobody_waits_for_then_its_process_gets_no_other_file(
+    processes: ParseProcesses, tmp_path: Path, site: Site
+) -> None:
+    late, other = written(tmp_path, "a.xlate"), written(tmp_path, "a.xchild")
+    async with processes.reading(late) as reading:
+        assert [one.text for batch in [b async for b in reading.batches()] for one in batch]
+        first = reading.head.metadata["pid"]
+    async with processes.reading(other) as reading:
+        assert reading.head.metadata["pid"] != first
 
 
 async def test_given_many_files_then_one_process_reads_them_until_it_is_old(

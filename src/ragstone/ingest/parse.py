@@ -38,6 +38,8 @@ class ReadSettings(Protocol):
     def ocr_confidence(self) -> float: ...
     @property
     def ocr_pages(self) -> int: ...
+    @property
+    def ocr_seconds(self) -> float: ...
 
 
 def parse(
@@ -65,7 +67,12 @@ def parse(
     _check_size(path, known.whole, settings)
     check_type(path, known.magic)
     recognition = Recognition(
-        settings.ocr, settings.ocr_confidence, settings.ocr_pages, 1 if sample else AHEAD, noticed
+        settings.ocr,
+        settings.ocr_confidence,
+        settings.ocr_pages,
+        1 if sample else AHEAD,
+        noticed,
+        settings.ocr_seconds,
     )
     CHOSEN.set(recognition)
     with _format_errors(path):

@@ -25,6 +25,7 @@ from ragstone.core.document import cut_places
 from ragstone.core.errors import DocumentError
 from ragstone.ingest.chunk import TextPiece, chunk
 from ragstone.ingest.document import Block
+from ragstone.ingest.formats.recognition import goes_on
 from ragstone.ingest.parse import parse, shown_picture
 from ragstone.ingest.parse_messages import (
     MEMORY,
@@ -74,9 +75,12 @@ def main(memory_mb: int, parent: int) -> None:
     waiting: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(requests, waiting), daemon=True).start()
 
+    one_at_a_time = threading.Lock()  # A recognition that nobody waits for may still speak.
+
     def send(message: Message) -> None:
         try:
-            send_frame(answers, encoded(message))
+            with one_at_a_time:
+                send_frame(answers, encoded(message))
         except OSError:
             os._exit(1)  # The server has gone.
 
@@ -139,7 +143,7 @@ def _send_document(request: ReadRequest, send: Send) -> None:
     for piece in chunk(blocks, request.chunk_size, request.chunk_overlap, length):
         sender.add(piece)
     sender.flush()
-    send(Finished([whole(note) for note in parsed.last_notes()]))
+    send(Finished([whole(note) for note in parsed.last_notes()], spent=goes_on()))
 
 
 class _Recognising:

@@ -99,9 +99,11 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The document is read. `notes` say what turned out meanwhile."""
+    """The document is read. `notes` say what turned out meanwhile; of a process that is `spent`
+    no other file is asked."""
 
     notes: list[str] = field(default_factory=list)
+    spent: bool = False
     kind: Literal["finished"] = "finished"
 
 

@@ -215,7 +215,8 @@ class Reading:
             if pieces := self._expected(message, Pieces).pieces:
                 yield pieces
         self.last_notes = tuple(message.notes)
-        self._process.finished()
+        if not message.spent:
+            self._process.finished()
 
     async def picture(self, id: str) -> bytes:
         """A picture of it instead of the chunks."""
@@ -251,21 +252,22 @@ class Reading:
 
     async def _next(self) -> Message:
         """The next message that says something, within the time that is left."""
-        while isinstance(message := await self._received(), Recognising):
+        silent = self._settings.parse_seconds
+        while isinstance(message := await self._received(silent), Recognising):
             self._pages += 1
             if self._pages <= self._settings.ocr_pages:
                 self._seconds += self._settings.ocr_seconds
                 self._left += self._settings.ocr_seconds
+                silent = self._settings.parse_seconds + self._settings.ocr_seconds
         return message
 
-    async def _received(self) -> Message:
+    async def _received(self, silent: float) -> Message:
+        """The next message, which has to come in so many seconds."""
         began = time.monotonic()
         try:
-            message, size = await asyncio.wait_for(
-                self._process.receive(), min(self._left, self._settings.parse_seconds)
-            )
+            message, size = await asyncio.wait_for(self._process.receive(), min(self._left, silent))
         except TimeoutError as error:
-            raise self._too_slow() from error
+            raise self._too_slow(silent) from error
         except EOFError as error:
             raise await self._died() from error
         except ValueError as error:
@@ -318,9 +320,9 @@ class Reading:
             "read. Split it, or allow more (INGEST__PARSE_MEMORY_MB)."
         )
 
-    def _too_slow(self) -> UnreadableDocument:
-        if self._left > self._settings.parse_seconds:
-            told = f"Nothing came of {self._path.name} for {self._settings.parse_seconds:,.0f}"
+    def _too_slow(self, silent: float) -> UnreadableDocument:
+        if self._left > silent:
+            told = f"Nothing came of {self._path.name} for {silent:,.0f}"
         else:
             told = f"{self._path.name} took more than {self._seconds:,.0f}"
         return UnreadableDocument(

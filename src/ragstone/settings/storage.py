@@ -298,7 +298,9 @@ class IngestSettings(Section):
     ocr_seconds: Seconds = Field(
         60.0,
         gt=0,
-        description="Seconds for recognising a page, which are added to the time for its document.",
+        description="Seconds for recognising a page, which are added to the time for its document. "
+        "Where a picture inside a document takes longer, the document's own text is kept, and the "
+        "pictures left are named in a warning.",
     )
     follow_links: bool = Field(
         False, description="Whether a link may lead outside the folder that was given."

@@ -3,6 +3,7 @@
 import base64
 import io
 import struct
+import threading
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -273,3 +274,20 @@ def test_given_no_extra_when_read_then_it_says_what_to_install(
         parse(tmp_path / "a.png", SETTINGS)
     with pytest.raises(EmptyDocument, match=r"pip install 'ragstone\[ocr\]'"):
         parse(scan(tmp_path / "a.pdf", [image]), SETTINGS)
+
+
+def test_given_work_that_takes_too_long_when_waited_for_then_it_goes_on_alone() -> None:
+    held = threading.Event()
+    with pytest.raises(TimeoutError):
+        recognition.in_time(held.wait, 0.001)
+    assert recognition.goes_on()
+    held.set()
+    assert recognition.in_time(lambda: 3, 60.0) == 3
+
+
+def test_given_work_that_fails_when_waited_for_then_its_error_is_raised() -> None:
+    def fails() -> None:
+        raise UnreadableDocument("It is damaged.")
+
+    with pytest.raises(UnreadableDocument, match="damaged"):
+        recognition.in_time(fails, 60.0)

@@ -13,7 +13,7 @@ from ragstone.core.document import picture_id
 from ragstone.core.errors import DocumentError, UnreadableDocument
 from ragstone.ingest.document import Block
 from ragstone.ingest.formats.package import open_archive, unpacked
-from ragstone.ingest.formats.recognition import CHOSEN, PICTURES_UNREAD
+from ragstone.ingest.formats.recognition import CHOSEN, PICTURES_UNREAD, in_time
 from ragstone.ingest.formats.redrawn import is_figure
 from ragstone.ingest.formats.types import PICTURES
 
@@ -28,6 +28,9 @@ KINDS = {**PICTURES, "gif": "GIF"}
 
 _FOLDERS = ("media", "Pictures")
 """Elsewhere in a package stands a preview of the whole document."""
+
+MOST_NAMED = 64
+"""So many pictures are named whose text is not read."""
 
 FEWEST_BYTES = 2_000
 """A smaller one holds no text that is worth it: a sign, a rule, a background."""
@@ -64,6 +67,7 @@ class Pictures:
         self._waiting = dict(islice(found.items(), MOST_SHOWN))
         self._read = frozenset(islice(found, MOST_PICTURES))
         self._unshown = 0
+        self._late: list[str] = []
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -83,13 +87,22 @@ class Pictures:
 
     def last_notes(self) -> tuple[str, ...]:
         """What turned out while the document was read."""
-        if not self._unshown:
-            return ()
-        one = self._unshown == 1
-        return (
-            f"{self._unshown:,} picture{'' if one else 's'} of {self._document} "
-            f"{'is' if one else 'are'} damaged or too large, and left out.",
-        )
+        notes = []
+        if self._unshown:
+            one = self._unshown == 1
+            notes.append(
+                f"{self._unshown:,} picture{'' if one else 's'} of {self._document} "
+                f"{'is' if one else 'are'} damaged or too large, and left out."
+            )
+        if self._late:
+            more = len(self._late) - MOST_NAMED
+            named = ", ".join(self._late[:MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+            notes.append(
+                f"The text in these pictures of {self._document} is not read, as recognising took "
+                f"longer than the {self._recognition.seconds:,.0f} seconds of INGEST__OCR_SECONDS: "
+                f"{named}."
+            )
+        return tuple(notes)
 
     @property
     def recognised(self) -> int:
@@ -137,12 +150,23 @@ class Pictures:
         figure = (picture_id(data, picture.name or name),)
         if name not in self._read or not self._recognition.possible:
             return figure, []
+        return figure, self._text(picture, name, data)
+
+    def _text(self, picture: EmbeddedPicture, name: str, data: bytes) -> list[Block]:
+        """The text in a picture, none once one took too long: what the document itself says is
+        not to be lost with it."""
         from ragstone.ingest.formats.picture import embedded_blocks  # Loads pdfium.
 
-        try:
-            return figure, list(embedded_blocks(picture.kind, name, data, self._recognition))
-        except DocumentError:
-            return figure, []
+        if not self._late:
+            work = partial(embedded_blocks, picture.kind, name, data, self._recognition)
+            try:
+                return in_time(work, self._recognition.seconds)
+            except TimeoutError:
+                pass
+            except DocumentError:
+                return []
+        self._late.append(PurePosixPath(picture.name or name).name)
+        return []
 
 
 def packed_pictures(path: Path, max_bytes: int | None, *, anywhere: bool = False) -> Pictures:

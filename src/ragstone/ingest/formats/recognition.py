@@ -2,14 +2,17 @@
 
 import math
 import os
+import threading
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from ragstone.ingest.free_memory import give_back
+
+T = TypeVar("T")
 
 INSTALL = "pip install 'ragstone[ocr]'"
 
@@ -53,7 +56,8 @@ class Recognition:
 
     Lines that are less sure than `confidence` are left out. A document may have `pages` pages to
     recognise. `ahead` is how many of them are read before their blocks are given, and `noticed` is
-    called before each.
+    called before each. Pictures inside of a document are given up where one takes more than
+    `seconds`.
     """
 
     wanted: bool = True
@@ -61,6 +65,7 @@ class Recognition:
     pages: int = 1000
     ahead: int = AHEAD
     noticed: Callable[[], None] = lambda: None
+    seconds: float = 60.0
 
     @property
     def possible(self) -> bool:
@@ -95,6 +100,37 @@ class Stretch:
 def is_installed() -> bool:
     """Whether the extra is there."""
     return find_spec("rapidocr") is not None
+
+
+_LATE: list[threading.Thread] = []
+
+
+def in_time(work: Callable[[], T], seconds: float) -> T:
+    """What `work` gives; raises TimeoutError where that takes longer, and then it goes on without
+    anybody waiting: nothing ends a model's computation."""
+    done: list[T] = []
+    failed: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            done.append(work())
+        except BaseException as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=run, name="recognition", daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if failed:
+        raise failed[0]
+    if not done:
+        _LATE.append(thread)
+        raise TimeoutError
+    return done[0]
+
+
+def goes_on() -> bool:
+    """Whether a computation goes on for which nobody waits."""
+    return any(thread.is_alive() for thread in _LATE)
 
 
 def recognised(pixels: Any, recognition: Recognition) -> list[Stretch]:
