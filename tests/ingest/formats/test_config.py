@@ -128,3 +128,50 @@ def test_given_other_languages_when_read_then_definitions_have_names_and_code_st
 def test_given_broken_python_when_read_then_its_code_is_there(tmp_path: Path) -> None:
     (found,) = [one for one in read(tmp_path, "a.py", "print 'x'\n") if one.kind == "code"]
     assert found.text == "print 'x'"
+
+
+def test_given_spaces_before_quoted_cells_when_csv_is_read_then_the_marks_are_none(
+    tmp_path: Path,
+) -> None:
+    text = 'Name,      Medal,  Year\n"Bolt, Usain", "GOLD", 2012\nYohan Blake, "SILVER", 2012\n'
+    (table,) = read(tmp_path, "a.csv", text)
+    assert table.text.splitlines() == [
+        "Name: Bolt, Usain; Medal: GOLD; Year: 2012",
+        "Name: Yohan Blake; Medal: SILVER; Year: 2012",
+    ]
+
+
+NOTED = (
+    "Lots of people,,,\ncannot resist,,,some notes\nat,the,top,\nName,Job,Born,Age\n"
+    "Bowie,musician,1947-01-08,69\nFisher,actor,1956-10-21,60\nPrince,musician,1958-06-07,57\n{last}"
+)
+
+
+def test_given_notes_round_a_table_when_read_then_they_are_no_records(tmp_path: Path) -> None:
+    (table,) = read(tmp_path, "a.csv", NOTED.format(last="also at,,the bottom,\n"))
+    assert table.text.splitlines() == [
+        "Lots of people",
+        "cannot resist | some notes",
+        "at | the | top",
+        "Name: Bowie; Job: musician; Born: 1947-01-08; Age: 69",
+        "Name: Fisher; Job: actor; Born: 1956-10-21; Age: 60",
+        "Name: Prince; Job: musician; Born: 1958-06-07; Age: 57",
+        "also at | the bottom",
+    ]
+
+
+@pytest.mark.parametrize("last", ["Jagger,singer,,\n", "Total,,,186\n"])
+def test_given_a_last_record_with_few_cells_when_read_then_it_is_one(
+    tmp_path: Path, last: str
+) -> None:
+    (table,) = read(tmp_path, "a.csv", NOTED.format(last=last))
+    assert table.text.splitlines()[-1].startswith("Name: ")
+
+
+def test_given_a_comment_above_a_module_when_read_then_it_is_there(tmp_path: Path) -> None:
+    text = '#!/usr/bin/env python\n# Under the MIT licence.\n"""What it is for."""\nA = 1\n'
+    assert read(tmp_path, "a.py", text) == [
+        Block("usr/bin/env python Under the MIT licence."),
+        Block("What it is for."),
+        Block("A = 1", "code", label="python"),
+    ]

@@ -148,3 +148,82 @@ def test_names_and_values_of_a_document_are_quoted_in_the_query(tmp_path: Path) 
     assert asked is not None
     where = "WHERE \"Item\"\" --\" = 'Chair'' OR 1=1 --'"
     assert sql_of(asked) == f'SELECT COUNT(*) FROM "{table.name}" {where}'
+
+
+ELEMENTS = (
+    "name,bonding,atomicRadius,density,yearFound,meltingPoint,Price,Min price\n"
+    "Argon,atomic,71,1.78E-3,1894,84,5,2\nIron,metallic,140,7.87,1200,1808,1,3\n"
+    "Gold,metallic,144,19.3,1100,1337,9,1\nNeon,atomic,69,9.00E-4,1898,25,4,4\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "figure"),
+    [
+        ("What is the largest atomic radius?", "is 144."),
+        ("Which name has the lowest density?", "is 0.0009 (name: Neon)."),
+        ("Which of the elements has the highest meltingPoint?", "is 1808."),
+        ("Welcher Name hat die höchste density?", "ist 19,3 (name: Gold)."),
+        ("In which year was the density the lowest?", "is 0.0009 (yearFound: 1898)."),
+        ("When was the highest melting point found?", "is 1808 (yearFound: 1200)."),
+        ("What is the highest number of the melting point of any element?", "is 1808."),
+        ("Which name is the cheapest?", "is 1 (name: Iron)."),
+        ("Which name is the oldest?", "is 1100 (name: Gold)."),
+    ],
+)
+def test_extremes_of_names_as_files_have_them(question: str, figure: str, tmp_path: Path) -> None:
+    assert figure in said(question, written(tmp_path, ELEMENTS, "elements2.csv"))
+
+
+RUNNERS = (
+    "runner,day,time,age,start\nAnn,Sun,9.8,31,Jan 5 2011\nBob,Sat,9.6,24,Mar 1 2010\n"
+    "Cem,Sun,10.2,40,Feb 9 2012\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "figure"),
+    [
+        (
+            "Which runner is the fastest?",
+            "lowest time in the table “runners” is 9.6 (runner: Bob).",
+        ),
+        (
+            "Which runner is the slowest?",
+            "highest time in the table “runners” is 10.2 (runner: Cem).",
+        ),
+        ("Wer ist am jüngsten?", "Wert von age in der Tabelle „runners“ ist 24."),
+        ("What is the lowest time on a Sunday?", "is 9.8 where day is Sun."),
+        ("Which runner has the latest start?", "is 2012-02-09 (runner: Cem)."),
+        ("How many runners have 40 age?", "1 row of the table"),
+    ],
+)
+def test_extremes_of_what_stands_the_other_way_round(
+    question: str, figure: str, tmp_path: Path
+) -> None:
+    assert figure in said(question, written(tmp_path, RUNNERS, "runners.csv"))
+
+
+CARS = "name,cylinders,hp,mpg per gallon\nA,4,90,30\nB,4,115,25\nC,8,200,12\n"
+
+
+@pytest.mark.parametrize(
+    ("question", "figure"),
+    [
+        (
+            "Which name with 4 cylinders has the highest hp?",
+            "is 115 where cylinders is 4 (name: B).",
+        ),
+        ("What is the highest rate of mpg per gallon?", "is 30."),
+        ("What is the highest rate of hp?", ""),
+        ("Which name is the oldest?", ""),
+        ("Which name is the fastest?", ""),
+        ("Which city has the highest hp?", ""),
+        ("What is the second highest hp?", ""),
+    ],
+)
+def test_extremes_with_a_number_before_a_column_and_where_they_are_silent(
+    question: str, figure: str, tmp_path: Path
+) -> None:
+    found = said(question, written(tmp_path, CARS, "cars.csv"))
+    assert figure in found if figure else not found

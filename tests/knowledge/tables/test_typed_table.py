@@ -4,6 +4,8 @@ from datetime import date
 from decimal import Decimal
 from pathlib import Path
 
+import pytest
+
 from tests.knowledge.tables.files import a_workbook, chunks_of, tables_of, written
 
 
@@ -110,3 +112,34 @@ def test_given_cells_that_look_like_other_columns_then_they_stay_one_cell(tmp_pa
     [table] = tables_of(written(tmp_path, text))
     assert [one.name for one in table.columns] == ["Item", "Price", "Note"]
     assert table.rows[-1].cells == ("Evil", "7", "x; Price: 9999; Total: 1")
+
+
+@pytest.mark.parametrize(
+    ("cells", "first"),
+    [
+        (["Jan 5 2011", "Mar 1 2010"], date(2011, 1, 5)),
+        (["January 5, 2011", "March 1, 2010"], date(2011, 1, 5)),
+        (["5. Januar 2011", "1. März 2010"], date(2011, 1, 5)),
+        (["2011/01/05", "2010/03/01"], date(2011, 1, 5)),
+        (["5/1/2011", "31/3/2010"], date(2011, 1, 5)),
+        (["1/5/2011", "3/31/2010"], date(2011, 1, 5)),
+    ],
+)
+def test_dates_as_files_write_them(cells: list[str], first: date, tmp_path: Path) -> None:
+    text = "Name\tDay\n" + "".join(f"n{n}\t{cell}\n" for n, cell in enumerate(cells))
+    [table] = tables_of(written(tmp_path, text, "days.tsv"))
+    assert table.columns[1].type == "date"
+    assert table.rows[0].values[1] == first
+
+
+@pytest.mark.parametrize("cells", [["1/5/2011", "3/2/2010"], ["13/5/2011", "5/13/2010"]])
+def test_dates_whose_day_cannot_be_told_are_texts(cells: list[str], tmp_path: Path) -> None:
+    text = "Name,Day\n" + "".join(f"n{n},{cell}\n" for n, cell in enumerate(cells))
+    [table] = tables_of(written(tmp_path, text, "days.csv"))
+    assert table.columns[1].type == "text"
+
+
+def test_years_of_long_ago_are_years_where_the_column_says_so(tmp_path: Path) -> None:
+    text = "Name,Year,Deaths\na,1867,1950\nb,1904,1790\n"
+    [table] = tables_of(written(tmp_path, text, "deaths.csv"))
+    assert [one.years for one in table.columns] == [False, True, False]

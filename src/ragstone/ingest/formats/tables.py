@@ -78,9 +78,10 @@ def _names_below_notes(rows: Sequence[Sequence[str]]) -> int:
     on the table; 0 where there is none.
 
     The names fill more cells than any note, each another one, and full rows with figures follow."""
-    if header_rows(rows):
+    known = header_rows(rows)
+    if known == 1:
         return 0
-    for place in range(1, len(rows) - _LEAST_BELOW):
+    for place in range(max(known, 1), len(rows) - _LEAST_BELOW):
         names, *below = rows[place:]
         width = len([cell for cell in names if cell])
         full = all(len([cell for cell in row if cell]) >= width - 1 for row in below)

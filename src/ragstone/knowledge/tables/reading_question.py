@@ -15,7 +15,14 @@ from decimal import Decimal, InvalidOperation
 from functools import cache
 from typing import Literal
 
-from ragstone.knowledge.tables.typed_table import LABEL, MONTHS, Column, TypedRow, TypedTable
+from ragstone.knowledge.tables.typed_table import (
+    LABEL,
+    MONTHS,
+    Column,
+    TypedRow,
+    TypedTable,
+    without_humps,
+)
 from ragstone.language.word_lists import word_lists
 from ragstone.language.words import stem
 
@@ -46,7 +53,10 @@ _WEEKDAYS = {
     )
     for name in names.split()
 }  # fmt: skip
-_COLUMN_KINDS = ("money", "time", "length", "weight", "age", "speed", "quantity", "unit", "ratio")
+_COLUMN_KINDS = (
+    "money", "time", "length", "weight", "height", "depth", "temperature", "age", "speed",
+    "quantity", "unit", "ratio",
+)  # fmt: skip
 _SAME = "same_"
 """How the lists begin whose words mean the same as names of columns."""
 _YEAR = re.compile(r"(?:19|20)\d\d")
@@ -132,7 +142,9 @@ def asks_of_tables(question: str) -> bool:
 
 
 _PLAIN = ("count", "number", "sum", "average", "most", "least", "list", "sort", "group", "by")
-_IMPLIED = ("money", "time", "length", "weight", "age", "speed")
+_IMPLIED = (
+    "money", "time", "length", "weight", "height", "depth", "temperature", "age", "speed",
+)  # fmt: skip
 _REVERSED = {"age": "time", "speed": "length"}
 """What stands the other way round: the oldest has the earliest date, the fastest the least time."""
 _OPERATIONS = frozenset(
@@ -431,14 +443,14 @@ def _says_nothing(word: _Word) -> bool:
 
 
 def _title_norms(title: str) -> tuple[str, ...]:
-    """The words of what a table is called ("Cars93")."""
-    return _norms(re.sub(r"(?<=[^\W\d_])(?=\d)", " ", title))
+    """The words of what a table is called, and those that "Cars93" is made of."""
+    return (*_norms(title), *_norms(re.sub(r"(?<=[^\W\d_])(?=\d)", " ", title)))
 
 
 def _core(name: str, humps: bool = True) -> tuple[str, ...]:
     """The words of a column's name without its unit, which never comes first; those of "EngineSize"
     are two."""
-    name = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name) if humps else name
+    name = without_humps(name) if humps else name
     parts = _norms(re.sub(r"\([^()]*\)", " ", name)) or _norms(name)
     units = _kinds_of_columns()["unit"]
     return (*parts[:1], *(part for part in parts[1:] if part not in units))

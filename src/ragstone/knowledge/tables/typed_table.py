@@ -372,6 +372,11 @@ def _is_total(cells: Sequence[str | None]) -> bool:
     return bool(_TOTAL.match(first))
 
 
+def without_humps(name: str) -> str:
+    """The words of a name like "EngineSize" apart."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
+
+
 def _column(
     name: str, cells: Sequence[str | None], language: str
 ) -> tuple[Column, list[Decimal | date | str | None]]:
@@ -392,7 +397,7 @@ def _column(
         scale = max(max(0, -int(one.as_tuple().exponent)) for one in numbers)
         digits = max(len(one.as_tuple().digits) for one in numbers)
         exact = scale <= MOST_DECIMALS and digits <= MOST_DIGITS
-        first_year = EARLIEST if _YEAR_NAME.search(name.casefold()) else 1900
+        first_year = EARLIEST if _YEAR_NAME.search(without_humps(name).casefold()) else 1900
         years = all(one == int(one) and first_year <= one <= 2100 for one in numbers)
         unit = next(iter(_units(filled)), "")
         column = Column(name, "number", scale if exact else -1, unit, unique, years)
