@@ -82,7 +82,7 @@ def _names_below_notes(rows: Sequence[Sequence[str]]) -> int:
     if known == 1:
         return 0
     for place in range(max(known, 1), len(rows) - _LEAST_BELOW):
-        names, *below = rows[place:]
+        names, *below = rows[place : place + _LEAST_BELOW + 2]
         width = len([cell for cell in names if cell])
         full = all(len([cell for cell in row if cell]) >= width - 1 for row in below)
         if (
