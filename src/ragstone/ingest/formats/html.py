@@ -17,7 +17,7 @@ from ragstone.ingest.formats.inline_code import marked, spanned, unmarked
 from ragstone.ingest.formats.labels import ADMONITIONS, counted
 from ragstone.ingest.formats.metadata import described
 from ragstone.ingest.formats.page_pictures import Signs, page_pictures
-from ragstone.ingest.formats.tables import table_blocks
+from ragstone.ingest.formats.tables import INDENT, filled_down, table_blocks
 from ragstone.ingest.formats.types import Format
 
 _SILENT = {
@@ -483,6 +483,7 @@ def _table(table: Any, within: _Within) -> Iterator[Block]:
         yield Block(caption, "caption")
     merged = set[str]()
     rows, header = _grid(table, merged)
+    rows = filled_down(rows, header) if header else rows
     yield from table_blocks(rows, header or None, caption, merged=merged)
 
 
@@ -501,6 +502,8 @@ def _grid(table: Any, merged: set[str]) -> tuple[list[list[str]], int]:
             tall = min(_number(cell.get("rowspan"), 1), 1000)
             if wide > 1:
                 merged.add(text)
+            elif not cells:
+                text = _indent(cell) + text
             for _ in range(max(wide, 1)):
                 if tall > 1:
                     held[len(cells)] = (tall - 1, text)
@@ -514,6 +517,14 @@ def _grid(table: Any, merged: set[str]) -> tuple[list[list[str]], int]:
         heads += still
         rows.append(cells)
     return rows, heads
+
+
+def _indent(cell: Any) -> str:
+    """How far the text of a cell is indented, by spaces that are not folded or by its style."""
+    text = _inline(cell).lstrip(" \t\r\n")
+    spaces = len(text) - len(text.lstrip("\u00a0\u2003\u2002"))
+    styled = _PADDED.search(cell.get("style") or "")
+    return INDENT * min(spaces or (round(float(styled[1])) if styled else 0), 40)
 
 
 def _fill(cells: list[str], held: dict[int, tuple[int, str]]) -> None:
@@ -575,6 +586,8 @@ def _inline(element: Any) -> str:
         parts += [inside if child.tag in _INLINE else f" {inside} ", child.tail or ""]
     return "".join(parts).replace(_BREAK, " ")
 
+
+_PADDED = re.compile(r"(?:padding|margin)-left:\s*(\d+(?:\.\d+)?)(?:px|em|rem|pt|%)")
 
 _READERS: Mapping[str, Callable[[Any, _Within], Iterator[Block]]] = {
     **dict.fromkeys(_LISTS, _items),

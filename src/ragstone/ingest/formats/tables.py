@@ -17,6 +17,15 @@ _MOST_NOTES = 6
 """Rows at the end of a table that may be notes."""
 
 
+INDENT = "\u00a0"
+"""Stands before the first cell of a row as often as it is indented below a row above."""
+
+_LEAST_BLANK = 1 / 3
+"""The share of rows whose first cell is empty in a table that says its groups only once."""
+
+_LEAST_OUTLINE = 4
+
+
 def _record(header: Sequence[str], row: Sequence[str]) -> str:
     parts = []
     for column, raw in enumerate(row):
@@ -49,7 +58,10 @@ def table_blocks(
     are the table's title, which comes before `label`. `merged` holds what cells say that reach over
     columns: other equal cells of a row are data. None is for a format that does not tell.
     """
-    source = ([_single_line(cell) for cell in row] for row in rows)
+    source = (
+        [_indent(cell) * (not at) + _single_line(cell) for at, cell in enumerate(row)]
+        for row in rows
+    )
     filled = (row for row in source if any(row))
     ahead = list(islice(filled, _LOOK_AHEAD))
     titles = []
@@ -65,9 +77,9 @@ def table_blocks(
     ahead = ahead[len(notes) :]
     count = min(header_rows(ahead) if header is None else header, len(ahead))
     count = 0 if count == len(ahead) else count
-    names = [without_spans(name) for name in joined_names(ahead[:count])]
+    names = [_plain_name(name) for name in joined_names(ahead[:count])]
     caption = ". ".join(dict.fromkeys(one for one in (*titles, label) if one))
-    lines = _table_lines(names, chain(ahead[count:], filled), merged)
+    lines = _table_lines(names, _nested(names, chain(ahead[count:], filled), merged), merged)
     above = (*(titles if not label else ()), *(row_line((), row, merged) for row in notes))
     for text in _grouped(chain(above, lines)):
         yield Block(text, "table", page=page, label=caption)
@@ -100,6 +112,72 @@ def _names_below_notes(rows: Sequence[Sequence[str]]) -> int:
 
 def _is_figure(cell: str) -> bool:
     return cell[:1].isdigit() or _is_number(cell)
+
+
+def _plain_name(name: str) -> str:
+    """The name of a column without the signs that stand between names and cells in a record."""
+    plain = without_spans(name).strip().replace(": ", ":").replace("; ", ", ")
+    return plain.rstrip(":") or plain
+
+
+def _indent(cell: str) -> str:
+    return cell[: len(cell) - len(cell.lstrip(INDENT))]
+
+
+def _nested(
+    names: Sequence[str], rows: Iterable[Sequence[str]], merged: Container[str] | None
+) -> Iterator[Sequence[str]]:
+    """The rows, those below another one with its label before their own ("Age > Mean"): indented
+    ones, and all below a cell that reaches over the table, where the first column has no name."""
+    above: list[tuple[int, str]] = []
+    for row in rows:
+        depth, label = len(_indent(row[0])), _single_line(row[0])
+        if merged is not None and is_banner(row, merged) and len([one for one in row if one]) > 1:
+            above = [(-1, label)] if names and not names[0] and len(label) <= _MAX_NAME else []
+            yield row
+            continue
+        while above and above[-1][0] >= depth:
+            above.pop()
+        known = above[-1][1] if above and label else ""
+        if label:
+            above.append((depth, label))
+        yield [f"{known} > {label}" if known else label, *row[1:]]
+
+
+def filled_down(rows: Sequence[Sequence[str]], header: int) -> list[list[str]]:
+    """The rows of a table for readers, its groups written in each row of theirs, where it says them
+    in the first row only. That it does so must show: of the rows below the `header` at least a
+    third begin with an empty cell, and what is in the other first cells is another group each."""
+    found = [list(row) for row in rows]
+    width = max(map(len, rows), default=0)
+    for column in range(min(_MOST_GROUPS, width - 2)):
+        own = [row for row in found[header:] if len(row) == width]
+        if len(own) < _LEAST_OUTLINE or not _is_outline(own, column):
+            break
+        held: list[str] = []
+        for row in own:
+            if row[column]:
+                held = row[: column + 1]
+            elif held:
+                row[column] = held[column]
+    return found
+
+
+_MOST_GROUPS = 3
+
+
+def _is_outline(rows: Sequence[Sequence[str]], column: int) -> bool:
+    """Whether a column says a group once, above the rows of it."""
+    filled = [row for row in rows if row[column]]
+    blank = len(rows) - len(filled)
+    return (
+        bool(rows[0][column])
+        and blank >= _LEAST_BLANK * len(rows)
+        and all(all(row[column + 1 :]) for row in filled)
+        and all(row[-1] for row in rows)
+        and all(one[: column + 1] != other[: column + 1] for one, other in pairwise(filled))
+        and not any(map(_is_figure, (row[column] for row in filled)))
+    )
 
 
 def _table_lines(
