@@ -132,3 +132,10 @@ def test_the_numbers_in_ranges_are_those_that_some_row_holds() -> None:
 def test_what_a_column_denies_counts_against_its_row(question: str, score: float) -> None:
     row = "Label: red; Contents: water; Use for: paper, wood; Not for: electrical equipment"
     assert denied_score(question, row) == score
+
+
+def test_a_row_below_one_that_the_question_names_is_better_than_its_like() -> None:
+    question = "What is the mean age in the IROX arm?"
+    age = "Age in Years > Mean (SD); A:IFL (N=4): 59.7 (11.4); G:IROX (N=3): 59.8 (11.5)"
+    weight = age.replace("Age in Years", "Weight")
+    assert cell_score(question, age) > cell_score(question, weight) > 0

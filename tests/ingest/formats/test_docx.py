@@ -9,6 +9,7 @@ import pytest
 from docx.enum.style import WD_STYLE_TYPE
 from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls, qn
+from docx.shared import Pt
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -293,4 +294,35 @@ def test_given_a_style_for_code_when_read_then_the_code_is_between_backticks(
     assert read(tmp_path, make) == [
         Block("Set `hl[14]` now."),
         Block("The run", "heading", 1),
+    ]
+
+
+def test_given_groups_and_indented_labels_in_a_table_when_read_then_each_row_has_them(
+    tmp_path: Path,
+) -> None:
+    def make(document: Any) -> None:
+        rows = (
+            ("Arm", "Sex", "Freq"), ("IFL", "M", "29"), ("", "F", "12"), ("IROX", "M", "17"),
+            ("", "F", "14"),
+        )  # fmt: skip
+        first = document.add_table(5, 3)
+        for row, texts in enumerate(rows):
+            for column, text in enumerate(texts):
+                first.cell(row, column).text = text
+        second = document.add_table(3, 3)
+        sums = (("", "2019", "2020"), ("Assets", "12", "14"), ("Cash", "5", "6"))
+        for row, texts in enumerate(sums):
+            for column, text in enumerate(texts):
+                second.cell(row, column).text = text
+        second.cell(2, 0).paragraphs[0].paragraph_format.left_indent = Pt(12)
+
+    tables = [one.text.splitlines() for one in read(tmp_path, make) if one.kind == "table"]
+    assert tables == [
+        [
+            "Arm: IFL; Sex: M; Freq: 29",
+            "Arm: IFL; Sex: F; Freq: 12",
+            "Arm: IROX; Sex: M; Freq: 17",
+            "Arm: IROX; Sex: F; Freq: 14",
+        ],
+        ["Assets; 2019: 12; 2020: 14", "Assets > Cash; 2019: 5; 2020: 6"],
     ]

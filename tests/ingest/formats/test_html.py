@@ -186,3 +186,89 @@ def test_given_a_column_that_names_the_rows_when_read_then_its_own_name_is_kept(
     )
     (table,) = parse(write(tmp_path, page), IngestSettings()).blocks
     assert table.text.splitlines()[1] == line
+
+
+def a_table(tmp_path: Path, head: str, *rows: str) -> list[str]:
+    body = "".join(f"<tr>{row}</tr>" for row in rows)
+    page = f"<main><h1>T</h1><table><thead>{head}</thead><tbody>{body}</tbody></table></main>"
+    path = write(tmp_path, f"<html><body>{page}</body></html>")
+    [table] = [one for one in parse(path, SETTINGS).blocks if one.kind == "table"]
+    return table.text.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("first", "under"),
+    [("", "&nbsp;&nbsp;"), (' style="padding-left: 1em"', "")],
+)
+def test_given_indented_rows_when_read_then_they_carry_the_label_above(
+    tmp_path: Path, first: str, under: str
+) -> None:
+    rows = a_table(
+        tmp_path,
+        "<tr><th></th><th>A: IFL (N=4)</th><th>p value:</th></tr>",
+        "<td>Age</td><td></td><td>0.6</td>",
+        f"<td{first}>{under}Mean (SD)</td><td>59.7 (11.4)</td><td></td>",
+        f"<td{first}>{under}Range</td><td>27 - 88</td><td></td>",
+        "<td>Sex</td><td></td><td>0.2</td>",
+        f"<td{first}>{under}Male</td><td>12 (64.7%)</td><td></td>",
+    )
+    assert rows == [
+        "Age; p value: 0.6",
+        "Age > Mean (SD); A:IFL (N=4): 59.7 (11.4)",
+        "Age > Range; A:IFL (N=4): 27 - 88",
+        "Sex; p value: 0.2",
+        "Sex > Male; A:IFL (N=4): 12 (64.7%)",
+    ]
+
+
+def test_given_rows_below_one_that_is_merged_when_read_then_they_carry_its_label(
+    tmp_path: Path,
+) -> None:
+    rows = a_table(
+        tmp_path,
+        "<tr><th></th><th>2019</th><th>2020</th></tr>",
+        '<td colspan="3">Assets</td>',
+        "<td>Cash</td><td>5</td><td>7</td>",
+        '<td colspan="3">Debts</td>',
+        "<td>Loans</td><td>3</td><td>2</td>",
+    )
+    assert rows == [
+        "Assets",
+        "Assets > Cash; 2019: 5; 2020: 7",
+        "Debts",
+        "Debts > Loans; 2019: 3; 2020: 2",
+    ]
+
+
+GROUPED = (
+    "<td>IFL</td><td>M</td><td>0</td><td>29</td>",
+    "<td></td><td></td><td>1</td><td>214</td>",
+    "<td></td><td>F</td><td>0</td><td>12</td>",
+    "<td></td><td></td><td>1</td><td>118</td>",
+    "<td>IROX</td><td>M</td><td>0</td><td>17</td>",
+)
+
+
+def test_given_groups_that_are_said_once_when_read_then_each_row_has_them(tmp_path: Path) -> None:
+    head = "<tr><th>arm</th><th>sex</th><th>level</th><th>Freq</th></tr>"
+    assert a_table(tmp_path, head, *GROUPED) == [
+        "arm: IFL; sex: M; level: 0; Freq: 29",
+        "arm: IFL; sex: M; level: 1; Freq: 214",
+        "arm: IFL; sex: F; level: 0; Freq: 12",
+        "arm: IFL; sex: F; level: 1; Freq: 118",
+        "arm: IROX; sex: M; level: 0; Freq: 17",
+    ]
+
+
+def test_given_empty_first_cells_that_are_no_groups_when_read_then_they_stay_empty(
+    tmp_path: Path,
+) -> None:
+    rows = a_table(
+        tmp_path,
+        "<tr><th>phone</th><th>name</th><th>days</th></tr>",
+        "<td>home</td><td>Ann</td><td>3</td>",
+        "<td></td><td>Bob</td><td>4</td>",
+        "<td>home</td><td>Cem</td><td>5</td>",
+        "<td></td><td>Dan</td><td></td>",
+    )
+    assert rows[1] == "name: Bob; days: 4"

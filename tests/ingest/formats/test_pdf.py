@@ -12,6 +12,7 @@ import pytest
 
 from ragstone.core.errors import EmptyDocument, EncryptedDocument, UnreadableDocument, WrongType
 from ragstone.ingest.document import Block
+from ragstone.ingest.formats.pdf_lines import clean
 from ragstone.ingest.parse import parse
 from ragstone.settings import IngestSettings
 from tests.ingest.pdf_files import Line, pdf, pdf_bytes
@@ -263,3 +264,10 @@ def test_given_prose_full_of_figures_when_read_then_it_is_a_paragraph(tmp_path: 
     [block] = blocks_of(pdf(tmp_path / "a.pdf", [lines]))
     assert block.kind == "paragraph"
     assert "5.2 million euros" in block.text
+
+
+def test_given_glyphs_of_tex_without_a_meaning_when_cleaned_then_they_are_letters() -> None:
+    assert clean("the \x1crst di\x1berent  e\x1ecacy, 65\x1585%, \x10so\x11\x01") == (
+        "the first different efficacy, 65–85%, “so”"
+    )
+    assert clean("\x0crst o\x0b") == "first off"

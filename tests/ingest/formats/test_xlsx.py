@@ -177,3 +177,22 @@ def test_given_equal_values_when_read_then_only_what_is_merged_is_one(tmp_path: 
 
     *_, table = read(tmp_path, make)
     assert table.text == "Monday: closed; Tuesday: closed\nHolidays"
+
+
+def test_given_labels_that_spaces_indent_when_read_then_they_carry_the_one_above(
+    tmp_path: Path,
+) -> None:
+    def make(sheet: Any) -> None:
+        sheet.append([None, "2019", "2020"])
+        sheet.append(["Assets", None, 12])
+        sheet.append(["   Cash", 5, 7])
+        sheet.append(["   Stock", 4, 5])
+        sheet.append(["Debts", None, 2])
+
+    (table,) = read(tmp_path, make)
+    assert table.text.splitlines() == [
+        "Assets; 2020: 12",
+        "Assets > Cash; 2019: 5; 2020: 7",
+        "Assets > Stock; 2019: 4; 2020: 5",
+        "Debts; 2020: 2",
+    ]

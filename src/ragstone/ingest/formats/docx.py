@@ -22,7 +22,7 @@ from ragstone.ingest.formats.inline_code import marked, spanned, unmarked
 from ragstone.ingest.formats.numbering import BULLET, Numbering, W
 from ragstone.ingest.formats.package import office_package
 from ragstone.ingest.formats.properties import core_properties, opened
-from ragstone.ingest.formats.tables import table_blocks
+from ragstone.ingest.formats.tables import INDENT, filled_down, header_rows, table_blocks
 from ragstone.ingest.formats.types import ZIP, Format
 
 _MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
@@ -271,7 +271,14 @@ class _Reader:
             if not _is_on(row.find(f"{W}trPr"), "tblHeader"):
                 break
             marked += 1
-        texts = [[cell.text if cell else "" for cell in row] for row in grid]
+        texts = [
+            [
+                INDENT * (cell.indent * (not at)) + cell.text if cell else ""
+                for at, cell in enumerate(row)
+            ]
+            for row in grid
+        ]
+        texts = filled_down(texts, marked or header_rows(texts))
         yield from table_blocks(texts, marked or None)
         for cell in cells:
             yield from (block for block in cell.blocks if block.kind == "table")
@@ -288,17 +295,29 @@ class _Reader:
             merge = None if style is None else style.find(f"{W}vMerge")
             goes_on = merge is not None and merge.get(f"{W}val", "continue") == "continue"
             blocks = list(_joined_code(self._children(cell, depth + 1)))
-            cells.append(_Cell(blocks, max(_span(style, "gridSpan"), 1), goes_on))
+            cells.append(_Cell(blocks, max(_span(style, "gridSpan"), 1), goes_on, _indent(cell)))
         return cells
+
+
+def _indent(cell: Any) -> int:
+    """How many points the first paragraph of a cell is indented."""
+    found = next(cell.iter(f"{W}ind"), None)
+    first = next(cell.iter(f"{W}p"), None)
+    if found is None or first is None or found.getparent().getparent() is not first:
+        return 0
+    said = found.get(f"{W}left") or found.get(f"{W}start") or ""
+    return min(int(said) // 20, 40) if said.isdecimal() else 0
 
 
 @dataclass(slots=True)
 class _Cell:
-    """A cell over `span` columns; `repeated` if it only goes on with the one above."""
+    """A cell over `span` columns; `repeated` if it only goes on with the one above. `indent` is how
+    far its text is indented, in points."""
 
     blocks: list[Block]
     span: int = 1
     repeated: bool = False
+    indent: int = 0
 
     @property
     def text(self) -> str:

@@ -21,6 +21,14 @@ _OF_PAGES = re.compile(
     re.IGNORECASE,
 )
 _CONTROL = re.compile(r"[\x00-\x01\x03-\x08\x0b-\x1f\x7f\ufffe\uffff]")
+_TEX = {
+    0x0B: "ff", 0x0C: "fi", 0x0E: "ffi", 0x0F: "ffl",
+    0x10: "“", 0x11: "”", 0x12: "„", 0x13: "«", 0x14: "»", 0x15: "–", 0x16: "—",
+    0x1B: "ff", 0x1C: "fi", 0x1D: "fl", 0x1E: "ffi", 0x1F: "ffl",
+}  # fmt: skip
+"""What TeX's fonts have where others have controls, in documents that do not say what their glyphs
+mean: the old encoding (OT1) first, then that of Cork (T1)."""
+
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _HALVES = re.compile(rf"\w*\s?(?:{HYPHEN}|\u00ad)\s?\w*")
 _LEADING_WORD = re.compile(r"\w*")
@@ -52,7 +60,8 @@ class PageLine:
 
 
 def clean(text: str) -> str:
-    return " ".join(_CONTROL.sub("", text).split())
+    """The text of a run in one line, without controls; those of TeX's fonts are letters."""
+    return " ".join(_CONTROL.sub("", text.translate(_TEX)).split())
 
 
 def line_of(runs: Sequence[TextRun]) -> PageLine | None:

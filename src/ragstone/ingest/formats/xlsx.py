@@ -23,6 +23,7 @@ from ragstone.ingest.formats.number_format import shown
 from ragstone.ingest.formats.package import bomb_error, office_package, safe_tree
 from ragstone.ingest.formats.properties import core_properties, opened
 from ragstone.ingest.formats.sheets import sheet_blocks
+from ragstone.ingest.formats.tables import INDENT
 from ragstone.ingest.formats.types import ZIP, Format
 
 _R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
@@ -120,7 +121,10 @@ def _rows(sheet: Any, merged: Merged, said: set[str]) -> Iterator[Sequence[str]]
     for number, cells in enumerate(sheet.iter_rows(), 1):
         row = [shown(cell.value, cell.number_format) if cell.value is not None else ""
                for cell in cells]  # fmt: skip
+        first = row[0] if row else ""
         row = [" ".join(cell.split()) for cell in row]
+        if row and row[0] and (spaces := len(first) - len(first.lstrip(" \u00a0"))) > 1:
+            row[0] = INDENT * spaces + row[0]
         while row and not row[-1]:
             row.pop()
         open_ones = [one for one in open_ones if one[2] >= number]
