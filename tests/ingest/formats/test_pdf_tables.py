@@ -225,3 +225,31 @@ def test_given_any_table_when_read_then_each_figure_is_under_its_column(
         for label, values in zip(labels, rows, strict=True)
     ]
     assert lines(tmp_path, items) == expected
+
+
+def test_given_ranges_over_columns_when_read_then_they_name_them(tmp_path: Path) -> None:
+    items = row(100, "", "50-59", "60-69", "70+")
+    items += row(114, "Low", "2585 (47)", "1690 (30)", "969 (17)")
+    items += row(128, "High", "121 (16)", "187 (25)", "224 (30)")
+    assert lines(tmp_path, items) == [
+        "Low; 50-59: 2585 (47); 60-69: 1690 (30); 70+: 969 (17)",
+        "High; 50-59: 121 (16); 60-69: 187 (25); 70+: 224 (30)",
+    ]
+
+
+def test_given_ranges_that_do_not_follow_each_other_when_read_then_they_are_cells(
+    tmp_path: Path,
+) -> None:
+    items = row(100, "Low", "50-59", "20-29", "10-19") + row(114, "High", "60-69", "30-39", "5-9")
+    assert lines(tmp_path, items)[0].startswith("Low")
+
+
+def test_given_groups_in_the_middle_when_read_then_equal_labels_have_them(tmp_path: Path) -> None:
+    items = row(100, "", "2023", "2022")
+    for top, group in ((114, "Women"), (156, "Men")):
+        items.append(Placed(250, top, group))
+        items += row(top + 14, "Low", "12", "11") + row(top + 28, "High", "2", "1")
+    assert lines(tmp_path, items)[-2:] == [
+        "Men > Low; 2023: 12; 2022: 11",
+        "Men > High; 2023: 2; 2022: 1",
+    ]

@@ -56,6 +56,13 @@ _SPAN = re.compile(
     rf"|periods?)\s+ended(?:\s+(?:{_DATE}|{_YEAR}|and|,)+)*,?:?",
     re.IGNORECASE,
 )
+_RANGE = re.compile(
+    r"(?P<start>\d{1,4}(?:\.\d{1,2})?)\s?(?:[-–−]\s?(?P<end>\d{1,4}(?:\.\d{1,2})?)|\+)"
+)
+_LEAST_RANGES, _SHORT_LABEL = 3, 3
+_MIDDLE = 72.0
+"""A label so many points right of the others is in the middle of its table."""
+
 _STUB_PERIOD = re.compile(
     rf"(?:as\s+of\s+|at\s+)?(?:{_DATE}),?|(?:fiscal\s+)?years?\s+ended\s+{_MONTH}.*"
     rf"|(?:\w+\s+){{0,3}}ended(?:\s+{_MONTH}.*)?,?",
@@ -196,7 +203,9 @@ def _is_period(text: str) -> bool:
 
 
 def _is_period_row(row: Row) -> bool:
-    """Whether a row names columns by years, dates or periods."""
+    """Whether a row names columns by years, dates or periods, or by ranges such as ages."""
+    if _is_range_row(row):
+        return True
     cells = list(row.cells)
     if not _is_period(cells[0].text) or len(cells) == 1:
         cells = cells[1:] if len(cells) > 1 else cells
@@ -210,6 +219,20 @@ def _is_period_row(row: Row) -> bool:
         bool(named)
         and all(not cell.is_value or _is_period(cell.text) for cell in cells)
         and any(re.search(r"\d{4}|ended", cell.text, re.I) for cell in named)
+    )
+
+
+def _is_range_row(row: Row) -> bool:
+    """Whether cells are ranges that follow each other ("50–59", "60–69", "70+"), beside a label
+    of a few words at most."""
+    found = [_RANGE.fullmatch(cell.text) for cell in row.cells]
+    ranges = found if found[0] else found[1:]
+    starts = [float(one["start"]) for one in ranges if one]
+    return (
+        len(starts) == len(ranges) >= _LEAST_RANGES
+        and sum(bool(one and one["end"]) for one in ranges) >= _LEAST_RANGES - 1
+        and all(before < after for before, after in pairwise(starts))
+        and (ranges is found or len(row.cells[0].text.split()) <= _SHORT_LABEL)
     )
 
 
@@ -589,18 +612,21 @@ class _Groups:
     """The labels without figures that stand above a row.
 
     A group ends with a row that is less indented, or as much as its label where its own rows are
-    indented more; in a flat table, with its total.
+    indented more; in a flat table, with its total. `base` is where labels begin; a group far right
+    of that stands in the middle, over all rows up to the next one.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, base: float) -> None:
+        self._base = base
         self._open: list[tuple[float, str]] = []
         self._indents = False
         self._fresh = False
 
     def enter(self, record: _Record) -> None:
-        keep = record.indent - _NEAR
+        indent = record.indent if record.indent < self._base + _MIDDLE else self._base
+        keep = indent - _NEAR
         self._open = [one for one in self._open if one[0] < keep]
-        self._open.append((record.indent, record.label.rstrip(": ")))
+        self._open.append((indent, record.label.rstrip(": ")))
         self._fresh = True
 
     def above(self, record: _Record) -> list[str]:
@@ -621,7 +647,7 @@ def _lines(records: Sequence[_Record], names: Sequence[str], stub: bool) -> Iter
     """Each row as a record that repeats the names of its columns. A label that says too little
     alone has the name of its group before it."""
     counts = Counter(record.label for record in records if record.values)
-    groups = _Groups()
+    groups = _Groups(min((one.indent for one in records if one.values), default=0.0))
     named = any(names[1:] if stub else names)
     for record in records:
         box = around(record.boxes)
