@@ -198,7 +198,7 @@ class RagSettings(Section):
     tables: bool = Field(
         True,
         description="Whether questions that count, add up, compare or filter rows are computed "
-        "from whole tables; needs the extra `tables` (DuckDB).",
+        "from whole tables; where a chat model writes the query it needs the extra `tables`.",
     )
     comments: bool = Field(
         True,

@@ -117,7 +117,11 @@ class Everything:
 
 
 async def staged(
-    path: Path, question: str, *replies: str | Exception, options: dict[str, int] | None = None
+    path: Path,
+    question: str,
+    *replies: str | Exception,
+    options: dict[str, int] | None = None,
+    duckdb: bool = True,
 ) -> Step:
     """What the stage makes of a question over one file."""
     collection = Collection("default", "default", "none", "none/1", 4, "en")
@@ -132,7 +136,7 @@ async def staged(
             turn,
             index=index,
             catalog=Everything(),
-            tables=TableSandbox(),
+            tables=TableSandbox() if duckdb else None,
             completer=Replies(*replies) if replies else None,
         )
         return step
@@ -214,12 +218,17 @@ async def test_given_marks_and_links_in_cells_then_they_stay_data(tmp_path: Path
     assert "[7]" not in step.turn.answer.text
 
 
-async def test_given_no_duckdb_then_the_trace_says_what_to_install(tmp_path: Path) -> None:
-    [chunk, *_] = chunks_of(written(tmp_path))
-    turn = Turn(Ask("q"), "How many ventilators are there?", hits=(Hit(chunk, 1.0),))
-    step, events = await ran(Tables(), turn)
-    assert (step.decision, events) == ("skipped", [])
-    assert step.reason == "queries over tables need DuckDB: pip install 'ragstone[tables]'"
+async def test_given_no_duckdb_then_the_rules_compute_and_a_model_s_query_is_not_run(
+    tmp_path: Path,
+) -> None:
+    path = written(tmp_path)
+    step = await staged(path, "How many ventilators are there?", duckdb=False)
+    assert step.turn.answer is not None
+    assert step.turn.answer.text.startswith("2 rows of the table")
+    reply = '{"sql": "SELECT 1", "rows_sql": "SELECT 1"}'
+    step = await staged(path, "How many ventilators are not there?", reply, duckdb=False)
+    assert step.decision == "nothing computed"
+    assert step.reason.endswith("need DuckDB: pip install 'ragstone[tables]'")
 
 
 async def test_given_an_answer_already_then_no_table_is_looked_at(tmp_path: Path) -> None:

@@ -19,11 +19,13 @@ from ragstone.core.turn import Hit, Passage, Turn
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.knowledge.tables.asked_model import ModelQuery, ask_model
 from ragstone.knowledge.tables.computation import ComputedRows, agrees, outcome, queried, sql_of
+from ragstone.knowledge.tables.plain_queries import PlainQueries
 from ragstone.knowledge.tables.reading_question import (
     TableQuestion,
     asks_of_tables,
     read_question,
 )
+from ragstone.knowledge.tables.sandbox import INSTALL
 from ragstone.knowledge.tables.saying import SHOWN, record, sentence
 from ragstone.knowledge.tables.typed_table import TypedRow, TypedTable, read_tables
 from ragstone.language.language import detect
@@ -92,7 +94,11 @@ class Tables(Stage):
         try:
             reply, why = await _by_rules(turn, adapters, [table for table, _ in tables])
             if reply is None and self.asks_model and adapters.completer:
-                reply, usage, why = await _by_model(turn, adapters, [table for table, _ in tables])
+                if adapters.tables is None:
+                    why = f"{why}; queries of a chat model need DuckDB: {INSTALL}"
+                else:
+                    found = [table for table, _ in tables]
+                    reply, usage, why = await _by_model(turn, adapters, found)
         except (QueryRefused, ModelUnavailable, Busy) as error:
             why = f"the query was refused: {error.message}"
         turn = replace(turn, usage=turn.usage + usage)
@@ -178,8 +184,6 @@ def _skip_reason(turn: Turn, adapters: Adapters) -> str:
         return "nothing is counted, added up, compared or filtered"
     if not any(has_table(hit.chunk) for hit in turn.hits[:LOOKED_AT]):
         return "no table was found"
-    if adapters.tables is None:
-        return "queries over tables need DuckDB: pip install 'ragstone[tables]'"
     return ""
 
 
@@ -206,7 +210,7 @@ async def _by_rules(
     if asked.operation == "sum" and not _totals_agree(asked, found):
         return None, "the table's own total is another one"
     sql = sql_of(asked)
-    [result] = await _queries(adapters).run([queried(asked.table)], [sql])
+    [result] = await (adapters.tables or PlainQueries()).run([queried(asked.table)], [sql])
     if not agrees(asked, found, result.rows) and not result.more:
         return None, f"two computations differ: {sql}"
     language = detect(turn.question)

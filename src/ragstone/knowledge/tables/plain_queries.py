@@ -1,0 +1,63 @@
+"""The queries of the rules where DuckDB is not installed: in SQLite, which Python brings."""
+
+import asyncio
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+
+from ragstone.core.errors import QueryRefused
+from ragstone.knowledge.tables.sandbox import MOST_ROWS
+from ragstone.ports import Cell, QueriedTable, QueryResult
+
+_KINDS = {"number": "REAL", "date": "TEXT", "text": "TEXT"}
+
+
+class PlainQueries:
+    """`ports.TableQueries` in this process and in memory: never for what a chat model wrote."""
+
+    async def run(
+        self, tables: Sequence[QueriedTable], queries: Sequence[str]
+    ) -> list[QueryResult]:
+        return await asyncio.to_thread(_run, tables, queries)
+
+
+def _run(tables: Sequence[QueriedTable], queries: Sequence[str]) -> list[QueryResult]:
+    try:
+        with closing(sqlite3.connect(":memory:")) as database:
+            database.create_function("YEAR", 1, _year, deterministic=True)
+            for table in tables:
+                _load(database, table)
+            return [_result(database, query) for query in queries]
+    except (sqlite3.Error, OverflowError) as error:
+        raise QueryRefused(str(error)) from error
+
+
+def _year(day: str | None) -> int | None:
+    return int(day[:4]) if day else None
+
+
+def _load(database: sqlite3.Connection, table: QueriedTable) -> None:
+    columns = ", ".join(
+        f"{_name(name)} {_KINDS[kind]}"
+        for name, kind in zip(table.columns, table.types, strict=True)
+    )
+    database.execute(f"CREATE TABLE {_name(table.name)} ({columns})")
+    places = ", ".join("?" * len(table.columns))
+    insert = f"INSERT INTO {_name(table.name)} VALUES ({places})"  # noqa: S608 (it is quoted)
+    database.executemany(insert, table.rows)
+
+
+def _name(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _result(database: sqlite3.Connection, query: str) -> QueryResult:
+    found = database.execute(query)
+    rows = found.fetchmany(MOST_ROWS + 1)
+    columns = tuple(one[0] for one in found.description)
+    shown = tuple(tuple(map(_text, row)) for row in rows[:MOST_ROWS])
+    return QueryResult(columns, shown, len(rows) > MOST_ROWS)
+
+
+def _text(cell: Cell | float) -> str | None:
+    return None if cell is None else str(cell)
