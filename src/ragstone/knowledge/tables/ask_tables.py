@@ -25,7 +25,6 @@ from ragstone.knowledge.tables.reading_question import (
     asks_of_tables,
     read_question,
 )
-from ragstone.knowledge.tables.sandbox import INSTALL
 from ragstone.knowledge.tables.saying import SHOWN, record, sentence
 from ragstone.knowledge.tables.typed_table import TypedRow, TypedTable, read_tables
 from ragstone.language.language import detect
@@ -95,7 +94,7 @@ class Tables(Stage):
             reply, why = await _by_rules(turn, adapters, [table for table, _ in tables])
             if reply is None and self.asks_model and adapters.completer:
                 if adapters.tables is None:
-                    why = f"{why}; queries of a chat model need DuckDB: {INSTALL}"
+                    why += "; queries of a chat model need DuckDB: pip install 'ragstone[tables]'"
                 else:
                     found = [table for table, _ in tables]
                     reply, usage, why = await _by_model(turn, adapters, found)

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from contextlib import closing
 
 from ragstone.core.errors import QueryRefused
-from ragstone.knowledge.tables.sandbox import MOST_ROWS
 from ragstone.ports import Cell, QueriedTable, QueryResult
+
+MOST_ROWS = 2_000
+"""Rows of a result that come back."""
 
 _KINDS = {"number": "REAL", "date": "TEXT", "text": "TEXT"}
 
