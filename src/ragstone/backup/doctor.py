@@ -24,6 +24,8 @@ RETRY = (
     "'ragstone doctor --forget'."
 )
 
+KEPT = "They are deleted when the backup that is being written has ended."
+
 Mending = Callable[[], Coroutine[Any, Any, object]]
 
 
@@ -86,12 +88,16 @@ class Doctor:
         return [Finding(flaw, remedy) for flaw in await self._state.flaws()]
 
     async def _unpurged(self) -> list[Finding]:
-        """Old versions that still have chunks."""
-        retired = await self._catalog.retired()
-        if not retired:
-            return []
-        what = f"{len(retired):,} old versions of documents still have chunks."
-        return [Finding(what, "They are deleted.", self._purge)]
+        """Old versions and collections that still have chunks."""
+        retired, unused = await self._catalog.retired(), await self._catalog.unused()
+        kept = await self._catalog.kept()
+        remedy = KEPT if kept else "They are deleted."
+        mend = None if kept else self._purge
+        found = (
+            (len(retired), "old versions of documents still have chunks."),
+            (len(unused), "indexes of collections that are gone or built anew are there still."),
+        )
+        return [Finding(f"{many:,} {what}", remedy, mend) for many, what in found if many]
 
     async def _cached(self) -> list[Finding]:
         """Entries of the cache that have ended."""

@@ -49,6 +49,7 @@ from ragstone.ingest.questions import QuestionMaker
 from ragstone.ingest.rebuild import rebuild
 from ragstone.ingest.summaries import SummaryMaker
 from ragstone.ingest.together import Done, Together
+from ragstone.ingest.unused import drop_unused
 from ragstone.ingest.vocabulary import VocabularyReader
 from ragstone.ingest.write import Writer, Written
 from ragstone.language.language import detect
@@ -513,11 +514,20 @@ class Pipeline:
         await self._catalog.retire(gone.documents)
         tracker.pruned(len(gone.documents))
 
-    async def purge(self) -> None:
-        """Delete the chunks of retired revisions, once no search can be looking at them, and what
-        is kept of documents that are gone."""
+    async def purge(self) -> bool:
+        """Delete the chunks of retired revisions and indexes that are not used any more, once no
+        search can be looking at them, and what is kept of documents that are gone.
+
+        False, and they stay hidden for the next time, while a backup is written that needs them.
+        """
         retired = await self._catalog.retired()
+        whole = await drop_unused(self._index, self._catalog)
+        if not retired:
+            return whole
         await self._catalog.drained()
+        # Asked after what is to go was read: a backup that begins later does not need it.
+        if await self._catalog.kept():
+            return False
         by_collection: dict[Collection, list[str]] = {}
         for collection, name in retired:
             by_collection.setdefault(collection, []).append(name)
@@ -532,6 +542,7 @@ class Pipeline:
             if self._graph:
                 # Themes of what is gone are made anew.
                 self._graph.wake(collection)
+        return whole
 
 
 def _files_and_folders(places: Sequence[Path]) -> tuple[set[str], set[str]]:

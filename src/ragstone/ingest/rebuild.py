@@ -9,6 +9,7 @@ from ragstone.core.records import Collection
 from ragstone.ingest.embedding import embed_pending, late_dimensions, without_late
 from ragstone.ingest.languages import main_language
 from ragstone.ingest.progress import Tracker
+from ragstone.ingest.unused import drop_unused
 from ragstone.ports import Catalog, ChunkIndex, Embedders, check_late, loading
 from ragstone.service import Progress
 from ragstone.settings import IngestSettings
@@ -47,8 +48,7 @@ async def rebuild(
     tracker.phase("building")
     await index.optimize(new)
     await catalog.put_collection(new)
-    await catalog.drained()
-    await index.drop(old)
+    await drop_unused(index, catalog)
     tracker.note(f"Collection {old.name!r} is now embedded with {new.model}.")
     if said := without_late(new, embedders.of(new), settings):
         tracker.note(said)

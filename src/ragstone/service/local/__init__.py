@@ -390,7 +390,8 @@ class Ragstone:
         self._purging = self._purging or asyncio.create_task(self._purge())
 
     async def _purge(self) -> None:
-        """Delete the chunks of retired revisions that an earlier process left behind."""
+        """Delete the chunks of retired revisions, and what else an earlier process left behind."""
+        await asyncio.to_thread(self._pipeline.originals.drop_linked)
         try:
             await self._pipeline.purge()
         except RagstoneError as error:

@@ -111,6 +111,9 @@ class SqlCatalog:
         kept = {name: value for name, value in row.items() if name not in (*place, "name")}
 
         async def work(connection: AsyncConnection) -> Collection:
+            await connection.run_sync(
+                revising.leave_index, collection.tenant, collection.id, collection.build
+            )
             new = insert(connection, collections).values(row)
             new = new.on_conflict_do_update(index_elements=place, set_=kept)
             try:
@@ -153,6 +156,7 @@ class SqlCatalog:
             found = (await connection.execute(names)).scalars().all()
             gone = tuple(Revision(tenant, id, name) for name in found)
             await forget_scope(connection, of_collection(tenant, id), _DROPPED)
+            await connection.run_sync(revising.leave_index, tenant, id)
             # Documents and revisions go with it, by their foreign keys.
             await connection.execute(
                 delete(collections).where(collections.c.tenant == tenant, collections.c.id == id)
@@ -160,6 +164,15 @@ class SqlCatalog:
             return Change(show=gone)
 
         await self._database.write(work, lambda gone: self._view.dropped((tenant, id), gone))
+
+    async def unused(self) -> Sequence[Collection]:
+        """`ports.Catalog`."""
+        return await self._database.read(revising.unused)
+
+    async def dropped(self, unused: Sequence[Collection]) -> None:
+        """`ports.Catalog`."""
+
+        await self._database.keep(partial(revising.dropped, unused=unused))
 
     async def document(self, document_id: str) -> Document | None:
         found = await self.known([document_id])
@@ -418,8 +431,15 @@ class SqlCatalog:
         self, collection: Collection | None = None
     ) -> AbstractAsyncContextManager[frozenset[str]]:
         """`ports.Catalog`."""
-        key = None if collection is None else (collection.tenant, collection.id)
-        return self._view.snapshot(key)
+        return self._view.snapshot(collection)
+
+    def keeping(self) -> AbstractAsyncContextManager[None]:
+        """`ports.Catalog`."""
+        return self._view.keeping()
+
+    async def kept(self) -> bool:
+        """`ports.Catalog`."""
+        return await self._view.kept()
 
     async def drained(self) -> None:
         await self._view.drained()

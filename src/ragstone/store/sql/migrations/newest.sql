@@ -499,3 +499,15 @@ CREATE TABLE theme_revisions (
 );
 CREATE INDEX ix_theme_revisions_revision ON theme_revisions (revision);
 CREATE INDEX ix_revisions_hidden ON revisions (tenant, collection) WHERE state <> 'live';
+CREATE TABLE unused_indexes (
+	tenant TEXT NOT NULL, 
+	id TEXT NOT NULL, 
+	name TEXT NOT NULL, 
+	model TEXT NOT NULL, 
+	fingerprint TEXT NOT NULL, 
+	dimensions INTEGER NOT NULL, 
+	language TEXT NOT NULL, 
+	build INTEGER NOT NULL, 
+	late INTEGER NOT NULL, 
+	CONSTRAINT pk_unused_indexes PRIMARY KEY (tenant, id, build)
+);
