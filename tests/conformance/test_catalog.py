@@ -11,7 +11,7 @@ import pytest
 
 from ragstone.core.errors import Conflict, UnknownCollection
 from ragstone.core.records import Collection, Document, SettingEdit
-from ragstone.ports import Catalog, Edition, Look, StatusCount, ValueCount
+from ragstone.ports import Catalog, Edition, Look, StatusCount, Total, ValueCount
 from ragstone.store.sql.catalog import SqlCatalog
 from ragstone.store.sql.settings import SqlSettings
 from tests.databases import DatabaseOpener
@@ -394,6 +394,27 @@ async def test_what_is_kept_makes_nobody_wait(catalog: Catalog) -> None:
             await catalog.drained()
         assert await hidden(catalog) == {"d1@1"}
     assert not await catalog.kept()
+
+
+async def test_totals_are_of_every_tenant_and_by_status(catalog: Catalog) -> None:
+    assert await catalog.totals() == []
+    tax = replace(LAW, tenant="bolt", name="tax", id="c2")
+    await catalog.put_collection(tax)
+    theirs = replace(DOC, id="d2", tenant="bolt", collection="c2", chunks=5)
+    await publish(catalog, replace(DOC, chunks=3))
+    await publish(catalog, theirs)
+    await catalog.fail(replace(DOC, id="d3"), "It is empty.")
+    assert set(await catalog.totals()) == {Total("text", 2, 8), Total("failed", 1, 0)}
+    await catalog.embedded(["d2"])
+    assert set(await catalog.totals()) == {
+        Total("text", 1, 3),
+        Total("ready", 1, 5),
+        Total("failed", 1, 0),
+    }
+    await catalog.retire(["d3"])
+    await catalog.drop_collection("bolt", "c2")
+    [left] = await catalog.totals()
+    assert (left, type(left.chunks)) == (Total("text", 1, 3), int)
 
 
 async def test_drained_waits_for_earlier_readers_only(catalog: Catalog) -> None:
