@@ -1,7 +1,7 @@
 """The port of the catalog."""
 
 from collections.abc import Collection as Several
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol
@@ -269,8 +269,8 @@ class Catalog(CollectionNames, Protocol):
         """Forget documents: hidden at once, their chunks to be purged."""
         ...
 
-    async def revisions(self, collection: Collection) -> frozenset[str]:
-        """Every revision of the collection that may have chunks, visible or not."""
+    async def revisions(self, names: Sequence[str]) -> Set[str]:
+        """Those of these revisions that may have chunks, visible or not."""
         ...
 
     async def retired(self) -> list[tuple[Collection, str]]:

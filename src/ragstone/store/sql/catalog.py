@@ -1,6 +1,6 @@
 """Collections, documents and their revisions: which exist, which answer, which are hidden."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from collections.abc import Collection as Several
 from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, replace
@@ -402,13 +402,9 @@ class SqlCatalog:
         """The current collection; see `ports.Catalog`."""
         return await self._view.edition((tenant, collection))
 
-    async def revisions(self, collection: Collection) -> frozenset[str]:
+    async def revisions(self, names: Sequence[str]) -> Set[str]:
         """`ports.Catalog`."""
-        mine = select(revisions.c.name).where(
-            revisions.c.tenant == collection.tenant, revisions.c.collection == collection.id
-        )
-        async with self._database.reading() as connection:
-            return frozenset((await connection.execute(mine)).scalars())
+        return await self._database.read(partial(revising.known, names=names))
 
     def replacing(self, connection: Connection) -> Any:
         """The store's rows have been replaced in this transaction; `replaced` takes what it

@@ -240,6 +240,11 @@ def retired(connection: Connection) -> list[tuple[Collection, str]]:
     return [(to_collection(dict(row)), row["revision"]) for row in rows.mappings()]
 
 
+def known(connection: Connection, *, names: Sequence[str]) -> set[str]:
+    """Those of these revisions that there are, in whatever state."""
+    return _ids_among(connection, revisions.c.name, names)
+
+
 def purged(connection: Connection, *, names: Sequence[str]) -> Change:
     """Forget retired revisions; one that is being written or answers again stays."""
     gone: list[Revision] = []
