@@ -24,7 +24,7 @@ from ragstone.core.turn import Ask
 from ragstone.engine.engine import Engine
 from ragstone.engine.room_queue import RoomQueue
 from ragstone.guard.topic_index import TopicCollection
-from ragstone.index.connect import connect, external_retriever, names_retriever
+from ragstone.index.connect import connect, connect_all, external_retriever, names_retriever
 from ragstone.ingest.captions import CaptionMaker
 from ragstone.ingest.graph import GraphReader
 from ragstone.ingest.graph_model import GraphModelReader
@@ -122,7 +122,8 @@ async def open_adapters(
         stack.enter_context(threadpool_limits(1, "blas"))
         database = await stack.enter_async_context(open_state(settings.state, data))
         catalog = await SqlCatalog.open(database)
-        index = connect(settings.index, data / "index")
+        connected = connect_all(settings.index, data / "index")
+        index = connected.index
         stack.push_async_callback(index.aclose)
         embedders = await stack.enter_async_context(open_embedders(settings))
         rarity = SampledRarity(index, embedders)
@@ -164,7 +165,7 @@ async def open_adapters(
         comments = LocalCommentReader(index, embedders.bundled())
         stack.push_async_callback(comments.aclose)
         # SQLite's connections are opened as they are needed: they never run short.
-        pooled = (*((database,) if database.shared else ()), index)
+        pooled = (*((database,) if database.shared else ()), *connected.parts)
         adapters = Adapters(
             index,
             catalog,

@@ -13,6 +13,7 @@ from ragstone.backup.restore import restore
 from ragstone.cache.local import LocalCache
 from ragstone.core.chunk import Chunk
 from ragstone.core.records import Collection
+from ragstone.index.connect import OpenIndex
 from ragstone.index.edge.index import EdgeIndex
 from ragstone.index.postgres.connection import PostgresConnections
 from ragstone.index.postgres.index import PostgresIndex
@@ -101,11 +102,12 @@ async def opened(
     open_state: DatabaseOpener | None = None,
     dimensions: int = WIDTH,
     index_url: str = "",
+    an_index: OpenIndex | None = None,
 ) -> AsyncIterator[House]:
     """On a file and an embedded index, or on the databases that `open_state` opens and the index at
-    `index_url`."""
+    `index_url` or `an_index`."""
     kept = open_state(folder) if open_state else open_database(folder / "state.sqlite")
-    async with kept as database, aclosing(_index(folder, index_url)) as index:
+    async with kept as database, aclosing(an_index or _index(folder, index_url)) as index:
         catalog = await SqlCatalog.open(database)
         pipeline = Pipeline(
             index,
@@ -121,5 +123,5 @@ async def opened(
         pipeline.close()
 
 
-def _index(folder: Path, url: str) -> EdgeIndex | PostgresIndex:
+def _index(folder: Path, url: str) -> OpenIndex:
     return PostgresIndex(PostgresConnections(url, 30)) if url else EdgeIndex(folder / "index")

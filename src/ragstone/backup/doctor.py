@@ -10,7 +10,7 @@ from ragstone.core.chunk import revision
 from ragstone.core.filters import OWN_TEXT, And, AnyOf, eq
 from ragstone.core.records import Collection, Document
 from ragstone.ingest.formats.recognition import INSTALL, PICTURES_UNREAD, UNREAD, is_installed
-from ragstone.ports import Cache, Catalog, ChunkIndex, StateDump
+from ragstone.ports import Cache, Catalog, ChunkIndex, StateDump, home
 from ragstone.service.maintenance import Upkeep
 
 PAGE = 500
@@ -33,6 +33,8 @@ RETRY = (
 )
 
 KEPT = "They are deleted when the backup that is being written has ended."
+
+MOVED = "'ragstone serve' moves it to INDEX__URL while it answers; its log says how far it is."
 
 Mending = Callable[[], Coroutine[Any, Any, object]]
 
@@ -83,8 +85,11 @@ class Doctor:
         told = _Told(mend, forget)
         for finding in [*await self._state_flaws(), *await self._unpurged(), *await self._cached()]:
             await told.add(finding)
+        place = home(self._index)
         for collection in await self._catalog.collections():
             looked_at = 0
+            if place and collection.place != place:
+                await told.add(Finding(f"{collection.name} is still at INDEX__FROM_URL.", MOVED))
             seen = _Seen()
             await self._index.create(collection)
             yield Upkeep(collection.name, looked_at)

@@ -12,7 +12,7 @@ from ragstone.backup.archive import ArchiveReader, Batch, Original
 from ragstone.core.records import Collection
 from ragstone.ingest.handed import Originals
 from ragstone.ingest.unused import drop_unused
-from ragstone.ports import Catalog, ChunkIndex, StateDump, check_late, loading
+from ragstone.ports import Catalog, ChunkIndex, StateDump, check_late, home, loading
 from ragstone.service.maintenance import Upkeep
 
 
@@ -40,7 +40,7 @@ async def restore(
             for number, part in enumerate(reader.manifest.parts):
                 old = part.collection
                 build = max(old.build, builds.get((old.tenant, old.id), 0)) + 1
-                collection = replace(old, build=build)
+                collection = replace(old, build=build, place=home(index))
                 async for step in _write_collection(reader, number, index, collection):
                     yield step
                 written.append(collection)

@@ -53,7 +53,7 @@ from ragstone.ingest.unused import drop_unused
 from ragstone.ingest.vocabulary import VocabularyReader
 from ragstone.ingest.write import Writer, Written
 from ragstone.language.language import detect
-from ragstone.ports import Catalog, ChunkIndex, Embedders, check_late
+from ragstone.ports import Catalog, ChunkIndex, Embedders, check_late, home
 from ragstone.service import IngestRequest, Progress
 from ragstone.settings import IngestSettings
 
@@ -168,7 +168,10 @@ class Pipeline:
     async def embed(self, collection: Collection) -> None:
         """Give the chunks of a collection that wait for vectors theirs."""
         async with self._catalog.alone(collection.tenant, collection.id):
-            await self._embed(collection, self._settings.token_vectors)
+            # It may have been built anew or moved, or dropped, while this waited.
+            now = await self._catalog.identified(collection.tenant, collection.id)
+            if now is not None:
+                await self._embed(now, self._settings.token_vectors)
 
     async def _embed(self, collection: Collection, with_tokens: bool) -> None:
         await embed_pending(
@@ -184,10 +187,10 @@ class Pipeline:
     async def reread(self, document: Document) -> bool:
         """Index a document again from its source, or from what is kept of it; False, and nothing
         has changed, if there is neither or it is unreadable."""
-        collection = await self._catalog.identified(document.tenant, document.collection)
-        if collection is None:
-            return False
-        async with self._catalog.alone(collection.tenant, collection.id):
+        async with self._catalog.alone(document.tenant, document.collection):
+            collection = await self._catalog.identified(document.tenant, document.collection)
+            if collection is None:
+                return False
             try:
                 original = await asyncio.to_thread(self.originals.of, document)
                 with _errors_by_name(collection):
@@ -290,6 +293,7 @@ class Pipeline:
             language,
             id=id,
             late=late_dimensions(embedder, self._settings),
+            place=home(self._index),
         )
         check_late(self._index, collection)
         await self._index.create(collection)
@@ -528,10 +532,15 @@ class Pipeline:
         # Asked after what is to go was read: a backup that begins later does not need it.
         if await self._catalog.kept():
             return False
-        by_collection: dict[Collection, list[str]] = {}
+        by_collection: dict[tuple[str, str], list[str]] = {}
         for collection, name in retired:
-            by_collection.setdefault(collection, []).append(name)
-        for collection, names in by_collection.items():
+            by_collection.setdefault((collection.tenant, collection.id), []).append(name)
+        for place, names in by_collection.items():
+            # It may have been built anew or moved since, with what was retired before.
+            current = await self._catalog.identified(*place)
+            if current is None:
+                continue
+            collection = current
             for start in range(0, len(names), PURGED_AT_ONCE):
                 some = names[start : start + PURGED_AT_ONCE]
                 await self._index.delete(collection, AnyOf("revision", tuple(some)))

@@ -105,9 +105,10 @@ class Catalog(CollectionNames, Protocol):
         """By tenant and name."""
         ...
 
-    async def put_collection(self, collection: Collection) -> None:
+    async def put_collection(self, collection: Collection, *, known: bool = False) -> None:
         """Insert a collection, or replace all of it but its name; what it was under another build
-        is `unused` then. Raises Conflict for a new one whose name another has."""
+        is `unused` then. Raises Conflict for a new one whose name another has, and
+        UnknownCollection for a `known` one that has been dropped."""
         ...
 
     async def rename_collection(self, collection: Collection, name: str) -> Collection:

@@ -47,6 +47,12 @@ class IndexSettings(Section):
         SecretStr(""),
         description="The key of that server; of PostgreSQL, the password.",
     )
+    from_url: str = Field(
+        "",
+        description="The address that collections are moved from to url, while questions are "
+        "answered; embedded for Qdrant Edge in the data directory. Empty: all are at url.",
+    )
+    from_api_key: SecretStr = Field(SecretStr(""), description="The key of the server there.")
     timeout: Seconds = Field(30.0, gt=0, description="Seconds that one request to it may take.")
     connections: int = Field(
         8, ge=1, le=1000, description="Connections to PostgreSQL that one process may hold."

@@ -105,12 +105,16 @@ class SqlCatalog:
         known = {(one.tenant, one.name): one for one in await self._view.collections()}
         return [known[key] for key in sorted(known) if tenant in (None, key[0])]
 
-    async def put_collection(self, collection: Collection) -> None:
+    async def put_collection(self, collection: Collection, *, known: bool = False) -> None:
         row = asdict(collection)
         place = ("tenant", "id")
         kept = {name: value for name, value in row.items() if name not in (*place, "name")}
 
+        mine = (collections.c.tenant == collection.tenant) & (collections.c.id == collection.id)
+
         async def work(connection: AsyncConnection) -> Collection:
+            if known and not await connection.scalar(select(collections.c.id).where(mine)):
+                raise UnknownCollection(collection.name)
             await connection.run_sync(
                 revising.leave_index, collection.tenant, collection.id, collection.build
             )

@@ -26,6 +26,7 @@ collections = Table(
     Column("language", Text, nullable=False),
     Column("build", Integer, nullable=False),
     Column("late", Integer, nullable=False, server_default="0"),
+    Column("place", Text, nullable=False, server_default=""),
     Index(None, "tenant", "name", unique=True),
 )
 """`id` is what every other table calls `collection`. One that was there before collections had ids
@@ -53,6 +54,7 @@ unused_indexes = Table(
     Column("language", Text, nullable=False),
     Column("build", Integer, primary_key=True),
     Column("late", Integer, nullable=False),
+    Column("place", Text, nullable=False),
 )
 """What collections were that have been dropped, built anew or replaced: the chunks of that build
 are to be deleted. A row goes when they are."""

@@ -1,4 +1,5 @@
-"""Indexes that nobody searches any more are remembered until they are dropped."""
+"""Indexes that nobody searches any more are remembered until they are dropped; collections have a
+place, while they move from one index to another."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -8,6 +9,8 @@ down_revision = "0023"
 
 
 def upgrade() -> None:
+    place = sa.Column("place", sa.Text(), nullable=False, server_default="")
+    op.add_column("collections", place)
     op.create_table(
         "unused_indexes",
         sa.Column("tenant", sa.Text(), nullable=False),
@@ -19,5 +22,6 @@ def upgrade() -> None:
         sa.Column("language", sa.Text(), nullable=False),
         sa.Column("build", sa.Integer(), nullable=False),
         sa.Column("late", sa.Integer(), nullable=False),
+        sa.Column("place", sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint("tenant", "id", "build", name=op.f("pk_unused_indexes")),
     )
