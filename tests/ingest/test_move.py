@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from ragstone.core.chunk import Chunk
+from ragstone.core.filters import Filter
 from ragstone.core.records import Collection
 from ragstone.index.edge.index import EdgeIndex
 from ragstone.index.moving import MovingIndex, place_of
@@ -47,21 +48,39 @@ class Target(EdgeIndex):
         await super().upsert(collection, chunks, vectors, tokens)
 
 
+class Source(EdgeIndex):
+    """An index whose deletions may be made to wait."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.deleting, self.may_delete = asyncio.Event(), asyncio.Event()
+        self.may_delete.set()
+
+    async def delete(self, collection: Collection, where: Filter) -> None:
+        self.deleting.set()
+        await self.may_delete.wait()
+        await super().delete(collection, where)
+
+
+@pytest.fixture
+async def source(tmp_path: Path) -> Source:
+    return Source(tmp_path / "source")
+
+
 @pytest.fixture
 async def target(tmp_path: Path) -> Target:
     return Target(tmp_path / "target")
 
 
 @pytest.fixture
-async def house(tmp_path: Path, target: Target) -> AsyncIterator[House]:
+async def house(tmp_path: Path, source: Source, target: Target) -> AsyncIterator[House]:
     """With a collection of three documents, which is not yet where others are to be."""
     (tmp_path / "data").mkdir()
-    source = tmp_path / "source"
-    async with opened(tmp_path / "data", an_index=EdgeIndex(source)) as house:
+    async with opened(tmp_path / "data", an_index=EdgeIndex(tmp_path / "source")) as house:
         for name in ("hours", "rules", "rooms"):
             house.write(f"{name}.txt", f"Of {name} there is much to say. " * 40)
         await house.ingest()
-    index = MovingIndex(EdgeIndex(source), target, HOME)
+    index = MovingIndex(source, target, HOME)
     async with opened(tmp_path / "data", an_index=index) as house:
         yield house
 
@@ -80,6 +99,20 @@ async def shown(house: House) -> set[str]:
 async def move_it(house: House) -> None:
     async with asyncio.timeout(PATIENCE):
         await move(house.index, house.catalog, await house.collection())
+
+
+async def nothing() -> None:
+    """What happens where nothing does."""
+
+
+async def is_without_hours(house: House) -> None:
+    """One of three documents is gone for good."""
+    await house.pipeline.purge()
+    texts = await shown(house)
+    assert texts
+    assert not [text for text in texts if "hours" in text]
+    assert len(await house.catalog.documents("default")) == 2
+    assert await house.examine() == ()
 
 
 async def forget(house: House, name: str) -> None:
@@ -164,37 +197,41 @@ async def test_given_a_move_that_was_cut_off_then_it_goes_on(
     assert await house.examine() == ()
 
 
-@pytest.mark.parametrize("way", ["move", "rebuild"])
-async def test_given_a_purge_that_began_before_the_switch_then_what_is_deleted_stays_away(
-    house: House, target: Target, way: str
+async def test_given_a_purge_that_began_before_the_switch_then_it_deletes_there(
+    house: House, target: Target
 ) -> None:
-    started = asyncio.Event()
+    """It has read what to delete, and waits for a search; meanwhile the collection is there."""
     purging: list[asyncio.Task[bool]] = []
 
-    async def delete() -> None:
-        """A search goes on, so that the purge waits, and deletes after the switch."""
+    async def delete_while_nobody_writes() -> None:
         [gone] = [one for one in await house.catalog.documents("default") if "hours" in one.path]
         await house.catalog.retire([gone.id])
         purging.append(asyncio.create_task(house.pipeline.purge()))
-        started.set()
         await asyncio.sleep(0.1)
 
-    target.meanwhile = [delete]
-    collection = await house.collection()
-    async with house.catalog.snapshot(collection):
-        work = move_it(house) if way == "move" else house.rebuild("default")
-        working = asyncio.create_task(work)
+    target.meanwhile = [nothing, delete_while_nobody_writes]
+    async with house.catalog.snapshot(await house.collection()):
+        working = asyncio.create_task(move_it(house))
         async with asyncio.timeout(PATIENCE):
             while (await house.collection()).place != HOME:
                 await asyncio.sleep(0.01)
-        assert started.is_set()
     await asyncio.gather(working, *purging)
-    await house.pipeline.purge()
-    assert not [text for text in await shown(house) if "hours" in text]
-    assert await house.index.count(await house.collection()) == len(await house.chunks())
-    assert len(await house.catalog.documents("default")) == 2
-    (house.documents / "hours.txt").unlink()
-    assert await house.examine() == ()
+    await is_without_hours(house)
+
+
+@pytest.mark.parametrize("way", ["move", "rebuild"])
+async def test_given_a_purge_that_deletes_during_the_switch_then_what_is_deleted_stays_away(
+    house: House, source: Source, way: str
+) -> None:
+    """It is forgotten by the state only when the new index has been filled."""
+    source.may_delete.clear()
+    deleting = asyncio.create_task(forget(house, "hours"))
+    await source.deleting.wait()
+    await (move_it(house) if way == "move" else house.rebuild("default"))
+    assert (await house.collection()).place == HOME
+    source.may_delete.set()
+    await deleting
+    await is_without_hours(house)
 
 
 @pytest.mark.parametrize("way", ["move", "rebuild"])
@@ -204,14 +241,12 @@ async def test_given_a_delete_after_it_was_copied_then_it_does_not_answer_again(
     target.meanwhile = [lambda: forget(house, "hours")]
     await (move_it(house) if way == "move" else house.rebuild("default"))
     assert (await house.collection()).place == HOME
-    texts = await shown(house)
-    assert texts
-    assert not [text for text in texts if "hours" in text]
-    assert await house.examine() == ()
+    await is_without_hours(house)
 
 
+@pytest.mark.parametrize("before", [0, 1])
 async def test_given_a_collection_that_is_dropped_meanwhile_then_it_does_not_come_back(
-    house: House, target: Target
+    house: House, target: Target, before: int
 ) -> None:
     collection = await house.collection()
 
@@ -219,8 +254,9 @@ async def test_given_a_collection_that_is_dropped_meanwhile_then_it_does_not_com
         await house.catalog.drop_collection("default", collection.id)
         await house.pipeline.purge()
 
-    target.meanwhile = [drop]
-    await move_it(house)
+    target.meanwhile = [*[nothing] * before, drop]
+    async with asyncio.timeout(PATIENCE):
+        await move_all(house.index, house.catalog)
     assert await house.catalog.collections() == []
 
 

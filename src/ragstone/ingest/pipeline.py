@@ -524,23 +524,20 @@ class Pipeline:
 
         False, and they stay hidden for the next time, while a backup is written that needs them.
         """
-        retired = await self._catalog.retired()
+        before = {name for _, name in await self._catalog.retired()}
         whole = await drop_unused(self._index, self._catalog)
-        if not retired:
+        if not before:
             return whole
         await self._catalog.drained()
         # Asked after what is to go was read: a backup that begins later does not need it.
         if await self._catalog.kept():
             return False
-        by_collection: dict[tuple[str, str], list[str]] = {}
-        for collection, name in retired:
-            by_collection.setdefault((collection.tenant, collection.id), []).append(name)
-        for place, names in by_collection.items():
-            # It may have been built anew or moved since, with what was retired before.
-            current = await self._catalog.identified(*place)
-            if current is None:
-                continue
-            collection = current
+        by_collection: dict[Collection, list[str]] = {}
+        # Their collections may have been built anew, moved or restored since.
+        for collection, name in await self._catalog.retired():
+            if name in before:
+                by_collection.setdefault(collection, []).append(name)
+        for collection, names in by_collection.items():
             for start in range(0, len(names), PURGED_AT_ONCE):
                 some = names[start : start + PURGED_AT_ONCE]
                 await self._index.delete(collection, AnyOf("revision", tuple(some)))
