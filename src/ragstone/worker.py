@@ -8,7 +8,6 @@ from ragstone import build
 from ragstone.access import setup
 from ragstone.core.errors import ConfigError
 from ragstone.evaluation.job import evaluations
-from ragstone.index.connect import EMBEDDED
 from ragstone.ingest.free_memory import few_arenas
 from ragstone.settings import Settings
 
@@ -43,7 +42,7 @@ def _check(settings: Settings) -> None:
             "the data directory, which belongs to one process; 'ragstone serve' runs its jobs "
             "itself. For workers set STATE__URL to a PostgreSQL database, here and on the server."
         )
-    if not settings.index.url or settings.index.from_url == EMBEDDED:
+    if not settings.index.is_shared:
         raise ConfigError(
             "A worker needs an index that other processes share, but it is in the data directory, "
             "which belongs to one process. Set INDEX__URL to a server, here and on the server."

@@ -10,7 +10,7 @@ from ragstone.core.chunk import Chunk
 from ragstone.core.filters import Filter
 from ragstone.core.records import Collection
 from ragstone.index.edge.index import EdgeIndex
-from ragstone.index.moving import MovingIndex, place_of
+from ragstone.index.moving import MovingIndex
 from ragstone.ingest import move as moving
 from ragstone.ingest.move import move, move_all
 from ragstone.ports import Search, Vectors
@@ -278,13 +278,3 @@ async def test_given_a_backup_meanwhile_then_it_has_everything(
     await house.restore(tmp_path / "backup.zip")
     assert await house.chunks() == before
     assert (await house.collection()).place == HOME
-
-
-def test_an_address_is_the_same_place_for_every_user() -> None:
-    same = {
-        place_of(url)
-        for url in ("postgresql://db:5432/x", "postgresql://ann:s3cret@DB:5432/x?sslmode=require")
-    }
-    assert len(same) == 1
-    others = ("", "postgresql://db:5432/y", "postgresql://other:5432/x", "http://db:5432/x")
-    assert len({place_of(url) for url in others} | same) == 5

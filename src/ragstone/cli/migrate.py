@@ -10,9 +10,9 @@ from ragstone.build import open_two_indexes
 from ragstone.cli.show import ProgressView, duration, one_line, out, out_json
 from ragstone.core.errors import ConfigError, UnknownCollection
 from ragstone.core.records import Collection
-from ragstone.index.connect import EMBEDDED
 from ragstone.ingest.migrate import Moved, migrate
 from ragstone.settings import IndexSettings, Settings
+from ragstone.settings.storage import EMBEDDED
 
 
 @dataclass(frozen=True)

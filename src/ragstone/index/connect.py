@@ -11,12 +11,10 @@ from ragstone.index.retries import Retries
 from ragstone.ports import ChunkIndex, Retriever
 from ragstone.registry import Extension, Registry
 from ragstone.settings import IndexSettings
+from ragstone.settings.storage import EMBEDDED
 
 EDGE = ""
 """The scheme of no address."""
-
-EMBEDDED = "embedded"
-"""What stands for no address where empty means something else."""
 
 ELASTICSEARCH = "elasticsearch+"
 
@@ -46,19 +44,19 @@ def connect(settings: IndexSettings, data: Path) -> OpenIndex:
 
 
 @dataclass(frozen=True, slots=True)
-class Connected:
+class ConnectedIndex:
     """The index of the settings, and every one that it asks."""
 
     index: OpenIndex
     parts: Sequence[OpenIndex]
 
 
-def connect_all(settings: IndexSettings, data: Path) -> Connected:
+def connect_all(settings: IndexSettings, data: Path) -> ConnectedIndex:
     """The index at `settings.url`, or, where collections are moved there from another one, both as
     one. Raises ConfigError."""
     if not settings.from_url:
         index = connect(settings, data)
-        return Connected(index, (index,))
+        return ConnectedIndex(index, (index,))
     from ragstone.index.moving import MovingIndex, place_of
 
     url = "" if settings.from_url == EMBEDDED else settings.from_url
@@ -71,7 +69,7 @@ def connect_all(settings: IndexSettings, data: Path) -> Connected:
             "to be, or take INDEX__FROM_URL away."
         )
     parts = connect(before, data), connect(settings, data)
-    return Connected(MovingIndex(*parts, place_of(settings.url)), parts)
+    return ConnectedIndex(MovingIndex(*parts, place_of(settings.url)), parts)
 
 
 def names_retriever(settings: IndexSettings) -> bool:

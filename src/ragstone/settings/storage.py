@@ -30,6 +30,9 @@ def _engine(url: str) -> str | None:
     return _ENGINES.get(url.split(":", 1)[0].lower())
 
 
+EMBEDDED = "embedded"
+"""The address of Qdrant Edge in the data directory, where none at all means something else."""
+
 Quantization = Literal["none", "int8", "binary"]
 
 
@@ -167,6 +170,11 @@ class IndexSettings(Section):
         description="Seconds before the first of them, twice as long before each next one, up to 5 "
         "or this if it is longer, less a random part of up to a half.",
     )
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether several processes may use it: none of it is in a data directory."""
+        return bool(self.url) and self.from_url != EMBEDDED
 
     @model_validator(mode="after")
     def _candidates_suffice(self) -> "IndexSettings":

@@ -19,7 +19,6 @@ from ragstone.access.gate import Known
 from ragstone.core.errors import ConfigError, RagstoneError
 from ragstone.http.server.answering import answer
 from ragstone.http.server.loop import on_signals, run
-from ragstone.index.connect import EMBEDDED
 from ragstone.ingest.free_memory import few_arenas
 from ragstone.settings import Settings
 from ragstone.telemetry.metrics import FOLDER
@@ -43,7 +42,7 @@ def check(settings: Settings) -> None:
     if settings.server.workers == 1:
         return
     told = f"SERVER__WORKERS is {settings.server.workers}, but"
-    if not settings.index.url or settings.index.from_url == EMBEDDED:
+    if not settings.index.is_shared:
         raise ConfigError(
             f"{told} only one process can hold the index in the data directory. Set INDEX__URL to "
             "a Qdrant, PostgreSQL or Elasticsearch server, or SERVER__WORKERS=1."
