@@ -210,8 +210,9 @@ async def open_adapters(
             pools=tuple(one for one in pooled if isinstance(one, Pooled)),
         )
         for collection in await catalog.collections():
-            await index.create(collection)
-            await _warn_if_lost(collection, catalog, index)
+            known = await _placed(collection, catalog, settings.index)
+            await index.create(known)
+            await _warn_if_lost(known, catalog, index)
         yield adapters, embedders, database
 
 
@@ -447,6 +448,20 @@ async def _reader(settings: Settings, adapters: Adapters) -> VocabularyReader | 
     for collection in await adapters.catalog.collections():
         reader.wake(collection)
     return reader
+
+
+async def _placed(collection: Collection, catalog: Catalog, settings: IndexSettings) -> Collection:
+    """The collection; what an earlier move says of its place is forgotten where the only index is
+    another one by now, that the next move there begins anew."""
+    if settings.from_url or not collection.place:
+        return collection
+    from ragstone.index.moving import place_of
+
+    if collection.place == place_of(settings.url):
+        return collection
+    here = replace(collection, place="")
+    await catalog.put_collection(here)
+    return here
 
 
 async def _warn_if_lost(collection: Collection, catalog: Catalog, index: ChunkIndex) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
+from ragstone import build
 from ragstone.core.errors import ConfigError
 from ragstone.core.records import Collection
 from ragstone.evaluation.apart import apart
@@ -45,6 +46,20 @@ async def test_given_a_key_of_the_old_index_then_only_that_is_asked_with_it(
     async with aclosing(connected.index):
         addresses = [vars(vars(one)["_database"])["_address"] for one in connected.parts]
     assert ["password=s3cret" in one for one in addresses] == [True, False]
+
+
+async def test_given_another_index_than_an_earlier_move_went_to_then_its_place_is_forgotten(
+    tmp_path: Path,
+) -> None:
+    settings = Settings(ragstone_data=tmp_path)
+    async with build.open_adapters(settings) as (adapters, _, _):
+        for name, place in (("here", place_of("")), ("there", place_of(POSTGRES)), ("never", "")):
+            one = Collection("t", name, "m", "f", 3, place=place)
+            await adapters.index.create(one)
+            await adapters.catalog.put_collection(one)
+    async with build.open_adapters(settings) as (adapters, _, _):
+        known = {one.name: one.place for one in await adapters.catalog.collections()}
+    assert known == {"here": place_of(""), "there": "", "never": ""}
 
 
 async def test_given_one_address_then_no_place_is_said(tmp_path: Path) -> None:
