@@ -25,13 +25,8 @@ Two = tuple[House, House]
 
 
 @pytest.fixture
-async def two(
-    postgres_databases: Databases, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[Two]:
-    """Two servers on one PostgreSQL, to whom a search of half a second is one that hangs, and a
-    second in a transaction too long."""
-    monkeypatch.setattr(leases, "PATIENCE", 0.5)
-    monkeypatch.setattr(postgres, "IDLE_SECONDS", 1)
+async def two(postgres_databases: Databases, tmp_path: Path) -> AsyncIterator[Two]:
+    """Two servers on one PostgreSQL."""
     name = await asyncio.to_thread(postgres_databases.migrated)
     async with AsyncExitStack() as stack:
         houses = []
@@ -101,12 +96,19 @@ async def test_given_a_slow_backup_then_nobody_waits_for_it_and_it_is_of_one_mom
 
 
 async def test_given_a_backup_that_rests_while_it_reads_the_state_then_it_goes_on(
-    two: Two, tmp_path: Path
+    two: Two,
+    postgres_databases: Databases,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    here, there = two
-    async with here.dump.snapshot() as tables:
+    _, there = two
+    monkeypatch.setattr(postgres, "IDLE_SECONDS", 2)
+    async with (
+        opened(tmp_path / "one", postgres_databases.open) as third,
+        third.dump.snapshot() as tables,
+    ):
         first = await anext(tables)
-        await asyncio.sleep(1.5)  # Longer than anybody else may rest in a transaction.
+        await asyncio.sleep(3)  # Longer than anybody else may rest in a transaction.
         there.write("new.txt", "A new exhibition about bridges.")
         await there.ingest()
         rows = [row async for table, some in tables for row in some if table == "documents"]
@@ -115,8 +117,9 @@ async def test_given_a_backup_that_rests_while_it_reads_the_state_then_it_goes_o
 
 
 async def test_given_a_search_that_hangs_beside_it_then_the_backup_is_not_ended_with_it(
-    two: Two, tmp_path: Path
+    two: Two, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(leases, "PATIENCE", 0.5)
     here, there = two
     steps = here.steps(back_up, tmp_path / "backup.zip")
     await anext(steps)
