@@ -62,6 +62,7 @@ APART = {
     "million": "python -m benchmarks million",
     "postgres": "python -m benchmarks postgres",
     "hidden": "python -m benchmarks hidden",
+    "slow_backup": "python -m benchmarks slow_backup",
     "sizes": "python -m benchmarks sizes",
     "per_document": "python -m benchmarks per_document",
     "peers": "make bench-peers",

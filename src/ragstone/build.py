@@ -24,7 +24,7 @@ from ragstone.core.turn import Ask
 from ragstone.engine.engine import Engine
 from ragstone.engine.room_queue import RoomQueue
 from ragstone.guard.topic_index import TopicCollection
-from ragstone.index.connect import connect, external_retriever, names_retriever
+from ragstone.index.connect import connect, connect_all, external_retriever, names_retriever
 from ragstone.ingest.captions import CaptionMaker
 from ragstone.ingest.graph import GraphReader
 from ragstone.ingest.graph_model import GraphModelReader
@@ -122,7 +122,8 @@ async def open_adapters(
         stack.enter_context(threadpool_limits(1, "blas"))
         database = await stack.enter_async_context(open_state(settings.state, data))
         catalog = await SqlCatalog.open(database)
-        index = connect(settings.index, data / "index")
+        connected = connect_all(settings.index, data / "index")
+        index = connected.index
         stack.push_async_callback(index.aclose)
         embedders = await stack.enter_async_context(open_embedders(settings))
         rarity = SampledRarity(index, embedders)
@@ -164,7 +165,7 @@ async def open_adapters(
         comments = LocalCommentReader(index, embedders.bundled())
         stack.push_async_callback(comments.aclose)
         # SQLite's connections are opened as they are needed: they never run short.
-        pooled = (*((database,) if database.shared else ()), index)
+        pooled = (*((database,) if database.shared else ()), *connected.parts)
         adapters = Adapters(
             index,
             catalog,
@@ -209,8 +210,9 @@ async def open_adapters(
             pools=tuple(one for one in pooled if isinstance(one, Pooled)),
         )
         for collection in await catalog.collections():
-            await index.create(collection)
-            await _warn_if_lost(collection, catalog, index)
+            known = await _placed(collection, catalog, settings.index)
+            await index.create(known)
+            await _warn_if_lost(known, catalog, index)
         yield adapters, embedders, database
 
 
@@ -446,6 +448,20 @@ async def _reader(settings: Settings, adapters: Adapters) -> VocabularyReader | 
     for collection in await adapters.catalog.collections():
         reader.wake(collection)
     return reader
+
+
+async def _placed(collection: Collection, catalog: Catalog, settings: IndexSettings) -> Collection:
+    """The collection; what an earlier move says of its place is forgotten where the only index is
+    another one by now, that the next move there begins anew."""
+    if settings.from_url or not collection.place:
+        return collection
+    from ragstone.index.moving import place_of
+
+    if collection.place == place_of(settings.url):
+        return collection
+    here = replace(collection, place="")
+    await catalog.put_collection(here)
+    return here
 
 
 async def _warn_if_lost(collection: Collection, catalog: Catalog, index: ChunkIndex) -> None:

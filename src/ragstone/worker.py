@@ -42,7 +42,7 @@ def _check(settings: Settings) -> None:
             "the data directory, which belongs to one process; 'ragstone serve' runs its jobs "
             "itself. For workers set STATE__URL to a PostgreSQL database, here and on the server."
         )
-    if not settings.index.url:
+    if not settings.index.is_shared:
         raise ConfigError(
             "A worker needs an index that other processes share, but it is in the data directory, "
             "which belongs to one process. Set INDEX__URL to a server, here and on the server."

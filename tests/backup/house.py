@@ -1,7 +1,7 @@
 """A whole Ragstone's stores in a folder, without models: what backups and examinations work on."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,9 +13,12 @@ from ragstone.backup.restore import restore
 from ragstone.cache.local import LocalCache
 from ragstone.core.chunk import Chunk
 from ragstone.core.records import Collection
+from ragstone.index.connect import OpenIndex
 from ragstone.index.edge.index import EdgeIndex
+from ragstone.index.postgres.connection import PostgresConnections
+from ragstone.index.postgres.index import PostgresIndex
 from ragstone.ingest.pipeline import Pipeline
-from ragstone.ports import Edition
+from ragstone.ports import ChunkIndex, Edition
 from ragstone.service import IngestRequest
 from ragstone.service.maintenance import Upkeep
 from ragstone.settings import IngestSettings
@@ -31,7 +34,7 @@ class House:
     """Index, catalog and state of one data directory."""
 
     database: Database
-    index: EdgeIndex
+    index: ChunkIndex
     catalog: SqlCatalog
     pipeline: Pipeline
     dump: SqlDump
@@ -45,6 +48,9 @@ class House:
     async def ingest(self, collection: str = "default") -> None:
         request = IngestRequest((str(self.documents),), collection)
         await self.pipeline.ingest("job", request, lambda _: None)
+
+    async def rebuild(self, collection: str) -> None:
+        await self.pipeline.rebuild("job", await self.collection(collection), lambda _: None)
 
     async def collection(self, name: str = "default") -> Collection:
         found = await self.catalog.collection("default", name)
@@ -92,12 +98,16 @@ class House:
 
 @asynccontextmanager
 async def opened(
-    folder: Path, open_state: DatabaseOpener | None = None, dimensions: int = WIDTH
+    folder: Path,
+    open_state: DatabaseOpener | None = None,
+    dimensions: int = WIDTH,
+    index_url: str = "",
+    an_index: OpenIndex | None = None,
 ) -> AsyncIterator[House]:
-    """On a file, or on the databases that `open_state` opens."""
+    """On a file and an embedded index, or on the databases that `open_state` opens and the index at
+    `index_url` or `an_index`."""
     kept = open_state(folder) if open_state else open_database(folder / "state.sqlite")
-    async with kept as database:
-        index = EdgeIndex(folder / "index")
+    async with kept as database, aclosing(an_index or _index(folder, index_url)) as index:
         catalog = await SqlCatalog.open(database)
         pipeline = Pipeline(
             index,
@@ -111,4 +121,7 @@ async def opened(
             await index.create(collection)
         yield House(database, index, catalog, pipeline, dump, folder.parent / "documents", folder)
         pipeline.close()
-        await index.aclose()
+
+
+def _index(folder: Path, url: str) -> OpenIndex:
+    return PostgresIndex(PostgresConnections(url, 30)) if url else EdgeIndex(folder / "index")

@@ -12,11 +12,13 @@ import numpy as np
 import pytest
 from sqlalchemy import create_engine
 
+from ragstone import build
 from ragstone.backup.archive import ArchiveReader
 from ragstone.backup.back_up import back_up
 from ragstone.core.errors import ConfigError, InputError, StorageFull
 from ragstone.core.filters import eq
-from ragstone.ingest.handed import RESTORED, Spool
+from ragstone.core.turn import Principal
+from ragstone.ingest.handed import LINKED, RESTORED, Spool
 from ragstone.ports.jobs import NewJob
 from ragstone.service import Handed, IngestRequest
 from ragstone.service.local.repair import find_damage
@@ -105,6 +107,57 @@ async def test_given_uploads_since_then_a_restore_takes_them_back(
     await house.restore(file)
     assert await uploads(house) == {"/tower.txt": b"The tower opens at ten."}
     assert not (house.data / RESTORED).exists()
+
+
+async def test_given_uploads_that_are_replaced_or_deleted_meanwhile_then_it_has_those_of_before(
+    house: House, tmp_path: Path
+) -> None:
+    file, before = tmp_path / "backup.zip", b"The tower opens at ten."
+    await upload(house, "/tower.txt", before)
+    await upload(house, "/hall.txt", before)
+    steps = house.steps(back_up, file)
+    await anext(steps)
+    await upload(house, "/tower.txt", b"The tower is closed.")
+    await upload(house, "/new.txt", b"A bridge.")
+    [hall] = [one for one in await house.catalog.documents("default") if one.path == "/hall.txt"]
+    await house.catalog.retire([hall.id])
+    house.pipeline.originals.delete([hall.id])
+    async for _ in steps:
+        pass
+    assert not list(house.data.glob(f"{LINKED}*"))
+    await house.restore(file)
+    assert await uploads(house) == {"/tower.txt": before, "/hall.txt": before}
+
+
+async def test_given_a_backup_that_was_killed_then_a_start_deletes_its_links(
+    house: House, tmp_path: Path
+) -> None:
+    await upload(house, "/tower.txt", b"The tower opens at ten.")
+    house.pipeline.originals.linked()
+    assert list(house.data.glob(f"{LINKED}*"))
+    house.pipeline.originals.drop_linked()
+    assert not list(house.data.glob(f"{LINKED}*"))
+    assert await uploads(house) == {"/tower.txt": b"The tower opens at ten."}
+
+
+async def test_given_a_deletion_while_a_backup_is_written_then_its_end_deletes_the_chunks(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "hours.txt").write_text(TEXT)
+    settings = Settings(ragstone_data=tmp_path / "data")
+    async with build.open(settings) as service:
+        async for _ in service.ingest(IngestRequest((str(tmp_path / "hours.txt"),))):
+            pass
+        steps = service.maintenance.back_up(str(tmp_path / "backup.zip"))
+        await anext(steps)
+        assert await service.delete(Principal(), "default", None) == 1
+        catalog, index = service._adapters.catalog, service._adapters.index
+        [dropped] = await catalog.unused()
+        assert await index.count(dropped)
+        async for _ in steps:
+            pass
+        assert await catalog.unused() == []
+        assert await index.count(dropped) == 0
 
 
 async def test_given_a_backup_without_uploads_then_those_of_its_documents_stay(

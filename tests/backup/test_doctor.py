@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 
@@ -141,3 +142,54 @@ async def test_given_vectors_that_are_missing_then_they_are_made(house: House) -
     assert "chunks of finished documents have no vector" in found
     assert not await house.index.without_vectors(collection, 1)
     assert await house.examine() == ()
+
+
+async def test_given_many_documents_then_a_page_is_in_memory_at_once_and_few_are_named(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor, "PAGE", 3)
+    monkeypatch.setattr(doctor, "SCANNED", 4)
+    monkeypatch.setattr(doctor, "MOST_TOLD", 2)
+    for number in range(8):
+        house.write(f"{number}.txt", f"The room {number} is open. " * (10 + 40 * number))
+    await house.ingest()
+    assert await house.examine() == ()
+    before = await house.chunks()
+    collection = await house.collection()
+    for chunk in before.values():
+        if chunk.path in {f"/documents/{number}.txt" for number in (0, 3, 4, 7)}:
+            await house.index.delete(collection, eq("document_id", chunk.document_id))
+    old = [
+        replace(one, chunk_id=str(UUID(int=n)), version=99) for n, one in enumerate(before.values())
+    ]
+    gone = [
+        replace(one, chunk_id=str(UUID(int=n)), document_id=f"x{n}")
+        for n, one in enumerate(old, 99)
+    ]
+    await house.index.upsert(collection, [*old, *gone])
+    found = await house.examine(mend=False)
+    assert ["0.txt" in found[0], "3.txt" in found[1]] == [True, True]
+    assert found[2:] == (
+        "default: the same of 2 more documents.",
+        f"default: {len(old)} chunks belong to no version of their document. They are deleted.",
+        f"default: {len(gone)} chunks belong to no document. {found[4].partition('document. ')[2]}",
+    )
+    await house.examine(forget=True)
+    assert {one.text for one in (await house.chunks()).values()} == {
+        one.text for one in before.values()
+    }
+    assert await house.examine() == ()
+
+
+async def test_given_a_document_that_lacks_as_many_chunks_as_are_strays_then_both_are_found(
+    house: House,
+) -> None:
+    collection = await house.collection()
+    [lost] = [c for c in (await house.chunks()).values() if c.path.endswith("hours.txt")]
+    await house.index.delete(collection, eq("document_id", lost.document_id))
+    await house.index.upsert(collection, [replace(lost, chunk_id="0" * 32, version=99)])
+    found = await house.examine(mend=False)
+    assert [one.partition(": ")[2][:24] for one in found] == [
+        "0 of its 1 chunks are in",
+        "1 chunks belong to no ve",
+    ]

@@ -11,10 +11,11 @@ import pytest
 
 from ragstone.core.errors import Conflict, UnknownCollection
 from ragstone.core.records import Collection, Document, SettingEdit
-from ragstone.ports import Catalog, Edition, Look, StatusCount, ValueCount
+from ragstone.ports import Catalog, Edition, Look, StatusCount, Total, ValueCount
 from ragstone.store.sql.catalog import SqlCatalog
 from ragstone.store.sql.settings import SqlSettings
 from tests.databases import DatabaseOpener
+from tests.patience import PATIENCE
 
 Opener = Callable[[Path], AbstractAsyncContextManager[Catalog]]
 
@@ -361,9 +362,59 @@ async def test_what_a_collection_hides_is_its_own(catalog: Catalog) -> None:
     await catalog.purged(["h0@1"])
     assert await hidden(catalog, LAW) == {"h0@2"}
     await catalog.drop_collection(quoted.tenant, quoted.id)
-    assert await hidden(catalog, quoted) == frozenset()
     assert await hidden(catalog) == {"h0@2", "h1@1"}
-    assert await hidden(catalog, replace(LAW, id="never made")) == frozenset()
+    for gone in (quoted, replace(LAW, id="never made", name="quoted")):
+        with pytest.raises(UnknownCollection, match="quoted"):
+            await hidden(catalog, gone)
+
+
+async def test_an_index_is_unused_once_its_collection_is_dropped_or_built_anew(
+    catalog: Catalog,
+) -> None:
+    assert await catalog.unused() == []
+    await catalog.put_collection(replace(LAW, model="another"))
+    assert await catalog.unused() == []
+    anew = replace(LAW, build=LAW.build + 1)
+    await catalog.put_collection(anew)
+    assert await catalog.unused() == [replace(LAW, model="another")]
+    await catalog.drop_collection(LAW.tenant, LAW.id)
+    await catalog.drop_collection(LAW.tenant, "never made")
+    assert await catalog.unused() == [replace(LAW, model="another"), anew]
+    await catalog.dropped([LAW])
+    assert await catalog.unused() == [anew]
+
+
+async def test_what_is_kept_makes_nobody_wait(catalog: Catalog) -> None:
+    await publish(catalog, DOC)
+    assert not await catalog.kept()
+    async with catalog.keeping(), catalog.keeping():
+        assert await catalog.kept()
+        async with asyncio.timeout(PATIENCE):
+            await publish(catalog, DOC)
+            await catalog.drained()
+        assert await hidden(catalog) == {"d1@1"}
+    assert not await catalog.kept()
+
+
+async def test_totals_are_of_every_tenant_and_by_status(catalog: Catalog) -> None:
+    assert await catalog.totals() == []
+    tax = replace(LAW, tenant="bolt", name="tax", id="c2")
+    await catalog.put_collection(tax)
+    theirs = replace(DOC, id="d2", tenant="bolt", collection="c2", chunks=5)
+    await publish(catalog, replace(DOC, chunks=3))
+    await publish(catalog, theirs)
+    await catalog.fail(replace(DOC, id="d3"), "It is empty.")
+    assert set(await catalog.totals()) == {Total("text", 2, 8), Total("failed", 1, 0)}
+    await catalog.embedded(["d2"])
+    assert set(await catalog.totals()) == {
+        Total("text", 1, 3),
+        Total("ready", 1, 5),
+        Total("failed", 1, 0),
+    }
+    await catalog.retire(["d3"])
+    await catalog.drop_collection("bolt", "c2")
+    [left] = await catalog.totals()
+    assert (left, type(left.chunks)) == (Total("text", 1, 3), int)
 
 
 async def test_drained_waits_for_earlier_readers_only(catalog: Catalog) -> None:

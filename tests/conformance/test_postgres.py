@@ -1,6 +1,8 @@
 """PostgreSQL against the embedded index, and PostgreSQL that is not there."""
 
+import asyncio
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 from pathlib import Path
 
 import numpy as np
@@ -12,13 +14,14 @@ from ragstone.core.filters import EVERYTHING, eq
 from ragstone.core.records import Collection
 from ragstone.index.connect import connect
 from ragstone.index.edge.index import EdgeIndex
-from ragstone.index.postgres.connection import PostgresConnections
+from ragstone.index.postgres.connection import Connection, PostgresConnections
 from ragstone.index.postgres.index import PostgresIndex
 from ragstone.index.qdrant.index import QdrantIndex
-from ragstone.ports import ChunkIndex, Search
+from ragstone.ports import ChunkIndex, PoolUse, Search
 from ragstone.settings import IndexSettings
 from tests.conformance.postgres_server import PostgresServer
 from tests.conformance.test_chunk_index import WIDTH, a_chunk, a_collection, vectors
+from tests.patience import PATIENCE, until
 
 WORDS = [
     "whale",
@@ -135,3 +138,24 @@ def test_given_an_address_then_it_says_which_index(tmp_path: Path) -> None:
         assert isinstance(connect(IndexSettings(url=f"{scheme}://h:6333"), tmp_path), QdrantIndex)
     with pytest.raises(ConfigError, match="'ftp'"):
         connect(IndexSettings(url="ftp://h"), tmp_path)
+
+
+async def test_its_pool_says_what_is_in_use_and_what_waits(postgres: PostgresServer) -> None:
+    database = PostgresConnections(postgres.url, PATIENCE, most=2)
+    async with aclosing(PostgresIndex(database)) as index:
+        await index.ready()
+        assert index.pool_use() == PoolUse("index", 0, 2)
+        leave = asyncio.Event()
+        entered = asyncio.Semaphore(0)
+
+        async def work(_: Connection) -> None:
+            entered.release()
+            await leave.wait()
+
+        busy = [asyncio.create_task(database.run(work)) for _ in range(3)]
+        for _ in range(2):
+            await entered.acquire()
+        assert await until(lambda: index.pool_use() == PoolUse("index", 2, 2, waiting=1))
+        leave.set()
+        await asyncio.gather(*busy)
+        assert await until(lambda: index.pool_use() == PoolUse("index", 0, 2))

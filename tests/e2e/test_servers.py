@@ -73,3 +73,12 @@ def test_given_addresses_between_which_nothing_moves_then_a_clear_error(
     assert message in done.stderr
     assert "secret" not in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_given_a_move_while_it_serves_that_has_not_ended_then_no_other_one_begins(
+    tmp_path: Path,
+) -> None:
+    there = {"INDEX__URL": "http://127.0.0.1:9", "INDEX__FROM_URL": "embedded"}
+    done = here(tmp_path / "data", "migrate", "--to", "http://127.0.0.1:8", **there)
+    assert done.returncode == 1
+    assert "on their way" in done.stderr

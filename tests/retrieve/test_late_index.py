@@ -12,6 +12,7 @@ from ragstone import build
 from ragstone.core.records import Collection
 from ragstone.core.turn import Ask, Principal, RankedList, Scored, Turn
 from ragstone.engine.engine import Engine
+from ragstone.index import connect
 from ragstone.index.edge.index import EdgeIndex
 from ragstone.recipes.recipe import Recipes
 from ragstone.retrieve.fusion import FusionWeights, fuse
@@ -221,7 +222,7 @@ async def test_given_an_index_that_cannot_then_one_clear_error_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = written(tmp_path / "d", whales=WHALES)
-    monkeypatch.setattr(build, "connect", lambda settings, data: OlderIndex(data))
+    monkeypatch.setattr(connect, "connect", lambda settings, data: OlderIndex(data))
     async with opened(tmp_path / "data") as service:
         last = await ingested(service, folder)
         assert "cannot search collection 'default' by late interaction" in last.error

@@ -35,6 +35,9 @@ async def service(tmp_path: Path) -> AsyncIterator[Ragstone]:
             request = IngestRequest((str(folder),), collection=collection)
             async for _ in opened.ingest(request):
                 pass
+        for reader in (opened._pipeline._vocabulary, opened._pipeline._graph):
+            assert reader
+            await reader.drained()  # What reads the documents in the background asks too.
         yield opened
 
 

@@ -19,7 +19,7 @@ import re
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, fields
 from itertools import groupby
 from pathlib import Path
@@ -170,6 +170,8 @@ class ArchiveWriter:
         error: BaseException | None,
         at: TracebackType | None,
     ) -> None:
+        with suppress(OSError, ValueError):  # It ends its file, which goes, or is closed already.
+            self._zip.close()
         self._handle.close()
         self._draft.unlink(missing_ok=True)
 

@@ -1,21 +1,29 @@
 """Finds what disagrees between state, index and cache, and mends it."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Coroutine
+from collections import Counter
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ragstone.core.chunk import revision
-from ragstone.core.filters import OWN_TEXT, And, eq
+from ragstone.core.filters import OWN_TEXT, And, AnyOf, eq
 from ragstone.core.records import Collection, Document
 from ragstone.ingest.formats.recognition import INSTALL, PICTURES_UNREAD, UNREAD, is_installed
-from ragstone.ports import Cache, Catalog, ChunkIndex, StateDump
+from ragstone.ports import Cache, Catalog, ChunkIndex, StateDump, home
 from ragstone.service.maintenance import Upkeep
 
-MOST_REVISIONS = 10_000_000
-
-PAGE = 1_000
+PAGE = 500
 """Documents that are looked at in one step, between which others have their turn."""
+
+SCANNED = 500
+"""Chunks that are, where not all of them are those of documents."""
+
+MOST = 10_000
+"""Chunks without a vector that are counted of a page of documents."""
+
+MOST_TOLD = 100
+"""Documents of a collection that are told, each in a sentence of its own."""
 
 KINDS = (UNREAD, PICTURES_UNREAD)
 
@@ -23,6 +31,10 @@ RETRY = (
     "Bring its source back and run 'ragstone doctor' again, restore a backup, or give it up with "
     "'ragstone doctor --forget'."
 )
+
+KEPT = "They are deleted when the backup that is being written has ended."
+
+MOVED = "'ragstone serve' moves it to INDEX__URL while it answers; its log says how far it is."
 
 Mending = Callable[[], Coroutine[Any, Any, object]]
 
@@ -66,19 +78,30 @@ class Doctor:
 
     async def examine(self, mend: bool, forget: bool = False) -> AsyncGenerator[Upkeep, None]:
         """Go through everything, and tell what was found. What can only be forgotten (chunks of
-        unknown documents, documents whose source is out of reach) stays unless `forget`."""
-        notes: list[str] = []
-        collections = await self._catalog.collections()
-        total = len(collections) + 1
-        findings = [*await self._state_flaws(), *await self._unpurged(), *await self._cached()]
-        for done, collection in enumerate((*collections, None)):
-            for finding in findings:
-                notes.append(await _mend_and_describe(finding, mend, forget))
-            findings = []
-            name = collection.name if collection else "done"
-            yield Upkeep(name, done + 1, total, finished=collection is None, notes=tuple(notes))
-            if collection:
-                findings = await self._disagreements(collection)
+        unknown documents, documents whose source is out of reach) stays unless `forget`.
+
+        However many documents there are, a page of them is in memory at once.
+        """
+        told = _Told(mend, forget)
+        for finding in [*await self._state_flaws(), *await self._unpurged(), *await self._cached()]:
+            await told.add(finding)
+        place = home(self._index)
+        for collection in await self._catalog.collections():
+            looked_at = 0
+            if place and collection.place != place:
+                await told.add(Finding(f"{collection.name} is still at INDEX__FROM_URL.", MOVED))
+            seen = _Seen()
+            await self._index.create(collection)
+            yield Upkeep(collection.name, looked_at)
+            async for page in self._pages(collection):
+                for finding in await self._of_page(collection, page, seen):
+                    await told.add_document(finding)
+                looked_at += len(page)
+                yield Upkeep(collection.name, looked_at)
+            told.end_documents(collection)
+            for finding in await self._of_all(collection, seen):
+                await told.add(finding)
+        yield Upkeep("done", finished=True, notes=tuple(told.notes))
 
     async def _state_flaws(self) -> list[Finding]:
         """The flaws that the state store reports."""
@@ -86,12 +109,16 @@ class Doctor:
         return [Finding(flaw, remedy) for flaw in await self._state.flaws()]
 
     async def _unpurged(self) -> list[Finding]:
-        """Old versions that still have chunks."""
-        retired = await self._catalog.retired()
-        if not retired:
-            return []
-        what = f"{len(retired):,} old versions of documents still have chunks."
-        return [Finding(what, "They are deleted.", self._purge)]
+        """Old versions and collections that still have chunks."""
+        retired, unused = await self._catalog.retired(), await self._catalog.unused()
+        kept = await self._catalog.kept()
+        remedy = KEPT if kept else "They are deleted."
+        mend = None if kept else self._purge
+        found = (
+            (len(retired), "old versions of documents still have chunks."),
+            (len(unused), "indexes of collections that are gone or built anew are there still."),
+        )
+        return [Finding(f"{many:,} {what}", remedy, mend) for many, what in found if many]
 
     async def _cached(self) -> list[Finding]:
         """Entries of the cache that have ended."""
@@ -101,86 +128,127 @@ class Doctor:
             return []
         return [Finding(f"{before - after:,} entries of the cache had ended.", "They are gone.")]
 
-    async def _disagreements(self, collection: Collection) -> list[Finding]:
-        """The differences between the catalog and the index."""
-        await self._index.create(collection)
-        # The index first: what begins to be written in between is known to the catalog then.
-        held = await self._index.facet(collection, "revision", OWN_TEXT, limit=MOST_REVISIONS)
-        known = await self._catalog.revisions(collection)
-        strays = await asyncio.to_thread(lambda: [name for name in held if name not in known])
-        short: list[Document] = []
-        unread: list[Document] = []
-        ready: set[str] = set()
+    async def _pages(self, collection: Collection) -> AsyncIterator[list[Document]]:
+        """The documents of a collection, some at a time."""
         after = ""
         while page := await self._catalog.documents(
             collection.tenant, collection.id, after=after, limit=PAGE
         ):
-            short += [one for one in page if _chunks(one, held) != one.chunks]
-            unread += [one for one in page if _is_unread(one)]
-            ready |= {revision(one.id, one.version) for one in page if one.status == "ready"}
+            yield page
             after = page[-1].path
-        theirs = {name: name.rpartition("@")[0] for name in strays}
-        ids = (await self._catalog.known(sorted(set(theirs.values())))).keys()
-        old = [name for name in strays if theirs[name] in ids]
-        unknown = [name for name in strays if theirs[name] not in ids]
-        return [
-            *self._old_chunks(collection, old, sum(held[name] for name in old)),
-            *self._unknown_chunks(collection, unknown, sum(held[name] for name in unknown)),
-            *await self._incomplete_documents(collection, short),
-            *await self._vectors(collection, ready),
-            *self._unread(collection, unread),
-        ]
 
-    def _unread(self, collection: Collection, unread: list[Document]) -> list[Finding]:
+    async def _of_page(
+        self, collection: Collection, page: Sequence[Document], seen: "_Seen"
+    ) -> list[Finding]:
+        """What disagrees about some documents, and can be told of each."""
+        names = tuple(revision(one.id, one.version) for one in page if one.version)
+        held: dict[str, int] = {}
+        if names:
+            theirs = And((AnyOf("revision", names), OWN_TEXT))
+            held = await self._index.facet(collection, "revision", theirs, limit=len(names))
+        seen.chunks += sum(held.values())
+        seen.unread += sum(_is_unread(one) for one in page)
+        ready = tuple(revision(one.id, one.version) for one in page if one.status == "ready")
+        if ready and not (seen.embedded or seen.lacking):
+            seen.embedded = not await self._index.without_vectors(collection, 1)
+        if ready and not seen.embedded:
+            lacking = AnyOf("revision", ready)
+            seen.lacking += len(await self._index.without_vectors(collection, MOST, lacking))
+        short = [one for one in page if _chunks(one, held) != one.chunks]
+        found = await self._incomplete_documents(collection, short)
+        seen.short += len(found)
+        return found
+
+    async def _of_all(self, collection: Collection, seen: "_Seen") -> list[Finding]:
+        """What disagrees about a collection as a whole, when its documents have been looked at."""
+        found: list[Finding] = []
+        # If each has its chunks, and there are no more, all of them are somebody's.
+        if seen.short or seen.chunks != await self._index.count(collection, OWN_TEXT):
+            found += await self._stray_chunks(collection)
+        if seen.lacking:
+            what = (
+                f"{collection.name}: {seen.lacking:,} chunks of finished documents have no vector."
+            )
+            found.append(Finding(what, "They are embedded.", lambda: self._embed(collection)))
+        if seen.unread:
+            found.append(self._unread(collection, seen.unread))
+        return found
+
+    def _unread(self, collection: Collection, many: int) -> Finding:
         """Documents with scanned pages or pictures that were read without the extra for them."""
-        if not unread:
-            return []
-        noun = "document has" if len(unread) == 1 else "documents have"
-        what = f"{collection.name}: {len(unread):,} {noun} scans or pictures that were not read."
+        noun = "document has" if many == 1 else "documents have"
+        what = f"{collection.name}: {many:,} {noun} scans or pictures that were not read."
         if not is_installed():
-            return [Finding(what, f"To read them, {INSTALL}, and run the doctor again.")]
+            return Finding(what, f"To read them, {INSTALL}, and run the doctor again.")
 
         async def mend() -> bool:
             read = True
-            for document in unread:
-                said = dict(document.metadata or {})
-                for kind in KINDS:
-                    said.pop(kind, None)
-                read &= await self._reread(replace(document, metadata=said))
+            async for page in self._pages(collection):
+                for document in page:
+                    if _is_unread(document):
+                        said = dict(document.metadata or {})
+                        for kind in KINDS:
+                            said.pop(kind, None)
+                        read &= await self._reread(replace(document, metadata=said))
             return read
 
-        return [Finding(what, "They are read again.", mend)]
+        return Finding(what, "They are read again.", mend)
 
-    def _old_chunks(self, collection: Collection, names: list[str], chunks: int) -> list[Finding]:
-        """Chunks of versions that nobody knows, of documents that are known."""
-        if not names:
-            return []
-        what = f"{collection.name}: {chunks:,} chunks belong to no version of their document."
-        return [Finding(what, "They are deleted.", self._deleting(collection, names))]
+    async def _stray_chunks(self, collection: Collection) -> list[Finding]:
+        """Chunks of versions that nobody knows: of documents that are known, and of others, which
+        the state does not know, perhaps because it was damaged."""
+        old = unknown = 0
+        async for strays in self._strays(collection):
+            old += sum(strays.old.values())
+            unknown += sum(strays.unknown.values())
+        found = []
+        if old:
 
-    def _unknown_chunks(
-        self, collection: Collection, names: list[str], chunks: int
-    ) -> list[Finding]:
-        """Chunks of documents that the state does not know, perhaps because it was damaged."""
-        if not names:
-            return []
-        what = f"{collection.name}: {chunks:,} chunks belong to no document."
-        remedy = (
-            "They stay: after a loss of state they are all that is left of it. Restore a backup, "
-            "or delete them with 'ragstone doctor --forget'."
-        )
-        return [Finding(what, remedy, forget=self._deleting(collection, names))]
+            async def delete() -> None:
+                async for strays in self._strays(collection):
+                    await self._delete(collection, strays.old)
 
-    def _deleting(self, collection: Collection, names: list[str]) -> Mending:
-        async def delete() -> bool:
-            for name in names:
-                await self._index.delete(collection, eq("revision", name))
-            return True
+            what = f"{collection.name}: {old:,} chunks belong to no version of their document."
+            found.append(Finding(what, "They are deleted.", delete))
+        if unknown:
 
-        return delete
+            async def forget() -> None:
+                async for strays in self._strays(collection):
+                    await self._delete(collection, strays.unknown)
+
+            what = f"{collection.name}: {unknown:,} chunks belong to no document."
+            remedy = (
+                "They stay: after a loss of state they are all that is left of it. Restore a "
+                "backup, or delete them with 'ragstone doctor --forget'."
+            )
+            found.append(Finding(what, remedy, forget=forget))
+        return found
+
+    async def _strays(self, collection: Collection) -> AsyncIterator["_Strays"]:
+        """The revisions among some chunks after others that the catalog does not know, with how
+        many of these chunks are theirs."""
+        async for chunks in self._index.scan(collection, OWN_TEXT, batch=SCANNED):
+            # The index first: what begins to be written in between is known to the catalog then.
+            held = Counter(chunk.revision for chunk in chunks)
+            known = await self._catalog.revisions(list(held))
+            strange = {name: many for name, many in held.items() if name not in known}
+            if not strange:
+                continue
+            # What was purged in between is no stray: neither has it.
+            theirs = And((AnyOf("revision", tuple(strange)), OWN_TEXT))
+            there = await self._index.facet(collection, "revision", theirs, limit=len(strange))
+            ids = {name: name.rpartition("@")[0] for name in there}
+            documents = await self._catalog.known(sorted(set(ids.values())))
+            old = {name: strange[name] for name in there if ids[name] in documents}
+            unknown = {name: strange[name] for name in there if name not in old}
+            yield _Strays(old, unknown)
+
+    async def _delete(self, collection: Collection, revisions: Mapping[str, int]) -> None:
+        if revisions:
+            await self._index.delete(collection, AnyOf("revision", tuple(revisions)))
 
     async def _incomplete_documents(
-        self, collection: Collection, suspected: list[Document]
+        self, collection: Collection, suspected: Sequence[Document]
     ) -> list[Finding]:
         """Documents with missing chunks."""
         short = []
@@ -213,16 +281,54 @@ class Doctor:
             forget,
         )
 
-    async def _vectors(self, collection: Collection, ready: set[str]) -> list[Finding]:
-        """Documents that are said to have all their vectors, or to lack some, and do not."""
-        if not ready or not await self._index.without_vectors(collection, 1):
-            return []
-        waiting = await self._index.without_vectors(collection, MOST_REVISIONS)
-        lacking = sum(chunk.revision in ready for chunk in waiting)
-        if not lacking:
-            return []
-        what = f"{collection.name}: {lacking:,} chunks of finished documents have no vector."
-        return [Finding(what, "They are embedded.", lambda: self._embed(collection))]
+
+@dataclass(slots=True)
+class _Seen:
+    """What was seen of a collection's documents: chunks that the index has of them, how many lack
+    some, how many chunks lack a vector, and how many documents have parts that were not read.
+    `embedded` says that no chunk of the collection lacks one."""
+
+    chunks: int = 0
+    short: int = 0
+    lacking: int = 0
+    unread: int = 0
+    embedded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Strays:
+    """Revisions that the catalog does not know, with their chunks: `old` ones of documents that it
+    knows, and of `unknown` ones."""
+
+    old: Mapping[str, int]
+    unknown: Mapping[str, int]
+
+
+class _Told:
+    """What was found, in words, after it was mended if that is wanted. Of the documents of a
+    collection only the first are told one by one."""
+
+    def __init__(self, mend: bool, forget: bool) -> None:
+        self._mend = mend
+        self._forget = forget
+        self._documents = 0
+        self.notes: list[str] = []
+
+    async def add(self, finding: Finding) -> None:
+        self.notes.append(await _mend_and_describe(finding, self._mend, self._forget))
+
+    async def add_document(self, finding: Finding) -> None:
+        said = await _mend_and_describe(finding, self._mend, self._forget)
+        self._documents += 1
+        if self._documents <= MOST_TOLD:
+            self.notes.append(said)
+
+    def end_documents(self, collection: Collection) -> None:
+        """Those that follow are of another collection."""
+        if self._documents > MOST_TOLD:
+            more = self._documents - MOST_TOLD
+            self.notes.append(f"{collection.name}: the same of {more:,} more documents.")
+        self._documents = 0
 
 
 def _is_unread(document: Document) -> bool:

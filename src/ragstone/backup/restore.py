@@ -11,7 +11,8 @@ import numpy as np
 from ragstone.backup.archive import ArchiveReader, Batch, Original
 from ragstone.core.records import Collection
 from ragstone.ingest.handed import Originals
-from ragstone.ports import Catalog, ChunkIndex, StateDump, check_late, loading
+from ragstone.ingest.unused import drop_unused
+from ragstone.ports import Catalog, ChunkIndex, StateDump, check_late, home, loading
 from ragstone.service.maintenance import Upkeep
 
 
@@ -26,8 +27,9 @@ async def restore(
     reader = await asyncio.to_thread(ArchiveReader, file)
     with closing(reader):
         documents = await asyncio.to_thread(reader.check)
-        before = await catalog.collections()
-        builds = {(one.tenant, one.id): one.build for one in before}
+        builds: dict[tuple[str, str], int] = {}
+        for one in (*await catalog.collections(), *await catalog.unused()):
+            builds[one.tenant, one.id] = max(one.build, builds.get((one.tenant, one.id), 0))
         uploads = reader.originals()
         try:
             await asyncio.to_thread(originals.begin_restore, sum(one.size for one in uploads))
@@ -38,15 +40,13 @@ async def restore(
             for number, part in enumerate(reader.manifest.parts):
                 old = part.collection
                 build = max(old.build, builds.get((old.tenant, old.id), 0)) + 1
-                collection = replace(old, build=build)
+                collection = replace(old, build=build, place=home(index))
                 async for step in _write_collection(reader, number, index, collection):
                     yield step
                 written.append(collection)
             await state.replace(reader.manifest.schema, reader.rows(), written)
             await asyncio.to_thread(originals.end_restore, documents)
-            await catalog.drained()
-            for one in before:
-                await index.drop(one)
+            await drop_unused(index, catalog)
         finally:
             await asyncio.to_thread(originals.drop_restored)
     chunks = sum(part.chunks for part in reader.manifest.parts)

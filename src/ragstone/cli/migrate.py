@@ -2,7 +2,7 @@
 
 import time
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pydantic import SecretStr
 
@@ -12,8 +12,7 @@ from ragstone.core.errors import ConfigError, UnknownCollection
 from ragstone.core.records import Collection
 from ragstone.ingest.migrate import Moved, migrate
 from ragstone.settings import IndexSettings, Settings
-
-EMBEDDED = "embedded"
+from ragstone.settings.storage import EMBEDDED
 
 
 @dataclass(frozen=True)
@@ -28,6 +27,11 @@ class Move:
 async def run(settings: Settings, move: Move, *, as_json: bool) -> int:
     """Move collections; raises ConfigError for addresses between which nothing can move."""
     source, target = (_settings(settings, *end) for end in (move.source, move.target))
+    if settings.index.from_url:
+        raise ConfigError(
+            "Collections are on their way from INDEX__FROM_URL: start 'ragstone serve', which "
+            "moves the rest, then take it away."
+        )
     if source.url == target.url:
         raise ConfigError("Both addresses are the same: give --to another than --from.")
     ended: list[Moved] = []
@@ -42,6 +46,8 @@ async def run(settings: Settings, move: Move, *, as_json: bool) -> int:
                     async for moved in steps:
                         line = _line(moved, time.monotonic() - started)
                         view.at(moved.total, moved.copied + moved.there, line, moved.finished)
+            # A copy is no move: the next one to an earlier place begins anew.
+            await catalog.put_collection(replace(collection, place=""))
             ended.append(moved)
             if not as_json:
                 out(_summary(moved))

@@ -23,7 +23,8 @@ class Collection:
     people call it, and may change. `language` is the ISO 639-1 code that the keyword index stems
     for, empty for none. `build` names the index directory or table, so that a rebuild can stand
     beside what it replaces. `late` is the length of the token vectors that the index searches by
-    late interaction, 0 where it does not.
+    late interaction, 0 where it does not. `place` says which index it is in while collections move
+    from one to another (`ragstone.index.moving`).
     """
 
     tenant: str
@@ -35,6 +36,7 @@ class Collection:
     build: int = 1
     id: str = field(default_factory=new_collection_id)
     late: int = 0
+    place: str = ""
 
 
 @dataclass(frozen=True, slots=True)

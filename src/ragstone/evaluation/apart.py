@@ -8,4 +8,6 @@ from ragstone.settings import ConversationSettings, JobSettings, Settings, State
 def apart(settings: Settings, directory: Path) -> Settings:
     """The settings on a directory of its own, which shares its state with no server."""
     alone = {"ragstone_data": directory, "state": StateSettings(), "jobs": JobSettings()}
-    return settings.model_copy(update={**alone, "conversation": ConversationSettings()})
+    index = settings.index.model_copy(update={"from_url": ""})
+    others = {"conversation": ConversationSettings(), "index": index}
+    return settings.model_copy(update={**alone, **others})

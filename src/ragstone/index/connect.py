@@ -1,5 +1,7 @@
 """Which chunk index, or which service that is asked instead of one, an address means."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -9,6 +11,7 @@ from ragstone.index.retries import Retries
 from ragstone.ports import ChunkIndex, Retriever
 from ragstone.registry import Extension, Registry
 from ragstone.settings import IndexSettings
+from ragstone.settings.storage import EMBEDDED
 
 EDGE = ""
 """The scheme of no address."""
@@ -38,6 +41,35 @@ def connect(settings: IndexSettings, data: Path) -> OpenIndex:
             f"{', '.join(f'{name}+http://' for name in RETRIEVERS)}, or leave it empty."
         )
     return INDEXES.make(scheme, settings, data)
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectedIndex:
+    """The index of the settings, and every one that it asks."""
+
+    index: OpenIndex
+    parts: Sequence[OpenIndex]
+
+
+def connect_all(settings: IndexSettings, data: Path) -> ConnectedIndex:
+    """The index at `settings.url`, or, where collections are moved there from another one, both as
+    one. Raises ConfigError."""
+    if not settings.from_url:
+        index = connect(settings, data)
+        return ConnectedIndex(index, (index,))
+    from ragstone.index.moving import MovingIndex, place_of
+
+    url = "" if settings.from_url == EMBEDDED else settings.from_url
+    before = settings.model_copy(update={"url": url, "api_key": settings.from_api_key})
+    if any(names_retriever(one) for one in (before, settings)):
+        raise ConfigError("A retrieval service holds no collections of ours: nothing can move.")
+    if place_of(url) == place_of(settings.url):
+        raise ConfigError(
+            "INDEX__FROM_URL and INDEX__URL are the same: set INDEX__URL to where collections are "
+            "to be, or take INDEX__FROM_URL away."
+        )
+    parts = connect(before, data), connect(settings, data)
+    return ConnectedIndex(MovingIndex(*parts, place_of(settings.url)), parts)
 
 
 def names_retriever(settings: IndexSettings) -> bool:

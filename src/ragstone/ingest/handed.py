@@ -10,10 +10,11 @@ import json
 import os
 import re
 import shutil
+import tempfile
 import time
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 from uuid import uuid4
@@ -28,6 +29,8 @@ from ragstone.service import Handed
 SPOOL, ORIGINALS = "spool", "originals"
 RESTORED = "originals-restored"
 """Uploads of a backup until the restore is done; one that was interrupted leaves them."""
+LINKED = "originals-backup-"
+"""Beginnings of the folders of uploads that are in a backup while it is written."""
 _HANDLE = re.compile(r"[0-9a-f]{32}")
 FETCHED = ("http://", "https://")
 """Beginnings of sources that a connector can fetch again."""
@@ -80,6 +83,18 @@ class Spool:
                     shutil.rmtree(folder, ignore_errors=True)
 
 
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """Files of documents, by their ids, and the folder that has them until `drop`. Blocking."""
+
+    folder: Path | None
+    files: Sequence[tuple[str, Path]]
+
+    def drop(self) -> None:
+        if self.folder:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
 class Originals:
     """The content of documents that nobody can fetch again, by document. Blocking: use it in a
     thread. Without a data directory nothing is kept."""
@@ -108,8 +123,12 @@ class Originals:
         return self._file(document.id)
 
     def _file(self, document_id: str) -> Path | None:
-        folder = self._folder / document_id if self._folder else None
-        return next(iter(folder.iterdir()), None) if folder and folder.is_dir() else None
+        if self._folder is None:
+            return None
+        try:
+            return next(iter((self._folder / document_id).iterdir()), None)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
 
     def all(self) -> list[tuple[str, Path]]:
         """Every document of which there is one, by its id, and the file."""
@@ -127,6 +146,30 @@ class Originals:
             return
         for one in document_ids:
             shutil.rmtree(self._folder / one, ignore_errors=True)
+
+    def linked(self) -> "Linked":
+        """All of them as of now, for a backup: what is replaced or deleted since stays in them."""
+        if self._folder is None or not self._folder.is_dir():
+            return Linked(None, [])
+        folder = Path(tempfile.mkdtemp(prefix=LINKED, dir=self._folder.parent))
+        found = []
+        for document, file in self.all():
+            place = folder / document
+            try:
+                place.mkdir()
+                os.link(file, place / file.name)
+            except FileNotFoundError:
+                continue  # It has just been replaced or deleted.
+            except OSError:
+                found.append((document, file))  # The file system has no links.
+            else:
+                found.append((document, place / file.name))
+        return Linked(folder, found)
+
+    def drop_linked(self) -> None:
+        """Delete what a backup that was killed has left, at the start of a process."""
+        for folder in self._folder.parent.glob(f"{LINKED}*") if self._folder else ():
+            shutil.rmtree(folder, ignore_errors=True)
 
     def begin_restore(self, needed: int) -> None:
         """Make room for others beside these; raises StorageFull without so many free bytes."""

@@ -1,7 +1,8 @@
-"""Moves a collection from one chunk index to another, with its vectors.
+"""Moves a collection from one chunk index to another, with its vectors, while nobody uses it.
 
 Nothing is embedded again. Every batch asks the target what it holds already, so that a move that
 was cut off goes on where it stopped; what the source no longer holds is removed at the end.
+`ragstone.ingest.move` is the same while all goes on.
 """
 
 import asyncio
@@ -32,6 +33,14 @@ class Moved:
 
 
 @dataclass(frozen=True, slots=True)
+class End:
+    """Where a collection is, or is to be."""
+
+    index: ChunkIndex
+    collection: Collection
+
+
+@dataclass(frozen=True, slots=True)
 class _Batch:
     """Some chunks with their vectors and token vectors, if they have any."""
 
@@ -54,7 +63,7 @@ async def migrate(
     yield moved
     async with loading(target, collection):
         async for chunks in source.scan(collection, batch=BATCH):
-            copied = await _copy(source, target, collection, chunks)
+            copied = await copy(End(source, collection), End(target, collection), chunks)
             there = moved.there + len(chunks) - copied
             moved = replace(moved, copied=moved.copied + copied, there=there)
             yield moved
@@ -69,21 +78,17 @@ async def migrate(
     yield replace(moved, removed=removed, finished=True)
 
 
-async def _copy(
-    source: ChunkIndex, target: ChunkIndex, collection: Collection, chunks: Sequence[Chunk]
-) -> int:
-    """Write the chunks that the target lacks; returns their number."""
+async def copy(source: End, target: End, chunks: Sequence[Chunk]) -> int:
+    """Write those of some chunks that the target lacks; returns their number."""
     ids = [chunk.chunk_id for chunk in chunks]
-    here, there = await asyncio.gather(
-        _read(source, collection, ids), _read(target, collection, ids)
-    )
+    here, there = await asyncio.gather(_read(source, ids), _read(target, ids))
     missing = [i for i in here.chunks if not _is_copied(here, there, i)]
     kinds: dict[tuple[bool, bool], list[str]] = {}
     for i in missing:
         kinds.setdefault((i in here.vectors, i in here.tokens), []).append(i)
     for (with_vectors, with_tokens), some in kinds.items():
-        await target.upsert(
-            collection,
+        await target.index.upsert(
+            target.collection,
             [here.chunks[i] for i in some],
             np.stack([here.vectors[i] for i in some]) if with_vectors else None,
             [here.tokens[i] for i in some] if with_tokens else None,
@@ -91,7 +96,8 @@ async def _copy(
     return len(missing)
 
 
-async def _read(index: ChunkIndex, collection: Collection, ids: Sequence[str]) -> _Batch:
+async def _read(end: End, ids: Sequence[str]) -> _Batch:
+    index, collection = end.index, end.collection
     return _Batch(
         *await asyncio.gather(
             index.fetch(collection, ids),

@@ -49,10 +49,11 @@ from ragstone.ingest.questions import QuestionMaker
 from ragstone.ingest.rebuild import rebuild
 from ragstone.ingest.summaries import SummaryMaker
 from ragstone.ingest.together import Done, Together
+from ragstone.ingest.unused import drop_unused
 from ragstone.ingest.vocabulary import VocabularyReader
 from ragstone.ingest.write import Writer, Written
 from ragstone.language.language import detect
-from ragstone.ports import Catalog, ChunkIndex, Embedders, check_late
+from ragstone.ports import Catalog, ChunkIndex, Embedders, check_late, home
 from ragstone.service import IngestRequest, Progress
 from ragstone.settings import IngestSettings
 
@@ -167,7 +168,10 @@ class Pipeline:
     async def embed(self, collection: Collection) -> None:
         """Give the chunks of a collection that wait for vectors theirs."""
         async with self._catalog.alone(collection.tenant, collection.id):
-            await self._embed(collection, self._settings.token_vectors)
+            # It may have been built anew or moved, or dropped, while this waited.
+            now = await self._catalog.identified(collection.tenant, collection.id)
+            if now is not None:
+                await self._embed(now, self._settings.token_vectors)
 
     async def _embed(self, collection: Collection, with_tokens: bool) -> None:
         await embed_pending(
@@ -183,10 +187,10 @@ class Pipeline:
     async def reread(self, document: Document) -> bool:
         """Index a document again from its source, or from what is kept of it; False, and nothing
         has changed, if there is neither or it is unreadable."""
-        collection = await self._catalog.identified(document.tenant, document.collection)
-        if collection is None:
-            return False
-        async with self._catalog.alone(collection.tenant, collection.id):
+        async with self._catalog.alone(document.tenant, document.collection):
+            collection = await self._catalog.identified(document.tenant, document.collection)
+            if collection is None:
+                return False
             try:
                 original = await asyncio.to_thread(self.originals.of, document)
                 with _errors_by_name(collection):
@@ -289,6 +293,7 @@ class Pipeline:
             language,
             id=id,
             late=late_dimensions(embedder, self._settings),
+            place=home(self._index),
         )
         check_late(self._index, collection)
         await self._index.create(collection)
@@ -513,14 +518,25 @@ class Pipeline:
         await self._catalog.retire(gone.documents)
         tracker.pruned(len(gone.documents))
 
-    async def purge(self) -> None:
-        """Delete the chunks of retired revisions, once no search can be looking at them, and what
-        is kept of documents that are gone."""
-        retired = await self._catalog.retired()
+    async def purge(self) -> bool:
+        """Delete the chunks of retired revisions and indexes that are not used any more, once no
+        search can be looking at them, and what is kept of documents that are gone.
+
+        False, and they stay hidden for the next time, while a backup is written that needs them.
+        """
+        before = {name for _, name in await self._catalog.retired()}
+        whole = await drop_unused(self._index, self._catalog)
+        if not before:
+            return whole
         await self._catalog.drained()
+        # Asked after what is to go was read: a backup that begins later does not need it.
+        if await self._catalog.kept():
+            return False
         by_collection: dict[Collection, list[str]] = {}
-        for collection, name in retired:
-            by_collection.setdefault(collection, []).append(name)
+        # Their collections may have been built anew, moved or restored since.
+        for collection, name in await self._catalog.retired():
+            if name in before:
+                by_collection.setdefault(collection, []).append(name)
         for collection, names in by_collection.items():
             for start in range(0, len(names), PURGED_AT_ONCE):
                 some = names[start : start + PURGED_AT_ONCE]
@@ -532,6 +548,7 @@ class Pipeline:
             if self._graph:
                 # Themes of what is gone are made anew.
                 self._graph.wake(collection)
+        return whole
 
 
 def _files_and_folders(places: Sequence[Path]) -> tuple[set[str], set[str]]:

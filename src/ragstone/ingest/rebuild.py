@@ -8,8 +8,10 @@ from ragstone.core.errors import UnknownCollection
 from ragstone.core.records import Collection
 from ragstone.ingest.embedding import embed_pending, late_dimensions, without_late
 from ragstone.ingest.languages import main_language
+from ragstone.ingest.move import remove_others, retired
 from ragstone.ingest.progress import Tracker
-from ragstone.ports import Catalog, ChunkIndex, Embedders, check_late, loading
+from ragstone.ingest.unused import drop_unused
+from ragstone.ports import Catalog, ChunkIndex, Embedders, check_late, home, loading
 from ragstone.service import Progress
 from ragstone.settings import IngestSettings
 
@@ -40,15 +42,21 @@ async def rebuild(
     tracker.indexed(1, copied, 0)
     # A rebuild that was cut off has some vectors already.
     tracker.taken_over(copied - await index.count_without_vectors(new))
-    tracker.phase("embedding")
-    report_vectors = tracker.embedded
-    tokens = settings.token_vectors
-    await embed_pending(index, catalog, embedders, new, lambda: False, report_vectors, tokens)
-    tracker.phase("building")
-    await index.optimize(new)
-    await catalog.put_collection(new)
-    await catalog.drained()
-    await index.drop(old)
+    while True:
+        tracker.phase("embedding")
+        report_vectors = tracker.embedded
+        tokens = settings.token_vectors
+        await embed_pending(index, catalog, embedders, new, lambda: False, report_vectors, tokens)
+        tracker.phase("building")
+        await index.optimize(new)
+        async with catalog.keeping():
+            # What was deleted meanwhile, and forgotten since, is hidden no more.
+            gone = await retired(catalog)
+            if not await remove_others(index, catalog, old, new, gone):
+                await catalog.put_collection(new, known=True)
+                break
+        await _copy(old, new, index)
+    await drop_unused(index, catalog)
     tracker.note(f"Collection {old.name!r} is now embedded with {new.model}.")
     if said := without_late(new, embedders.of(new), settings):
         tracker.note(said)
@@ -69,6 +77,7 @@ async def _successor(
         language=language,
         build=old.build + 1,
         late=late_dimensions(embedder, settings),
+        place=home(index),
     )
 
 

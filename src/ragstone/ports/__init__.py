@@ -45,7 +45,17 @@ from ragstone.ports.evaluation import EvaluationStore, StoredRun
 from ragstone.ports.feedback import FeedbackStore
 from ragstone.ports.graph import EntityGraph, EntityRecognizer, Mentions, ModelReadings, Themes
 from ragstone.ports.guarding import Topics, TopicStore
-from ragstone.ports.index import ChunkIndex, LoadsInBulk, Retriever, Search, check_late, loading
+from ragstone.ports.index import (
+    ChunkIndex,
+    LoadsInBulk,
+    Moves,
+    Retriever,
+    Search,
+    SearchesLate,
+    check_late,
+    home,
+    loading,
+)
 from ragstone.ports.intents import IntentExamples, Likeness
 from ragstone.ports.keys import KeyStore, StoredKey
 from ragstone.ports.pools import Pooled, PoolUse
@@ -104,6 +114,7 @@ __all__ = [
     "Marks",
     "Mentions",
     "ModelReadings",
+    "Moves",
     "Near",
     "Pair",
     "PairReader",
@@ -123,6 +134,7 @@ __all__ = [
     "RunningAnswers",
     "Said",
     "Search",
+    "SearchesLate",
     "SettingsStore",
     "StateDump",
     "StatusCount",
@@ -144,6 +156,7 @@ __all__ = [
     "Vocabulary",
     "check_late",
     "collection_of",
+    "home",
     "in_bulk",
     "loading",
 ]

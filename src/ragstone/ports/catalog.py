@@ -1,7 +1,7 @@
 """The port of the catalog."""
 
 from collections.abc import Collection as Several
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol
@@ -105,9 +105,10 @@ class Catalog(CollectionNames, Protocol):
         """By tenant and name."""
         ...
 
-    async def put_collection(self, collection: Collection) -> None:
-        """Insert a collection, or replace all of it but its name. Raises Conflict for a new one
-        whose name another has."""
+    async def put_collection(self, collection: Collection, *, known: bool = False) -> None:
+        """Insert a collection, or replace all of it but its name; what it was under another build
+        is `unused` then. Raises Conflict for a new one whose name another has, and
+        UnknownCollection for a `known` one that has been dropped."""
         ...
 
     async def rename_collection(self, collection: Collection, name: str) -> Collection:
@@ -119,8 +120,17 @@ class Catalog(CollectionNames, Protocol):
         ...
 
     async def drop_collection(self, tenant: str, id: str) -> None:
-        """Forget the collection, its documents, its revisions and its settings. The next one of
-        its name is another one."""
+        """Forget the collection, its documents, its revisions and its settings; its index is
+        `unused` then. The next one of its name is another one."""
+        ...
+
+    async def unused(self) -> Sequence[Collection]:
+        """Collections that were dropped, built anew or replaced, as they were: the chunks of these
+        builds are to be deleted."""
+        ...
+
+    async def dropped(self, unused: Sequence[Collection]) -> None:
+        """The chunks of these are gone from the index."""
         ...
 
     async def document(self, document_id: str) -> Document | None: ...
@@ -260,8 +270,8 @@ class Catalog(CollectionNames, Protocol):
         """Forget documents: hidden at once, their chunks to be purged."""
         ...
 
-    async def revisions(self, collection: Collection) -> frozenset[str]:
-        """Every revision of the collection that may have chunks, visible or not."""
+    async def revisions(self, names: Sequence[str]) -> Set[str]:
+        """Those of these revisions that may have chunks, visible or not."""
         ...
 
     async def retired(self) -> list[tuple[Collection, str]]:
@@ -282,8 +292,22 @@ class Catalog(CollectionNames, Protocol):
         """The hidden revisions of a collection, of all without one, for the time of one search in
         it. What other collections hide makes no search longer.
 
-        No revision that was visible on entry is purged before the exit.
+        No revision that was visible on entry is purged before the exit. Raises UnknownCollection
+        on entry for a collection that has been dropped.
         """
+        ...
+
+    def keeping(self) -> AbstractAsyncContextManager[None]:
+        """Until the exit, what answers on entry stays in the index, though it be replaced, deleted
+        or dropped meanwhile. For what takes long: nobody waits for the exit.
+
+        Raises StateUnavailable, on exit too: then it is not known whether that held.
+        """
+        ...
+
+    async def kept(self) -> bool:
+        """Whether anybody is `keeping`, in any server. Whoever has read what is to be deleted asks
+        this before deleting it, and leaves it for later if so."""
         ...
 
     async def drained(self) -> None:

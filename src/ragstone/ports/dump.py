@@ -33,8 +33,9 @@ class StateDump(Protocol):
     ) -> None:
         """Put `rows`, which are of this schema, in the place of everything, in one transaction.
 
-        `collections` are those that there are afterwards. Jobs that had not ended have failed, and
-        documents without a version too. Raises ConfigError for a schema that is newer than this
+        `collections` are those that there are afterwards, whose indexes are none of those that
+        there were: these are unused then (`ports.Catalog`). Jobs that had not ended have failed,
+        and documents without a version too. Raises ConfigError for a schema that is newer than this
         program's, InputError for rows that do not fit it.
         """
         ...

@@ -166,6 +166,19 @@ def check_late(index: ChunkIndex, collection: Collection) -> None:
         )
 
 
+@runtime_checkable
+class Moves(Protocol):
+    """An index whose collections are on their way to another one."""
+
+    home: str
+    """The `Collection.place` of those that are there."""
+
+
+def home(index: ChunkIndex) -> str:
+    """The `Collection.place` of a new collection."""
+    return index.home if isinstance(index, Moves) else ""
+
+
 class Retriever(Protocol):
     """A whole retrieval service of somebody else's."""
 

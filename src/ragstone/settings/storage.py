@@ -30,6 +30,9 @@ def _engine(url: str) -> str | None:
     return _ENGINES.get(url.split(":", 1)[0].lower())
 
 
+EMBEDDED = "embedded"
+"""The address of Qdrant Edge in the data directory, where none at all means something else."""
+
 Quantization = Literal["none", "int8", "binary"]
 
 
@@ -47,6 +50,12 @@ class IndexSettings(Section):
         SecretStr(""),
         description="The key of that server; of PostgreSQL, the password.",
     )
+    from_url: str = Field(
+        "",
+        description="The address that collections are moved from to url, while questions are "
+        "answered; embedded for Qdrant Edge in the data directory. Empty: all are at url.",
+    )
+    from_api_key: SecretStr = Field(SecretStr(""), description="The key of the server there.")
     timeout: Seconds = Field(30.0, gt=0, description="Seconds that one request to it may take.")
     connections: int = Field(
         8, ge=1, le=1000, description="Connections to PostgreSQL that one process may hold."
@@ -161,6 +170,11 @@ class IndexSettings(Section):
         description="Seconds before the first of them, twice as long before each next one, up to 5 "
         "or this if it is longer, less a random part of up to a half.",
     )
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether several processes may use it: none of it is in a data directory."""
+        return bool(self.url) and self.from_url != EMBEDDED
 
     @model_validator(mode="after")
     def _candidates_suffice(self) -> "IndexSettings":

@@ -14,12 +14,13 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ragstone.core.errors import ConfigError, StateUnavailable
 from ragstone.core.records import Collection
+from ragstone.ports import PoolUse
 from ragstone.settings import StateSettings
 from ragstone.store.connect import open_state
 from ragstone.store.sql import migrations
 from ragstone.store.sql.catalog import SqlCatalog
 from ragstone.store.sql.database import Database, open_backend
-from ragstone.store.sql.postgres import WRITING_IDLE_SECONDS, Postgres
+from ragstone.store.sql.postgres import CONNECTIONS, WRITING_IDLE_SECONDS, Postgres
 from ragstone.store.sql.tables import jobs, metadata, settings
 from ragstone.store.sql.templates import SqlTemplates
 from ragstone.store.sql.vocabulary import SqlVocabulary
@@ -103,7 +104,12 @@ async def test_an_older_state_is_kept_and_migrated(
     of_graph = {"mentions_read", "entity_mentions", "entity_relations", "model_readings"}
     of_graph |= {"chunk_readings", "theme_audiences", "themes", "theme_revisions"}
     of_running = {"running_answers", "running_parts", "waiting_approvals"}
-    new = {"awaited_collections", "feedback", "looks"} | of_evaluation | of_graph | of_running
+    new = (
+        {"awaited_collections", "unused_indexes", "feedback", "looks"}
+        | of_evaluation
+        | of_graph
+        | of_running
+    )
     assert kept == {f"{name}_0012" for name in (metadata.tables.keys() - new) | {"alembic_version"}}
     assert "names end in _0012" in caplog.text
 
@@ -283,3 +289,19 @@ def test_the_settings_choose_the_database(tmp_path: Path) -> None:
     for url, message in (("mysql://x", "'mysql'"), ("postgresql://[", "no address")):
         with pytest.raises(ConfigError, match=message):
             open_state(StateSettings(url=url, password=SecretStr("p")), tmp_path)
+
+
+async def test_its_pool_says_how_many_connections_are_in_use(url: str) -> None:
+    async with open_backend(Postgres(url)) as database:
+        assert database.pool_use() == PoolUse("state", 0, CONNECTIONS)
+        async with database.reading() as one:
+            assert await one.scalar(text("SELECT 1")) == 1
+            assert database.pool_use().used == 1
+            async with database.reading():
+                assert database.pool_use().used == 2
+
+            async def work(_: AsyncConnection) -> int:
+                return database.pool_use().used
+
+            assert await database.write(work) == 2
+        assert database.pool_use().used == 0

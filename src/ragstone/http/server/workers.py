@@ -42,7 +42,7 @@ def check(settings: Settings) -> None:
     if settings.server.workers == 1:
         return
     told = f"SERVER__WORKERS is {settings.server.workers}, but"
-    if not settings.index.url:
+    if not settings.index.is_shared:
         raise ConfigError(
             f"{told} only one process can hold the index in the data directory. Set INDEX__URL to "
             "a Qdrant, PostgreSQL or Elasticsearch server, or SERVER__WORKERS=1."

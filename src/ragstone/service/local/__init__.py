@@ -39,10 +39,11 @@ from ragstone.guard.topic_file import MOST_TOPICS, topic
 from ragstone.ingest.graph import reading_name
 from ragstone.ingest.handed import Originals
 from ragstone.ingest.languages import may_outgrow, outgrown
+from ragstone.ingest.move import move_all
 from ragstone.ingest.pipeline import Pipeline
 from ragstone.jobs.runner import Runner
 from ragstone.language.phrases import key
-from ragstone.ports import Adapters, CacheFigures, Embedder, PoolUse, Total, Vectors, in_bulk
+from ragstone.ports import Adapters, CacheFigures, Embedder, PoolUse, Total, Vectors, home, in_bulk
 from ragstone.service import (
     CollectionSummary,
     IngestRequest,
@@ -135,6 +136,7 @@ class Ragstone:
         refreshes = {"settings": self.settings.refresh, "prompts": adapters.templates.refresh}
         self._watch = Watch(adapters.settings, refreshes)
         self._purging: asyncio.Task[None] | None = None
+        self._moving: asyncio.Task[None] | None = None
         self._notes: dict[tuple[str, str, tuple[str, ...]], tuple[str, str]] = {}
         self.keys = LocalKeys(adapters.keys, adapters.catalog)
         self._totals: tuple[float, tuple[Total, ...]] | None = None
@@ -388,9 +390,13 @@ class Ragstone:
         """Continue the work that an earlier process left unfinished."""
         await self._runner.start()
         self._purging = self._purging or asyncio.create_task(self._purge())
+        if home(self._adapters.index):
+            moving = move_all(self._adapters.index, self._adapters.catalog)
+            self._moving = self._moving or asyncio.create_task(moving)
 
     async def _purge(self) -> None:
-        """Delete the chunks of retired revisions that an earlier process left behind."""
+        """Delete the chunks of retired revisions, and what else an earlier process left behind."""
+        await asyncio.to_thread(self._pipeline.originals.drop_linked)
         try:
             await self._pipeline.purge()
         except RagstoneError as error:
@@ -400,9 +406,10 @@ class Ragstone:
         """Stop jobs (the next start continues them) and wait for what is being stored."""
         await self._watch.aclose()
         await self._kept.aclose()
-        if self._purging is not None:
-            self._purging.cancel()
-            await asyncio.gather(self._purging, return_exceptions=True)
+        for task in (self._purging, self._moving):
+            if task is not None:
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
         await self._runner.stop()
         await self.keys.aclose()
         await self._answers.aclose()

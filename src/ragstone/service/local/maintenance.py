@@ -1,5 +1,6 @@
 """Backups and examinations of a Ragstone in this process."""
 
+import logging
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
@@ -8,9 +9,12 @@ from pathlib import Path
 from ragstone.backup.back_up import back_up
 from ragstone.backup.doctor import Doctor
 from ragstone.backup.restore import restore
+from ragstone.core.errors import RagstoneError
 from ragstone.ingest.pipeline import Pipeline
 from ragstone.ports import Adapters
 from ragstone.service.maintenance import Upkeep
+
+log = logging.getLogger(__name__)
 
 
 class LocalMaintenance:
@@ -25,11 +29,21 @@ class LocalMaintenance:
 
     async def back_up(self, file: str) -> AsyncGenerator[Upkeep, None]:
         adapters, originals = self._adapters, self._pipeline.originals
-        async with aclosing(
-            back_up(Path(file), adapters.index, adapters.catalog, adapters.dump, originals)
-        ) as steps:
-            async for step in steps:
-                yield step
+        try:
+            async with aclosing(
+                back_up(Path(file), adapters.index, adapters.catalog, adapters.dump, originals)
+            ) as steps:
+                async for step in steps:
+                    yield step
+        finally:
+            await self._purge()
+
+    async def _purge(self) -> None:
+        """Delete what was put off for the time of a backup."""
+        try:
+            await self._pipeline.purge()
+        except RagstoneError as error:
+            log.warning("Chunks of old versions wait for the next ingest: %s", error)
 
     async def restore(self, file: str) -> AsyncGenerator[Upkeep, None]:
         adapters, originals = self._adapters, self._pipeline.originals

@@ -53,16 +53,13 @@ class Removal:
         # It may have been built anew meanwhile.
         now = await catalog.identified(collection.tenant, collection.id) or collection
         # The documents first: a kill in between leaves an empty collection, never documents
-        # without their chunks. The index before the collection's row: what is cut off in between
-        # is then done again by its job. And after, for what a search has made again meanwhile.
+        # without their chunks, and its job goes on. Then the collection, whose index the catalog
+        # remembers until it is dropped.
         ids = await self._all(now)
         await catalog.retire(ids)
-        await catalog.drained()
-        await self._adapters.index.drop(now)
         await asyncio.to_thread(self._pipeline.originals.delete, ids)
         await catalog.drop_collection(collection.tenant, collection.id)
-        await catalog.drained()
-        await self._adapters.index.drop(now)
+        await self._pipeline.purge()
         # A collection of few large documents is deleted without a job.
         await asyncio.to_thread(give_back)
         return number

@@ -1,6 +1,6 @@
 """Collections, documents and their revisions: which exist, which answer, which are hidden."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from collections.abc import Collection as Several
 from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, replace
@@ -105,12 +105,19 @@ class SqlCatalog:
         known = {(one.tenant, one.name): one for one in await self._view.collections()}
         return [known[key] for key in sorted(known) if tenant in (None, key[0])]
 
-    async def put_collection(self, collection: Collection) -> None:
+    async def put_collection(self, collection: Collection, *, known: bool = False) -> None:
         row = asdict(collection)
         place = ("tenant", "id")
         kept = {name: value for name, value in row.items() if name not in (*place, "name")}
 
+        mine = (collections.c.tenant == collection.tenant) & (collections.c.id == collection.id)
+
         async def work(connection: AsyncConnection) -> Collection:
+            if known and not await connection.scalar(select(collections.c.id).where(mine)):
+                raise UnknownCollection(collection.name)
+            await connection.run_sync(
+                revising.leave_index, collection.tenant, collection.id, collection.build
+            )
             new = insert(connection, collections).values(row)
             new = new.on_conflict_do_update(index_elements=place, set_=kept)
             try:
@@ -153,6 +160,7 @@ class SqlCatalog:
             found = (await connection.execute(names)).scalars().all()
             gone = tuple(Revision(tenant, id, name) for name in found)
             await forget_scope(connection, of_collection(tenant, id), _DROPPED)
+            await connection.run_sync(revising.leave_index, tenant, id)
             # Documents and revisions go with it, by their foreign keys.
             await connection.execute(
                 delete(collections).where(collections.c.tenant == tenant, collections.c.id == id)
@@ -160,6 +168,15 @@ class SqlCatalog:
             return Change(show=gone)
 
         await self._database.write(work, lambda gone: self._view.dropped((tenant, id), gone))
+
+    async def unused(self) -> Sequence[Collection]:
+        """`ports.Catalog`."""
+        return await self._database.read(revising.unused)
+
+    async def dropped(self, unused: Sequence[Collection]) -> None:
+        """`ports.Catalog`."""
+
+        await self._database.keep(partial(revising.dropped, unused=unused))
 
     async def document(self, document_id: str) -> Document | None:
         found = await self.known([document_id])
@@ -389,13 +406,9 @@ class SqlCatalog:
         """The current collection; see `ports.Catalog`."""
         return await self._view.edition((tenant, collection))
 
-    async def revisions(self, collection: Collection) -> frozenset[str]:
+    async def revisions(self, names: Sequence[str]) -> Set[str]:
         """`ports.Catalog`."""
-        mine = select(revisions.c.name).where(
-            revisions.c.tenant == collection.tenant, revisions.c.collection == collection.id
-        )
-        async with self._database.reading() as connection:
-            return frozenset((await connection.execute(mine)).scalars())
+        return await self._database.read(partial(revising.known, names=names))
 
     def replacing(self, connection: Connection) -> Any:
         """The store's rows have been replaced in this transaction; `replaced` takes what it
@@ -418,8 +431,15 @@ class SqlCatalog:
         self, collection: Collection | None = None
     ) -> AbstractAsyncContextManager[frozenset[str]]:
         """`ports.Catalog`."""
-        key = None if collection is None else (collection.tenant, collection.id)
-        return self._view.snapshot(key)
+        return self._view.snapshot(collection)
+
+    def keeping(self) -> AbstractAsyncContextManager[None]:
+        """`ports.Catalog`."""
+        return self._view.keeping()
+
+    async def kept(self) -> bool:
+        """`ports.Catalog`."""
+        return await self._view.kept()
 
     async def drained(self) -> None:
         await self._view.drained()

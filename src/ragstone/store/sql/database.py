@@ -48,6 +48,10 @@ class Backend(Protocol):
         """What follows on `connection` sees one state of the data."""
         ...
 
+    async def take_time(self, connection: AsyncConnection) -> None:
+        """What is read on `connection` in its transaction may take long, and rest in between."""
+        ...
+
     async def begin_writing(self, connection: AsyncConnection) -> None:
         """Begin a transaction once no other process is writing."""
         ...

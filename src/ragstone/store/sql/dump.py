@@ -27,10 +27,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from ragstone.core.errors import ConfigError, InputError
 from ragstone.core.records import Collection
 from ragstone.ports import Row, Rows
+from ragstone.store.sql import revising
 from ragstone.store.sql.catalog import SqlCatalog
 from ragstone.store.sql.database import Database
 from ragstone.store.sql.migrations import REVISIONS, upgrade
 from ragstone.store.sql.move import BATCH, every_row, number_on
+from ragstone.store.sql.rows import to_collection
 from ragstone.store.sql.tables import (
     chunk_readings,
     collections,
@@ -48,6 +50,7 @@ from ragstone.store.sql.tables import (
     theme_audiences,
     theme_revisions,
     themes,
+    unused_indexes,
     waiting_approvals,
 )
 
@@ -87,8 +90,11 @@ class SqlDump:
             running_answers: false(),
             running_parts: false(),
             waiting_approvals: false(),
+            # Their chunks are in no backup.
+            unused_indexes: false(),
         }
         async with self._database.reading() as connection:
+            await self._database.backend.take_time(connection)
 
             async def tables() -> AsyncIterator[Rows]:
                 async for table, some in every_row(connection, only):
@@ -123,12 +129,20 @@ class SqlDump:
 
     async def _replace_rows(self, rows: Iterable[Rows], those: Sequence[Collection]) -> None:
         async def work(connection: AsyncConnection) -> Any:
+            before = await connection.run_sync(_indexes)
             await connection.run_sync(lambda sync: _insert_rows(sync, metadata, rows))
             await connection.run_sync(lambda sync: _end_unfinished_work(sync, those))
+            await connection.run_sync(lambda sync: revising.put_unused(sync, before))
             await number_on(connection)
             return await connection.run_sync(self._catalog.replacing)
 
         await self._database.write(work, self._catalog.replaced)
+
+
+def _indexes(connection: Connection) -> list[Collection]:
+    """The collections that there are, and those whose indexes are to be dropped already."""
+    now = connection.execute(select(collections)).mappings()
+    return [*(to_collection(dict(row)) for row in now), *revising.unused(connection)]
 
 
 def _insert_rows(connection: Connection, tables: MetaData, rows: Iterable[Rows]) -> None:

@@ -18,7 +18,8 @@ import psycopg
 from psycopg import AsyncConnection
 from psycopg.sql import SQL, Literal
 
-from ragstone.core.errors import StateUnavailable
+from ragstone.core.errors import StateUnavailable, UnknownCollection
+from ragstone.core.records import Collection
 from ragstone.store.sql.postgres import meaning
 from ragstone.store.sql.tables.base import storable
 
@@ -26,6 +27,12 @@ log = logging.getLogger(__name__)
 
 SEARCHING, WORKING, PRESENT = 1_918_989_426, 1_918_989_427, 1_918_989_428
 """The first key of the locks of searches, of those who change a collection, and of servers."""
+
+KEEPING = 1_918_989_429
+"""The first key of the locks of backups, for which nothing is deleted from an index."""
+
+KEEPALIVE = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 6}
+"""Packets on a connection where nothing is said for hours, that no firewall forgets it."""
 
 PATIENCE = 60.0
 """Seconds after which a search that is waited for has surely been stopped with its server, or
@@ -37,6 +44,12 @@ OF_COLLECTION = SQL(" AND tenant = {} AND collection = {}")
 """As literals, since a statement with values cannot follow another in one trip. Together with
 HIDDEN an index of its own answers it (`tables.documents`): what other collections hide, and what
 this one shows, costs nothing."""
+
+UNLESS_THERE = SQL(
+    " UNION ALL SELECT NULL WHERE NOT EXISTS "
+    "(SELECT FROM collections WHERE tenant = {} AND id = {})"
+)
+"""Of a collection that was dropped no revision is hidden, and all may still be in its index."""
 
 _HELD = (
     "SELECT pid, objid FROM pg_locks WHERE locktype = 'advisory' AND classid = %s AND objsubid = 2 "
@@ -59,16 +72,19 @@ class Leases:
         self._ending: set[asyncio.Task[bool]] = set()
 
     @asynccontextmanager
-    async def snapshot(self, key: tuple[str, str] | None) -> AsyncIterator[frozenset[str]]:
-        """The hidden revisions of the collection of this tenant and id, of all without one; none
-        that was visible on entry is purged before the exit.
+    async def snapshot(self, collection: Collection | None) -> AsyncIterator[frozenset[str]]:
+        """The hidden revisions of a collection, of all without one; none that was visible on entry
+        is purged before the exit.
 
-        Raises StateUnavailable, on exit too: then it is not known whether that held.
+        Raises UnknownCollection for one that has been dropped, and StateUnavailable, on exit too:
+        then it is not known whether that held.
         """
         number = next(self._numbers) % 2**31
-        taking = asyncio.ensure_future(self._take_lock(number, key))
+        taking = asyncio.ensure_future(self._take_lock(number, collection))
         try:
             _, hidden = await asyncio.shield(taking)
+            if collection is not None and None in hidden:
+                raise UnknownCollection(collection.name)
             yield hidden
         except BaseException:
             self._end(taking, number)
@@ -79,15 +95,17 @@ class Leases:
             )
 
     async def _take_lock(
-        self, number: int, key: tuple[str, str] | None
+        self, number: int, collection: Collection | None
     ) -> tuple[AsyncConnection[Any], frozenset[str]]:
         # The lock first: a revision that is hidden after that waits for this search.
         session = await self._open()
         statements = f"SELECT pg_advisory_lock_shared({SEARCHING}, {number}); {HIDDEN}"
         async with self._failing(session):
-            if key is not None:
-                place = OF_COLLECTION.format(*(Literal(storable(one)) for one in key))
-                statements += place.as_string(session)
+            if collection is not None:
+                key = (collection.tenant, collection.id)
+                place = [Literal(storable(one)) for one in key]
+                of_key = (one.format(*place) for one in (OF_COLLECTION, UNLESS_THERE))
+                statements += "".join(one.as_string(session) for one in of_key)
             cursor = await session.execute(statements.encode())
             cursor.nextset()
             return session, frozenset(name for (name,) in await cursor.fetchall())
@@ -109,6 +127,30 @@ class Leases:
                 return bool(row and row[0])
         except StateUnavailable:
             return False
+
+    @asynccontextmanager
+    async def keeping(self) -> AsyncIterator[None]:
+        """`ports.Catalog`. On a connection of its own: whoever ends the sessions of searches that
+        hang does not end this."""
+        session = await self._connect(KEEPALIVE)
+        try:
+            async with self._failing(session):
+                await session.execute("SELECT pg_advisory_lock_shared(%s, 0)", (KEEPING,))
+            yield
+            try:
+                async with self._failing(session):
+                    await session.execute("SELECT pg_advisory_unlock_shared(%s, 0)", (KEEPING,))
+            except StateUnavailable as error:
+                raise StateUnavailable(
+                    f"The connection to {self._name} that kept what is replaced or deleted "
+                    "meanwhile broke off. Try again."
+                ) from error
+        finally:
+            await session.close()
+
+    async def kept(self) -> bool:
+        """`ports.Catalog`."""
+        return bool(await self._held_locks(KEEPING))
 
     async def drained(self) -> None:
         """Wait until every search now running, in any server, has ended."""
@@ -173,15 +215,19 @@ class Leases:
     async def _open(self) -> AsyncConnection[Any]:
         async with self._connecting:
             if self._session is None or self._session.closed:
-                try:
-                    session = await AsyncConnection.connect(**self._parameters, autocommit=True)
+                session = await self._connect({})
+                async with self._failing(session):
                     await session.execute("SELECT pg_advisory_lock_shared(%s, 0)", (PRESENT,))
                     for lock in self._works:
                         await session.execute("SELECT pg_try_advisory_lock(%s, %s)", lock)
-                except psycopg.Error as error:
-                    raise meaning(error, self._name) or error from error
                 self._session = session
             return self._session
+
+    async def _connect(self, more: Mapping[str, Any]) -> AsyncConnection[Any]:
+        try:
+            return await AsyncConnection.connect(**{**more, **self._parameters}, autocommit=True)
+        except psycopg.Error as error:
+            raise meaning(error, self._name) or error from error
 
     @asynccontextmanager
     async def _failing(self, session: AsyncConnection[Any]) -> AsyncIterator[None]:

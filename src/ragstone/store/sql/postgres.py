@@ -36,6 +36,11 @@ _WRITING = text(
     f"pg_advisory_xact_lock({WRITERS})"
 )
 
+_UNLIMITED = text(
+    "SELECT set_config('idle_in_transaction_session_timeout', '0', true), "
+    "set_config('statement_timeout', '0', true)"
+)
+
 _KEPT = text(
     "SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema() "
     "AND table_type = 'BASE TABLE' AND table_name !~ '^ragstone_|_[0-9]{4}$' ORDER BY table_name"
@@ -91,6 +96,9 @@ class Postgres:
 
     async def begin_reading(self, connection: AsyncConnection) -> None:
         await connection.execution_options(isolation_level="REPEATABLE READ")
+
+    async def take_time(self, connection: AsyncConnection) -> None:
+        await connection.execute(_UNLIMITED)
 
     async def begin_writing(self, connection: AsyncConnection) -> None:
         await connection.begin()

@@ -8,6 +8,7 @@ Every state but live is hidden.
 """
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Literal
 
 from sqlalchemy import ColumnElement, Connection, delete, select, update
@@ -26,7 +27,13 @@ from ragstone.store.sql.rows import (
     putting,
     to_collection,
 )
-from ragstone.store.sql.tables import collections, documents, revisions, versions
+from ragstone.store.sql.tables import (
+    collections,
+    documents,
+    revisions,
+    unused_indexes,
+    versions,
+)
 from ragstone.store.sql.visibility import Change, Revision
 
 State = Literal["writing", "live", "retired", "abandoned"]
@@ -233,6 +240,11 @@ def retired(connection: Connection) -> list[tuple[Collection, str]]:
     return [(to_collection(dict(row)), row["revision"]) for row in rows.mappings()]
 
 
+def known(connection: Connection, *, names: Sequence[str]) -> set[str]:
+    """Those of these revisions that there are, in whatever state."""
+    return _ids_among(connection, revisions.c.name, names)
+
+
 def purged(connection: Connection, *, names: Sequence[str]) -> Change:
     """Forget retired revisions; one that is being written or answers again stays."""
     gone: list[Revision] = []
@@ -244,6 +256,34 @@ def purged(connection: Connection, *, names: Sequence[str]) -> Change:
         )
         gone += (Revision(*row) for row in rows)
     return Change(show=tuple(gone))
+
+
+def unused(connection: Connection) -> list[Collection]:
+    """The collections that were, whose indexes are to be dropped."""
+    rows = connection.execute(select(unused_indexes).order_by(*unused_indexes.primary_key))
+    return [to_collection(dict(row)) for row in rows.mappings()]
+
+
+def leave_index(connection: Connection, tenant: str, id: str, build: int | None = None) -> None:
+    """Remember that the index of a collection is to be dropped, unless it has this `build`."""
+    mine = (collections.c.tenant == tenant) & (collections.c.id == id)
+    for row in connection.execute(select(collections).where(mine)).mappings():
+        if row["build"] != build:
+            put_unused(connection, [to_collection(dict(row))])
+
+
+def put_unused(connection: Connection, several: Sequence[Collection]) -> None:
+    """Remember that the indexes of these are to be dropped."""
+    for one in several:
+        put_now(connection, unused_indexes, asdict(one))
+
+
+def dropped(connection: Connection, *, unused: Sequence[Collection]) -> None:
+    """Forget indexes that have been dropped."""
+    for one in unused:
+        mine = (unused_indexes.c.tenant == one.tenant) & (unused_indexes.c.id == one.id)
+        mine &= unused_indexes.c.build == one.build
+        connection.execute(delete(unused_indexes).where(mine))
 
 
 def _move(connection: Connection, which: ColumnElement[bool], state: State) -> tuple[Revision, ...]:

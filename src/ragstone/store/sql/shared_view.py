@@ -93,11 +93,19 @@ class SharedView:
         stamp = f"{row['number']:032x}/{row['fingerprint']}/{row['build']}"
         return Edition(stamp, known)
 
-    def snapshot(self, key: Key | None) -> AbstractAsyncContextManager[frozenset[str]]:
-        return self._leases.snapshot(key)
+    def snapshot(
+        self, collection: Collection | None
+    ) -> AbstractAsyncContextManager[frozenset[str]]:
+        return self._leases.snapshot(collection)
 
     async def drained(self) -> None:
         await self._leases.drained()
+
+    def keeping(self) -> AbstractAsyncContextManager[None]:
+        return self._leases.keeping()
+
+    async def kept(self) -> bool:
+        return await self._leases.kept()
 
     @asynccontextmanager
     async def alone(self, key: Key) -> AsyncIterator[None]:

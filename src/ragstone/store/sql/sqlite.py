@@ -74,6 +74,9 @@ class Sqlite:
     async def begin_reading(self, connection: AsyncConnection) -> None:
         """Every transaction of SQLite reads one state of the data."""
 
+    async def take_time(self, connection: AsyncConnection) -> None:
+        """Reading is not limited."""
+
     async def begin_writing(self, connection: AsyncConnection) -> None:
         # Tasks of this process take turns, so SQLite's lock is only ever held by another.
         await connection.execution_options(**_WRITING)

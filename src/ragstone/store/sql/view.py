@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol
 from sqlalchemy import Connection, delete
 from sqlalchemy.exc import IntegrityError
 
+from ragstone.core.errors import UnknownCollection
 from ragstone.core.records import Collection
 from ragstone.ports import Edition
 from ragstone.store.sql import revising
@@ -35,9 +36,15 @@ class View(Protocol):
 
     async def edition(self, key: Key) -> Edition | None: ...
 
-    def snapshot(self, key: Key | None) -> AbstractAsyncContextManager[frozenset[str]]: ...
+    def snapshot(
+        self, collection: Collection | None
+    ) -> AbstractAsyncContextManager[frozenset[str]]: ...
 
     async def drained(self) -> None: ...
+
+    def keeping(self) -> AbstractAsyncContextManager[None]: ...
+
+    async def kept(self) -> bool: ...
 
     def alone(self, key: Key) -> AbstractAsyncContextManager[None]: ...
 
@@ -102,6 +109,7 @@ class MemoryView:
         self._set_collections(known)
         self._shown: dict[Key, Shown] = {}
         self._turns = ViewWriters()
+        self._keeping = 0
 
     def _set_collections(self, known: Iterable[Collection]) -> None:
         self._known = {(one.tenant, one.id): one for one in known}
@@ -137,11 +145,27 @@ class MemoryView:
         if key in self._known and shown is not None:
             self._shown[key] = shown
 
-    def snapshot(self, key: Key | None) -> AbstractAsyncContextManager[frozenset[str]]:
+    def snapshot(
+        self, collection: Collection | None
+    ) -> AbstractAsyncContextManager[frozenset[str]]:
+        key = None if collection is None else (collection.tenant, collection.id)
+        if collection is not None and key not in self._known:
+            raise UnknownCollection(collection.name)
         return self._visibility.snapshot(key)
 
     async def drained(self) -> None:
         await self._visibility.drained()
+
+    @asynccontextmanager
+    async def keeping(self) -> AsyncIterator[None]:
+        self._keeping += 1
+        try:
+            yield
+        finally:
+            self._keeping -= 1
+
+    async def kept(self) -> bool:
+        return self._keeping > 0
 
     @asynccontextmanager
     async def alone(self, key: Key) -> AsyncIterator[None]:

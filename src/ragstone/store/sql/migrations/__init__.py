@@ -40,6 +40,7 @@ REVISIONS = (
     "0021",
     "0022",
     "0023",
+    "0024",
 )
 """Every migration, oldest first; a test compares this with the files in `versions`."""
 

@@ -9,7 +9,7 @@ CREATE TABLE collections (
 	fingerprint TEXT NOT NULL, 
 	dimensions INTEGER NOT NULL, 
 	language TEXT NOT NULL, 
-	build INTEGER NOT NULL, name TEXT DEFAULT '' NOT NULL, late INTEGER DEFAULT '0' NOT NULL, 
+	build INTEGER NOT NULL, name TEXT DEFAULT '' NOT NULL, late INTEGER DEFAULT '0' NOT NULL, place TEXT DEFAULT '' NOT NULL, 
 	CONSTRAINT pk_collections PRIMARY KEY (tenant, id)
 );
 CREATE TABLE documents (
@@ -499,3 +499,16 @@ CREATE TABLE theme_revisions (
 );
 CREATE INDEX ix_theme_revisions_revision ON theme_revisions (revision);
 CREATE INDEX ix_revisions_hidden ON revisions (tenant, collection) WHERE state <> 'live';
+CREATE TABLE unused_indexes (
+	tenant TEXT NOT NULL, 
+	id TEXT NOT NULL, 
+	name TEXT NOT NULL, 
+	model TEXT NOT NULL, 
+	fingerprint TEXT NOT NULL, 
+	dimensions INTEGER NOT NULL, 
+	language TEXT NOT NULL, 
+	build INTEGER NOT NULL, 
+	late INTEGER NOT NULL, 
+	place TEXT NOT NULL, 
+	CONSTRAINT pk_unused_indexes PRIMARY KEY (tenant, id, build)
+);

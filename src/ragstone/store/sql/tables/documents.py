@@ -26,6 +26,7 @@ collections = Table(
     Column("language", Text, nullable=False),
     Column("build", Integer, nullable=False),
     Column("late", Integer, nullable=False, server_default="0"),
+    Column("place", Text, nullable=False, server_default=""),
     Index(None, "tenant", "name", unique=True),
 )
 """`id` is what every other table calls `collection`. One that was there before collections had ids
@@ -40,6 +41,23 @@ awaited_collections = Table(
 )
 """The ids of collections to come: what was granted, set or begun for a name is theirs. A row goes
 when a collection takes the name, with its id or with another one."""
+
+unused_indexes = Table(
+    "unused_indexes",
+    metadata,
+    Column("tenant", Text, primary_key=True),
+    Column("id", Text, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("model", Text, nullable=False),
+    Column("fingerprint", Text, nullable=False),
+    Column("dimensions", Integer, nullable=False),
+    Column("language", Text, nullable=False),
+    Column("build", Integer, primary_key=True),
+    Column("late", Integer, nullable=False),
+    Column("place", Text, nullable=False),
+)
+"""What collections were that have been dropped, built anew or replaced: the chunks of that build
+are to be deleted. A row goes when they are."""
 
 documents = Table(
     "documents",

@@ -1,0 +1,124 @@
+"""Moves collections to the index at INDEX__URL, with their vectors, while everything goes on.
+
+A collection is copied while it answers from where it is. What has changed meanwhile is copied once
+more while no ingest of it runs, and one transaction of the state says where it is from then on, in
+all servers. A move that was cut off goes on with the next start.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Sequence, Set
+from dataclasses import replace
+
+from ragstone.core.chunk import Chunk
+from ragstone.core.errors import IndexUnavailable, RagstoneError
+from ragstone.core.filters import AnyOf
+from ragstone.core.records import Collection
+from ragstone.ingest.migrate import BATCH, End, copy
+from ragstone.ingest.unused import drop_unused
+from ragstone.ports import Catalog, ChunkIndex, check_late, home, loading
+
+log = logging.getLogger(__name__)
+
+AGAIN_SECONDS = 60.0
+"""Seconds after which a move that failed is tried again."""
+
+TOLD_SECONDS = 60.0
+"""Seconds after which the log says how far a move is."""
+
+TRIES = 10
+"""How often what differs is looked for while nobody writes; twice suffices."""
+
+
+async def move_all(index: ChunkIndex, catalog: Catalog) -> None:
+    """Move every collection that is not where new ones are made; returns when none is left."""
+    place = home(index)
+    while left := [one for one in await catalog.collections() if one.place != place]:
+        for collection in left:
+            try:
+                await move(index, catalog, collection)
+            except RagstoneError as error:
+                log.warning("Collection %r stays where it is for now: %s", collection.name, error)
+        if any(one.place != place for one in await catalog.collections()):
+            await asyncio.sleep(AGAIN_SECONDS)
+    log.info("Every collection is at INDEX__URL: take INDEX__FROM_URL away.")
+
+
+async def move(index: ChunkIndex, catalog: Catalog, collection: Collection) -> None:
+    """Move a collection to where new ones are made. Does nothing where another server has moved it.
+
+    Raises ConfigError where it could not be searched there as it is, IndexUnavailable.
+    """
+    async with catalog.alone(collection.tenant, f"{collection.id} on its way"):
+        old = await catalog.identified(collection.tenant, collection.id)
+        if old is None or old.place == home(index):
+            return
+        new = replace(old, build=old.build + 1, place=home(index))
+        check_late(index, new)
+        await index.create(new)
+        async with loading(index, new):
+            await _copy(index, catalog, old, new, frozenset())
+        await index.optimize(new)
+        async with catalog.alone(old.tenant, old.id), catalog.keeping():
+            now = await catalog.identified(old.tenant, old.id)
+            if now is None or now.build != old.build:
+                return  # It was dropped or built anew.
+            gone = await retired(catalog)
+            for _ in range(TRIES):
+                held = await _copy(index, catalog, old, new, gone)
+                if not await remove_others(index, catalog, old, new, gone):
+                    break
+            if await index.count(new) != held:
+                raise IndexUnavailable("not everything has arrived. It is tried again.")
+            await index.optimize(new)
+            await catalog.put_collection(new, known=True)
+    log.info("Collection %r is at INDEX__URL now, with %s chunks.", old.name, held)
+    await drop_unused(index, catalog)
+
+
+async def retired(catalog: Catalog) -> frozenset[str]:
+    """The revisions that somebody may be deleting now, and then forget. What is retired while it is
+    kept stays known, and so hidden, until it is not kept any more."""
+    return frozenset(name for _, name in await catalog.retired())
+
+
+async def remove_others(
+    index: ChunkIndex, catalog: Catalog, old: Collection, new: Collection, gone: Set[str]
+) -> bool:
+    """Delete from the index of `new` what that of `old` does not hold, and revisions that are
+    `gone`; whether something went that is to be copied again."""
+    again = False
+    async for chunks in index.scan(new, batch=BATCH):
+        known = await _known(catalog, chunks, gone)
+        held = await index.fetch(old, [one.chunk_id for one in chunks])
+        others = {
+            one.revision for one in chunks if one.revision not in known or one.chunk_id not in held
+        }
+        again |= bool(others & known)
+        if others:
+            await index.delete(new, AnyOf("revision", tuple(sorted(others))))
+    return again
+
+
+async def _copy(
+    index: ChunkIndex, catalog: Catalog, old: Collection, new: Collection, gone: Set[str]
+) -> int:
+    """Copy the chunks that are not there yet, but those of revisions that are `gone`; how many are
+    there then."""
+    held = copied = 0
+    told = time.monotonic()
+    async for chunks in index.scan(old, batch=BATCH):
+        known = await _known(catalog, chunks, gone)
+        some = [one for one in chunks if one.revision in known]
+        copied += await copy(End(index, old), End(index, new), some)
+        held += len(some)
+        if time.monotonic() - told > TOLD_SECONDS:
+            told = time.monotonic()
+            log.info("Collection %r: %s chunks copied, %s there.", old.name, copied, held)
+    return held
+
+
+async def _known(catalog: Catalog, chunks: Sequence[Chunk], gone: Set[str]) -> Set[str]:
+    """The revisions of some chunks that the state knows, without those that are gone."""
+    return await catalog.revisions(list({one.revision for one in chunks})) - gone
