@@ -239,7 +239,7 @@ async def test_given_chunks_when_their_vectors_are_read_then_those_that_have_one
     ids = [held[0].chunk_id, held[1].chunk_id, bare.chunk_id, str(uuid4())]
     found = await index.vectors(collection, ids)
     assert set(found) == {chunk.chunk_id for chunk in held}
-    assert np.allclose(np.stack([found[chunk.chunk_id] for chunk in held]), rows, atol=1e-4)
+    assert np.allclose(np.stack([found[chunk.chunk_id] for chunk in held]), rows, atol=5e-3)
 
 
 async def test_given_token_vectors_when_read_then_they_are_the_bytes_that_were_written(
