@@ -23,15 +23,16 @@ BEGINS = b"\xff\xff\x02"
 """What packed tokens begin with: the form, behind what is no number of tokens. The former kind
 begins with that number."""
 
-HEADER = struct.Struct("<3sHHf")
+HEADER = struct.Struct("<3sHHe")
 """How they begin, the number of tokens, of vectors that belong to none, and the usual deviation of
 what is left without the mean."""
 
 LEVELS = np.array((-1.51, -0.4528, 0.4528, 1.51), np.float32)
-"""The four numbers by which normally distributed ones are best told (Max, "Quantizing for minimum
-distortion", 1960), and between them where the next one begins."""
+"""The four numbers that are nearest to normally distributed ones (Max, "Quantizing for minimum
+distortion", 1960)."""
 
 BOUNDS = (LEVELS[1:] + LEVELS[:-1]) / 2
+"""Where the next level begins."""
 
 IN_BYTE = len(LEVELS)
 """Codes of 2 bits in a byte."""
@@ -42,6 +43,9 @@ one of these is ten times as fast as to take a row."""
 
 MEAN_STEPS = 32
 """Steps of a usual deviation in which the mean is kept, up to 127 of them."""
+
+MOST_SPREAD = 60_000.0
+"""What half a float holds; of vectors of unit length it is about 1."""
 
 FORMER_STEP = 0.4
 """Of the former kind: 4 bits a number, -7..7 steps of a usual deviation."""
@@ -110,7 +114,7 @@ def packed(tokens: TokenVectors, scale: Floats, places: Sequence[int] = ()) -> b
     if len(rows):
         mean = np.clip(np.rint(rows.mean(axis=0) * MEAN_STEPS), -127, 127).astype(np.int8)
     rest = rows - mean / np.float32(MEAN_STEPS)
-    spread = float(np.sqrt(np.square(rest).mean())) if rest.any() else 0.0
+    spread = min(MOST_SPREAD, float(np.sqrt(np.square(rest).mean()))) if rest.any() else 0.0
     levels = np.zeros((len(rows), IN_BYTE * _row_bytes(len(scale))), np.uint8)
     for bound in BOUNDS * np.float32(spread):
         levels[:, : len(scale)] += rest > bound
@@ -127,8 +131,8 @@ def packed(tokens: TokenVectors, scale: Floats, places: Sequence[int] = ()) -> b
 
 
 def unpacked(data: bytes, scale: Floats) -> TokenVectors:
-    """The inverse of `packed`, nearly: the vectors are of unit length and about as long as the ones
-    they stand for are alike, cosines of .94 for single tokens.
+    """The inverse of `packed`, nearly: vectors of unit length, with cosines of about .94 to those
+    that were packed.
 
     Raises ValueError for what is not packed of vectors of so many dimensions.
     """

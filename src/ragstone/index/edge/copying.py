@@ -39,7 +39,7 @@ def _copy_sparse(source: str, target: str) -> None:
         while read := old.read(READ_BYTES):
             for start in range(0, len(read), len(ZEROS)):
                 block = read[start : start + len(ZEROS)]
-                if block == ZEROS:
+                if ZEROS.startswith(block):
                     new.seek(len(block), os.SEEK_CUR)
                 else:
                     new.write(block)

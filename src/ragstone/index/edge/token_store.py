@@ -12,10 +12,10 @@ from pathlib import Path
 MOST_VARIABLES = 500
 """Ids in one statement; SQLite takes 999 at least."""
 
-PAGE_BYTES = 16_384
+PAGE_BYTES = 32_768
 """A row is about 2.5 KB, of which a page of SQLite's usual 4 KB would hold one."""
 
-LOG_PAGES = 250
+LOG_PAGES = 125
 """Pages in SQLite's log of writes before they are brought into the file."""
 
 
