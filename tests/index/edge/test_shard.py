@@ -153,7 +153,7 @@ def test_given_a_copy_without_the_log_then_all_that_is_written_to_it_later_is_th
 def test_given_a_shard_of_floats_then_it_is_read_written_and_built_as_it_is(tmp_path: Path) -> None:
     """Versions before those of bytes made it."""
     path = tmp_path / "0"
-    edge.EdgeShard.create(str(path), edge_shard._former_config(WIDTH, 16)).close()
+    edge.EdgeShard.create(str(path), edge_shard.former_config(WIDTH, 16)).close()
     shard = open_shard(path, WIDTH, 16)
     chunk = a_chunk(a_collection())
     written(shard, [chunk], 1)

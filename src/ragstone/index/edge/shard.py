@@ -144,7 +144,7 @@ def open_shard(path: Path, dimensions: int, late: int = 0) -> edge.EdgeShard:
     except Exception as error:
         if "datatype" not in str(error):
             raise
-        shard = edge.EdgeShard.load(str(path), _former_config(dimensions, late))
+        shard = edge.EdgeShard.load(str(path), former_config(dimensions, late))
     _index_fields(shard)
     return shard
 
@@ -163,7 +163,7 @@ def _config(dimensions: int, late: int) -> edge.EdgeConfig:
     return _with_words(vectors, edge.VectorStorageDatatype.Float16, GRAPH_KB)
 
 
-def _former_config(dimensions: int, late: int) -> edge.EdgeConfig:
+def former_config(dimensions: int, late: int) -> edge.EdgeConfig:
     """Of floats, which once optimized are searched as bytes in memory and scored as they are on
     disk."""
     bytes_ = edge.ScalarQuantizationConfig(edge.ScalarType.Int8, memory=edge.Memory.Pinned)
