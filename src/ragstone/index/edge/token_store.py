@@ -15,7 +15,7 @@ MOST_VARIABLES = 500
 PAGE_BYTES = 32_768
 """A row is about 2.5 KB, of which a page of SQLite's usual 4 KB would hold one."""
 
-LOG_PAGES = 125
+LOG_PAGES = 32
 """Pages in SQLite's log of writes before they are brought into the file."""
 
 
