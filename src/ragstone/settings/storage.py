@@ -215,7 +215,7 @@ class IngestSettings(Section):
     )
     token_vectors: bool = Field(
         True,
-        description="Whether token vectors for reranking are kept, about 8 KB a chunk; without "
+        description="Whether token vectors for reranking are kept, about 3 KB a chunk; without "
         "them they are computed at the question, about 30 ms a candidate.",
     )
     late_interaction: bool = Field(
