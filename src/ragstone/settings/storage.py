@@ -221,7 +221,7 @@ class IngestSettings(Section):
     late_interaction: bool = Field(
         False,
         description="Whether collections that are made or rebuilt are also searched by late "
-        "interaction (ColBERT), beside meaning and words: 4 to 14 KB a chunk more than the token "
+        "interaction (ColBERT), beside meaning and words: 2 to 8 KB a chunk more than the token "
         "vectors, which are then always kept.",
     )
     questions: int = Field(
