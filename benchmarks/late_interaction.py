@@ -17,7 +17,6 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 
-import numpy as np
 import qdrant_edge as edge
 
 from benchmarks.common import eval_data
@@ -32,7 +31,7 @@ from ragstone.evaluation.retrieval import measured
 from ragstone.index.edge.index import EdgeIndex
 from ragstone.index.late import by_maxsim
 from ragstone.ingest.migrate import migrate
-from ragstone.language.late_interaction import codes
+from ragstone.language.late_interaction import deviations
 from ragstone.ports import LateEmbedder, Search
 from ragstone.recipes.recipe import Recipes
 from ragstone.settings import Settings, load
@@ -155,7 +154,7 @@ def _multi_vectors(packed: Sequence[bytes], dimensions: int) -> _Shard:
     shard = edge.EdgeShard.load(folder.name, config)
     before = _bytes(Path(folder.name))
     for number, one in enumerate(packed):
-        rows = codes(one, dimensions).astype(np.float32).tolist()
+        rows = deviations(one, dimensions).tolist()
         point = edge.Point(number, {"late": rows}, {})
         shard.update(edge.UpdateOperation.upsert_points([point]))
     shard.flush()

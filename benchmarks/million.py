@@ -35,7 +35,9 @@ NOISE = 0.7
 BATCH = 2_000
 QUERIES = 200
 CANDIDATES = 100
-COLLECTION = Collection("default", "million", "synthetic", "synthetic/1", DIMENSIONS, "en")
+COLLECTION = Collection(
+    "default", "million", "synthetic", "synthetic/1", DIMENSIONS, "en", id="million"
+)
 WORDS = np.array([f"word{i}" for i in range(50_000)])
 
 

@@ -3,7 +3,12 @@ engine; and how long PostgreSQL takes to build its index over meaning. `docs/sca
 with it.
 
 Texts are synthetic, of 1,000 characters in words as rare as in a language; vectors have 384
-numbers, and there are no token vectors. `BENCH_CHUNKS=100000` makes more than 40,000.
+numbers, and there are no token vectors. `BENCH_CHUNKS=100000` makes more than 40,000, and 0 leaves
+them out.
+
+Then the same of real passages in the data directory, with their token vectors: those of
+`BENCH_SETS` (squad2_dev without it), and how much space is needed while search structures are
+built.
 """
 
 import asyncio
@@ -11,21 +16,27 @@ import os
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from pathlib import Path
 from uuid import UUID
 
 import numpy as np
+import qdrant_edge as edge
 
+from benchmarks.common import eval_data
 from benchmarks.row import Row
 from ragstone.core.chunk import Chunk
 from ragstone.core.records import Collection
+from ragstone.evaluation import dataset
+from ragstone.evaluation.indexed import indexed
 from ragstone.index.edge.index import EdgeIndex
+from ragstone.index.edge.shard import former_config, shard_path
 from ragstone.index.postgres import table as rows
 from ragstone.index.postgres.building import Hnsw
 from ragstone.index.postgres.connection import Connection, PostgresConnections
 from ragstone.index.postgres.index import PostgresIndex
 from ragstone.ports import ChunkIndex, Vectors
+from ragstone.settings import load
 from tests.conformance.postgres_server import PostgresServer
 
 CHUNKS = int(os.environ.get("BENCH_CHUNKS", "40000"))
@@ -36,6 +47,10 @@ WORDS = 60_000
 COLLECTION = Collection("default", "sizes", "synthetic", "synthetic/1", WIDTH, "en")
 SHARES = (1 / np.arange(10, WORDS + 10)).cumsum() / (1 / np.arange(10, WORDS + 10)).sum()
 NAMES = np.array([f"w{number:x}ord" for number in range(WORDS)])
+
+MOST_BYTES, MOST_BUILDING = 7_800, 3.0
+"""Bounds of a chunk of about 700 characters with token vectors, and of the space that building its
+search structures takes."""
 
 PARTS = {
     "the row: text, fields, words and the vector": ("",),
@@ -50,6 +65,13 @@ PARTS = {
 
 
 def run() -> Iterator[Row]:
+    if CHUNKS:
+        yield from synthetic()
+    for name in os.environ.get("BENCH_SETS", "squad2_dev").split(","):
+        yield from asyncio.run(in_the_data_directory(name))
+
+
+def synthetic() -> Iterator[Row]:
     with tempfile.TemporaryDirectory(prefix="ragstone-sizes-") as folder:
         server = PostgresServer(Path(folder) / "data")
         try:
@@ -102,20 +124,66 @@ async def relations(connection: Connection) -> dict[str, int]:
 
 
 async def in_qdrant(folder: Path) -> list[Row]:
-    """The bytes of a shard's files by what they hold, when its search structures are built."""
+    """The bytes of a shard's files by what they hold, when its search structures are built. Its
+    vectors are floats, as a server of Qdrant has them."""
+    place = shard_path(folder, COLLECTION)
+    place.mkdir(parents=True)
+    edge.EdgeShard.create(str(place), former_config(WIDTH, 0)).close()
     async with aclosing(EdgeIndex(folder)) as index:
         await fill(index)
         await index.optimize(COLLECTION)
-    parts: dict[str, int] = {}
-    for file in await asyncio.to_thread(lambda: list(folder.rglob("*"))):
-        if file.is_file():
-            part = what_holds(file.relative_to(folder).parts)
-            # Files are made longer than what is in them, so that blocks are counted.
-            parts[part] = parts.get(part, 0) + 512 * file.stat().st_blocks
+    parts = await asyncio.to_thread(bytes_by_part, folder)
     return [
         Row(f"{CHUNKS:,} chunks in Qdrant's engine: {part}, a chunk", size / CHUNKS, "bytes")
         for part, size in sorted(parts.items())
     ]
+
+
+async def in_the_data_directory(name: str) -> list[Row]:
+    """The bytes of what is below `index/` once a set is in it, as an ingest writes it: text first,
+    then vectors and those of tokens."""
+    async with indexed(dataset.corpus(eval_data() / name), load()) as made:
+        source, collection = made.adapters.index, made.collection
+        with tempfile.TemporaryDirectory(prefix="ragstone-sizes-") as place:
+            folder, most = Path(place), 0
+            async with aclosing(EdgeIndex(folder)) as index:
+                async for chunks in source.scan(collection, batch=64):
+                    ids = [chunk.chunk_id for chunk in chunks]
+                    rows = await source.vectors(collection, ids)
+                    tokens = await source.tokens(collection, ids)
+                    await index.upsert(collection, chunks)
+                    vectors = np.stack([rows[id] for id in ids])
+                    held = [tokens[id] for id in ids] if tokens else None
+                    await index.set_vectors(collection, ids, vectors, held)
+                building = asyncio.create_task(index.optimize(collection))
+                while not building.done():
+                    now = await asyncio.to_thread(bytes_by_part, folder)
+                    most = max(most, sum(now.values()))
+                    await asyncio.sleep(0.05)
+                await building
+            parts = await asyncio.to_thread(bytes_by_part, folder)
+    count, all_ = made.chunks, sum(parts.values())
+    where = f"{count:,} chunks of {name} in the data directory"
+    return [
+        Row(f"{where}: together, a chunk", all_ / count, "bytes", most=MOST_BYTES),
+        *(
+            Row(f"{where}: {part}, a chunk", size / count, "bytes", detail=True)
+            for part, size in sorted(parts.items())
+        ),
+        Row(f"{where}: most while they are built, over that", most / all_, most=MOST_BUILDING),
+    ]
+
+
+def bytes_by_part(folder: Path) -> dict[str, int]:
+    """Files are made longer than what is in them, so that blocks are counted; some go meanwhile."""
+    parts: dict[str, int] = {}
+    for place, _, names in os.walk(folder):
+        for file in (Path(place, name) for name in names):
+            with suppress(FileNotFoundError):
+                size = 512 * file.stat().st_blocks
+                part = what_holds(file.relative_to(folder).parts)
+                parts[part] = parts.get(part, 0) + size
+    return parts
 
 
 def what_holds(parts: tuple[str, ...]) -> str:
@@ -127,6 +195,8 @@ def what_holds(parts: tuple[str, ...]) -> str:
         "payload_storage": "text and fields",
         "wal": "the log of writes",
     }
+    if "tokens.sqlite" in parts[-1]:
+        return "token vectors"
     for part in parts:
         for begin, kind in kinds.items():
             if part.startswith(begin):

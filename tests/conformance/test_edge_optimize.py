@@ -4,6 +4,7 @@ import asyncio
 import shutil
 from contextlib import aclosing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -55,7 +56,7 @@ async def test_given_writes_while_it_is_built_then_none_is_lost_and_nothing_stan
     collection = await filled(index)
     building = asyncio.create_task(index.optimize(collection))
     written = 0
-    while not building.done():
+    while not building.done() and written < MIN_OPTIMIZE:
         late = a_chunk(collection, f"late{written}", document_id=f"late{written}")
         await index.upsert(collection, [late], vectors(9_000 + written))
         await index.set_vectors(collection, [late.chunk_id], vectors(9_000 + written), [b"n"])
@@ -127,6 +128,25 @@ async def test_given_what_a_crash_left_then_the_newest_whole_generation_is_opene
     async with aclosing(EdgeIndex(tmp_path)) as again:
         assert await again.count(collection) == MIN_OPTIMIZE
         assert generations(tmp_path, collection) == ["1.1"]
+
+
+async def test_given_a_disk_with_little_room_then_it_is_built_only_where_its_data_fit_three_times(
+    index: EdgeIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: Any
+) -> None:
+    """The files are longer than the disk is free: most of them are holes."""
+    collection = await filled(index)
+    usage = shutil.disk_usage(tmp_path)
+    lengths = sum(file.stat().st_size for file in tmp_path.rglob("*") if file.is_file())
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=1_000_000))
+    await index.optimize(collection)
+    assert generations(tmp_path, collection) == ["1"]
+    assert "no room" in caplog.text
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=lengths // 2))
+    chunks = [a_chunk(collection) for _ in range(MIN_OPTIMIZE)]
+    await index.upsert(collection, chunks, vectors(*range(MIN_OPTIMIZE)))
+    await index.optimize(collection)
+    assert generations(tmp_path, collection) == ["1.1"]
+    await index.aclose()
 
 
 async def test_given_late_interaction_when_it_is_built_then_it_finds_as_before_and_after_a_start(

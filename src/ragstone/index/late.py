@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from ragstone.core.errors import InputError
 from ragstone.core.records import Collection
 from ragstone.core.turn import RankedList, Scored
-from ragstone.language.late_interaction import STEP, Floats, LateQuery, codes
+from ragstone.language.late_interaction import Floats, LateQuery, deviations, unpacked
 from ragstone.ports import Search
 
 REPETITIONS, PLANES, PROJECTED = 16, 3, 16
@@ -82,7 +82,7 @@ def chunk_encodings(collection: Collection, packed: Sequence[bytes] | None) -> F
     if packed is None or not collection.late:
         return None
     try:
-        rows = [_chunk_encoding(codes(one, collection.late)) for one in packed]
+        rows = [_chunk_encoding(deviations(one, collection.late)) for one in packed]
     except ValueError as error:
         raise InputError(
             f"Collection {collection.name!r} holds token vectors of {collection.late} numbers, but "
@@ -93,12 +93,11 @@ def chunk_encodings(collection: Collection, packed: Sequence[bytes] | None) -> F
 
 def question_encoding(query: LateQuery) -> Floats:
     """The vector (DIMENSIONS,) of unit length that is compared with those of chunks."""
-    step = query.scale * np.float32(STEP)
     parts = _cuts(len(query.scale))
-    said = query.vectors * step * query.weights[:, None]
+    said = query.vectors * query.scale * query.weights[:, None]
     found = np.zeros((REPETITIONS, 2**PLANES, PROJECTED), np.float32)
     for place, (planes, projection) in enumerate(parts):
-        np.add.at(found[place], _regions(query.vectors / step, planes), said @ projection)
+        np.add.at(found[place], _regions(query.vectors / query.scale, planes), said @ projection)
     return _unit(found)
 
 
@@ -106,13 +105,12 @@ def by_maxsim(query: LateQuery, text: str, held: Mapping[str, bytes], limit: int
     """The best `limit` of the candidates by MaxSim, whose packed token vectors are `held`."""
     lengths, rows = [], []
     for packed in held.values():
-        vectors = codes(packed, len(query.scale))
+        vectors = unpacked(packed, query.scale).vectors
         lengths.append(len(vectors))
         rows.append(vectors)
     if not sum(lengths):
         return RankedList("late", text, ())
-    asked = query.vectors * (query.scale * np.float32(STEP)) * query.weights[:, None]
-    similar = asked @ np.concatenate(rows).astype(np.float32).T
+    similar = (query.vectors * query.weights[:, None]) @ np.concatenate(rows).T
     starts = np.cumsum([0, *lengths[:-1]])
     filled = np.flatnonzero(lengths)
     best = np.maximum.reduceat(similar, starts[filled], axis=1).sum(axis=0)
@@ -121,19 +119,19 @@ def by_maxsim(query: LateQuery, text: str, held: Mapping[str, bytes], limit: int
     return RankedList("late", text, tuple(Scored(*one) for one in order[:limit]))
 
 
-def _chunk_encoding(vectors: NDArray[np.int8]) -> Floats:
-    """Of token vectors in steps (m, dimensions); a chunk without any is found by nothing."""
+def _chunk_encoding(vectors: Floats) -> Floats:
+    """Of token vectors in usual deviations (m, dimensions); a chunk without any is found by
+    nothing."""
     found = np.zeros((REPETITIONS, 2**PLANES, PROJECTED), np.float32)
     if len(vectors):
-        said = vectors.astype(np.float32)
         for place, (planes, projection) in enumerate(_cuts(vectors.shape[1])):
-            regions = _regions(said, planes)
+            regions = _regions(vectors, planes)
             counts = np.bincount(regions, minlength=2**PLANES)
-            np.add.at(found[place], regions, said @ projection)
+            np.add.at(found[place], regions, vectors @ projection)
             filled = counts > 0
             found[place, filled] /= counts[filled, None]
             nearest = _NEAR[np.ix_(~filled, regions)].argmin(axis=1)
-            found[place, ~filled] = said[nearest] @ projection
+            found[place, ~filled] = vectors[nearest] @ projection
     return _unit(found)
 
 

@@ -32,9 +32,9 @@ class TokenEncoder:
 
     def passage(self, ids: Sequence[int], hidden: Floats) -> bytes:
         """Pack the states (n, width) of a passage's tokens `ids` (n,)."""
-        array = np.array(ids, np.uint16)
-        states = hidden[self.kept(ids)]
-        return packed(TokenVectors(array, self._project(states)), self.scale)
+        array, kept = np.array(ids, np.uint16), np.flatnonzero(self.kept(ids))
+        vectors = self._project(hidden[kept])
+        return packed(TokenVectors(array, vectors), self.scale, kept.tolist())
 
     def kept(self, ids: Sequence[int]) -> NDArray[np.bool_]:
         """Which of a passage's tokens (n,) have vectors: those that carry meaning, all if none

@@ -229,13 +229,13 @@ class IngestSettings(Section):
     )
     token_vectors: bool = Field(
         True,
-        description="Whether token vectors for reranking are kept, about 8 KB a chunk; without "
+        description="Whether token vectors for reranking are kept, about 3 KB a chunk; without "
         "them they are computed at the question, about 30 ms a candidate.",
     )
     late_interaction: bool = Field(
         False,
         description="Whether collections that are made or rebuilt are also searched by late "
-        "interaction (ColBERT), beside meaning and words: 4 to 14 KB a chunk more than the token "
+        "interaction (ColBERT), beside meaning and words: 2 to 8 KB a chunk more than the token "
         "vectors, which are then always kept.",
     )
     questions: int = Field(

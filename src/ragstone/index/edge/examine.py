@@ -20,7 +20,7 @@ import qdrant_edge as edge
 
 from ragstone.core.chunk import Chunk
 from ragstone.index.bm25 import Bm25Encoder
-from ragstone.index.edge.copying import copy_shard
+from ragstone.index.edge.copying import copy_shard, disk_bytes
 from ragstone.index.edge.shard import (
     BM25,
     DENSE,
@@ -112,11 +112,6 @@ def save(shard: Shard, target: Path) -> Saved | None:
 
 def _in_child(task: Literal["open", "check", "save"], shard: Shard, target: Path) -> Any:
     """What the task says, or a phrase about how its process ended."""
-    found = [file.stat() for file in shard.path.rglob("*") if file.is_file()]
-    if sys.platform == "win32":
-        size = sum(one.st_size for one in found)
-    else:
-        size = sum(one.st_blocks * 512 for one in found)
     command = [
         *(sys.executable, "-m", __name__, task, str(shard.path), str(target)),
         *(str(shard.dimensions), json.dumps(shard.language), str(shard.late)),
@@ -127,7 +122,7 @@ def _in_child(task: Literal["open", "check", "save"], shard: Shard, target: Path
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=SECONDS + SECONDS_A_GIGABYTE * size / 2**30,
+            timeout=SECONDS + SECONDS_A_GIGABYTE * disk_bytes(shard.path) / 2**30,
         )
         return json.loads(done.stdout.rpartition("RESULT ")[2])
     except subprocess.TimeoutExpired:
@@ -150,7 +145,7 @@ def _read_flaws(opened: edge.EdgeShard, shard: Shard) -> Iterator[str]:
     for record in _records(opened):
         seen.add(record)
     yield from seen.flaws()
-    for field in _FIELDS:
+    for field in KEYWORD_FIELDS:
         counter = seen.values[field]
         if any(_facet(opened, field, where) != counter for where in (None, _ALL)):
             yield f"the index of the field {field} does not fit the chunks"
@@ -169,7 +164,7 @@ class _Seen:
     """What a look through the chunks counts: damaged ones, and the values of each field."""
 
     def __init__(self, bm25: Bm25Encoder | None) -> None:
-        fields = (*_FIELDS, *FLOAT_FIELDS)
+        fields = (*KEYWORD_FIELDS, *NUMBER_FIELDS)
         self.values: dict[str, Counter[Any]] = {field: Counter() for field in fields}
         self.sample: list[list[float]] = []
         self._bm25 = bm25
@@ -201,7 +196,6 @@ class _Seen:
 
 
 NUMBER_FIELDS = (*INTEGER_FIELDS, *FLOAT_FIELDS)
-_FIELDS = (*KEYWORD_FIELDS, *INTEGER_FIELDS)
 
 _ALL = edge.Filter(
     must_not=[edge.FieldCondition("tenant", match=edge.MatchAny(["no tenant of this name"]))]

@@ -34,8 +34,9 @@ T = TypeVar("T")
 BATCH = 1_000
 """Ids read in one step while deleting."""
 
-MIN_OPTIMIZE = 2_000
-"""Chunks written before search structures are worth rebuilding: scanning that many is faster."""
+MIN_OPTIMIZE = 1_000
+"""Chunks written before a shard is built anew: scanning that many is faster, but its log of writes
+takes as much again."""
 
 MAX_UNOPTIMIZED = 100_000
 """Chunks written before a writer waits for search structures: until then they are in memory, 15 KB

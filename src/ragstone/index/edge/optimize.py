@@ -13,14 +13,15 @@ import sys
 from pathlib import Path
 
 from ragstone.core.records import Collection
-from ragstone.index.edge.copying import copy_shard
+from ragstone.index.edge.copying import LOG, copy_shard, disk_bytes
 from ragstone.index.edge.pool import OpenShard, ShardPool
 from ragstone.index.edge.shard import BUILDING, next_generation, open_shard, optimize_shard
 
 log = logging.getLogger(__name__)
 
 COPIES = 3
-"""Free disk space for a copy, as a multiple of its size: the copy and its new parts."""
+"""Free disk space for a copy, as a multiple of what is copied: the copy, the part that is made of
+its own, and the lists of words and graphs of that, which a new shard does not have."""
 
 NICE = 10
 """Searches go first."""
@@ -36,8 +37,8 @@ class Builder:
 
     def build(self, collection: Collection, held: OpenShard) -> None:
         """Give the shard search structures for everything written before. Blocks for long."""
-        size = sum(file.stat().st_size for file in held.path.rglob("*") if file.is_file())
-        if shutil.disk_usage(held.path).free < COPIES * size:
+        copied = disk_bytes(held.path) - disk_bytes(held.path / LOG)
+        if shutil.disk_usage(held.path).free < COPIES * copied:
             log.warning("The disk has no room to build search structures; searches are slower.")
             held.unoptimized = 0  # so that the next write does not ask again
             return
@@ -61,7 +62,7 @@ class Builder:
     def _copy(self, held: OpenShard, building: Path) -> None:
         with held.lock:
             held.shard.flush()
-            copy_shard(held.path, building)
+            copy_shard(held.path, building, with_log=False)
             held.journal = []
             held.unoptimized = 0
 

@@ -41,12 +41,26 @@ KEYWORD_FIELDS = (
 INTEGER_FIELDS = ("page", "chunk_index", "version")
 FLOAT_FIELDS = ("modified",)
 
+EMPTY: Mapping[str, Any] = {
+    "page": None,
+    "section": [],
+    "metadata": {},
+    "layout": "",
+    "subject": "",
+    "folders": [],
+    PAIRS: [],
+}
+"""Values that are not kept: a chunk that is read has them anyway."""
+
 SUM = "sum"
 _SUMMED = (*Chunk.__dataclass_fields__, "revision", "folders")
 
 SEGMENTS = 4
 """Parts that a shard may have before an optimize joins some: joining builds their graphs anew, so
 with Edge's own number, half the processors, a growing shard is built again and again."""
+
+GRAPH_KB = 2_500
+"""Kilobytes of vectors from which on a part has a graph: 6,500 chunks, whose scan is as fast."""
 
 NAME_BYTES = 200
 BUILDING = "-building"
@@ -120,8 +134,38 @@ def open_shard(path: Path, dimensions: int, late: int = 0) -> edge.EdgeShard:
     """Load the shard at `path`, or create it with every payload index; where `late` is not 0, it
     is searched by late interaction too.
 
-    Once optimized, vectors are searched as bytes in memory and scored by the floats on disk.
+    Vectors take a byte a number. One that was made when they were floats stays as it was.
     """
+    config = _config(dimensions, late)
+    if not any(path.glob("segments/*")):
+        _create(path, config)
+    try:
+        shard = edge.EdgeShard.load(str(path), config)
+    except Exception as error:
+        if "datatype" not in str(error):
+            raise
+        shard = edge.EdgeShard.load(str(path), former_config(dimensions, late))
+    _index_fields(shard)
+    return shard
+
+
+def _config(dimensions: int, late: int) -> edge.EdgeConfig:
+    numbers = {DENSE: dimensions} | ({LATE: DIMENSIONS} if late else {})
+    vectors = {
+        name: edge.EdgeVectorParams(
+            count,
+            edge.Distance.Cosine,
+            datatype=edge.VectorStorageDatatype.Turbo8,
+            memory=edge.Memory.Cached,
+        )
+        for name, count in numbers.items()
+    }
+    return _with_words(vectors, edge.VectorStorageDatatype.Float16, GRAPH_KB)
+
+
+def former_config(dimensions: int, late: int) -> edge.EdgeConfig:
+    """Of floats, which once optimized are searched as bytes in memory and scored as they are on
+    disk."""
     bytes_ = edge.ScalarQuantizationConfig(edge.ScalarType.Int8, memory=edge.Memory.Pinned)
     vectors = {
         DENSE: edge.EdgeVectorParams(
@@ -136,17 +180,23 @@ def open_shard(path: Path, dimensions: int, late: int = 0) -> edge.EdgeShard:
             quantization_config=bytes_,
             memory=edge.Memory.Cold,
         )
-    sparse = edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf)
-    config = edge.EdgeConfig(
+    return _with_words(vectors, None, None)
+
+
+def _with_words(
+    vectors: dict[str, edge.EdgeVectorParams],
+    datatype: edge.VectorStorageDatatype | None,
+    threshold: int | None,
+) -> edge.EdgeConfig:
+    """The configuration of a shard with these vectors and those of words."""
+    words = edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf, datatype=datatype)
+    return edge.EdgeConfig(
         vectors=vectors,
-        sparse_vectors={BM25: sparse},
-        optimizers=edge.EdgeOptimizersConfig(default_segment_number=SEGMENTS),
+        sparse_vectors={BM25: words},
+        optimizers=edge.EdgeOptimizersConfig(
+            default_segment_number=SEGMENTS, indexing_threshold=threshold
+        ),
     )
-    if not any(path.glob("segments/*")):
-        _create(path, config)
-    shard = edge.EdgeShard.load(str(path), config)
-    _index_fields(shard)
-    return shard
 
 
 def _create(path: Path, config: edge.EdgeConfig) -> None:
@@ -163,22 +213,38 @@ def _index_fields(shard: edge.EdgeShard) -> None:
     """Make the payload indexes that a shard lacks: all of a new one, or what a kill left out."""
     known = shard.info().payload_schema.keys()
     for fields, params in (
-        (KEYWORD_FIELDS, edge.KeywordIndexParams),
-        (INTEGER_FIELDS, edge.IntegerIndexParams),
-        (FLOAT_FIELDS, edge.FloatIndexParams),
+        (KEYWORD_FIELDS, lambda memory: edge.KeywordIndexParams(memory=memory)),
+        # Numbers are always looked for in a range (`index.edge.filter`).
+        (INTEGER_FIELDS, lambda memory: edge.IntegerIndexParams(lookup=False, memory=memory)),
+        (FLOAT_FIELDS, lambda memory: edge.FloatIndexParams(memory=memory)),
     ):
         for field in fields:
             if field not in known:
                 memory = None if field in ALWAYS_FIELDS else edge.Memory.Cold
-                shard.update(edge.UpdateOperation.create_field_index(field, params(memory=memory)))
+                shard.update(edge.UpdateOperation.create_field_index(field, params(memory)))
 
 
 def optimize_shard(path: Path, dimensions: int, late: int = 0) -> None:
-    """Build the search structures of the shard at `path`, which nothing else has open."""
+    """Build the search structures of the shard at `path`, which nothing else has open and which was
+    copied without its log."""
     shard = open_shard(path, dimensions, late)
+    _number_on(shard)
     shard.optimize()
     (path / OPTIMIZED).write_text(str(shard.info().points_count))
     shard.close()
+
+
+def _number_on(shard: edge.EdgeShard) -> None:
+    """Let the log of a shard that came without one go on behind the writes that the shard holds.
+
+    Edge numbers writes by the place in its log, and leaves out what has a lower number than the
+    chunk that it is about: in a log that begins anew each of them would be lost. Writes that do
+    nothing take 30 bytes each; the log itself, which Edge keeps for up to 64 MB, 3.6 KB a chunk.
+    """
+    held = shard.snapshot_manifest().values()
+    nothing = edge.UpdateOperation.delete_points([])
+    for _ in range(1 + max((part["segment_version"] or 0 for part in held), default=0)):
+        shard.update(nothing)
 
 
 def optimized_points(path: Path) -> int:
@@ -213,9 +279,9 @@ def _point(
         named[DENSE] = row
     if late is not None:
         named[LATE] = late
-    payload = chunk.payload()
+    payload = chunk.payload() | {PAIRS: list(tokens(chunk.metadata))}
+    payload = {name: value for name, value in payload.items() if EMPTY.get(name, payload) != value}
     payload[SUM] = chunk_sum(payload)
-    payload[PAIRS] = list(tokens(chunk.metadata))
     return edge.Point(chunk.chunk_id, named, payload)
 
 

@@ -12,6 +12,12 @@ from pathlib import Path
 MOST_VARIABLES = 500
 """Ids in one statement; SQLite takes 999 at least."""
 
+PAGE_BYTES = 32_768
+"""A row is about 2.5 KB, of which a page of SQLite's usual 4 KB would hold one."""
+
+LOG_PAGES = 32
+"""Pages in SQLite's log of writes before they are brought into the file."""
+
 
 class TokenStore:
     """Bytes by chunk id in the file `path`, made with the first write. Safe to call from threads.
@@ -61,7 +67,9 @@ class TokenStore:
     def _open_connection(self) -> sqlite3.Connection:
         if self._connection is None:
             self._connection = sqlite3.connect(self._path, check_same_thread=False)
+            self._connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")  # of a new file
             self._connection.execute("PRAGMA journal_mode = WAL")
+            self._connection.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
             self._connection.execute("PRAGMA synchronous = NORMAL")
             self._connection.execute(
                 "CREATE TABLE IF NOT EXISTS tokens (id TEXT PRIMARY KEY, data BLOB NOT NULL)"

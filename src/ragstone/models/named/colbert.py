@@ -72,10 +72,6 @@ class Colbert:
         self.config = _config(self.layout, place, self._model.token_id)
         self._output = _output(self.layout, self._model.tried, self.config.width)
         self.dimensions = self._model.tried.outputs[self._output].shape[2]
-        if self.dimensions % 2:
-            raise self.layout.wrong(
-                f"makes token vectors of {self.dimensions} numbers; an even number can be kept."
-            )
         self.scale: Floats = np.full(self.dimensions, self.dimensions**-0.5, np.float32)
 
     @property
@@ -122,9 +118,10 @@ class Colbert:
                 states = self._unit(run.outputs[self._output][place, : len(ids)])
                 own = _own(marked[row])
                 added = np.setdiff1d(np.arange(len(ids)), own)
-                kept = [i for i in own if ids[i] not in self.config.silent]
-                tokens = TokenVectors(_folded([ids[i] for i in own]), states[[*added, *kept]])
-                found[row] = packed(tokens, self.scale)
+                kept = [n for n, i in enumerate(own) if ids[i] not in self.config.silent]
+                vectors = states[[*added, *(own[n] for n in kept)]]
+                tokens = TokenVectors(_folded([ids[i] for i in own]), vectors)
+                found[row] = packed(tokens, self.scale, kept)
         return found
 
     def token_ids(self, texts: Sequence[str]) -> list[list[int]]:
