@@ -4,8 +4,8 @@ How likely what the extractive answerer says is what was asked: logistic regress
 `answering_evidence`. Trained on squad2_dev, xquad, cmrc2018_zh, jsquad_ja (CC BY-SA 4.0) and
 drcd_zh_hant (CC BY-SA 3.0), read from RAGSTONE_EVAL_DATA, and on `training.near_topic`.
 An answer is right if it holds an accepted one. `--collect FILE` keeps the evidence, `--from FILE`
-uses it; `--halves` trains
-on one half of the documents and prints how well the other is calibrated.
+uses it; `--halves` trains on one half of the documents and prints how well the other is calibrated.
+`--but tokens` leaves that model and the same with the reader as they are.
 """
 
 import asyncio
@@ -328,18 +328,21 @@ def main(arguments: Sequence[str]) -> None:
         if "--from" not in arguments:
             asyncio.run(collected(kept))
         lines = kept.read_text(encoding="utf-8").splitlines()
-    data = {}
+    target = Path(str(files("ragstone.answer.extractive").joinpath(f"data/{WEIGHTS}")))
+    data = json.loads(target.read_text(encoding="utf-8"))
+    left = arguments[arguments.index("--but") + 1] if "--but" in arguments else None
     for name, cases in groups([Case(**json.loads(line)) for line in lines]).items():
         if "--halves" in arguments:
             halves(name, cases)
+            continue
+        if name.split()[0] == left:
             continue
         weights, bias = fitted(cases)
         _, names = table(cases)
         told = {one: round(float(w), 4) for one, w in zip(names, weights, strict=True) if w}
         data[name] = {"weights": told, "bias": round(bias, 4)}
-    if data:
-        target = files("ragstone.answer.extractive").joinpath(f"data/{WEIGHTS}")
-        Path(str(target)).write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    if "--halves" not in arguments:
+        target.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -224,7 +224,7 @@ class RagSettings(Section):
         "answerer refuses.",
     )
     refuse_unlikely: float = Field(
-        0.25,
+        0.22,
         ge=0,
         le=1,
         description="Likelihood that its answer is what was asked, under which the extractive "
