@@ -114,18 +114,21 @@ async def test_given_a_pronoun_then_what_is_said_of_it_is_weighed_and_not_of_who
 
 
 @pytest.mark.parametrize(
-    ("question", "true", "false"),
+    ("question", "true", "false", "least"),
     [
-        ("Is the Heron pump made by Aquanor AS?", "Yes.", "No."),
-        ("Does the Heron pump come from Aquanor AS?", "Yes.", "No."),
+        ("Is the Heron pump made by Aquanor AS?", "Yes.", "No.", SUPPORTED),
+        # The passage says "made by": of other words for it the reader is less sure.
+        ("Does the Heron pump come from Aquanor AS?", "Yes.", "No.", 0.0),
     ],
 )
 async def test_a_yes_or_no_is_read_with_its_question(
-    checker: ReadingChecker, question: str, true: str, false: str
+    checker: ReadingChecker, question: str, true: str, false: str, least: float
 ) -> None:
     claims = [Claim(f"{question} {word}", by_words=False) for word in (true, false)]
     right, wrong = await checker.support(claims, [PUMPS], None)
-    assert right.probability >= SUPPORTED > wrong.probability
+    assert right.probability > wrong.probability
+    assert right.probability >= least
+    assert wrong.probability < SUPPORTED
 
 
 async def test_words_tell_nothing_of_a_yes_or_no() -> None:
