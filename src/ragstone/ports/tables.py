@@ -21,6 +21,10 @@ class QueriedTable:
     rows: Sequence[Sequence[Cell]]
 
 
+MOST_ROWS = 2_000
+"""Rows of a result that come back."""
+
+
 @dataclass(frozen=True, slots=True)
 class QueryResult:
     """What a query returned: the names of its columns, and its first rows as texts, None for

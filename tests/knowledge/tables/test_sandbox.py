@@ -8,8 +8,9 @@ import psutil
 import pytest
 
 from ragstone.core.errors import QueryRefused
-from ragstone.knowledge.tables.sandbox import MOST_ROWS, TableSandbox
+from ragstone.knowledge.tables.sandbox import TableSandbox
 from ragstone.ports import QueriedTable
+from ragstone.ports.tables import MOST_ROWS
 
 TABLE = QueriedTable(
     "t",

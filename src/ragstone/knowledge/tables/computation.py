@@ -57,8 +57,8 @@ def _cell(value: Decimal | date | str | None) -> Cell:
 
 def sql_of(asked: TableQuestion) -> str:
     """The query that computes it. Names and values of the document are quoted."""
-    table, where = _name(asked.table.name), _where(asked.conditions)
-    measure, group = _name(asked.measure), _name(asked.group)
+    table, where = quoted(asked.table.name), _where(asked.conditions)
+    measure, group = quoted(asked.measure), quoted(asked.group)
     of_group = _and(where, f"{group} IS NOT NULL")
     if asked.operation == "list":
         order = f"ORDER BY {measure}{' DESC' if asked.descending else ''}" if measure else ""
@@ -68,7 +68,7 @@ def sql_of(asked: TableQuestion) -> str:
         order = f"GROUP BY {group} ORDER BY n {order}, {group}"
         return _select(f"{group}, COUNT(*) AS n", table, of_group, order)
     figure = {
-        "count": f"COUNT(DISTINCT {_name(asked.entity)})" if asked.different else "COUNT(*)",
+        "count": f"COUNT(DISTINCT {quoted(asked.entity)})" if asked.different else "COUNT(*)",
         "sum": f"SUM({measure})",
         "average": f"AVG({measure})",
         "most": f"MAX({measure})",
@@ -94,14 +94,15 @@ def _where(conditions: Sequence[Condition]) -> str:
 
 
 def _condition(one: Condition) -> str:
-    column = f"YEAR({_name(one.column)})" if one.year else _name(one.column)
+    column = f"YEAR({quoted(one.column)})" if one.year else quoted(one.column)
     values = [str(v) if isinstance(v, Decimal) else _literal(v) for v in one.values]
     if one.comparison != "in":
         return f"{column} {one.comparison} {values[0]}"
     return f"{column} = {values[0]}" if len(values) == 1 else f"{column} IN ({', '.join(values)})"
 
 
-def _name(name: str) -> str:
+def quoted(name: str) -> str:
+    """A name as SQL writes it; nothing for none."""
     return '"' + name.replace('"', '""') + '"' if name else ""
 
 

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from contextlib import closing
 
 from ragstone.core.errors import QueryRefused
+from ragstone.knowledge.tables.computation import quoted
 from ragstone.ports import Cell, QueriedTable, QueryResult
-
-MOST_ROWS = 2_000
-"""Rows of a result that come back."""
+from ragstone.ports.tables import MOST_ROWS
 
 _KINDS = {"number": "REAL", "date": "TEXT", "text": "TEXT"}
 
@@ -40,17 +39,13 @@ def _year(day: str | None) -> int | None:
 
 def _load(database: sqlite3.Connection, table: QueriedTable) -> None:
     columns = ", ".join(
-        f"{_name(name)} {_KINDS[kind]}"
+        f"{quoted(name)} {_KINDS[kind]}"
         for name, kind in zip(table.columns, table.types, strict=True)
     )
-    database.execute(f"CREATE TABLE {_name(table.name)} ({columns})")
+    database.execute(f"CREATE TABLE {quoted(table.name)} ({columns})")
     places = ", ".join("?" * len(table.columns))
-    insert = f"INSERT INTO {_name(table.name)} VALUES ({places})"  # noqa: S608 (it is quoted)
+    insert = f"INSERT INTO {quoted(table.name)} VALUES ({places})"  # noqa: S608 (it is quoted)
     database.executemany(insert, table.rows)
-
-
-def _name(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _result(database: sqlite3.Connection, query: str) -> QueryResult:

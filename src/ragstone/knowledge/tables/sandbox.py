@@ -13,6 +13,7 @@ from typing import Any
 
 from ragstone.core.errors import QueryRefused
 from ragstone.ports import QueriedTable, QueryResult
+from ragstone.ports.tables import MOST_ROWS
 
 INSTALL = "pip install 'ragstone[tables]'"
 
@@ -23,9 +24,6 @@ code and what it reserves without using it."""
 
 AT_ONCE = max(2, os.cpu_count() or 1)
 """Processes: each may take all of its memory, and many questions may compute at the same time."""
-
-MOST_ROWS = 2_000
-"""Rows of a result that come back."""
 
 
 class TableSandbox:

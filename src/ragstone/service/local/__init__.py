@@ -390,9 +390,9 @@ class Ragstone:
         """Continue the work that an earlier process left unfinished."""
         await self._runner.start()
         self._purging = self._purging or asyncio.create_task(self._purge())
-        if home(self._adapters.index):
+        if home(self._adapters.index) and self._moving is None:
             moving = move_all(self._adapters.index, self._adapters.catalog)
-            self._moving = self._moving or asyncio.create_task(moving)
+            self._moving = asyncio.create_task(moving)
 
     async def _purge(self) -> None:
         """Delete the chunks of retired revisions, and what else an earlier process left behind."""
