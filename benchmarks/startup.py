@@ -33,10 +33,10 @@ def run() -> Iterator[Row]:
         ready = sorted(seconds_to_ready(environment) for _ in range(3))
         what = "`ragstone serve` until /ready answers, median of 3"
         yield Row(what, ready[1], "s", most=3.0)
-        start, first, later = first_answer(environment)
+        start, first, again = first_answer(environment)
         yield Row("The same over a document", start, "s", most=3.0)
         yield Row("First answer, asked at once when /ready answers", first, "s", detail=True)
-        yield Row("The answer after that", later, "s", detail=True)
+        yield Row("The first answer, relative to the same question asked again", first / again, "x")
 
 
 def seconds_of_help(environment: dict[str, str]) -> float:
@@ -53,10 +53,10 @@ def seconds_to_ready(environment: dict[str, str]) -> float:
 
 
 def first_answer(environment: dict[str, str]) -> tuple[float, float, float]:
-    """Seconds until /ready answers, of the first answer and of the one after it, over one
-    document."""
+    """Seconds until /ready answers, of the first answer and of the same question again, over one
+    document and without the cache of answers."""
     with tempfile.TemporaryDirectory() as data:
-        environment = {**environment, "RAGSTONE_DATA": data}
+        environment = {**environment, "RAGSTONE_DATA": data, "CACHE__ENABLED": "false"}
         ingest = [RAGSTONE, "ingest", str(README)]
         subprocess.run(ingest, env=environment, capture_output=True, check=True)
         started = time.perf_counter()
@@ -64,7 +64,7 @@ def first_answer(environment: dict[str, str]) -> tuple[float, float, float]:
             start = time.perf_counter() - started
             token = json.loads(Path(data, "server.json").read_text())["token"]
             first = asked(token, "What is Ragstone?")
-            return start, first, asked(token, "How is it installed?")
+            return start, first, asked(token, "What is Ragstone?")
 
 
 @contextmanager

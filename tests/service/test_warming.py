@@ -1,5 +1,6 @@
 """What a first question needs is loaded before it comes, where there is something to ask."""
 
+import asyncio
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -53,12 +54,18 @@ async def test_given_a_collection_then_models_and_words_are_loaded() -> None:
     assert english.cache_info().currsize == 1
 
 
-async def test_nothing_is_kept_of_the_question_that_is_asked_for_it(tmp_path: Path) -> None:
+async def test_one_is_ready_once_all_is_loaded_and_keeps_nothing_of_the_question_for_it(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "a.txt").write_text("Whales sing.", encoding="utf-8")
     async with open_ragstone(Settings(ragstone_data=tmp_path / "data")) as ragstone:
         async for _ in ragstone.ingest(IngestRequest((str(tmp_path / "a.txt"),))):
             pass
-        await ragstone.warm()
+        warming = asyncio.create_task(ragstone.warm())
+        await asyncio.sleep(0)
+        assert "being loaded" in (await ragstone.ready())["models"]
+        await warming
+        assert (await ragstone.ready())["models"] == "ok"
         assert not (await ragstone.report(Principal(), 1)).days
         assert (await ragstone.cache_figures()).misses == 0
 

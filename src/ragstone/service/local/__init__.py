@@ -137,6 +137,7 @@ class Ragstone:
         self._watch = Watch(adapters.settings, refreshes)
         self._purging: asyncio.Task[None] | None = None
         self._moving: asyncio.Task[None] | None = None
+        self._warming = False
         self._notes: dict[tuple[str, str, tuple[str, ...]], tuple[str, str]] = {}
         self.keys = LocalKeys(adapters.keys, adapters.catalog)
         self._totals: tuple[float, tuple[Total, ...]] | None = None
@@ -375,16 +376,23 @@ class Ragstone:
         if self._adapters.external_retriever:
             checks["retrieval"] = self._adapters.external_retriever.ready()
         results = await asyncio.gather(*checks.values(), return_exceptions=True)
-        return {name: _check_result(result) for name, result in zip(checks, results, strict=True)}
+        found = {name: _check_result(one) for name, one in zip(checks, results, strict=True)}
+        if self._warming and found["models"].startswith("ok"):
+            found["models"] = "What the first question needs is being loaded."
+        return found
 
     async def watch(self) -> None:
         """Read the settings changed at run time, and watch for changes by other processes."""
         await self._watch.start()
 
     async def warm(self) -> None:
-        """Load what the first question needs. Raises TimeoutError."""
-        async with asyncio.timeout(MOST_SECONDS):
-            await warm(self._adapters, self._configured.of().recipes.of("plain", "standard"))
+        """Load what the first question needs; not ready before that. Raises TimeoutError."""
+        self._warming = True
+        try:
+            async with asyncio.timeout(MOST_SECONDS):
+                await warm(self._adapters, self._configured.of().recipes.of("plain", "standard"))
+        finally:
+            self._warming = False
 
     async def start_jobs(self) -> None:
         """Continue the work that an earlier process left unfinished."""
