@@ -1,9 +1,9 @@
 """Makes `verify/data/reading.json`: `python -m training.reading_weights`.
 
-How the log-odds of the rules and of the reader add up to the probability that a source supports a
-claim: a logistic regression, over claims of documents that neither learned from, read from
-RAGSTONE_EVAL_DATA. In each set both labels weigh the same. `--halves` fits one half and prints
-what both reach on the other.
+How what the rules and the reader say (`ragstone.verify.reading.features`) adds up to the
+probability that a source supports a claim: a logistic regression, over claims of documents that
+neither learned from, read from RAGSTONE_EVAL_DATA. In each set both labels weigh the same.
+`--halves` fits one half and prints what both reach on the other.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from ragstone.evaluation.measures import auroc, balanced_accuracy
 from ragstone.ports import Claim, EvidenceSource
 from ragstone.reader.local import LocalReader
 from ragstone.verify.groundedness import SUPPORTED
-from ragstone.verify.reading import LEAST, WEIGHTS, beside
+from ragstone.verify.reading import LEAST, NAMES, WEIGHTS, beside, features
 from ragstone.verify.verdict import QUOTED, LocalChecker
 from training import logistic, verdict_data
 from training.reader.example import held_out
@@ -62,7 +62,11 @@ class Row:
 def rows(data: Path) -> dict[str, list[Row]]:
     """The claims of each set that are left to measure on."""
     found = {
-        "swaps": [Row(one.text, (EvidenceSource(one.passage),), one.true) for one in suite(data)],
+        "swaps": [
+            Row(one.text, (EvidenceSource(one.passage),), one.true)
+            for one in suite(data)
+            if not one.asked
+        ],
         "wice": _of(one for one in verdict_data.wice(data) if held_out(f"wice {one.group}")),
         "scifact": _of(
             one for one in verdict_data.scifact(data) if held_out(f"scifact {one.group}")
@@ -93,24 +97,26 @@ def _made_apart(one: verdict_data.Example) -> bool:
     return held_out(f"article {article}")
 
 
-async def odds(given: Sequence[Row], reader: LocalReader) -> tuple[Floats, NDArray[np.bool_]]:
-    """The log-odds of rules and reader (rows, 2), and which claims are supported. What a source
+async def read_rows(given: Sequence[Row], reader: LocalReader) -> tuple[Floats, NDArray[np.bool_]]:
+    """What is weighed of each claim (rows, features), and which claims are supported. What a source
     says word for word is left out, as no reading changes it."""
-    rules, pairs, found, right = LocalChecker(), [], [], []
+    rules, found, pairs = LocalChecker(), [], []
     for row in given:
         claim = Claim(row.claim)
         [support] = await rules.support([claim], row.sources, None)
         if support.source is not None and support.probability < QUOTED:
+            found.append((row, claim, support))
             pairs.append(beside(claim, support, row.sources))
-            found.append(log_odds(support.probability, LEAST))
-            right.append(row.right)
-    read = [log_odds(one.supported, LEAST) for one in await reader.read(pairs)]
-    return np.c_[found, read], np.array(right)
+    values = [
+        features(claim, support, reading, len(row.sources[support.source or 0].text))
+        for (row, claim, support), reading in zip(found, await reader.read(pairs), strict=True)
+    ]
+    return np.array(values), np.array([row.right for row, _, _ in found])
 
 
 def fitted(sets: Mapping[str, tuple[Floats, NDArray[np.bool_]]]) -> Floats:
-    """The two weights and the constant, by Newton's method."""
-    given = np.concatenate([np.c_[values, np.ones(len(values))] for values, _ in sets.values()])
+    """The weights of `NAMES`, by Newton's method."""
+    given = np.concatenate([values for values, _ in sets.values()])
     right = np.concatenate([labels for _, labels in sets.values()]).astype(float)
     mass = np.concatenate([SETS[name] * _shares(labels) for name, (_, labels) in sets.items()])
     return logistic.fitted(given, right, mass * len(mass) / mass.sum())
@@ -123,9 +129,9 @@ def _shares(right: NDArray[np.bool_]) -> Floats:
 
 def shown(name: str, values: Floats, right: NDArray[np.bool_], weights: Floats) -> str:
     told = {
-        "rules": values[:, 0],
-        "reader": values[:, 1],
-        "both": np.c_[values, np.ones(len(values))] @ weights,
+        "rules": values[:, NAMES.index("rules")],
+        "reader": values[:, NAMES.index("supported")],
+        "both": values @ weights,
     }
     labels, least = right.tolist(), log_odds(SUPPORTED, LEAST)
     figures = (
@@ -137,10 +143,10 @@ def shown(name: str, values: Floats, right: NDArray[np.bool_], weights: Floats) 
 
 
 async def read_sets() -> dict[str, tuple[Floats, NDArray[np.bool_]]]:
-    """The log-odds and labels of every set, in a random order."""
+    """What is weighed and the labels of every set, in a random order."""
     reader, given = LocalReader(), rows(eval_data())
     chance = random.Random(SEED)
-    sets = {n: await odds(chance.sample(given[n], len(given[n])), reader) for n in SETS}
+    sets = {n: await read_rows(chance.sample(given[n], len(given[n])), reader) for n in SETS}
     await reader.aclose()
     return sets
 
@@ -154,8 +160,7 @@ def main(halves: bool) -> None:
         print(shown(name, *rest, weights))
     print(np.round(weights, 3).tolist())
     if not halves:
-        names = ("rules", "reader", "constant")
-        data = {name: round(float(one), 3) for name, one in zip(names, weights, strict=True)}
+        data = {name: round(float(one), 3) for name, one in zip(NAMES, weights, strict=True)}
         target = Path(str(files("ragstone.verify").joinpath(f"data/{WEIGHTS}")))
         target.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.language.sentences import sentences
+from ragstone.language.sentences import sentences, whole_sentences
 
 
 def split(text: str) -> list[str]:
@@ -142,3 +142,36 @@ def test_no_sentence_ends_in_a_code_span_or_a_displayed_formula(
     text: str, expected: list[str]
 ) -> None:
     assert [text[span.start : span.end] for span in sentences(text)] == expected
+
+
+TOLD = "Whales sing. Dolphins click and whistle at night. Seals bark. Otters hold hands."
+
+
+@pytest.mark.parametrize(
+    ("place", "reach", "expected"),
+    [
+        ("Seals bark.", 0, "Seals bark."),
+        ("Seals bark.", 25, "Seals bark. Otters hold hands."),
+        ("Seals bark.", 40, "Dolphins click and whistle at night. Seals bark. Otters hold hands."),
+        ("click", 3, "ns click an"),
+        ("click", 60, TOLD),
+    ],
+)
+def test_what_stands_about_a_place_is_whole_sentences(
+    place: str, reach: int, expected: str
+) -> None:
+    at = TOLD.index(place)
+    start, end = whole_sentences(TOLD, at, at + len(place), reach)
+    assert TOLD[start:end] == expected
+
+
+@given(st.text(alphabet="ab .!?\n", max_size=80), st.data())
+def test_what_stands_about_a_place_holds_it_and_is_within_reach(
+    text: str, data: st.DataObject
+) -> None:
+    start = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(start, len(text)))
+    reach = data.draw(st.integers(0, 100))
+    first, last = whole_sentences(text, start, end, reach)
+    assert max(0, start - reach) <= first <= start
+    assert end <= last <= min(len(text), end + reach)

@@ -74,7 +74,7 @@ async def test_given_a_number_that_no_source_states_then_no_reader_makes_it_supp
 async def test_given_what_the_reader_cannot_read_then_the_rules_decide() -> None:
     by_rules = Support(0.7, 0, 0, 10)
     unreadable = PairReading(not_said=1.0, readable=False)
-    assert together(Claim("It is."), by_rules, unreadable) == by_rules
+    assert together(Claim("It is."), by_rules, unreadable, 100) == by_rules
 
 
 async def test_given_a_claim_in_no_known_script_then_it_is_not_supported(

@@ -31,12 +31,14 @@ of condition, quantity or order for its opposite, a negation."""
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """`kind` is "true" for one that the passage says."""
+    """`kind` is "true" for one that the passage says. In an `asked` one the answer stands behind
+    its question, as no statement could be made of the two: that is judged apart."""
 
     language: str
     kind: str
     passage: str
     text: str
+    asked: bool = False
 
     @property
     def true(self) -> bool:
@@ -101,8 +103,10 @@ def _of_answers(language: str, maker: Maker, found: Passages) -> Iterator[Statem
             continue
         if len(right) > 60 or hash_of(question["id"]) % 5:
             continue
-        yield Statement(language, "answer", row["text"], statement(question["query"], wrong))
-        yield Statement(language, "true", row["text"], statement(question["query"], right))
+        true, false = (statement(question["query"], one) for one in (right, wrong))
+        asked = any(sign in true for sign in "?？")
+        yield Statement(language, "answer", row["text"], false, asked)
+        yield Statement(language, "true", row["text"], true, asked)
         made += 1
         if made == OF_ANSWERS:
             return

@@ -118,6 +118,21 @@ def sentences(text: str) -> list[Span]:
     return list(_cached_spans(text)) if len(text) <= REMEMBERED_CHARS else _split(text)
 
 
+def whole_sentences(text: str, start: int, end: int, reach: int) -> tuple[int, int]:
+    """The place from `start` to `end` with the sentences round it that are at most `reach`
+    characters away. Where a sentence that holds the place goes on beyond that, it is cut."""
+    first, last = max(0, start - reach), min(len(text), end + reach)
+    # What stands before and after tells where sentences begin and end.
+    before = max(0, first - reach)
+    spans = sentences(text[before : last + reach])
+    begins = (before + one.start for one in spans)
+    ends = (before + one.end for one in spans)
+    return (
+        min((at for at in begins if first <= at <= start), default=first),
+        max((at for at in ends if end <= at <= last), default=last),
+    )
+
+
 @lru_cache(256)
 def _cached_spans(text: str) -> tuple[Span, ...]:
     return tuple(_split(text))

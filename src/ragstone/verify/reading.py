@@ -1,7 +1,7 @@
 """Support by rules over words and by a model that reads the claim beside its source, together.
 
 Rules see which words a source holds, wherever they stand; the model sees who did what, in the
-sentences about the one that the rules choose. Their log-odds are added with the weights of
+sentences about the one that the rules choose. What they say is added with the weights of
 `data/reading.json`, which `python -m training.reading_weights` makes.
 """
 
@@ -9,11 +9,12 @@ import json
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 
 from ragstone.core.answer import log_odds
+from ragstone.language.sentences import whole_sentences
 from ragstone.ports import (
     Checker,
     Claim,
@@ -33,6 +34,9 @@ REACH = 400
 
 LEAST = 0.001
 """Probabilities nearer to 0 or 1 than this count as this."""
+
+SHORT, USUAL, LONG = 50, 600, 20_000
+"""Characters of sources: those outside the first and the last count as these."""
 
 CONTRADICTED = 0.5
 """How likely a source says otherwise, from which an unsupported claim is called contradicted."""
@@ -61,7 +65,8 @@ class ReadingChecker:
         unsure = [i for i, one in enumerate(found) if _is_unsure(one)]
         pairs = [beside(claims[i], found[i], sources) for i in unsure]
         for i, reading in zip(unsure, await self._reader.read(pairs), strict=True):
-            found[i] = together(claims[i], found[i], reading)
+            characters = len(sources[found[i].source or 0].text)
+            found[i] = together(claims[i], found[i], reading, characters)
         return found
 
 
@@ -72,21 +77,16 @@ def _is_unsure(support: Support) -> bool:
 def beside(claim: Claim, support: Support, sources: Sequence[EvidenceSource]) -> Pair:
     """The claim beside the sentences about the one that the rules chose."""
     source = sources[support.source or 0]
-    text = source.text[max(0, support.start - REACH) : support.end + REACH]
-    return Pair(claim.text, text, source.title)
+    start, end = whole_sentences(source.text, support.start, support.end, REACH)
+    return Pair(claim.text, source.text[start:end], source.title)
 
 
-def together(claim: Claim, support: Support, reading: PairReading) -> Support:
-    """The support by both. A passage cannot say of what a claim speaks that begins with a pronoun:
-    there only what it says for and against it is weighed, and not whether it says it of that."""
+def together(claim: Claim, support: Support, reading: PairReading, characters: int) -> Support:
+    """The support by both; `characters` are the source's."""
     if not reading.readable:
         return support
-    weights = _weights()
-    odds = weights.rules * log_odds(support.probability, LEAST)
-    supported = reading.supported
-    if PRONOUN.match(claim.text):
-        supported /= max(supported + reading.contradicted, LEAST)
-    odds += weights.reader * log_odds(supported, LEAST) + weights.constant
+    found = features(claim, support, reading, characters)
+    odds = sum(weight * one for weight, one in zip(_weights(), found, strict=True))
     conflict = support.conflict
     if not conflict and reading.contradicted > CONTRADICTED:
         conflict = "statement"
@@ -94,14 +94,32 @@ def together(claim: Claim, support: Support, reading: PairReading) -> Support:
     return replace(support, probability=likely, conflict=conflict)
 
 
-@dataclass(frozen=True, slots=True)
-class _Weights:
-    rules: float
-    reader: float
-    constant: float
+def features(
+    claim: Claim, support: Support, reading: PairReading, characters: int
+) -> tuple[float, ...]:
+    """What is weighed, in the order of `NAMES`.
+
+    The longer a source is, the more the rules count: they look at all of it. A passage cannot say
+    of what a claim speaks that begins with a pronoun: there only what it says for and against it is
+    weighed, and not whether it says it of that.
+    """
+    rules = log_odds(support.probability, LEAST)
+    longer = math.log(min(max(characters, SHORT), LONG) / USUAL)
+    supported = reading.supported
+    silent = math.log((reading.not_said + LEAST) / (reading.contradicted + LEAST))
+    if PRONOUN.match(claim.text):
+        supported /= max(supported + reading.contradicted, LEAST)
+        silent = 0.0
+    return rules, rules * longer, log_odds(supported, LEAST), silent, 1.0
+
+
+NAMES = ("rules", "rules_by_length", "supported", "silent", "constant")
+"""Of the weights: log-odds by the rules, those times the logarithm of the source's length, log-odds
+by the reader, and the logarithm of how much likelier it says nothing of a claim than otherwise."""
 
 
 @cache
-def _weights() -> _Weights:
+def _weights() -> tuple[float, ...]:
     file = files("ragstone.verify").joinpath(f"data/{WEIGHTS}")
-    return _Weights(**json.loads(file.read_text(encoding="utf-8")))
+    held = json.loads(file.read_text(encoding="utf-8"))
+    return tuple(float(held[name]) for name in NAMES)

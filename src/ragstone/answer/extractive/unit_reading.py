@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from ragstone.answer.extractive.unit_ranking import RankedUnit, UnitReading, asks_how_to
 from ragstone.core.answer import log_odds
 from ragstone.core.turn import Passage
+from ragstone.language.sentences import whole_sentences
 from ragstone.language.words import mostly_in_pairs
 from ragstone.language.yes_no import yes_no
 from ragstone.ports import Pair, PairReader, PairReading
@@ -98,8 +99,7 @@ def _parts(question: str, best: Sequence[RankedUnit]) -> list[_Part]:
             break
         if not any(part.holds(one) for part in found):
             around = 0 if one.unit.form == "row" else reach
-            start = max(0, one.unit.start - around)
-            end = min(len(one.passage.text), one.unit.end + around)
+            start, end = whole_sentences(one.passage.text, one.unit.start, one.unit.end, around)
             lead = f"{one.unit.context}\n" if one.unit.context else ""
             found.append(_Part(one.passage.number, start, end, lead))
     return found
