@@ -15,7 +15,8 @@ class Exported:
 
     `chunks` are payloads with one more field, `searchable`: the text that was embedded.
     `passages` and `asked` are .npz files whose `vectors` hold one row of unit length for each
-    chunk and each question; what else they hold is for Ragstone's reranking only.
+    chunk and each question; what else they hold is for Ragstone's reranking only. With `usual`
+    each peer builds and asks the one variant that its documentation shows first, as for speed.
     """
 
     language: str
@@ -23,6 +24,7 @@ class Exported:
     questions: list[str]
     passages: str
     asked: str
+    usual: bool = False
 
     @classmethod
     def read(cls, file: Path) -> "Exported":

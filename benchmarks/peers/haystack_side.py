@@ -14,6 +14,8 @@ from benchmarks.peers.chinese import PAIRS
 from benchmarks.peers.exported import Exported
 from benchmarks.peers.side import CANDIDATES, DEPTH, Search, main
 
+USUAL = "reciprocal_rank_fusion"
+
 MODES: dict[str, dict[str, Any]] = {
     "concatenate": {},
     "merge": {},
@@ -48,8 +50,8 @@ def opened(data: Exported) -> Iterator[Mapping[str, Search]]:
     for name, words in WORDS.get(data.language, {"default words": {}}).items():
         store = InMemoryDocumentStore(**words)
         store.write_documents([Document(id=i, content=t, embedding=v) for i, t, v in rows])
-        for mode, options in MODES.items():
-            searches[f"{mode}, {name}"] = _search(store, vectors, mode.split()[0], options)
+        for mode in [USUAL] if data.usual else MODES:
+            searches[f"{mode}, {name}"] = _search(store, vectors, mode.split()[0], MODES[mode])
     yield searches
 
 

@@ -59,7 +59,8 @@ def opened(data: Exported) -> Iterator[Mapping[str, Search]]:
     store = FAISS.from_embeddings(pairs_of, Known(data.question_vectors()), names)
     near = store.as_retriever(search_kwargs={"k": CANDIDATES})
     searches = {}
-    for name, words in WORDS[data.language].items():
+    variants = list(WORDS[data.language].items())
+    for name, words in variants[: 1 if data.usual else None]:
         bm25 = BM25Retriever.from_texts(data.texts, names, preprocess_func=words, k=CANDIDATES)
         searches[name] = _search(EnsembleRetriever(retrievers=[bm25, near]))
     yield searches

@@ -1,4 +1,4 @@
-"""100,000 chunks of about 80 words whose frequencies follow Zipf's law, and random unit vectors.
+"""Chunks of about 80 words whose frequencies follow Zipf's law, and random unit vectors.
 
 The most frequent words are English stop words, which some sides leave out. Questions are ten
 words that stand side by side in some chunk. Token vectors, for Ragstone's reranking only, are
@@ -15,7 +15,6 @@ from benchmarks.peers.exported import Exported
 from ragstone.core.chunk import Chunk
 from ragstone.models.minilm import MiniLm
 
-CHUNKS = 100_000
 QUESTIONS = 30
 WORDS = 80
 VOCABULARY = 50_000
@@ -29,24 +28,22 @@ FREQUENT = (
 SYLLABLES = [a + b for a in "bdfgklmnprstvz" for b in "aeiou"]
 
 
-async def export(directory: Path) -> Path:
-    """Write the corpus into `directory`; its file."""
+async def export(directory: Path, size: int) -> Path:
+    """Write a corpus of `size` chunks into `directory`; its file."""
     random = np.random.default_rng(0)
     frequent = FREQUENT.split()
     vocabulary = np.array([*frequent, *(word(n) for n in range(VOCABULARY - len(frequent)))])
     share = 1 / np.arange(1, VOCABULARY + 1)
-    counts = random.integers(WORDS // 2, WORDS + WORDS // 2, CHUNKS)
+    counts = random.integers(WORDS // 2, WORDS + WORDS // 2, size)
     ranks = random.choice(VOCABULARY, int(counts.sum()), p=share / share.sum())
     texts = [" ".join(vocabulary[one]) for one in np.split(ranks, np.cumsum(counts)[:-1])]
-    questions = [
-        " ".join(texts[one].split()[5:15]) for one in random.integers(0, CHUNKS, QUESTIONS)
-    ]
+    questions = [" ".join(texts[one].split()[5:15]) for one in random.integers(0, size, QUESTIONS)]
     embedder = MiniLm()
     _, packed = await embedder.embed_with_tokens(texts[:TOKENS])
-    shared = [packed[one] for one in random.integers(0, TOKENS, CHUNKS)]
+    shared = [packed[one] for one in random.integers(0, TOKENS, size)]
     asked = dict(np.load(await embedded.questions(embedder, questions)))
     asked["vectors"] = units(random, QUESTIONS, embedder.dimensions)
-    rows = units(random, CHUNKS, embedder.dimensions)
+    rows = units(random, size, embedder.dimensions)
     passages = embedded.write(directory / "p.npz", vectors=rows, **embedded.joined(shared))
     file = directory / "exported.json"
     Exported(
@@ -55,6 +52,7 @@ async def export(directory: Path) -> Path:
         questions=questions,
         passages=str(passages),
         asked=str(embedded.write(directory / "q.npz", **asked)),
+        usual=True,
     ).write(file)
     return file
 
