@@ -76,6 +76,12 @@ class OneEmbedder:
     def of(self, collection: Collection) -> Embedder:
         return self._embedder
 
+    def comparing(self, collection: Collection) -> None:
+        return None
+
+    def bridging(self, collection: Collection) -> None:
+        return None
+
 
 @contextmanager
 def opened(data: Exported) -> Iterator[Mapping[str, Search]]:

@@ -120,7 +120,7 @@ class MultiHop(Stage):
         scored = [(hit.score + gains[hit.chunk.chunk_id], hit) for hit in raised]
         scored += [(hit.score, hit) for hit in rest if hit.chunk.chunk_id not in gains]
         scored.sort(key=lambda one: (-one[0], one[1].chunk.chunk_id))
-        return [*first, *(replace(hit, score=min(limit, s)) for s, hit in scored)], len(raised)
+        return [*first, *(_scored(hit, min(limit, score)) for score, hit in scored)], len(raised)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +198,10 @@ class _Seed:
         return gains
 
 
+def _scored(hit: Hit, score: float) -> Hit:
+    return hit if hit.score == score else replace(hit, score=score)
+
+
 def _with_named(question: _Question, hits: Sequence[Hit]) -> list[Hit]:
     """The hits, those raised whose title the question says."""
     best = max(hit.score for hit in hits)
@@ -216,11 +220,17 @@ def _names_title(question: _Question, chunk: Chunk) -> bool:
 
 
 def _title_words(chunk: Chunk) -> str:
-    return _joined(_BRACKETS.sub("", chunk.title)).strip()
+    return _title(chunk.title)
 
 
-def _content(name: str) -> set[str]:
-    return {word for word in name.split() if word not in STOPWORDS}
+@lru_cache(4096)
+def _title(text: str) -> str:
+    return _joined(_BRACKETS.sub("", text)).strip()
+
+
+@lru_cache(4096)
+def _content(name: str) -> frozenset[str]:
+    return frozenset(word for word in name.split() if word not in STOPWORDS)
 
 
 def _words_of(chunk: Chunk) -> str:

@@ -291,5 +291,6 @@ def _of_chunks(ranked: RankedList, query: str) -> RankedList:
     best: dict[str, Scored] = {}
     for one in ranked.found:
         chunk_id = answering_id(one.chunk_id)
-        best.setdefault(chunk_id, replace(one, chunk_id=chunk_id))
+        about = one if chunk_id == one.chunk_id else replace(one, chunk_id=chunk_id)
+        best.setdefault(chunk_id, about)
     return replace(ranked, query=query, found=tuple(best.values()))

@@ -17,6 +17,7 @@ A word that passages of any document say, such as "configuration", names nothing
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -231,10 +232,14 @@ def _saying(asked: Numbered) -> re.Pattern[str]:
 
 def _by_word(asked: Named, left: _Left, general: float) -> _Judged:
     names, saying, certain = [], set[int](), set[tuple[int, frozenset[str]]]()
-    known = {one for candidate in left.values() for one in candidate.about.words}
+    # By their first letter: words that may mean the same have the same.
+    known = defaultdict[str, set[str]](set)
+    for candidate in left.values():
+        for one in candidate.about.words:
+            known[one[:1]].add(one)
     best = max((one.score for one in left.values()), default=0.0)
     for word, spelt in _words(asked):
-        same = {one for one in known if _alike(word, one, word in asked.written)}
+        same = {one for one in known[word[:1]] if _alike(word, one, word in asked.written)}
         if word != spelt:
             same &= {word}
         inside = {place for place, one in left.items() if same & one.about.words}
