@@ -19,7 +19,7 @@ from benchmarks.row import Row
 from ragstone.answer.generate import Generate
 from ragstone.build import open_adapters
 from ragstone.core.chunk import Chunk
-from ragstone.core.filters import readable
+from ragstone.core.filters import And, Filter, readable
 from ragstone.core.records import Collection
 from ragstone.core.turn import Ask, Principal
 from ragstone.engine.engine import Engine
@@ -38,6 +38,10 @@ WARM = 10
 APART = 40
 TOKENS = 400
 """Real passages whose token vectors all chunks share."""
+
+READER = Principal(groups=tuple(f"group {number}" for number in range(20)))
+MEANT = np.eye(1, 384, dtype=np.float32)[0]
+CHANGED = "00000000-0000-4000-8000-000000000001"
 
 HYBRID = {"rerank": False, "feedback": False}
 LATE = {"rerank": True, "feedback": True, "reranked": 30}
@@ -60,6 +64,9 @@ async def measure(data: Path) -> list[Row]:
         works = {
             "embed": partial(embed, adapters, collection),
             "floor": partial(embed_and_search, adapters, collection),
+            "read": partial(search, adapters, collection, readable(READER)),
+            "open": partial(search, adapters, collection, And(())),
+            "changed": partial(change, adapters, collection),
             "hybrid": partial(finished, a_search(adapters, HYBRID)),
             "late": partial(finished, a_search(adapters, LATE)),
             "whole": partial(finished, Engine(adapters, {"standard": Recipe(before)})),
@@ -74,6 +81,13 @@ async def measure(data: Path) -> list[Row]:
             1000 * p50["floor"],
             "ms",
         ),
+        Row(
+            f"An index query as somebody of {len(READER.groups)} groups, relative to one of "
+            "everything",
+            p50["read"] / p50["open"],
+            "x",
+        ),
+        Row("One chunk written anew, p50, at 100,000 chunks", 1000 * p50["changed"], "ms"),
         Row("A hybrid search without reranking, p50", 1000 * p50["hybrid"], "ms"),
         Row(
             "A hybrid search without reranking, relative to embedding + index query",
@@ -170,6 +184,18 @@ async def embed_and_search(adapters: Adapters, collection: Collection, question:
     vectors = await adapters.embedders.of(collection).embed_queries([question])
     searches = [Search(question, vectors[0]), Search(question)]
     await adapters.index.search(collection, searches, readable(Principal()), 100)
+
+
+async def search(adapters: Adapters, collection: Collection, where: Filter, question: str) -> None:
+    searches = [Search(question, MEANT), Search(question)]
+    await adapters.index.search(collection, searches, where, 100)
+
+
+async def change(adapters: Adapters, collection: Collection, question: str) -> None:
+    """Write one chunk with its vector; from the end of this on it is found and survives a kill."""
+    chunk = a_chunk(collection, [question], np.random.default_rng(0), CHUNKS)
+    changed = replace(chunk, chunk_id=CHANGED)
+    await adapters.index.upsert(collection, [changed], MEANT[None, :])
 
 
 async def finished(engine: Engine, question: str) -> None:
