@@ -7,7 +7,7 @@ never idle for the index's sake.
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from ragstone.core.chunk import Chunk
@@ -47,6 +47,7 @@ class Pending:
         self._behind = True
         self._passed = 0
         self._told = asyncio.Event()
+        self._finished_elsewhere: set[str] = set()
 
     @contextmanager
     def writing(self, chunks: Sequence[Chunk]) -> Iterator[None]:
@@ -67,9 +68,43 @@ class Pending:
             self._held.extend(chunks)
         self._told.set()
 
+    @property
+    def held(self) -> int:
+        """How many are in memory."""
+        return len(self._held)
+
+    @property
+    def behind(self) -> bool:
+        """Whether the index may have more than is in memory."""
+        return self._behind
+
+    def spare(self, most: int) -> list[Chunk]:
+        """Some for another process, of those that would be taken last; busy until it is said that
+        they are `finished_elsewhere`, or come `back`."""
+        some = [self._held.pop() for _ in range(min(most, len(self._held)))]
+        self._busy |= {chunk.chunk_id for chunk in some}
+        return some
+
+    def finished_elsewhere(self, ids: Iterable[str]) -> None:
+        """These have their vectors. A look into the index that goes on may not know it yet."""
+        self._finished_elsewhere |= set(ids)
+
+    def back(self, ids: Iterable[str]) -> None:
+        """Those of them that have no vectors are to be embedded here after all."""
+        self._busy -= set(ids)
+        self.written_elsewhere()
+
+    def written_elsewhere(self) -> None:
+        """Another process has written chunks of the collection."""
+        self._behind = True
+        self._passed += 1
+        self._told.set()
+
     async def take(self, most: int = BATCH) -> list[Chunk]:
         """The next batch, none if nothing waits; what is taken is busy until it is `finished`."""
         while self._behind and not self._held:
+            self._busy -= self._finished_elsewhere
+            self._finished_elsewhere.clear()
             passed = self._passed
             limit = MOST_HELD + len(self._busy)
             found = await self._index.without_vectors(self._collection, limit)
