@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -25,6 +26,15 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 FILES, PARAGRAPHS = 300, 3
+
+HIDING = 'mount -t tmpfs none "$1" && shift && exec "$@"'
+"""Runs a command for which a folder is empty."""
+
+
+def can_hide() -> bool:
+    """Whether this user may mount something where only one process sees it."""
+    done = subprocess.run(["unshare", "--mount", "true"], capture_output=True, check=False)
+    return done.returncode == 0
 
 
 @pytest.fixture
@@ -57,13 +67,16 @@ def write(folder: Path, count: int) -> None:
 class Process:
     """A process that ingests and helps."""
 
-    def __init__(self, url: str, folder: Path, *seconds: float, cwd: Path = ROOT) -> None:
+    def __init__(self, url: str, folder: Path, *seconds: float, hiding: Path | None = None) -> None:
+        """`hiding` is a folder that it finds empty."""
         folder.mkdir(parents=True, exist_ok=True)
         self.told = folder / "told"
         self._file: IO[bytes] = self.told.open("wb")
         command = [sys.executable, "-m", "tests.ingest.helper_process", url, str(folder)]
         command += map(str, seconds)
-        self._process = subprocess.Popen(command, stdout=self._file, cwd=cwd)
+        if hiding:
+            command = ["unshare", "--mount", "sh", "-c", HIDING, "sh", str(hiding), *command]
+        self._process = subprocess.Popen(command, stdout=self._file, cwd=ROOT)
 
     async def ready(self) -> None:
         async with asyncio.timeout(PATIENCE):
@@ -184,3 +197,98 @@ async def test_three_processes_ingest_one_collection_and_each_does_some_of_it(
     await everything_is_there_once(here)
     said = helpers(job)
     assert sum(f"-{process.pid}-" in said for process in running) == 2, said
+
+
+async def test_kill_9_of_a_helper_and_of_who_leads_thrice_leaves_every_document_once(
+    here: Site, url: str, documents: Path, tmp_path: Path
+) -> None:
+    with processes(url, tmp_path, 3, 0.4, 0.03) as running:
+        for process in running:
+            await process.ready()
+        await submit(here, documents)
+        for kill in range(6):
+            await embedded_some(here, 0.02 + 0.1 * kill)
+            await asyncio.sleep(random.uniform(0, 1))
+            at = (await workers_of(here))["part" if kill % 2 else "whole"]
+            for victim in [one for one in running if one.pid in at][:1]:
+                victim.kill()
+                running.remove(victim)
+                running.append(Process(url, tmp_path / f"after{kill}", 0.4, 0.03))
+        job = await ended(here)
+    adds_up(job)
+    assert job.attempts > 1
+    await everything_is_there_once(here)
+
+
+async def test_a_helper_that_stands_still_until_all_is_done_by_others_changes_nothing_any_more(
+    here: Site, url: str, documents: Path, tmp_path: Path
+) -> None:
+    with processes(url, tmp_path, 2, 0.3, 0.03) as running:
+        for process in running:
+            await process.ready()
+        await submit(here, documents)
+        async with asyncio.timeout(PATIENCE):
+            while not (at := (await workers_of(here))["part"]):
+                await asyncio.sleep(0.02)
+        [helper] = [one for one in running if one.pid in at]
+        helper.send(signal.SIGSTOP)
+        job = await ended(here)
+        adds_up(job)
+        helper.send(signal.SIGCONT)
+        # What it was at comes to its end, and is nobody's: it takes up the next work.
+        await submit(here, documents, "again")
+        await ended(here, "again")
+        await asyncio.sleep(1)
+    await everything_is_there_once(here)
+
+
+@pytest.mark.skipif(not can_hide(), reason="takes a mount namespace")
+async def test_who_does_not_see_the_folder_says_so_fails_no_file_and_embeds(
+    here: Site, url: str, documents: Path, tmp_path: Path
+) -> None:
+    (documents / "broken.pdf").write_bytes(b"no pdf")
+    with processes(url, tmp_path, 1, 1.5, 0.03) as running:
+        await running[0].ready()
+        await submit(here, documents)
+        running.append(Process(url, tmp_path / "blind", 0.3, hiding=documents))
+        await running[1].ready()
+        job = await ended(here)
+    assert [one["path"] for one in job.progress["failed"]] == ["/documents/broken.pdf"]
+    assert (job.progress["indexed"], job.progress["files"]) == (FILES, FILES + 1)
+    [note] = [one for one in job.progress["notes"] if "could not help" in one]
+    assert f"does not have {documents}" in note
+    assert re.search("read 0 files and embedded [0-9,]+ chunks", helpers(job))
+    assert not re.search("embedded 0 chunks", helpers(job))
+
+
+async def test_cancelling_stops_the_helpers(
+    here: Site, url: str, documents: Path, tmp_path: Path
+) -> None:
+    with processes(url, tmp_path, 2, 0.4, 0.05) as running:
+        for process in running:
+            await process.ready()
+        await submit(here, documents)
+        async with asyncio.timeout(PATIENCE):
+            while not (await workers_of(here))["part"]:
+                await asyncio.sleep(0.02)
+        await here.jobs.cancel(WHO, "big")
+        assert await workers_of(here) == {"whole": set(), "part": set()}
+        async with asyncio.timeout(PATIENCE), here.catalog.alone("default", await law(here)):
+            await asyncio.sleep(1)
+            before = await documents_of(here)
+            await asyncio.sleep(2)
+            assert await documents_of(here) == before
+        assert 0 < len(before) < FILES
+        await here.jobs.retry(WHO, "big")
+        job = await ended(here)
+    adds_up(job)
+    await everything_is_there_once(here)
+
+
+async def law(here: Site) -> str:
+    return await here.catalog.identity("default", "law")
+
+
+async def documents_of(here: Site) -> dict[str, tuple[int, str]]:
+    known = await here.catalog.documents("default", await law(here))
+    return {one.path: (one.version, one.status) for one in known}
