@@ -206,16 +206,19 @@ class Sharing:
             return
         files = self._reading.get(part.id, {})
         outcome = ReadOutcome.of(part.progress)
-        written = [(files.pop(id), one) for id, one in outcome.written.items() if id in files]
+        written = [(files[id], one) for id, one in outcome.written.items() if id in files]
         if written:
-            self._helped[who][0] += len(written)
             self._pending.written_elsewhere()
             await self._done(written)
+            self._helped[who][0] += len(written)
+            for changed, _ in written:
+                del files[changed.document.id]
         for id, (reason, empty) in outcome.failed.items():
             if id in files:
-                self._helped[who][0] += 1
                 error = EmptyDocument(reason) if empty else DocumentError(reason)
-                await self._refuse(files.pop(id), error)
+                await self._refuse(files[id], error)
+                self._helped[who][0] += 1
+                del files[id]
         for id in outcome.back:
             if id in files:
                 await self.files.put(files[id])

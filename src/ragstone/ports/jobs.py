@@ -136,7 +136,7 @@ class Parts(Protocol):
         ...
 
     async def of(self, job: str) -> Sequence[Job]:
-        """The parts of a job, oldest first."""
+        """The parts of a job, oldest first, without what is requested."""
         ...
 
     async def withdraw(self, ids: Sequence[str]) -> Collection[str]:
