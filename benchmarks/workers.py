@@ -27,8 +27,8 @@ from tests.conformance.postgres_server import PostgresServer, postgres_server
 from tests.ingest.test_sharing import write as write_many
 from tests.jobs.adapters import fresh_database, shared_database
 
-MANY = 1_000
-BATCH_SECONDS = 0.5
+MANY = 400
+BATCH_SECONDS = 2.0
 """What the other embedder takes for 64 chunks."""
 
 WHO = Principal()

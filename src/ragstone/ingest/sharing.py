@@ -7,6 +7,7 @@ them, or whoever took them could not do them.
 
 import asyncio
 import logging
+import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -24,7 +25,7 @@ from ragstone.ingest.progress import Tracker
 from ragstone.ingest.together import Done
 from ragstone.ingest.write import Written
 from ragstone.ports import Parts
-from ragstone.ports.jobs import DONE, EMBED_PART, QUEUED, READ_PART, RUNNING, Job, NewPart
+from ragstone.ports.jobs import DONE, EMBED_PART, FAILED, QUEUED, READ_PART, RUNNING, Job, NewPart
 from ragstone.service import wire
 
 log = logging.getLogger(__name__)
@@ -37,8 +38,12 @@ WAITING = 10_000
 that is left is known soon."""
 
 MOST_FILES, LEAST_FILES, MOST_BYTES = 64, 4, 64 << 20
-MOST_CHUNKS, LEAST_CHUNKS = 256, 64
+MOST_CHUNKS, LEAST_CHUNKS = 1_024, 32
 """The size of a part. It is less towards the end, that all end at once."""
+
+SHORT_SECONDS, LONG_SECONDS = 2.0, 6.0
+"""How long it takes others to embed a part: one that was done sooner is followed by larger ones,
+one that took longer by smaller ones."""
 
 WAITING_EACH = 2
 """Parts of a kind that wait for each other process: the next one is there when one is done."""
@@ -131,6 +136,8 @@ class Sharing:
         self._reading: dict[str, dict[str, Changed]] = {}
         self._embedding: dict[str, list[str]] = {}
         self._embedded: dict[str, int] = defaultdict(int)
+        self._begun: dict[str, float] = {}
+        self._most_chunks = 2 * LEAST_CHUNKS
         self._helped: dict[str, list[int]] = defaultdict(lambda: [0, 0])
         self._complaints: set[str] = set()
         self._ended = asyncio.Event()
@@ -197,12 +204,16 @@ class Sharing:
     async def _take_in(self, part: Job) -> None:
         """What is known of a part that was not known before."""
         who = part.worker or "one that died"
+        if part.state == FAILED and part.error not in self._complaints:
+            self._complaints.add(part.error)
+            self._tracker.note(f"Another process ({who}) could not help: {part.error}")
         if part.kind == EMBED_PART:
             known = self._embedded[part.id]
             if (new := int(part.progress.get("embedded", 0)) - known) > 0:
                 self._embedded[part.id] = known + new
                 self._tracker.embedded(new)
                 self._helped[who][1] += new
+            self._take_time(part)
             return
         files = self._reading.get(part.id, {})
         outcome = ReadOutcome.of(part.progress)
@@ -223,9 +234,18 @@ class Sharing:
             if id in files:
                 await self.files.put(files[id])
                 del files[id]
-        if part.error and part.state != DONE and part.error not in self._complaints:
-            self._complaints.add(part.error)
-            self._tracker.note(f"Another process ({who}) could not help: {part.error}")
+
+    def _take_time(self, part: Job) -> None:
+        """Learn from how long it takes to embed a part."""
+        now = time.monotonic()
+        if part.state == RUNNING:
+            self._begun.setdefault(part.id, now)
+        elif part.state == DONE:
+            seconds = now - self._begun.pop(part.id, now)
+            if seconds > LONG_SECONDS:
+                self._most_chunks = max(LEAST_CHUNKS, self._most_chunks // 2)
+            elif seconds < SHORT_SECONDS and self._embedded[part.id] == self._most_chunks:
+                self._most_chunks = min(MOST_CHUNKS, self._most_chunks * 2)
 
     async def _end_parts(self, parts: Parts, ids: Sequence[str], there: set[str]) -> None:
         """Do here what is left of parts that are over, or that nobody works at."""
@@ -234,6 +254,7 @@ class Sharing:
             for changed in self._reading.get(id, {}).values():
                 await self.files.put(changed)
             self._reading.pop(id, None)
+            self._begun.pop(id, None)
             if (chunks := self._embedding.pop(id, None)) is not None:
                 if self._embedded.pop(id, 0) == len(chunks):
                     self._pending.finished_elsewhere(chunks)
@@ -253,7 +274,7 @@ class Sharing:
             new.append(part)
         for _ in range(WAITING_EACH * others - queued[EMBED_PART]):
             held = self._pending.held
-            most = min(MOST_CHUNKS, held // (2 if self._pending.behind else 2 * (others + 1)))
+            most = min(self._most_chunks, held // (2 if self._pending.behind else others + 1))
             if most < LEAST_CHUNKS:
                 break
             ids = [chunk.chunk_id for chunk in self._pending.spare(most)]
