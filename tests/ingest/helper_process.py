@@ -30,7 +30,7 @@ from tests.hashing import HashingEmbedder, OneEmbedder
 from tests.jobs.adapters import shared_database
 
 WHO = Principal("default", "eva", ("staff",))
-SETTINGS = JobSettings(worker_timeout=2.0, poll_seconds=0.1, deaths=1000)
+SETTINGS = JobSettings(worker_timeout=5.0, poll_seconds=0.1, deaths=1000)
 
 
 class SlowEmbedder(HashingEmbedder):

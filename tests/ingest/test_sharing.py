@@ -283,6 +283,9 @@ async def test_cancelling_stops_the_helpers(
         job = await ended(here)
     adds_up(job)
     await everything_is_there_once(here)
+    # What the helpers were writing when they were stopped is not hidden, but gone.
+    async with here.catalog.snapshot() as hidden:
+        assert hidden == frozenset()
 
 
 async def law(here: Site) -> str:

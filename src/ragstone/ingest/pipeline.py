@@ -123,7 +123,7 @@ class Pipeline:
         UnknownCollection for one that was dropped, Conflict where another one has its name by now.
         """
         id = id or await self._catalog.identity(request.tenant, request.collection)
-        async with self._dropping_parts(job), self._catalog.alone(request.tenant, id):
+        async with self._alone(job, request.tenant, id):
             tracker = Tracker(job, report, earlier)
             only = await self._only(request, id)
             found = await asyncio.to_thread(self._discover, request, only, tracker)
@@ -153,17 +153,18 @@ class Pipeline:
             return tracker.finish()
 
     @asynccontextmanager
-    async def _dropping_parts(self, job: str) -> AsyncIterator[None]:
-        """Without the parts that an attempt before has left, and leaving none."""
-        if self._parts is None:
-            yield
-            return
-        await self._parts.drop(job)
-        try:
-            yield
-        finally:
-            with suppress(StateUnavailable):  # They go with the job.
-                await asyncio.shield(self._parts.drop(job))
+    async def _alone(self, job: str, tenant: str, id: str) -> AsyncIterator[None]:
+        """Nobody else changes the collection but who does parts of this job, from now on and until
+        the end: an attempt before may have left some."""
+        if self._parts is not None:
+            await self._parts.drop(job)
+        async with self._catalog.alone(tenant, id):
+            try:
+                yield
+            finally:
+                if self._parts is not None:
+                    with suppress(StateUnavailable):  # They go with the job.
+                        await asyncio.shield(self._parts.drop(job))
 
     async def rebuild(
         self, job: str, collection: Collection, report: Callable[[Progress], None]
