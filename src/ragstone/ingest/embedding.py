@@ -37,14 +37,16 @@ IDLE_SECONDS = 0.05
 
 class Pending:
     """The chunks of a collection that wait for vectors: those written now are told to it, others
-    are asked of the index, which itself knows which ones wait."""
+    are asked of the index, which itself knows which ones wait; or `these` alone."""
 
-    def __init__(self, index: ChunkIndex, collection: Collection) -> None:
+    def __init__(
+        self, index: ChunkIndex, collection: Collection, these: Sequence[Chunk] | None = None
+    ) -> None:
         self._index = index
         self._collection = collection
-        self._held: deque[Chunk] = deque()
+        self._held: deque[Chunk] = deque(these or ())
         self._busy: set[str] = set()
-        self._behind = True
+        self._behind = these is None
         self._passed = 0
         self._told = asyncio.Event()
         self._finished_elsewhere: set[str] = set()
@@ -181,6 +183,24 @@ async def embed_pending(
                 return
             while not await pending.more(IDLE_SECONDS) and more_to_come():
                 pass
+    finally:
+        await writer.settle()
+
+
+async def embed_these(
+    index: ChunkIndex,
+    embedders: Embedders,
+    collection: Collection,
+    chunks: Sequence[Chunk],
+    report: Callable[[int], None],
+    with_tokens: bool,
+) -> None:
+    """Embed chunks of a collection; `report` hears each batch's size."""
+    embedder, bridge = embedders.of(collection), embedders.bridging(collection)
+    pending = Pending(index, collection, chunks)
+    writer = _Writer(index, collection, report, pending)
+    try:
+        await _embed_waiting(embedder, bridge, writer, pending, with_tokens or collection.late > 0)
     finally:
         await writer.settle()
 

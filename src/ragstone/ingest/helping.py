@@ -13,7 +13,7 @@ from ragstone.core.errors import DocumentError, EmptyDocument, UnknownCollection
 from ragstone.core.records import Collection
 from ragstone.ingest import handed
 from ragstone.ingest.comparing import Changed
-from ragstone.ingest.embedding import BATCH, Pending, embed, next_size
+from ragstone.ingest.embedding import Pending, embed_these
 from ragstone.ingest.sharing import ReadOutcome, changed_of
 from ragstone.ingest.together import Together
 from ragstone.ingest.write import Writer, Written
@@ -95,27 +95,22 @@ class Helping:
     async def embed(self, part: Job, report: Report) -> None:
         """Give chunks their vectors."""
         collection = await self._collection(part)
-        embedder = self._embedders.of(collection)
-        bridge = self._embedders.bridging(collection)
-        with_tokens = self._settings.token_vectors or collection.late > 0
         ids: list[str] = part.request["chunks"]
         # Somebody who died may have begun with it.
         have = await self._index.vectors(collection, ids) if part.attempts > 1 else {}
-        ids = [id for id in ids if id not in have]
-        done, most = len(have), BATCH
-        loop = asyncio.get_running_loop()
-        while ids:
-            some, ids = ids[:most], ids[most:]
-            found = await self._index.fetch(collection, some)
-            chunks = [found[id] for id in some if id in found]
-            if chunks:
-                began = loop.time()
-                vectors, tokens = await embed(embedder, chunks, with_tokens, bridge)
-                most = next_size(most, len(chunks), loop.time() - began)
-                there = [chunk.chunk_id for chunk in chunks]
-                await self._index.set_vectors(collection, there, vectors, tokens)
-            done += len(some)
+        found = await self._index.fetch(collection, [id for id in ids if id not in have])
+        done = len(ids) - len(found)
+
+        def embedded(chunks: int) -> None:
+            nonlocal done
+            done += chunks
             report({"embedded": done})
+
+        tokens = self._settings.token_vectors
+        await embed_these(
+            self._index, self._embedders, collection, list(found.values()), embedded, tokens
+        )
+        embedded(0)
 
     async def _collection(self, part: Job) -> Collection:
         collection = await self._catalog.identified(part.tenant, part.collection)

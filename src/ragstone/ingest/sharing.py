@@ -41,7 +41,7 @@ MOST_FILES, LEAST_FILES, MOST_BYTES = 64, 4, 64 << 20
 MOST_CHUNKS, LEAST_CHUNKS = 1_024, 32
 """The size of a part. It is less towards the end, that all end at once."""
 
-SHORT_SECONDS, LONG_SECONDS = 2.0, 6.0
+SHORT_SECONDS, LONG_SECONDS = 4.0, 10.0
 """How long it takes others to embed a part: one that was done sooner is followed by larger ones,
 one that took longer by smaller ones."""
 
@@ -137,7 +137,7 @@ class Sharing:
         self._embedding: dict[str, list[str]] = {}
         self._embedded: dict[str, int] = defaultdict(int)
         self._begun: dict[str, float] = {}
-        self._most_chunks = 2 * LEAST_CHUNKS
+        self._most_chunks = 4 * LEAST_CHUNKS
         self._helped: dict[str, list[int]] = defaultdict(lambda: [0, 0])
         self._complaints: set[str] = set()
         self._ended = asyncio.Event()
