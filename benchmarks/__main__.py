@@ -61,6 +61,7 @@ APART = {
     "files": "python -m benchmarks files",
     "million": "python -m benchmarks million",
     "postgres": "python -m benchmarks postgres",
+    "workers": "python -m benchmarks workers",
     "hidden": "python -m benchmarks hidden",
     "slow_backup": "python -m benchmarks slow_backup",
     "sizes": "python -m benchmarks sizes",

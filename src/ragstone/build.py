@@ -67,7 +67,7 @@ from ragstone.service.local.opening import open_cache, open_templates
 from ragstone.service.local.ranges import with_known_values
 from ragstone.service.local.removal import Removal
 from ragstone.service.local.repair import lost_state
-from ragstone.service.local.work import works
+from ragstone.service.local.work import part_works, works
 from ragstone.settings import IndexSettings, Settings, StateSettings
 from ragstone.store.connect import address, open_state
 from ragstone.store.conversation_store import open_conversations
@@ -83,6 +83,7 @@ from ragstone.store.sql.keys import SqlKeys
 from ragstone.store.sql.mentions import SqlMentions
 from ragstone.store.sql.model_readings import SqlModelReadings
 from ragstone.store.sql.move import move
+from ragstone.store.sql.parts import SqlParts
 from ragstone.store.sql.running import SqlRunningAnswers
 from ragstone.store.sql.settings import SqlSettings
 from ragstone.store.sql.themes import SqlThemes
@@ -321,6 +322,7 @@ async def open(
             recognizer=adapters.recognizer,
         )
         data = settings.ragstone_data.expanduser().absolute()
+        shared = database.shared and settings.index.is_shared
         pipeline = Pipeline(
             adapters.index,
             adapters.catalog,
@@ -333,6 +335,7 @@ async def open(
             graph,
             _caption_maker(settings, adapters),
             _graph_model_reader(settings, adapters, graph),
+            SqlParts(database) if shared else None,
         )
         await asyncio.to_thread(Spool(data).sweep)
         most = settings.rag.parallel or (os.cpu_count() or 1) + 1
@@ -352,11 +355,12 @@ async def open(
         engine = partial(Engine, adapters, asked=asked)
         answers = engine(configured.answering, rooms=rooms, around=answering)
         removal, store = Removal(adapters, pipeline), SqlJobs(database)
+        parts = part_works(pipeline) if shared else {}
         asking = {QUESTION_SET: ask_all(answers, adapters.evaluations, adapters.catalog)}
         runner = Runner(
             store,
             SqlWorkers(database),
-            {**works(adapters.catalog, pipeline, answers, removal), **asking, **work},
+            {**works(adapters.catalog, pipeline, answers, removal), **parts, **asking, **work},
             settings.jobs,
             queue_url(settings) or f"sqlite:///{data / 'jobs.sqlite'}",
             shared=bool(queue_url(settings)),

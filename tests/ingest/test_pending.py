@@ -113,3 +113,16 @@ async def test_what_could_not_be_written_leaves_the_rest(index: EdgeIndex) -> No
     await write(index, pending, chunks(3, 5))
     assert len(await taken(index, pending)) >= 2
     assert await index.count_without_vectors(NOTES) == 0
+
+
+async def test_what_others_embed_is_not_given_here_unless_it_comes_back(index: EdgeIndex) -> None:
+    pending = Pending(index, NOTES)
+    assert await pending.take() == []
+    await write(index, pending, chunks(0, 6))
+    others = [chunk.chunk_id for chunk in pending.spare(4)]
+    [first, second] = [chunk.chunk_id for chunk in await pending.take()]
+    assert {first, second}.isdisjoint(others)
+    pending.written_elsewhere()
+    assert await pending.take() == []
+    pending.back(others[:2])
+    assert sorted(chunk.chunk_id for chunk in await pending.take()) == sorted(others[:2])

@@ -232,3 +232,12 @@ def test_given_very_many_kinds_of_files_then_the_rest_is_one() -> None:
     kinds = {one.kind: one.files for one in mine.finish().skipped}
     assert kinds[OTHER] == 10
     assert sum(kinds.values()) == MOST_KINDS + 10
+
+
+def test_chunks_that_a_dead_writer_left_are_not_more_than_all() -> None:
+    tracker = Tracker("j", lambda progress: None)
+    tracker.indexed(10, chunks=3, pages=1)
+    tracker.embedded(3)
+    tracker.embedded(2)
+    last = tracker.finish()
+    assert (last.chunks, last.embedded, last.share) == (3, 3, 1.0)

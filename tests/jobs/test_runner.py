@@ -10,12 +10,13 @@ import pytest
 
 from ragstone.core.errors import Conflict, EmptyQuestion, ModelUnavailable, TooManyRequests
 from ragstone.jobs.runner import Report
-from ragstone.ports.jobs import Job, NewJob
+from ragstone.ports.jobs import EMBED_PART, READ_PART, Job, NewJob, NewPart
 from ragstone.settings import JobSettings
 from ragstone.store.sql.database import open_database
 from ragstone.store.sql.jobs import SqlJobs
+from ragstone.store.sql.parts import SqlParts
 from ragstone.store.sql.workers import SqlWorkers
-from tests.jobs.adapters import EVA, FAST, Counting, queue_in
+from tests.jobs.adapters import EVA, FAST, Counting, Queue, queue_in
 from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.slow
@@ -268,3 +269,62 @@ async def test_given_a_second_data_directory_in_this_process_then_a_clear_error(
         async with queue_in(tmp_path / "b", {}) as two:
             with pytest.raises(Conflict, match="another data directory"):
                 await two.runner.start()
+
+
+async def offered(queue: Queue, count: int) -> SqlParts:
+    """Parts of an ingest that another process runs."""
+    await queue.runner.start()
+    await queue.store.submit(NewJob("big", "ingest", {}, collection="big"), 100)
+    await queue.store.claim("leader", {"ingest": 1})
+    parts = SqlParts(queue.store._database)
+    await parts.offer("big", [NewPart(f"p{n}", EMBED_PART, {"chunks": []}) for n in range(count)])
+    queue.runner.wake()
+    return parts
+
+
+async def ended(parts: SqlParts, state: str, count: int) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while [one.state for one in await parts.of("big")] != [state] * count:
+            await asyncio.sleep(0.02)
+
+
+@pytest.mark.parametrize("most", [2, 0])
+async def test_so_many_parts_of_others_are_done_at_a_time(tmp_path: Path, most: int) -> None:
+    count = Counting(0.1)
+    async with queue_in(tmp_path, {EMBED_PART: count}, JobSettings(parts=most)) as queue:
+        parts = await offered(queue, 5)
+        if most:
+            await ended(parts, "done", 5)
+        else:
+            await asyncio.sleep(0.5)
+            assert {one.state for one in await parts.of("big")} == {"queued"}
+        assert queue.runner.kinds == ()
+    assert count.most == most
+
+
+async def test_who_changes_a_collection_itself_helps_nobody_until_that_is_done(
+    tmp_path: Path,
+) -> None:
+    own, part = Counting(0.3), Counting()
+    async with queue_in(tmp_path, {"rebuild": own, EMBED_PART: part}) as queue:
+        job = await queue.submit("rebuild")
+        await own.begun()
+        parts = await offered(queue, 1)
+        await ended(parts, "done", 1)
+        assert own.reached == [job.id]
+
+
+async def test_a_part_that_could_not_be_done_is_not_tried_here_again_nor_others_like_it(
+    tmp_path: Path,
+) -> None:
+    failing, able = Failing(ModelUnavailable("away"), 9), Counting()
+    async with queue_in(tmp_path, {EMBED_PART: failing, READ_PART: able}) as queue:
+        parts = await offered(queue, 2)
+        await parts.offer("big", [NewPart("r", READ_PART, {"files": []})])
+        queue.runner.wake()
+        async with asyncio.timeout(PATIENCE):
+            while not able.reached:
+                await asyncio.sleep(0.02)
+        states = {one.id: (one.state, one.error) for one in await parts.of("big")}
+    assert states == {"p0": ("failed", "away"), "p1": ("queued", ""), "r": ("done", "")}
+    assert len(failing.when) == 1

@@ -7,7 +7,7 @@ never idle for the index's sake.
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from ragstone.core.chunk import Chunk
@@ -37,16 +37,19 @@ IDLE_SECONDS = 0.05
 
 class Pending:
     """The chunks of a collection that wait for vectors: those written now are told to it, others
-    are asked of the index, which itself knows which ones wait."""
+    are asked of the index, which itself knows which ones wait; or `these` alone."""
 
-    def __init__(self, index: ChunkIndex, collection: Collection) -> None:
+    def __init__(
+        self, index: ChunkIndex, collection: Collection, these: Sequence[Chunk] | None = None
+    ) -> None:
         self._index = index
         self._collection = collection
-        self._held: deque[Chunk] = deque()
+        self._held: deque[Chunk] = deque(these or ())
         self._busy: set[str] = set()
-        self._behind = True
+        self._behind = these is None
         self._passed = 0
         self._told = asyncio.Event()
+        self._finished_elsewhere: set[str] = set()
 
     @contextmanager
     def writing(self, chunks: Sequence[Chunk]) -> Iterator[None]:
@@ -67,9 +70,43 @@ class Pending:
             self._held.extend(chunks)
         self._told.set()
 
+    @property
+    def held(self) -> int:
+        """How many are in memory."""
+        return len(self._held)
+
+    @property
+    def behind(self) -> bool:
+        """Whether the index may have more than is in memory."""
+        return self._behind
+
+    def spare(self, most: int) -> list[Chunk]:
+        """Some for another process, of those that would be taken last; busy until it is said that
+        they are `finished_elsewhere`, or come `back`."""
+        some = [self._held.pop() for _ in range(min(most, len(self._held)))]
+        self._busy |= {chunk.chunk_id for chunk in some}
+        return some
+
+    def finished_elsewhere(self, ids: Iterable[str]) -> None:
+        """These have their vectors. A look into the index that goes on may not know it yet."""
+        self._finished_elsewhere |= set(ids)
+
+    def back(self, ids: Iterable[str]) -> None:
+        """Those of them that have no vectors are to be embedded here after all."""
+        self._busy -= set(ids)
+        self.written_elsewhere()
+
+    def written_elsewhere(self) -> None:
+        """Another process has written chunks of the collection."""
+        self._behind = True
+        self._passed += 1
+        self._told.set()
+
     async def take(self, most: int = BATCH) -> list[Chunk]:
         """The next batch, none if nothing waits; what is taken is busy until it is `finished`."""
         while self._behind and not self._held:
+            self._busy -= self._finished_elsewhere
+            self._finished_elsewhere.clear()
             passed = self._passed
             limit = MOST_HELD + len(self._busy)
             found = await self._index.without_vectors(self._collection, limit)
@@ -146,6 +183,24 @@ async def embed_pending(
                 return
             while not await pending.more(IDLE_SECONDS) and more_to_come():
                 pass
+    finally:
+        await writer.settle()
+
+
+async def embed_these(
+    index: ChunkIndex,
+    embedders: Embedders,
+    collection: Collection,
+    chunks: Sequence[Chunk],
+    report: Callable[[int], None],
+    with_tokens: bool,
+) -> None:
+    """Embed chunks of a collection; `report` hears each batch's size."""
+    embedder, bridge = embedders.of(collection), embedders.bridging(collection)
+    pending = Pending(index, collection, chunks)
+    writer = _Writer(index, collection, report, pending)
+    try:
+        await _embed_waiting(embedder, bridge, writer, pending, with_tokens or collection.late > 0)
     finally:
         await writer.settle()
 

@@ -10,13 +10,14 @@ import os
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 
 from ragstone.core.errors import (
     Conflict,
     DocumentError,
     EmptyDocument,
+    StateUnavailable,
     UnknownCollection,
     UnreadableDocument,
 )
@@ -41,19 +42,21 @@ from ragstone.ingest.formats.recognition import is_installed
 from ragstone.ingest.formats.types import is_picture
 from ragstone.ingest.graph import GraphReader
 from ragstone.ingest.graph_model import GraphModelReader
+from ragstone.ingest.helping import Helping
 from ragstone.ingest.languages import main_language, outgrown
 from ragstone.ingest.parse_process import ParseProcesses
 from ragstone.ingest.picture_question import with_picture_text
 from ragstone.ingest.progress import Tracker
 from ragstone.ingest.questions import QuestionMaker
 from ragstone.ingest.rebuild import rebuild
+from ragstone.ingest.sharing import Sharing
 from ragstone.ingest.summaries import SummaryMaker
 from ragstone.ingest.together import Done, Together
 from ragstone.ingest.unused import drop_unused
 from ragstone.ingest.vocabulary import VocabularyReader
 from ragstone.ingest.write import Writer, Written
 from ragstone.language.language import detect
-from ragstone.ports import Catalog, ChunkIndex, Embedders, check_late, home
+from ragstone.ports import Catalog, ChunkIndex, Embedders, Parts, check_late, home
 from ragstone.service import IngestRequest, Progress
 from ragstone.settings import IngestSettings
 
@@ -61,10 +64,6 @@ log = logging.getLogger(__name__)
 
 COMPARED_AT_ONCE = 256
 """Files that are compared with their documents in one step."""
-
-WAITING = 10_000
-"""Changed files that wait for a process which reads them: comparing goes ahead, so that the time
-that is left is known soon."""
 
 PURGED_AT_ONCE = 500
 """Revisions whose chunks are deleted in one step."""
@@ -89,6 +88,7 @@ class Pipeline:
         graph: GraphReader | None = None,
         captions: CaptionMaker | None = None,
         graph_model: GraphModelReader | None = None,
+        parts: Parts | None = None,
     ) -> None:
         self._index = index
         self._catalog = catalog
@@ -100,11 +100,13 @@ class Pipeline:
         self._graph = graph
         self._captions = captions
         self._graph_model = graph_model
-        self._writer = Writer(index, catalog, settings)
+        self._parts = parts
+        self._writer = Writer(index, catalog, ParseProcesses(settings))
         # One process of their own: a picture that somebody looks at waits for no ingest.
         self._drawing = ParseProcesses(settings.model_copy(update={"parse_processes": 1}))
         self._being_read = BeingRead(data)
         self.originals = handed.Originals(data)
+        self.helping = Helping(index, catalog, embedders, settings, self._writer, self._reads)
 
     async def ingest(
         self,
@@ -121,7 +123,7 @@ class Pipeline:
         UnknownCollection for one that was dropped, Conflict where another one has its name by now.
         """
         id = id or await self._catalog.identity(request.tenant, request.collection)
-        async with self._catalog.alone(request.tenant, id):
+        async with self._alone(job, request.tenant, id):
             tracker = Tracker(job, report, earlier)
             only = await self._only(request, id)
             found = await asyncio.to_thread(self._discover, request, only, tracker)
@@ -132,7 +134,7 @@ class Pipeline:
                 found = list(changes.at_known_paths(found, known))
                 tracker.expect(len(found), sum(item.size for item in found))
                 tracker.waiting(await self._index.count_without_vectors(collection))
-                await self._index_files(collection, request, found, tracker)
+                await self._index_files(job, collection, request, found, tracker)
                 if request.prune:
                     await self._prune(collection, request, only, found, tracker)
                 await self._describe(collection, tracker)
@@ -149,6 +151,20 @@ class Pipeline:
                 if sentence := outgrown(collection, counts, self._embedders):
                     tracker.note(sentence)
             return tracker.finish()
+
+    @asynccontextmanager
+    async def _alone(self, job: str, tenant: str, id: str) -> AsyncIterator[None]:
+        """Nobody else changes the collection but who does parts of this job, from now on and until
+        the end: an attempt before may have left some."""
+        if self._parts is not None:
+            await self._parts.drop(job)
+        async with self._catalog.alone(tenant, id):
+            try:
+                yield
+            finally:
+                if self._parts is not None:
+                    with suppress(StateUnavailable):  # They go with the job.
+                        await asyncio.shield(self._parts.drop(job))
 
     async def rebuild(
         self, job: str, collection: Collection, report: Callable[[Progress], None]
@@ -340,6 +356,7 @@ class Pipeline:
 
     async def _index_files(
         self,
+        job: str,
         collection: Collection,
         request: IngestRequest,
         found: Sequence[FoundFile],
@@ -347,20 +364,30 @@ class Pipeline:
     ) -> None:
         """Text and vectors at once: the vectors follow behind the text."""
         pending = Pending(self._index, collection)
+
+        async def refuse(changed: Changed, error: DocumentError) -> None:
+            await self._refuse(changed, error, tracker)
+
+        done = self._done(tracker)
+        sharing = Sharing(self._parts, job, collection, pending, tracker, done, refuse)
         async with asyncio.TaskGroup() as group:
-            reading = group.create_task(self._read(collection, request, found, tracker, pending))
-            group.create_task(
+            reading = group.create_task(
+                self._read(collection, request, found, tracker, pending, sharing)
+            )
+            group.create_task(sharing.run())
+            embedding = group.create_task(
                 embed_pending(
                     self._index,
                     self._catalog,
                     self._embedders,
                     collection,
-                    lambda: not reading.done(),
+                    lambda: sharing.embedding or not reading.done(),
                     tracker.embedded,
                     self._settings.token_vectors,
                     pending,
                 )
             )
+            embedding.add_done_callback(lambda _: sharing.end())
 
     async def _describe(self, collection: Collection, tracker: Tracker) -> None:
         """Have pictures described, where that is wanted; the documents answer meanwhile."""
@@ -431,11 +458,12 @@ class Pipeline:
         found: Sequence[FoundFile],
         tracker: Tracker,
         pending: Pending,
+        sharing: Sharing,
     ) -> None:
         """Sort out what is unchanged, and have several files read at once."""
         comparing = Comparing(self._catalog, self.originals, self._settings, tracker)
         together = Together(self._writer, collection, pending, self._done(tracker))
-        waiting: asyncio.Queue[Changed | None] = asyncio.Queue(WAITING)
+        waiting = sharing.files
         readers = self._settings.parse_processes
 
         async def sort_out() -> None:
@@ -443,12 +471,16 @@ class Pipeline:
                 some = found[start : start + COMPARED_AT_ONCE]
                 for changed in await comparing.changed(collection, request, some):
                     await waiting.put(changed)
+            await sharing.all_read()
             for _ in range(readers):
                 await waiting.put(None)
 
         async def read() -> None:
             while (changed := await waiting.get()) is not None:
-                await self._read_one(collection, changed, tracker, together, pending)
+                sharing.taken()
+                error = await self._reads(collection, changed, self._writer, together, pending)
+                if error:
+                    await self._refuse(changed, error, tracker)
 
         with _errors_by_name(collection):
             async with _one_error(), together, asyncio.TaskGroup() as group:
@@ -457,32 +489,38 @@ class Pipeline:
                     group.create_task(read())
         tracker.phase("embedding")
 
-    async def _read_one(
+    async def _reads(
         self,
         collection: Collection,
         changed: Changed,
-        tracker: Tracker,
+        writer: Writer,
         together: Together,
         pending: Pending,
-    ) -> None:
+    ) -> DocumentError | None:
+        """Read a file, to be written; why it cannot be read if it cannot."""
         item, document = changed.item, changed.document
         try:
             with self._being_read.marked(item.source) as heavy:
                 folder = None if item.handed else given_folder(document.path, item.source)
                 captions = await self._known_captions(collection, changed.known)
-                read = await self._writer.read(
+                read = await writer.read(
                     collection, document, item.source, pending, heavy, folder, captions
                 )
         except DocumentError as error:
-            if _is_textless_picture(item, error) and changed.known is None:
-                tracker.passed_over(WITHOUT_TEXT, item.size)
-                return
-            await self._catalog.fail(document, error.message)
-            tracker.failed(item.path, error.message, item.size, read=True)
-            if item.handed:
-                await asyncio.to_thread(handed.forget, item)
-        else:
-            await together.add(changed, read)
+            return error
+        await together.add(changed, read)
+        return None
+
+    async def _refuse(self, changed: Changed, error: DocumentError, tracker: Tracker) -> None:
+        """Note that a file cannot be read."""
+        item = changed.item
+        if _is_textless_picture(item, error) and changed.known is None:
+            tracker.passed_over(WITHOUT_TEXT, item.size)
+            return
+        await self._catalog.fail(changed.document, error.message)
+        tracker.failed(item.path, error.message, item.size, read=True)
+        if item.handed:
+            await asyncio.to_thread(handed.forget, item)
 
     def _done(self, tracker: Tracker) -> Done:
         """What follows when documents can be found by their words."""

@@ -174,6 +174,8 @@ class Tracker:
             failed=tuple(self._failures),
             seconds=self._seconds(),
             eta=0.0,
+            # Also what a writer that died has left of versions that others wrote anew had vectors.
+            embedded=min(self._now.embedded, self._now.vectors),
         )
         self._report(self._now)
         return self._now

@@ -26,7 +26,7 @@ from ragstone.ingest.parse_process import ParseProcesses
 from ragstone.ingest.subject import subject
 from ragstone.language.language import detect
 from ragstone.ports import Begun, Catalog, ChunkIndex
-from ragstone.settings import IngestSettings
+from ragstone.ports.jobs import Job
 
 SAMPLE_CHARS = 4000
 
@@ -67,10 +67,23 @@ class ReadDocument:
 class Writer:
     """Writes documents; they are read in processes of their own."""
 
-    def __init__(self, index: ChunkIndex, catalog: Catalog, settings: IngestSettings) -> None:
+    def __init__(
+        self,
+        index: ChunkIndex,
+        catalog: Catalog,
+        processes: ParseProcesses,
+        part: Job | None = None,
+    ) -> None:
         self._index = index
         self._catalog = catalog
-        self._processes = ParseProcesses(settings)
+        self._processes = processes
+        self._part = part
+        self.begun: set[str] = set()
+        """The revisions that were begun for the part."""
+
+    def for_part(self, part: Job) -> "Writer":
+        """One that writes for a part of an ingest, and only as long as its worker has that."""
+        return Writer(self._index, self._catalog, self._processes, part)
 
     async def write(
         self,
@@ -175,8 +188,10 @@ class Writer:
         self, collection: Collection, documents: Sequence[Document]
     ) -> Sequence[Begun]:
         """Versions to write, without what a writer that died has left of them."""
-        begun = await self._catalog.begin_all(documents)
-        pairs = zip(documents, begun, strict=True)
+        begun = await self._catalog.begin_all(documents, self._part)
+        pairs = list(zip(documents, begun, strict=True))
+        if self._part:
+            self.begun |= {revision(one.id, now.version) for one, now in pairs}
         left = tuple(revision(one.id, now.version) for one, now in pairs if now.resumed)
         if left:
             await self._index.delete(collection, AnyOf("revision", left))

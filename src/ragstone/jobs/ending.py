@@ -35,26 +35,29 @@ class Ending:
             lambda: self._store.finish(job, DONE, until, result=result, progress=final, code="")
         )
 
-    async def broken(self, job: Job, error: BaseException) -> None:
-        """The attempt failed: the job is queued again if that may help, else it has failed."""
+    async def broken(self, job: Job, error: BaseException) -> bool:
+        """The attempt failed: the job is queued again if that may help, else it has failed. False
+        if it was taken away meanwhile."""
         known = _raised_error(error)
         if known is None:
             log.error("Job %s (%s) broke", job.id, job.kind, exc_info=error)
         message, code = (known.message, known.code) if known else (BROKE, "error")
-        if isinstance(known, TooManyRequests):
+        may_pass = known if not job.part_of else None  # Whoever runs the whole does a part then.
+        if isinstance(may_pass, TooManyRequests):
             # A limit is no failure: the job waits in the queue until it lets more through.
-            due = time.time() + self._backoff(0, known)
-            await self._record_with_retries(
+            due = time.time() + self._backoff(0, may_pass)
+            return await self._record_with_retries(
                 lambda: self._store.again(job, due, message, code, failed=False)
             )
-        elif known and known.retry and job.failures < self._settings.retries:
-            due = time.time() + self._backoff(job.failures, known)
-            await self._record_with_retries(lambda: self._store.again(job, due, message, code))
-        else:
-            until = self.until(job.kind, FAILED)
-            await self._record_with_retries(
-                lambda: self._store.finish(job, FAILED, until, error=message, code=code)
+        if may_pass and may_pass.retry and job.failures < self._settings.retries:
+            due = time.time() + self._backoff(job.failures, may_pass)
+            return await self._record_with_retries(
+                lambda: self._store.again(job, due, message, code)
             )
+        until = self.until(job.kind, FAILED)
+        return await self._record_with_retries(
+            lambda: self._store.finish(job, FAILED, until, error=message, code=code)
+        )
 
     def until(self, kind: str, state: State) -> float:
         """Until when a job that ends now is kept."""
@@ -71,15 +74,14 @@ class Ending:
         wanted = (error.retry_after or 0.0) if isinstance(error, waits) else 0.0
         return max(wanted, pause * random.uniform(0.5, 1.5))  # noqa: S311
 
-    async def _record_with_retries(self, record: Callable[[], Awaitable[bool]]) -> None:
+    async def _record_with_retries(self, record: Callable[[], Awaitable[bool]]) -> bool:
         """Record how a job ended, as soon as the database takes it.
 
         A job that was taken away meanwhile is not recorded: the store refuses.
         """
         while True:
             try:
-                await record()
-                return
+                return await record()
             except RagstoneError as error:
                 log.warning("The end of a job cannot be recorded yet: %s", error)
                 await asyncio.sleep(INSIST_SECONDS)

@@ -15,7 +15,7 @@ from ragstone.jobs.attempt import JobAttempt, Progress, Result, attempt_id
 from ragstone.jobs.ending import DAY, Ending
 from ragstone.jobs.workers import Others
 from ragstone.jobs.workflows import Workflows
-from ragstone.ports.jobs import Beats, Ended, Job, JobStore
+from ragstone.ports.jobs import PARTS, WRITING, Beats, Ended, Job, JobStore, Unable
 from ragstone.settings import JobSettings
 
 log = logging.getLogger(__name__)
@@ -28,6 +28,8 @@ it; what it reports may hold `share` (0..1) and `eta` (seconds)."""
 WATCH_SECONDS = 0.5
 """How often progress is stored, and jobs are looked up that others may have taken away."""
 SWEEP_SECONDS = 10.0
+UNABLE_SECONDS = 60.0
+"""How long a process takes no part of a kind of a job after it could not do one."""
 RECOVERY_SECONDS = 1.0
 """Pause after the database did not answer."""
 
@@ -63,11 +65,13 @@ class Runner:
         self._loops: list[asyncio.Task[None]] = []
         self._stopping = False
         self._strays: set[str] = set()
+        self._parts: set[asyncio.Task[None]] = set()
+        self._failed_parts: dict[tuple[str, str], float] = {}
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The kinds of jobs that are done here."""
-        return tuple(self._work)
+        """The kinds of jobs that are done here, without those of parts."""
+        return tuple(kind for kind in self._work if kind not in PARTS)
 
     async def start(self) -> None:
         """Begin to run jobs, also those that died with an earlier process. Once is enough."""
@@ -147,15 +151,25 @@ class Runner:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._wake.wait(), pause)
 
+    def _unable(self) -> Unable:
+        """The jobs of which this process could not do a part lately, by the kind of that."""
+        since = time.monotonic() - UNABLE_SECONDS
+        self._failed_parts = {one: at for one, at in self._failed_parts.items() if at > since}
+        return {kind: [id for of, id in self._failed_parts if of == kind] for kind in PARTS}
+
     async def _begin_some(self) -> bool:
         """Claim as many jobs as there are free places; returns whether one was claimed."""
         free = self._free_places()
-        due = await self._store.next_due(list(free)) if free else None
+        unable = self._unable()
+        due = await self._store.next_due(list(free), unable) if free else None
         if due is None or due > time.time():
             return False
-        jobs = await self._store.claim(self.id, free)
+        jobs = await self._store.claim(self.id, free, unable)
         self._running.update({job.id: JobAttempt(job) for job in jobs})
         for job in jobs:
+            if job.part_of:  # Whoever runs the whole sees to it: no record of attempts is needed.
+                self._begin_part(job)
+                continue
             try:
                 await self._workflows.begin(attempt_id(job.id, job.created_at, job.attempts))
             except Exception as error:
@@ -164,16 +178,28 @@ class Runner:
         self._publish()
         return bool(jobs)
 
+    def _begin_part(self, part: Job) -> None:
+        attempt = self._attempt(attempt_id(part.id, part.created_at, part.attempts))
+        task = asyncio.create_task(attempt)
+        self._parts.add(task)
+        task.add_done_callback(self._parts.discard)
+
     def _free_places(self) -> dict[str, int]:
-        """How many more jobs of each kind may run here, where any may."""
+        """How many more jobs of each kind may run here, where any may. Whoever has a collection to
+        work at helps nobody."""
         busy = [running.job.kind for running in self._running.values()]
-        free = {kind: places - busy.count(kind) for kind, places in self._places.items()}
+        helps = not set(busy) & set(WRITING)
+        free = {
+            kind: places - busy.count(kind)
+            for kind, places in self._places.items()
+            if helps or kind not in PARTS
+        }
         return {kind: places for kind, places in free.items() if places > 0}
 
     async def _pause(self) -> float | None:
         """Seconds until the queue is looked at again if nothing wakes; None for never."""
         free = self._free_places()
-        due = await self._store.next_due(list(free)) if free else None
+        due = await self._store.next_due(list(free), self._unable()) if free else None
         waits = [max(0.01, due - time.time())] if due is not None else []
         if self._shared:
             waits.append(self._settings.poll_seconds * random.uniform(0.8, 1.2))  # noqa: S311
@@ -209,7 +235,10 @@ class Runner:
         if task.cancelled():
             await self._ending.broken(running.job, asyncio.CancelledError())
         elif error := task.exception():
-            await self._ending.broken(running.job, error)
+            job = running.job
+            if await self._ending.broken(job, error) and job.part_of:
+                # What ails this process would ail it with the next part too.
+                self._failed_parts[job.kind, job.part_of] = time.monotonic()
         else:
             await self._ending.done(running.job, task.result(), running.progress)
 

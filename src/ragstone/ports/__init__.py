@@ -57,6 +57,7 @@ from ragstone.ports.index import (
     loading,
 )
 from ragstone.ports.intents import IntentExamples, Likeness
+from ragstone.ports.jobs import Parts
 from ragstone.ports.keys import KeyStore, StoredKey
 from ragstone.ports.pools import Pooled, PoolUse
 from ragstone.ports.reading import Pair, PairReader, PairReading
@@ -119,6 +120,7 @@ __all__ = [
     "Pair",
     "PairReader",
     "PairReading",
+    "Parts",
     "PoolUse",
     "Pooled",
     "Priced",

@@ -9,6 +9,7 @@ from typing import Protocol
 from ragstone.core.filters import Scalar
 from ragstone.core.records import Collection, Document, DocumentStatus
 from ragstone.core.turn import Ask
+from ragstone.ports.jobs import Job
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,8 +230,15 @@ class Catalog(CollectionNames, Protocol):
         """Make `version` the one that answers and hide the one before, in one transaction."""
         ...
 
-    async def begin_all(self, documents: Sequence[Document]) -> Sequence[Begun]:
-        """`begin` for several documents, in one transaction."""
+    async def begin_all(
+        self, documents: Sequence[Document], part: Job | None = None
+    ) -> Sequence[Begun]:
+        """`begin` for several documents, in one transaction. Raises JobEnded if it is done for a
+        `part` that its worker does not have any more."""
+        ...
+
+    async def stopped(self, revisions: Sequence[str]) -> None:
+        """Nobody writes these any more, which were begun for a part."""
         ...
 
     async def publish_all(self, documents: Sequence[Document]) -> None:

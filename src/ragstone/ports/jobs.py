@@ -15,13 +15,17 @@ CANCELLED: State = "cancelled"
 ENDED: tuple[State, ...] = (DONE, FAILED, CANCELLED)
 WRITING = ("ingest", "rebuild", "delete", "graph")
 """Kinds of jobs that change a collection: of these, one at a time goes on in each collection."""
+READ_PART, EMBED_PART = "read_part", "embed_part"
+PARTS = (READ_PART, EMBED_PART)
+"""Kinds of parts of an ingest: files to read, chunks to embed. Nobody submits or sees them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
     """One job. `worker` is who runs it, `attempts` how often it was begun, of which `failures`
     ended in an error that may pass and `deaths` with the process; it is not begun before `due_at`
-    and forgotten at `expires_at`. Times are seconds since 1970."""
+    and forgotten at `expires_at`. `part_of` is the id of the job that it is a part of. Times are
+    seconds since 1970."""
 
     id: str
     kind: str
@@ -44,6 +48,7 @@ class Job:
     code: str = ""
     result: dict[str, Any] | None = None
     expires_at: float | None = None
+    part_of: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +66,15 @@ class NewJob:
 
 
 @dataclass(frozen=True, slots=True)
+class NewPart:
+    """A part of a running job, for whichever process takes it."""
+
+    id: str
+    kind: str
+    request: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class Ended:
     """What is left of a forgotten job."""
 
@@ -69,13 +83,20 @@ class Ended:
     attempts: int
 
 
+Unable = Mapping[str, Collection[str]]
+"""Jobs of whose parts a process takes none, by the kind of these."""
+NOTHING: Unable = {}
+
+
 class JobStore(Protocol):
     """Keeps jobs. Of all processes that share it, one gets a job; what is said of a job counts
     only while it is that process's. Methods raise StorageFull and StateUnavailable."""
 
     async def submit(self, new: NewJob, most: int, same: bool = False) -> Job: ...
-    async def claim(self, worker: str, free: Mapping[str, int]) -> list[Job]: ...
-    async def next_due(self, kinds: Collection[str]) -> float | None: ...
+    async def claim(
+        self, worker: str, free: Mapping[str, int], unable: Unable = NOTHING
+    ) -> list[Job]: ...
+    async def next_due(self, kinds: Collection[str], unable: Unable = NOTHING) -> float | None: ...
     async def held(self, worker: str) -> dict[str, int]: ...
     async def report(self, job: Job, progress: Mapping[str, Any]) -> None: ...
     async def finish(self, job: Job, state: State, expires_at: float, **values: Any) -> bool: ...
@@ -101,6 +122,31 @@ class JobStore(Protocol):
     async def sweep(self) -> list[Ended]: ...
     async def paused_kinds(self) -> set[str]: ...
     async def pause_kind(self, kind: str, paused: bool) -> None: ...
+
+
+class Parts(Protocol):
+    """The parts of running jobs. Methods raise StorageFull and StateUnavailable."""
+
+    async def others(self) -> int:
+        """How many processes there are besides one."""
+        ...
+
+    async def offer(self, job: str, parts: Sequence[NewPart]) -> None:
+        """Queue parts of a job, if it is running."""
+        ...
+
+    async def of(self, job: str) -> Sequence[Job]:
+        """The parts of a job, oldest first, without what is requested."""
+        ...
+
+    async def withdraw(self, ids: Sequence[str]) -> Collection[str]:
+        """Forget parts that nobody works at; which those are."""
+        ...
+
+    async def drop(self, job: str) -> None:
+        """Forget all parts of a job. Who works at one can neither begin nor publish a version of a
+        document any more, and stops soon."""
+        ...
 
 
 class Beats(Protocol):

@@ -2,6 +2,7 @@
 
 from pydantic import Field
 
+from ragstone.ports.jobs import PARTS
 from ragstone.settings.section import Section
 
 
@@ -17,6 +18,13 @@ class JobSettings(Section):
         4, ge=1, le=1000, description="Asynchronous questions that one process answers at a time."
     )
     ingest: int = Field(2, ge=1, le=1000, description="Ingests at a time; one per collection.")
+    parts: int = Field(
+        1,
+        ge=0,
+        le=1000,
+        description="Parts of other processes' ingests that one process does at a time, of files "
+        "to read and of chunks to embed, while it changes no collection itself; 0 helps nobody.",
+    )
     rebuild: int = Field(1, ge=1, le=1000, description="Rebuilds at a time.")
     delete: int = Field(2, ge=1, le=1000, description="Deletions at a time.")
     evaluation: int = Field(1, ge=1, le=1000, description="Evaluations at a time.")
@@ -57,6 +65,8 @@ class JobSettings(Section):
 
     def concurrency(self, kind: str) -> int:
         """Jobs of this kind that one process runs at a time; 1 for a kind without a setting."""
+        if kind in PARTS:
+            return self.parts
         return int(getattr(self, kind, 1))
 
     def priority(self, kind: str) -> int:

@@ -93,6 +93,38 @@ async def test_jobs_are_begun_by_priority_then_by_age_when_they_are_due(store: S
     assert await store.next_due(["ingest"]) is None
 
 
+async def test_who_has_the_fewest_running_is_served_first_then_by_priority_and_age(
+    store: SqlJobs,
+) -> None:
+    for number in range(6):
+        new = NewJob(f"many{number}", "ask", {}, "many", priority=0)
+        await store.submit(new, MOST)
+    for id, tenant, priority in (("few0", "few", 9), ("few1", "few", 5), ("one0", "one", 7)):
+        await store.submit(NewJob(id, "ask", {}, tenant, priority=priority), MOST)
+
+    async def begun(free: int) -> list[str]:
+        return [job.id for job in await store.claim("w1", {"ask": free})]
+
+    assert await begun(2) == ["many0", "few1"]
+    assert await begun(1) == ["one0"]
+    # All have one.
+    assert await begun(3) == ["many1", "few0", "many2"]
+    assert await begun(9) == ["many3", "many4", "many5"]
+
+
+async def test_ten_files_do_not_wait_for_the_thousands_of_another_tenant(store: SqlJobs) -> None:
+    """Each tenant's collections are one, so that of the crowd one alone may begin."""
+    for number in range(50):
+        big = NewJob(f"big{number}", "ingest", {}, "big", collection=f"c{number}")
+        await store.submit(big, MOST)
+    assert len(await store.claim("w1", {"ingest": 2})) == 2
+    await store.submit(NewJob("small", "ingest", {}, "small", collection="c0"), MOST)
+    await store.submit(NewJob("next", "ingest", {}, "small", collection="c0"), MOST)
+    begun = await store.claim("w2", {"ingest": 2})
+    # The second of the small tenant waits for the first, which changes the same collection.
+    assert [job.id for job in begun] == ["small", "big2"]
+
+
 async def test_a_paused_kind_waits(store: SqlJobs) -> None:
     await store.submit(NewJob("j", "ask", {}), MOST)
     await store.pause_kind("ask", True)

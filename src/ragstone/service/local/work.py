@@ -15,7 +15,7 @@ from ragstone.ingest.pipeline import Pipeline
 from ragstone.jobs.questions import CREDENTIAL, Answers, answer
 from ragstone.jobs.runner import Report, Work
 from ragstone.ports import Catalog
-from ragstone.ports.jobs import Job
+from ragstone.ports.jobs import EMBED_PART, READ_PART, Job
 from ragstone.service import FileFailure, IngestRequest, Progress, Skipped
 from ragstone.service.jobs import ASK, JobView
 from ragstone.service.local.removal import Removal
@@ -71,6 +71,12 @@ def works(
 
     freeing = {INGEST: ingest, REBUILD: rebuild, DELETE: delete}
     return {ASK: ask, **{kind: _giving_back(work) for kind, work in freeing.items()}}
+
+
+def part_works(pipeline: Pipeline) -> dict[str, Work]:
+    """What a Ragstone does of others' ingests whose state and index it shares."""
+    helping = pipeline.helping
+    return {READ_PART: _giving_back(helping.read), EMBED_PART: _giving_back(helping.embed)}
 
 
 def _giving_back(work: Work) -> Work:

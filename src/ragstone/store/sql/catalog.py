@@ -17,9 +17,11 @@ from ragstone.core.errors import Conflict, UnknownCollection
 from ragstone.core.filters import Scalar, tokens
 from ragstone.core.records import Collection, Document, DocumentStatus, new_collection_id
 from ragstone.ports import Begun, Edition, Look, StatusCount, Total, ValueCount
+from ragstone.ports.jobs import Job
 from ragstone.settings.scope import of_collection
 from ragstone.store.sql import listing, looking, revising
 from ragstone.store.sql.database import Database
+from ragstone.store.sql.parts import check_claim
 from ragstone.store.sql.rows import batches, insert, to_collection, to_document
 from ragstone.store.sql.settings import forget_scope
 from ragstone.store.sql.tables import awaited_collections, collections, documents, revisions
@@ -308,7 +310,9 @@ class SqlCatalog:
         [begun] = await self.begin_all([document])
         return begun.version
 
-    async def begin_all(self, documents: Sequence[Document]) -> Sequence[Begun]:
+    async def begin_all(
+        self, documents: Sequence[Document], part: Job | None = None
+    ) -> Sequence[Begun]:
         """`ports.Catalog`."""
 
         def hide(several: list[Begun]) -> None:
@@ -319,10 +323,18 @@ class SqlCatalog:
             )
             self._view.changed(Change(hide=tuple(hidden)))
 
-        work = partial(revising.begin_all, several=documents)
+        def work(connection: Connection) -> list[Begun]:
+            if part is not None:
+                check_claim(connection, part)
+            return revising.begin_all(connection, several=documents)
+
         begun = await self._database.keep(work, hide)
         await self._view.drained()
         return begun
+
+    async def stopped(self, revisions: Sequence[str]) -> None:
+        """`ports.Catalog`."""
+        await self._database.keep(partial(revising.stopped, names=revisions))
 
     async def publish(self, document: Document, version: int) -> None:
         """Make `version` the one that answers; see `ports.Catalog`.

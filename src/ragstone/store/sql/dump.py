@@ -87,6 +87,7 @@ class SqlDump:
             themes: false(),
             theme_revisions: false(),
             # Of what goes on in this moment nothing is left when it is restored.
+            jobs: jobs.c.part_of == "",
             running_answers: false(),
             running_parts: false(),
             waiting_approvals: false(),

@@ -1,14 +1,15 @@
-"""Which of the waiting jobs are begun next."""
+"""Which of the waiting jobs are begun next: of the tenant that has the fewest running, the first by
+priority, then by age."""
 
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-from sqlalchemy import func, select, update
+from sqlalchemy import ColumnElement, and_, func, or_, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from ragstone.ports.jobs import QUEUED, RUNNING, WRITING, Job
+from ragstone.ports.jobs import NOTHING, QUEUED, RUNNING, WRITING, Job, Unable
 from ragstone.store.sql.tables import job_kinds, jobs
 
 CROWD = 20
@@ -18,6 +19,14 @@ QUEUE_LOCK = 0x7261_6773_746F_6E65
 """A lock number unused elsewhere in the same database."""
 
 _other = jobs.alias()
+_whole = jobs.alias()
+
+OF_RUNNING = or_(
+    jobs.c.part_of == "",
+    select(_whole.c.id).where(_whole.c.id == jobs.c.part_of, _whole.c.state == RUNNING).exists(),
+)
+"""Jobs, and parts of those that are running."""
+
 READY = (
     jobs.c.state == QUEUED,
     jobs.c.kind.not_in(select(job_kinds.c.kind).where(job_kinds.c.paused)),
@@ -28,33 +37,97 @@ READY = (
         .where(_other.c.tenant == jobs.c.tenant, _other.c.collection == jobs.c.collection)
         .exists()
     ),
+    OF_RUNNING,
 )
 """Waiting jobs that may begin when they are due."""
 
+_WAITING = text(
+    "WITH RECURSIVE waiting(tenant) AS ("
+    "SELECT min(tenant) FROM jobs WHERE kind = :kind AND state = 'queued' UNION ALL "
+    "SELECT (SELECT min(tenant) FROM jobs WHERE kind = :kind AND state = 'queued' "
+    "AND tenant > waiting.tenant) FROM waiting WHERE waiting.tenant IS NOT NULL) "
+    "SELECT tenant FROM waiting WHERE tenant IS NOT NULL"
+)
+"""The tenants of waiting jobs of a kind, from one to the next in an index: it costs nothing that
+one of them has thousands."""
 
-async def claim(connection: AsyncConnection, worker: str, free: Mapping[str, int]) -> list[Job]:
+
+async def claim(
+    connection: AsyncConnection, worker: str, free: Mapping[str, int], unable: Unable = NOTHING
+) -> list[Job]:
     """Give the next jobs of each kind to `worker`, at most as many as it has free."""
     await in_turn(connection)
     now = time.time()
     claimed: list[Job] = []
     for kind, places in free.items():
-        waiting = (
-            select(jobs)
-            .where(jobs.c.kind == kind, jobs.c.due_at <= now, *READY)
-            .order_by(jobs.c.priority, jobs.c.created_at, jobs.c.id)
-            .limit(places * CROWD if kind in WRITING else places)
-            # A job that is cancelled in this instant is either not found or waits for this.
-            .with_for_update(skip_locked=True)
-        )
-        found = [to_job(row) for row in (await connection.execute(waiting)).mappings()]
-        claimed += _one_per_collection(found, claimed)[:places]
-    if claimed:
+        waiting = (await connection.execute(_WAITING, {"kind": kind})).scalars().all()
+        which = jobs.c.kind == kind, jobs.c.due_at <= now, able(unable), *READY
+        if len(waiting) > 1:
+            claimed += await _by_turns(connection, worker, kind, which, places, waiting)
+        elif waiting:
+            claimed += await _next(connection, worker, kind, which, places)
+    return claimed
+
+
+async def _by_turns(
+    connection: AsyncConnection,
+    worker: str,
+    kind: str,
+    which: Sequence[ColumnElement[bool]],
+    places: int,
+    waiting: Sequence[str],
+) -> list[Job]:
+    """The next jobs of several tenants, one after the other."""
+    going = select(jobs.c.tenant, func.count()).where(jobs.c.kind == kind, jobs.c.state == RUNNING)
+    rows = (await connection.execute(going.group_by(jobs.c.tenant))).all()
+    running = dict.fromkeys(waiting, 0)
+    running.update((tenant, number) for tenant, number in rows if tenant in running)
+    claimed: list[Job] = []
+    while running and len(claimed) < places:
+        fewest = min(running.values())
+        first = [tenant for tenant, number in running.items() if number == fewest]
+        of_first = (*which, jobs.c.tenant.in_(first))
+        if found := await _next(connection, worker, kind, of_first, 1):
+            running[found[0].tenant] += 1
+            claimed += found
+        else:  # What these have must not begin yet.
+            for tenant in first:
+                del running[tenant]
+    return claimed
+
+
+async def _next(
+    connection: AsyncConnection,
+    worker: str,
+    kind: str,
+    which: Sequence[ColumnElement[bool]],
+    places: int,
+) -> list[Job]:
+    """Give the first jobs of a kind to `worker`."""
+    waiting = (
+        select(jobs)
+        .where(*which)
+        .order_by(jobs.c.priority, jobs.c.created_at, jobs.c.id)
+        .limit(places * CROWD if kind in WRITING and places > 1 else places)
+        # A job that is cancelled in this instant is either not found or waits for this.
+        .with_for_update(skip_locked=True)
+    )
+    found = [to_job(row) for row in (await connection.execute(waiting)).mappings()]
+    begun = _one_per_collection(found)[:places]
+    if begun:
+        now = time.time()
         mine = {"state": RUNNING, "worker": worker, "updated_at": now, "error": "", "code": ""}
-        these = update(jobs).where(jobs.c.id.in_([job.id for job in claimed]))
+        these = update(jobs).where(jobs.c.id.in_([job.id for job in begun]))
         await connection.execute(these.values(**mine, attempts=jobs.c.attempts + 1))
-    return [
-        replace(job, state=RUNNING, worker=worker, attempts=job.attempts + 1) for job in claimed
+    return [replace(job, state=RUNNING, worker=worker, attempts=job.attempts + 1) for job in begun]
+
+
+def able(unable: Unable) -> ColumnElement[bool]:
+    """The condition that a process can do a job."""
+    refused = [
+        and_(jobs.c.kind == kind, jobs.c.part_of.in_(list(of))) for kind, of in unable.items() if of
     ]
+    return ~or_(*refused) if refused else jobs.c.id.is_not(None)
 
 
 async def in_turn(connection: AsyncConnection) -> None:
@@ -68,9 +141,9 @@ def to_job(row: Mapping[Any, Any]) -> Job:
     return Job(**{field.name: row[field.name] for field in fields(Job)})
 
 
-def _one_per_collection(found: Sequence[Job], claimed: Sequence[Job]) -> list[Job]:
+def _one_per_collection(found: Sequence[Job]) -> list[Job]:
     """The jobs, with at most one job that changes each collection."""
-    places = {(job.tenant, job.collection) for job in claimed if job.kind in WRITING}
+    places: set[tuple[str, str]] = set()
     chosen = []
     for job in found:
         place = job.tenant, job.collection

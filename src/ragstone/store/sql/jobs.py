@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, delete, func, select, update
+from sqlalchemy import ColumnElement, Select, and_, delete, func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ragstone.core.errors import QueueFull
@@ -18,17 +18,23 @@ from ragstone.ports.jobs import (
     CANCELLED,
     ENDED,
     FAILED,
+    NOTHING,
     QUEUED,
     RUNNING,
     Ended,
     Job,
     NewJob,
     State,
+    Unable,
 )
 from ragstone.store.sql.database import Database
-from ragstone.store.sql.job_claims import READY, claim, in_turn, to_job
+from ragstone.store.sql.job_claims import OF_RUNNING, READY, able, claim, in_turn, to_job
+from ragstone.store.sql.parts import drop, lose
 from ragstone.store.sql.rows import insert
 from ragstone.store.sql.tables import job_kinds, jobs
+
+INGEST = "ingest"
+"""The kind of job that has parts."""
 
 FULL_SECONDS = 5.0
 """When a submission that found the queue full is to be tried again."""
@@ -73,22 +79,27 @@ class SqlJobs:
 
         return await self._database.write(work)
 
-    async def claim(self, worker: str, free: Mapping[str, int]) -> list[Job]:
-        """Give the next jobs of each kind to `worker`, at most as many as it has free; in order of
-        priority, then of age. What may not begin yet (see `next_due`) stays."""
-        return await self._database.write(lambda c: claim(c, worker, free))
+    async def claim(
+        self, worker: str, free: Mapping[str, int], unable: Unable = NOTHING
+    ) -> list[Job]:
+        """Give the next jobs of each kind to `worker`, at most as many as it has free: first of the
+        tenant that has the fewest of the kind running, in order of priority, then of age. What may
+        not begin yet (see `next_due`) stays."""
+        return await self._database.write(lambda c: claim(c, worker, free, unable))
 
-    async def next_due(self, kinds: Collection[str]) -> float | None:
+    async def next_due(self, kinds: Collection[str], unable: Unable = NOTHING) -> float | None:
         """When the first of the waiting jobs of these kinds may begin, None for not by itself: its
         kind is paused, or another job is changing its collection."""
-        waiting = select(func.min(jobs.c.due_at)).where(jobs.c.kind.in_(list(kinds)), *READY)
+        waiting = select(func.min(jobs.c.due_at)).where(
+            jobs.c.kind.in_(list(kinds)), able(unable), *READY
+        )
         async with self._database.reading() as connection:
             due: float | None = await connection.scalar(waiting)
         return due
 
     async def held(self, worker: str) -> dict[str, int]:
-        """The jobs that `worker` has, and which attempt of each."""
-        mine = select(jobs.c.id, jobs.c.attempts).where(*_running_on(worker))
+        """The jobs that `worker` has, and which attempt of each; parts while the whole runs."""
+        mine = select(jobs.c.id, jobs.c.attempts).where(*_running_on(worker), OF_RUNNING)
         async with self._database.reading() as connection:
             rows = (await connection.execute(mine)).all()
         return {row.id: row.attempts for row in rows}
@@ -142,6 +153,9 @@ class SqlJobs:
         }
 
         async def work(connection: AsyncConnection) -> int:
+            led = select(jobs.c.id).where(*theirs, jobs.c.kind == INGEST)
+            await connection.run_sync(drop, (await connection.scalars(led)).all())
+            await connection.run_sync(lose, and_(*theirs))
             hopeless = [*theirs, jobs.c.deaths + 1 >= deaths]
             await connection.execute(update(jobs).where(*hopeless).values(**again, **lost))
             done = await connection.execute(
@@ -163,14 +177,16 @@ class SqlJobs:
             if job:
                 new = {"state": state, "worker": "", "updated_at": time.time(), **values}
                 await connection.execute(update(jobs).where(jobs.c.id == id).values(**new))
+                await connection.run_sync(drop, [id])
             return job
 
         return await self._database.write(work)
 
     async def get(self, id: str) -> Job | None:
-        """The job of this id, unless it is unknown or its time is over."""
+        """The job of this id, unless it is unknown, its time is over or it is a part of one."""
+        whole = select(jobs).where(jobs.c.id == id, jobs.c.part_of == "")
         async with self._database.reading() as connection:
-            job = await _first_job(connection, select(jobs).where(jobs.c.id == id))
+            job = await _first_job(connection, whole)
         return None if job is None or _expired(job, time.time()) else job
 
     async def listed(
@@ -178,7 +194,7 @@ class SqlJobs:
     ) -> list[Job]:
         """Jobs of a tenant (of one user), newest first."""
         now = time.time()
-        found = select(jobs).where(jobs.c.tenant == tenant)
+        found = select(jobs).where(jobs.c.tenant == tenant, jobs.c.part_of == "")
         found = found.where(jobs.c.expires_at.is_(None) | (jobs.c.expires_at > now))
         for column, value in ((jobs.c.kind, kind), (jobs.c.state, state), (jobs.c.user, user)):
             found = found if value is None else found.where(column == value)
@@ -193,21 +209,21 @@ class SqlJobs:
 
     async def counts(self) -> dict[tuple[str, str], int]:
         """How many jobs there are of each kind and state."""
-        grouped = select(jobs.c.kind, jobs.c.state, func.count()).group_by(
-            jobs.c.kind, jobs.c.state
-        )
+        whole = select(jobs.c.kind, jobs.c.state, func.count()).where(jobs.c.part_of == "")
+        grouped = whole.group_by(jobs.c.kind, jobs.c.state)
         async with self._database.reading() as connection:
             rows = (await connection.execute(grouped)).all()
         return {(kind, state): number for kind, state, number in rows}
 
     async def forget(self, tenant: str, states: Collection[State], before: float) -> list[Ended]:
         """Forget the jobs of a tenant that have been in one of these states since a time."""
-        ended = [jobs.c.tenant == tenant, jobs.c.state.in_(list(states))]
+        ended = [jobs.c.tenant == tenant, jobs.c.state.in_(list(states)), jobs.c.part_of == ""]
         return await self._delete([*ended, jobs.c.updated_at <= before])
 
     async def sweep(self) -> list[Ended]:
-        """Forget the jobs whose time is over."""
-        return await self._delete([jobs.c.expires_at <= time.time()])
+        """Forget the jobs whose time is over, and parts that none is left of."""
+        over = jobs.c.expires_at <= time.time()
+        return await self._delete([(over & (jobs.c.part_of == "")) | ~OF_RUNNING])
 
     async def paused_kinds(self) -> set[str]:
         """The kinds of which no job is begun."""

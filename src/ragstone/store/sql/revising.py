@@ -3,6 +3,7 @@
     begin -> writing -> publish -> live -> retire, or the next publish -> retired -> purged
                      -> fail -> retired
                      -> retire -> abandoned -> retired once its writer has stopped
+                     -> lose -> lost -> retired once its writer has stopped
 
 Every state but live is hidden.
 """
@@ -36,7 +37,7 @@ from ragstone.store.sql.tables import (
 )
 from ragstone.store.sql.visibility import Change, Revision
 
-State = Literal["writing", "live", "retired", "abandoned"]
+State = Literal["writing", "live", "retired", "abandoned", "lost"]
 
 
 _REVISION = (revisions.c.tenant, revisions.c.collection, revisions.c.name)
@@ -44,7 +45,7 @@ _REVISION = (revisions.c.tenant, revisions.c.collection, revisions.c.name)
 
 def recover(connection: Connection) -> list[Revision]:
     """The hidden revisions. Writers of an earlier process have stopped: theirs may be purged."""
-    _move(connection, revisions.c.state == "abandoned", "retired")
+    _move(connection, revisions.c.state.in_(["abandoned", "lost"]), "retired")
     hidden = select(*_REVISION).where(revisions.c.state != "live")
     return [Revision(*row) for row in connection.execute(hidden)]
 
@@ -190,7 +191,7 @@ def publish(connection: Connection, *, document: Document) -> Change:
     state = connection.execute(found).scalar()
     if state is None:
         raise UnknownCollection(document.collection)
-    if state in ("abandoned", "retired"):
+    if state in ("abandoned", "retired", "lost"):
         _move(connection, revisions.c.name == name, "retired")
         return Change()
     mine = revisions.c.document_id == document.id
@@ -222,11 +223,25 @@ def retire(connection: Connection, *, document_ids: Sequence[str]) -> Change:
     return Change(hide=tuple(hide))
 
 
+def lose(connection: Connection, *, document_ids: Sequence[str]) -> None:
+    """Take what is being written of documents from its writer, which may not know that yet: it
+    stays hidden, and the next version is another one."""
+    for ids in batches(document_ids):
+        being_written = revisions.c.state == "writing"
+        _move(connection, revisions.c.document_id.in_(ids) & being_written, "lost")
+
+
+def stopped(connection: Connection, *, names: Sequence[str]) -> None:
+    """Who wrote these revisions has stopped: of them, those that were lost may be purged."""
+    for some in batches(names):
+        _move(connection, revisions.c.name.in_(some) & (revisions.c.state == "lost"), "retired")
+
+
 def retired(connection: Connection) -> list[tuple[Collection, str]]:
     """What is to be purged, with its collection.
 
-    Abandoned revisions too: what their writer has written so far goes at once, the rest when it
-    has stopped.
+    Abandoned and lost revisions too: what their writer has written so far goes at once, the rest
+    when it has stopped.
     """
     same = (revisions.c.tenant == collections.c.tenant) & (
         revisions.c.collection == collections.c.id
@@ -234,7 +249,7 @@ def retired(connection: Connection) -> list[tuple[Collection, str]]:
     rows = connection.execute(
         select(revisions.c.name.label("revision"), collections)
         .join(collections, same)
-        .where(revisions.c.state.in_(["retired", "abandoned"]))
+        .where(revisions.c.state.in_(["retired", "abandoned", "lost"]))
         .order_by(revisions.c.document_id, revisions.c.version)
     )
     return [(to_collection(dict(row)), row["revision"]) for row in rows.mappings()]

@@ -1,5 +1,6 @@
 """The catalog's view when several servers share the database: nothing is kept that may be old."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence
 from collections.abc import Collection as Several
@@ -10,15 +11,20 @@ from sqlalchemy import Connection, Text, cast, delete, select, text
 
 from ragstone.core.records import Collection
 from ragstone.ports import Edition
+from ragstone.ports.jobs import PARTS, RUNNING
 from ragstone.store.sql import revising
 from ragstone.store.sql.database import Database
 from ragstone.store.sql.editions import Key, visible_readers
+from ragstone.store.sql.job_claims import OF_RUNNING
 from ragstone.store.sql.leases import Leases
 from ragstone.store.sql.postgres import Postgres
 from ragstone.store.sql.rows import batches, insert, to_collection
-from ragstone.store.sql.tables import collections, documents, editions, readers
+from ragstone.store.sql.tables import collections, documents, editions, jobs, readers
 from ragstone.store.sql.view import ViewWriters, Work
 from ragstone.store.sql.visibility import Change
+
+PART_SECONDS = 0.25
+"""How often it is looked whether parts have ended."""
 
 _NOW = text("(extract(epoch FROM clock_timestamp()) * 1000000)::bigint")
 """A collection's first number: one that is dropped and made anew has never had it."""
@@ -110,7 +116,17 @@ class SharedView:
     @asynccontextmanager
     async def alone(self, key: Key) -> AsyncIterator[None]:
         async with self._turns(key), self._leases.alone(*key):
+            while await self._helped(key):  # noqa: ASYNC110  other processes tell nothing
+                await asyncio.sleep(PART_SECONDS)
             yield
+
+    async def _helped(self, key: Key) -> bool:
+        """Whether others still do parts of an ingest whose own process has gone."""
+        part = select(jobs.c.id).where(
+            jobs.c.kind.in_(PARTS), jobs.c.state == RUNNING, jobs.c.tenant == key[0]
+        )
+        part = part.where(jobs.c.collection == key[1], OF_RUNNING)
+        return await self._database.read(lambda c: c.execute(part).first() is not None)
 
     def showing(self, connection: Connection, document_ids: Sequence[str], work: Work) -> Any:
         before = visible_readers(connection, document_ids)

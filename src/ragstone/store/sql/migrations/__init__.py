@@ -41,6 +41,7 @@ REVISIONS = (
     "0022",
     "0023",
     "0024",
+    "0025",
 )
 """Every migration, oldest first; a test compares this with the files in `versions`."""
 

@@ -67,7 +67,7 @@ CREATE TABLE jobs (
 	state TEXT NOT NULL, 
 	error TEXT NOT NULL, 
 	created_at DOUBLE NOT NULL, 
-	updated_at DOUBLE NOT NULL, tenant TEXT DEFAULT 'default' NOT NULL, user TEXT DEFAULT 'local' NOT NULL, groups JSON DEFAULT '[]' NOT NULL, collection TEXT DEFAULT '' NOT NULL, priority INTEGER DEFAULT '0' NOT NULL, attempts INTEGER DEFAULT '0' NOT NULL, failures INTEGER DEFAULT '0' NOT NULL, deaths INTEGER DEFAULT '0' NOT NULL, worker TEXT DEFAULT '' NOT NULL, due_at DOUBLE DEFAULT '0' NOT NULL, code TEXT DEFAULT '' NOT NULL, result JSON, expires_at DOUBLE, 
+	updated_at DOUBLE NOT NULL, tenant TEXT DEFAULT 'default' NOT NULL, user TEXT DEFAULT 'local' NOT NULL, groups JSON DEFAULT '[]' NOT NULL, collection TEXT DEFAULT '' NOT NULL, priority INTEGER DEFAULT '0' NOT NULL, attempts INTEGER DEFAULT '0' NOT NULL, failures INTEGER DEFAULT '0' NOT NULL, deaths INTEGER DEFAULT '0' NOT NULL, worker TEXT DEFAULT '' NOT NULL, due_at DOUBLE DEFAULT '0' NOT NULL, code TEXT DEFAULT '' NOT NULL, result JSON, expires_at DOUBLE, part_of TEXT DEFAULT '' NOT NULL, 
 	CONSTRAINT pk_jobs PRIMARY KEY (id)
 );
 CREATE INDEX ix_jobs_state ON jobs (state);
@@ -512,3 +512,5 @@ CREATE TABLE unused_indexes (
 	place TEXT NOT NULL, 
 	CONSTRAINT pk_unused_indexes PRIMARY KEY (tenant, id, build)
 );
+CREATE INDEX ix_jobs_kind_state_tenant ON jobs (kind, state, tenant);
+CREATE INDEX ix_jobs_part_of ON jobs (part_of);

@@ -134,7 +134,9 @@ revisions = Table(
 """The last index has what a collection hides and nothing of what it shows, which is nearly all.
 
 `state`: writing, live (the one that answers), retired (its chunks are to be deleted), abandoned
-(retired while it was being written: hidden until its writer has surely stopped)."""
+(retired while it was being written: hidden until its writer has surely stopped), lost (taken from
+a writer that seemed dead while others write the next one: hidden until that one says that it has
+stopped, or all servers have)."""
 
 versions = Table(
     "versions",

@@ -84,14 +84,18 @@ jobs = Table(
     Column("code", Text, nullable=False, server_default=""),
     Column("result", JSON(none_as_null=True)),
     Column("expires_at", Double),
+    Column("part_of", Text, nullable=False, server_default=""),
     Index(None, "state"),
     Index(None, "kind", "state", "priority", "created_at"),
+    Index(None, "kind", "state", "tenant"),
+    Index(None, "part_of"),
     Index(None, "tenant", "created_at"),
     Index(None, "expires_at"),
 )
 """What is to be done, goes on, or was done. `worker` is who runs it, `attempts` how often it was
 begun, of which `failures` ended in an error and `deaths` with the process; it is not begun before
-`due_at`, and forgotten at `expires_at`."""
+`due_at`, and forgotten at `expires_at`. `part_of` is the job that it is a part of, and empty for
+all that was submitted."""
 
 job_workers = Table(
     "job_workers",

@@ -1,0 +1,139 @@
+"""Parts of ingests that other processes run: files to read and write, chunks to embed.
+
+What happens to a part's documents is told to whoever runs the ingest, who keeps the account of it.
+"""
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ragstone.core.errors import DocumentError, EmptyDocument, UnknownCollection, UnreadableDocument
+from ragstone.core.records import Collection
+from ragstone.ingest import handed
+from ragstone.ingest.comparing import Changed
+from ragstone.ingest.embedding import Pending, embed_these
+from ragstone.ingest.sharing import ReadOutcome, changed_of
+from ragstone.ingest.together import Together
+from ragstone.ingest.write import Writer, Written
+from ragstone.ports import Catalog, ChunkIndex, Embedders
+from ragstone.ports.jobs import Job
+from ragstone.settings import IngestSettings
+
+Report = Callable[[Mapping[str, Any]], None]
+Reads = Callable[[Collection, Changed, Writer, Together, Pending], Awaitable[DocumentError | None]]
+"""Reads a file, to be written; gives why it cannot be read if it cannot."""
+
+
+class Helping:
+    """Does parts in this process."""
+
+    def __init__(
+        self,
+        index: ChunkIndex,
+        catalog: Catalog,
+        embedders: Embedders,
+        settings: IngestSettings,
+        writer: Writer,
+        reads: Reads,
+    ) -> None:
+        self._index = index
+        self._catalog = catalog
+        self._embedders = embedders
+        self._settings = settings
+        self._writer = writer
+        self._reads = reads
+
+    async def read(self, part: Job, report: Report) -> None:
+        """Read and write files. Raises UnreadableDocument where none of them is here."""
+        collection = await self._collection(part)
+        before = ReadOutcome.of(part.progress)
+        written, failed, back = dict(before.written), dict(before.failed), list(before.back)
+        ids = [file["document"]["id"] for file in part.request["files"]]
+        known = await self._catalog.known(ids)
+        files = [
+            changed_of(file, known.get(id))
+            for file, id in zip(part.request["files"], ids, strict=True)
+            if id not in before.told
+        ]
+
+        def tell() -> None:
+            report(ReadOutcome(dict(written), dict(failed), tuple(back)).stored())
+
+        async def done(several: Sequence[tuple[Changed, Written]]) -> None:
+            written.update((changed.document.id, one) for changed, one in several)
+            tell()
+
+        there = await asyncio.to_thread(lambda: [_is_same(one) for one in files])
+        if files and not any(there):
+            raise UnreadableDocument(_not_here(files))
+        back += [one.document.id for one, same in zip(files, there, strict=True) if not same]
+        left = iter([one for one, same in zip(files, there, strict=True) if same])
+        writer = self._writer.for_part(part)
+        pending = Pending(self._index, collection)  # Whoever runs the ingest sees to the vectors.
+
+        async def read(together: Together) -> None:
+            for changed in left:
+                error = await self._reads(collection, changed, writer, together, pending)
+                if error:
+                    empty = isinstance(error, EmptyDocument)
+                    failed[changed.document.id] = error.message, empty
+                    tell()
+
+        try:
+            async with (
+                Together(writer, collection, pending, done) as together,
+                asyncio.TaskGroup() as group,
+            ):
+                for _ in range(self._settings.parse_processes):
+                    group.create_task(read(together))
+            tell()
+        finally:
+            await asyncio.shield(self._catalog.stopped(sorted(writer.begun)))
+
+    async def embed(self, part: Job, report: Report) -> None:
+        """Give chunks their vectors."""
+        collection = await self._collection(part)
+        ids: list[str] = part.request["chunks"]
+        # Somebody who died may have begun with it.
+        have = await self._index.vectors(collection, ids) if part.attempts > 1 else {}
+        found = await self._index.fetch(collection, [id for id in ids if id not in have])
+        done = len(ids) - len(found)
+
+        def embedded(chunks: int) -> None:
+            nonlocal done
+            done += chunks
+            report({"embedded": done})
+
+        tokens = self._settings.token_vectors
+        await embed_these(
+            self._index, self._embedders, collection, list(found.values()), embedded, tokens
+        )
+        embedded(0)
+
+    async def _collection(self, part: Job) -> Collection:
+        collection = await self._catalog.identified(part.tenant, part.collection)
+        if collection is None or collection.build != part.request["build"]:
+            raise UnknownCollection(part.collection)
+        await self._index.create(collection)
+        return collection
+
+
+def _is_same(changed: Changed) -> bool:
+    """Whether this process sees what was found where the ingest runs."""
+    document = changed.document
+    try:
+        return handed.fingerprint(changed.item, document)[0] == document.content_hash
+    except DocumentError:
+        return False
+
+
+def _not_here(files: Sequence[Changed]) -> str:
+    source: Path = files[0].item.source
+    folder = next((one for one in (source, *source.parents) if one.exists()), source)
+    missing = source if folder == source else folder / source.relative_to(folder).parts[0]
+    return (
+        f"{socket.gethostname()} does not have {missing} as the process that runs the ingest has "
+        "it. Mount the folder there too, at the same place, that it can help to read."
+    )

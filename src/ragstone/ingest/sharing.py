@@ -1,0 +1,308 @@
+"""What of an ingest other processes do: files that they read, and chunks that they embed.
+
+The process that runs the ingest goes on as if it were alone. While there are other processes it
+offers some of the files and chunks that it would come to last, and does them itself if nobody takes
+them, or whoever took them could not do them.
+"""
+
+import asyncio
+import logging
+import time
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from ragstone.core.errors import DocumentError, EmptyDocument, StateUnavailable
+from ragstone.core.records import Collection, Document
+from ragstone.ingest.comparing import Changed
+from ragstone.ingest.embedding import Pending
+from ragstone.ingest.files import FoundFile
+from ragstone.ingest.progress import Tracker
+from ragstone.ingest.together import Done
+from ragstone.ingest.write import Written
+from ragstone.ports import Parts
+from ragstone.ports.jobs import DONE, EMBED_PART, FAILED, QUEUED, READ_PART, RUNNING, Job, NewPart
+from ragstone.service import wire
+
+log = logging.getLogger(__name__)
+
+LOOK_SECONDS = 0.25
+"""How often it is looked what others have done."""
+
+WAITING = 10_000
+"""Changed files that wait for a process which reads them: comparing goes ahead, so that the time
+that is left is known soon."""
+
+MOST_FILES, LEAST_FILES, MOST_BYTES = 64, 4, 64 << 20
+MOST_CHUNKS, LEAST_CHUNKS = 1_024, 32
+"""The size of a part. It is less towards the end, that all end at once."""
+
+SHORT_SECONDS, LONG_SECONDS = 4.0, 10.0
+"""How long it takes others to embed a part: one that was done sooner is followed by larger ones,
+one that took longer by smaller ones."""
+
+WAITING_EACH = 2
+"""Parts of a kind that wait for each other process: the next one is there when one is done."""
+
+DEATHS = 2
+"""Processes that may die of a part before it is done where the ingest runs."""
+
+Refuse = Callable[[Changed, DocumentError], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOutcome:
+    """How far a part is that reads files, by the ids of their documents. `back` are files that are
+    not there, or not the same."""
+
+    written: Mapping[str, Written] = field(default_factory=dict)
+    failed: Mapping[str, tuple[str, bool]] = field(default_factory=dict)
+    """Why, and whether it only has no text."""
+    back: tuple[str, ...] = ()
+
+    @property
+    def told(self) -> set[str]:
+        """The documents of which something is known."""
+        return {*self.written, *self.failed, *self.back}
+
+    def stored(self) -> dict[str, Any]:
+        """As the progress of a job."""
+        return {
+            "written": {
+                id: [one.chunks, one.pages, list(one.notes), one.embedded]
+                for id, one in self.written.items()
+            },
+            "failed": {id: list(one) for id, one in self.failed.items()},
+            "back": list(self.back),
+        }
+
+    @classmethod
+    def of(cls, progress: Mapping[str, Any]) -> "ReadOutcome":
+        return cls(
+            {
+                id: Written(chunks, pages, tuple(notes), embedded)
+                for id, (chunks, pages, notes, embedded) in progress.get("written", {}).items()
+            },
+            {id: (reason, empty) for id, (reason, empty) in progress.get("failed", {}).items()},
+            tuple(progress.get("back", ())),
+        )
+
+
+def file_of(changed: Changed) -> dict[str, Any]:
+    """A file as the request of a part names it."""
+    item = changed.item
+    return {
+        "source": str(item.source),
+        "root": str(item.root),
+        "document": wire.dump(changed.document),
+    }
+
+
+def changed_of(file: Mapping[str, Any], known: Document | None = None) -> Changed:
+    """The inverse of `file_of`, with the document that is known already."""
+    document = wire.load(Document, file["document"])
+    source, root = Path(file["source"]), Path(file["root"])
+    item = FoundFile(source, document.path, root, document.size, document.modified)
+    return Changed(item, document, known)
+
+
+class Sharing:
+    """The parts of one ingest. Without `parts` nothing is shared."""
+
+    def __init__(
+        self,
+        parts: Parts | None,
+        job: str,
+        collection: Collection,
+        pending: Pending,
+        tracker: Tracker,
+        done: Done,
+        refuse: Refuse,
+    ) -> None:
+        self._parts = parts
+        self._job = job
+        self._collection = collection
+        self._pending = pending
+        self._tracker = tracker
+        self._done = done
+        self._refuse = refuse
+        self.files: asyncio.Queue[Changed | None] = asyncio.Queue(WAITING)
+        """Those that are to be read here, until somebody else takes them."""
+        self._all_found = False
+        self._reading: dict[str, dict[str, Changed]] = {}
+        self._embedding: dict[str, list[str]] = {}
+        self._embedded: dict[str, int] = defaultdict(int)
+        self._begun: dict[str, float] = {}
+        self._most_chunks = 4 * LEAST_CHUNKS
+        self._helped: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+        self._complaints: set[str] = set()
+        self._ended = asyncio.Event()
+        self._looked = asyncio.Event()
+
+    @property
+    def embedding(self) -> bool:
+        """Whether others embed chunks that are not done."""
+        return bool(self._embedding)
+
+    def end(self) -> None:
+        """Everything is done."""
+        self._ended.set()
+
+    async def all_read(self) -> None:
+        """Wait until all is taken of the `files`, to which no more come, and others have read what
+        they took; what they do not read is put there again."""
+        self._all_found = True
+        while self._parts and (self._reading or not self.files.empty()):
+            self._looked.clear()
+            await self._looked.wait()
+
+    def taken(self) -> None:
+        """A file was taken."""
+        if self.files.empty():
+            self._looked.set()
+
+    async def run(self) -> None:
+        """Offer parts of what waits, and take in what becomes of them, until the end."""
+        if self._parts is None:
+            return
+        while not self._ended.is_set():
+            try:
+                await self._look(self._parts)
+            except StateUnavailable as error:
+                log.warning("What others do of an ingest is not known: %s", error)
+            self._looked.set()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._ended.wait(), LOOK_SECONDS)
+        self._say_who_helped()
+
+    async def _look(self, parts: Parts) -> None:
+        queued: dict[str, list[str]] = {READ_PART: [], EMBED_PART: []}
+        over: list[str] = []
+        if self._reading or self._embedding:
+            there = {part.id: part for part in await parts.of(self._job)}
+            for part in there.values():
+                await self._take_in(part)
+                if part.state == QUEUED and part.deaths < DEATHS:
+                    queued[part.kind].append(part.id)
+                elif part.state != RUNNING:
+                    over.append(part.id)
+            over += [id for id in (*self._reading, *self._embedding) if id not in there]
+            if self._all_found and self.files.empty():
+                over += queued[READ_PART][-1:]
+            if not self._pending.held and not self._pending.behind:
+                over += queued[EMBED_PART][-1:]
+            if over:
+                await self._end_parts(parts, over, set(there))
+        others = await parts.others()
+        if others:
+            await self._offer(parts, others, {kind: len(ids) for kind, ids in queued.items()})
+
+    async def _take_in(self, part: Job) -> None:
+        """What is known of a part that was not known before."""
+        who = part.worker or "one that died"
+        if part.state == FAILED and part.error not in self._complaints:
+            self._complaints.add(part.error)
+            self._tracker.note(f"Another process ({who}) could not help: {part.error}")
+        if part.kind == EMBED_PART:
+            known = self._embedded[part.id]
+            if (new := int(part.progress.get("embedded", 0)) - known) > 0:
+                self._embedded[part.id] = known + new
+                self._tracker.embedded(new)
+                self._helped[who][1] += new
+            self._take_time(part)
+            return
+        files = self._reading.get(part.id, {})
+        outcome = ReadOutcome.of(part.progress)
+        written = [(files[id], one) for id, one in outcome.written.items() if id in files]
+        if written:
+            self._pending.written_elsewhere()
+            await self._done(written)
+            self._helped[who][0] += len(written)
+            for changed, _ in written:
+                del files[changed.document.id]
+        for id, (reason, empty) in outcome.failed.items():
+            if id in files:
+                error = EmptyDocument(reason) if empty else DocumentError(reason)
+                await self._refuse(files[id], error)
+                self._helped[who][0] += 1
+                del files[id]
+        for id in outcome.back:
+            if id in files:
+                await self.files.put(files[id])
+                del files[id]
+
+    def _take_time(self, part: Job) -> None:
+        """Learn from how long it takes to embed a part."""
+        now = time.monotonic()
+        if part.state == RUNNING:
+            self._begun.setdefault(part.id, now)
+        elif part.state == DONE:
+            seconds = now - self._begun.pop(part.id, now)
+            if seconds > LONG_SECONDS:
+                self._most_chunks = max(LEAST_CHUNKS, self._most_chunks // 2)
+            elif seconds < SHORT_SECONDS and self._embedded[part.id] == self._most_chunks:
+                self._most_chunks = min(MOST_CHUNKS, self._most_chunks * 2)
+
+    async def _end_parts(self, parts: Parts, ids: Sequence[str], there: set[str]) -> None:
+        """Do here what is left of parts that are over, or that nobody works at."""
+        gone = set(ids) - there | set(await parts.withdraw([id for id in ids if id in there]))
+        for id in gone:
+            for changed in self._reading.get(id, {}).values():
+                await self.files.put(changed)
+            self._reading.pop(id, None)
+            self._begun.pop(id, None)
+            if (chunks := self._embedding.pop(id, None)) is not None:
+                if self._embedded.pop(id, 0) == len(chunks):
+                    self._pending.finished_elsewhere(chunks)
+                else:
+                    self._pending.back(chunks)
+
+    async def _offer(self, parts: Parts, others: int, queued: Mapping[str, int]) -> None:
+        """Have parts wait for the others, as long as enough is left."""
+        new = []
+        for _ in range(WAITING_EACH * others - queued[READ_PART]):
+            most = min(MOST_FILES, self.files.qsize() // (2 * (others + 1)))
+            some = list(self._some_files(most)) if most >= LEAST_FILES else []
+            if not some:
+                break
+            part = self._part(READ_PART, files=[file_of(one) for one in some])
+            self._reading[part.id] = {one.document.id: one for one in some}
+            new.append(part)
+        for _ in range(WAITING_EACH * others - queued[EMBED_PART]):
+            held = self._pending.held
+            most = min(self._most_chunks, held // (2 if self._pending.behind else others + 1))
+            if most < LEAST_CHUNKS:
+                break
+            ids = [chunk.chunk_id for chunk in self._pending.spare(most)]
+            part = self._part(EMBED_PART, chunks=ids)
+            self._embedding[part.id] = ids
+            new.append(part)
+        if new:
+            await parts.offer(self._job, new)
+
+    def _part(self, kind: str, **what: object) -> NewPart:
+        return NewPart(uuid4().hex, kind, {"build": self._collection.build, **what})
+
+    def _some_files(self, most: int) -> Iterator[Changed]:
+        """Files that another process may see too; uploads are in the data directory of this one."""
+        size = 0
+        while most > 0 and size <= MOST_BYTES and not self.files.empty():
+            changed = self.files.get_nowait()
+            if changed is None or changed.item.handed is not None:
+                self.files.put_nowait(changed)
+                return
+            most -= 1
+            size += changed.item.size
+            yield changed
+
+    def _say_who_helped(self) -> None:
+        if did := [
+            f"{worker} read {files:,} files and embedded {chunks:,} chunks"
+            for worker, (files, chunks) in sorted(self._helped.items())
+            if files or chunks
+        ]:
+            self._tracker.note(f"Other processes helped: {'; '.join(did)}.")

@@ -1,0 +1,115 @@
+"""Parts of running jobs: rows of `jobs` that name the job which they are a part of.
+
+They are claimed like jobs. Whose part is taken away, because its process seemed dead or the job
+has ended, may still be writing: what it has begun is `lost`, and it can begin nothing more.
+"""
+
+import time
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, delete, func, insert, select
+
+from ragstone.core.errors import JobEnded
+from ragstone.ports.jobs import QUEUED, READ_PART, RUNNING, Job, NewPart
+from ragstone.store.sql import revising
+from ragstone.store.sql.database import Database
+from ragstone.store.sql.job_claims import to_job
+from ragstone.store.sql.tables import job_workers, jobs
+
+
+class SqlParts:
+    """`ports.Parts` on the state store."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def others(self) -> int:
+        """`ports.Parts`."""
+        count = select(func.count()).select_from(job_workers)
+        return max(0, await self._database.read(lambda c: int(c.execute(count).scalar_one())) - 1)
+
+    async def offer(self, job: str, parts: Sequence[NewPart]) -> None:
+        """`ports.Parts`."""
+        running = select(jobs).where(jobs.c.id == job, jobs.c.state == RUNNING)
+
+        def work(connection: Connection) -> None:
+            row = connection.execute(running).mappings().first()
+            if row is None:
+                return
+            whole, now = to_job(row), time.time()
+            new = [asdict(_part(whole, one, now)) for one in parts]
+            connection.execute(insert(jobs), new)
+
+        await self._database.keep(work)
+
+    async def of(self, job: str) -> Sequence[Job]:
+        """`ports.Parts`."""
+        told = [column for column in jobs.c if column.name != "request"]
+        mine = select(*told).where(jobs.c.part_of == job).order_by(jobs.c.created_at, jobs.c.id)
+        return await self._database.read(
+            lambda c: [to_job({**row, "request": {}}) for row in c.execute(mine).mappings()]
+        )
+
+    async def withdraw(self, ids: Sequence[str]) -> Collection[str]:
+        """`ports.Parts`."""
+        gone = delete(jobs).where(jobs.c.id.in_(ids), jobs.c.part_of != "")
+        gone = gone.where(jobs.c.state != RUNNING)
+        return await self._database.keep(
+            lambda c: set(c.execute(gone.returning(jobs.c.id)).scalars())
+        )
+
+    async def drop(self, job: str) -> None:
+        """`ports.Parts`."""
+        await self._database.keep(lambda c: drop(c, [job]))
+
+
+def drop(connection: Connection, ids: Sequence[str]) -> None:
+    """Forget all parts of these jobs."""
+    mine = jobs.c.part_of.in_(ids)
+    lose(connection, mine)
+    connection.execute(delete(jobs).where(mine))
+
+
+def lose(connection: Connection, which: ColumnElement[bool]) -> None:
+    """Take what is being written for these parts from its writers."""
+    read = select(jobs.c.request).where(jobs.c.kind == READ_PART, jobs.c.state == RUNNING, which)
+    ids = [id for (request,) in connection.execute(read) for id in _documents(request)]
+    revising.lose(connection, document_ids=ids)
+
+
+def check_claim(connection: Connection, part: Job) -> None:
+    """Raise JobEnded unless its worker still has a part."""
+    held = select(jobs.c.id).where(
+        jobs.c.id == part.id,
+        jobs.c.worker == part.worker,
+        jobs.c.attempts == part.attempts,
+        jobs.c.state == RUNNING,
+    )
+    if connection.execute(held).first() is None:
+        raise JobEnded("This part of an ingest is another process's by now.")
+
+
+def _part(whole: Job, part: NewPart, now: float) -> Job:
+    return Job(
+        part.id,
+        part.kind,
+        part.request,
+        {},
+        QUEUED,
+        "",
+        now,
+        now,
+        whole.tenant,
+        whole.user,
+        list(whole.groups),
+        whole.collection,
+        whole.priority,
+        part_of=whole.id,
+    )
+
+
+def _documents(request: Mapping[str, Any]) -> list[str]:
+    """The ids of the documents of a part."""
+    return [str(file["document"]["id"]) for file in request["files"]]

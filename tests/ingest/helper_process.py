@@ -1,0 +1,108 @@
+"""`python -m tests.ingest.helper_process URL FOLDER [BATCH_SECONDS] [READ_SECONDS]`: a process that
+ingests, and helps others to, until it is killed. State, queue and index are in PostgreSQL.
+
+Embedding a batch and reading a file take so many seconds more than they would.
+"""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from ragstone.core.errors import DocumentError
+from ragstone.core.turn import Principal
+from ragstone.index.connect import connect
+from ragstone.ingest.pipeline import Pipeline
+from ragstone.jobs.runner import Runner
+from ragstone.ports import ChunkIndex, Vectors
+from ragstone.service.local.jobs import LocalJobs
+from ragstone.service.local.work import part_works, works
+from ragstone.settings import IndexSettings, IngestSettings, JobSettings
+from ragstone.store.sql.catalog import SqlCatalog
+from ragstone.store.sql.database import Database
+from ragstone.store.sql.jobs import SqlJobs
+from ragstone.store.sql.parts import SqlParts
+from ragstone.store.sql.workers import SqlWorkers
+from tests.hashing import HashingEmbedder, OneEmbedder
+from tests.jobs.adapters import shared_database
+
+WHO = Principal("default", "eva", ("staff",))
+SETTINGS = JobSettings(worker_timeout=5.0, poll_seconds=0.1, deaths=1000)
+
+
+class SlowEmbedder(HashingEmbedder):
+    """Takes a while for every batch, as a model does."""
+
+    seconds = 0.0
+
+    async def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        await asyncio.sleep(self.seconds)
+        return await super().embed_passages(texts)
+
+
+class SlowPipeline(Pipeline):
+    """Takes a while for every file."""
+
+    seconds = 0.0
+
+    async def _reads(self, *arguments: Any) -> DocumentError | None:
+        await asyncio.sleep(self.seconds)
+        return await super()._reads(*arguments)
+
+
+@dataclass
+class Site:
+    """What a process has of the shared state."""
+
+    database: Database
+    catalog: SqlCatalog
+    index: ChunkIndex
+    pipeline: Pipeline
+    runner: Runner
+    jobs: LocalJobs
+
+
+@asynccontextmanager
+async def site(
+    url: str,
+    folder: Path,
+    batch_seconds: float = 0.0,
+    read_seconds: float = 0.0,
+    settings: JobSettings = SETTINGS,
+) -> AsyncIterator[Site]:
+    """A Ragstone without answers, which runs jobs once its runner is started."""
+    embedder = SlowEmbedder()
+    embedder.seconds = batch_seconds
+    async with shared_database(url) as database:
+        catalog = await SqlCatalog.open(database)
+        index = connect(IndexSettings(url=url), folder / "index")
+        ingest = IngestSettings(parse_processes=1)
+        pipeline = SlowPipeline(
+            index, catalog, OneEmbedder(embedder), ingest, data=folder, parts=SqlParts(database)
+        )
+        pipeline.seconds = read_seconds
+        store = SqlJobs(database)
+        none = cast(Any, None)
+        done = {**works(catalog, pipeline, none, none), **part_works(pipeline)}
+        runner = Runner(store, SqlWorkers(database), done, settings, url, shared=True)
+        jobs = LocalJobs(store, catalog, runner, settings)
+        try:
+            yield Site(database, catalog, index, pipeline, runner, jobs)
+        finally:
+            await runner.stop()
+            pipeline.close()
+            await index.aclose()
+
+
+async def main(url: str, folder: str, *seconds: str) -> None:
+    async with site(url, Path(folder), *map(float, seconds)) as here:
+        await here.runner.start()
+        print("ready", flush=True)
+        await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(*sys.argv[1:]))
