@@ -76,7 +76,7 @@ def parsed(done: subprocess.CompletedProcess[str]) -> Any:
 
 @contextmanager
 def serving(data: Path, **variables: str) -> Iterator[str]:
-    """`ragstone serve` on a free port; yields its address when it is ready."""
+    """`ragstone serve` on a free port; yields its address when it answers."""
     # A file, not a pipe: nobody reads while it runs, and a full pipe would stop the server.
     with TemporaryFile("w+") as output:
         process = _spawned(data, output, variables)
@@ -122,7 +122,8 @@ def _url(file: Path, process: "subprocess.Popen[bytes]") -> str:
         # A server that was killed leaves its file behind.
         if file.exists() and json.loads(file.read_text())["pid"] == process.pid:
             url: str = json.loads(file.read_text())["url"]
-            with urllib.request.urlopen(f"{url}/ready", timeout=PATIENCE) as response:
+            # It answers before all is loaded, and is not ready until then.
+            with urllib.request.urlopen(f"{url}/health", timeout=PATIENCE) as response:
                 assert response.status == 200
             return url
         time.sleep(0.05)
