@@ -54,7 +54,7 @@ search structures takes."""
 
 PARTS = {
     "the row: text, fields, words and the vector": ("",),
-    "indexes over words": ("_bm25", rows.IMPACTS),
+    "indexes over words": (rows.TERMS,),
     "indexes over fields": (
         "_pkey",
         "_wait",

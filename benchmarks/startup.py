@@ -68,17 +68,17 @@ def first_answer(environment: dict[str, str]) -> tuple[float, float, float]:
 
 
 @contextmanager
-def serving(environment: dict[str, str]) -> Iterator[None]:
+def serving(environment: dict[str, str], url: str = URL) -> Iterator[None]:
     """A server that has become ready."""
     server = subprocess.Popen(
-        [RAGSTONE, "serve", "--port", URL.rsplit(":", 1)[1]],
+        [RAGSTONE, "serve", "--port", url.rsplit(":", 1)[1]],
         env=environment,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
     try:
         started = time.perf_counter()
-        while not answers(f"{URL}/ready"):
+        while not answers(f"{url}/ready"):
             time.sleep(0.02)
             if time.perf_counter() - started > 60:
                 raise TimeoutError("the server did not become ready")

@@ -224,7 +224,8 @@ async def former(
 
     async def work(connection: Connection) -> None:
         for statement in (
-            f"DROP INDEX {table}_impacts",
+            f"DROP INDEX {table}_terms",
+            f"CREATE INDEX {table}_bm25 ON {table} USING gin (words)",
             f"COMMENT ON TABLE {table} IS NULL",
             f"ALTER TABLE {table}_words DROP CONSTRAINT {table}_words_pkey, DROP COLUMN stripe",
             f"ALTER TABLE {table}_words ADD PRIMARY KEY (word)",
@@ -252,7 +253,7 @@ async def test_given_tables_of_the_first_form_then_they_are_brought_up_to_date(
         await index.create(collection)
         # Before the index over impacts is built, and after it.
         assert await index.search(collection, searches, EVERYTHING, 10) == expected
-        while not (await database.run(lambda c: rows.indexes(c, table))).get(rows.IMPACTS):
+        while not (await database.run(lambda c: rows.indexes(c, table))).get(rows.TERMS):
             await asyncio.sleep(0.05)
         assert await index.search(collection, searches, EVERYTHING, 10) == expected
         found, everything = await ways(database, collection, texts[0], EVERYTHING, 10)

@@ -1,4 +1,4 @@
-"""Indexes that take long to build: over meaning (HNSW), and over the impacts of words (GIN).
+"""Indexes that take long to build: over meaning (HNSW), and over words and their impacts (GIN).
 
 They are built while others read and write (`CONCURRENTLY`), after a bulk load and beside tables of
 a former form. Whoever searches meanwhile uses what is whole.
@@ -128,7 +128,7 @@ async def lacks_index(
 
 
 async def build(connection: Connection, collection: Collection, hnsw: Hnsw) -> None:
-    """Build what is missing, and drop what an earlier setting had built.
+    """Build what is missing, and drop what an earlier setting or form had built.
 
     `connection` has no transaction. Where another process builds, that one goes on alone.
     """
@@ -144,7 +144,8 @@ async def build(connection: Connection, collection: Collection, hnsw: Hnsw) -> N
         for name, definition in wanted.items():
             await _build(connection, table, name, definition)
         for name in await rows.indexes(connection, table):
-            if name.startswith(DENSE) and name not in wanted:
+            former = name.startswith(DENSE) or name in rows.FORMER
+            if former and name not in wanted:
                 await connection.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {table}{name}")
     except LockNotAvailable:
         log.warning(
@@ -157,7 +158,7 @@ async def build(connection: Connection, collection: Collection, hnsw: Hnsw) -> N
 def _wanted(collection: Collection, table: str, hnsw: Hnsw) -> dict[str, str]:
     """The indexes that a table should have, by what their names say behind its own."""
     found = {
-        rows.IMPACTS: rows.impacts(table),
+        rows.TERMS: rows.terms(table),
         hnsw.name(collection.dimensions): hnsw.definition(table, collection.dimensions),
     }
     if collection.late:
@@ -175,5 +176,5 @@ async def _build(connection: Connection, table: str, name: str, definition: str)
     if whole is False:  # What a build that was cut off has left.
         await connection.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {table}{name}")
     await connection.execute(f"CREATE INDEX CONCURRENTLY {table}{name} {definition}")
-    if name == rows.IMPACTS:
+    if name == rows.TERMS:
         await connection.execute(rows.without_figures(table))

@@ -19,9 +19,13 @@ from ragstone.ports import PoolUse
 T = TypeVar("T")
 Connection = AsyncConnection[Any]
 
-SESSION = "SET hnsw.iterative_scan = strict_order; SET hnsw.max_scan_tuples = 100000; SET jit = off"
+SESSION = (
+    "SET hnsw.iterative_scan = strict_order; SET hnsw.max_scan_tuples = 100000; SET jit = off; "
+    "SET plan_cache_mode = force_custom_plan"
+)
 """A filter never leaves a search without results: the scan goes on until there are enough.
-Compiling a statement would take longer than most of them."""
+Compiling a statement would take longer than most of them. A plan for any values would not know
+which filters leave few chunks."""
 
 EF_SEARCH = 200
 """Candidates of a search by meaning where the settings say none."""

@@ -6,6 +6,7 @@ chunk must hold. The index finds the chunks that hold them all, and only those a
 the best are the same as if all were.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, combinations
@@ -38,6 +39,12 @@ COMMON = 6
 LONGEST = 32
 """Words of a question above which every chunk with one is scored: the index compares each chunk
 with all words of a condition, and takes longer for them than the scores do."""
+
+ALONE = 300
+"""Chunks that may have one word of a question and no other, and are read all the same."""
+
+CLAUSES = 4
+"""So many words' chunks have to hold another word, at most: each is compared by all of them."""
 
 CAREFUL = 1 - 1e-5
 """Weights in the index are rounded to about seven digits."""
@@ -76,6 +83,7 @@ class Impact:
     """
 
     def __init__(self, weights: Mapping[int, float], held: Mapping[int, int]) -> None:
+        self._held = held
         self._largest = {word: weight * MOST for word, weight in weights.items()}
         self._common = sorted(weights, key=lambda word: -held[word])
         steps = [step for word in weights for step in _steps(word, weights[word], held[word])]
@@ -92,6 +100,17 @@ class Impact:
             if left <= 0:
                 return frozenset(found)
         return frozenset()
+
+    def others(self, impacts: Impacts) -> list[list[int]]:
+        """Sets of words of which a chunk holds one each, unless it has nothing of the question but
+        a word that many chunks of `impacts` have: two words are worth more than such a one."""
+        chunks: dict[int, float] = defaultdict(float)
+        for impact in impacts:
+            word, level = divmod(impact, LEVELS)
+            chunks[word] += self._held[word] * SHARES[level]
+        most = sorted(chunks, key=lambda word: -chunks[word])[:CLAUSES]
+        many = [word for word in most if chunks[word] > ALONE]
+        return [found for one in many if (found := [w for w in self._common if w != one])]
 
     def conditions(self, score: float) -> list[Impacts]:
         """What every chunk of at least `score` meets, most selective first."""

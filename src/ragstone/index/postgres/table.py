@@ -1,8 +1,8 @@
 """The tables of one collection in PostgreSQL, and how a chunk becomes a row.
 
 Words are the sparse vectors of `bm25`, whose inner product with the rarity of the question's
-words (`words.py`) is the BM25 score. An index over the words of each row finds the candidates, and
-one over words with levels of their weights (`impacts.py`) those that can be among the best.
+words (`words.py`) is the BM25 score. An index over the words of each row, and over words with
+levels of their weights (`impacts.py`), finds the candidates, and those that can be among the best.
 
 A table's comment says which form it is of, so that a start asks for it and changes nothing.
 """
@@ -29,8 +29,15 @@ WORDS = 999_999_937
 FORM = "ragstone 2"
 """The form of the tables; without a comment they are of the first, before words had stripes."""
 
+TERMS = "_terms"
+"""What the index over words with levels, and over words, is called behind the table's name. As one
+index it excludes by the one what it finds by the other, and a write goes into one."""
+
 IMPACTS = "_impacts"
-"""What the index over words with levels is called behind the table's name."""
+"""The index over words with levels alone, of tables that have no other yet."""
+
+FORMER = (IMPACTS, "_bm25")
+"""What stood for it before, until it is built."""
 
 KEYWORDS = (
     "tenant",
@@ -89,9 +96,8 @@ def schema(table: str, collection: Collection) -> list[str]:
         f"CREATE TABLE {table}_words (word int4, chunks int8 NOT NULL, "
         "stripe int2 NOT NULL DEFAULT 0, PRIMARY KEY (word, stripe))",
         DEFINITION,
-        f"CREATE INDEX {table}{IMPACTS} {impacts(table)}",
+        f"CREATE INDEX {table}{TERMS} {terms(table)}",
         without_figures(table),
-        f"CREATE INDEX {table}_bm25 ON {table} USING gin (words)",
         f"CREATE INDEX {table}_wait ON {table} (chunk_id) WHERE dense IS NULL",
     ]
     for name in LISTS:
@@ -113,25 +119,25 @@ def upgrade(table: str) -> list[str]:
     ]
 
 
-def impacts(table: str) -> str:
-    """What the index over words with levels is over. What it has yet to sort in, in kilobytes, is
-    read by every search."""
-    return f"ON {table} USING gin ({FUNCTION}(bm25)) WITH (gin_pending_list_limit = 256)"
+def terms(table: str) -> str:
+    """What the index over words is over. What it has yet to sort in, in kilobytes, is read by every
+    search."""
+    return f"ON {table} USING gin ({FUNCTION}(bm25), words) WITH (gin_pending_list_limit = 256)"
 
 
 def sort_in(table: str) -> str:
     """Sorts what was written into the indexes over words, which a search would read whole."""
-    names = f"ARRAY['{table}{IMPACTS}', '{table}_bm25']"
+    names = ", ".join(f"'{table}{name}'" for name in (TERMS, *FORMER))
     return (
         "SELECT gin_clean_pending_list(index) FROM unnest("
-        f"{names}) AS name, to_regclass(name) AS index WHERE index IS NOT NULL"
+        f"ARRAY[{names}]) AS name, to_regclass(name) AS index WHERE index IS NOT NULL"
     )
 
 
 def without_figures(table: str) -> str:
-    """Without figures about it the planner takes a condition for rare, as it nearly always is; they
-    would take seconds to make."""
-    return f"ALTER INDEX {table}{IMPACTS} ALTER COLUMN 1 SET STATISTICS 0"
+    """Without figures about levels the planner takes a condition for rare, as it nearly always is;
+    they would take seconds to make."""
+    return f"ALTER INDEX {table}{TERMS} ALTER COLUMN 1 SET STATISTICS 0"
 
 
 def _says_form(table: str) -> str:

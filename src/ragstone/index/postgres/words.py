@@ -23,6 +23,22 @@ EVERY_CHUNK = -1
 STRIPES = 256
 """Writers that do not wait for each other."""
 
+LARGE = 20_000
+"""Chunks with a word, each counted for every word it has, from which on a search reads a part."""
+
+BUDGET, SHARE = 4_000, 250
+"""That part: so many chunks, or of a larger collection one for so many. It is an estimate; about
+twice as many are read."""
+
+FEW = 3
+"""So many times that part inside a filter are scored all."""
+
+BITMAP = "64MB"
+"""Memory of one search for the places of the chunks that it reads, at most."""
+
+NARROW = 0.2
+"""The share of the chunks inside a filter up to which its own indexes are worth reading."""
+
 FIRST = 1000
 """Chunks that are scored at first, at least."""
 
@@ -38,22 +54,34 @@ async def search(
 ) -> list[Any]:
     """The ids and scores of the best chunks with a word that is asked for, all inside `where`.
 
-    They are those that scoring every chunk with a word would find. A statement that scores only
-    some is asked where a bound says that no other is better, and the filter is part of it.
+    Where few chunks hold the words, they are those that scoring every one would find: a statement
+    that scores only some is asked where a bound says that no other is better, and the filter is
+    part of it. Where many do, those with the heaviest words are read, and scored by all words.
     """
     held = await held_by(connection, table, asked)
     weighed = weights(asked, held)
     if not weighed:
         return []
+    every = held[EVERY_CHUNK]
+    budget = max(BUDGET, every // SHARE)
     questioning = Questioning(connection, table, weighed, where, limit)
     whole = await rows.indexes(connection, table)
-    if len(weighed) <= LONGEST and whole.get(rows.IMPACTS):
-        # Few chunks are read: to start other processes for them takes longer.
-        await connection.execute("SET LOCAL max_parallel_workers_per_gather = 0")
-        found = await questioning.bounded(Impact(weighed, held))
-        if found is not None:
-            return found
-        await connection.execute("SET LOCAL max_parallel_workers_per_gather TO DEFAULT")
+    has_terms = whole.get(rows.TERMS, False)
+    if not has_terms and not whole.get(rows.IMPACTS):
+        return await questioning.everything()
+    if every > FEW * budget and await questioning.inside(every) <= FEW * budget:
+        return await questioning.everything()
+    impact = Impact(weighed, held)
+    # Few chunks are read: to start other processes for them takes longer.
+    await connection.execute("SET LOCAL max_parallel_workers_per_gather = 0")
+    found = None
+    if every > FEW * budget and sum(held[word] for word in weighed) > LARGE:
+        found = await questioning.heaviest(impact, budget, has_terms)
+    elif len(weighed) <= LONGEST:
+        found = await questioning.bounded(impact)
+    if found is not None:
+        return found
+    await connection.execute("SET LOCAL max_parallel_workers_per_gather TO DEFAULT")
     return await questioning.everything()
 
 
@@ -74,6 +102,24 @@ class Questioning:
         self._asked = SparseVector(dict(weighed), rows.WORDS)
         self._where = where
         self._limit = limit
+        self._share = 1.0
+        self._apart = False
+
+    async def inside(self, every: int) -> float:
+        """How many of `every` chunk the filter leaves, as the planner estimates it.
+
+        Where it leaves many, an index for it is not worth reading. The planner, which knows
+        nothing of impacts, is kept from it afterwards.
+        """
+        condition, values = self._where
+        found = await self._connection.execute(
+            f"EXPLAIN (FORMAT JSON) SELECT FROM {self._table} WHERE {condition}", values
+        )
+        row = await found.fetchone()
+        chunks = float(row[0][0]["Plan"]["Plan Rows"]) if row else 0.0
+        self._share = min(1.0, max(1.0, chunks) / every)
+        self._apart = self._share > NARROW
+        return chunks
 
     async def bounded(self, impact: Impact) -> list[Any] | None:
         """The best chunks, found by their impacts; None where those exclude no others."""
@@ -83,6 +129,31 @@ class Questioning:
         found = await self._with_impacts(conditions)
         # Fewer are left, or worse ones, if somebody deleted chunks meanwhile.
         return found if self._are_enough(found) and found[-1][1] >= score else None
+
+    async def heaviest(
+        self, impact: Impact, budget: int, has_terms: bool = True
+    ) -> list[Any] | None:
+        """The best of about `budget` chunks, those with the heaviest impacts, or of more where the
+        filter leaves few; None where too few of them are inside.
+
+        Common words without much weight only add to the scores of what others have found.
+        `has_terms`: whether the index leaves out chunks with no other word of the question.
+        """
+        wanted = max(budget, FOR_EACH * self._limit)
+        chunks = int(wanted * min(MORE, 1 / self._share))
+        # With the default, a bitmap of so many chunks would keep pages instead of them, and each
+        # chunk of a page would be compared by computing its impacts.
+        await self._connection.execute(f"SET LOCAL work_mem = '{BITMAP}'")
+        while impacts := impact.heaviest(chunks):
+            if has_terms and (others := impact.others(impacts)):
+                found = await self._with_impacts([impacts], others)
+                if self._are_enough(found):
+                    return found
+            found = await self._with_impacts([impacts])
+            if self._are_enough(found):
+                return found
+            chunks *= MORE
+        return None
 
     async def everything(self) -> list[Any]:
         """The best chunks, found by scoring every one with a word."""
@@ -98,15 +169,27 @@ class Questioning:
             chunks *= MORE
         return None
 
-    async def _with_impacts(self, conditions: Sequence[Impacts]) -> list[Any]:
+    async def _with_impacts(
+        self, conditions: Sequence[Impacts], others: Sequence[list[int]] = ()
+    ) -> list[Any]:
         tests = [f"{FUNCTION}(bm25) && %s::int8[]"] * len(conditions)
-        return await self._best(tests, [sorted(impacts) for impacts in conditions])
+        tests += ["words && %s::int4[]"] * len(others)
+        held = [sorted(impacts) for impacts in conditions]
+        return await self._best(tests, [*held, *others], self._apart)
 
-    async def _best(self, tests: Sequence[str], held: Sequence[list[int]]) -> list[Any]:
+    async def _best(
+        self, tests: Sequence[str], held: Sequence[list[int]], apart: bool = False
+    ) -> list[Any]:
+        """The best chunks of those that meet the tests and the filter; `apart` keeps the planner
+        from reading an index for the filter."""
         condition, values = self._where
+        tested = " AND ".join(tests)
+        read = f"{self._table} WHERE {tested} AND"
+        if apart:
+            read = f"(SELECT * FROM {self._table} WHERE {tested} OFFSET 0) AS chunk WHERE"
         found = await self._connection.execute(
-            f"SELECT chunk_id, -(bm25 <#> %s) AS score FROM {self._table} "
-            f"WHERE {' AND '.join(tests)} AND {condition} ORDER BY score DESC, chunk_id LIMIT %s",
+            f"SELECT chunk_id, -(bm25 <#> %s) AS score FROM {read} {condition} "
+            "ORDER BY score DESC, chunk_id LIMIT %s",
             [self._asked, *held, *values, self._limit],
         )
         return await found.fetchall()
