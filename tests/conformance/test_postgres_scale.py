@@ -85,6 +85,7 @@ def questions() -> list[str]:
     return [" ".join(f"w{n}" for n in random.choice(2000, m, p=SHARE)) for m in lengths] + common
 
 
+MINE = readable(Principal("default", "u"))
 FILTERS: dict[str, Filter] = {
     "everything": EVERYTHING,
     "readable": And((readable(Principal("default", "u")), Not(eq("document_id", "d7")))),
@@ -141,6 +142,76 @@ async def test_given_chunks_replaced_and_deleted_then_the_best_are_still_those(
         found, expected = await ways(database, collection, text, EVERYTHING, 10)
         assert found in (None, expected)
         assert not gone & {one for one, _ in expected}
+
+
+@pytest.fixture
+def large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search reads a part of a thousand chunks as it does of a million."""
+    monkeypatch.setattr(words, "LARGE", 100)
+    monkeypatch.setattr(words, "BUDGET", 200)
+
+
+@pytest.mark.usefixtures("large")
+@pytest.mark.parametrize("where", FILTERS.values(), ids=list(FILTERS))
+async def test_given_a_large_collection_then_a_search_reads_a_part_and_finds_nearly_the_best(
+    index: PostgresIndex, database: PostgresConnections, where: Filter
+) -> None:
+    collection = a_collection()
+    await index.upsert(collection, many_chunks(collection))
+    await index.optimize(collection)
+    shares = []
+    for text in questions():
+        _, expected = await ways(database, collection, text, where, CHUNKS)
+        for limit in (1, 10, 40):
+            [said] = await index.search(collection, [Search(text)], where, limit)
+            assert len(said.found) == min(limit, len(expected))
+            assert {(one.chunk_id, one.score) for one in said.found} <= set(expected)
+            assert list(said.found) == sorted(said.found, key=lambda o: (-o.score, o.chunk_id))
+        best = {one for one, _ in expected[:10]}
+        found = {one.chunk_id for one in said.found[:10]}
+        shares += [len(best & found) / len(best)] if best else []
+    assert np.mean(shares) > 0.9
+
+
+@pytest.mark.usefixtures("large")
+async def test_given_a_large_collection_then_a_filter_that_leaves_few_chunks_leaves_out_none(
+    index: PostgresIndex, database: PostgresConnections
+) -> None:
+    collection = a_collection()
+    await index.upsert(collection, many_chunks(collection))
+    await index.optimize(collection)
+    for text in questions():
+        _, expected = await ways(database, collection, text, eq("document_id", "d7"), 40)
+        [said] = await index.search(collection, [Search(text)], eq("document_id", "d7"), 40)
+        assert [(one.chunk_id, one.score) for one in said.found] == expected
+
+
+@pytest.mark.usefixtures("large")
+async def test_given_a_large_collection_then_what_is_replaced_or_deleted_is_not_found(
+    index: PostgresIndex,
+) -> None:
+    collection = a_collection()
+    chunks = many_chunks(collection)
+    await index.upsert(collection, chunks)
+    await index.optimize(collection)
+    await index.upsert(collection, [replace(one, text="narwhal") for one in chunks[::3]])
+    await index.delete(collection, eq("document_id", "d3"))
+    gone = {one.chunk_id for i, one in enumerate(chunks) if not i % 3 or one.document_id == "d3"}
+    for text in questions():
+        [said] = await index.search(collection, [Search(text)], EVERYTHING, 40)
+        assert not gone & {one.chunk_id for one in said.found}
+
+
+@pytest.mark.usefixtures("large")
+async def test_given_a_rare_word_and_common_ones_then_a_chunk_with_nothing_but_the_rare_is_found(
+    index: PostgresIndex,
+) -> None:
+    collection = a_collection()
+    chunks = [a_chunk(collection, f"whale sea lamp w{i}") for i in range(2000)]
+    await index.upsert(collection, [*chunks, a_chunk(collection, "narwhal")])
+    await index.optimize(collection)
+    [said] = await index.search(collection, [Search("narwhal whale sea")], EVERYTHING, 10)
+    assert said.found[0].score > 2 * said.found[1].score
 
 
 async def test_given_equal_scores_then_the_same_chunks_are_chosen(
@@ -264,6 +335,37 @@ async def test_given_tables_of_the_first_form_then_they_are_brought_up_to_date(
         await index.create(collection)
     found_indexes = await database.run(lambda c: rows.indexes(c, table))
     assert found_indexes["_dense"]
+
+
+@pytest.mark.usefixtures("large")
+async def test_given_two_indexes_over_words_then_one_takes_their_place(
+    postgres: PostgresServer, database: PostgresConnections
+) -> None:
+    collection = a_collection()
+    table = rows.table_name(collection)
+    searches = [Search(text) for text in questions()]
+    async with an_index(postgres) as index:
+        await index.upsert(collection, many_chunks(collection, 1500))
+        await index.optimize(collection)
+        expected = await index.search(collection, searches, eq("document_id", "d7"), 10)
+        counts = [len(one.found) for one in await index.search(collection, searches, MINE, 10)]
+        with psycopg.connect(postgres.url) as connection:
+            for statement in (
+                f"DROP INDEX {table}_terms",
+                f"CREATE INDEX {table}_impacts ON {table} USING gin (ragstone_impacts(bm25))",
+                f"CREATE INDEX {table}_bm25 ON {table} USING gin (words)",
+            ):
+                connection.execute(statement.encode())
+        assert await index.search(collection, searches, eq("document_id", "d7"), 10) == expected
+        found = await index.search(collection, searches, MINE, 10)
+        assert [len(one.found) for one in found] == counts
+    async with an_index(postgres) as index:
+        await index.create(collection)
+        while "_bm25" in (built := await database.run(lambda c: rows.indexes(c, table))):
+            await asyncio.sleep(0.05)
+        assert built["_terms"]
+        assert await index.search(collection, searches, eq("document_id", "d7"), 10) == expected
+    assert not {*rows.FORMER} & {*await database.run(lambda c: rows.indexes(c, table))}
 
 
 async def test_given_somebody_who_holds_a_transaction_then_an_index_is_built_later(

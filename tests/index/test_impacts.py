@@ -5,6 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.index.postgres.impacts import (
+    ALONE,
+    CLAUSES,
     COMMON,
     CONDITIONS,
     LEVELS,
@@ -52,6 +54,29 @@ def test_given_words_alike_then_a_good_chunk_holds_several() -> None:
     alone = frozenset(1 * LEVELS + level for level in range(LEVELS))
     assert len(conditions) > 1
     assert not all(condition & alone for condition in conditions)
+
+
+@given(st.dictionaries(st.integers(0, 10**9), st.integers(1, 10**6), min_size=1, max_size=9))
+def test_a_chunk_with_two_words_of_the_question_is_never_left_out(held: dict[int, int]) -> None:
+    impact = Impact(dict.fromkeys(held, 1.0), held)
+    others = impact.others(impact.heaviest(2000))
+    assert len(others) <= CLAUSES
+    for found in others:
+        # It is asked for in the words of the question but one: of two words one is among them.
+        assert len(found) == len(held) - 1
+        assert set(found) < set(held)
+        [left_out] = set(held) - set(found)
+        assert held[left_out] > ALONE
+
+
+def test_given_a_rare_word_then_a_chunk_with_it_needs_no_other_word() -> None:
+    impact = Impact({1: 9.0, 2: 2.0, 3: 1.0}, {1: ALONE, 2: 10**5, 3: 10**5})
+    assert [2, 3] not in [sorted(found) for found in impact.others(impact.heaviest(4000))]
+
+
+def test_given_one_word_then_no_other_is_asked_for() -> None:
+    impact = Impact({1: 2.0}, {1: 10**6})
+    assert impact.others(impact.heaviest(4000)) == []
 
 
 @pytest.mark.parametrize("chunks", [1, 1000, 10**5])
