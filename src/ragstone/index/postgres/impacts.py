@@ -40,10 +40,10 @@ LONGEST = 32
 """Words of a question above which every chunk with one is scored: the index compares each chunk
 with all words of a condition, and takes longer for them than the scores do."""
 
-ALONE = 300
+ALONE = 100
 """Chunks that may have one word of a question and no other, and are read all the same."""
 
-CLAUSES = 4
+CLAUSES = 6
 """So many words' chunks have to hold another word, at most: each is compared by all of them."""
 
 CAREFUL = 1 - 1e-5

@@ -26,11 +26,11 @@ STRIPES = 256
 LARGE = 20_000
 """Chunks with a word, each counted for every word it has, from which on a search reads a part."""
 
-BUDGET, SHARE = 4_000, 250
+BUDGET, SHARE = 6_000, 160
 """That part: so many chunks, or of a larger collection one for so many. It is an estimate; about
 twice as many are read."""
 
-FEW = 3
+FEW = 2
 """So many times that part inside a filter are scored all."""
 
 BITMAP = "64MB"
