@@ -33,8 +33,10 @@ twice as many are read."""
 FEW = 2
 """So many times that part inside a filter are scored all."""
 
-BITMAP = "64MB"
-"""Memory of one search for the places of the chunks that it reads, at most."""
+SMALL = "SET LOCAL max_parallel_workers_per_gather = 0; SET LOCAL work_mem = '64MB'"
+"""For a search that reads few chunks: to start other processes for them takes longer. With the
+default of memory a bitmap of their places would keep pages, and each chunk of a page would be
+compared by computing its impacts."""
 
 NARROW = 0.2
 """The share of the chunks inside a filter up to which its own indexes are worth reading."""
@@ -62,7 +64,7 @@ async def search(
     weighed = weights(asked, held)
     if not weighed:
         return []
-    every = held[EVERY_CHUNK]
+    every = held.get(EVERY_CHUNK, 0)
     budget = max(BUDGET, every // SHARE)
     questioning = Questioning(connection, table, weighed, where, limit)
     whole = await rows.indexes(connection, table)
@@ -72,8 +74,7 @@ async def search(
     if every > FEW * budget and await questioning.inside(every) <= FEW * budget:
         return await questioning.everything()
     impact = Impact(weighed, held)
-    # Few chunks are read: to start other processes for them takes longer.
-    await connection.execute("SET LOCAL max_parallel_workers_per_gather = 0")
+    await connection.execute(SMALL)
     found = None
     if every > FEW * budget and sum(held[word] for word in weighed) > LARGE:
         found = await questioning.heaviest(impact, budget, has_terms)
@@ -141,9 +142,6 @@ class Questioning:
         """
         wanted = max(budget, FOR_EACH * self._limit)
         chunks = int(wanted * min(MORE, 1 / self._share))
-        # With the default, a bitmap of so many chunks would keep pages instead of them, and each
-        # chunk of a page would be compared by computing its impacts.
-        await self._connection.execute(f"SET LOCAL work_mem = '{BITMAP}'")
         while impacts := impact.heaviest(chunks):
             if has_terms and (others := impact.others(impacts)):
                 found = await self._with_impacts([impacts], others)
