@@ -203,6 +203,28 @@ async def test_given_a_large_collection_then_what_is_replaced_or_deleted_is_not_
 
 
 @pytest.mark.usefixtures("large")
+async def test_given_a_filter_that_leaves_out_the_best_then_the_best_of_the_others_are_found(
+    index: PostgresIndex,
+) -> None:
+    collection = a_collection()
+    hidden = [
+        a_chunk(collection, "whale whale sea sea lamp", document_id="d0", allowed=("group:g",))
+        for _ in range(300)
+    ]
+    others = [
+        a_chunk(collection, f"whale sea lamp w{i}", document_id="d1", allowed=("user:u",))
+        for i in range(1700)
+    ]
+    await index.upsert(collection, [*hidden, *others])
+    await index.optimize(collection)
+    [every] = await index.search(collection, [Search("whale sea")], EVERYTHING, 10)
+    [mine] = await index.search(collection, [Search("whale sea")], MINE, 10)
+    assert {one.chunk_id for one in every.found} <= {one.chunk_id for one in hidden}
+    assert len(mine.found) == 10
+    assert {one.chunk_id for one in mine.found} <= {one.chunk_id for one in others}
+
+
+@pytest.mark.usefixtures("large")
 async def test_given_a_rare_word_and_common_ones_then_a_chunk_with_nothing_but_the_rare_is_found(
     index: PostgresIndex,
 ) -> None:

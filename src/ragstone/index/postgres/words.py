@@ -41,6 +41,9 @@ compared by computing its impacts."""
 NARROW = 0.2
 """The share of the chunks inside a filter up to which its own indexes are worth reading."""
 
+AHEAD = 2
+"""Times the best chunks that should be enough for a filter that leaves more."""
+
 FIRST = 1000
 """Chunks that are scored at first, at least."""
 
@@ -103,15 +106,10 @@ class Questioning:
         self._asked = SparseVector(dict(weighed), rows.WORDS)
         self._where = where
         self._limit = limit
-        self._share = 1.0
-        self._apart = False
+        self._share = 0.0
 
     async def inside(self, every: int) -> float:
-        """How many of `every` chunk the filter leaves, as the planner estimates it.
-
-        Where it leaves many, an index for it is not worth reading. The planner, which knows
-        nothing of impacts, is kept from it afterwards.
-        """
+        """How many of `every` chunk the filter leaves, as the planner estimates it."""
         condition, values = self._where
         found = await self._connection.execute(
             f"EXPLAIN (FORMAT JSON) SELECT FROM {self._table} WHERE {condition}", values
@@ -119,7 +117,6 @@ class Questioning:
         row = await found.fetchone()
         chunks = float(row[0][0]["Plan"]["Plan Rows"]) if row else 0.0
         self._share = min(1.0, max(1.0, chunks) / every)
-        self._apart = self._share > NARROW
         return chunks
 
     async def bounded(self, impact: Impact) -> list[Any] | None:
@@ -141,7 +138,7 @@ class Questioning:
         `has_terms`: whether the index leaves out chunks with no other word of the question.
         """
         wanted = max(budget, FOR_EACH * self._limit)
-        chunks = int(wanted * min(MORE, 1 / self._share))
+        chunks = int(wanted / max(1 / MORE, self._share))
         while impacts := impact.heaviest(chunks):
             if has_terms and (others := impact.others(impacts)):
                 found = await self._with_impacts([impacts], others)
@@ -172,23 +169,34 @@ class Questioning:
     ) -> list[Any]:
         tests = [f"{FUNCTION}(bm25) && %s::int8[]"] * len(conditions)
         tests += ["words && %s::int4[]"] * len(others)
-        held = [sorted(impacts) for impacts in conditions]
-        return await self._best(tests, [*held, *others], self._apart)
+        held = [*(sorted(impacts) for impacts in conditions), *others]
+        if self._share <= NARROW:
+            return await self._best(tests, held)
+        found = await self._best_of_best(tests, held, int(AHEAD * self._limit / self._share))
+        return found if self._are_enough(found) else await self._best_of_best(tests, held)
 
-    async def _best(
-        self, tests: Sequence[str], held: Sequence[list[int]], apart: bool = False
-    ) -> list[Any]:
-        """The best chunks of those that meet the tests and the filter; `apart` keeps the planner
-        from reading an index for the filter."""
+    async def _best(self, tests: Sequence[str], held: Sequence[list[int]]) -> list[Any]:
         condition, values = self._where
-        tested = " AND ".join(tests)
-        read = f"{self._table} WHERE {tested} AND"
-        if apart:
-            read = f"(SELECT * FROM {self._table} WHERE {tested} OFFSET 0) AS chunk WHERE"
         found = await self._connection.execute(
-            f"SELECT chunk_id, -(bm25 <#> %s) AS score FROM {read} {condition} "
-            "ORDER BY score DESC, chunk_id LIMIT %s",
+            f"SELECT chunk_id, -(bm25 <#> %s) AS score FROM {self._table} "
+            f"WHERE {' AND '.join(tests)} AND {condition} ORDER BY score DESC, chunk_id LIMIT %s",
             [self._asked, *held, *values, self._limit],
+        )
+        return await found.fetchall()
+
+    async def _best_of_best(
+        self, tests: Sequence[str], held: Sequence[list[int]], most: int | None = None
+    ) -> list[Any]:
+        """Those inside a filter, which leaves many, among the best or among all: the planner, which
+        knows nothing of impacts, would read an index for the filter, and compare each chunk with
+        it before scores say which matter."""
+        condition, values = self._where
+        found = await self._connection.execute(
+            "SELECT chunk_id, score FROM ("
+            f"SELECT *, -(bm25 <#> %s) AS score FROM {self._table} WHERE {' AND '.join(tests)} "
+            "ORDER BY score DESC, chunk_id LIMIT %s"
+            f") AS chunk WHERE {condition} ORDER BY score DESC, chunk_id LIMIT %s",
+            [self._asked, *held, most, *values, self._limit],
         )
         return await found.fetchall()
 
