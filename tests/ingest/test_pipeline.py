@@ -15,6 +15,7 @@ from ragstone.core.filters import EVERYTHING, AnyOf, Not
 from ragstone.core.records import Collection, Document
 from ragstone.index.edge.index import EdgeIndex
 from ragstone.ingest import handed
+from ragstone.ingest.files import content_hash
 from ragstone.ingest.pipeline import Pipeline
 from ragstone.ingest.progress import MOST_TOLD
 from ragstone.ports import Search
@@ -283,16 +284,63 @@ async def test_given_the_last_file_that_a_watcher_saw_go_then_it_is_forgotten(
     assert (await house.ingest(prune=True, only=(str(file),))).pruned == 1
 
 
-async def test_given_very_many_files_that_fail_then_each_is_named_at_the_end(
-    house: House,
+async def test_given_very_many_files_that_fail_then_the_first_are_told_and_all_are_counted(
+    house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("ragstone.ingest.pipeline.MOST_FAILURES", 2 * MOST_TOLD)
     for number in range(3 * MOST_TOLD):
         house.write(f"{number}.txt", "")
     reports: list[Progress] = []
     request = IngestRequest((str(house.documents),))
     last = await house.pipeline.ingest("job", request, reports.append)
-    assert len({failure.path for failure in last.failed}) == 3 * MOST_TOLD
+    assert len({failure.path for failure in last.failed}) == 2 * MOST_TOLD
+    assert (last.more_failed, last.failures) == (MOST_TOLD, 3 * MOST_TOLD)
     assert max(len(one.failed) for one in reports[:-1]) <= MOST_TOLD
+    known = await house.known()
+    assert len(known) == 3 * MOST_TOLD
+    assert {one.error for one in known.values()} == {
+        f"{n}.txt is empty (0 bytes)." for n in range(300)
+    }
+
+
+async def test_given_files_that_are_empty_still_then_nothing_is_written_again(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house.write("new.txt", "")
+    became = house.write("became.txt", "Owls hunt at night.")
+    await house.ingest()
+    became.write_text("")
+    assert (await house.ingest()).failures == 2
+    before = await house.known()
+    monkeypatch.setattr(house.catalog, "fail_all", None)
+    assert (await house.ingest()).failures == 2
+    assert await house.known() == before
+    assert [chunk.text for chunk in await house.chunks()] == ["Owls hunt at night."]
+    monkeypatch.undo()
+    house.write("new.txt", "Bats hunt at night.")
+    assert ((again := await house.ingest()).indexed, again.failures) == (1, 1)
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.pdf", "a.csv", "a.md"])
+async def test_given_a_file_of_ten_gigabytes_then_it_is_refused_without_being_hashed(
+    house: House, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house.write("b.txt", "Owls hunt at night.")
+    with (house.documents / name).open("wb") as file:
+        file.truncate(10 * 2**30)
+
+    def hashed(path: Path) -> str:
+        assert path.name != name
+        return content_hash(path)
+
+    monkeypatch.setattr(handed, "content_hash", hashed)
+    done = await house.ingest()
+    assert done.indexed == 1
+    [failure] = done.failed
+    limit = "128 MB (INGEST__MAX_MEMORY_MB)" if name == "a.md" else "512 MB (INGEST__MAX_FILE_MB)"
+    assert failure.reason == (
+        f"{name} has 10,240 MB; the limit is {limit}. Split the file, or raise the limit."
+    )
 
 
 async def test_given_an_embedder_that_breaks_then_the_text_is_searchable_and_a_retry_finishes(

@@ -28,7 +28,7 @@ def described(
         collection=collection.id,
         path=item.path,
         allowed=request.allowed,
-        source=str(item.source),
+        source=item.place,
         size=item.size,
         modified=item.modified,
         title=title if isinstance(title, str) else "",
@@ -42,13 +42,13 @@ def at_known_paths(
 ) -> Iterator[FoundFile]:
     """Each file once, at the path that it has in the collection already: the same file given with
     another folder, or alone, is no other document. `known` are the paths by source."""
-    seen: set[Path] = set()
+    seen: set[str] = set()
     for item in found:
         if item.handed is None:
-            if item.source in seen:
+            if item.place in seen:
                 continue
-            seen.add(item.source)
-            paths = known.get(str(item.source), ())
+            seen.add(item.place)
+            paths = known.get(item.place, ())
             if paths and item.path not in paths:
                 item = replace(item, path=paths[0])
         yield item
@@ -104,7 +104,7 @@ def gone(
     """The documents whose file under the given paths no longer exists. `known` are the paths by
     source. Nothing is gone because a given folder is not there, or is empty at once: a share that
     is not mounted looks like that."""
-    here = {str(item.source) for item in found}
+    here = {item.place for item in found}
     named = {os.path.realpath(path) for path in request.only}
     documents: list[str] = []
     notes: list[str] = []
