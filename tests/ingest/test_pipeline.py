@@ -14,9 +14,9 @@ from ragstone.core.errors import EmbeddingMismatch
 from ragstone.core.filters import EVERYTHING, AnyOf, Not
 from ragstone.core.records import Collection, Document
 from ragstone.index.edge.index import EdgeIndex
-from ragstone.ingest import handed
+from ragstone.ingest import changes, handed
 from ragstone.ingest.files import content_hash
-from ragstone.ingest.pipeline import Pipeline
+from ragstone.ingest.pipeline import NOT_TEXT, Pipeline
 from ragstone.ingest.progress import MOST_TOLD
 from ragstone.ports import Search
 from ragstone.service import IngestRequest, Progress, Skipped
@@ -273,6 +273,73 @@ async def test_given_a_share_that_is_not_mounted_then_nothing_is_forgotten(house
         last = await house.ingest(prune=True, only=only)
         assert (last.pruned, len(last.notes)) == (0, 1)
     assert len(await house.chunks()) == 2
+
+
+@pytest.mark.parametrize("listed", [True, False])
+async def test_given_a_share_below_that_is_not_mounted_any_more_then_its_documents_stay(
+    house: House, tmp_path: Path, listed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the system lists it, or where it was mounted when the ingest began."""
+    house.write("a.txt", "Whales sing.")
+    house.write("a share/b/c.txt", "Cats purr.")
+    await house.ingest()
+    shutil.rmtree(house.documents / "a share" / "b")
+    place = str(house.documents / "a share")
+    table = tmp_path / "fstab"
+    table.write_text(f"# shares\nserver:/export {place.replace(' ', chr(92) + '040')} nfs ro 0 0\n")
+    if listed:
+        monkeypatch.setattr(changes, "FSTAB", str(table))
+    else:
+        monkeypatch.setattr(changes, "shares", lambda: frozenset({place}))
+    last = await house.ingest(prune=True)
+    assert (last.pruned, len(await house.chunks())) == (0, 2)
+    assert last.notes == (
+        f"{place} is not mounted: its 1 documents stay. Forget them with 'ragstone delete'.",
+    )
+    house.write("a share/b/c.txt", "Cats purr.")
+    assert (await house.ingest(prune=True)).unchanged == 2
+    monkeypatch.undo()
+    shutil.rmtree(house.documents / "a share" / "b")
+    assert (await house.ingest(prune=True)).pruned == 1
+
+
+@pytest.mark.parametrize("gone", ["", "sub"])
+async def test_given_a_folder_that_goes_while_it_is_read_then_nothing_is_forgotten(
+    house: House, gone: str
+) -> None:
+    house.write("a.txt", "Whales sing.")
+    for number in range(40):
+        house.write(f"sub/{number}.txt", f"Cat number {number} purrs.")
+    await house.ingest("a.txt", "sub/1.txt")
+    folder = house.documents / gone
+    elsewhere = house.documents.parent / "elsewhere"
+
+    def report(now: Progress) -> None:
+        if now.total and folder.exists():
+            folder.rename(elsewhere)
+
+    request = IngestRequest((str(house.documents),), prune=True)
+    last = await house.pipeline.ingest("job", request, report)
+    assert last.pruned == 0
+    assert last.failures
+    assert all("exist" in one.reason or "No such file" in one.reason for one in last.failed)
+    assert {"Whales sing.", "Cat number 1 purrs."} <= {c.text for c in await house.chunks()}
+    elsewhere.rename(folder)
+    last = await house.ingest(prune=True)
+    assert (last.failures, last.pruned, len(await house.chunks())) == (0, 0, 41)
+
+
+async def test_given_a_folder_above_whose_name_is_no_text_then_its_files_fail_alone(
+    house: House,
+) -> None:
+    odd = os.path.join(os.fsencode(house.documents), b"odd\xff", b"in")
+    os.makedirs(odd)
+    Path(os.fsdecode(odd), "a.txt").write_text("Cats purr.", encoding="utf-8")
+    (house.documents / "sub").symlink_to(os.fsdecode(odd))
+    house.write("b.txt", "Whales sing.")
+    last = await house.ingest()
+    assert (last.indexed, {one.reason for one in last.failed}) == (1, {NOT_TEXT})
+    assert {one.path for one in last.failed} == {"/docs/odd\ufffd/in/a.txt", "/docs/sub/a.txt"}
 
 
 async def test_given_the_last_file_that_a_watcher_saw_go_then_it_is_forgotten(

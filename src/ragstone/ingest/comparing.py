@@ -4,7 +4,6 @@ looks otherwise is hashed."""
 import asyncio
 import hashlib
 import json
-import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +14,7 @@ from ragstone.core.errors import DocumentError, EmptyDocument, PathTaken
 from ragstone.core.records import Collection, Document
 from ragstone.core.turn import Principal
 from ragstone.ingest import changes, handed
-from ragstone.ingest.files import WITHOUT_TEXT, FoundFile
+from ragstone.ingest.files import WITHOUT_TEXT, FoundFile, printable_path
 from ragstone.ingest.formats.types import is_picture
 from ragstone.ingest.metadata import FoundMetadata, MetadataFiles
 from ragstone.ingest.progress import Tracker
@@ -222,8 +221,3 @@ def _looks_so(look: Look, item: FoundFile, said: str) -> bool:
         if (facts.st_size, facts.st_mtime) != (size, modified):
             return False
     return True
-
-
-def printable_path(path: str | Path) -> str:
-    """The path with invalid Unicode replaced, so that it can be stored and printed."""
-    return os.fsencode(path).decode("utf-8", "replace")

@@ -135,6 +135,16 @@ def given_folder(path: str, source: Path) -> Path | None:
     return None
 
 
+def printable_path(path: str | Path) -> str:
+    """The path with invalid Unicode replaced, so that it can be stored and printed."""
+    return os.fsencode(path).decode("utf-8", "replace")
+
+
+def is_text(path: str | Path) -> bool:
+    """Whether a path is valid Unicode, so that it can be stored."""
+    return printable_path(path) == str(path)
+
+
 def describes(name: str) -> bool:
     """Whether a file of this name describes other files."""
     return name == FOLDER_FILE or name.lower().endswith(SIDECARS)

@@ -27,7 +27,7 @@ from ragstone.core.turn import Ask
 from ragstone.ingest import changes, handed
 from ragstone.ingest.being_read import BeingRead
 from ragstone.ingest.captions import CaptionMaker
-from ragstone.ingest.comparing import Changed, Comparing, is_textless_picture, printable_path
+from ragstone.ingest.comparing import Changed, Comparing, is_textless_picture
 from ragstone.ingest.embedding import Pending, embed_pending, late_dimensions, without_late
 from ragstone.ingest.files import (
     WITHOUT_TEXT,
@@ -36,6 +36,8 @@ from ragstone.ingest.files import (
     SkippedFile,
     discover,
     given_folder,
+    is_text,
+    printable_path,
 )
 from ragstone.ingest.formats.recognition import is_installed
 from ragstone.ingest.graph import GraphReader
@@ -62,6 +64,8 @@ log = logging.getLogger(__name__)
 
 COMPARED_AT_ONCE = 256
 """Files that are compared with their documents in one step."""
+
+NOT_TEXT = "Its name, or that of a folder above it, is not valid text. Rename it."
 
 PURGED_AT_ONCE = 500
 """Revisions whose chunks are deleted in one step."""
@@ -125,6 +129,7 @@ class Pipeline:
             # Who hands documents over asks of each how it went.
             tracker = Tracker(job, report, earlier, MOST_FAILURES + len(request.handed))
             only = await self._only(request, id)
+            shares = await asyncio.to_thread(changes.shares) if request.prune else frozenset()
             found = await asyncio.to_thread(self._discover, request, only, tracker)
             collection = await self._collection(request, id, found, tracker)
             if collection:
@@ -134,7 +139,7 @@ class Pipeline:
                 tracker.waiting(await self._index.count_without_vectors(collection))
                 await self._index_files(job, collection, request, found, tracker)
                 if request.prune:
-                    await self._prune(collection, request, only, found, tracker)
+                    await self._prune(collection, request, only, found, shares, tracker)
                 await self._describe(collection, tracker)
                 # What is known of the versions before is needed for the new ones.
                 await self._sum_up(collection, tracker)
@@ -277,13 +282,11 @@ class Pipeline:
         how = self._settings
         for item in discover(paths, how.follow_links, pictures=how.ocr, only=only):
             if isinstance(item, RefusedFile):
-                tracker.failed(printable_path(item.path), item.error.message)
+                tracker.failed(printable_path(item.path), printable_path(item.error.message))
             elif isinstance(item, SkippedFile):
                 tracker.skipped(item.kind)
-            elif printable_path(item.path) != item.path:
-                tracker.failed(
-                    printable_path(item.path), "The file's name is not valid text. Rename it."
-                )
+            elif not (is_text(item.path) and is_text(item.place)):
+                tracker.failed(printable_path(item.path), NOT_TEXT)
             else:
                 found.append(item)
         found += [handed.found(one) for one in request.handed]
@@ -551,11 +554,12 @@ class Pipeline:
         request: IngestRequest,
         only: Sequence[Path] | None,
         found: Sequence[FoundFile],
+        shares: AbstractSet[str],
         tracker: Tracker,
     ) -> None:
         """Forget documents whose file was under the given paths and is gone."""
         known = await self._sources(collection, only, found)
-        gone = await asyncio.to_thread(changes.gone, collection, known, request, found)
+        gone = await asyncio.to_thread(changes.gone, collection, known, request, found, shares)
         for note in gone.notes:
             tracker.note(note)
         await self._catalog.retire(gone.documents)
