@@ -1,6 +1,7 @@
 """Where the files of documents are, and how they looked when they were last hashed."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, String, cast, or_, select
 
@@ -27,8 +28,9 @@ def sources(
     wanted = select(documents.c.source, documents.c.path).where(_of(place))
     by_source: dict[str, tuple[str, ...]] = {}
 
-    def take(rows: Iterable[Row[tuple[str, str]]]) -> None:
-        for source, path in rows:
+    def take(rows: Iterable[Row[Any]]) -> None:
+        for row in rows:
+            source, path = row.source, row.path
             before = by_source.get(source, ())
             if path not in before:
                 by_source[source] = tuple(sorted((*before, path))) if before else (path,)
