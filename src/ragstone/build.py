@@ -23,6 +23,7 @@ from ragstone.core.records import Collection
 from ragstone.core.turn import Ask
 from ragstone.engine.engine import Engine
 from ragstone.engine.room_queue import RoomQueue
+from ragstone.engine.search_places import SearchPlaces
 from ragstone.guard.topic_index import TopicCollection
 from ragstone.index.connect import connect, connect_all, external_retriever, names_retriever
 from ragstone.ingest.captions import CaptionMaker
@@ -339,7 +340,9 @@ async def open(
         )
         await asyncio.to_thread(Spool(data).sweep)
         most = settings.rag.parallel or (os.cpu_count() or 1) + 1
-        adapters = replace(adapters, searching=asyncio.Semaphore(most))
+        # Only an index on a server can have a search wait for long.
+        places = SearchPlaces(most) if settings.index.url else asyncio.Semaphore(most)
+        adapters = replace(adapters, searching=places)
         waits = settings.conversation
         rooms = RoomQueue(adapters.conversations, waits.wait_seconds, waits.max_waiting)
         answering = interceptor.question if interceptor else None
