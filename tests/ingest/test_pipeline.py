@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from ragstone.core.chunk import Chunk
-from ragstone.core.errors import EmbeddingMismatch
+from ragstone.core.errors import Conflict, EmbeddingMismatch
 from ragstone.core.filters import EVERYTHING, AnyOf, Not
 from ragstone.core.records import Collection, Document
 from ragstone.index.edge.index import EdgeIndex
@@ -305,8 +305,9 @@ async def test_given_a_share_below_that_is_not_mounted_any_more_then_its_documen
 
 @pytest.mark.parametrize("gone", ["", "sub"])
 async def test_given_a_folder_that_goes_while_it_is_read_then_nothing_is_forgotten(
-    house: House, gone: str
+    house: House, gone: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("ragstone.ingest.progress.MIN_INTERVAL", 0.0)
     house.write("a.txt", "Whales sing.")
     for number in range(40):
         house.write(f"sub/{number}.txt", f"Cat number {number} purrs.")
@@ -400,7 +401,7 @@ async def test_given_a_file_of_ten_gigabytes_then_it_is_refused_without_being_ha
         assert path.name != name
         return content_hash(path)
 
-    monkeypatch.setattr(handed, "content_hash", hashed)
+    monkeypatch.setattr("ragstone.ingest.handed.content_hash", hashed)
     done = await house.ingest()
     assert done.indexed == 1
     [failure] = done.failed
@@ -457,6 +458,24 @@ async def test_given_another_model_when_rebuilt_then_the_collection_is_on_it(
     assert sorted((c.text, c.chunk_id) for c in await house.chunks()) == before
     assert await house.index.without_vectors(new, 1) == []
     assert not list((house.documents.parent / "index").rglob("1/segments"))
+
+
+async def test_given_another_index_than_the_documents_are_in_then_nothing_is_written_to_it(
+    house: House, tmp_path: Path
+) -> None:
+    house.write("a.txt", "Whales sing.")
+    await house.ingest()
+    house.write("b.txt", "Cats purr.")
+    index = EdgeIndex(tmp_path / "another")
+    pipeline = Pipeline(index, house.catalog, house.embedders, IngestSettings())
+    request = IngestRequest((str(house.documents),))
+    with pytest.raises(Conflict, match="set INDEX__URL back"):
+        await pipeline.ingest("job", request, lambda progress: None)
+    pipeline.close()
+    await index.aclose()
+    assert list(await house.known()) == ["/docs/a.txt"]
+    assert (await house.ingest()).indexed == 1
+    assert len(await house.chunks()) == 2
 
 
 async def test_given_a_rebuild_that_was_cut_then_it_continues(house: House) -> None:

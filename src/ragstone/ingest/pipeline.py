@@ -44,6 +44,7 @@ from ragstone.ingest.graph import GraphReader
 from ragstone.ingest.graph_model import GraphModelReader
 from ragstone.ingest.helping import Helping
 from ragstone.ingest.languages import main_language, outgrown
+from ragstone.ingest.lost import elsewhere, is_elsewhere
 from ragstone.ingest.parse_process import ParseProcesses
 from ragstone.ingest.picture_question import with_picture_text
 from ragstone.ingest.progress import MOST_FAILURES, Tracker
@@ -134,6 +135,9 @@ class Pipeline:
             collection = await self._collection(request, id, found, tracker)
             if collection:
                 await self._index.create(collection)
+                if await is_elsewhere(collection, self._catalog, self._index):
+                    # What is written here would be found by no server that has the others.
+                    raise Conflict(elsewhere(collection.name))
                 found = await self._at_known_paths(collection, only, found)
                 tracker.expect(len(found), sum(item.size for item in found))
                 tracker.waiting(await self._index.count_without_vectors(collection))
