@@ -23,12 +23,14 @@ from ragstone.core.records import Collection
 from ragstone.core.turn import Ask
 from ragstone.engine.engine import Engine
 from ragstone.engine.room_queue import RoomQueue
+from ragstone.engine.search_places import SearchPlaces
 from ragstone.guard.topic_index import TopicCollection
 from ragstone.index.connect import connect, connect_all, external_retriever, names_retriever
 from ragstone.ingest.captions import CaptionMaker
 from ragstone.ingest.graph import GraphReader
 from ragstone.ingest.graph_model import GraphModelReader
 from ragstone.ingest.handed import Spool
+from ragstone.ingest.lost import elsewhere, is_elsewhere
 from ragstone.ingest.pipeline import Pipeline
 from ragstone.ingest.questions import QuestionMaker
 from ragstone.ingest.summaries import SummaryMaker
@@ -213,7 +215,8 @@ async def open_adapters(
         for collection in await catalog.collections():
             known = await _placed(collection, catalog, settings.index)
             await index.create(known)
-            await _warn_if_lost(known, catalog, index)
+            if await is_elsewhere(known, catalog, index):
+                log.warning("%s", elsewhere(known.name))
         yield adapters, embedders, database
 
 
@@ -339,7 +342,9 @@ async def open(
         )
         await asyncio.to_thread(Spool(data).sweep)
         most = settings.rag.parallel or (os.cpu_count() or 1) + 1
-        adapters = replace(adapters, searching=asyncio.Semaphore(most))
+        # Only an index on a server can have a search wait for long.
+        places = SearchPlaces(most) if settings.index.url else asyncio.Semaphore(most)
+        adapters = replace(adapters, searching=places)
         waits = settings.conversation
         rooms = RoomQueue(adapters.conversations, waits.wait_seconds, waits.max_waiting)
         answering = interceptor.question if interceptor else None
@@ -466,15 +471,3 @@ async def _placed(collection: Collection, catalog: Catalog, settings: IndexSetti
     here = replace(collection, place="")
     await catalog.put_collection(here)
     return here
-
-
-async def _warn_if_lost(collection: Collection, catalog: Catalog, index: ChunkIndex) -> None:
-    """Say so when an index was exchanged and its chunks stayed behind."""
-    documents = await catalog.documents(collection.tenant, collection.id, limit=10)
-    some = index.scan(collection, batch=1)  # To count all takes minutes where there are many.
-    if any(one.chunks for one in documents) and not await anext(some, None):
-        log.warning(
-            "The index holds nothing of the documents in collection %r. Move them from where they "
-            "are with 'ragstone migrate', or set INDEX__URL back.",
-            collection.name,
-        )

@@ -1,6 +1,7 @@
 """Watching folders for `ragstone ingest --watch`, on the real file system."""
 
 import asyncio
+import os
 import time
 from contextlib import aclosing
 from pathlib import Path
@@ -69,3 +70,20 @@ def test_few_changes_are_looked_at_one_by_one_and_many_by_their_folders() -> Non
     many = {f"/a/{folder}/{file}" for folder in range(3) for file in range(50)}
     assert together({*many, "/b"}) == ("/a/0", "/a/1", "/a/2", "/b")
     assert together({f"/a/{n}/x" for n in range(1_000)}) == ("/a",)
+
+
+async def test_what_has_a_name_that_is_no_text_ends_no_watch(tmp_path: Path) -> None:
+    async with aclosing(changes([str(tmp_path)], tmp_path / "data")) as bursts:
+        await anext(bursts)
+        folder = os.path.join(os.fsencode(tmp_path), b"folder\xff")
+        os.mkdir(folder)
+        await asyncio.sleep(0.2)
+        Path(os.fsdecode(folder), "a.txt").write_text("text", encoding="utf-8")
+        assert str(tmp_path) in await asyncio.wait_for(anext(bursts), PATIENCE)
+        (tmp_path / "b.txt").write_text("text", encoding="utf-8")
+        assert str(tmp_path / "b.txt") in await asyncio.wait_for(anext(bursts), PATIENCE)
+
+
+def test_what_has_a_name_that_is_no_text_is_looked_at_with_its_folder() -> None:
+    assert together({"/a/b\udcff/c/d.txt", "/a/e/f\udcfe.txt"}) == ("/a",)
+    assert together({"/a/e/f\udcfe.txt"}) == ("/a/e",)

@@ -247,6 +247,23 @@ async def test_a_document_that_never_was_indexed_is_listed_with_its_error(
     assert await hidden(catalog) == frozenset()
 
 
+async def test_several_fail_at_once_each_with_its_error(catalog: Catalog) -> None:
+    await publish(catalog, DOC)
+    await catalog.begin(replace(DOC, content_hash="h2"))
+    await catalog.begin(replace(DOC, id="d2", path="/b"))
+    errors = {"d1": "It is encrypted.", "d2": "It is a scan.", "d3": "It is empty."}
+    await catalog.fail_all(
+        [replace(DOC, id=id, path=f"/{id}", error=error) for id, error in errors.items()]
+    )
+    known = await catalog.documents("acme")
+    assert {one.id: (one.status, one.error, one.version) for one in known} == {
+        id: ("failed", error, int(id == "d1")) for id, error in errors.items()
+    }
+    assert await hidden(catalog) == {"d1@2", "d2@1"}
+    with pytest.raises(UnknownCollection):
+        await catalog.fail_all([DOC, replace(DOC, id="d9", path="/9", collection="gone")])
+
+
 async def test_retired_documents_are_hidden_at_once(catalog: Catalog) -> None:
     ids = [f"d{number}" for number in range(1200)]
     await publish(catalog, DOC)
@@ -589,8 +606,8 @@ async def test_documents_are_found_by_their_source_whatever_their_state(catalog:
     failed = replace(DOC, id="d3", path="/c.pdf", source="/home/c.pdf")
     await catalog.fail(failed, "It is a scan.")
     assert await catalog.sources("acme", "c1") == {
-        "/home/one.txt": ["/a/one.txt", "/b/one.txt"],
-        "/home/c.pdf": ["/c.pdf"],
+        "/home/one.txt": ("/a/one.txt", "/b/one.txt"),
+        "/home/c.pdf": ("/c.pdf",),
     }
     assert await catalog.sources("bolt", "c1") == {}
 
@@ -600,11 +617,11 @@ async def test_documents_are_found_by_the_places_of_their_sources(catalog: Catal
     for number, source in enumerate(sources):
         await publish(catalog, replace(DOC, id=f"d{number}", path=f"/{number}.txt", source=source))
     assert await catalog.sources("acme", "c1", ["/s/a.txt", "/s/b_"], ["/s/b"]) == {
-        "/s/a.txt": ["/0.txt"],
-        "/s/b/c.txt": ["/1.txt"],
+        "/s/a.txt": ("/0.txt",),
+        "/s/b/c.txt": ("/1.txt",),
     }
-    assert await catalog.sources("acme", "c1", [], ["/s/b_"]) == {"/s/b_/d.txt": ["/2.txt"]}
-    assert await catalog.sources("acme", "c1", [], ["/s/b.txt"]) == {"/s/b.txt": ["/5.txt"]}
+    assert await catalog.sources("acme", "c1", [], ["/s/b_"]) == {"/s/b_/d.txt": ("/2.txt",)}
+    assert await catalog.sources("acme", "c1", [], ["/s/b.txt"]) == {"/s/b.txt": ("/5.txt",)}
     many = [*map(str, range(250)), "/s"]
     assert len(await catalog.sources("acme", "c1", many, many)) == len(sources)
     assert await catalog.sources("acme", "c1", []) == {}

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from psycopg import AsyncConnection
 
 from ragstone.core.chunk import Chunk
 from ragstone.core.errors import ConfigError, IndexUnavailable, InputError
@@ -16,6 +17,7 @@ from ragstone.index.connect import connect
 from ragstone.index.edge.index import EdgeIndex
 from ragstone.index.postgres.connection import Connection, PostgresConnections
 from ragstone.index.postgres.index import PostgresIndex
+from ragstone.index.postgres.table import table_name
 from ragstone.index.qdrant.index import QdrantIndex
 from ragstone.ports import ChunkIndex, PoolUse, Search
 from ragstone.settings import IndexSettings
@@ -159,3 +161,29 @@ async def test_its_pool_says_what_is_in_use_and_what_waits(postgres: PostgresSer
         leave.set()
         await asyncio.gather(*busy)
         assert await until(lambda: index.pool_use() == PoolUse("index", 0, 2))
+
+
+async def test_searches_that_hang_in_one_collection_keep_no_other_waiting(
+    postgres: PostgresServer,
+) -> None:
+    stuck, other = a_collection(), a_collection()
+    database = PostgresConnections(postgres.url, 2, most=4)
+    async with (
+        aclosing(PostgresIndex(database)) as index,
+        await AsyncConnection.connect(postgres.url) as holder,
+    ):
+        for collection in (stuck, other):
+            await index.create(collection)
+            await index.upsert(collection, [a_chunk(collection, "A whale sings.")])
+        await holder.execute(f"LOCK TABLE {table_name(stuck)} IN ACCESS EXCLUSIVE MODE")
+        hanging = [asyncio.create_task(index.count(stuck)) for _ in range(12)]
+        assert await until(lambda: index.pool_use().used >= 2)
+        for _ in range(10):
+            [found] = await index.search(other, [Search("whale")], EVERYTHING, 5)
+            assert len(found.found) == 1
+        assert not all(task.done() for task in hanging)
+        for task in hanging:
+            with pytest.raises(IndexUnavailable, match="does not answer within 2 s"):
+                await task
+        await holder.rollback()
+        assert await index.count(stuck) == 1

@@ -146,14 +146,54 @@ async def test_a_server_that_dies_is_not_waited_for(
     assert await hidden(there) == {"d1@1"}
 
 
-async def test_a_search_that_hangs_is_thrown_out_and_finds_that_out(
+async def test_a_search_of_a_server_that_stands_still_is_thrown_out_and_finds_that_out(
     two: Two, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(leases, "PATIENCE", 0.2)
+    monkeypatch.setattr(leases, "GIVES_WAY", 1_000.0)
     here, there = two
     with pytest.raises(StateUnavailable, match="during the search"):
         async with there.snapshot():
             assert await asyncio.wait_for(here.begin(DOC), 5) == 1
+
+
+async def test_a_search_that_hangs_fails_alone_and_others_of_its_server_go_on(
+    two: Two, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(leases, "PATIENCE", 4.0)
+    monkeypatch.setattr(leases, "LOOK_SECONDS", 0.05)
+    here, there = two
+    hung, others = asyncio.Event(), asyncio.Event()
+
+    async def hangs() -> None:
+        async with there.snapshot():
+            hung.set()
+            await others.wait()
+
+    async def search() -> None:
+        async with there.snapshot() as names:
+            await asyncio.sleep(0.2)
+            assert len(names) <= 1
+
+    hanging = asyncio.create_task(hangs())
+    await hung.wait()
+    begun = asyncio.create_task(here.begin(DOC))
+    while not begun.done():
+        await asyncio.gather(*(search() for _ in range(5)))
+    assert begun.result() == 1
+    others.set()
+    with pytest.raises(StateUnavailable, match="took so long"):
+        await hanging
+    await search()
+
+
+async def test_a_long_search_that_nobody_waits_for_is_let_be(
+    two: Two, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(leases, "PATIENCE", 0.1)
+    monkeypatch.setattr(leases, "LOOK_SECONDS", 0.02)
+    async with two[1].snapshot():
+        await asyncio.sleep(0.4)
 
 
 async def test_cancelled_searches_leave_nothing_to_wait_for(two: Two) -> None:

@@ -14,6 +14,7 @@ from ragstone.core.events import Done, Event, Failed, StageEnded, StageStarted, 
 from ragstone.core.turn import Ask, Turn
 from ragstone.engine.engine import Engine
 from ragstone.engine.recipe import Recipe
+from ragstone.engine.search_places import SearchPlaces
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.ports import Adapters
 from tests.engine.adapters import a_kit
@@ -277,6 +278,33 @@ async def test_given_many_questions_then_only_so_many_search_at_a_time() -> None
     turns = await asyncio.gather(*(engine.answered(Ask("q")) for _ in range(12)))
     assert max(running) == 3
     assert all(turn.answer == GeneratedAnswer("ab") for turn in turns)
+
+
+class Hang(Stage):
+    """Searches until it may go on."""
+
+    name: ClassVar[str] = "hang"
+    searches: ClassVar[bool] = True
+    until: Any = None
+
+    async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
+        await self.until.wait()
+        return Step(turn)
+
+
+async def test_given_searches_that_hang_then_others_go_on_and_the_bound_holds_after() -> None:
+    until, running = asyncio.Event(), [0]
+    places = SearchPlaces(2, slow=0.05)
+    hanging = Engine(a_kit(searching=places), {"standard": Recipe((Hang(until=until),), ())})
+    engine = Engine(a_kit(searching=places), {"standard": Recipe((Seek(running=running),), ())})
+    hung = [asyncio.create_task(hanging.answered(Ask("q"))) for _ in range(4)]
+    async with asyncio.timeout(PATIENCE):
+        await engine.answered(Ask("q"))
+        assert not any(task.done() for task in hung)
+        until.set()
+        await asyncio.gather(*hung)
+        await asyncio.gather(*(engine.answered(Ask("q")) for _ in range(12)))
+    assert max(running) == 2
 
 
 async def test_given_a_reader_who_leaves_while_searching_then_the_next_may_search() -> None:

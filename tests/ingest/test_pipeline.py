@@ -10,12 +10,13 @@ import pytest
 from PIL import Image
 
 from ragstone.core.chunk import Chunk
-from ragstone.core.errors import EmbeddingMismatch
+from ragstone.core.errors import Conflict, EmbeddingMismatch
 from ragstone.core.filters import EVERYTHING, AnyOf, Not
 from ragstone.core.records import Collection, Document
 from ragstone.index.edge.index import EdgeIndex
-from ragstone.ingest import handed
-from ragstone.ingest.pipeline import Pipeline
+from ragstone.ingest import changes, handed
+from ragstone.ingest.files import content_hash
+from ragstone.ingest.pipeline import NOT_TEXT, Pipeline
 from ragstone.ingest.progress import MOST_TOLD
 from ragstone.ports import Search
 from ragstone.service import IngestRequest, Progress, Skipped
@@ -274,6 +275,74 @@ async def test_given_a_share_that_is_not_mounted_then_nothing_is_forgotten(house
     assert len(await house.chunks()) == 2
 
 
+@pytest.mark.parametrize("listed", [True, False])
+async def test_given_a_share_below_that_is_not_mounted_any_more_then_its_documents_stay(
+    house: House, tmp_path: Path, listed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the system lists it, or where it was mounted when the ingest began."""
+    house.write("a.txt", "Whales sing.")
+    house.write("a share/b/c.txt", "Cats purr.")
+    await house.ingest()
+    shutil.rmtree(house.documents / "a share" / "b")
+    place = str(house.documents / "a share")
+    table = tmp_path / "fstab"
+    table.write_text(f"# shares\nserver:/export {place.replace(' ', chr(92) + '040')} nfs ro 0 0\n")
+    if listed:
+        monkeypatch.setattr(changes, "FSTAB", str(table))
+    else:
+        monkeypatch.setattr(changes, "shares", lambda: frozenset({place}))
+    last = await house.ingest(prune=True)
+    assert (last.pruned, len(await house.chunks())) == (0, 2)
+    assert last.notes == (
+        f"{place} is not mounted: its 1 documents stay. Forget them with 'ragstone delete'.",
+    )
+    house.write("a share/b/c.txt", "Cats purr.")
+    assert (await house.ingest(prune=True)).unchanged == 2
+    monkeypatch.undo()
+    shutil.rmtree(house.documents / "a share" / "b")
+    assert (await house.ingest(prune=True)).pruned == 1
+
+
+@pytest.mark.parametrize("gone", ["", "sub"])
+async def test_given_a_folder_that_goes_while_it_is_read_then_nothing_is_forgotten(
+    house: House, gone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ragstone.ingest.progress.MIN_INTERVAL", 0.0)
+    house.write("a.txt", "Whales sing.")
+    for number in range(40):
+        house.write(f"sub/{number}.txt", f"Cat number {number} purrs.")
+    await house.ingest("a.txt", "sub/1.txt")
+    folder = house.documents / gone
+    elsewhere = house.documents.parent / "elsewhere"
+
+    def report(now: Progress) -> None:
+        if now.total and folder.exists():
+            folder.rename(elsewhere)
+
+    request = IngestRequest((str(house.documents),), prune=True)
+    last = await house.pipeline.ingest("job", request, report)
+    assert last.pruned == 0
+    assert last.failures
+    assert all("exist" in one.reason or "No such file" in one.reason for one in last.failed)
+    assert {"Whales sing.", "Cat number 1 purrs."} <= {c.text for c in await house.chunks()}
+    elsewhere.rename(folder)
+    last = await house.ingest(prune=True)
+    assert (last.failures, last.pruned, len(await house.chunks())) == (0, 0, 41)
+
+
+async def test_given_a_folder_above_whose_name_is_no_text_then_its_files_fail_alone(
+    house: House,
+) -> None:
+    odd = os.path.join(os.fsencode(house.documents), b"odd\xff", b"in")
+    os.makedirs(odd)
+    Path(os.fsdecode(odd), "a.txt").write_text("Cats purr.", encoding="utf-8")
+    (house.documents / "sub").symlink_to(os.fsdecode(odd))
+    house.write("b.txt", "Whales sing.")
+    last = await house.ingest()
+    assert (last.indexed, {one.reason for one in last.failed}) == (1, {NOT_TEXT})
+    assert {one.path for one in last.failed} == {"/docs/odd\ufffd/in/a.txt", "/docs/sub/a.txt"}
+
+
 async def test_given_the_last_file_that_a_watcher_saw_go_then_it_is_forgotten(
     house: House,
 ) -> None:
@@ -283,16 +352,63 @@ async def test_given_the_last_file_that_a_watcher_saw_go_then_it_is_forgotten(
     assert (await house.ingest(prune=True, only=(str(file),))).pruned == 1
 
 
-async def test_given_very_many_files_that_fail_then_each_is_named_at_the_end(
-    house: House,
+async def test_given_very_many_files_that_fail_then_the_first_are_told_and_all_are_counted(
+    house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("ragstone.ingest.pipeline.MOST_FAILURES", 2 * MOST_TOLD)
     for number in range(3 * MOST_TOLD):
         house.write(f"{number}.txt", "")
     reports: list[Progress] = []
     request = IngestRequest((str(house.documents),))
     last = await house.pipeline.ingest("job", request, reports.append)
-    assert len({failure.path for failure in last.failed}) == 3 * MOST_TOLD
+    assert len({failure.path for failure in last.failed}) == 2 * MOST_TOLD
+    assert (last.more_failed, last.failures) == (MOST_TOLD, 3 * MOST_TOLD)
     assert max(len(one.failed) for one in reports[:-1]) <= MOST_TOLD
+    known = await house.known()
+    assert len(known) == 3 * MOST_TOLD
+    assert {one.error for one in known.values()} == {
+        f"{n}.txt is empty (0 bytes)." for n in range(300)
+    }
+
+
+async def test_given_files_that_are_empty_still_then_nothing_is_written_again(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house.write("new.txt", "")
+    became = house.write("became.txt", "Owls hunt at night.")
+    await house.ingest()
+    became.write_text("")
+    assert (await house.ingest()).failures == 2
+    before = await house.known()
+    monkeypatch.setattr(house.catalog, "fail_all", None)
+    assert (await house.ingest()).failures == 2
+    assert await house.known() == before
+    assert [chunk.text for chunk in await house.chunks()] == ["Owls hunt at night."]
+    monkeypatch.undo()
+    house.write("new.txt", "Bats hunt at night.")
+    assert ((again := await house.ingest()).indexed, again.failures) == (1, 1)
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.pdf", "a.csv", "a.md"])
+async def test_given_a_file_of_ten_gigabytes_then_it_is_refused_without_being_hashed(
+    house: House, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house.write("b.txt", "Owls hunt at night.")
+    with (house.documents / name).open("wb") as file:
+        file.truncate(10 * 2**30)
+
+    def hashed(path: Path) -> str:
+        assert path.name != name
+        return content_hash(path)
+
+    monkeypatch.setattr("ragstone.ingest.handed.content_hash", hashed)
+    done = await house.ingest()
+    assert done.indexed == 1
+    [failure] = done.failed
+    limit = "128 MB (INGEST__MAX_MEMORY_MB)" if name == "a.md" else "512 MB (INGEST__MAX_FILE_MB)"
+    assert failure.reason == (
+        f"{name} has 10,240 MB; the limit is {limit}. Split the file, or raise the limit."
+    )
 
 
 async def test_given_an_embedder_that_breaks_then_the_text_is_searchable_and_a_retry_finishes(
@@ -342,6 +458,24 @@ async def test_given_another_model_when_rebuilt_then_the_collection_is_on_it(
     assert sorted((c.text, c.chunk_id) for c in await house.chunks()) == before
     assert await house.index.without_vectors(new, 1) == []
     assert not list((house.documents.parent / "index").rglob("1/segments"))
+
+
+async def test_given_another_index_than_the_documents_are_in_then_nothing_is_written_to_it(
+    house: House, tmp_path: Path
+) -> None:
+    house.write("a.txt", "Whales sing.")
+    await house.ingest()
+    house.write("b.txt", "Cats purr.")
+    index = EdgeIndex(tmp_path / "another")
+    pipeline = Pipeline(index, house.catalog, house.embedders, IngestSettings())
+    request = IngestRequest((str(house.documents),))
+    with pytest.raises(Conflict, match="set INDEX__URL back"):
+        await pipeline.ingest("job", request, lambda progress: None)
+    pipeline.close()
+    await index.aclose()
+    assert list(await house.known()) == ["/docs/a.txt"]
+    assert (await house.ingest()).indexed == 1
+    assert len(await house.chunks()) == 2
 
 
 async def test_given_a_rebuild_that_was_cut_then_it_continues(house: House) -> None:

@@ -367,7 +367,7 @@ def test_an_evaluation_has_places_and_a_priority_of_its_own() -> None:
 def test_how_long_jobs_wait_and_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     jobs = JobSettings(retry_seconds=10, retry_most_seconds=15, keep_days=2)
     ending = Ending(None, jobs)  # type: ignore[arg-type]
-    monkeypatch.setattr("ragstone.jobs.ending.time.time", lambda: 1000.0)
+    monkeypatch.setattr("ragstone.jobs.ending.state_time", lambda: 1000.0)
     monkeypatch.setattr("ragstone.jobs.ending.random.uniform", lambda low, high: 1.0)
     assert [ending._backoff(n, InputError("x")) for n in range(3)] == [10, 15, 15]
     assert ending.until("ingest", "done") == 1000.0 + 2 * DAY

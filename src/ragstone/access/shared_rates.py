@@ -1,9 +1,9 @@
 """How much a credential used in the last minute, counted by all servers together in Redis."""
 
-import time
 from collections.abc import Callable
 
 from ragstone.access.rates import MINUTE, Allowance, LocalRates, allowed
+from ragstone.core.clock import state_time
 from ragstone.store.redis.client import REST, Attempts, closed, redis_client
 
 PREFIX = "ragstone:rate:"
@@ -29,7 +29,7 @@ class SharedRates:
         url: str,
         password: str,
         rest: float = REST,
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] = state_time,
     ) -> None:
         self._redis = redis_client(url, password)
         self._attempts = Attempts(url, "each server counts requests for itself", rest)

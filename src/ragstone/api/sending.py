@@ -137,15 +137,15 @@ def _discover_files(
 ) -> tuple[list[FoundFile | RefusedFile], tuple[Skipped, ...]]:
     """The files below the paths, each once, and what is passed over."""
     items: list[FoundFile | RefusedFile] = []
-    kinds, seen = Counter[str](), set[Path]()
+    kinds, seen = Counter[str](), set[str]()
     for item in discover([Path(path) for path in paths], follow_links=False):
         if isinstance(item, SkippedFile):
             kinds[item.kind] += 1
             continue
         if isinstance(item, FoundFile):
-            if item.source in seen:
+            if item.place in seen:
                 continue
-            seen.add(item.source)
+            seen.add(item.place)
         items.append(item)
         if len(items) > MOST_FILES:
             raise InputError(

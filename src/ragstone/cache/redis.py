@@ -10,13 +10,13 @@ key of its own that ends by itself. A set of all entries by their end tells whic
     {PREFIX}figures     hash     hits, misses, saved seconds
 """
 
-import time
 from collections.abc import Callable
 
 import numpy as np
 
 from ragstone.cache.codec import FORMAT, key, packed, unpacked
 from ragstone.cache.vector_matrix import VectorMatrix
+from ragstone.core.clock import state_time
 from ragstone.ports import CacheFigures, Kept, Near, Vectors
 from ragstone.store.redis.client import REST, Attempts, closed, redis_client
 
@@ -48,7 +48,7 @@ class RedisCache:
         password: str,
         max_entries: int,
         rest: float = REST,
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] = state_time,
     ) -> None:
         self._redis = redis_client(url, password)
         self._attempts = Attempts(url, "questions go on without the cache", rest)

@@ -17,7 +17,7 @@ from ragstone.core.events import AgentStep, Done, Failed, Note, Token, showing_r
 from ragstone.core.records import Document
 from ragstone.core.source import cited_sources
 from ragstone.core.turn import Ask, Principal, Turn
-from ragstone.ingest.files import nearest
+from ragstone.ingest.files import is_text, nearest, printable_path
 from ragstone.service import IngestRequest, Progress, Service, wire
 from ragstone.service.remote import Remote
 from ragstone.settings import Settings
@@ -327,9 +327,14 @@ async def rename(service: Service, old: str, new: str) -> int:
 def absolute(paths: Sequence[str]) -> tuple[str, ...]:
     """Paths that mean the same to a server with another working directory.
 
-    Raises InputError for one that does not exist.
+    Raises InputError for one that does not exist, or cannot be written down.
     """
     for path in map(Path, paths):
+        if not is_text(os.path.abspath(path)):
+            raise InputError(
+                f"{printable_path(os.path.abspath(path))} has a name that is not valid text, or is "
+                "in a folder that has one. Rename it."
+            )
         if not os.path.lexists(path):
             raise InputError(f"{path} does not exist. Check the path.{nearest(path)}")
     return tuple(os.path.abspath(path) for path in paths)

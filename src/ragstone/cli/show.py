@@ -23,6 +23,9 @@ PLAIN_SECONDS = 5.0
 
 BAR = 1_000
 
+MOST_FAILURES = 100
+"""Failed files that are shown."""
+
 METADATA_CHARS = 120
 
 LIKELY: Mapping[Confidence, str] = {"high": "likely", "medium": "possibly", "low": "unlikely"}
@@ -143,12 +146,14 @@ def show_summary(progress: Progress) -> None:
     pruned = f", {progress.pruned:,} pruned" if progress.pruned else ""
     out(
         f"{progress.indexed:,} indexed, {progress.unchanged:,} unchanged{pruned}, "
-        f"{len(progress.failed):,} failed; {progress.chunks:,} chunks in {progress.seconds:.1f} s"
+        f"{progress.failures:,} failed; {progress.chunks:,} chunks in {progress.seconds:.1f} s"
     )
     for skipped in progress.skipped:
         out(f"  {skipped_text(skipped)}")
-    for failure in progress.failed:
+    for failure in progress.failed[:MOST_FAILURES]:
         out(f"  {one_line(failure.path)}: {one_line(failure.reason)}")
+    if more := progress.failures - len(progress.failed[:MOST_FAILURES]):
+        out(f"  and {more:,} more; 'ragstone documents' shows each document's error")
 
 
 def skipped_text(skipped: Skipped) -> str:

@@ -2,13 +2,13 @@
 
 import asyncio
 import logging
-import time
 import uuid
 from dataclasses import replace
 from typing import ClassVar
 
 from pydantic import Field
 
+from ragstone.core.clock import state_time
 from ragstone.core.conversation import ConversationKey, conversation_key, entry
 from ragstone.core.errors import RagstoneError
 from ragstone.core.turn import Turn
@@ -51,7 +51,7 @@ class Persist(Stage):
         here = conversation_key(ask.principal, ask.room, ask.user_id)
         try:
             if not (ask.idempotent and await _is_stored(adapters.conversations, here, ask.id)):
-                await adapters.conversations.append(here, entry(named, time.time()))
+                await adapters.conversations.append(here, entry(named, state_time()))
         except RagstoneError as error:
             log.warning("A turn of a conversation could not be kept: %s", error)
             raise

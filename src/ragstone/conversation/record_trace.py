@@ -1,11 +1,11 @@
 """Keeps the trace of a question for the operator."""
 
-import time
 import uuid
 from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from ragstone.core.clock import state_time
 from ragstone.core.conversation import origin_of
 from ragstone.core.correlation import CURRENT
 from ragstone.core.records import QuestionTrace, RecordedStage
@@ -38,7 +38,7 @@ def trace(turn: Turn, questions: bool) -> QuestionTrace:
     ask, answer, usage, names = turn.ask, turn.answer, turn.usage, CURRENT.get()
     return QuestionTrace(
         id=ask.id or uuid.uuid4().hex,
-        at=time.time(),
+        at=state_time(),
         tenant=ask.principal.tenant,
         user=ask.principal.user,
         request=names.request,

@@ -2,13 +2,13 @@
 
 import asyncio
 import logging
-import time
 from dataclasses import replace
 from typing import ClassVar, Literal
 
 from pydantic import Field
 
 from ragstone.core.answer import GeneratedAnswer, Usage
+from ragstone.core.clock import state_time
 from ragstone.core.errors import GuardUnavailable, QuestionBlocked
 from ragstone.core.events import Token
 from ragstone.core.records import BlockedQuestion, GuardDecision
@@ -95,7 +95,7 @@ async def _record_blocked(topics: Topics, turn: Turn, ruling: GuardDecision) -> 
     who = turn.ask.principal
     question = storable(turn.ask.question)
     blocked = BlockedQuestion(
-        time.time(),
+        state_time(),
         who.tenant,
         who.user,
         question,

@@ -188,9 +188,7 @@ class BodyLimit:
         files = is_upload(headers)
         limit = self._limits[files]
         if announced.isdecimal() and (len(announced) >= 20 or int(announced) > limit):
-            await _drain(receive, limit + DRAINED)
-            refusal = error_response(scope["path"], 413, _too_large(limit, files))
-            await refusal(scope, receive, send)
+            await _refuse(scope, receive, send, _too_large(limit, files), limit + DRAINED)
             return
         await self._app(scope, self._counting(receive, limit, files), send)
 
@@ -218,6 +216,22 @@ def is_upload(headers: Headers) -> bool:
 def _too_large(limit: int, files: bool) -> str:
     name = "SERVER__MAX_UPLOAD_MB" if files else "SERVER__MAX_REQUEST_MB"
     return f"The request body is larger than {limit / 1_000_000:g} MB. Send less, or raise {name}."
+
+
+async def _refuse(scope: Scope, receive: Receive, send: Send, message: str, drained: int) -> None:
+    """Answer 413 before the body is read: a client that waits for leave to send it, or looks while
+    it sends, need not send it."""
+    refusal = error_response(scope["path"], 413, message)
+    refusal.headers["connection"] = "close"
+
+    async def sending(message: Message) -> None:
+        whole = message["type"] == "http.response.body"
+        await send({**message, "more_body": True} if whole else message)
+
+    await refusal(scope, receive, sending)
+    if "expect" not in Headers(scope=scope):
+        await _drain(receive, drained)
+    await send({"type": "http.response.body"})
 
 
 async def _drain(receive: Receive, most: int) -> None:

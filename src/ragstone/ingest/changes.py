@@ -1,7 +1,9 @@
 """Compares found files with known documents: unchanged, changed, another owner's, or gone."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -28,7 +30,7 @@ def described(
         collection=collection.id,
         path=item.path,
         allowed=request.allowed,
-        source=str(item.source),
+        source=item.place,
         size=item.size,
         modified=item.modified,
         title=title if isinstance(title, str) else "",
@@ -42,13 +44,13 @@ def at_known_paths(
 ) -> Iterator[FoundFile]:
     """Each file once, at the path that it has in the collection already: the same file given with
     another folder, or alone, is no other document. `known` are the paths by source."""
-    seen: set[Path] = set()
+    seen: set[str] = set()
     for item in found:
         if item.handed is None:
-            if item.source in seen:
+            if item.place in seen:
                 continue
-            seen.add(item.source)
-            paths = known.get(str(item.source), ())
+            seen.add(item.place)
+            paths = known.get(item.place, ())
             if paths and item.path not in paths:
                 item = replace(item, path=paths[0])
         yield item
@@ -87,6 +89,10 @@ def _path_taken(known: Document) -> PathTaken:
     return PathTaken(f"{known.path} is the place of another document. Choose another path.")
 
 
+FSTAB = "/etc/fstab"
+"""What is to be mounted, as Linux and others know it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Gone:
     """The ids of documents whose file is gone, and sentences on what could not be told."""
@@ -100,14 +106,23 @@ def gone(
     known: Mapping[str, Sequence[str]],
     request: IngestRequest,
     found: Sequence[FoundFile],
+    shares: Set[str] = frozenset(),
 ) -> Gone:
     """The documents whose file under the given paths no longer exists. `known` are the paths by
     source. Nothing is gone because a given folder is not there, or is empty at once: a share that
-    is not mounted looks like that."""
-    here = {str(item.source) for item in found}
+    is not mounted looks like that. Nor because one of the `shares` is not mounted."""
+    here = {item.place for item in found}
     named = {os.path.realpath(path) for path in request.only}
     documents: list[str] = []
     notes: list[str] = []
+    for share in sorted(one for one in shares if not os.path.ismount(one)):
+        inside = [source for source in known if source not in here and _is_in(source, share)]
+        if any(_is_in(share, str(Path(path).resolve())) for path in request.paths) and inside:
+            here.update(inside)
+            notes.append(
+                f"{share} is not mounted: its {len(inside):,} documents stay. Forget them with "
+                "'ragstone delete'."
+            )
     for path in request.paths:
         root = Path(path).resolve()
         missing = [
@@ -132,6 +147,25 @@ def gone(
                 f"{len(missing):,} documents stay. Forget them with 'ragstone delete'."
             )
     return Gone(documents, notes)
+
+
+def shares() -> frozenset[str]:
+    """The folders where something is mounted, or would be if it could; none where the system does
+    not tell."""
+    found = set()
+    for file in ("/proc/self/mounts", FSTAB):
+        with suppress(OSError):
+            for line in Path(file).read_text(encoding="utf-8", errors="replace").splitlines():
+                fields = line.split()
+                if len(fields) > 1 and not line.startswith("#"):
+                    # Spaces and the like stand as octal numbers.
+                    place = re.sub(r"\\(\d{3})", lambda m: chr(int(m[1], 8)), fields[1])
+                    found.add(place)
+    return frozenset(place for place in found if place.startswith("/") and place != "/")
+
+
+def _is_in(place: str, folder: str) -> bool:
+    return place.startswith(f"{folder}/")
 
 
 def _has_entries(folder: Path, least: int) -> bool:

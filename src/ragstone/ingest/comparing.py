@@ -4,20 +4,21 @@ looks otherwise is hashed."""
 import asyncio
 import hashlib
 import json
-import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ragstone.core.errors import DocumentError, PathTaken
+from ragstone.core.errors import DocumentError, EmptyDocument, PathTaken
 from ragstone.core.records import Collection, Document
 from ragstone.core.turn import Principal
 from ragstone.ingest import changes, handed
-from ragstone.ingest.files import FoundFile
+from ragstone.ingest.files import WITHOUT_TEXT, FoundFile, printable_path
+from ragstone.ingest.formats.types import is_picture
 from ragstone.ingest.metadata import FoundMetadata, MetadataFiles
 from ragstone.ingest.progress import Tracker
+from ragstone.ingest.sizes import check_before_hashing
 from ragstone.ports import Catalog, Look
 from ragstone.service import IngestRequest
 from ragstone.settings import IngestSettings
@@ -56,6 +57,7 @@ class Comparing:
     ) -> None:
         self._catalog = catalog
         self._originals = originals
+        self._settings = settings
         self._beside = MetadataFiles(settings.follow_links)
         self._tracker = tracker
 
@@ -69,20 +71,22 @@ class Comparing:
         looks = await self._catalog.looks(ids)
         compared = await asyncio.to_thread(
             lambda: [
-                _compared(one, known.get(one.document.id), looks, request.by) for one in described
+                _compared(one, known.get(one.document.id), looks, request.by, self._settings)
+                for one in described
             ]
         )
         new: list[Changed] = []
+        refused: list[tuple[_Described, DocumentError]] = []
         seen: dict[str, Look] = {}
         for one, result in zip(described, compared, strict=True):
-            for refused in one.said.refused:
-                self._tracker.failed(printable_path(refused.path), refused.error.message)
+            for beside in one.said.refused:
+                self._tracker.failed(printable_path(beside.path), beside.error.message)
             item = one.item
             if isinstance(result, Changed):
                 self._tracker.changed(item.size)
                 new.append(result)
             elif isinstance(result, DocumentError):
-                await self._refused(item, one.document, result)
+                refused.append((one, result))
             elif result is _ENDED:
                 self._ended_before(known.get(one.document.id), item)
             else:
@@ -91,6 +95,7 @@ class Comparing:
                     seen[one.document.id] = result
                 if item.handed:
                     await asyncio.to_thread(self._originals.keep, item, one.document)
+        await self._refuse(refused, known)
         if seen:
             await self._catalog.put_looks(seen)
         return new
@@ -105,11 +110,26 @@ class Comparing:
             described.append(_Described(item, said, document))
         return described
 
-    async def _refused(self, item: FoundFile, document: Document, error: DocumentError) -> None:
-        if not isinstance(error, PathTaken):
-            await self._catalog.fail(document, error.message)
-        self._tracker.failed(item.path, error.message, item.size)
-        await asyncio.to_thread(handed.forget, item)
+    async def _refuse(
+        self, refused: Sequence[tuple[_Described, DocumentError]], known: Mapping[str, Document]
+    ) -> None:
+        """Keep why files are not read, where that is not known already, and tell it."""
+        failed = []
+        for one, error in refused:
+            document = replace(one.document, status="failed", error=error.message)
+            before = known.get(document.id)
+            if before is None and is_textless_picture(one.item, error):
+                self._tracker.passed_over(WITHOUT_TEXT, one.item.size, read=False)
+                continue
+            self._tracker.failed(one.item.path, error.message, one.item.size)
+            if not isinstance(error, PathTaken) and not (before and _says(before, document)):
+                failed.append(document)
+        if failed:
+            await self._catalog.fail_all(failed)
+        for one, _ in refused:
+            # How it ended is known when its content goes.
+            if one.item.handed:
+                await asyncio.to_thread(handed.forget, one.item)
 
     def _ended_before(self, known: Document | None, item: FoundFile) -> None:
         """Tell how an earlier run of this job, which was cut off, left a document."""
@@ -123,8 +143,26 @@ class Comparing:
 _SAME, _ENDED = object(), object()
 
 
+def is_textless_picture(item: FoundFile, error: DocumentError) -> bool:
+    """Whether this is a logo or a drawing in a folder, which nobody asked to read."""
+    alone = item.source == item.root or item.handed is not None
+    return not alone and isinstance(error, EmptyDocument) and is_picture(item.source.name)
+
+
+def _says(known: Document, failed: Document) -> bool:
+    """Whether a document is known to have failed so."""
+    if known.version:  # The last good version is described, but for how the newest one failed.
+        one = (known.status, known.error, known.source)
+        return one == (failed.status, failed.error, failed.source)
+    return known == failed
+
+
 def _compared(
-    one: _Described, known: Document | None, looks: Any, by: Principal | None
+    one: _Described,
+    known: Document | None,
+    looks: Any,
+    by: Principal | None,
+    settings: IngestSettings,
 ) -> Changed | DocumentError | Look | object:
     """What is to be done with a file: read it, refuse it, note its new look, or nothing."""
     item, document = one.item, one.document
@@ -138,6 +176,7 @@ def _compared(
             as_known = replace(document, content_hash=known.content_hash)
             if changes.unchanged(known, as_known):
                 return _SAME
+        check_before_hashing(item.source, item.size, settings)
         fingerprint, included = handed.fingerprint(item, document)
         document = replace(document, content_hash=fingerprint)
         look = None if item.handed else _look(item, said, included)
@@ -182,8 +221,3 @@ def _looks_so(look: Look, item: FoundFile, said: str) -> bool:
         if (facts.st_size, facts.st_mtime) != (size, modified):
             return False
     return True
-
-
-def printable_path(path: str | Path) -> str:
-    """The path with invalid Unicode replaced, so that it can be stored and printed."""
-    return os.fsencode(path).decode("utf-8", "replace")

@@ -3,6 +3,7 @@
 import difflib
 import hashlib
 import os
+import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,18 +27,24 @@ HIDDEN, NO_ENDING, WITHOUT_TEXT = "hidden", "no ending", "picture without text"
 class FoundFile:
     """A file to index.
 
-    `source` is where it is (absolute, links resolved), `path` its name in the collection, such
+    `place` is where it is (absolute, links resolved), `path` its name in the collection, such
     as "/folder/sub/file.pdf", `root` the given file or folder it belongs to (absolute, links
     resolved). `size` is in bytes, `modified` in seconds since 1970. `handed` describes it if it was
     handed over.
     """
 
-    source: Path
+    # A text: an ingest keeps a million of these, and a Path takes twice as much memory.
+    place: str
     path: str
     root: Path
     size: int
     modified: float
     handed: Handed | None = None
+
+    @property
+    def source(self) -> Path:
+        """Where it is."""
+        return Path(self.place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +104,7 @@ def discover(
             path = f"/{_unique_name(root.name or 'root', taken)}"
             changed = None if only is None else _below(given, root, only)
             if changed is None or Path() in changed:
-                yield from _walk(root, path, root, how, frozenset())
+                yield from _walk(str(root), str(root), path, root, how, frozenset())
             else:
                 yield from _walk_changed(root, path, how, changed)
         elif only is None or {given, root} & set(only):
@@ -126,6 +133,16 @@ def given_folder(path: str, source: Path) -> Path | None:
     if below and source.parts[-len(below) :] == tuple(below):
         return source.parents[len(below) - 1]
     return None
+
+
+def printable_path(path: str | Path) -> str:
+    """The path with invalid Unicode replaced, so that it can be stored and printed."""
+    return os.fsencode(path).decode("utf-8", "replace")
+
+
+def is_text(path: str | Path) -> bool:
+    """Whether a path is valid Unicode, so that it can be stored."""
+    return printable_path(path) == str(path)
 
 
 def describes(name: str) -> bool:
@@ -159,38 +176,56 @@ def _given_file(given: Path, root: Path, taken: set[str], how: _How) -> FoundFil
         if not os.path.exists(root):
             return RefusedFile(str(given), _missing_error(given))
         return RefusedFile(str(given), WrongType(unsupported(given.name, pictures=how.pictures)))
-    return _file(root, f"/{_unique_name(Path(os.path.abspath(given)).name, taken)}", root)
+    path = f"/{_unique_name(Path(os.path.abspath(given)).name, taken)}"
+    return _file(str(root), str(root), path, root)
 
 
-def _walk(folder: Path, path: str, root: Path, how: _How, above: frozenset[Path]) -> Iterator[Item]:
-    """`above` are the real folders that the walk is inside of: entering one again is a loop."""
-    real = Path(os.path.realpath(folder))
+def _walk(
+    folder: str, real: str, path: str, root: Path, how: _How, above: frozenset[str]
+) -> Iterator[Item]:
+    """`real` is the folder with links resolved; `above` are the real folders that the walk is
+    inside of: entering one again is a loop."""
     try:
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        with os.scandir(folder) as found:
+            entries = sorted(found, key=lambda entry: entry.name)
     except OSError as error:
-        yield RefusedFile(path, _unreadable_error(folder, error))
+        yield RefusedFile(path, _unreadable_error(Path(folder), error))
         return
+    inside = above | {real}
     for entry in entries:
         if not describes(entry.name):
-            yield from _entry(Path(entry.path), f"{path}/{entry.name}", root, how, above | {real})
+            # Only a link makes another place of its name: no other is looked up from the top.
+            linked = entry.is_symlink()
+            target = os.path.realpath(entry.path) if linked else os.path.join(real, entry.name)
+            name = f"{path}/{entry.name}"
+            yield from _entry(entry.path, target, linked, name, root, how, inside)
 
 
-def _entry(place: Path, name: str, root: Path, how: _How, above: frozenset[Path]) -> Iterator[Item]:
-    """What an entry of a folder is or holds."""
-    if place.name.startswith("."):
+def _entry(
+    place: str,
+    target: str,
+    linked: bool,
+    name: str,
+    root: Path,
+    how: _How,
+    above: frozenset[str],
+) -> Iterator[Item]:
+    """What an entry of a folder is or holds. `target` is its place with links resolved; `linked`:
+    it is a link itself."""
+    base = os.path.basename(place)
+    ending = os.path.splitext(base)[1].lower()
+    if base.startswith("."):
         yield SkippedFile(name, HIDDEN)
-        return
-    target = Path(os.path.realpath(place))
-    if os.path.islink(place) and not how.follow_links and not target.is_relative_to(root):
-        if _is_folder(place) or place.suffix.lower() in how.endings:
+    elif linked and not how.follow_links and not Path(target).is_relative_to(root):
+        if os.path.isdir(place) or ending in how.endings:
             yield RefusedFile(name, _outside_error(place))
-    elif _is_folder(place):
+    elif os.path.isdir(place):
         if target not in above:
-            yield from _walk(place, name, root, how, above)
-    elif place.suffix.lower() in how.endings:
-        yield _file(place, name, root)
+            yield from _walk(place, target, name, root, how, above)
+    elif ending in how.endings:
+        yield _file(place, target, name, root)
     else:
-        yield SkippedFile(name, place.suffix.lower() or NO_ENDING)
+        yield SkippedFile(name, ending or NO_ENDING)
 
 
 def _below(given: Path, root: Path, only: Sequence[Path]) -> set[Path]:
@@ -218,17 +253,19 @@ def _walk_changed(root: Path, path: str, how: _How, changed: set[Path]) -> Itera
     """What is at these places below `root`, each once."""
     seen: set[Path] = set()
     for place in sorted(changed):
-        entry, name, above = root, path, frozenset[Path]()
+        entry, name, above = root, path, frozenset[str]()
         for part in place.parts:
-            above |= {Path(os.path.realpath(entry))}
+            above |= {os.path.realpath(entry)}
             entry, name = entry / part, f"{name}/{part}"
             if part.startswith(".") or entry in seen:
                 break
             # A linked folder is walked whole, as is the last part.
-            if os.path.islink(entry) or entry == root / place:
+            linked = os.path.islink(entry)
+            if linked or entry == root / place:
                 seen.add(entry)
                 if os.path.lexists(entry):
-                    yield from _entry(entry, name, root, how, above)
+                    target = os.path.realpath(entry)
+                    yield from _entry(str(entry), target, linked, name, root, how, above)
                 break
 
 
@@ -240,18 +277,16 @@ def _is_folder(place: Path) -> bool:
         return False
 
 
-def _file(place: Path, path: str, root: Path) -> FoundFile | RefusedFile:
-    source = Path(os.path.realpath(place))
+def _file(place: str, target: str, path: str, root: Path) -> FoundFile | RefusedFile:
     try:
-        if not source.exists():
-            return RefusedFile(path, _missing_error(place))
-        if not source.is_file():
-            return RefusedFile(path, UnreadableDocument(f"{place.name} is not a regular file."))
-        with source.open("rb"):
-            status = source.stat()
-    except OSError as error:
-        return RefusedFile(path, _unreadable_error(place, error))
-    return FoundFile(source, path, root, status.st_size, status.st_mtime)
+        status = os.stat(target)
+        if not stat.S_ISREG(status.st_mode):
+            error = UnreadableDocument(f"{os.path.basename(place)} is not a regular file.")
+            return RefusedFile(path, error)
+        os.close(os.open(target, os.O_RDONLY))
+    except (OSError, ValueError) as error:
+        return RefusedFile(path, _unreadable_error(Path(place), error))
+    return FoundFile(target, path, root, status.st_size, status.st_mtime)
 
 
 def _unique_name(name: str, taken: set[str]) -> str:
@@ -268,15 +303,16 @@ def _missing_error(path: Path) -> DocumentError:
     return UnreadableDocument(f"{path} does not exist. Check the path.{nearest(path)}")
 
 
-def _outside_error(path: Path) -> DocumentError:
+def _outside_error(path: str) -> DocumentError:
     return OutsideFolder(
         f"{path} is a link that leads outside the given folder. "
         "Set INGEST__FOLLOW_LINKS=true to follow such links."
     )
 
 
-def _unreadable_error(path: Path, error: OSError) -> DocumentError:
-    if isinstance(error, FileNotFoundError):
+def _unreadable_error(path: Path, error: OSError | ValueError) -> DocumentError:
+    # A name with a null byte is one that no file has.
+    if isinstance(error, FileNotFoundError | NotADirectoryError | ValueError):
         return _missing_error(path)
     reason = "permission denied" if isinstance(error, PermissionError) else error.strerror
     return UnreadableDocument(f"{path} cannot be read: {reason}.")

@@ -248,7 +248,7 @@ def found(handed: Handed) -> FoundFile:
     """The file of a document, as if it had been found."""
     file = Path(handed.file)
     size = file.stat().st_size if file.exists() else 0
-    return FoundFile(file, handed.path, file, size, handed.modified, handed)
+    return FoundFile(handed.file, handed.path, file, size, handed.modified, handed)
 
 
 def described(document: Document, handed: Handed) -> Document:

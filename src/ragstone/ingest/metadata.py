@@ -50,34 +50,50 @@ class MetadataFiles:
     def __init__(self, follow_links: bool) -> None:
         self._follow_links = follow_links
         self._rules: dict[Path, Sequence[_Rule]] = {}
+        self._above: dict[str, Sequence[tuple[Path, Sequence[_Rule]]]] = {}
 
     def of(self, item: FoundFile) -> FoundMetadata:
         """What is said of a file, the nearest last: folders from the outermost on, the later
         pattern after the earlier one, then the sidecar."""
         metadata: dict[str, Any] = {}
         refused: list[RefusedFile] = []
-        within = item.root if item.root != item.source else item.source.parent
-        for folder in reversed(item.source.parents):
-            try:
-                rules = self._rules_of(folder, within)
-            except InvalidMetadata as error:
-                self._rules[folder] = ()
-                refused.append(RefusedFile(str(folder / FOLDER_FILE), error))
-                continue
-            parts = item.source.relative_to(folder).parts if rules else ()
+        for folder, rules in self._rules_above(item, refused):
+            parts = item.source.relative_to(folder).parts
             for rule in rules:
                 if _matches(rule.parts, parts):
                     metadata.update(rule.metadata)
         for ending in SIDECARS:
-            file = item.source.with_name(item.source.name + ending)
+            # Of most files there is none: looking is cheaper than a Path to read.
+            if not os.path.lexists(item.place + ending):
+                continue
+            file = Path(item.place + ending)
             try:
-                if (text := self._read(file, within)) is not None:
+                if (text := self._read(file, _within(item))) is not None:
                     metadata.update(_sidecar(file, text))
                     break
             except InvalidMetadata as error:
                 refused.append(RefusedFile(item.path + ending, error))
                 break
         return FoundMetadata(metadata, tuple(refused))
+
+    def _rules_above(
+        self, item: FoundFile, refused: list[RefusedFile]
+    ) -> Sequence[tuple[Path, Sequence[_Rule]]]:
+        """The folders above a file that have rules, with these, the outermost first."""
+        parent = os.path.dirname(item.place)
+        if parent not in self._above:
+            found = []
+            for folder in reversed(item.source.parents):
+                try:
+                    rules = self._rules_of(folder, _within(item))
+                except InvalidMetadata as error:
+                    self._rules[folder] = ()
+                    refused.append(RefusedFile(str(folder / FOLDER_FILE), error))
+                    continue
+                if rules:
+                    found.append((folder, rules))
+            self._above[parent] = found
+        return self._above[parent]
 
     def _rules_of(self, folder: Path, within: Path) -> Sequence[_Rule]:
         if folder not in self._rules:
@@ -114,6 +130,11 @@ class MetadataFiles:
             if error.errno and file.name.endswith(SIDECARS) and not file.exists():
                 return None  # A name that became too long for the file system.
             raise InvalidMetadata(f"{file.name} cannot be read: {error.strerror}.") from error
+
+
+def _within(item: FoundFile) -> Path:
+    """The folder in which links must stay."""
+    return item.root if item.root != item.source else item.source.parent
 
 
 def _trusted(file: Path, within: Path) -> bool:

@@ -11,7 +11,6 @@ from ragstone.core.document import picture_id, picture_parts
 from ragstone.core.errors import (
     ConfigError,
     EmptyDocument,
-    TooLarge,
     UnreadableDocument,
     WrongType,
 )
@@ -20,18 +19,15 @@ from ragstone.ingest.formats.recognition import AHEAD, CHOSEN, PICTURES_UNREAD, 
 from ragstone.ingest.formats.redrawn import redrawn
 from ragstone.ingest.formats.types import FORMATS, check_type
 from ragstone.ingest.pictures import described, placed
+from ragstone.ingest.sizes import SizeSettings, check_size
 from ragstone.language.unicode import whole, whole_values
 
 _MEGABYTE = 1 << 20
 
 
-class ReadSettings(Protocol):
+class ReadSettings(SizeSettings, Protocol):
     """The settings for reading a file; see IngestSettings."""
 
-    @property
-    def max_file_mb(self) -> int: ...
-    @property
-    def max_memory_mb(self) -> int: ...
     @property
     def ocr(self) -> bool: ...
     @property
@@ -140,18 +136,12 @@ def _format_errors(path: Path) -> Iterator[None]:
         raise UnreadableDocument(f"{path.name} cannot be read. {error.message}") from error
 
 
-def _check_size(path: Path, whole: bool, settings: ReadSettings) -> None:
-    name = "max_memory_mb" if whole else "max_file_mb"
-    limit = settings.max_memory_mb if whole else settings.max_file_mb
+def _check_size(path: Path, whole: bool, settings: SizeSettings) -> None:
     try:
         size = path.stat().st_size
     except OSError as error:
         raise UnreadableDocument(f"{path.name} cannot be read: {error.strerror}.") from error
-    if size > limit * _MEGABYTE:
-        raise TooLarge(
-            f"{path.name} has {size / _MEGABYTE:,.0f} MB; the limit is {limit:,} MB "
-            f"(INGEST__{name.upper()})."
-        )
+    check_size(path, size, whole, settings)
 
 
 def _readable_blocks(path: Path, blocks: Iterator[Block]) -> Iterator[Block]:

@@ -16,7 +16,6 @@ from pathlib import Path
 from ragstone.core.errors import (
     Conflict,
     DocumentError,
-    EmptyDocument,
     StateUnavailable,
     UnknownCollection,
     UnreadableDocument,
@@ -28,7 +27,7 @@ from ragstone.core.turn import Ask
 from ragstone.ingest import changes, handed
 from ragstone.ingest.being_read import BeingRead
 from ragstone.ingest.captions import CaptionMaker
-from ragstone.ingest.comparing import Changed, Comparing, printable_path
+from ragstone.ingest.comparing import Changed, Comparing, is_textless_picture
 from ragstone.ingest.embedding import Pending, embed_pending, late_dimensions, without_late
 from ragstone.ingest.files import (
     WITHOUT_TEXT,
@@ -37,16 +36,18 @@ from ragstone.ingest.files import (
     SkippedFile,
     discover,
     given_folder,
+    is_text,
+    printable_path,
 )
 from ragstone.ingest.formats.recognition import is_installed
-from ragstone.ingest.formats.types import is_picture
 from ragstone.ingest.graph import GraphReader
 from ragstone.ingest.graph_model import GraphModelReader
 from ragstone.ingest.helping import Helping
 from ragstone.ingest.languages import main_language, outgrown
+from ragstone.ingest.lost import elsewhere, is_elsewhere
 from ragstone.ingest.parse_process import ParseProcesses
 from ragstone.ingest.picture_question import with_picture_text
-from ragstone.ingest.progress import Tracker
+from ragstone.ingest.progress import MOST_FAILURES, Tracker
 from ragstone.ingest.questions import QuestionMaker
 from ragstone.ingest.rebuild import rebuild
 from ragstone.ingest.sharing import Sharing
@@ -64,6 +65,8 @@ log = logging.getLogger(__name__)
 
 COMPARED_AT_ONCE = 256
 """Files that are compared with their documents in one step."""
+
+NOT_TEXT = "Its name, or that of a folder above it, is not valid text. Rename it."
 
 PURGED_AT_ONCE = 500
 """Revisions whose chunks are deleted in one step."""
@@ -124,19 +127,23 @@ class Pipeline:
         """
         id = id or await self._catalog.identity(request.tenant, request.collection)
         async with self._alone(job, request.tenant, id):
-            tracker = Tracker(job, report, earlier)
+            # Who hands documents over asks of each how it went.
+            tracker = Tracker(job, report, earlier, MOST_FAILURES + len(request.handed))
             only = await self._only(request, id)
+            shares = await asyncio.to_thread(changes.shares) if request.prune else frozenset()
             found = await asyncio.to_thread(self._discover, request, only, tracker)
             collection = await self._collection(request, id, found, tracker)
             if collection:
                 await self._index.create(collection)
-                known = await self._sources(collection, only, found)
-                found = list(changes.at_known_paths(found, known))
+                if await is_elsewhere(collection, self._catalog, self._index):
+                    # What is written here would be found by no server that has the others.
+                    raise Conflict(elsewhere(collection.name))
+                found = await self._at_known_paths(collection, only, found)
                 tracker.expect(len(found), sum(item.size for item in found))
                 tracker.waiting(await self._index.count_without_vectors(collection))
                 await self._index_files(job, collection, request, found, tracker)
                 if request.prune:
-                    await self._prune(collection, request, only, found, tracker)
+                    await self._prune(collection, request, only, found, shares, tracker)
                 await self._describe(collection, tracker)
                 # What is known of the versions before is needed for the new ones.
                 await self._sum_up(collection, tracker)
@@ -258,11 +265,18 @@ class Pipeline:
         if only is None:
             return await self._catalog.sources(collection.tenant, collection.id)
         files, folders = await asyncio.to_thread(_files_and_folders, only)
-        linked = (str(item.source) for item in found if item.handed is None)
+        linked = (item.place for item in found if item.handed is None)
         files |= {one for one in linked if not _is_below(one, folders)}
         return await self._catalog.sources(
             collection.tenant, collection.id, sorted(files), sorted(folders)
         )
+
+    async def _at_known_paths(
+        self, collection: Collection, only: Sequence[Path] | None, found: Sequence[FoundFile]
+    ) -> list[FoundFile]:
+        """Each file once, at the path that it has in the collection already."""
+        known = await self._sources(collection, only, found)
+        return await asyncio.to_thread(lambda: list(changes.at_known_paths(found, known)))
 
     def _discover(
         self, request: IngestRequest, only: Sequence[Path] | None, tracker: Tracker
@@ -272,13 +286,11 @@ class Pipeline:
         how = self._settings
         for item in discover(paths, how.follow_links, pictures=how.ocr, only=only):
             if isinstance(item, RefusedFile):
-                tracker.failed(printable_path(item.path), item.error.message)
+                tracker.failed(printable_path(item.path), printable_path(item.error.message))
             elif isinstance(item, SkippedFile):
                 tracker.skipped(item.kind)
-            elif printable_path(item.path) != item.path:
-                tracker.failed(
-                    printable_path(item.path), "The file's name is not valid text. Rename it."
-                )
+            elif not (is_text(item.path) and is_text(item.place)):
+                tracker.failed(printable_path(item.path), NOT_TEXT)
             else:
                 found.append(item)
         found += [handed.found(one) for one in request.handed]
@@ -514,7 +526,7 @@ class Pipeline:
     async def _refuse(self, changed: Changed, error: DocumentError, tracker: Tracker) -> None:
         """Note that a file cannot be read."""
         item = changed.item
-        if _is_textless_picture(item, error) and changed.known is None:
+        if is_textless_picture(item, error) and changed.known is None:
             tracker.passed_over(WITHOUT_TEXT, item.size)
             return
         await self._catalog.fail(changed.document, error.message)
@@ -546,11 +558,12 @@ class Pipeline:
         request: IngestRequest,
         only: Sequence[Path] | None,
         found: Sequence[FoundFile],
+        shares: AbstractSet[str],
         tracker: Tracker,
     ) -> None:
         """Forget documents whose file was under the given paths and is gone."""
         known = await self._sources(collection, only, found)
-        gone = await asyncio.to_thread(changes.gone, collection, known, request, found)
+        gone = await asyncio.to_thread(changes.gone, collection, known, request, found, shares)
         for note in gone.notes:
             tracker.note(note)
         await self._catalog.retire(gone.documents)
@@ -617,9 +630,3 @@ def _errors_by_name(collection: Collection) -> Iterator[None]:
         yield
     except UnknownCollection as error:
         raise UnknownCollection(collection.name) from error
-
-
-def _is_textless_picture(item: FoundFile, error: DocumentError) -> bool:
-    """Whether this is a logo or a drawing in a folder, which nobody asked to read."""
-    alone = item.source == item.root or item.handed is not None
-    return not alone and isinstance(error, EmptyDocument) and is_picture(item.source.name)

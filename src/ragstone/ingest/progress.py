@@ -22,8 +22,8 @@ FILE_BYTES = 4096
 MOST_LEFT_OUT = 20
 """Documents of which it is told what they lack."""
 
-MOST_TOLD = 100
-"""Failures that a report holds; the last one holds all."""
+MOST_TOLD, MOST_FAILURES = 100, 1_000
+"""Failures that a report holds, and the last one: a job keeps them in its row."""
 
 MOST_KINDS, OTHER = 30, "other"
 """Kinds of skipped files that are told apart; all further ones are the last."""
@@ -33,11 +33,16 @@ class Tracker:
     """Builds `Progress` from what happens, and reports it at most ten times a second.
 
     `earlier` is how far the job was when it was cut off: what it had indexed is found unchanged
-    now, and still is this job's work.
+    now, and still is this job's work. `failures` is how many the last report names; others are
+    counted.
     """
 
     def __init__(
-        self, job: str, report: Callable[[Progress], None], earlier: Progress | None = None
+        self,
+        job: str,
+        report: Callable[[Progress], None],
+        earlier: Progress | None = None,
+        failures: int = MOST_FAILURES,
     ) -> None:
         self._report = report
         self._earlier = before = earlier or Progress(job)
@@ -55,6 +60,8 @@ class Tracker:
         self._same = 0
         self._left_out = 0
         self._failures: list[FileFailure] = []
+        self._most_failures = failures
+        self._failed = 0
         self._skipped = Counter[str]()
         self._started = time.monotonic()
         self._reported = 0.0
@@ -108,9 +115,13 @@ class Tracker:
         self._skipped[kind if known else OTHER] += 1
         self._set(skipped=tuple(Skipped(*one) for one in self._skipped.most_common()))
 
-    def passed_over(self, kind: str, size: int) -> None:
-        """A file that was counted by `expect` is read, and passed over after all."""
-        self._bytes += size + FILE_BYTES
+    def passed_over(self, kind: str, size: int, *, read: bool = True) -> None:
+        """A file that was counted by `expect` is passed over after all; `read`: it was `changed`
+        too."""
+        if read:
+            self._bytes += size + FILE_BYTES
+        else:
+            self._total_bytes -= size + FILE_BYTES
         self._set(files=self._now.files + 1)
         self.skipped(kind)
 
@@ -145,7 +156,9 @@ class Tracker:
         elif size is not None:
             self._total_bytes -= size + FILE_BYTES
         counted = size is not None
-        self._failures.append(FileFailure(path, reason))
+        self._failed += 1
+        if len(self._failures) < self._most_failures:
+            self._failures.append(FileFailure(path, reason))
         self._set(files=self._now.files + counted)
 
     def embedded(self, chunks: int) -> None:
@@ -172,6 +185,7 @@ class Tracker:
             phase="done",
             finished=True,
             failed=tuple(self._failures),
+            more_failed=self._failed - len(self._failures),
             seconds=self._seconds(),
             eta=0.0,
             # Also what a writer that died has left of versions that others wrote anew had vectors.
@@ -187,7 +201,9 @@ class Tracker:
         if seconds - self._reported >= MIN_INTERVAL:
             self._reported = seconds
             failed = tuple(self._failures[:MOST_TOLD])
-            self._report(replace(self._now, failed=failed, seconds=seconds, eta=self._eta()))
+            more = self._failed - len(failed)
+            now = replace(self._now, failed=failed, more_failed=more)
+            self._report(replace(now, seconds=seconds, eta=self._eta()))
 
     def _note_time(self) -> None:
         """Count the time since the last change as the embedder's if anything waited for it."""

@@ -96,7 +96,7 @@ def file_of(changed: Changed) -> dict[str, Any]:
     """A file as the request of a part names it."""
     item = changed.item
     return {
-        "source": str(item.source),
+        "source": item.place,
         "root": str(item.root),
         "document": wire.dump(changed.document),
     }
@@ -105,7 +105,7 @@ def file_of(changed: Changed) -> dict[str, Any]:
 def changed_of(file: Mapping[str, Any], known: Document | None = None) -> Changed:
     """The inverse of `file_of`, with the document that is known already."""
     document = wire.load(Document, file["document"])
-    source, root = Path(file["source"]), Path(file["root"])
+    source, root = file["source"], Path(file["root"])
     item = FoundFile(source, document.path, root, document.size, document.modified)
     return Changed(item, document, known)
 

@@ -3,10 +3,10 @@
 import asyncio
 import logging
 import random
-import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+from ragstone.core.clock import state_time
 from ragstone.core.errors import RagstoneError, TooManyRequests, Unavailable
 from ragstone.ports.jobs import DONE, FAILED, Job, JobStore, State
 from ragstone.settings import JobSettings
@@ -45,12 +45,12 @@ class Ending:
         may_pass = known if not job.part_of else None  # Whoever runs the whole does a part then.
         if isinstance(may_pass, TooManyRequests):
             # A limit is no failure: the job waits in the queue until it lets more through.
-            due = time.time() + self._backoff(0, may_pass)
+            due = state_time() + self._backoff(0, may_pass)
             return await self._record_with_retries(
                 lambda: self._store.again(job, due, message, code, failed=False)
             )
         if may_pass and may_pass.retry and job.failures < self._settings.retries:
-            due = time.time() + self._backoff(job.failures, may_pass)
+            due = state_time() + self._backoff(job.failures, may_pass)
             return await self._record_with_retries(
                 lambda: self._store.again(job, due, message, code)
             )
@@ -63,7 +63,7 @@ class Ending:
         """Until when a job that ends now is kept."""
         answered = kind == "ask" and state == DONE
         kept = self._settings.answer_ttl_seconds if answered else self._settings.keep_days * DAY
-        return time.time() + kept
+        return state_time() + kept
 
     def _backoff(self, failures: int, error: RagstoneError) -> float:
         """Seconds before the next attempt: doubled each time, and spread by half either way."""

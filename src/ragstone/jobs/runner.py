@@ -10,6 +10,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from uuid import uuid4
 
+from ragstone.core.clock import state_time
 from ragstone.core.errors import RagstoneError
 from ragstone.jobs.attempt import JobAttempt, Progress, Result, attempt_id
 from ragstone.jobs.ending import DAY, Ending
@@ -162,7 +163,7 @@ class Runner:
         free = self._free_places()
         unable = self._unable()
         due = await self._store.next_due(list(free), unable) if free else None
-        if due is None or due > time.time():
+        if due is None or due > state_time():
             return False
         jobs = await self._store.claim(self.id, free, unable)
         self._running.update({job.id: JobAttempt(job) for job in jobs})
@@ -200,7 +201,7 @@ class Runner:
         """Seconds until the queue is looked at again if nothing wakes; None for never."""
         free = self._free_places()
         due = await self._store.next_due(list(free), self._unable()) if free else None
-        waits = [max(0.01, due - time.time())] if due is not None else []
+        waits = [max(0.01, due - state_time())] if due is not None else []
         if self._shared:
             waits.append(self._settings.poll_seconds * random.uniform(0.8, 1.2))  # noqa: S311
         return min(waits, default=None)
@@ -304,7 +305,7 @@ class Runner:
             await self._beats.leave(*dead)
         orphaned = await self._store.orphans({self.id, *await self._beats.beats()})
         if orphaned:
-            until = time.time() + self._settings.keep_days * DAY
+            until = state_time() + self._settings.keep_days * DAY
             taken = await self._store.take_over(orphaned, self._settings.deaths, until)
             log.info("%s jobs of %s dead processes are queued again", taken, len(orphaned))
             self.wake()

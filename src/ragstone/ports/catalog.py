@@ -274,6 +274,10 @@ class Catalog(CollectionNames, Protocol):
         """
         ...
 
+    async def fail_all(self, documents: Sequence[Document]) -> None:
+        """`fail` for several documents, each with its error, in one transaction."""
+        ...
+
     async def retire(self, document_ids: Sequence[str]) -> None:
         """Forget documents: hidden at once, their chunks to be purged."""
         ...

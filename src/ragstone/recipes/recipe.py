@@ -8,7 +8,6 @@ more and searches in rounds too.
 """
 
 import hashlib
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -32,6 +31,7 @@ from ragstone.conversation.memory import Memory
 from ragstone.conversation.persist import Persist
 from ragstone.conversation.record_trace import Record
 from ragstone.conversation.retrieval_gate import RetrievalGate
+from ragstone.core.clock import state_time
 from ragstone.core.turn import LEVELS, Ask, Level, Plan
 from ragstone.engine.recipe import Recipe
 from ragstone.engine.stage import Stage
@@ -302,7 +302,7 @@ def _understanding_stages(settings: Settings, level: Level, plan: Plan) -> Itera
     yield Memory(
         turns=conversation.max_history_turns,
         required=conversation.required,
-        since=0.0 if conversation.db_rehydration_enabled else time.time(),
+        since=0.0 if conversation.db_rehydration_enabled else state_time(),
     )
     yield Contextualize(
         max_question_chars=rag.max_question_chars,

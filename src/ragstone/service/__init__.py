@@ -120,7 +120,9 @@ class Progress:
     written by keyword, `embedded` of them also have their vectors, and so have those of the
     `waiting` ones that the collection had before. `phase` is what goes on now; "building" is
     making the index fast to search, of which nobody knows how long it takes.
-    `failed` are the first files that failed, and all of them at the end.
+    `failed` are the first files that failed, `more_failed` is how many others did: the first
+    1,000 are told at the end, and each that was handed over. The documents of a collection say it
+    of all.
     `notes` are sentences for the user. `seconds` since the job began, `eta` seconds to go, None
     if unknown. `questions` were thought of by the chat model, which took `usage`. A job that was
     cut off counts what it did before too.
@@ -146,6 +148,12 @@ class Progress:
     waiting: int = 0
     questions: int = 0
     usage: Usage = Usage()
+    more_failed: int = 0
+
+    @property
+    def failures(self) -> int:
+        """How many files failed."""
+        return len(self.failed) + self.more_failed
 
     @property
     def vectors(self) -> int:

@@ -170,3 +170,22 @@ def test_given_a_body_of_a_gigabyte_then_it_is_refused_without_growth(
     assert asyncio.run(send()) == 413
     assert memory(process) - before < 30
     assert httpx2.get(url + "/health", timeout=PATIENCE).status_code == 200
+
+
+@pytest.mark.parametrize("expect", ["", "expect: 100-continue\r\n"])
+def test_given_an_upload_of_ten_gigabytes_then_it_is_refused_before_its_first_byte(
+    server: tuple[str, int], expect: str
+) -> None:
+    head = (
+        f"POST {CHAT} HTTP/1.1\r\nhost: localhost\r\ncontent-length: 10000000000\r\n"
+        f"content-type: multipart/form-data; boundary=x\r\n{expect}\r\n"
+    )
+    with connected(server[0]) as connection:
+        connection.settimeout(PATIENCE)
+        connection.sendall(head.encode())
+        answer = connection.recv(65_536)
+        while b"SERVER__MAX_UPLOAD_MB" not in answer:
+            more = connection.recv(65_536)
+            assert more, answer
+            answer += more
+    assert answer.startswith(b"HTTP/1.1 413 ")

@@ -2,8 +2,8 @@
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any, TypeVar
 
 import psycopg
@@ -30,6 +30,9 @@ which filters leave few chunks."""
 EF_SEARCH = 200
 """Candidates of a search by meaning where the settings say none."""
 
+FOR_OTHERS = 2
+"""Connections that the searches of one collection leave to the others."""
+
 HAS_PGVECTOR = "SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'vector')"
 
 
@@ -50,6 +53,8 @@ class PostgresConnections:
         ef_search: int = EF_SEARCH,
     ) -> None:
         self._timeout = timeout
+        self._most_for_one = max(1, most - FOR_OTHERS)
+        self._places: dict[str, asyncio.Semaphore] = {}
         self._session = f"{SESSION}; SET hnsw.ef_search = {ef_search}"
         self._address = _address(url, password)
         self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
@@ -69,16 +74,33 @@ class PostgresConnections:
         )
         self._opening = asyncio.Lock()
 
-    async def run(self, work: Callable[[Connection], Awaitable[T]]) -> T:
-        """Do `work` in one transaction; says what PostgreSQL's errors mean.
+    async def run(self, work: Callable[[Connection], Awaitable[T]], table: str = "") -> T:
+        """Do `work` in one transaction; says what PostgreSQL's errors mean. What is done on one
+        `table` leaves connections to the others, however long it takes.
 
         Raises UndefinedTable, StorageFull, IndexUnavailable, ConfigError.
         """
         with self._meaning():
             async with self._opening:
                 await self._pool.open()
-            async with self._pool.connection() as connection:
+            async with self._place(table), self._pool.connection() as connection:
                 return await work(connection)
+
+    @asynccontextmanager
+    async def _place(self, table: str) -> AsyncIterator[None]:
+        if not table:
+            yield
+            return
+        places = self._places.setdefault(table, asyncio.Semaphore(self._most_for_one))
+        try:
+            async with asyncio.timeout(self._timeout):
+                await places.acquire()
+        except TimeoutError as error:
+            raise PoolTimeout("the searches before it hang") from error
+        try:
+            yield
+        finally:
+            places.release()
 
     async def run_alone(self, work: Callable[[Connection], Awaitable[T]]) -> T:
         """Do `work` on a connection of its own without a transaction, for as long as it takes; only

@@ -134,7 +134,7 @@ class PostgresIndex:
                     values,
                 )
 
-        await self._run_or_default(work, None)
+        await self._run_or_default(table, work, None)
 
     async def without_vectors(
         self, collection: Collection, limit: int, where: Filter = EVERYTHING
@@ -212,7 +212,7 @@ class PostgresIndex:
             found = [row for (row,) in await gone.fetchall()]
             await words.count(connection, table, (), found)
 
-        await self._run_or_default(work, None)
+        await self._run_or_default(table, work, None)
 
     async def count(self, collection: Collection, where: Filter = EVERYTHING) -> int:
         condition, values = translate(where)
@@ -267,6 +267,7 @@ class PostgresIndex:
         vector, late = search.vector, search.late
         if late is not None:
             near: list[Any] = await self._run_or_default(
+                table,
                 lambda connection: self._candidates(
                     connection, table, late, condition, wanted(search, limit), exact
                 ),
@@ -275,6 +276,7 @@ class PostgresIndex:
             return RankedList("late", search.text, _scored_chunks(near))
         if vector is not None:
             dense: list[Any] = await self._run_or_default(
+                table,
                 lambda connection: self._nearest(
                     connection, collection, Vector(vector), condition, limit, exact
                 ),
@@ -285,7 +287,7 @@ class PostgresIndex:
         if not asked:
             return RankedList("bm25", search.text, ())
         found: list[Any] = await self._run_or_default(
-            lambda connection: words.search(connection, table, asked, condition, limit), []
+            table, lambda connection: words.search(connection, table, asked, condition, limit), []
         )
         return RankedList("bm25", search.text, _scored_chunks(found))
 
@@ -345,11 +347,13 @@ class PostgresIndex:
         async def work(connection: Connection) -> list[Any]:
             return await (await connection.execute(statement, values)).fetchall()
 
-        return await self._run_or_default(work, [])
+        return await self._run_or_default(rows.table_name(collection), work, [])
 
-    async def _run_or_default(self, work: Callable[[Connection], Awaitable[T]], missing: T) -> T:
+    async def _run_or_default(
+        self, table: str, work: Callable[[Connection], Awaitable[T]], missing: T
+    ) -> T:
         try:
-            return await self._database.run(work)
+            return await self._database.run(work, table)
         except UndefinedTable:
             return missing
 

@@ -36,6 +36,7 @@ from ragstone.core.records import (
 from ragstone.core.turn import Ask, Principal, Turn
 from ragstone.engine.engine import Engine
 from ragstone.guard.topic_file import MOST_TOPICS, topic
+from ragstone.ingest.files import is_text
 from ragstone.ingest.graph import reading_name
 from ragstone.ingest.handed import Originals
 from ragstone.ingest.languages import may_outgrow, outgrown
@@ -164,6 +165,8 @@ class Ragstone:
         return await self._functions.answered(ask)
 
     async def ingest(self, request: IngestRequest) -> AsyncGenerator[Progress, None]:
+        if not all(map(is_text, (*request.paths, *request.only))):
+            raise InputError("A path is not valid text. Rename the file or the folder.")
         request = replace(request, metadata=described(request.metadata))
         whose = request.by or Principal(request.tenant)
         async with aclosing(self._job(INGEST, asdict(request), whose)) as job:

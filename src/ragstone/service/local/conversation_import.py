@@ -1,11 +1,11 @@
 """Conversations from a file: blocks of another system, or what Ragstone itself exported."""
 
 import json
-import time
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from ragstone.core.clock import state_time
 from ragstone.core.conversation import Notes, StoredTurn, room_name, seconds, user_name
 from ragstone.core.conversation_turn import ConversationTurn, load_turn
 from ragstone.core.errors import InvalidBlock, InvalidRoom
@@ -47,4 +47,4 @@ def _end_time(block: ConversationTurn, at: Any) -> float:
     """When the turn ended: as the export says, else by its last message, else now."""
     times = [message.created_at for message in block.conversations if message.created_at]
     last = at or (times[-1] if times else "")
-    return seconds(last) if last else time.time()
+    return seconds(last) if last else state_time()

@@ -3,7 +3,6 @@
 import asyncio
 import hashlib
 import json
-import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import replace
@@ -13,6 +12,7 @@ from uuid import uuid4
 from ragstone.access.asking import ASKING, check_everywhere, check_known, limited_key, reader
 from ragstone.conversation.reach import readable
 from ragstone.core.caller import Caller
+from ragstone.core.clock import state_time
 from ragstone.core.conversation import origin_of
 from ragstone.core.errors import (
     InputError,
@@ -104,7 +104,7 @@ class LocalEvaluation:
         if known is None:
             raise UnknownCollection(collection)
         id = _set_id(principal, known.id, title)
-        made = QuestionSet(id, title, known.id, len(kept), time.time(), tuple(kept))
+        made = QuestionSet(id, title, known.id, len(kept), state_time(), tuple(kept))
         await self._store.put_set(principal, made)
         return replace(made, collection=known.name)
 
@@ -152,7 +152,7 @@ class LocalEvaluation:
             set_name=given.name,
             collection=known.id,
             settings=chosen,
-            started_at=time.time(),
+            started_at=state_time(),
             total=len(given.questions) * len(chosen),
         )
         await self._store.begin(principal, StoredRun(run, given))
@@ -296,7 +296,7 @@ def ask_all(answers: Answering, store: EvaluationStore, catalog: Catalog) -> Wor
                 known.add((number, place))
         outcomes = [one for one, _ in await store.outcomes(stored.run.id)]
         figures = measuring.figures(stored.run.settings, outcomes)
-        await store.end(whose, stored.run.id, time.time(), figures)
+        await store.end(whose, stored.run.id, state_time(), figures)
         return {"asked": len(outcomes)}
 
     return work

@@ -1,8 +1,7 @@
 """Feedback in this process."""
 
-import time
-
 from ragstone.access.asking import check_everywhere, check_known
+from ragstone.core.clock import state_time
 from ragstone.core.records import Feedback, Thumb
 from ragstone.core.turn import Principal
 from ragstone.ports import FeedbackStore
@@ -36,7 +35,7 @@ class LocalFeedback:
                 question,
                 answer,
                 collection,
-                time.time(),
+                state_time(),
             )
         )
 

@@ -1,7 +1,6 @@
 """The jobs of this process's Ragstone: who may see and steer which."""
 
 import json
-import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol, overload
@@ -9,6 +8,7 @@ from uuid import uuid4
 
 from ragstone.access.asking import ASKING, check_everywhere, check_known, limited_key
 from ragstone.conversation.reach import readable
+from ragstone.core.clock import state_time
 from ragstone.core.errors import EmptyQuestion, InputError, JobEnded, UnknownJob
 from ragstone.core.limits import check_ask
 from ragstone.core.provenance import Reader
@@ -134,7 +134,7 @@ class LocalJobs:
         return await self._views(found, with_result=False)
 
     async def cancel(self, principal: Principal, id: str, *, admin: bool = False) -> JobView:
-        until = time.time() + self._settings.keep_days * 86_400
+        until = state_time() + self._settings.keep_days * 86_400
         states: tuple[State, ...] = (QUEUED, RUNNING, PAUSED)
         return await self._change_state(principal, id, admin, states, CANCELLED, expires_at=until)
 
@@ -195,7 +195,7 @@ class LocalJobs:
         if state is not None and state not in ENDED:
             raise InputError(f"A job that is {state} has not ended. Cancel it first.")
         states = ENDED if state is None else (state,)
-        gone = await self._store.forget(tenant, states, time.time() - age)
+        gone = await self._store.forget(tenant, states, state_time() - age)
         await self._runner.forget(gone)
         return len(gone)
 

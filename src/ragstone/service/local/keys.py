@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import re
-import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,6 +19,7 @@ from ragstone.access.secrets import (
     session_parts,
 )
 from ragstone.core.caller import OF_A_KEY, Role
+from ragstone.core.clock import state_time
 from ragstone.core.errors import (
     InputError,
     RagstoneError,
@@ -63,7 +63,7 @@ class LocalKeys:
     """
 
     def __init__(
-        self, store: KeyStore, names: CollectionNames, clock: Callable[[], float] = time.time
+        self, store: KeyStore, names: CollectionNames, clock: Callable[[], float] = state_time
     ) -> None:
         self._store = store
         self._names = names

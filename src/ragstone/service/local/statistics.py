@@ -1,10 +1,10 @@
 """Figures and traces of a Ragstone in this process."""
 
-import time
 from dataclasses import replace
 
 from ragstone.access.asking import check_everywhere, reader
 from ragstone.conversation.reach import readable
+from ragstone.core.clock import state_time
 from ragstone.core.errors import UnknownTrace
 from ragstone.core.provenance import Reader
 from ragstone.core.records import By, QuestionTrace, StageUse, Use
@@ -41,7 +41,7 @@ class LocalStatistics:
 
     async def stages(self, tenant: str, days: int) -> list[StageUse]:
         mine = await self._readable(tenant)
-        return list(await self._traces.stages(tenant, time.time() - days * DAY, mine))
+        return list(await self._traces.stages(tenant, state_time() - days * DAY, mine))
 
     async def _readable(self, tenant: str) -> list[str] | None:
         """The origins of traces that who asks may see, None for all."""

@@ -28,6 +28,7 @@ _SUMMARY = (
     "unchanged",
     "pruned",
     "failed",
+    "more_failed",
     "skipped",
     "chunks",
     "embedded",

@@ -6,13 +6,13 @@ whose the sums are and what else is summed.
 
 import hashlib
 import json
-import time
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, get_args
 
 from pymongo.errors import DuplicateKeyError
 
+from ragstone.core.clock import state_time
 from ragstone.core.records import By, DayUse, Report, StrategyUse, Use
 from ragstone.core.turn import Principal, SearchType, Turn
 from ragstone.store.mongo.connection import Document, Mongo, kept
@@ -145,7 +145,7 @@ async def _add(
 
 def _day(before: int) -> str:
     """A day (UTC) as YYYY-MM-DD, so many days before today."""
-    return str((datetime.fromtimestamp(time.time(), UTC) - timedelta(days=before)).date())
+    return str((datetime.fromtimestamp(state_time(), UTC) - timedelta(days=before)).date())
 
 
 def _date_filter(tenant: str, days: int) -> Document:

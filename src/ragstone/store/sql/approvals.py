@@ -2,13 +2,13 @@
 
 import asyncio
 import logging
-import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from hashlib import sha256
 
 from sqlalchemy import Connection, delete, select, update
 
+from ragstone.core.clock import state_time
 from ragstone.core.errors import StateUnavailable, UnknownApproval
 from ragstone.core.turn import Principal
 from ragstone.store.sql.database import Database
@@ -76,7 +76,7 @@ class SqlApprovals:
 
 def _enter(connection: Connection, name: str) -> bool:
     """Whether nothing of this name waits yet."""
-    now = time.time()
+    now = state_time()
     connection.execute(delete(table).where(table.c.at < now - LEFT_SECONDS))
     row = insert(connection, table).values(name=name, at=now).on_conflict_do_nothing()
     return connection.execute(row.returning(table.c.name)).first() is not None

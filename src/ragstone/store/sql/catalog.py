@@ -397,8 +397,12 @@ class SqlCatalog:
 
         Raises UnknownCollection.
         """
-        row = replace(document, version=0, status="failed", error=error)
-        await self._database.keep(partial(revising.fail, document=row))
+        await self.fail_all([replace(document, error=error)])
+
+    async def fail_all(self, documents: Sequence[Document]) -> None:
+        """`ports.Catalog`."""
+        rows = [replace(one, version=0, status="failed") for one in documents]
+        await self._database.keep(partial(revising.fail_all, several=rows))
 
     async def retire(self, document_ids: Sequence[str]) -> None:
         await self._change_visibility(

@@ -1,10 +1,9 @@
 """Statistics: the questions per day and user, and their cost."""
 
-import time
-
 from sqlalchemy import Connection, delete, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from ragstone.core.clock import state_time
 from ragstone.core.records import By, Report, Use
 from ragstone.core.turn import Principal, Turn
 from ragstone.store.sql.database import Database
@@ -21,7 +20,7 @@ class SqlHistory:
 
     async def save(self, turn: Turn) -> None:
         """Count the turn: twice if it is saved twice, unless its ask wants to be kept `once`."""
-        now = time.time()
+        now = state_time()
 
         def work(connection: Connection) -> None:
             if not turn.ask.idempotent or first_time(connection, turn.ask.id, now):
@@ -31,12 +30,12 @@ class SqlHistory:
 
     async def report(self, tenant: str, days: int) -> Report:
         """`ports.History`."""
-        now = time.time()
+        now = state_time()
         return await self._database.read(lambda c: report(c, tenant, days, now))
 
     async def use(self, tenant: str, days: int, by: By, user: str | None = None) -> list[Use]:
         """`ports.History`."""
-        now = time.time()
+        now = state_time()
         return await self._database.read(lambda c: use(c, tenant, days, by, user, now))
 
     async def forget(self, principal: Principal, user_id: str | None) -> int:

@@ -1,7 +1,6 @@
 """Which of the waiting jobs are begun next: of the tenant that has the fewest running, the first by
 priority, then by age."""
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
@@ -9,6 +8,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, and_, func, or_, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from ragstone.core.clock import state_time
 from ragstone.ports.jobs import NOTHING, QUEUED, RUNNING, WRITING, Job, Unable
 from ragstone.store.sql.tables import job_kinds, jobs
 
@@ -57,7 +57,7 @@ async def claim(
 ) -> list[Job]:
     """Give the next jobs of each kind to `worker`, at most as many as it has free."""
     await in_turn(connection)
-    now = time.time()
+    now = state_time()
     claimed: list[Job] = []
     for kind, places in free.items():
         waiting = (await connection.execute(_WAITING, {"kind": kind})).scalars().all()
@@ -115,7 +115,7 @@ async def _next(
     found = [to_job(row) for row in (await connection.execute(waiting)).mappings()]
     begun = _one_per_collection(found)[:places]
     if begun:
-        now = time.time()
+        now = state_time()
         mine = {"state": RUNNING, "worker": worker, "updated_at": now, "error": "", "code": ""}
         these = update(jobs).where(jobs.c.id.in_([job.id for job in begun]))
         await connection.execute(these.values(**mine, attempts=jobs.c.attempts + 1))

@@ -5,7 +5,6 @@ worker says of it later counts only while that mark stands. So a job that was ta
 because it seemed dead, was cancelled or paused, cannot be ended by that process any more.
 """
 
-import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Select, and_, delete, func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from ragstone.core.clock import state_time
 from ragstone.core.errors import QueueFull
 from ragstone.ports.jobs import (
     CANCELLED,
@@ -52,7 +52,7 @@ class SqlJobs:
 
         Raises QueueFull if `most` jobs of the kind wait.
         """
-        now = time.time()
+        now = state_time()
 
         async def work(connection: AsyncConnection) -> Job:
             await in_turn(connection)
@@ -143,7 +143,7 @@ class SqlJobs:
     async def take_over(self, dead: Collection[str], deaths: int, expires_at: float) -> int:
         """Queue what dead workers had; a job that lost its process `deaths` times fails."""
         theirs = [jobs.c.state == RUNNING, jobs.c.worker.in_(list(dead))]
-        again = {"worker": "", "deaths": jobs.c.deaths + 1, "updated_at": time.time()}
+        again = {"worker": "", "deaths": jobs.c.deaths + 1, "updated_at": state_time()}
         lost = {
             "state": FAILED,
             "code": "worker_died",
@@ -175,7 +175,7 @@ class SqlJobs:
             this = select(jobs).where(jobs.c.id == id, jobs.c.state.in_(list(states)))
             job = await _first_job(connection, this.with_for_update())
             if job:
-                new = {"state": state, "worker": "", "updated_at": time.time(), **values}
+                new = {"state": state, "worker": "", "updated_at": state_time(), **values}
                 await connection.execute(update(jobs).where(jobs.c.id == id).values(**new))
                 await connection.run_sync(drop, [id])
             return job
@@ -187,13 +187,13 @@ class SqlJobs:
         whole = select(jobs).where(jobs.c.id == id, jobs.c.part_of == "")
         async with self._database.reading() as connection:
             job = await _first_job(connection, whole)
-        return None if job is None or _expired(job, time.time()) else job
+        return None if job is None or _expired(job, state_time()) else job
 
     async def listed(
         self, tenant: str, kind: str | None, state: str | None, limit: int, user: str | None = None
     ) -> list[Job]:
         """Jobs of a tenant (of one user), newest first."""
-        now = time.time()
+        now = state_time()
         found = select(jobs).where(jobs.c.tenant == tenant, jobs.c.part_of == "")
         found = found.where(jobs.c.expires_at.is_(None) | (jobs.c.expires_at > now))
         for column, value in ((jobs.c.kind, kind), (jobs.c.state, state), (jobs.c.user, user)):
@@ -222,7 +222,7 @@ class SqlJobs:
 
     async def sweep(self) -> list[Ended]:
         """Forget the jobs whose time is over, and parts that none is left of."""
-        over = jobs.c.expires_at <= time.time()
+        over = jobs.c.expires_at <= state_time()
         return await self._delete([(over & (jobs.c.part_of == "")) | ~OF_RUNNING])
 
     async def paused_kinds(self) -> set[str]:
@@ -248,7 +248,7 @@ class SqlJobs:
 
     async def _change(self, where: Sequence[ColumnElement[bool]], **values: Any) -> int:
         async def work(connection: AsyncConnection) -> int:
-            new = {"updated_at": time.time(), **values}
+            new = {"updated_at": state_time(), **values}
             done = await connection.execute(update(jobs).where(*where).values(**new))
             return done.rowcount
 

@@ -10,7 +10,7 @@ import itertools
 import logging
 import time
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from hashlib import blake2b
 from typing import Any
 
@@ -31,12 +31,20 @@ SEARCHING, WORKING, PRESENT = 1_918_989_426, 1_918_989_427, 1_918_989_428
 KEEPING = 1_918_989_429
 """The first key of the locks of backups, for which nothing is deleted from an index."""
 
+WAITING = 1_918_989_430
+"""The first key of the locks of those who have waited for searches long enough."""
+
 KEEPALIVE = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 6}
 """Packets on a connection where nothing is said for hours, that no firewall forgets it."""
 
 PATIENCE = 60.0
-"""Seconds after which a search that is waited for has surely been stopped with its server, or
-hangs: its session is ended, which it finds out when it wants to use what it found."""
+"""Seconds after which a search that is waited for has surely been stopped with its whole server:
+that one's session is ended, which all its searches find out when they want to use what they found.
+A server that lives has ended a search that hangs before, and that one alone."""
+
+ASKED, GIVES_WAY = 0.5, 0.75
+"""The shares of that time after which whoever waits says so, and after which a search that runs so
+long gives way to it."""
 
 HIDDEN = "SELECT name FROM revisions WHERE state <> 'live'"
 
@@ -56,6 +64,8 @@ _HELD = (
     "AND granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
 )
 _TRY_SECONDS = 0.5
+LOOK_SECONDS = 1.0
+"""How often a search that takes very long looks whether anybody waits for it."""
 _Lock = tuple[int, int]
 
 
@@ -70,6 +80,7 @@ class Leases:
         self._numbers = itertools.count()
         self._works: set[_Lock] = set()
         self._ending: set[asyncio.Task[bool]] = set()
+        self._watched: dict[int, asyncio.Task[bool]] = {}
 
     @asynccontextmanager
     async def snapshot(self, collection: Collection | None) -> AsyncIterator[frozenset[str]]:
@@ -80,6 +91,7 @@ class Leases:
         then it is not known whether that held.
         """
         number = next(self._numbers) % 2**31
+        late = asyncio.get_running_loop().call_later(GIVES_WAY * PATIENCE, self._watch, number)
         taking = asyncio.ensure_future(self._take_lock(number, collection))
         try:
             _, hidden = await asyncio.shield(taking)
@@ -89,10 +101,41 @@ class Leases:
         except BaseException:
             self._end(taking, number)
             raise
+        finally:
+            late.cancel()
+            gave_way = self._unwatch(number)
         if not await asyncio.shield(self._end(taking, number)):
-            raise StateUnavailable(
-                f"The connection to {self._name} broke off during the search. Try again."
+            why = (
+                "The search took so long that what it read may have been deleted since."
+                if gave_way
+                else f"The connection to {self._name} broke off during the search."
             )
+            raise StateUnavailable(f"{why} Try again.")
+
+    def _watch(self, number: int) -> None:
+        self._watched[number] = asyncio.create_task(self._give_way(number))
+
+    def _unwatch(self, number: int) -> bool:
+        """Whether a search that ends now has given way."""
+        watching = self._watched.pop(number, None)
+        gave_way = watching is not None and watching.done() and watching.result()
+        if watching is not None:
+            watching.cancel()
+        return gave_way
+
+    async def _give_way(self, number: int) -> bool:
+        """End the lock of a search that takes very long, as soon as anybody waits for that."""
+        try:
+            while not await self._held_locks(WAITING):  # noqa: ASYNC110 - held by other servers
+                await asyncio.sleep(LOOK_SECONDS)
+            log.warning(
+                "A search takes over %g s, and others wait: it fails.", PATIENCE * GIVES_WAY
+            )
+            await self._execute("SELECT pg_advisory_unlock_shared(%s, %s)", (SEARCHING, number))
+        except StateUnavailable as error:
+            log.info("A search lost its lock with the connection: %s", error)
+            return False
+        return True
 
     async def _take_lock(
         self, number: int, collection: Collection | None
@@ -155,17 +198,38 @@ class Leases:
     async def drained(self) -> None:
         """Wait until every search now running, in any server, has ended."""
         waited = await self._held_locks(SEARCHING)
-        until, pause = time.monotonic() + PATIENCE, 0.002
-        while waited:
-            await asyncio.sleep(pause)
-            pause = min(2 * pause, 0.1)
-            waited &= await self._held_locks(SEARCHING)
-            if waited and time.monotonic() > until:
-                await self._terminate_sessions({pid for pid, _ in waited})
-                until += 1.0
+        began = time.monotonic()
+        until, pause = began + PATIENCE, 0.002
+        async with AsyncExitStack() as saying:
+            said = False
+            while waited:
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, 0.1)
+                waited &= await self._held_locks(SEARCHING)
+                if not said and time.monotonic() > began + ASKED * PATIENCE:
+                    said = True
+                    await saying.enter_async_context(self._waiting())
+                if waited and time.monotonic() > until:
+                    await self._terminate_sessions({pid for pid, _ in waited})
+                    until += 1.0
+
+    @asynccontextmanager
+    async def _waiting(self) -> AsyncIterator[None]:
+        """Say to all servers that searches are waited for."""
+        await self._execute("SELECT pg_advisory_lock_shared(%s, 0)", (WAITING,))
+        try:
+            yield
+        finally:
+            try:
+                freed = self._execute("SELECT pg_advisory_unlock_shared(%s, 0)", (WAITING,))
+                await asyncio.shield(freed)
+            except StateUnavailable as error:
+                log.info("A lock went with its connection: %s", error)
 
     async def _terminate_sessions(self, pids: set[int]) -> None:
-        log.warning("Searches of other servers hang; their sessions are ended: %s.", sorted(pids))
+        log.warning(
+            "Servers that hold searches do not go on; their sessions are ended: %s.", sorted(pids)
+        )
         for pid in pids:
             await self._execute("SELECT pg_terminate_backend(%s)", (pid,))
 

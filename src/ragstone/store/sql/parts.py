@@ -4,13 +4,13 @@ They are claimed like jobs. Whose part is taken away, because its process seemed
 has ended, may still be writing: what it has begun is `lost`, and it can begin nothing more.
 """
 
-import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, delete, func, insert, select
 
+from ragstone.core.clock import state_time
 from ragstone.core.errors import JobEnded
 from ragstone.ports.jobs import QUEUED, READ_PART, RUNNING, Job, NewPart
 from ragstone.store.sql import revising
@@ -38,7 +38,7 @@ class SqlParts:
             row = connection.execute(running).mappings().first()
             if row is None:
                 return
-            whole, now = to_job(row), time.time()
+            whole, now = to_job(row), state_time()
             new = [asdict(_part(whole, one, now)) for one in parts]
             connection.execute(insert(jobs), new)
 

@@ -1,6 +1,8 @@
 """The state store in a PostgreSQL database, which several servers may share."""
 
+import logging
 import math
+import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -10,7 +12,10 @@ from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
+from ragstone.core.clock import compare
 from ragstone.core.errors import ConfigError, RagstoneError, StateUnavailable, StorageFull
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -89,6 +94,7 @@ class Postgres:
             pool_use_lifo=True,
         )
         _limit(made.sync_engine, self.timeout)
+        _keep_time(made.sync_engine, self.name)
         return made
 
     def migrating(self) -> Engine:
@@ -151,6 +157,27 @@ def _limit(engine: Engine, timeout: float) -> None:
         cursor.execute(limits)
         cursor.close()
         connection.commit()
+
+
+def _keep_time(engine: Engine, name: str) -> None:
+    """Compare this machine's clock with the database's, with every connection of `engine`."""
+
+    @event.listens_for(engine, "connect")
+    def connected(connection: Any, _record: Any) -> None:
+        cursor = connection.cursor()
+        asked = time.time()
+        cursor.execute("SELECT extract(epoch FROM clock_timestamp())::float8")
+        ahead = compare(cursor.fetchone()[0], asked, time.time())
+        cursor.close()
+        connection.commit()
+        if ahead:
+            log.warning(
+                "The clock of the database %s is %.0f s %s this machine's, and counts. Set the "
+                "clocks.",
+                name,
+                abs(ahead),
+                "ahead of" if ahead > 0 else "behind",
+            )
 
 
 def meaning(error: BaseException | None, name: str) -> RagstoneError | None:

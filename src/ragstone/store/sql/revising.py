@@ -202,14 +202,24 @@ def publish(connection: Connection, *, document: Document) -> Change:
     return Change(hide=hide, show=show)
 
 
-def fail(connection: Connection, *, document: Document) -> None:
-    """Retire the unfinished revision and store the reason; the live one stays live."""
+def fail_all(connection: Connection, *, several: Sequence[Document]) -> None:
+    """Retire the unfinished revisions and store the reasons; the live ones stay live."""
+    by_id = {one.id: one for one in several}
     being_written = revisions.c.state.in_(["writing", "abandoned"])
-    _move(connection, (revisions.c.document_id == document.id) & being_written, "retired")
+    answering: set[str] = set()
+    for ids in batches(list(by_id)):
+        _move(connection, revisions.c.document_id.in_(ids) & being_written, "retired")
+        live = select(documents.c.id).where(documents.c.id.in_(ids), documents.c.version > 0)
+        answering.update(connection.execute(live).scalars())
+    rows = [document_row(one) for id, one in by_id.items() if id not in answering]
     try:
-        _describe(connection, document, document.status, document.error)
+        if rows:
+            put = putting(connection.dialect.name, documents, tuple(rows[0]))
+            connection.execute(put, rows)
+        for id in answering:
+            _describe(connection, by_id[id], by_id[id].status, by_id[id].error)
     except IntegrityError as error:
-        raise UnknownCollection(document.collection) from error
+        raise UnknownCollection(several[0].collection) from error
 
 
 def retire(connection: Connection, *, document_ids: Sequence[str]) -> Change:

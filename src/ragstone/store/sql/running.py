@@ -1,10 +1,10 @@
 """Answers that go on in one server and are read at another, on the state store."""
 
-import time
 from collections.abc import Collection, Mapping
 
 from sqlalchemy import Connection, delete, select, update
 
+from ragstone.core.clock import state_time
 from ragstone.ports.running import Heard, Interest
 from ragstone.store.sql.database import Database
 from ragstone.store.sql.rows import insert
@@ -22,7 +22,7 @@ class SqlRunningAnswers:
 
     async def enter(self, questions: Mapping[str, str]) -> set[str]:
         """`ports.RunningAnswers`."""
-        now = time.time()
+        now = state_time()
         begun = {"looks": 0, "beat": 0, "stopped": False, "at": now}
         rows = [{"name": name, "question": said, **begun} for name, said in questions.items()]
 

@@ -1,12 +1,12 @@
 """Settings changed at run time, in the state database."""
 
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import delete, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from ragstone.core.clock import state_time
 from ragstone.core.records import SettingChange, SettingEdit, StoredSetting
 from ragstone.store.sql.database import Database
 from ragstone.store.sql.marks import SETTINGS, mark, marks
@@ -32,7 +32,7 @@ class SqlSettings:
     async def edit(self, edits: Sequence[SettingEdit], who: str) -> None:
         async def work(connection: AsyncConnection) -> None:
             await mark(connection, SETTINGS)
-            now = time.time()
+            now = state_time()
             lines = [
                 line for one in edits if (line := await _apply_edit(connection, one, now, who))
             ]
@@ -59,7 +59,7 @@ async def forget_scope(connection: AsyncConnection, scope: str, who: str) -> Non
     held = (await connection.execute(keys)).scalars().all()
     if held:
         await mark(connection, SETTINGS)
-        now = time.time()
+        now = state_time()
         edits = [SettingEdit(scope, key, removes=True) for key in held]
         lines = [line for one in edits if (line := await _apply_edit(connection, one, now, who))]
         await connection.execute(insert(settings_log), lines)

@@ -7,13 +7,13 @@ The memory is read anew when the mark of the prompts is another one; what anothe
 that mark is taken from Redis. Without Redis, or without what it had, the database is read.
 """
 
-import time
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from sqlalchemy import func, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from ragstone.core.clock import state_time
 from ragstone.core.records import TemplateVersion
 from ragstone.language.templates import check, described
 from ragstone.store.sql.database import Database
@@ -70,7 +70,7 @@ class SqlTemplates:
             place = (prompts.c.tenant == tenant) & (prompts.c.name == name)
             newest = select(func.max(prompts.c.version)).where(place)
             version = int((await connection.execute(newest)).scalar() or 0) + 1
-            row = TemplateVersion(name, version, text, time.time(), tenant, who)
+            row = TemplateVersion(name, version, text, state_time(), tenant, who)
             await connection.execute(insert(prompts), [_row(row)])
             return version
 

@@ -1,12 +1,12 @@
 """Forbidden topics, their vectors and what they blocked, in the state store."""
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 
 from sqlalchemy import delete, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from ragstone.core.clock import state_time
 from ragstone.core.records import BlockedQuestion, Topic
 from ragstone.core.turn import Principal
 from ragstone.store.sql.database import Database
@@ -89,7 +89,7 @@ class SqlTopics:
                 .returning(blocked_questions.c.id)
             )
             newest = int(added.scalar_one())
-            old = blocked_questions.c.at < time.time() - keep_days * _DAY
+            old = blocked_questions.c.at < state_time() - keep_days * _DAY
             over = blocked_questions.c.id <= newest - MOST_BLOCKED
             await connection.execute(delete(blocked_questions).where(old | over))
 

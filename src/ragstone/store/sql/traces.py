@@ -1,6 +1,5 @@
 """Traces of single questions on the state store."""
 
-import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
@@ -9,6 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, delete, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from ragstone.core.clock import state_time
 from ragstone.core.records import QuestionTrace, RecordedStage, StageUse
 from ragstone.core.turn import Principal
 from ragstone.store.sql.database import Database
@@ -36,7 +36,7 @@ class SqlTraces:
         """`ports.Traces`."""
         row = {name: getattr(trace, name) for name in _COLUMNS}
         row["stages"] = [{name: getattr(one, name) for name in _OF_A_STAGE} for one in trace.stages]
-        now = time.time()
+        now = state_time()
         sweeps = now - self._swept > SWEEP_SECONDS
 
         def work(connection: Connection) -> None:
