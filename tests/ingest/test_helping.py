@@ -55,7 +55,7 @@ class Here:
         path.write_text(text, encoding="utf-8")
         collection = await self.collection()
         size, at = path.stat().st_size, f"/docs/{name}"
-        item = FoundFile(path, at, self.folder, size, path.stat().st_mtime)
+        item = FoundFile(str(path), at, self.folder, size, path.stat().st_mtime)
         id = document_id("default", collection.id, at)
         document = Document(
             id, "default", collection.id, at, source=str(path), size=size, modified=item.modified
