@@ -1,8 +1,9 @@
 """Many answers at once, streamed by one process over HTTP, and what HTTP adds to the engine.
 
 The server is a process of its own with the real recipe, index and embedder; a scripted answerer
-says 100 words at 50 a second. Clients are plain sockets in this process, which read a stream in
-pieces as they come. A gap is the time between two events of one stream.
+says 100 words at 50 a second. `BENCH_STREAMS=2000 BENCH_WORDS_A_SECOND=30` are more and slower
+ones, which need a longer `SERVER__REQUEST_SECONDS`. Clients are plain sockets in this process,
+which read a stream in pieces as they come. A gap is the time between two events of one stream.
 """
 
 import asyncio
@@ -32,7 +33,9 @@ from ragstone.service import IngestRequest
 from ragstone.settings import ServerSettings, Settings
 
 STREAMS = int(os.environ.get("BENCH_STREAMS", "500"))
-WORDS, PAUSE = 100, 0.02
+WORDS, PAUSE = 100, 1 / int(os.environ.get("BENCH_WORDS_A_SECOND", "50"))
+REQUEST_SECONDS = max(60.0, 0.15 * STREAMS)
+"""Until the first event: each question takes a processor some 50 ms before it, all come at once."""
 LEAVING = 64
 ROUNDS = 300
 START_TRIES = 1_200
@@ -198,7 +201,7 @@ async def _serve(data: Path, port: int, pause: float) -> None:
     import uvicorn
     from starlette.responses import PlainTextResponse
 
-    server = ServerSettings(max_concurrent_queries=2 * STREAMS)
+    server = ServerSettings(max_concurrent_queries=2 * STREAMS, request_seconds=REQUEST_SECONDS)
     settings = Settings(ragstone_data=data, server=server)
     around = interceptor(settings)
     async with build.open(settings, {}, around) as service:
