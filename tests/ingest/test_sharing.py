@@ -138,6 +138,17 @@ async def embedded_some(here: Site, share: float, id: str = "big") -> None:
             await asyncio.sleep(0.05)
 
 
+async def begun(here: Site, running: list[Process], documents: Path) -> set[int]:
+    """Have an ingest begin; the processes that have parts of it, as soon as one has."""
+    for process in running:
+        await process.ready()
+    await submit(here, documents)
+    async with asyncio.timeout(PATIENCE):
+        while not (at := (await workers_of(here))["part"]):
+            await asyncio.sleep(0.02)
+    return at
+
+
 async def workers_of(here: Site) -> dict[str, set[int]]:
     """The processes that have an ingest, and those that have parts of one, by their ids."""
     from sqlalchemy import select
@@ -224,12 +235,7 @@ async def test_a_helper_that_stands_still_until_all_is_done_by_others_changes_no
     here: Site, url: str, documents: Path, tmp_path: Path
 ) -> None:
     with processes(url, tmp_path, 2, 0.3, 0.03) as running:
-        for process in running:
-            await process.ready()
-        await submit(here, documents)
-        async with asyncio.timeout(PATIENCE):
-            while not (at := (await workers_of(here))["part"]):
-                await asyncio.sleep(0.02)
+        at = await begun(here, running, documents)
         [helper] = [one for one in running if one.pid in at]
         helper.send(signal.SIGSTOP)
         job = await ended(here)
@@ -265,12 +271,7 @@ async def test_cancelling_stops_the_helpers(
     here: Site, url: str, documents: Path, tmp_path: Path
 ) -> None:
     with processes(url, tmp_path, 2, 0.4, 0.05) as running:
-        for process in running:
-            await process.ready()
-        await submit(here, documents)
-        async with asyncio.timeout(PATIENCE):
-            while not (await workers_of(here))["part"]:
-                await asyncio.sleep(0.02)
+        await begun(here, running, documents)
         await here.jobs.cancel(WHO, "big")
         assert await workers_of(here) == {"whole": set(), "part": set()}
         async with asyncio.timeout(PATIENCE), here.catalog.alone("default", await law(here)):

@@ -19,10 +19,8 @@ from ragstone.ingest.formats.recognition import AHEAD, CHOSEN, PICTURES_UNREAD, 
 from ragstone.ingest.formats.redrawn import redrawn
 from ragstone.ingest.formats.types import FORMATS, check_type
 from ragstone.ingest.pictures import described, placed
-from ragstone.ingest.sizes import SizeSettings, check_size
+from ragstone.ingest.sizes import MEGABYTE, SizeSettings, check_size
 from ragstone.language.unicode import whole, whole_values
-
-_MEGABYTE = 1 << 20
 
 
 class ReadSettings(SizeSettings, Protocol):
@@ -72,7 +70,7 @@ def parse(
     )
     CHOSEN.set(recognition)
     with _format_errors(path):
-        max_bytes = settings.max_memory_mb * _MEGABYTE
+        max_bytes = settings.max_memory_mb * MEGABYTE
         if known.including:
             parsed = known.including(path, ending, max_bytes, folder)
         else:
@@ -111,7 +109,7 @@ def shown_picture(
     _check_size(path, known.whole, settings)
     check_type(path, known.magic)
     with _format_errors(path):
-        data = known.picture(path, ending, settings.max_memory_mb * _MEGABYTE, folder, parts[1])
+        data = known.picture(path, ending, settings.max_memory_mb * MEGABYTE, folder, parts[1])
         if picture_id(data, parts[1]) != id:
             raise gone
         return known.drawn(path, parts[1], data) if known.drawn else redrawn(path.name, data)

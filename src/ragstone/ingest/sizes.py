@@ -6,7 +6,7 @@ from typing import Protocol
 from ragstone.core.errors import ConfigError, EmptyDocument, TooLarge, UnreadableDocument
 from ragstone.ingest.formats.types import FORMATS
 
-_MEGABYTE = 1 << 20
+MEGABYTE = 1 << 20
 
 
 class SizeSettings(Protocol):
@@ -23,9 +23,9 @@ def check_size(path: Path, size: int, whole: bool, settings: SizeSettings) -> No
     read whole."""
     name = "max_memory_mb" if whole else "max_file_mb"
     limit = settings.max_memory_mb if whole else settings.max_file_mb
-    if size > limit * _MEGABYTE:
+    if size > limit * MEGABYTE:
         raise TooLarge(
-            f"{path.name} has {size / _MEGABYTE:,.0f} MB; the limit is {limit:,} MB "
+            f"{path.name} has {size / MEGABYTE:,.0f} MB; the limit is {limit:,} MB "
             f"(INGEST__{name.upper()}). Split the file, or raise the limit."
         )
 
@@ -38,7 +38,7 @@ def check_before_hashing(path: Path, size: int, settings: SizeSettings) -> None:
     """
     if not size:
         raise EmptyDocument(f"{path.name} is empty (0 bytes).")
-    if size <= max(settings.max_file_mb, settings.max_memory_mb) * _MEGABYTE:
+    if size <= max(settings.max_file_mb, settings.max_memory_mb) * MEGABYTE:
         return
     try:
         whole = FORMATS.get(path.suffix.lower().removeprefix(".")).whole

@@ -159,9 +159,9 @@ class _Seed:
         said = _words_of(chunk)
         written = (" ".join(words(one.text)) for one in names(chunk.text))
         if chunk.text == chunk.text.casefold():
-            titles = (_title_words(other.chunk) for other in hits)
+            titles = (_title_words(other.chunk.title) for other in hits)
             written = (one for one in titles if len(_content(one)) > 1 and f" {one} " in said)
-        named = dict.fromkeys((_title_words(chunk), *written))
+        named = dict.fromkeys((_title_words(chunk.title), *written))
         new = [name for name in named if _content(name) and not question.holds(name)]
         if not new:
             return None
@@ -188,7 +188,7 @@ class _Seed:
             mine = held[chunk.chunk_id]
             if not mine or chunk.document_id == self.hit.chunk.document_id:
                 continue
-            about = _title_words(chunk) in mine
+            about = _title_words(chunk.title) in mine
             text = said[chunk.chunk_id]
             told = sum(rarity.get(word, 1.0) for word in self.unsaid if f" {word} " in text)
             rare = max(1 / (1 + math.log(holders[name])) for name in mine)
@@ -215,17 +215,13 @@ def _with_named(question: _Question, hits: Sequence[Hit]) -> list[Hit]:
 
 
 def _names_title(question: _Question, chunk: Chunk) -> bool:
-    title = _title_words(chunk)
+    title = _title_words(chunk.title)
     return len(_content(title)) > 1 and f" {title} " in question.said
 
 
-def _title_words(chunk: Chunk) -> str:
-    return _title(chunk.title)
-
-
 @lru_cache(4096)
-def _title(text: str) -> str:
-    return _joined(_BRACKETS.sub("", text)).strip()
+def _title_words(title: str) -> str:
+    return _joined(_BRACKETS.sub("", title)).strip()
 
 
 @lru_cache(4096)

@@ -16,6 +16,7 @@ from ragstone.access.asking import check_everywhere
 from ragstone.core.errors import (
     InputError,
     InvalidTopic,
+    ModelUnavailable,
     RagstoneError,
     StorageFull,
     UnknownApproval,
@@ -371,7 +372,7 @@ class Ragstone:
         checks = {
             "index": self._adapters.index.ready(),
             "state": self._adapters.catalog.ready(),
-            "models": self._adapters.answerer.ready(),
+            "models": self._models_ready(),
             "disk": asyncio.to_thread(_check_space, self._data),
         }
         if self._adapters.conversations.apart:
@@ -379,10 +380,13 @@ class Ragstone:
         if self._adapters.external_retriever:
             checks["retrieval"] = self._adapters.external_retriever.ready()
         results = await asyncio.gather(*checks.values(), return_exceptions=True)
-        found = {name: _check_result(one) for name, one in zip(checks, results, strict=True)}
-        if self._warming and found["models"].startswith("ok"):
-            found["models"] = "What the first question needs is being loaded."
-        return found
+        return {name: _check_result(result) for name, result in zip(checks, results, strict=True)}
+
+    async def _models_ready(self) -> str | None:
+        said = await self._adapters.answerer.ready()
+        if self._warming:
+            raise ModelUnavailable("What the first question needs is being loaded.")
+        return said
 
     async def watch(self) -> None:
         """Read the settings changed at run time, and watch for changes by other processes."""
