@@ -102,6 +102,38 @@ async def test_given_more_written_than_memory_should_hold_then_it_is_built_befor
     await index.aclose()
 
 
+async def test_given_much_was_written_then_it_is_built_behind_the_writer(
+    index: EdgeIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(edge, "MANY_UNOPTIMIZED", MIN_OPTIMIZE)
+    collection = await filled(index)
+    assert generations(tmp_path, collection)[0] == "1"  # the writer has not waited
+    late = a_chunk(collection, "late", document_id="late1")
+    await index.upsert(collection, [late], vectors(9_001), [b"n"])
+    await index.delete(collection, eq("document_id", "d0"))
+    while generations(tmp_path, collection) != ["1.1"]:
+        await asyncio.sleep(0.05)
+    await assert_whole(index, collection)
+    await index.aclose()
+
+
+async def test_given_a_large_shard_then_a_part_of_it_is_written_before_it_is_copied_again(
+    index: EdgeIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collection = await filled(index)
+    await index.optimize(collection)
+    monkeypatch.setattr(edge, "MANY_UNOPTIMIZED", 10)
+    fewer = MIN_OPTIMIZE // edge.SHARE - 1
+    chunks = [a_chunk(collection) for _ in range(fewer)]
+    await index.upsert(collection, chunks, vectors(*range(fewer)))
+    assert not index._building
+    await index.upsert(collection, [a_chunk(collection)], vectors(1))
+    assert index._building
+    await index.drop(collection)
+    assert await index.count(collection) == 0
+    await index.aclose()
+
+
 async def test_given_a_collection_dropped_while_it_is_built_then_nothing_of_it_stays(
     index: EdgeIndex, tmp_path: Path
 ) -> None:

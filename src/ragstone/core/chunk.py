@@ -1,7 +1,7 @@
 """A piece of a document, as the index holds it and a question finds it."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
@@ -140,7 +140,7 @@ class Chunk:
 
     def payload(self) -> dict[str, Any]:
         """Every field as JSON values, with the derived ones that filters use."""
-        data = asdict(self)
+        data: dict[str, Any] = {name: getattr(self, name) for name in self.__dataclass_fields__}
         data["metadata"] = dict(self.metadata)
         for name in ("section", "allowed"):
             data[name] = list(data[name])

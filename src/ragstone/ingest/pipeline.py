@@ -355,16 +355,18 @@ class Pipeline:
         sampled = [found[place * len(found) // number] for place in range(number)]
         places = asyncio.Semaphore(self._settings.parse_processes)
 
-        async def language(file: Path) -> str:
+        async def sample(file: Path) -> str:
             try:
                 async with places:
                     with self._being_read.marked(file, sample=True) as heavy:
-                        return detect(await self._writer.sample(file, heavy))
+                        return await self._writer.sample(file, heavy)
             except DocumentError:
                 return ""
 
-        languages = await asyncio.gather(*(language(item.source) for item in sampled))
-        return main_language(Counter(languages)) or "en"
+        texts = await asyncio.gather(*(sample(item.source) for item in sampled))
+        # The first text loads a model.
+        languages = await asyncio.to_thread(lambda: Counter(map(detect, texts)))
+        return main_language(languages) or "en"
 
     async def _index_files(
         self,

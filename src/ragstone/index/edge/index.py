@@ -6,6 +6,7 @@ memory maps, of which Linux allows a process 65,530).
 """
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -24,12 +25,14 @@ from ragstone.index.bm25 import Bm25Encoder
 from ragstone.index.edge.filter import translate
 from ragstone.index.edge.optimize import Builder
 from ragstone.index.edge.pool import OpenShard, ShardPool, translated
-from ragstone.index.edge.shard import BM25, DENSE, LATE, points
+from ragstone.index.edge.shard import BM25, DENSE, LATE, flush_shard, points
 from ragstone.index.late import chunk_encodings, compared, question_encoding, wanted
 from ragstone.index.vectors import check_searches, check_vectors
 from ragstone.ports import Search, Vectors
 
 T = TypeVar("T")
+
+log = logging.getLogger(__name__)
 
 BATCH = 1_000
 """Ids read in one step while deleting."""
@@ -38,9 +41,12 @@ MIN_OPTIMIZE = 1_000
 """Chunks written before a shard is built anew: scanning that many is faster, but its log of writes
 takes as much again."""
 
-MAX_UNOPTIMIZED = 100_000
-"""Chunks written before a writer waits for search structures: until then they are in memory, 15 KB
-each, and are scanned by every search."""
+MANY_UNOPTIMIZED, MAX_UNOPTIMIZED = 25_000, 100_000
+"""Chunks written before search structures are built behind the writer, and before a writer waits
+for them: until then they are in memory, 5 KB each, and are scanned by every search."""
+
+SHARE = 4
+"""Of a large shard, which is copied each time, a part as large as this is written first."""
 
 
 class EdgeIndex:
@@ -54,11 +60,14 @@ class EdgeIndex:
         self._builder = Builder(self._pool)
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="edge")
         self._background = ThreadPoolExecutor(1, thread_name_prefix="edge-optimize")
+        self._building: dict[Collection, asyncio.Task[None]] = {}
 
     async def create(self, collection: Collection) -> None:
         await self._run(collection, lambda held: None)
 
     async def drop(self, collection: Collection) -> None:
+        if building := self._building.get(collection):
+            building.cancel()
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(self._threads, self._pool.remove, collection)
 
@@ -218,7 +227,7 @@ class EdgeIndex:
             if held.unoptimized >= MIN_OPTIMIZE:
                 self._builder.build(collection, held)
             with held.lock:
-                held.live.shard.flush()
+                flush_shard(held.live.path, held.live.shard)
 
         await self._run(collection, build, self._background)
 
@@ -238,9 +247,29 @@ class EdgeIndex:
         self._threads.shutdown()
 
     async def _written(self, collection: Collection, write: Callable[[OpenShard], int]) -> None:
-        """Write, and have search structures built when too much was written without any."""
-        if await self._run(collection, write) >= MAX_UNOPTIMIZED:
-            await self.optimize(collection)
+        """Write, and have search structures built when much was written without any."""
+
+        def counted(held: OpenShard) -> tuple[int, int]:
+            return write(held), held.optimized
+
+        unoptimized, optimized = await self._run(collection, counted)
+        if unoptimized >= min(MAX_UNOPTIMIZED, max(MANY_UNOPTIMIZED, optimized // SHARE)):
+            building = self._behind(collection)
+            if unoptimized >= MAX_UNOPTIMIZED:
+                await asyncio.wait([building])
+
+    def _behind(self, collection: Collection) -> asyncio.Task[None]:
+        """The task that builds the collection's search structures; its errors are in the log."""
+        if collection not in self._building:
+            building = asyncio.create_task(self.optimize(collection))
+            self._building[collection] = building
+            building.add_done_callback(partial(self._built, collection))
+        return self._building[collection]
+
+    def _built(self, collection: Collection, task: asyncio.Task[None]) -> None:
+        del self._building[collection]
+        if not task.cancelled() and (error := task.exception()):
+            log.warning("Search structures were not built; searches are slower: %s", error)
 
     async def _run(
         self,

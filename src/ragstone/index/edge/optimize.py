@@ -15,7 +15,14 @@ from pathlib import Path
 from ragstone.core.records import Collection
 from ragstone.index.edge.copying import LOG, copy_shard, disk_bytes
 from ragstone.index.edge.pool import OpenShard, ShardPool
-from ragstone.index.edge.shard import BUILDING, next_generation, open_shard, optimize_shard
+from ragstone.index.edge.shard import (
+    BUILDING,
+    flush_shard,
+    next_generation,
+    open_shard,
+    optimize_shard,
+    optimized_points,
+)
 
 log = logging.getLogger(__name__)
 
@@ -61,7 +68,7 @@ class Builder:
 
     def _copy(self, held: OpenShard, building: Path) -> None:
         with held.lock:
-            held.shard.flush()
+            flush_shard(held.path, held.shard)
             copy_shard(held.path, building, with_log=False)
             held.journal = []
             held.unoptimized = 0
@@ -93,6 +100,7 @@ class Builder:
                 held.bm25,
                 held.tokens,
                 unoptimized=held.unoptimized,
+                optimized=optimized_points(target),
                 lock=held.lock,
             )
             self._pool.replace(collection, held, built)

@@ -31,6 +31,7 @@ the process with a bus error. An index that is open goes on answering."""
 class OpenShard:
     """An open shard. `lock` orders writes; `users` keeps it open while it is being used.
 
+    `unoptimized` chunks have been written since search structures were built, of `optimized` ones.
     `journal` holds what is written while a copy is being optimized, and `successor` is that copy
     once it has taken over: a caller that still holds this one reads here and writes there.
     """
@@ -41,6 +42,7 @@ class OpenShard:
     tokens: TokenStore
     users: int = 0
     unoptimized: int = 0
+    optimized: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
     journal: list[edge.UpdateOperation] | None = None
     successor: "OpenShard | None" = None
@@ -152,9 +154,10 @@ class ShardPool:
                 with _readable(newest):
                     shard = open_shard(newest, collection.dimensions, collection.late)
                 bm25, tokens = Bm25Encoder(collection.language), TokenStore(_tokens(path))
-                unoptimized = abs(shard.info().points_count - optimized_points(newest))
+                optimized = optimized_points(newest)
+                unoptimized = abs(shard.info().points_count - optimized)
                 held = self._open[path] = OpenShard(
-                    newest, shard, bm25, tokens, unoptimized=unoptimized
+                    newest, shard, bm25, tokens, unoptimized=unoptimized, optimized=optimized
                 )
                 self._close_idle()
             self._open.move_to_end(path)

@@ -1,9 +1,11 @@
 """One Qdrant Edge shard: its schema on disk, and how a chunk becomes a point in it."""
 
 import json
+import os
 import shutil
 import zlib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -54,6 +56,7 @@ EMPTY: Mapping[str, Any] = {
 
 SUM = "sum"
 _SUMMED = (*Chunk.__dataclass_fields__, "revision", "folders")
+_UNTOLD = (float, type(None))
 
 SEGMENTS = 4
 """Parts that a shard may have before an optimize joins some: joining builds their graphs anew, so
@@ -63,6 +66,7 @@ GRAPH_KB = 2_500
 """Kilobytes of vectors from which on a part has a graph: 6,500 chunks, whose scan is as fast."""
 
 NAME_BYTES = 200
+READ_BYTES = 2**20
 BUILDING = "-building"
 OPTIMIZED = "optimized"
 """A file in a shard's directory: how many points it had when its search structures were built."""
@@ -139,6 +143,7 @@ def open_shard(path: Path, dimensions: int, late: int = 0) -> edge.EdgeShard:
     config = _config(dimensions, late)
     if not any(path.glob("segments/*")):
         _create(path, config)
+    _read_vectors(path)
     try:
         shard = edge.EdgeShard.load(str(path), config)
     except Exception as error:
@@ -147,6 +152,29 @@ def open_shard(path: Path, dimensions: int, late: int = 0) -> edge.EdgeShard:
         shard = edge.EdgeShard.load(str(path), former_config(dimensions, late))
     _index_fields(shard)
     return shard
+
+
+def _read_vectors(path: Path) -> None:
+    """Have the system hold the vectors in memory before Edge reads them: page by page and holding
+    Python's interpreter lock, which from a slow disk took two seconds for 8 MB."""
+    for storage in path.glob("segments/*/vector_storage-*"):
+        if storage.name.endswith((DENSE, LATE)):
+            for file in storage.rglob("*"):
+                if file.is_file():
+                    with file.open("rb", buffering=0) as read:
+                        while read.read(READ_BYTES):
+                            pass
+
+
+def flush_shard(path: Path, shard: edge.EdgeShard) -> None:
+    """Have everything on the disk. Edge holds Python's interpreter lock while it waits for that,
+    so most of it is waited for here."""
+    for file in path.rglob("*"):
+        with suppress(FileNotFoundError):
+            if file.is_file():
+                with file.open("rb") as open_file:
+                    os.fsync(open_file)
+    shard.flush()
 
 
 def _config(dimensions: int, late: int) -> edge.EdgeConfig:
@@ -288,8 +316,10 @@ def _point(
 def chunk_sum(payload: Mapping[str, Any]) -> int:
     """A checksum of a chunk's fields, by which a damaged one is told from what was written. It
     leaves out floats: Edge rounds the last bit of some."""
-    fields = {name: _without_floats(payload[name]) for name in _SUMMED if name in payload}
-    told = {name: value for name, value in fields.items() if value is not None}
+    fields = {name: payload[name] for name in _SUMMED if name in payload}
+    told = {name: value for name, value in fields.items() if not isinstance(value, _UNTOLD)}
+    if "metadata" in told:
+        told["metadata"] = _without_floats(told["metadata"])
     return zlib.crc32(json.dumps(told, sort_keys=True).encode())
 
 
