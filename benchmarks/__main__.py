@@ -59,6 +59,7 @@ NAMES = (
 APART = {
     "listings": "python -m benchmarks listings",
     "files": "python -m benchmarks files",
+    "large": "RAGSTONE_LARGE_FILES=FOLDER python -m benchmarks large",
     "million": "python -m benchmarks million",
     "postgres": "python -m benchmarks postgres",
     "workers": "python -m benchmarks workers",

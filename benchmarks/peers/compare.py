@@ -14,9 +14,11 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any
 
+from benchmarks.common import eval_data
 from benchmarks.peers import synthetic
 from benchmarks.peers.export import export
 from benchmarks.row import Row
+from ragstone.evaluation import dataset
 from ragstone.evaluation.dataset import Question
 from ragstone.evaluation.measures import ndcg
 
@@ -28,8 +30,10 @@ PEERS = {
     "LangChain": "langchain_side",
 }
 SETS = ("squad2_dev", "scifact", "cranfield", "mtrag_un", "xquad/en", "xquad/zh", "cmrc2018_zh")
-QUESTIONS = 200
-"""Asked of each set, evenly spread: Haystack takes a second for one with all its variants."""
+QUESTIONS, OF_FEW = 200, 1_000
+FEW = 2_000
+"""Questions asked of each set, evenly spread, and of one of so few passages: where there are many,
+Haystack takes a second for one with all its variants."""
 
 SPEED = "speed"
 SMALL, LARGE = 4_000, 100_000
@@ -46,7 +50,8 @@ Result = dict[str, Any]
 
 
 def compared(limit: int | None = None) -> Iterator[Row]:
-    """The rows of every set, with at most `limit` or QUESTIONS questions each, and of speed."""
+    """The rows of every set, with at most `limit` questions each, or as many as it takes, and of
+    speed."""
     if not PEERS_PYTHON.exists():
         sys.exit(f"There is no {PEERS_PYTHON}. Run `make bench-peers`, which makes it.")
     chosen = os.environ.get("BENCH_SETS")
@@ -57,10 +62,16 @@ def compared(limit: int | None = None) -> Iterator[Row]:
                 yield from speed(SMALL, place)
                 yield from speed(LARGE, place)
             else:
-                yield from quality(name, limit or QUESTIONS, place)
+                yield from quality(name, limit or questions_of(name), place)
 
 
-def quality(name: str, limit: int | None, place: Path) -> Iterator[Row]:
+def questions_of(name: str) -> int:
+    """How many questions are asked of a set."""
+    few = sum(1 for _ in dataset.corpus(eval_data() / name)) <= FEW
+    return OF_FEW if few else QUESTIONS
+
+
+def quality(name: str, limit: int, place: Path) -> Iterator[Row]:
     """nDCG@10 of Ragstone and of the best variant of each peer, and what is between ours and the
     best of those."""
     file, asked = asyncio.run(export(name, limit, place))
