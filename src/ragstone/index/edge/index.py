@@ -41,7 +41,7 @@ MIN_OPTIMIZE = 1_000
 """Chunks written before a shard is built anew: scanning that many is faster, but its log of writes
 takes as much again."""
 
-MANY_UNOPTIMIZED, MAX_UNOPTIMIZED = 25_000, 100_000
+MANY_UNOPTIMIZED, MAX_UNOPTIMIZED = 12_500, 100_000
 """Chunks written before search structures are built behind the writer, and before a writer waits
 for them: until then they are in memory, 5 KB each, and are scanned by every search."""
 
