@@ -1,4 +1,4 @@
-"""The file of a backup: a ZIP of JSON lines and raw vectors, there as a whole or not at all.
+"""One file of a backup: a ZIP of JSON lines and raw vectors, there as a whole or not at all.
 
     manifest.json                  what it holds; written last
     state/0000.jsonl               a line each: {"table": "documents", "row": {...}}
@@ -9,6 +9,13 @@
                                    {"document": ..., "name": ..., "size": 1234, "sha256": ...}
     originals/000000               its content
 
+An incremental backup has the whole state, and of the rest what the backups that it continues
+(`chain`) lack. Its manifest names the one before it, and beside that it holds
+
+    index/0000/gone                digests of the chunks of those backups that are there no more
+
+and in the lines of uploads whose content those backups have: "kept": true.
+
 Every part carries a checksum, and a file that was cut off has no directory at its end.
 """
 
@@ -18,17 +25,22 @@ import os
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Self
+from typing import Any, BinaryIO, NamedTuple, Self
+from uuid import uuid4
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
+from ragstone.backup.members import LEVEL, Member, add, packed
 from ragstone.core.chunk import Chunk
 from ragstone.core.errors import InputError, StorageFull
 from ragstone.core.records import Collection
@@ -36,6 +48,11 @@ from ragstone.ingest.handed import plain_name
 from ragstone.ports import Row, Rows, Vectors
 
 FORMAT = 1
+"""Of a whole backup, which every version can restore."""
+
+INCREMENTAL = 2
+"""The format of an incremental one, which earlier versions must not take for a whole one."""
+
 LARGEST_PART = 1_000_000_000
 """Bytes that a part of a backup may have when it is unpacked; ours have far less."""
 
@@ -43,11 +60,55 @@ LARGEST_MANIFEST = 100_000_000
 LARGEST_ORIGINAL = 16 * 2**30
 """Bytes that an upload may have. It is never in memory as a whole."""
 
+SMALL = 16_000_000
+"""Bytes of an upload that is read into memory, so that several are compressed at once."""
+
 PIECE = 1 << 20
 ORIGINALS = "originals.jsonl"
 _DOCUMENT_ID = re.compile(r"[0-9a-f-]{1,64}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 MANIFEST = "manifest.json"
+
+CHECKED_AT_ONCE = 4
+"""Batches that are read at once to check them."""
+
+DIGEST = 16
+"""Bytes of a chunk's digest."""
+
+Digests = NDArray[np.bytes_]
+"""Digests of chunks, sorted."""
+
+
+class ChunkRecord(NamedTuple):
+    """A chunk as a file holds it: its line, and the bytes of its vector and of its packed token
+    vectors, which may be none."""
+
+    line: bytes
+    vector: bytes
+    tokens: bytes
+
+    @property
+    def digest(self) -> bytes:
+        """The same for the same chunk with the same vectors, and for no other."""
+        hashed = hashlib.blake2b(self.line, digest_size=DIGEST)
+        hashed.update(self.vector)
+        hashed.update(self.tokens)
+        return hashed.digest()
+
+
+def sorted_digests(some: Iterable[bytes]) -> Digests:
+    """Digests as an array, in which they are found fast."""
+    found: Digests = np.frombuffer(b"".join(some), f"S{DIGEST}")
+    return np.sort(found)
+
+
+def places(digests: Sequence[bytes], among: Digests) -> NDArray[np.intp]:
+    """Where each of some digests stands among others, -1 for one that does not."""
+    wanted = np.frombuffer(b"".join(digests), f"S{DIGEST}")
+    if not len(among):
+        return np.full(len(wanted), -1, np.intp)
+    at = np.minimum(np.searchsorted(among, wanted), len(among) - 1)
+    return np.where(among[at] == wanted, at, -1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,27 +122,55 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class ArchivePart:
-    """One collection of a backup: `batches` files of so many `chunks` in all."""
+    """One collection of a backup: `batches` files of so many `chunks` in all. An incremental one
+    takes `kept` others from the files before it, but for those that are `gone`; `content` is then a
+    checksum of the digests of all."""
 
     collection: Collection
     chunks: int
     batches: int
+    kept: int = 0
+    gone: int = 0
+    content: str = ""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What it is in every backup, whatever its name."""
+        return self.collection.tenant, self.collection.id
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """The file that an incremental backup continues, as it was then: its name, and the `id`, the
+    hash and the time of the backup in it. Backups of earlier versions have no `id`."""
+
+    name: str
+    id: str
+    sha256: str
+    made: float
 
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """The upload that a document was made from: the name of its file, its bytes and their hash."""
+    """The upload that a document was made from: the name of its file, its bytes and their hash. Of
+    one that is `kept` an earlier file of the chain has the content."""
 
     document: str
     name: str
     size: int
     sha256: str
+    kept: bool = False
+
+    def line(self) -> dict[str, Any]:
+        """Without `kept` where it is not: earlier versions do not know it."""
+        return {name: value for name, value in asdict(self).items() if name != "kept" or value}
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
     """What a backup holds. `made` is in seconds since 1970. Backups of earlier versions have no
-    `originals`, and earlier versions restore everything else of a backup that has."""
+    `originals`, and earlier versions restore everything else of a backup that has. `id` is its own,
+    and an incremental one has a `base`."""
 
     version: str
     schema: str
@@ -91,6 +180,84 @@ class Manifest:
     parts: tuple[ArchivePart, ...]
     format: int = FORMAT
     originals: int = 0
+    id: str = ""
+    base: Base | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What a file was found to hold: the ids of its documents, and the digests of the chunks of
+    each part."""
+
+    documents: set[str]
+    digests: Sequence[Sequence[bytes]]
+
+
+def new_id() -> str:
+    """An id that no backup has."""
+    return uuid4().hex
+
+
+def chunk_records(batch: Batch) -> list[ChunkRecord]:
+    """Chunks as they are written."""
+    found = []
+    for chunk in batch.chunks:
+        vector, tokens = batch.vectors.get(chunk.chunk_id), batch.tokens.get(chunk.chunk_id, b"")
+        line = {"chunk": chunk.payload(), "vector": vector is not None, "tokens": len(tokens)}
+        raw = b"" if vector is None else np.asarray(vector, "<f4").tobytes()
+        found.append(ChunkRecord(_line(line), raw, tokens))
+    return found
+
+
+def packed_rows(number: int, table: str, rows: Sequence[Row]) -> list[Member]:
+    """Some rows of the state."""
+    lines = _lines({"table": table, "row": row} for row in rows)
+    return [packed(_state_name(number), lines)]
+
+
+def packed_batch(part: int, number: int, records: Sequence[ChunkRecord]) -> list[Member]:
+    """Some chunks of the collection with this number."""
+    parts = {
+        "jsonl": b"".join(one.line + b"\n" for one in records),
+        "vectors": b"".join(one.vector for one in records),
+        "tokens": b"".join(one.tokens for one in records),
+    }
+    return [packed(_index_name(part, number, kind), data) for kind, data in parts.items()]
+
+
+def packed_gone(part: int, gone: Digests) -> list[Member]:
+    """The digests of what a collection has no more."""
+    return [packed(_gone_name(part), gone.tobytes())] if len(gone) else []
+
+
+@dataclass(frozen=True, slots=True)
+class PackedOriginal:
+    """An upload to be written: `member` is its content. That of one that is `kept` is not written,
+    and that of a large one is read from its `file` when it is."""
+
+    original: Original
+    file: Path
+    member: Member | None = None
+
+
+def packed_original(
+    document: str, file: Path, held: Callable[[str], bool] | None = None
+) -> PackedOriginal | None:
+    """The upload of a document, without its content if its hash is `held`; None if it cannot be
+    read."""
+    try:
+        with file.open("rb") as source:
+            data = source.read(SMALL + 1)
+            size, hashed = len(data), hashlib.sha256(data)
+            while size > SMALL and held and (piece := source.read(PIECE)):
+                size += len(piece)
+                hashed.update(piece)
+    except OSError:
+        return None
+    kept = held is not None and held(hashed.hexdigest())
+    original = Original(document, file.name, size, hashed.hexdigest(), kept)
+    whole = size <= SMALL and not kept
+    return PackedOriginal(original, file, packed("", data) if whole else None)
 
 
 class ArchiveWriter:
@@ -99,55 +266,52 @@ class ArchiveWriter:
     def __init__(self, file: Path) -> None:
         self._file = file
         self._draft = file.with_name(f".{file.name}.{os.getpid()}")
+        self._nameless = False
 
     def __enter__(self) -> Self:
         with _disk_errors(self._file):
-            handle = os.open(self._draft, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
-        self._handle = os.fdopen(handle, "wb")
-        self._zip = zipfile.ZipFile(self._handle, "w", zipfile.ZIP_DEFLATED, compresslevel=1)
+            self._handle = os.fdopen(self._opened(), "wb")
+        self._zip = zipfile.ZipFile(self._handle, "w", zipfile.ZIP_DEFLATED, compresslevel=LEVEL)
         return self
 
-    def rows(self, number: int, table: str, rows: Sequence[Row]) -> None:
-        """Some rows of the state."""
-        self._write(_state_name(number), _lines({"table": table, "row": row} for row in rows))
-
-    def batch(self, part: int, number: int, batch: Batch) -> None:
-        """Some chunks of the collection with this number."""
-        ids = [chunk.chunk_id for chunk in batch.chunks]
-        lines = (
-            {
-                "chunk": chunk.payload(),
-                "vector": chunk.chunk_id in batch.vectors,
-                "tokens": len(batch.tokens.get(chunk.chunk_id, b"")),
-            }
-            for chunk in batch.chunks
-        )
-        vectors = [np.asarray(batch.vectors[i], "<f4").tobytes() for i in ids if i in batch.vectors]
-        self._write(_index_name(part, number, "jsonl"), _lines(lines))
-        self._write(_index_name(part, number, "vectors"), b"".join(vectors))
-        self._write(
-            _index_name(part, number, "tokens"), b"".join(batch.tokens.get(i, b"") for i in ids)
-        )
-
-    def original(self, number: int, document: str, file: Path) -> Original | None:
-        """The upload of a document; None, and nothing is written, if it cannot be opened."""
+    def _opened(self) -> int:
+        """A file without a name where that can be had: nothing is left of it if this process is
+        killed."""
         try:
-            source = file.open("rb")
+            handle = os.open(self._file.parent, os.O_RDWR | os.O_TMPFILE, 0o600)
+        except (OSError, AttributeError):
+            return os.open(self._draft, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
+        self._nameless = True
+        return handle
+
+    def add(self, members: Sequence[Member]) -> None:
+        """Write what is compressed already."""
+        with _disk_errors(self._file):
+            add(self._zip, members)
+
+    def original(self, number: int, upload: PackedOriginal) -> Original | None:
+        """The upload of a document; None, and nothing is written, if it cannot be opened."""
+        name = _original_name(number)
+        if upload.member:
+            self.add([replace(upload.member, name=name)])
+        if upload.member or upload.original.kept:
+            return upload.original
+        try:
+            source = upload.file.open("rb")
         except OSError:
             return None
         size, hashed = 0, hashlib.sha256()
-        name = _original_name(number)
         with source, _disk_errors(self._file), self._zip.open(name, "w", force_zip64=True) as to:
             while piece := source.read(PIECE):
                 size += len(piece)
                 hashed.update(piece)
                 to.write(piece)
-        return Original(document, file.name, size, hashed.hexdigest())
+        return replace(upload.original, size=size, sha256=hashed.hexdigest())
 
     def originals(self, originals: Sequence[Original]) -> None:
         """What was written by `original`, in that order."""
         if originals:
-            self._write(ORIGINALS, _lines(asdict(one) for one in originals))
+            self._write(ORIGINALS, _lines(one.line() for one in originals))
 
     def close(self, manifest: Manifest) -> int:
         """Finish the file, on the disk and in its place; how many bytes it has."""
@@ -156,9 +320,24 @@ class ArchiveWriter:
             self._zip.close()
             self._handle.flush()
             os.fsync(self._handle.fileno())
+            size = os.fstat(self._handle.fileno()).st_size
+            self._put()
             self._handle.close()
-            self._draft.replace(self._file)
-            return self._file.stat().st_size
+            return size
+
+    def _put(self) -> None:
+        """Give the file its name, for ever."""
+        folder = os.open(self._file.parent, os.O_RDONLY)
+        try:
+            if self._nameless:
+                # With a folder to begin at, which this place does not need, links are followed.
+                place = f"/proc/self/fd/{self._handle.fileno()}"
+                os.link(place, self._file, src_dir_fd=folder, follow_symlinks=True)
+            else:
+                self._draft.replace(self._file)
+            os.fsync(folder)
+        finally:
+            os.close(folder)
 
     def _write(self, name: str, data: bytes) -> None:
         with _disk_errors(self._file):
@@ -183,6 +362,7 @@ class ArchiveReader:
         self._name = file.name
         try:
             self._zip = zipfile.ZipFile(file)
+            self.file = file
             if self._zip.getinfo(MANIFEST).file_size > LARGEST_MANIFEST:
                 raise ValueError("the manifest is too large")
             self.manifest = _manifest(json.loads(self._zip.read(MANIFEST)))
@@ -195,45 +375,49 @@ class ArchiveReader:
                 f"{file.name} is no backup of Ragstone, or was cut off. Take another."
             ) from error
 
-    def check(self) -> set[str]:
-        """Read everything once; raises InputError if a part is missing or damaged. The ids of its
-        documents."""
+    def check(self) -> Checked:
+        """Read everything once; raises InputError if a part is missing or damaged."""
         self._check_names()
         rows, documents = 0, set[str]()
         for table, some in self.rows():
             rows += len(some)
             documents.update(str(row.get("id")) for row in some if table == "documents")
         if rows != self.manifest.rows:
-            raise self._damaged_error(_state_name(0))
+            raise self.damaged(_state_name(0))
         for number, original in enumerate(self.originals()):
             if original.document not in documents:
-                raise self._damaged_error(ORIGINALS)
-            self.copy_original(number, original)
-        for number, part in enumerate(self.manifest.parts):
-            chunks = sum(len(batch.chunks) for batch in self.batches(number))
-            if chunks != part.chunks:
-                raise self._damaged_error(_index_name(number, 0, "jsonl"))
-        return documents
+                raise self.damaged(ORIGINALS)
+            if not original.kept:
+                self.copy_original(number, original)
+        digests = []
+        with ThreadPoolExecutor(CHECKED_AT_ONCE) as threads:
+            for number, part in enumerate(self.manifest.parts):
+                held = threads.map(partial(self._digests, number), range(part.batches))
+                digests.append([one for some in held for one in some])
+                if len(digests[-1]) != part.chunks:
+                    raise self.damaged(_index_name(number, 0, "jsonl"))
+        return Checked(documents, digests)
 
     def _check_names(self) -> None:
         """Raise InputError unless every part is there once, and can be held in memory."""
         manifest, held = self.manifest, {one.filename: one for one in self._zip.infolist()}
         wanted = manifest.state + 3 * sum(part.batches for part in manifest.parts)
         if wanted + 1 > len(held) or len(held) != len(self._zip.infolist()):
-            raise self._damaged_error(MANIFEST)
+            raise self.damaged(MANIFEST)
         names = [_state_name(number) for number in range(manifest.state)]
         names += [ORIGINALS] if manifest.originals else []
         for number, part in enumerate(manifest.parts):
+            names += [_gone_name(number)] if part.gone else []
             for batch in range(part.batches):
                 names += [
                     _index_name(number, batch, kind) for kind in ("jsonl", "vectors", "tokens")
                 ]
         missing = set(names) - set(held)
         if missing:
-            raise self._damaged_error(min(missing))
+            raise self.damaged(min(missing))
         for name in names:
             if held[name].file_size > LARGEST_PART:
-                raise self._damaged_error(name)
+                raise self.damaged(name)
 
     def rows(self) -> Iterator[Rows]:
         """The state, table by table."""
@@ -252,8 +436,10 @@ class ArchiveReader:
                 raise ValueError("an upload is none")
             if len({one.document for one in found}) != len(found):
                 raise ValueError("a document has several uploads")
+            if any(one.kept for one in found) and self.manifest.base is None:
+                raise ValueError("no other backup can have an upload")
         except (ValueError, TypeError) as error:
-            raise self._damaged_error(ORIGINALS) from error
+            raise self.damaged(ORIGINALS) from error
         return found
 
     def copy_original(self, number: int, original: Original, to: BinaryIO | None = None) -> None:
@@ -270,52 +456,75 @@ class ArchiveReader:
                     if to is not None:
                         to.write(piece)
         except (zipfile.BadZipFile, zlib.error, KeyError, EOFError) as error:
-            raise self._damaged_error(name) from error
+            raise self.damaged(name) from error
         if left or hashed.hexdigest() != original.sha256:
-            raise self._damaged_error(name)
+            raise self.damaged(name)
 
-    def batches(self, part: int) -> Iterator[Batch]:
-        """The chunks of the collection with this number."""
-        for number in range(self.manifest.parts[part].batches):
-            yield self._batch(part, number)
+    def gone(self, part: int) -> Digests:
+        """The digests of the chunks of earlier files that the collection with this number has no
+        more."""
+        if not self.manifest.parts[part].gone:
+            return sorted_digests(())
+        raw = self._read(_gone_name(part))
+        if len(raw) != DIGEST * self.manifest.parts[part].gone:
+            raise self.damaged(_gone_name(part))
+        return np.sort(np.frombuffer(raw, f"S{DIGEST}"))
 
-    def _batch(self, part: int, number: int) -> Batch:
+    def batch(self, part: int, number: int) -> Batch:
+        """Some chunks of the collection with this number."""
+        return self._parsed(part, number)[1]
+
+    def records(self, part: int, number: int) -> tuple[list[bytes], Batch]:
+        """As `batch`, with the digest of each."""
+        records, batch = self._parsed(part, number)
+        return [one.digest for one in records], batch
+
+    def _digests(self, part: int, number: int) -> list[bytes]:
+        return self.records(part, number)[0]
+
+    def _parsed(self, part: int, number: int) -> tuple[list[ChunkRecord], Batch]:
         name = _index_name(part, number, "jsonl")
-        lines = list(self._lines(name))
+        raw = self._read(_index_name(part, number, "vectors"))
+        packed = self._read(_index_name(part, number, "tokens"))
+        width = 4 * self.manifest.parts[part].collection.dimensions
+        records, chunks, at, vectors, tokens = [], [], [0, 0], {}, {}
         try:
-            chunks = [Chunk.from_payload(line["chunk"]) for line in lines]
-            with_vector = [
-                c.chunk_id for c, line in zip(chunks, lines, strict=True) if line["vector"]
-            ]
-            sizes = [int(line["tokens"]) for line in lines]
-            raw = np.frombuffer(self._read(_index_name(part, number, "vectors")), "<f4")
-            dimensions = self.manifest.parts[part].collection.dimensions
-            vectors = raw.reshape(len(with_vector), dimensions).astype(np.float32)
+            for line in self._read(name).splitlines():
+                said = dict(json.loads(line))
+                chunk, ends = Chunk.from_payload(said["chunk"]), [at[0], at[1] + said["tokens"]]
+                if said["vector"]:
+                    ends[0] += width
+                if ends[0] > len(raw) or not at[1] <= ends[1] <= len(packed):
+                    raise ValueError("there are too few")
+                one = ChunkRecord(line, raw[at[0] : ends[0]], packed[at[1] : ends[1]])
+                if one.vector:
+                    vectors[chunk.chunk_id] = np.frombuffer(one.vector, "<f4").astype(np.float32)
+                if one.tokens:
+                    tokens[chunk.chunk_id] = one.tokens
+                records.append(one)
+                chunks.append(chunk)
+                at = ends
+            if at != [len(raw), len(packed)]:
+                raise ValueError("there are too many")
         except (KeyError, ValueError, TypeError) as error:
-            raise self._damaged_error(name) from error
-        tokens, packed, at = {}, self._read(_index_name(part, number, "tokens")), 0
-        for chunk, size in zip(chunks, sizes, strict=True):
-            if size:
-                tokens[chunk.chunk_id] = packed[at : at + size]
-            at += size
-        if at != len(packed) or min(sizes, default=0) < 0:
-            raise self._damaged_error(name)
-        return Batch(chunks, dict(zip(with_vector, vectors, strict=True)), tokens)
+            raise self.damaged(name) from error
+        return records, Batch(chunks, vectors, tokens)
 
     def _lines(self, name: str) -> Iterator[dict[str, Any]]:
         try:
             for line in self._read(name).splitlines():
                 yield dict(json.loads(line))
         except (ValueError, TypeError) as error:
-            raise self._damaged_error(name) from error
+            raise self.damaged(name) from error
 
     def _read(self, name: str) -> bytes:
         try:
             return self._zip.read(name)
         except (zipfile.BadZipFile, zlib.error, KeyError, EOFError) as error:
-            raise self._damaged_error(name) from error
+            raise self.damaged(name) from error
 
-    def _damaged_error(self, name: str) -> InputError:
+    def damaged(self, name: str) -> InputError:
+        """The error that says that a part of the file is not what it must be."""
         return InputError(f"The backup {self._name} is damaged at {name}. Take another.")
 
     def close(self) -> None:
@@ -325,28 +534,44 @@ class ArchiveReader:
 def _manifest(data: Any) -> Manifest:
     if not isinstance(data, dict):
         raise TypeError("the manifest is no object")
-    if data.get("format") != FORMAT:
+    if data.get("format") not in (FORMAT, INCREMENTAL):
         raise InputError(
-            f"The backup has the format {data.get('format')!r}, and this Ragstone reads {FORMAT}. "
-            "Update Ragstone."
+            f"The backup has the format {data.get('format')!r}, and this Ragstone reads those up "
+            f"to {INCREMENTAL}. Update Ragstone."
         )
+    base = Base(**data["base"]) if data.get("base") else None
+    if (data["format"] == INCREMENTAL) != (base is not None):
+        raise ValueError("only an incremental backup continues another, and it always does")
     # Before collections had ids, their names were all that told them apart.
     parts = tuple(
         ArchivePart(
             Collection(**{"id": part["collection"]["name"], **part["collection"]}),
             int(part["chunks"]),
             int(part["batches"]),
+            int(part.get("kept", 0)),
+            int(part.get("gone", 0)),
+            str(part.get("content", "")),
         )
         for part in data["parts"]
     )
     known = {field.name for field in fields(Manifest)}
-    made = Manifest(**{k: v for k, v in {**data, "parts": parts}.items() if k in known})
+    made = Manifest(
+        **{k: v for k, v in {**data, "parts": parts, "base": base}.items() if k in known}
+    )
     counts = [made.rows, made.state, made.originals]
-    counts += [n for one in parts for n in (one.chunks, one.batches)]
+    counts += [n for one in parts for n in (one.chunks, one.batches, one.kept, one.gone)]
     if not all(isinstance(count, int) and count >= 0 for count in counts):
         raise ValueError("a count is no number")
+    if base is None and any(one.kept or one.gone for one in parts):
+        raise ValueError("a whole backup takes nothing from others")
+    if base is not None and not _is_file_name(base.name):
+        raise ValueError("the file that it continues is elsewhere")
     checked: Manifest = TypeAdapter(Manifest).validate_python(asdict(made))
     return checked
+
+
+def _is_file_name(name: Any) -> bool:
+    return isinstance(name, str) and Path(name).name == name and name not in ("", ".", "..")
 
 
 def _is_plain(original: Original) -> bool:
@@ -356,6 +581,7 @@ def _is_plain(original: Original) -> bool:
         and original.name
         and plain_name(original.name) == original.name
         and isinstance(original.size, int)
+        and isinstance(original.kept, bool)
         and 0 <= original.size <= LARGEST_ORIGINAL
         and _SHA256.fullmatch(original.sha256)
     )
@@ -365,12 +591,20 @@ def _original_name(number: int) -> str:
     return f"originals/{number:06}"
 
 
-def _lines(values: Iterator[dict[str, Any]] | Any) -> bytes:
-    return b"".join(json.dumps(value, separators=(",", ":")).encode() + b"\n" for value in values)
+def _lines(values: Iterable[dict[str, Any]]) -> bytes:
+    return b"".join(_line(value) + b"\n" for value in values)
+
+
+def _line(value: dict[str, Any]) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode()
 
 
 def _state_name(number: int) -> str:
     return f"state/{number:04}.jsonl"
+
+
+def _gone_name(part: int) -> str:
+    return f"index/{part:04}/gone"
 
 
 def _index_name(part: int, number: int, kind: str) -> str:

@@ -2,14 +2,41 @@
 
 import asyncio
 import time
-from collections import Counter
-from collections.abc import AsyncGenerator
+from collections import Counter, deque
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field, fields
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ragstone import __version__
-from ragstone.backup.archive import ArchivePart, ArchiveWriter, Batch, Manifest, Original
+from ragstone.backup.archive import (
+    FORMAT,
+    INCREMENTAL,
+    ArchivePart,
+    ArchiveWriter,
+    Batch,
+    ChunkRecord,
+    Digests,
+    Manifest,
+    Original,
+    PackedOriginal,
+    chunk_records,
+    new_id,
+    packed_batch,
+    packed_gone,
+    packed_original,
+    packed_rows,
+    places,
+    sorted_digests,
+)
+from ragstone.backup.chain import MOST_FILES, Chain, checksum
+from ragstone.backup.members import Member
+from ragstone.core.chunk import Chunk
 from ragstone.core.errors import InputError
 from ragstone.core.records import Collection
 from ragstone.ingest.handed import Linked, Originals
@@ -21,62 +48,227 @@ BATCH = 512
 TOLD = 20
 """Parts of the state after which it is told how far it is."""
 
+AT_ONCE = 4
+"""Batches that are read, and others that are compressed, at the same time. Each is in memory: a few
+megabytes, and twenty with token vectors."""
+
 
 async def back_up(
-    file: Path, index: ChunkIndex, catalog: Catalog, state: StateDump, originals: Originals
+    file: Path,
+    index: ChunkIndex,
+    catalog: Catalog,
+    state: StateDump,
+    originals: Originals,
+    since: Path | None = None,
+    at_once: int = AT_ONCE,
 ) -> AsyncGenerator[Upkeep, None]:
     """Write the state, the index and the uploads to `file`, as of one moment, and tell how far it
-    is.
+    is; with `since`, of index and uploads only what that backup and those before it lack.
 
     Nobody waits for it. What is replaced, deleted or dropped meanwhile, by whatever server, is
-    hidden at once and stays in the index until this has ended.
+    hidden at once and stays in the index until this has ended. Raises InputError.
     """
     if await asyncio.to_thread(file.exists):
         raise InputError(f"There is a file {file} already. Choose another name.")
-    writer = ArchiveWriter(file)
-    await asyncio.to_thread(writer.__enter__)
-    links = Linked(None, ())
+    chain = await asyncio.to_thread(_continued, since) if since else None
     try:
-        async with catalog.keeping():
-            rows, parts, then = 0, 0, _Then()
-            async with state.snapshot() as tables:
-                links = await asyncio.to_thread(originals.linked)
-                async for table, some in tables:
-                    await asyncio.to_thread(writer.rows, parts, table, some)
-                    rows, parts = rows + len(some), parts + 1
-                    then.add(table, some)
-                    if parts % TOLD == 0:
-                        yield Upkeep("state", rows)
-            yield Upkeep("state", rows, rows)
-            held: list[ArchivePart] = []
-            for collection in sorted(then.collections, key=lambda one: (one.tenant, one.name)):
-                saving = _Saving(writer, index, collection, len(held), then)
-                async for step in saving.steps():
-                    yield step
-                held.append(saving.part)
-        saved = _Uploads(writer, links, then.documents)
-        async for step in saved.steps():
-            yield step
-        manifest = Manifest(
-            __version__,
-            state.schema,
-            time.time(),
-            rows,
-            parts,
-            tuple(held),
-            originals=len(saved.written),
-        )
-        size = await asyncio.to_thread(writer.close, manifest)
+        if chain:
+            checking = chain.check()
+            while done := await asyncio.to_thread(next, checking, 0):
+                yield Upkeep("earlier backups", done, len(chain))
+        async with aclosing(
+            _Backup(file, index, state, originals, chain, at_once).steps(catalog)
+        ) as steps:
+            async for step in steps:
+                yield step
     finally:
-        await asyncio.to_thread(links.drop)
-        await asyncio.to_thread(writer.__exit__, None, None, None)
-    chunks = sum(part.chunks for part in held)
-    notes = [
-        f"{len(held):,} collections with {chunks:,} chunks, {len(saved.written):,} uploads and "
-        f"{rows:,} rows in {size:,} bytes.",
-        *saved.notes(),
-    ]
-    yield Upkeep("done", chunks, chunks, finished=True, notes=tuple(notes))
+        if chain:
+            await asyncio.to_thread(chain.close)
+
+
+def _continued(since: Path) -> Chain:
+    chain = Chain(since)
+    if len(chain) == MOST_FILES:
+        chain.close()
+        raise InputError(
+            f"{since.name} continues {MOST_FILES - 1} others, which is as many as can be. Write a "
+            "whole backup."
+        )
+    return chain
+
+
+class _Backup:
+    """A backup on its way into its file."""
+
+    def __init__(
+        self,
+        file: Path,
+        index: ChunkIndex,
+        state: StateDump,
+        originals: Originals,
+        chain: Chain | None,
+        at_once: int,
+    ) -> None:
+        self._writer = ArchiveWriter(file)
+        self._index = index
+        self._state = state
+        self._originals = originals
+        self._chain = chain
+        self._at_once = at_once
+        self._packing = _Packing(self._writer, at_once)
+
+    async def steps(self, catalog: Catalog) -> AsyncGenerator[Upkeep, None]:
+        writer, packing, chain = self._writer, self._packing, self._chain
+        await asyncio.to_thread(writer.__enter__)
+        links = Linked(None, ())
+        try:
+            async with catalog.keeping():
+                rows, parts, then = 0, 0, _Then()
+                async with self._state.snapshot() as tables:
+                    links = await asyncio.to_thread(self._originals.linked)
+                    async for table, some in tables:
+                        await packing.add(partial(packed_rows, parts, table, some))
+                        rows, parts = rows + len(some), parts + 1
+                        then.add(table, some)
+                        if parts % TOLD == 0:
+                            yield Upkeep("state", rows)
+                collections = sorted(then.collections, key=lambda one: (one.tenant, one.name))
+                if chain:
+                    _check_related(chain, collections)
+                yield Upkeep("state", rows, rows)
+                saving = [self._saving(one, number, then) for number, one in enumerate(collections)]
+                async with aclosing(self._save(saving)) as saved:
+                    async for step in saved:
+                        yield step
+            uploads = _Uploads(writer, links, then.documents, chain, self._at_once)
+            async for step in uploads.steps():
+                yield step
+            manifest = Manifest(
+                __version__,
+                self._state.schema,
+                time.time(),
+                rows,
+                parts,
+                tuple(one.part() for one in saving),
+                INCREMENTAL if chain else FORMAT,
+                len(uploads.told),
+                new_id(),
+                await asyncio.to_thread(chain.base) if chain else None,
+            )
+            size = await asyncio.to_thread(writer.close, manifest)
+        finally:
+            await packing.aclose()
+            await asyncio.to_thread(links.drop)
+            await asyncio.to_thread(writer.__exit__, None, None, None)
+        chunks = sum(part.chunks for part in manifest.parts)
+        written = len(uploads.told) - uploads.kept
+        notes = [
+            f"{len(saving):,} collections with {chunks:,} chunks, {written:,} uploads and {rows:,} "
+            f"rows in {size:,} bytes.",
+            *self._kept(manifest, uploads),
+            *uploads.notes(),
+        ]
+        yield Upkeep("done", chunks, chunks, finished=True, notes=tuple(notes))
+
+    def _saving(self, collection: Collection, number: int, then: "_Then") -> "_Saving":
+        key, held = (collection.tenant, collection.id), None
+        if self._chain:
+            held = self._chain.content.get(key, sorted_digests(()))
+        return _Saving(collection, number, then.chunks[key], then.live, held)
+
+    async def _save(self, saving: Sequence["_Saving"]) -> AsyncGenerator[Upkeep, None]:
+        """Write the chunks of all collections: some are read while others are compressed."""
+        reading: deque[tuple[_Saving, asyncio.Task[_Read]]] = deque()
+        try:
+            for one in saving:
+                async for some in self._index.scan(one.collection, batch=BATCH):
+                    reading.append((one, asyncio.create_task(self._read(one, some))))
+                    while len(reading) >= self._at_once:
+                        yield await self._take_first(reading)
+                one.last = True
+                if not any(of is one for of, _ in reading):
+                    await self._pack(one.rest())
+            while reading:
+                yield await self._take_first(reading)
+            await self._packing.finish()
+        finally:
+            await _cancel([task for _, task in reading])
+
+    async def _read(self, saving: "_Saving", some: Sequence[Chunk]) -> "_Read":
+        """The chunks of a batch that the earlier backups lack, and which of them they have."""
+        chunks = [chunk for chunk in some if chunk.revision in saving.live]
+        ids = [chunk.chunk_id for chunk in chunks]
+        vectors, tokens = await asyncio.gather(
+            self._index.vectors(saving.collection, ids), self._index.tokens(saving.collection, ids)
+        )
+        return await asyncio.to_thread(saving.compared, Batch(chunks, vectors, tokens))
+
+    async def _take_first(self, reading: deque[tuple["_Saving", "asyncio.Task[_Read]"]]) -> Upkeep:
+        saving, task = reading[0]
+        await self._pack(saving.take(await task))
+        reading.popleft()
+        if saving.last and not any(of is saving for of, _ in reading):
+            await self._pack(saving.rest())
+        # Summaries are chunks that no document counts.
+        return Upkeep(saving.collection.name, saving.done, max(saving.done, saving.expected))
+
+    async def _pack(self, packs: Sequence[Callable[[], list[Member]]]) -> None:
+        for pack in packs:
+            await self._packing.add(pack)
+
+    def _kept(self, manifest: Manifest, uploads: "_Uploads") -> list[str]:
+        if not manifest.base:
+            return []
+        kept = sum(part.kept for part in manifest.parts)
+        return [
+            f"It continues {manifest.base.name}: {kept:,} chunks and {uploads.kept:,} uploads are "
+            f"in earlier files. To restore it, all {len(self._chain or ()) + 1:,} are needed."
+        ]
+
+
+def _check_related(chain: Chain, collections: Sequence[Collection]) -> None:
+    """Raise InputError if a backup has nothing to do with what is to be written."""
+    theirs = {part.key for part in chain.manifest.parts}
+    if theirs and not theirs & {(one.tenant, one.id) for one in collections}:
+        raise InputError(
+            f"{chain.last.file.name} is a backup of another Ragstone, or of one that has nothing "
+            "of it any more: no collection in it is here. Write a whole backup, without --since."
+        )
+
+
+async def _cancel(tasks: Sequence["asyncio.Task[object]"]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+class _Packing:
+    """What is compressed, several at a time, and then written in its order."""
+
+    def __init__(self, writer: ArchiveWriter, at_once: int) -> None:
+        self._writer = writer
+        self._at_once = at_once
+        self._tasks: deque[asyncio.Task[list[Member]]] = deque()
+
+    async def add(self, pack: Callable[[], list[Member]]) -> None:
+        """Have something compressed, once there is room."""
+        self._tasks.append(asyncio.create_task(asyncio.to_thread(pack)))
+        while len(self._tasks) >= self._at_once:
+            await self._write_first()
+
+    async def finish(self) -> None:
+        """Write all."""
+        while self._tasks:
+            await self._write_first()
+
+    async def _write_first(self) -> None:
+        members = await self._tasks[0]
+        self._tasks.popleft()
+        await asyncio.to_thread(self._writer.add, members)
+
+    async def aclose(self) -> None:
+        """Give up what is not written."""
+        await _cancel(list(self._tasks))
 
 
 @dataclass
@@ -102,61 +294,137 @@ class _Then:
             self.collections += (Collection(**{name: row[name] for name in names}) for row in rows)
 
 
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """Of a batch, what is to be written, its digests if they are wanted, and where the others stand
+    among what is held."""
+
+    new: Sequence[ChunkRecord]
+    digests: Sequence[bytes] = ()
+    kept: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, np.intp))
+
+
+class _Saving:
+    """One collection on its way into the file. Of what the earlier backups of an incremental one
+    have, `held`, nothing is written again. `last` says that everything was scanned."""
+
+    def __init__(
+        self,
+        collection: Collection,
+        number: int,
+        expected: int,
+        live: set[str],
+        held: Digests | None,
+    ) -> None:
+        self.collection = collection
+        self.expected = expected
+        self.live = live
+        self.done = 0
+        self.last = False
+        self._number = number
+        self._held = held
+        self._seen = np.zeros(0 if held is None else len(held), bool)
+        self._waiting: list[ChunkRecord] = []
+        self._written: list[bytes] = []
+        self._chunks = self._batches = 0
+
+    def compared(self, batch: Batch) -> _Read:
+        """Find what is held; for a thread."""
+        records = chunk_records(batch)
+        if self._held is None:
+            return _Read(records)
+        digests = [one.digest for one in records]
+        found = places(digests, self._held)
+        new = np.flatnonzero(found < 0)
+        return _Read(
+            [records[at] for at in new.tolist()],
+            [digests[at] for at in new.tolist()],
+            found[found >= 0],
+        )
+
+    def take(self, read: _Read) -> list[Callable[[], list[Member]]]:
+        """Take up a batch; what is to be compressed now."""
+        self.done += len(read.new) + len(read.kept)
+        self._seen[read.kept] = True
+        self._waiting += read.new
+        self._written += read.digests
+        ready = []
+        while len(self._waiting) >= BATCH:
+            ready.append(self._pack(BATCH))
+        return ready
+
+    def rest(self) -> list[Callable[[], list[Member]]]:
+        """What is to be compressed when everything was taken up."""
+        last = [self._pack(BATCH)] if self._waiting else []
+        return [*last, partial(packed_gone, self._number, self._gone())]
+
+    def _pack(self, most: int) -> Callable[[], list[Member]]:
+        some, self._waiting = self._waiting[:most], self._waiting[most:]
+        pack = partial(packed_batch, self._number, self._batches, some)
+        self._chunks, self._batches = self._chunks + len(some), self._batches + 1
+        return pack
+
+    def _gone(self) -> Digests:
+        return sorted_digests(()) if self._held is None else self._held[~self._seen]
+
+    def part(self) -> ArchivePart:
+        """What became of it."""
+        if self._held is None:
+            return ArchivePart(self.collection, self._chunks, self._batches)
+        kept = self._held[self._seen]
+        content = checksum(sorted_digests((kept.tobytes(), *self._written)))
+        gone = len(self._held) - len(kept)
+        return ArchivePart(self.collection, self._chunks, self._batches, len(kept), gone, content)
+
+
 class _Uploads:
     """The uploads of these documents on their way into the file."""
 
-    def __init__(self, writer: ArchiveWriter, links: Linked, documents: set[str]) -> None:
+    def __init__(
+        self,
+        writer: ArchiveWriter,
+        links: Linked,
+        documents: set[str],
+        chain: Chain | None,
+        at_once: int,
+    ) -> None:
         self._writer = writer
         self._mine = [(one, file) for one, file in links.files if one in documents]
+        self._held = chain.has_upload if chain else None
+        self._at_once = at_once
         self._lost = 0
-        self.written: list[Original] = []
+        self.told: list[Original] = []
+
+    @property
+    def kept(self) -> int:
+        """How many an earlier backup has."""
+        return sum(one.kept for one in self.told)
 
     async def steps(self) -> AsyncGenerator[Upkeep, None]:
-        for done, (document, file) in enumerate(self._mine, 1):
-            number = len(self.written)
-            one = await asyncio.to_thread(self._writer.original, number, document, file)
-            if one is None:
-                self._lost += 1
-            else:
-                self.written.append(one)
-            yield Upkeep("originals", done, len(self._mine))
-        await asyncio.to_thread(self._writer.originals, self.written)
+        """Several are read and compressed at once."""
+        reading: deque[asyncio.Task[PackedOriginal | None]] = deque()
+        mine = iter(self._mine)
+        try:
+            for done in range(1, len(self._mine) + 1):
+                for document, file in islice(mine, self._at_once - len(reading)):
+                    work = partial(packed_original, document, file, self._held)
+                    reading.append(asyncio.create_task(asyncio.to_thread(work)))
+                await self._take(await reading[0])
+                reading.popleft()
+                yield Upkeep("originals", done, len(self._mine))
+        finally:
+            await _cancel(list(reading))
+        await asyncio.to_thread(self._writer.originals, self.told)
+
+    async def _take(self, packed: PackedOriginal | None) -> None:
+        write = partial(self._writer.original, len(self.told))
+        one = await asyncio.to_thread(write, packed) if packed else None
+        if one is None:
+            self._lost += 1
+        else:
+            self.told.append(one)
 
     def notes(self) -> list[str]:
         if not self._lost:
             return []
         return [f"{self._lost:,} uploads could not be read and are not in it."]
-
-
-class _Saving:
-    """One collection on its way into the file; `part` says what became of it."""
-
-    def __init__(
-        self,
-        writer: ArchiveWriter,
-        index: ChunkIndex,
-        collection: Collection,
-        number: int,
-        then: _Then,
-    ) -> None:
-        self._writer = writer
-        self._index = index
-        self._number = number
-        self._live = then.live
-        self._total = then.chunks[collection.tenant, collection.id]
-        self.part = ArchivePart(collection, 0, 0)
-
-    async def steps(self) -> AsyncGenerator[Upkeep, None]:
-        collection = self.part.collection
-        async for some in self._index.scan(collection, batch=BATCH):
-            chunks = [chunk for chunk in some if chunk.revision in self._live]
-            ids = [chunk.chunk_id for chunk in chunks]
-            vectors, tokens = await asyncio.gather(
-                self._index.vectors(collection, ids), self._index.tokens(collection, ids)
-            )
-            write = partial(self._writer.batch, self._number, self.part.batches)
-            await asyncio.to_thread(write, Batch(chunks, vectors, tokens))
-            done = self.part.chunks + len(chunks)
-            self.part = ArchivePart(collection, done, self.part.batches + 1)
-            # Summaries are chunks that no document counts.
-            yield Upkeep(collection.name, done, max(done, self._total))

@@ -1,14 +1,15 @@
 """Puts a backup in the place of what is there."""
 
 import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import closing
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import aclosing, closing
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from ragstone.backup.archive import ArchiveReader, Batch, Original
+from ragstone.backup.archive import Batch, Original
+from ragstone.backup.chain import Chain
 from ragstone.core.records import Collection
 from ragstone.ingest.handed import Originals
 from ragstone.ingest.unused import drop_unused
@@ -17,67 +18,85 @@ from ragstone.service.maintenance import Upkeep
 
 
 async def restore(
-    file: Path, index: ChunkIndex, catalog: Catalog, state: StateDump, originals: Originals
+    file: Path,
+    index: ChunkIndex,
+    catalog: Catalog,
+    state: StateDump,
+    originals: Originals,
+    earlier: Sequence[Path] = (),
 ) -> AsyncGenerator[Upkeep, None]:
     """Restore `file` and tell how far it is; until the last step everything answers as before.
 
-    The backup is read once to the end first, and then written beside what is there. Raises
-    InputError, and nothing has changed, for a file that is no backup or is damaged.
+    The backup, with those that it continues, is read once to the end first, and then written beside
+    what is there. Those are beside it or among `earlier`. Raises InputError, and nothing has
+    changed, for a file that is missing, is no backup or is damaged.
     """
-    reader = await asyncio.to_thread(ArchiveReader, file)
-    with closing(reader):
-        documents = await asyncio.to_thread(reader.check)
+    chain = await asyncio.to_thread(Chain, file, earlier)
+    with closing(chain):
+        checking = chain.check()
+        while checked := await asyncio.to_thread(next, checking, 0):
+            if len(chain) > 1:
+                yield Upkeep("checking", checked, len(chain))
         builds: dict[tuple[str, str], int] = {}
         for one in (*await catalog.collections(), *await catalog.unused()):
             builds[one.tenant, one.id] = max(one.build, builds.get((one.tenant, one.id), 0))
-        uploads = reader.originals()
+        uploads = chain.last.originals()
         try:
             await asyncio.to_thread(originals.begin_restore, sum(one.size for one in uploads))
             for number, upload in enumerate(uploads):
-                await asyncio.to_thread(_write_original, reader, number, upload, originals)
+                await asyncio.to_thread(_write_original, chain, number, upload, originals)
                 yield Upkeep("originals", number + 1, len(uploads))
             written: list[Collection] = []
-            for number, part in enumerate(reader.manifest.parts):
+            for number, part in enumerate(chain.manifest.parts):
                 old = part.collection
                 build = max(old.build, builds.get((old.tenant, old.id), 0)) + 1
                 collection = replace(old, build=build, place=home(index))
-                async for step in _write_collection(reader, number, index, collection):
+                async for step in _write_collection(chain, number, index, collection):
                     yield step
                 written.append(collection)
-            await state.replace(reader.manifest.schema, reader.rows(), written)
-            await asyncio.to_thread(originals.end_restore, documents)
+            await state.replace(chain.manifest.schema, chain.rows(), written)
+            await asyncio.to_thread(originals.end_restore, chain.documents)
             await drop_unused(index, catalog)
         finally:
             await asyncio.to_thread(originals.drop_restored)
-    chunks = sum(part.chunks for part in reader.manifest.parts)
+    chunks = sum(part.chunks + part.kept for part in chain.manifest.parts)
     held = f"{chunks:,} chunks and {len(uploads):,} uploads"
     note = f"{len(written):,} collections with {held} are back."
     yield Upkeep("done", chunks, chunks, finished=True, notes=(note,))
 
 
-def _write_original(
-    reader: ArchiveReader, number: int, original: Original, originals: Originals
-) -> None:
+def _write_original(chain: Chain, number: int, original: Original, originals: Originals) -> None:
     with originals.restored(original.document, original.name) as file:
-        reader.copy_original(number, original, file)
+        chain.copy_original(number, original, file)
 
 
 async def _write_collection(
-    reader: ArchiveReader, number: int, index: ChunkIndex, collection: Collection
+    chain: Chain, number: int, index: ChunkIndex, collection: Collection
 ) -> AsyncGenerator[Upkeep, None]:
     """Write a collection of the backup to its new build, over any interrupted one."""
     check_late(index, collection)
     await index.create(collection)
     await index.drop(collection)
     await index.create(collection)
-    batches = reader.batches(number)
-    done = 0
-    async with loading(index, collection):
-        while batch := await asyncio.to_thread(next, batches, None):
+    part, done = chain.manifest.parts[number], 0
+    async with loading(index, collection), aclosing(_ahead(chain.batches(number))) as batches:
+        async for batch in batches:
             await _write(index, collection, batch)
             done += len(batch.chunks)
-            yield Upkeep(collection.name, done, reader.manifest.parts[number].chunks)
+            yield Upkeep(collection.name, done, part.chunks + part.kept)
     await index.optimize(collection)
+
+
+async def _ahead(batches: Iterator[Batch]) -> AsyncGenerator[Batch, None]:
+    """Batches, of which the next is read while one is written."""
+    reading = asyncio.create_task(asyncio.to_thread(next, batches, None))
+    try:
+        while batch := await reading:
+            reading = asyncio.create_task(asyncio.to_thread(next, batches, None))
+            yield batch
+    finally:
+        # The file is closed after this.
+        await asyncio.gather(reading, return_exceptions=True)
 
 
 async def _write(index: ChunkIndex, collection: Collection, batch: Batch) -> None:

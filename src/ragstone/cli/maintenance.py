@@ -1,6 +1,6 @@
 """The commands that look after the whole: backup, restore, doctor."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
@@ -22,25 +22,46 @@ File = Annotated[Path, typer.Argument(metavar="FILE", help="The backup's file.")
 
 
 @app.command()
-def backup(context: Context, file: File, as_json: opt.AsJson = False) -> None:
+def backup(
+    context: Context,
+    file: File,
+    since: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="EARLIER", help="Write only what this backup and those before it lack."
+        ),
+    ] = None,
+    as_json: opt.AsJson = False,
+) -> None:
     """Write everything that Ragstone holds to one file, while it goes on working."""
-    place = str(file.expanduser().absolute())
-    run(settings_of(context), lambda s: _show(s.maintenance.back_up(place), as_json))
+    place, base = _place(file), _place(since) if since else None
+    run(settings_of(context), lambda s: _show(s.maintenance.back_up(place, base), as_json))
 
 
 @app.command()
 def restore(
     context: Context,
     file: File,
+    earlier: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="EARLIER", help="The backups that it continues, if they are not beside it."
+        ),
+    ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask first.")] = False,
     as_json: opt.AsJson = False,
 ) -> None:
     """Put a backup in the place of everything that Ragstone holds."""
     if not yes:
         confirm("Replace everything that Ragstone holds by the backup?")
-    place, settings = file.expanduser().absolute(), settings_of(context)
-    guarded_step(lambda: _make_way(settings, place, as_json), settings)
-    run(settings, lambda s: _show(s.maintenance.restore(str(place)), as_json))
+    place, before = _place(file), tuple(_place(one) for one in earlier or ())
+    settings = settings_of(context)
+    guarded_step(lambda: _make_way(settings, place, before, as_json), settings)
+    run(settings, lambda s: _show(s.maintenance.restore(place, before), as_json))
+
+
+def _place(file: Path) -> str:
+    return str(file.expanduser().absolute())
 
 
 @app.command()
@@ -63,13 +84,13 @@ def doctor(
     run(settings, lambda s: _examine(s, check, yes, forget, as_json))
 
 
-def _make_way(settings: "Settings", backup: Path, as_json: bool) -> None:
+def _make_way(settings: "Settings", backup: str, earlier: Sequence[str], as_json: bool) -> None:
     """Set aside what would keep a backup from being restored, unless a server has the data."""
     if _has_server(settings):
         return
     from ragstone.service.local.repair import make_way
 
-    for sentence in make_way(settings, backup):
+    for sentence in make_way(settings, Path(backup), [Path(one) for one in earlier]):
         _say(sentence, as_json)
 
 

@@ -20,7 +20,7 @@ LIFECYCLE = frozenset({"aclose"})
 """Methods that concern the object itself, and are never carried to another process."""
 
 _HALVES = re.compile(r"[\ud800-\udfff]")
-FILE_NAMES = frozenset({"file", "path", "paths", "source"})
+FILE_NAMES = frozenset({"earlier", "file", "path", "paths", "since", "source"})
 """Arguments and fields that hold names of files, which need not be text."""
 
 

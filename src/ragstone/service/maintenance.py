@@ -4,9 +4,12 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import Annotated, Protocol
 
+from pydantic import Field
+
 from ragstone.service.bounds import text
 
 File = Annotated[str, text(4096, 1)]
+Files = Annotated[tuple[File, ...], Field(max_length=1000)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +29,14 @@ class Upkeep:
 class MaintenanceService(Protocol):
     """Looks after the whole of a Ragstone. Files are those of the machine that has the data."""
 
-    def back_up(self, file: File) -> AsyncGenerator[Upkeep, None]:
-        """Write a backup to `file`, which must not exist. Raises InputError, StorageFull."""
+    def back_up(self, file: File, since: File | None = None) -> AsyncGenerator[Upkeep, None]:
+        """Write a backup to `file`, which must not exist; with `since` an incremental one, of what
+        that backup and those that it continues lack. Raises InputError, StorageFull."""
         ...
 
-    def restore(self, file: File) -> AsyncGenerator[Upkeep, None]:
-        """Put a backup in the place of everything. Raises InputError, and nothing has changed."""
+    def restore(self, file: File, earlier: Files = ()) -> AsyncGenerator[Upkeep, None]:
+        """Put a backup in the place of everything. The backups that an incremental one continues
+        are beside it, or `earlier` says where. Raises InputError, and nothing has changed."""
         ...
 
     def examine(self, mend: bool, forget: bool = False) -> AsyncGenerator[Upkeep, None]:

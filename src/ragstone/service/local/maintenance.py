@@ -27,11 +27,18 @@ class LocalMaintenance:
         self._adapters = adapters
         self._pipeline = pipeline
 
-    async def back_up(self, file: str) -> AsyncGenerator[Upkeep, None]:
+    async def back_up(self, file: str, since: str | None = None) -> AsyncGenerator[Upkeep, None]:
         adapters, originals = self._adapters, self._pipeline.originals
         try:
             async with aclosing(
-                back_up(Path(file), adapters.index, adapters.catalog, adapters.dump, originals)
+                back_up(
+                    Path(file),
+                    adapters.index,
+                    adapters.catalog,
+                    adapters.dump,
+                    originals,
+                    Path(since) if since else None,
+                )
             ) as steps:
                 async for step in steps:
                     yield step
@@ -45,10 +52,19 @@ class LocalMaintenance:
         except RagstoneError as error:
             log.warning("Chunks of old versions wait for the next ingest: %s", error)
 
-    async def restore(self, file: str) -> AsyncGenerator[Upkeep, None]:
+    async def restore(
+        self, file: str, earlier: tuple[str, ...] = ()
+    ) -> AsyncGenerator[Upkeep, None]:
         adapters, originals = self._adapters, self._pipeline.originals
         async with aclosing(
-            restore(Path(file), adapters.index, adapters.catalog, adapters.dump, originals)
+            restore(
+                Path(file),
+                adapters.index,
+                adapters.catalog,
+                adapters.dump,
+                originals,
+                [Path(one) for one in earlier],
+            )
         ) as steps:
             async for step in steps:
                 if step.finished:

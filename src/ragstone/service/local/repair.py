@@ -5,12 +5,12 @@ What is damaged is set aside in `damaged/`, never deleted, unless it is only a c
 
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from ragstone.backup.archive import ArchiveReader
+from ragstone.backup.chain import Chain
 from ragstone.core.errors import StateUnavailable
 from ragstone.core.records import Collection
 from ragstone.index.edge import examine
@@ -58,13 +58,14 @@ def find_damage(settings: Settings) -> list[Damage]:
     return found
 
 
-def make_way(settings: Settings, backup: Path) -> list[str]:
+def make_way(settings: Settings, backup: Path, earlier: Sequence[Path] = ()) -> list[str]:
     """Set aside what is so damaged that it would keep `backup` from being restored; a sentence for
-    each. Raises InputError, and nothing has changed, if `backup` is none or is damaged;
-    DataDirectoryInUse."""
+    each. Raises InputError, and nothing has changed, if `backup` or one that it continues is none
+    or is damaged; DataDirectoryInUse."""
     data = settings.ragstone_data.expanduser().absolute()
-    with closing(ArchiveReader(backup)) as reader:
-        reader.check()
+    with closing(Chain(backup, earlier)) as chain:
+        for _ in chain.check():
+            pass
     if not data.is_dir():
         return []
     aside = _Aside(data)

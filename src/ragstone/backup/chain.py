@@ -1,0 +1,249 @@
+"""A backup with those that it continues: an incremental one holds what they lack.
+
+Files are known by their content: each names the hash of the whole file before it. Chunks are known
+by their digests, so that what was changed in place, embedded or made again since is another chunk.
+"""
+
+import hashlib
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from ragstone.backup.archive import (
+    ORIGINALS,
+    PIECE,
+    ArchivePart,
+    ArchiveReader,
+    Base,
+    Batch,
+    Digests,
+    Manifest,
+    Original,
+    places,
+    sorted_digests,
+)
+from ragstone.core.errors import InputError
+from ragstone.ports import Rows
+
+MOST_FILES = 400
+"""Files of a chain: each is open while it is read, and Linux lets a process have 1,024."""
+
+Key = tuple[str, str]
+"""The tenant and the id of a collection."""
+
+Content = Mapping[Key, Digests]
+"""The digests of all chunks of each collection."""
+
+
+class Chain:
+    """The files of a backup, the oldest first; blocks. Raises InputError, which names the file,
+    for one that is missing, another one or damaged: those before the last when it is made, the
+    last when it is checked."""
+
+    def __init__(self, file: Path, earlier: Sequence[Path] = ()) -> None:
+        self._readers: list[ArchiveReader] = []
+        try:
+            self._open(file, earlier)
+        except BaseException:
+            self.close()
+            raise
+        self._content: Content = {}
+        self._originals: dict[str, tuple[ArchiveReader, int, Original]] = {}
+        self.documents: set[str] = set()
+
+    def _open(self, file: Path, earlier: Sequence[Path]) -> None:
+        given = _Given(earlier)
+        self._readers.append(ArchiveReader(file))
+        while base := self._readers[0].manifest.base:
+            if len(self) == MOST_FILES:
+                raise InputError(f"{file.name} continues more than {MOST_FILES - 1} others.")
+            self._readers.insert(0, given.reader(base, self._readers[0]))
+        given.check_used(file)
+
+    def __len__(self) -> int:
+        return len(self._readers)
+
+    @property
+    def last(self) -> ArchiveReader:
+        """The file of the backup itself."""
+        return self._readers[-1]
+
+    @property
+    def manifest(self) -> Manifest:
+        return self.last.manifest
+
+    @property
+    def content(self) -> Content:
+        """What the backup holds, after it was checked."""
+        return self._content
+
+    def check(self) -> Iterator[int]:
+        """Read everything once, a file in each step; how many files have been read."""
+        for done, reader in enumerate(self._readers, 1):
+            checked = reader.check()
+            content = {
+                part.key: self._content_of(reader, number, part, checked.digests[number])
+                for number, part in enumerate(reader.manifest.parts)
+            }
+            for number, original in enumerate(reader.originals()):
+                if not original.kept:
+                    self._originals.setdefault(original.sha256, (reader, number, original))
+                elif self._held(original) is None:
+                    raise reader.damaged(ORIGINALS)
+            self._content, self.documents = content, checked.documents
+            yield done
+
+    def _content_of(
+        self, reader: ArchiveReader, number: int, part: ArchivePart, own: Sequence[bytes]
+    ) -> Digests:
+        """The digests of a collection after one more file."""
+        if reader.manifest.base is None:
+            return sorted_digests(own)
+        before = self._content.get(part.key, sorted_digests(()))
+        at = places(reader.gone(number).tolist(), before) if part.gone else np.empty(0, np.intp)
+        kept = np.delete(before, at)
+        found = sorted_digests((kept.tobytes(), *own))
+        if (at < 0).any() or len(kept) != part.kept or checksum(found) != part.content:
+            raise reader.damaged(f"index/{number:04}")
+        return found
+
+    def has_upload(self, sha256: str) -> bool:
+        """Whether a file of the chain has this content."""
+        return sha256 in self._originals
+
+    def _held(self, original: Original) -> tuple[ArchiveReader, int, Original] | None:
+        held = self._originals.get(original.sha256)
+        return held if held and held[2].size == original.size else None
+
+    def rows(self) -> Iterator[Rows]:
+        """The state."""
+        return self.last.rows()
+
+    def copy_original(self, number: int, original: Original, to: BinaryIO) -> None:
+        """Write the upload with this number `to` a file."""
+        held = self._held(original) if original.kept else None
+        reader, at, one = held or (self.last, number, original)
+        reader.copy_original(at, one, to)
+
+    def batches(self, number: int) -> Iterator[Batch]:
+        """The chunks of the collection with this number, from whatever file has them."""
+        part = self.manifest.parts[number]
+        if len(self) == 1:
+            for one in range(part.batches):
+                yield self.last.batch(number, one)
+            return
+        wanted = self._content[part.key]
+        taken = np.zeros(len(wanted), bool)
+        for reader in self._readers:
+            for at, theirs in enumerate(reader.manifest.parts):
+                for one in range(theirs.batches if theirs.key == part.key else 0):
+                    digests, batch = reader.records(at, one)
+                    found = places(digests, wanted)
+                    new = (found >= 0) & ~taken[found]
+                    taken[found[new]] = True
+                    if new.any():
+                        chunks = [batch.chunks[place] for place in np.flatnonzero(new).tolist()]
+                        yield Batch(chunks, batch.vectors, batch.tokens)
+
+    def base(self) -> Base:
+        """The last file, for a backup that continues it."""
+        manifest = self.manifest
+        return Base(self.last.file.name, manifest.id, file_hash(self.last.file), manifest.made)
+
+    def close(self) -> None:
+        for reader in self._readers:
+            reader.close()
+
+
+@dataclass
+class _Given:
+    """The files in which a chain is looked for, besides the folder of each file that continues
+    another."""
+
+    files: Sequence[Path]
+    used: set[Path] = field(default_factory=set)
+    hashes: dict[Path, str] = field(default_factory=dict)
+
+    def reader(self, base: Base, successor: ArchiveReader) -> ArchiveReader:
+        """The file that another one continues; raises InputError."""
+        for file in self.files:
+            if file not in self.hashes:
+                self.hashes[file] = file_hash(file)
+            if self.hashes[file] == base.sha256:
+                self.used.add(file)
+                return ArchiveReader(file)
+        beside = successor.file.with_name(base.name)
+        if beside.exists() and file_hash(beside) == base.sha256:
+            return ArchiveReader(beside)
+        for file in (*self.files, beside):
+            if file.exists() and (file == beside or _id_of(file) == base.id != ""):
+                raise _other(file, base, successor)
+        raise InputError(
+            f"{successor.file.name} continues the backup {base.name} of {_day(base.made)}, and "
+            f"there is no such file in {successor.file.parent}. Put it there, or name it behind "
+            "the file to restore."
+        )
+
+    def check_used(self, last: Path) -> None:
+        """Raise InputError for a file that is not one of the chain."""
+        for file in self.files:
+            if file not in self.used:
+                raise InputError(f"{file.name} is no backup that {last.name} continues.")
+
+
+def _other(file: Path, base: Base, successor: ArchiveReader) -> InputError:
+    """The error for a file that is not what it is taken for."""
+    name = successor.file.name
+    try:
+        one = ArchiveReader(file)
+    except InputError:
+        return InputError(
+            f"The backup {file.name}, which {name} continues, is damaged or cut off, or is none. "
+            "Take another copy of it."
+        )
+    one.close()
+    if base.id and one.manifest.id == base.id:
+        return InputError(
+            f"The backup {file.name} is damaged: its checksum is not the one in {name}, which "
+            "continues it. Take another copy of it."
+        )
+    return InputError(
+        f"{file.name} is another backup, of {_day(one.manifest.made)}, than the one of "
+        f"{_day(base.made)} that {name} continues."
+    )
+
+
+def _id_of(file: Path) -> str:
+    try:
+        reader = ArchiveReader(file)
+    except InputError:
+        return ""
+    reader.close()
+    return reader.manifest.id
+
+
+def _day(made: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(made))
+
+
+def checksum(content: Digests) -> str:
+    """Of all digests of a collection."""
+    return hashlib.sha256(content.tobytes()).hexdigest()
+
+
+def file_hash(file: Path) -> str:
+    """The SHA-256 of a file; raises InputError if it cannot be read."""
+    hashed = hashlib.sha256()
+    try:
+        with file.open("rb") as source:
+            while piece := source.read(PIECE):
+                hashed.update(piece)
+    except FileNotFoundError as error:
+        raise InputError(f"There is no file {file}.") from error
+    except OSError as error:
+        raise InputError(f"{file} cannot be read ({error.strerror}).") from error
+    return hashed.hexdigest()
