@@ -64,6 +64,7 @@ APART = {
     "postgres": "python -m benchmarks postgres",
     "workers": "python -m benchmarks workers",
     "hidden": "python -m benchmarks hidden",
+    "backups": "python -m benchmarks backups",
     "slow_backup": "python -m benchmarks slow_backup",
     "sizes": "python -m benchmarks sizes",
     "per_document": "python -m benchmarks per_document",

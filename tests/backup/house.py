@@ -25,6 +25,7 @@ from ragstone.settings import IngestSettings
 from ragstone.store.sql.catalog import SqlCatalog
 from ragstone.store.sql.database import Database, open_database
 from ragstone.store.sql.dump import SqlDump
+from ragstone.store.sql.tables import metadata
 from tests.databases import DatabaseOpener
 from tests.hashing import WIDTH, HashingEmbedder, OneEmbedder
 
@@ -68,17 +69,39 @@ class House:
         async with self.database.reading() as connection:
             return [dict(row) for row in (await connection.execute(select(table))).mappings()]
 
-    async def back_up(self, file: Path) -> Upkeep:
-        return [s async for s in self.steps(back_up, file)][-1]
+    async def back_up(self, file: Path, since: Path | None = None) -> Upkeep:
+        return [s async for s in self.steps(back_up, file, since=since)][-1]
 
-    async def restore(self, file: Path) -> Upkeep:
-        return [s async for s in self.steps(restore, file)][-1]
+    async def restore(self, file: Path, *earlier: Path) -> Upkeep:
+        return [s async for s in self.steps(restore, file, earlier=earlier)][-1]
 
     def steps(
-        self, work: Callable[..., AsyncGenerator[Upkeep, None]], file: Path
+        self, work: Callable[..., AsyncGenerator[Upkeep, None]], file: Path, **more: object
     ) -> AsyncGenerator[Upkeep, None]:
         """A backup or a restore, step by step."""
-        return work(file, self.index, self.catalog, self.dump, self.pipeline.originals)
+        return work(file, self.index, self.catalog, self.dump, self.pipeline.originals, **more)
+
+    async def contents(self) -> dict[str, object]:
+        """Everything that a backup has to bring back: rows, chunks with their vectors, uploads."""
+        found: dict[str, object] = {
+            table.name: sorted(map(repr, await self.rows(table)))
+            for table in metadata.sorted_tables
+        }
+        for one in await self.catalog.collections():
+            async for some in self.index.scan(one):
+                ids = [chunk.chunk_id for chunk in some]
+                vectors = await self.index.vectors(one, ids)
+                tokens = await self.index.tokens(one, ids)
+                for chunk in some:
+                    vector = vectors.get(chunk.chunk_id)
+                    found[f"{one.id} {chunk.chunk_id}"] = (
+                        chunk,
+                        None if vector is None else vector.tobytes(),
+                        tokens.get(chunk.chunk_id),
+                    )
+        for id, file in self.pipeline.originals.all():
+            found[f"upload {id}"] = (file.name, file.read_bytes())
+        return found
 
     async def examine(self, mend: bool = True, forget: bool = False) -> tuple[str, ...]:
         pipeline = self.pipeline
@@ -103,6 +126,7 @@ async def opened(
     dimensions: int = WIDTH,
     index_url: str = "",
     an_index: OpenIndex | None = None,
+    embedder: HashingEmbedder | None = None,
 ) -> AsyncIterator[House]:
     """On a file and an embedded index, or on the databases that `open_state` opens and the index at
     `index_url` or `an_index`."""
@@ -112,7 +136,7 @@ async def opened(
         pipeline = Pipeline(
             index,
             catalog,
-            OneEmbedder(HashingEmbedder(dimensions=dimensions)),
+            OneEmbedder(embedder or HashingEmbedder(dimensions=dimensions)),
             IngestSettings(),
             data=folder,
         )

@@ -7,39 +7,60 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 LEVEL = 1
-"""The fastest compression: vectors hardly get smaller, and text does at once."""
+"""The fastest compression."""
+
+SAMPLE = 1 << 16
+"""Bytes from the middle by which it is decided whether all of it is compressed."""
+
+WORTH = 0.9
+"""What hardly gets smaller is not compressed: numbers of vectors, pictures, most uploads. Of a
+backup that would be most of the work."""
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A compressed file of a ZIP: its name, how large it was, and the checksum of what it was."""
+    """A file of a ZIP as it is written, `packed` perhaps: its name, how large it was, and the
+    checksum of what it was."""
 
     name: str
     size: int
     checksum: int
-    packed: bytes
+    data: bytes
+    packed: bool
 
 
 def packed(name: str, data: bytes) -> Member:
-    """Compress `data`; other threads go on meanwhile."""
+    """Compress `data` if that is worth it; other threads go on meanwhile."""
+    if is_worth(data):
+        return Member(name, len(data), zlib.crc32(data), _deflated(data), packed=True)
+    return Member(name, len(data), zlib.crc32(data), data, packed=False)
+
+
+def is_worth(data: bytes) -> bool:
+    """Whether something gets smaller by compressing it, as far as its middle tells."""
+    middle = max(0, (len(data) - SAMPLE) // 2)
+    sample = data[middle : middle + SAMPLE]
+    return len(_deflated(sample)) < WORTH * len(sample)
+
+
+def _deflated(data: bytes) -> bytes:
     compressor = zlib.compressobj(LEVEL, zlib.DEFLATED, -zlib.MAX_WBITS)
-    done = compressor.compress(data) + compressor.flush()
-    return Member(name, len(data), zlib.crc32(data), done)
+    return compressor.compress(data) + compressor.flush()
 
 
 def add(archive: zipfile.ZipFile, members: Sequence[Member]) -> None:
-    """Write compressed members to a ZIP that is being written, which `zipfile` cannot."""
+    """Write members that are compressed already to a ZIP that is being written: `zipfile` cannot."""
     to = archive.fp
     assert to is not None  # noqa: S101 - it is open
     for one in members:
         info = zipfile.ZipInfo(one.name, time.localtime()[:6])
-        info.compress_type = zipfile.ZIP_DEFLATED
+        info.compress_type = zipfile.ZIP_DEFLATED if one.packed else zipfile.ZIP_STORED
         info.external_attr = 0o600 << 16
-        info.file_size, info.CRC, info.compress_size = one.size, one.checksum, len(one.packed)
+        info.file_size, info.CRC, info.compress_size = one.size, one.checksum, len(one.data)
         to.seek(archive.start_dir)
         info.header_offset = archive.start_dir
         to.write(info.FileHeader(zip64=False))
-        to.write(one.packed)
+        to.write(one.data)
         archive.filelist.append(info)
         archive.NameToInfo[one.name] = info
         archive.start_dir = to.tell()
