@@ -76,7 +76,7 @@ DIGEST = 16
 """Bytes of a chunk's digest."""
 
 Digests = NDArray[np.bytes_]
-"""Digests of chunks, sorted."""
+"""Digests of chunks. Made a list, they would lose the zeros that they end in."""
 
 
 class ChunkRecord(NamedTuple):
@@ -96,15 +96,19 @@ class ChunkRecord(NamedTuple):
         return hashed.digest()
 
 
-def sorted_digests(some: Iterable[bytes]) -> Digests:
-    """Digests as an array, in which they are found fast."""
+def digest_array(some: Iterable[bytes]) -> Digests:
+    """Digests, one after the other."""
     found: Digests = np.frombuffer(b"".join(some), f"S{DIGEST}")
-    return np.sort(found)
+    return found
 
 
-def places(digests: Sequence[bytes], among: Digests) -> NDArray[np.intp]:
-    """Where each of some digests stands among others, -1 for one that does not."""
-    wanted = np.frombuffer(b"".join(digests), f"S{DIGEST}")
+def sorted_digests(some: Iterable[bytes]) -> Digests:
+    """Digests in an order in which they are found fast."""
+    return np.sort(digest_array(some))
+
+
+def places(wanted: Digests, among: Digests) -> NDArray[np.intp]:
+    """Where each of some digests stands among sorted ones, -1 for one that does not."""
     if not len(among):
         return np.full(len(wanted), -1, np.intp)
     at = np.minimum(np.searchsorted(among, wanted), len(among) - 1)
@@ -190,7 +194,7 @@ class Checked:
     each part."""
 
     documents: set[str]
-    digests: Sequence[Sequence[bytes]]
+    digests: Sequence[Digests]
 
 
 def new_id() -> str:
@@ -393,7 +397,7 @@ class ArchiveReader:
         with ThreadPoolExecutor(CHECKED_AT_ONCE) as threads:
             for number, part in enumerate(self.manifest.parts):
                 held = threads.map(partial(self._digests, number), range(part.batches))
-                digests.append([one for some in held for one in some])
+                digests.append(sorted_digests(held))
                 if len(digests[-1]) != part.chunks:
                     raise self.damaged(_index_name(number, 0, "jsonl"))
         return Checked(documents, digests)
@@ -463,24 +467,22 @@ class ArchiveReader:
     def gone(self, part: int) -> Digests:
         """The digests of the chunks of earlier files that the collection with this number has no
         more."""
-        if not self.manifest.parts[part].gone:
-            return sorted_digests(())
-        raw = self._read(_gone_name(part))
+        raw = self._read(_gone_name(part)) if self.manifest.parts[part].gone else b""
         if len(raw) != DIGEST * self.manifest.parts[part].gone:
             raise self.damaged(_gone_name(part))
-        return np.sort(np.frombuffer(raw, f"S{DIGEST}"))
+        return digest_array([raw])
 
     def batch(self, part: int, number: int) -> Batch:
         """Some chunks of the collection with this number."""
         return self._parsed(part, number)[1]
 
-    def records(self, part: int, number: int) -> tuple[list[bytes], Batch]:
+    def records(self, part: int, number: int) -> tuple[Digests, Batch]:
         """As `batch`, with the digest of each."""
         records, batch = self._parsed(part, number)
-        return [one.digest for one in records], batch
+        return digest_array(one.digest for one in records), batch
 
-    def _digests(self, part: int, number: int) -> list[bytes]:
-        return self.records(part, number)[0]
+    def _digests(self, part: int, number: int) -> bytes:
+        return self.records(part, number)[0].tobytes()
 
     def _parsed(self, part: int, number: int) -> tuple[list[ChunkRecord], Batch]:
         name = _index_name(part, number, "jsonl")

@@ -26,6 +26,7 @@ from ragstone.backup.archive import (
     Original,
     PackedOriginal,
     chunk_records,
+    digest_array,
     new_id,
     packed_batch,
     packed_gone,
@@ -334,7 +335,7 @@ class _Saving:
         if self._held is None:
             return _Read(records)
         digests = [one.digest for one in records]
-        found = places(digests, self._held)
+        found = places(digest_array(digests), self._held)
         new = np.flatnonzero(found < 0)
         return _Read(
             [records[at] for at in new.tolist()],

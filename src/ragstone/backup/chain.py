@@ -98,18 +98,19 @@ class Chain:
             yield done
 
     def _content_of(
-        self, reader: ArchiveReader, number: int, part: ArchivePart, own: Sequence[bytes]
+        self, reader: ArchiveReader, number: int, part: ArchivePart, own: Digests
     ) -> Digests:
         """The digests of a collection after one more file."""
         if reader.manifest.base is None:
-            return sorted_digests(own)
+            return own
         before = self._content.get(part.key, sorted_digests(()))
-        at = places(reader.gone(number).tolist(), before) if part.gone else np.empty(0, np.intp)
-        kept = np.delete(before, at)
-        found = sorted_digests((kept.tobytes(), *own))
-        if (at < 0).any() or len(kept) != part.kept or checksum(found) != part.content:
-            raise reader.damaged(f"index/{number:04}")
-        return found
+        at = places(reader.gone(number), before)
+        if not (at < 0).any():
+            kept = np.delete(before, at)
+            found = sorted_digests((kept.tobytes(), own.tobytes()))
+            if len(kept) == part.kept and checksum(found) == part.content:
+                return found
+        raise reader.damaged(f"index/{number:04}")
 
     def has_upload(self, sha256: str) -> bool:
         """Whether a file of the chain has this content."""

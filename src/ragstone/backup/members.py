@@ -49,7 +49,7 @@ def _deflated(data: bytes) -> bytes:
 
 
 def add(archive: zipfile.ZipFile, members: Sequence[Member]) -> None:
-    """Write members that are compressed already to a ZIP that is being written: `zipfile` cannot."""
+    """Write members as they are to a ZIP that is being written, which `zipfile` does not."""
     to = archive.fp
     assert to is not None  # noqa: S101 - it is open
     for one in members:
