@@ -363,21 +363,35 @@ class ArchiveReader:
     """Reads a backup; blocks. Raises InputError for a file that is none, or is damaged."""
 
     def __init__(self, file: Path) -> None:
-        self._name = file.name
+        self.file = file
         try:
             self._zip = zipfile.ZipFile(file)
-            self.file = file
             if self._zip.getinfo(MANIFEST).file_size > LARGEST_MANIFEST:
                 raise ValueError("the manifest is too large")
             self.manifest = _manifest(json.loads(self._zip.read(MANIFEST)))
         except FileNotFoundError as error:
             raise InputError(f"There is no file {file}.") from error
         except OSError as error:
-            raise InputError(f"{file} cannot be read ({error.strerror}).") from error
+            raise self._unreadable(error) from error
         except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, TypeError, EOFError) as error:
             raise InputError(
                 f"{file.name} is no backup of Ragstone, or was cut off. Take another."
             ) from error
+
+    def _unreadable(self, error: OSError) -> InputError:
+        return InputError(f"{self.file} cannot be read ({error.strerror}).")
+
+    def hash(self) -> str:
+        """The SHA-256 of the whole file, the one that is open, whatever has its name by now."""
+        opened, hashed, at = self._zip.fp, hashlib.sha256(), 0
+        assert opened is not None  # noqa: S101 - it is open
+        try:
+            while piece := os.pread(opened.fileno(), PIECE, at):
+                hashed.update(piece)
+                at += len(piece)
+        except OSError as error:
+            raise self._unreadable(error) from error
+        return hashed.hexdigest()
 
     def check(self) -> Checked:
         """Read everything once; raises InputError if a part is missing or damaged."""
@@ -527,7 +541,7 @@ class ArchiveReader:
 
     def damaged(self, name: str) -> InputError:
         """The error that says that a part of the file is not what it must be."""
-        return InputError(f"The backup {self._name} is damaged at {name}. Take another.")
+        return InputError(f"The backup {self.file.name} is damaged at {name}. Take another.")
 
     def close(self) -> None:
         self._zip.close()

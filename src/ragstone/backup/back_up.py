@@ -77,6 +77,7 @@ async def back_up(
             checking = chain.check()
             while done := await asyncio.to_thread(next, checking, 0):
                 yield Upkeep("earlier backups", done, len(chain))
+            await asyncio.to_thread(lambda: chain.base)
         async with aclosing(
             _Backup(file, index, state, originals, chain, at_once).steps(catalog)
         ) as steps:
@@ -154,7 +155,7 @@ class _Backup:
                 INCREMENTAL if chain else FORMAT,
                 len(uploads.told),
                 new_id(),
-                await asyncio.to_thread(chain.base) if chain else None,
+                chain.base if chain else None,
             )
             size = await asyncio.to_thread(writer.close, manifest)
         finally:

@@ -8,6 +8,7 @@ import hashlib
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO
 
@@ -15,7 +16,6 @@ import numpy as np
 
 from ragstone.backup.archive import (
     ORIGINALS,
-    PIECE,
     ArchivePart,
     ArchiveReader,
     Base,
@@ -144,16 +144,18 @@ class Chain:
                 for one in range(theirs.batches if theirs.key == part.key else 0):
                     digests, batch = reader.records(at, one)
                     found = places(digests, wanted)
-                    new = (found >= 0) & ~taken[found]
+                    new = found >= 0
+                    new[new] = ~taken[found[new]]
                     taken[found[new]] = True
                     if new.any():
                         chunks = [batch.chunks[place] for place in np.flatnonzero(new).tolist()]
                         yield Batch(chunks, batch.vectors, batch.tokens)
 
+    @cached_property
     def base(self) -> Base:
-        """The last file, for a backup that continues it."""
+        """The last file as it was when this was asked first, for a backup that continues it."""
         manifest = self.manifest
-        return Base(self.last.file.name, manifest.id, file_hash(self.last.file), manifest.made)
+        return Base(self.last.file.name, manifest.id, self.last.hash(), manifest.made)
 
     def close(self) -> None:
         for reader in self._readers:
@@ -167,19 +169,14 @@ class _Given:
 
     files: Sequence[Path]
     used: set[Path] = field(default_factory=set)
-    hashes: dict[Path, str] = field(default_factory=dict)
 
     def reader(self, base: Base, successor: ArchiveReader) -> ArchiveReader:
         """The file that another one continues; raises InputError."""
-        for file in self.files:
-            if file not in self.hashes:
-                self.hashes[file] = file_hash(file)
-            if self.hashes[file] == base.sha256:
-                self.used.add(file)
-                return ArchiveReader(file)
         beside = successor.file.with_name(base.name)
-        if beside.exists() and file_hash(beside) == base.sha256:
-            return ArchiveReader(beside)
+        for file in (*self.files, beside):
+            if reader := _opened(file, base):
+                self.used.add(file)
+                return reader
         for file in (*self.files, beside):
             if file.exists() and (file == beside or _id_of(file) == base.id != ""):
                 raise _other(file, base, successor)
@@ -192,8 +189,27 @@ class _Given:
     def check_used(self, last: Path) -> None:
         """Raise InputError for a file that is not one of the chain."""
         for file in self.files:
+            if not file.exists():
+                raise InputError(f"There is no file {file}.")
             if file not in self.used:
                 raise InputError(f"{file.name} is no backup that {last.name} continues.")
+
+
+def _opened(file: Path, base: Base) -> ArchiveReader | None:
+    """The file, if it is the one of which another one noted this; its id is compared first, as its
+    hash takes reading all of it."""
+    try:
+        reader = ArchiveReader(file)
+    except InputError:
+        return None
+    try:
+        if reader.manifest.id == base.id and reader.hash() == base.sha256:
+            return reader
+    except BaseException:
+        reader.close()
+        raise
+    reader.close()
+    return None
 
 
 def _other(file: Path, base: Base, successor: ArchiveReader) -> InputError:
@@ -234,17 +250,3 @@ def _day(made: float) -> str:
 def checksum(content: Digests) -> str:
     """Of all digests of a collection."""
     return hashlib.sha256(content.tobytes()).hexdigest()
-
-
-def file_hash(file: Path) -> str:
-    """The SHA-256 of a file; raises InputError if it cannot be read."""
-    hashed = hashlib.sha256()
-    try:
-        with file.open("rb") as source:
-            while piece := source.read(PIECE):
-                hashed.update(piece)
-    except FileNotFoundError as error:
-        raise InputError(f"There is no file {file}.") from error
-    except OSError as error:
-        raise InputError(f"{file} cannot be read ({error.strerror}).") from error
-    return hashed.hexdigest()

@@ -54,15 +54,19 @@ function Health() {
 
 function Backup() {
   const [file, setFile] = useState("");
+  const [since, setSince] = useState("");
   const [state, setState] = useState(null);
   const run = async (event) => {
     event.preventDefault();
     setState({ phase: t("Starting") });
-    await tried(async () => { for await (const one of stream("maintenance.back_up", { file })) setState(one); });
+    const asked = since ? { file, since } : { file };
+    await tried(async () => { for await (const one of stream("maintenance.back_up", asked)) setState(one); });
     setState((old) => (old?.finished ? old : null));
   };
   return html`<section class="card"><h2>${t("Backup")}</h2><form onSubmit=${run}><label class="field"><span>${t("File on the machine of the server")}</span>
-    <input required value=${file} placeholder="/backups/ragstone.tar" onInput=${(event) => setFile(event.target.value)} /></label>
+    <input required value=${file} placeholder="/backups/tuesday.ragstone" onInput=${(event) => setFile(event.target.value)} /></label>
+    <label class="field"><span>${t("Only what this earlier backup lacks; empty for all")}</span>
+    <input value=${since} placeholder="/backups/monday.ragstone" onInput=${(event) => setSince(event.target.value)} /></label>
     <p><button class="button" disabled=${state && !state.finished}>${t("Write a backup")}</button></p></form>
     ${state && html`<p role="status">${state.finished ? t("The backup is written.") : state.phase} ${state.notes?.join(" ")}</p>${!state.finished && html`<${Bar} share=${state.total ? state.done / state.total : null} />`}`}</section>`;
 }

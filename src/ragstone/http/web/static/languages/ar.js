@@ -270,6 +270,7 @@ export default {
   "Nothing was searched for this answer.": "لم يُبحث عن شيء لهذه الإجابة.",
   "On the disk": "على القرص",
   "On the machine of the server, this prints an address that signs you in:": "على جهاز الخادم يطبع هذا الأمر عنوانًا يسجّل دخولك:",
+  "Only what this earlier backup lacks; empty for all": "ما ينقص هذه النسخة الاحتياطية السابقة فقط؛ اتركه فارغًا لنسخ كل شيء",
   "Open the document": "فتح المستند",
   "Opening the document…": "جارٍ فتح المستند…",
   "Opinion": "الرأي",

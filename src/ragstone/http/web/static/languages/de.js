@@ -270,6 +270,7 @@ export default {
   "Nothing was searched for this answer.": "Für diese Antwort wurde nichts gesucht.",
   "On the disk": "Auf der Platte",
   "On the machine of the server, this prints an address that signs you in:": "Auf dem Rechner des Servers gibt dies eine Adresse aus, die Sie anmeldet:",
+  "Only what this earlier backup lacks; empty for all": "Nur was dieser früheren Sicherung fehlt; leer für alles",
   "Open the document": "Dokument öffnen",
   "Opening the document…": "Dokument wird geöffnet …",
   "Opinion": "Meinung",

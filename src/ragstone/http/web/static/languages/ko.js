@@ -270,6 +270,7 @@ export default {
   "Nothing was searched for this answer.": "이 답변에는 검색이 없었습니다.",
   "On the disk": "디스크 사용",
   "On the machine of the server, this prints an address that signs you in:": "서버 컴퓨터에서 이 명령은 로그인되는 주소를 출력합니다:",
+  "Only what this earlier backup lacks; empty for all": "이 이전 백업에 없는 것만, 비워 두면 전체",
   "Open the document": "문서 열기",
   "Opening the document…": "문서를 여는 중…",
   "Opinion": "평가",

@@ -270,6 +270,7 @@ export default {
   "Nothing was searched for this answer.": "此回答没有进行搜索。",
   "On the disk": "占用磁盘",
   "On the machine of the server, this prints an address that signs you in:": "在服务器所在的机器上，此命令会打印一个可让您登录的地址：",
+  "Only what this earlier backup lacks; empty for all": "仅备份此较早备份中没有的内容；留空则备份全部",
   "Open the document": "打开文档",
   "Opening the document…": "正在打开文档…",
   "Opinion": "看法",
