@@ -189,7 +189,7 @@ class Manifest:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckedArchive:
     """What a file was found to hold: the ids of its documents, and the digests of the chunks of
     each part."""
 
@@ -393,7 +393,7 @@ class ArchiveReader:
             raise self._unreadable(error) from error
         return hashed.hexdigest()
 
-    def check(self) -> Checked:
+    def check(self) -> CheckedArchive:
         """Read everything once; raises InputError if a part is missing or damaged."""
         self._check_names()
         rows, documents = 0, set[str]()
@@ -414,7 +414,7 @@ class ArchiveReader:
                 digests.append(sorted_digests(held))
                 if len(digests[-1]) != part.chunks:
                     raise self.damaged(_index_name(number, 0, "jsonl"))
-        return Checked(documents, digests)
+        return CheckedArchive(documents, digests)
 
     def _check_names(self) -> None:
         """Raise InputError unless every part is there once, and can be held in memory."""
