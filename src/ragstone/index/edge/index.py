@@ -166,10 +166,12 @@ class EdgeIndex:
     async def vectors(self, collection: Collection, ids: Sequence[str]) -> dict[str, Vectors]:
         def read(held: OpenShard) -> dict[str, Vectors]:
             records = held.shard.retrieve(list(ids), False, [DENSE])
+            # Each look at `vector` copies all of it.
+            looked = ((str(record.id), record.vector) for record in records)
             return {
-                str(r.id): np.asarray(r.vector[DENSE], np.float32)
-                for r in records
-                if isinstance(r.vector, dict) and DENSE in r.vector
+                id: np.asarray(named[DENSE], np.float32)
+                for id, named in looked
+                if isinstance(named, dict) and DENSE in named
             }
 
         return await self._run(collection, read) if ids else {}
