@@ -69,7 +69,7 @@ _DOCUMENT_ID = re.compile(r"[0-9a-f-]{1,64}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 MANIFEST = "manifest.json"
 
-CHECKED_AT_ONCE = 4
+CHECKED_AT_ONCE = 2
 """Batches that are read at once to check them."""
 
 DIGEST = 16
