@@ -103,12 +103,10 @@ async def _measured(root: Path, where: str, house: House, other: House, third: H
         Row(
             f"{what}: a whole backup, times one with one batch after the other",
             whole / median(seconds["one"]),
-            most=0.9,
         ),
         Row(
             f"{what}: an incremental backup after {share}, times the time of a whole one",
             median(seconds["tuesday"]) / whole,
-            most=1.2,
         ),
         Row(
             f"{what}: an incremental backup after {share}, times the bytes of a whole one",

@@ -50,9 +50,9 @@ TOLD = 20
 """Parts of the state after which it is told how far it is."""
 
 AT_ONCE = 2
-"""Batches that are read, and others that are compressed, at the same time. More gain nothing, as
-most of reading is Python's own work, of which there is one piece at a time, and questions would wait
-for it. Each batch is in memory: a few megabytes, and twenty with token vectors."""
+"""Batches that are read, and others that are compressed, at the same time. More gain nothing: most
+of reading is Python's own work, of which one thread at a time does some, and questions would wait.
+Each batch is in memory: a few megabytes, and twenty with token vectors."""
 
 
 async def back_up(
