@@ -66,6 +66,9 @@ SMALL = 16_000_000
 PIECE = 1 << 20
 ORIGINALS = "originals.jsonl"
 _DOCUMENT_ID = re.compile(r"[0-9a-f-]{1,64}")
+_SIZES = re.compile(rb'"vector":(true|false),"tokens":(\d{1,12})\}$')
+"""What every line of a chunk ends in."""
+
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 MANIFEST = "manifest.json"
 
@@ -100,6 +103,10 @@ def digest_array(some: Iterable[bytes]) -> Digests:
     """Digests, one after the other."""
     found: Digests = np.frombuffer(b"".join(some), f"S{DIGEST}")
     return found
+
+
+def _digests(records: Iterable[ChunkRecord]) -> Digests:
+    return digest_array(one.digest for one in records)
 
 
 def sorted_digests(some: Iterable[bytes]) -> Digests:
@@ -393,8 +400,9 @@ class ArchiveReader:
             raise self._unreadable(error) from error
         return hashed.hexdigest()
 
-    def check(self) -> CheckedArchive:
-        """Read everything once; raises InputError if a part is missing or damaged."""
+    def check(self, parse: bool = True) -> CheckedArchive:
+        """Read everything once; raises InputError if a part is missing or damaged. Unless `parse`,
+        chunks are held to their checksums alone."""
         self._check_names()
         rows, documents = 0, set[str]()
         for table, some in self.rows():
@@ -410,7 +418,9 @@ class ArchiveReader:
         digests = []
         with ThreadPoolExecutor(CHECKED_AT_ONCE) as threads:
             for number, part in enumerate(self.manifest.parts):
-                held = threads.map(partial(self._digests, number), range(part.batches))
+                held = threads.map(
+                    partial(self._read_digests, number, parse=parse), range(part.batches)
+                )
                 digests.append(sorted_digests(held))
                 if len(digests[-1]) != part.chunks:
                     raise self.damaged(_index_name(number, 0, "jsonl"))
@@ -488,43 +498,49 @@ class ArchiveReader:
 
     def batch(self, part: int, number: int) -> Batch:
         """Some chunks of the collection with this number."""
-        return self._parsed(part, number)[1]
+        return self._batch(part, number, self._records(part, number))
 
-    def records(self, part: int, number: int) -> tuple[Digests, Batch]:
+    def compared(self, part: int, number: int) -> tuple[Digests, Batch]:
         """As `batch`, with the digest of each."""
-        records, batch = self._parsed(part, number)
-        return digest_array(one.digest for one in records), batch
+        records = self._records(part, number)
+        return _digests(records), self._batch(part, number, records)
 
-    def _digests(self, part: int, number: int) -> bytes:
-        return self.records(part, number)[0].tobytes()
+    def _read_digests(self, part: int, number: int, parse: bool) -> bytes:
+        records = self._records(part, number)
+        if parse:
+            self._batch(part, number, records)
+        return _digests(records).tobytes()
 
-    def _parsed(self, part: int, number: int) -> tuple[list[ChunkRecord], Batch]:
+    def _records(self, part: int, number: int) -> list[ChunkRecord]:
         name = _index_name(part, number, "jsonl")
-        raw = self._read(_index_name(part, number, "vectors"))
-        packed = self._read(_index_name(part, number, "tokens"))
+        vectors = self._read(_index_name(part, number, "vectors"))
+        tokens = self._read(_index_name(part, number, "tokens"))
         width = 4 * self.manifest.parts[part].collection.dimensions
-        records, chunks, at, vectors, tokens = [], [], [0, 0], {}, {}
+        found, at, start = [], 0, 0
+        for line in self._read(name).splitlines():
+            said = _SIZES.search(line)
+            if said is None:
+                raise self.damaged(name)
+            to = at + (width if said[1] == b"true" else 0)
+            end = start + int(said[2])
+            found.append(ChunkRecord(line, vectors[at:to], tokens[start:end]))
+            at, start = to, end
+        if (at, start) != (len(vectors), len(tokens)):
+            raise self.damaged(name)
+        return found
+
+    def _batch(self, part: int, number: int, records: Sequence[ChunkRecord]) -> Batch:
         try:
-            for line in self._read(name).splitlines():
-                said = dict(json.loads(line))
-                chunk, ends = Chunk.from_payload(said["chunk"]), [at[0], at[1] + said["tokens"]]
-                if said["vector"]:
-                    ends[0] += width
-                if ends[0] > len(raw) or not at[1] <= ends[1] <= len(packed):
-                    raise ValueError("there are too few")
-                one = ChunkRecord(line, raw[at[0] : ends[0]], packed[at[1] : ends[1]])
-                if one.vector:
-                    vectors[chunk.chunk_id] = np.frombuffer(one.vector, "<f4").astype(np.float32)
-                if one.tokens:
-                    tokens[chunk.chunk_id] = one.tokens
-                records.append(one)
-                chunks.append(chunk)
-                at = ends
-            if at != [len(raw), len(packed)]:
-                raise ValueError("there are too many")
+            chunks = [Chunk.from_payload(json.loads(one.line)["chunk"]) for one in records]
         except (KeyError, ValueError, TypeError) as error:
-            raise self.damaged(name) from error
-        return records, Batch(chunks, vectors, tokens)
+            raise self.damaged(_index_name(part, number, "jsonl")) from error
+        both = list(zip(chunks, records, strict=True))
+        vectors = {
+            chunk.chunk_id: np.frombuffer(one.vector, "<f4").astype(np.float32)
+            for chunk, one in both
+            if one.vector
+        }
+        return Batch(chunks, vectors, {c.chunk_id: one.tokens for c, one in both if one.tokens})
 
     def _lines(self, name: str) -> Iterator[dict[str, Any]]:
         try:

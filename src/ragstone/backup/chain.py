@@ -81,10 +81,11 @@ class Chain:
         """What the backup holds, after it was checked."""
         return self._content
 
-    def check(self) -> Iterator[int]:
-        """Read everything once, a file in each step; how many files have been read."""
+    def check(self, parse: bool = True) -> Iterator[int]:
+        """Read everything once, a file in each step; how many files have been read. As
+        `ArchiveReader.check`."""
         for done, reader in enumerate(self._readers, 1):
-            checked = reader.check()
+            checked = reader.check(parse)
             content = {
                 part.key: self._content_of(reader, number, part, checked.digests[number])
                 for number, part in enumerate(reader.manifest.parts)
@@ -142,7 +143,7 @@ class Chain:
         for reader in self._readers:
             for at, theirs in enumerate(reader.manifest.parts):
                 for one in range(theirs.batches if theirs.key == part.key else 0):
-                    digests, batch = reader.records(at, one)
+                    digests, batch = reader.compared(at, one)
                     found = places(digests, wanted)
                     new = found >= 0
                     new[new] = ~taken[found[new]]
