@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import shutil
 import zipfile
 from collections.abc import AsyncIterator
@@ -346,6 +347,36 @@ async def test_given_no_such_folder_then_it_says_so_and_nothing_is_left(
     with pytest.raises(InputError, match="cannot be written"):
         await house.back_up(tmp_path / "no" / "backup.zip")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["data", "documents"]
+
+
+async def test_given_no_files_without_names_then_a_backup_has_one_until_it_is_whole(
+    house: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(os, "O_TMPFILE", raising=False)
+    file = tmp_path / "backup.zip"
+    steps = house.steps(back_up, file)
+    await anext(steps)
+    assert list(tmp_path.glob(".backup.zip.*"))
+    await steps.aclose()
+    assert not list(tmp_path.glob("*backup.zip*"))
+    await house.back_up(file)
+    assert [one.name for one in tmp_path.glob("*backup.zip*")] == [file.name]
+    assert file.stat().st_mode & 0o777 == 0o600
+    await house.restore(file)
+
+
+@pytest.mark.skipif(not hasattr(os, "O_TMPFILE"), reason="needs files without names")
+async def test_given_a_file_that_somebody_else_wrote_meanwhile_then_it_is_not_overwritten(
+    house: House, tmp_path: Path
+) -> None:
+    file = tmp_path / "backup.zip"
+    steps = house.steps(back_up, file)
+    await anext(steps)
+    file.write_text("mine")
+    with pytest.raises(InputError, match="cannot be written"):
+        async for _ in steps:
+            pass
+    assert file.read_text() == "mine"
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.9, 0.999])

@@ -18,9 +18,14 @@ def test_given_a_server_then_its_data_is_backed_up_and_restored_while_it_serves(
         assert written.returncode == 0, written.stderr
         assert "collections with" in written.stdout
         assert file.stat().st_mode & 0o777 == 0o600
+        more = tmp_path / "tuesday.ragstone"
+        written = run(data, "backup", str(more), "--since", str(file))
+        assert written.returncode == 0, written.stderr
+        assert "It continues monday.ragstone" in written.stdout
+        assert more.stat().st_size < file.stat().st_size / 2
         assert here(data, "delete", "--all", "--yes").returncode == 0
         assert here(data, "search", question).returncode == 1
-        restored = run(data, "restore", str(file), "--yes")
+        restored = run(data, "restore", str(more), "--yes")
         assert restored.returncode == 0, restored.stderr
         after = json_here(data, "search", question)
         assert [hit["chunk"]["chunk_id"] for hit in after["hits"]] == [

@@ -64,6 +64,9 @@ SMALL = 16_000_000
 """Bytes of an upload that is read into memory, so that several are compressed at once."""
 
 PIECE = 1 << 20
+OPEN_FILES = Path("/proc/self/fd")
+"""Where Linux shows the open files of a process, those without a name too."""
+
 ORIGINALS = "originals.jsonl"
 _DOCUMENT_ID = re.compile(r"[0-9a-f-]{1,64}")
 _SIZES = re.compile(rb'"vector":(true|false),"tokens":(\d{1,12})\}$')
@@ -288,12 +291,12 @@ class ArchiveWriter:
     def _opened(self) -> int:
         """A file without a name where that can be had: nothing is left of it if this process is
         killed."""
-        try:
-            handle = os.open(self._file.parent, os.O_RDWR | os.O_TMPFILE, 0o600)
-        except (OSError, AttributeError):
-            return os.open(self._draft, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
-        self._nameless = True
-        return handle
+        if hasattr(os, "O_TMPFILE") and OPEN_FILES.is_dir():
+            with suppress(OSError):
+                handle = os.open(self._file.parent, os.O_RDWR | os.O_TMPFILE, 0o600)
+                self._nameless = True
+                return handle
+        return os.open(self._draft, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
 
     def add(self, members: Sequence[Member]) -> None:
         """Write what is compressed already."""
@@ -342,7 +345,7 @@ class ArchiveWriter:
         try:
             if self._nameless:
                 # With a folder to begin at, which this place does not need, links are followed.
-                place = f"/proc/self/fd/{self._handle.fileno()}"
+                place = OPEN_FILES / str(self._handle.fileno())
                 os.link(place, self._file, src_dir_fd=folder, follow_symlinks=True)
             else:
                 self._draft.replace(self._file)
