@@ -37,16 +37,15 @@ from ragstone.settings import Settings
 from ragstone.store.sql.rows import document_row
 from ragstone.store.sql.tables import documents, revisions, versions
 from tests.conformance.postgres_server import PostgresServer
-from tests.databases import Databases
 
 TOKEN = "benchmark"
 DOCUMENTS = int(os.environ.get("BENCH_DOCUMENTS", "200000"))
-SMALL = max(1, DOCUMENTS // 100)
 SHARED = os.environ.get("BENCH_STATE") == "postgresql"
 PAGE, WHOLE, FOLDER = 100, 8_000, 20
 """Documents of a page, of a long list, and of a folder."""
 
 REPEATS = 5
+SMALL = max(REPEATS * FOLDER, DOCUMENTS // 100)
 TICK = 0.001
 LOOKS = 50
 """Ticks from one look at the memory to the next."""
@@ -202,8 +201,7 @@ def state_url(directory: Path) -> Iterator[str]:
         return
     server = PostgresServer(directory / "postgres")
     try:
-        databases = Databases(server)
-        yield databases.url(databases.new())
+        yield server.url
     finally:
         server.stop()
 

@@ -780,6 +780,8 @@ async def test_documents_are_listed_by_their_metadata(catalog: Catalog) -> None:
         {"year": 2022.0, "draft": True},
         {"year": "2022", "tags": "red"},
         {"draft": 1, 'say "it"': "x", "ü%_": "100 %_\\"},
+        {"size": 10**20, "half": 0.5},
+        {"size": 1e20, "half": 5},
         {},
     ]
     for number, metadata in enumerate(described):
@@ -799,6 +801,10 @@ async def test_documents_are_listed_by_their_metadata(catalog: Catalog) -> None:
     assert await having({"ü%_": "100 %_\\"}) == ["/3"]
     assert await having({"ü%_": "100 %%"}) == await having({"ü__": "100 %_\\"}) == []
     assert await having({"tags": "green"}) == []
+    assert await having({"year": 2022.0}) == ["/0", "/1"]
+    assert await having({"size": 1e20}) == await having({"size": 10**20}) == ["/4", "/5"]
+    assert await having({"half": 0.5}) == ["/4"]
+    assert await having({"year": 22}) == []
 
 
 async def test_a_place_names_a_document_or_a_folder_and_nothing_beside_it(catalog: Catalog) -> None:
