@@ -36,7 +36,10 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 BATCH = 1_000
-"""Ids read in one step while deleting, and values while counting."""
+"""Values read in one step while counting."""
+
+DELETED = 100
+"""Chunks deleted in one step, which takes 3 ms: searches wait for it."""
 
 OF_ONE_DOCUMENT = frozenset({"revision", "document_id", "path"})
 MOST_READ = 100_000
@@ -207,11 +210,15 @@ class EdgeIndex:
         def write(held: OpenShard) -> None:
             offset: Any = None
             while True:
-                request = edge.ScrollRequest(limit=BATCH, filter=condition, offset=offset)
+                request = edge.ScrollRequest(limit=DELETED, filter=condition, offset=offset)
                 records, offset = held.shard.scroll(request)
-                held.tokens.delete([str(record.id) for record in records])
+                ids = [str(record.id) for record in records]
+                held.tokens.delete(ids)
                 if offset is None:
                     break
+                with held.lock:
+                    held.live.write(edge.UpdateOperation.delete_points(ids))
+            # What was written meanwhile too.
             with held.lock:
                 held.live.write(edge.UpdateOperation.delete_points_by_filter(condition))
 

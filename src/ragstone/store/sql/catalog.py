@@ -440,10 +440,12 @@ class SqlCatalog:
         """Replace the state in memory with the committed one."""
         self._view.replaced(done)
 
-    async def retired(self) -> list[tuple[Collection, str]]:
+    async def retired(
+        self, document_ids: Sequence[str] | None = None
+    ) -> list[tuple[Collection, str]]:
         # In turn with the writers: between a commit and its `apply`, a search could still begin
         # that sees what this would return for purging.
-        return await self._database.keep(revising.retired)
+        return await self._database.keep(partial(revising.retired, document_ids=document_ids))
 
     async def purged(self, revisions: Sequence[str]) -> None:
         await self._database.keep(partial(revising.purged, names=revisions), self._view.changed)
