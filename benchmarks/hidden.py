@@ -85,6 +85,7 @@ async def measure(where: str, folder: Path, urls: list[str]) -> list[Row]:
             await stack.enter_async_context(a_catalog(folder / f"{n}.sqlite", urls[n : n + 1]))
             for n in (1, 2)
         ]
+        await index.create(MINE)
         await fill(index, random)
         await hide(busy)
         taken: list[list[float]] = [[], [], []]
@@ -117,6 +118,7 @@ async def measure_deletion(where: str, folder: Path, urls: list[str]) -> list[Ro
         await stack.enter_async_context(aclosing(index))
         catalog = await stack.enter_async_context(a_catalog(folder / "3.sqlite", urls[1:]))
         await index.drop(MINE)
+        await index.create(MINE)
         ids = await fill_folder(index, catalog, random)
         await fill(index, random)
         pipeline = Pipeline(index, catalog, NO_EMBEDDERS, IngestSettings())
@@ -153,7 +155,6 @@ async def fill_folder(
     index: OpenIndex, catalog: SqlCatalog, random: np.random.Generator
 ) -> list[str]:
     """A folder of documents that answer, a chunk each; their ids."""
-    await index.create(MINE)
     ids = [str(UUID(int=SHOWN + n)) for n in range(HIDDEN)]
     for start in range(0, HIDDEN, BATCH):
         several = [
@@ -206,7 +207,6 @@ async def hide(catalog: Catalog) -> None:
 
 async def fill(index: OpenIndex, random: np.random.Generator) -> None:
     chunks = [a_chunk(random, number) for number in range(SHOWN)]
-    await index.create(MINE)
     await index.upsert(MINE, chunks, some_vectors(random, SHOWN))
     await index.optimize(MINE)
 
