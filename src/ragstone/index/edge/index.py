@@ -212,8 +212,8 @@ class EdgeIndex:
             while True:
                 request = edge.ScrollRequest(limit=DELETED, filter=condition, offset=offset)
                 records, offset = held.shard.scroll(request)
-                ids = [str(record.id) for record in records]
-                held.tokens.delete(ids)
+                ids = [record.id for record in records]
+                held.tokens.delete([str(id) for id in ids])
                 if offset is None:
                     break
                 with held.lock:
