@@ -71,7 +71,7 @@ NOT_TEXT = "Its name, or that of a folder above it, is not valid text. Rename it
 PURGED_AT_ONCE = 500
 """Revisions whose chunks are deleted in one step."""
 
-HIDDEN_AT_ONCE = 250
+HIDDEN_AT_ONCE = 100
 """Documents that are forgotten, or versions that are replaced, before their chunks are deleted."""
 
 SAMPLED_FILES = 16
