@@ -1,6 +1,6 @@
 """What a search costs while 100,000 revisions of another collection are hidden, beside the same
-search while nothing is, in turns in one run; and what it costs with as many in its filter, as while
-a collection's own documents are deleted.
+search while nothing is, in turns in one run; what it costs with as many in its filter; and what it
+costs while a folder of as many documents of its own collection is deleted, beside before.
 
 With the state in SQLite and the chunks in Qdrant Edge, and with both in PostgreSQL. Chunks and
 vectors are synthetic. `BENCH_DOCUMENTS=20000` hides fewer.
@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 from uuid import UUID
 
 import numpy as np
@@ -27,8 +28,10 @@ from ragstone.index.connect import OpenIndex
 from ragstone.index.edge.index import EdgeIndex
 from ragstone.index.postgres.connection import PostgresConnections
 from ragstone.index.postgres.index import PostgresIndex
-from ragstone.ports import Catalog, Search
+from ragstone.ingest.pipeline import Pipeline
+from ragstone.ports import Catalog, Embedders, Search, Vectors
 from ragstone.retrieve.searching import visible
+from ragstone.settings import IngestSettings
 from ragstone.store.sql.catalog import SqlCatalog
 from ragstone.store.sql.database import open_backend
 from ragstone.store.sql.postgres import Postgres
@@ -40,10 +43,15 @@ HIDDEN = int(os.environ.get("BENCH_DOCUMENTS", "100000"))
 SHOWN = 2_000
 BATCH = 2_000
 SEARCHES = 60
+BEFORE = 200
+PAUSE = 0.02
 CANDIDATES = 50
 WIDTH = 384
 MINE = Collection("default", "mine", "synthetic", "synthetic/1", WIDTH, "en", id="mine")
 THEIRS = replace(MINE, name="theirs", id="theirs")
+NO_EMBEDDERS = cast(Embedders, None)
+"""Deleting embeds nothing."""
+
 WORDS = np.array([f"word{i}" for i in range(5_000)])
 
 
@@ -56,6 +64,8 @@ def run() -> list[Row]:
             return [
                 *asyncio.run(measure("SQLite and Qdrant Edge", Path(folder), [])),
                 *asyncio.run(measure("PostgreSQL", Path(folder), [server.url, *urls])),
+                *asyncio.run(measure_deletion("SQLite and Qdrant Edge", Path(folder), [])),
+                *asyncio.run(measure_deletion("PostgreSQL", Path(folder), [server.url, urls[0]])),
             ]
         finally:
             databases.drop()
@@ -75,6 +85,7 @@ async def measure(where: str, folder: Path, urls: list[str]) -> list[Row]:
             await stack.enter_async_context(a_catalog(folder / f"{n}.sqlite", urls[n : n + 1]))
             for n in (1, 2)
         ]
+        await index.create(MINE)
         await fill(index, random)
         await hide(busy)
         taken: list[list[float]] = [[], [], []]
@@ -95,6 +106,74 @@ async def measure(where: str, folder: Path, urls: list[str]) -> list[Row]:
         Row(f"{what}: times a search while nothing is hidden", others / alone, most=1.25),
         Row(f"{what}: with as many in its filter, times that", whole / alone),
     ]
+
+
+async def measure_deletion(where: str, folder: Path, urls: list[str]) -> list[Row]:
+    """Searches before a folder of their collection is deleted, and while it is."""
+    random = np.random.default_rng(7)
+    async with AsyncExitStack() as stack:
+        index: OpenIndex = EdgeIndex(folder / "deleting")
+        if urls:
+            index = PostgresIndex(PostgresConnections(urls[0], 60))
+        await stack.enter_async_context(aclosing(index))
+        catalog = await stack.enter_async_context(a_catalog(folder / "3.sqlite", urls[1:]))
+        await index.drop(MINE)
+        await index.create(MINE)
+        ids = await fill_folder(index, catalog, random)
+        await fill(index, random)
+        pipeline = Pipeline(index, catalog, NO_EMBEDDERS, IngestSettings())
+        taken: list[list[float]] = [[], []]
+
+        async def searched(seconds: list[float]) -> None:
+            asked = a_search(random)
+            started = time.perf_counter()
+            await search(index, catalog, MINE, asked)
+            seconds.append(time.perf_counter() - started)
+            await asyncio.sleep(PAUSE)
+
+        for _ in range(2 * BEFORE):
+            await searched(taken[0])
+        started = time.perf_counter()
+        deleting = asyncio.create_task(pipeline.forget(MINE, ids))
+        while not deleting.done():
+            await searched(taken[1])
+        await deleting
+        took = time.perf_counter() - started
+        pipeline.close()
+        assert await index.count(MINE) == SHOWN
+    # The first half finds nothing in memory.
+    before, meanwhile = (percentile(one, 0.95) for one in (taken[0][BEFORE:], taken[1]))
+    what = f"a folder of {HIDDEN:,} documents is deleted, {where}"
+    return [
+        Row(f"{what}: a search of the same collection, p95", 1000 * meanwhile, "ms", detail=True),
+        Row(f"{what}: times a search before", meanwhile / before, most=2),
+        Row(f"{what}: until the last one is gone", took, "s", detail=True),
+    ]
+
+
+async def fill_folder(
+    index: OpenIndex, catalog: SqlCatalog, random: np.random.Generator
+) -> list[str]:
+    """A folder of documents that answer, a chunk each; their ids."""
+    ids = [str(UUID(int=SHOWN + n)) for n in range(HIDDEN)]
+    for start in range(0, HIDDEN, BATCH):
+        several = [
+            Document(id, MINE.tenant, MINE.id, f"/folder/{id}.txt", chunks=1)
+            for id in ids[start : start + BATCH]
+        ]
+        await catalog.begin_all(several)
+        chunks = [
+            replace(
+                a_chunk(random, SHOWN + start + n),
+                document_id=one.id,
+                path=one.path,
+            )
+            for n, one in enumerate(several)
+        ]
+        await index.upsert(MINE, chunks, some_vectors(random, len(chunks)))
+        await catalog.publish_all([replace(one, version=1) for one in several])
+        await catalog.embedded([one.id for one in several])
+    return ids
 
 
 async def search(
@@ -128,11 +207,13 @@ async def hide(catalog: Catalog) -> None:
 
 async def fill(index: OpenIndex, random: np.random.Generator) -> None:
     chunks = [a_chunk(random, number) for number in range(SHOWN)]
-    vectors = random.normal(size=(SHOWN, WIDTH)).astype(np.float32)
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    await index.create(MINE)
-    await index.upsert(MINE, chunks, vectors)
+    await index.upsert(MINE, chunks, some_vectors(random, SHOWN))
     await index.optimize(MINE)
+
+
+def some_vectors(random: np.random.Generator, many: int) -> Vectors:
+    vectors = random.normal(size=(many, WIDTH)).astype(np.float32)
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
 def a_search(random: np.random.Generator) -> list[Search]:

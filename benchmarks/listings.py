@@ -2,15 +2,18 @@
 2,000 in one run, and the longest stop of the event loop meanwhile.
 
 Documents are rows as ingest would write them, each with a chunk in the index, without vectors.
-`BENCH_DOCUMENTS=20000` makes fewer; the small collection has a hundredth of them.
+`BENCH_DOCUMENTS=20000` makes fewer; the small collection has a hundredth of them. The state is in
+SQLite, with `BENCH_STATE=postgresql` in PostgreSQL.
 """
 
 import asyncio
+import gc
 import json
 import os
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,6 +23,7 @@ from uuid import NAMESPACE_URL, uuid5
 import httpx2
 from sqlalchemy import Connection, insert
 
+from benchmarks.common import own_mb
 from benchmarks.row import Row
 from ragstone import build
 from ragstone.core.chunk import Chunk, revision
@@ -32,15 +36,20 @@ from ragstone.service.wire import OPERATION_HEADER
 from ragstone.settings import Settings
 from ragstone.store.sql.rows import document_row
 from ragstone.store.sql.tables import documents, revisions, versions
+from tests.conformance.postgres_server import PostgresServer
 
 TOKEN = "benchmark"
 DOCUMENTS = int(os.environ.get("BENCH_DOCUMENTS", "200000"))
-SMALL = max(1, DOCUMENTS // 100)
+SHARED = os.environ.get("BENCH_STATE") == "postgresql"
 PAGE, WHOLE, FOLDER = 100, 8_000, 20
 """Documents of a page, of a long list, and of a folder."""
 
 REPEATS = 5
+SMALL = max(REPEATS * FOLDER, DOCUMENTS // 100)
 TICK = 0.001
+LOOKS = 50
+"""Ticks from one look at the memory to the next."""
+
 BATCH = 2_000
 ALLOWED = (("*",), ("*", "group:staff"), ("group:board",))
 
@@ -49,11 +58,13 @@ Operation = Callable[["Caller"], Awaitable[object]]
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The median seconds of an operation, its first ones, and the longest stop of the loop."""
+    """The median seconds of an operation, its first ones, the longest stop of the loop, and what
+    it added to the memory of the process while it ran, in megabytes."""
 
     first: float
     median: float
     stop: float
+    memory: float
 
 
 class Caller:
@@ -126,20 +137,27 @@ def operations_measured(count: int) -> dict[str, Operation]:
 
 
 EVERYTHING = frozenset({"doctor"})
-"""What looks at all documents by its nature, and is only to leave the loop alone."""
+"""What looks at all documents by its nature, and is only to leave the loop alone, to take a time
+in proportion to them and no memory. It is asked once."""
 
 
 def run() -> Iterator[Row]:
     few, many = (asyncio.run(measured(count)) for count in (SMALL, DOCUMENTS))
+    state = ", state in PostgreSQL" if SHARED else ""
     for name, one in many.items():
-        what = f"{DOCUMENTS:,} documents: {name}"
-        most = None if name in EVERYTHING else 1000
-        yield Row(what, 1000 * one.median, "ms", most=most)
+        what = f"{DOCUMENTS:,} documents{state}: {name}"
+        whole = name in EVERYTHING
+        yield Row(what, 1000 * one.median, "ms", most=None if whole else 1000)
         yield Row(f"{what}, the first time", 1000 * one.first, "ms", detail=True)
         yield Row(f"{what}, longest stop of the loop", 1000 * one.stop, "ms", most=100, detail=True)
-        if name in few:
-            times = one.median / few[name].median
-            yield Row(f"{what}, times that of {SMALL:,}", times, "", detail=True)
+        if name not in few:
+            continue
+        times = one.median / few[name].median
+        yield Row(f"{what}, times that of {SMALL:,}", times, "", detail=True)
+        if whole:
+            each = times * SMALL / DOCUMENTS
+            yield Row(f"{what}, time per document, times that of {SMALL:,}", each, most=2)
+            yield Row(f"{what}, memory it adds", one.memory, "MB", most=50)
 
 
 def path_of(number: int) -> str:
@@ -148,8 +166,8 @@ def path_of(number: int) -> str:
 
 async def measured(count: int) -> dict[str, Measured]:
     """Every operation on a collection of so many documents."""
-    with tempfile.TemporaryDirectory() as directory:
-        settings = Settings(ragstone_data=Path(directory))
+    with tempfile.TemporaryDirectory() as directory, state_url(Path(directory)) as url:
+        settings = Settings(ragstone_data=Path(directory), state={"url": url} if url else {})
         collection = await made(settings)
         async with build.open_adapters(settings) as (adapters, _, database):
             await adapters.catalog.put_collection(collection)
@@ -159,6 +177,8 @@ async def measured(count: int) -> dict[str, Measured]:
                 await database.keep(partial(write_rows, some=some))
                 await adapters.index.upsert(collection, [chunk(one) for one in some])
         async with build.open(settings) as service:
+            gc.collect()
+            gc.freeze()  # as `ragstone serve` does when it has started
             app = create_app(service, settings, TOKEN)
             async with httpx2.AsyncClient(
                 transport=httpx2.ASGITransport(app),
@@ -168,9 +188,22 @@ async def measured(count: int) -> dict[str, Measured]:
             ) as http:
                 caller = Caller(http, service, collection.name)
                 return {
-                    name: await timed(work, caller)
+                    name: await timed(work, caller, 1 if name in EVERYTHING else REPEATS)
                     for name, work in operations_measured(count).items()
                 }
+
+
+@contextmanager
+def state_url(directory: Path) -> Iterator[str]:
+    """An empty database for the state, or nothing for SQLite."""
+    if not SHARED:
+        yield ""
+        return
+    server = PostgresServer(directory / "postgres")
+    try:
+        yield server.url
+    finally:
+        server.stop()
 
 
 async def made(settings: Settings) -> Collection:
@@ -243,22 +276,27 @@ def write_rows(connection: Connection, some: Sequence[Document]) -> None:
     connection.execute(insert(revisions), rows)
 
 
-async def timed(work: Operation, caller: Caller) -> Measured:
-    """Run an operation a few times beside a task that watches the loop."""
+async def timed(work: Operation, caller: Caller, repeats: int) -> Measured:
+    """Run an operation a few times beside a task that watches the loop and the memory."""
+    before, held = own_mb(), 0.0
     stops: list[float] = [0.0]
 
     async def watch() -> None:
+        nonlocal held
         while True:
             began = time.perf_counter()
             await asyncio.sleep(TICK)
             stops.append(time.perf_counter() - began - TICK)
+            if len(stops) % LOOKS == 0:
+                held = max(held, own_mb())
 
     watching = asyncio.create_task(watch())
     seconds = []
-    for _ in range(REPEATS):
+    for _ in range(repeats):
         began = time.perf_counter()
         await work(caller)
         seconds.append(time.perf_counter() - began)
     watching.cancel()
     await asyncio.gather(watching, return_exceptions=True)
-    return Measured(seconds[0], sorted(seconds)[REPEATS // 2], max(stops))
+    added = max(0.0, held - before)
+    return Measured(seconds[0], sorted(seconds)[repeats // 2], max(stops), added)

@@ -780,6 +780,8 @@ async def test_documents_are_listed_by_their_metadata(catalog: Catalog) -> None:
         {"year": 2022.0, "draft": True},
         {"year": "2022", "tags": "red"},
         {"draft": 1, 'say "it"': "x", "ü%_": "100 %_\\"},
+        {"size": 10**20, "half": 0.5},
+        {"size": 1e20, "half": 5},
         {},
     ]
     for number, metadata in enumerate(described):
@@ -799,6 +801,10 @@ async def test_documents_are_listed_by_their_metadata(catalog: Catalog) -> None:
     assert await having({"ü%_": "100 %_\\"}) == ["/3"]
     assert await having({"ü%_": "100 %%"}) == await having({"ü__": "100 %_\\"}) == []
     assert await having({"tags": "green"}) == []
+    assert await having({"year": 2022.0}) == ["/0", "/1"]
+    assert await having({"size": 1e20}) == await having({"size": 10**20}) == ["/4", "/5"]
+    assert await having({"half": 0.5}) == ["/4"]
+    assert await having({"year": 22}) == []
 
 
 async def test_a_place_names_a_document_or_a_folder_and_nothing_beside_it(catalog: Catalog) -> None:
@@ -828,6 +834,7 @@ async def test_values_of_metadata_are_counted_by_reader_and_follow_each_change(
     many = {"year": 2023, "tags": ["a", "b", "a"], "draft": True, "deep": {"no": 1}}
     await publish(catalog, replace(DOC, metadata=many))
     await publish(catalog, replace(DOC, id="d2", path="/b", metadata={"year": 2023.0, "one": 1}))
+    await publish(catalog, replace(DOC, id="d4", path="/d", metadata=many))
     mine = replace(DOC, id="d3", path="/c", allowed=("user:eva",), metadata={"year": "2023"})
     await publish(catalog, mine)
     everyone, eva = ("*",), ("user:eva",)
@@ -838,12 +845,12 @@ async def test_values_of_metadata_are_counted_by_reader_and_follow_each_change(
     }
     values = await catalog.metadata_values("acme", "c1", ["year", "tags", "deep", "none"])
     assert {key: set(some) for key, some in values.items()} == {
-        "year": {ValueCount(2023, everyone, 2), ValueCount("2023", eva, 1)},
-        "tags": {ValueCount("a", everyone, 1), ValueCount("b", everyone, 1)},
+        "year": {ValueCount(2023, everyone, 3), ValueCount("2023", eva, 1)},
+        "tags": {ValueCount("a", everyone, 2), ValueCount("b", everyone, 2)},
         "deep": set(),
         "none": set(),
     }
     await catalog.retire(["d3"])
     assert (await catalog.metadata_keys("acme", "c1"))["year"] == frozenset({everyone})
     [year] = (await catalog.metadata_values("acme", "c1", ["year"]))["year"]
-    assert (year.value, year.documents) == (2023, 2)
+    assert (year.value, year.documents) == (2023, 3)

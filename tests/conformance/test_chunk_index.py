@@ -192,7 +192,7 @@ async def test_given_chunks_without_vectors_then_they_wait_and_are_found_by_word
     index: ChunkIndex,
 ) -> None:
     collection = a_collection()
-    chunks = [a_chunk(collection, f"word{i}") for i in range(3)]
+    chunks = [a_chunk(collection, f"word{i}", document_id=f"d{i}") for i in range(3)]
     await index.upsert(collection, chunks)
     waiting = await index.without_vectors(collection, 10)
     assert {c.chunk_id for c in waiting} == {c.chunk_id for c in chunks}
@@ -201,6 +201,9 @@ async def test_given_chunks_without_vectors_then_they_wait_and_are_found_by_word
     await index.set_vectors(collection, ids, vectors(1, 2))
     assert len(await index.without_vectors(collection, 10)) == 2
     assert await index.count_without_vectors(collection) == 2
+    inside = eq("revision", chunks[1].revision)
+    assert await index.count_without_vectors(collection, inside) == 1
+    assert await index.count_without_vectors(collection, eq("revision", chunks[0].revision)) == 0
     [by_word, by_meaning] = await index.search(
         collection, [Search("word1"), Search("", vectors(1)[0])], EVERYTHING, 10
     )
@@ -290,6 +293,23 @@ async def test_given_fields_when_counted_by_value_then_the_most_frequent_is_firs
     await index.upsert(collection, [a_chunk(collection, kind=kind) for kind in kinds])
     assert list((await index.facet(collection, "kind")).items()) == [("normal", 2), ("table", 1)]
     assert await index.facet(collection, "kind", eq("kind", "table")) == {"table": 1}
+
+
+async def test_given_many_documents_when_counted_by_revision_then_each_has_its_own_chunks(
+    index: ChunkIndex,
+) -> None:
+    collection = a_collection()
+    of = {f"d{n:03}": 1 + n % 3 for n in range(400)}
+    chunks = [a_chunk(collection, document_id=id) for id, many in of.items() for _ in range(many)]
+    await index.upsert(collection, [*chunks, a_chunk(collection, document_id="d001", kind="table")])
+    asked = tuple(f"{id}@1" for id in list(of)[:300])
+    inside = And((AnyOf("revision", asked), Not(eq("kind", "table"))))
+    found = await index.facet(collection, "revision", inside, limit=400)
+    assert found == {f"{id}@1": many for id, many in list(of.items())[:300]}
+    assert list(found.values()) == sorted(found.values(), reverse=True)
+    [(_, most)] = (await index.facet(collection, "revision", inside, limit=1)).items()
+    assert most == 3
+    assert await index.facet(collection, "revision", eq("revision", "d9@9")) == {}
 
 
 async def test_given_two_collections_then_neither_sees_the_other(index: ChunkIndex) -> None:

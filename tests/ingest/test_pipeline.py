@@ -5,6 +5,7 @@ import shutil
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image
@@ -14,7 +15,8 @@ from ragstone.core.errors import Conflict, EmbeddingMismatch
 from ragstone.core.filters import EVERYTHING, AnyOf, Not
 from ragstone.core.records import Collection, Document
 from ragstone.index.edge.index import EdgeIndex
-from ragstone.ingest import changes, handed
+from ragstone.ingest import changes, handed, together
+from ragstone.ingest import pipeline as pipelines
 from ragstone.ingest.files import content_hash
 from ragstone.ingest.pipeline import NOT_TEXT, Pipeline
 from ragstone.ingest.progress import MOST_TOLD
@@ -204,6 +206,86 @@ async def test_given_a_removed_file_when_pruned_then_its_chunks_go_and_others_st
     assert (await house.ingest(prune=True)).pruned == 1
     assert [c.text for c in await house.chunks()] == ["Whales sing."]
     assert list(await house.known()) == ["/docs/a.txt"]
+
+
+class Killed(BaseException):
+    """Stands for the end of the process."""
+
+
+async def most_hidden(house: House, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many revisions were hidden before each deletion of chunks, from now on."""
+    collection, seen = await house.collection(), list[int]()
+    delete = house.index.delete
+
+    async def deleting(*given: Any) -> None:
+        async with house.catalog.snapshot(collection) as hidden:
+            seen.append(len(hidden))
+        await delete(*given)
+
+    monkeypatch.setattr(house.index, "delete", deleting)
+    return seen
+
+
+async def test_given_many_removed_files_then_few_are_hidden_at_a_time(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pipelines, "HIDDEN_AT_ONCE", 4)
+    for number in range(11):
+        house.write(f"sub/{number}.txt", f"Whale {number} sings.")
+    house.write("a.txt", "Cats purr.")
+    await house.ingest()
+    hidden = await most_hidden(house, monkeypatch)
+    shutil.rmtree(house.documents / "sub")
+    assert (await house.ingest(prune=True)).pruned == 11
+    assert hidden == [4, 4, 3]
+    assert [c.text for c in await house.chunks()] == ["Cats purr."]
+    assert await house.index.count(await house.collection()) == 1
+
+
+async def test_given_many_changed_files_then_few_former_versions_are_hidden_at_a_time(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pipelines, "HIDDEN_AT_ONCE", 4)
+    monkeypatch.setattr(together, "CHUNKS", 1)  # Each is written alone.
+    for number in range(20):
+        house.write(f"{number}.txt", f"Whale {number} sings.")
+    await house.ingest()
+    hidden = await most_hidden(house, monkeypatch)
+    for number in range(20):
+        house.write(f"{number}.txt", f"Whale {number} is silent now.")
+    assert (await house.ingest()).indexed == 20
+    assert len(hidden) > 3
+    assert max(hidden) < 12
+    assert {c.text for c in await house.chunks()} == {
+        f"Whale {number} is silent now." for number in range(20)
+    }
+
+
+async def test_given_a_kill_while_many_are_forgotten_then_each_is_whole_or_gone(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pipelines, "HIDDEN_AT_ONCE", 4)
+    for number in range(10):
+        house.write(f"{number}.txt", f"Whale {number} sings.")
+    await house.ingest()
+    collection, known = await house.collection(), await house.known()
+    ids = [known[path].id for path in sorted(known)]
+    delete, left = house.index.delete, [2]
+
+    async def killed(*given: Any) -> None:
+        left[0] -= 1
+        if not left[0]:
+            raise Killed
+        await delete(*given)
+
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(house.index, "delete", killed)
+        await house.pipeline.forget(collection, ids)
+    there = {document.id for document in (await house.known()).values()}
+    assert there == set(ids[8:])
+    assert {chunk.document_id for chunk in await house.chunks()} == there
+    assert await house.pipeline.purge()
+    assert await house.index.count(collection) == 2
 
 
 async def test_given_a_removed_folder_when_pruned_then_all_below_it_goes(house: House) -> None:

@@ -16,6 +16,7 @@ from ragstone.core.records import Collection
 from ragstone.core.summary_node import SummaryNode, whole_trees
 from ragstone.core.turn import Principal
 from ragstone.index.edge.index import EdgeIndex
+from ragstone.ingest import pipeline as pipelines
 from ragstone.ingest.pipeline import Pipeline
 from ragstone.ingest.summaries import SummaryMaker
 from ragstone.ports import Completer, Said
@@ -197,8 +198,9 @@ async def test_nobody_reads_a_summary_who_may_not_read_all_of_its_sources(tmp_pa
 
 
 async def test_given_a_chat_model_then_it_writes_and_what_it_wrote_is_not_asked_again(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(pipelines, "HIDDEN_AT_ONCE", 1)  # However few versions are replaced.
     model = Writer()
     async with opened(tmp_path, model) as house:
         house.write("long.md", range(40))

@@ -24,7 +24,7 @@ async def notes(ragstone: Ragstone) -> tuple[str, ...]:
     return found
 
 
-async def never(_: Pipeline) -> None:
+async def never(*_: object) -> None:
     """What a process does that is killed now."""
 
 

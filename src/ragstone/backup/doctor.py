@@ -19,9 +19,6 @@ PAGE = 500
 SCANNED = 500
 """Chunks that are, where not all of them are those of documents."""
 
-MOST = 10_000
-"""Chunks without a vector that are counted of a page of documents."""
-
 MOST_TOLD = 100
 """Documents of a collection that are told, each in a sentence of its own."""
 
@@ -149,11 +146,11 @@ class Doctor:
         seen.chunks += sum(held.values())
         seen.unread += sum(_is_unread(one) for one in page)
         ready = tuple(revision(one.id, one.version) for one in page if one.status == "ready")
-        if ready and not (seen.embedded or seen.lacking):
+        if ready and seen.embedded is None:
             seen.embedded = not await self._index.without_vectors(collection, 1)
         if ready and not seen.embedded:
-            lacking = AnyOf("revision", ready)
-            seen.lacking += len(await self._index.without_vectors(collection, MOST, lacking))
+            whole = AnyOf("revision", ready)
+            seen.lacking += await self._index.count_without_vectors(collection, whole)
         short = [one for one in page if _chunks(one, held) != one.chunks]
         found = await self._incomplete_documents(collection, short)
         seen.short += len(found)
@@ -286,13 +283,14 @@ class Doctor:
 class _Seen:
     """What was seen of a collection's documents: chunks that the index has of them, how many lack
     some, how many chunks lack a vector, and how many documents have parts that were not read.
-    `embedded` says that no chunk of the collection lacks one."""
+    `embedded` says that no chunk of the collection lacks one, None before it was asked: that reads
+    all of them."""
 
     chunks: int = 0
     short: int = 0
     lacking: int = 0
     unread: int = 0
-    embedded: bool = False
+    embedded: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,8 +68,10 @@ class MovingIndex:
     ) -> list[Chunk]:
         return await self.of(collection).without_vectors(collection, limit, where)
 
-    async def count_without_vectors(self, collection: Collection) -> int:
-        return await self.of(collection).count_without_vectors(collection)
+    async def count_without_vectors(
+        self, collection: Collection, where: Filter = EVERYTHING
+    ) -> int:
+        return await self.of(collection).count_without_vectors(collection, where)
 
     async def search(
         self,

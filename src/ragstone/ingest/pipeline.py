@@ -71,6 +71,9 @@ NOT_TEXT = "Its name, or that of a folder above it, is not valid text. Rename it
 PURGED_AT_ONCE = 500
 """Revisions whose chunks are deleted in one step."""
 
+HIDDEN_AT_ONCE = 100
+"""Documents that are forgotten, or versions that are replaced, before their chunks are deleted."""
+
 SAMPLED_FILES = 16
 """Files whose beginnings tell the language of a new collection."""
 
@@ -538,6 +541,14 @@ class Pipeline:
 
     def _done(self, tracker: Tracker) -> Done:
         """What follows when documents can be found by their words."""
+        replaced: list[str] = []
+
+        async def purge(several: Sequence[tuple[Changed, Written]]) -> None:
+            replaced.extend(changed.document.id for changed, _ in several if changed.known)
+            if len(replaced) >= HIDDEN_AT_ONCE:
+                some = replaced.copy()
+                replaced.clear()
+                await self.purge(some)
 
         async def done(several: Sequence[tuple[Changed, Written]]) -> None:
             looks = {one.document.id: one.look for one, _ in several if one.look}
@@ -551,8 +562,17 @@ class Pipeline:
                 tracker.taken_over(written.embedded)
                 for note in written.notes:
                     tracker.left_out(f"{item.path}: {note}")
+            if not self._learns_from_former:
+                await purge(several)
 
         return done
+
+    @property
+    def _learns_from_former(self) -> bool:
+        """Whether a chat model is not asked again what it said of the version before, which is read
+        when all is written."""
+        summed_up = self._summaries is not None and self._summaries.model is not None
+        return summed_up or self._graph_model is not None
 
     async def _prune(
         self,
@@ -568,17 +588,32 @@ class Pipeline:
         gone = await asyncio.to_thread(changes.gone, collection, known, request, found, shares)
         for note in gone.notes:
             tracker.note(note)
-        await self._catalog.retire(gone.documents)
+        await self.forget(collection, gone.documents)
         tracker.pruned(len(gone.documents))
 
-    async def purge(self) -> bool:
-        """Delete the chunks of retired revisions and indexes that are not used any more, once no
-        search can be looking at them, and what is kept of documents that are gone.
+    async def forget(self, collection: Collection, document_ids: Sequence[str]) -> None:
+        """Delete documents, and their chunks once no search can be looking at them; so many at a
+        time that no filter is long: each search of their collection has all in it that is hidden.
+
+        A kill in between leaves whole documents.
+        """
+        for start in range(0, len(document_ids), HIDDEN_AT_ONCE):
+            some = document_ids[start : start + HIDDEN_AT_ONCE]
+            await self._catalog.retire(some)
+            await self.purge(some)
+        if document_ids and self._graph:
+            # Themes of what is gone are made anew.
+            self._graph.wake(collection)
+
+    async def purge(self, document_ids: Sequence[str] | None = None) -> bool:
+        """Delete the chunks of retired revisions, of these documents or of all with the indexes
+        that are not used any more, once no search can be looking at them, and what is kept of
+        documents that are gone.
 
         False, and they stay hidden for the next time, while a backup is written that needs them.
         """
-        before = {name for _, name in await self._catalog.retired()}
-        whole = await drop_unused(self._index, self._catalog)
+        before = {name for _, name in await self._catalog.retired(document_ids)}
+        whole = document_ids is not None or await drop_unused(self._index, self._catalog)
         if not before:
             return whole
         await self._catalog.drained()
@@ -587,7 +622,7 @@ class Pipeline:
             return False
         by_collection: dict[Collection, list[str]] = {}
         # Their collections may have been built anew, moved or restored since.
-        for collection, name in await self._catalog.retired():
+        for collection, name in await self._catalog.retired(document_ids):
             if name in before:
                 by_collection.setdefault(collection, []).append(name)
         for collection, names in by_collection.items():
@@ -598,8 +633,7 @@ class Pipeline:
                 gone = ids - (await self._catalog.known(sorted(ids))).keys()
                 await asyncio.to_thread(self.originals.delete, gone)
                 await self._catalog.purged(some)
-            if self._graph:
-                # Themes of what is gone are made anew.
+            if self._graph and document_ids is None:
                 self._graph.wake(collection)
         return whole
 

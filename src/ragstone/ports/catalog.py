@@ -286,8 +286,11 @@ class Catalog(CollectionNames, Protocol):
         """Those of these revisions that may have chunks, visible or not."""
         ...
 
-    async def retired(self) -> list[tuple[Collection, str]]:
-        """Every revision whose chunks are to be deleted, with its collection."""
+    async def retired(
+        self, document_ids: Sequence[str] | None = None
+    ) -> list[tuple[Collection, str]]:
+        """The revisions whose chunks are to be deleted, of these documents or of all, each with its
+        collection."""
         ...
 
     async def purged(self, revisions: Sequence[str]) -> None:

@@ -77,8 +77,10 @@ class ChunkIndex(Protocol):
         """Chunks that have no vector yet, at most `limit`."""
         ...
 
-    async def count_without_vectors(self, collection: Collection) -> int:
-        """How many chunks have no vector yet."""
+    async def count_without_vectors(
+        self, collection: Collection, where: Filter = EVERYTHING
+    ) -> int:
+        """How many chunks inside `where` have no vector yet."""
         ...
 
     async def search(

@@ -190,12 +190,14 @@ class ElasticsearchIndex:
     async def without_vectors(
         self, collection: Collection, limit: int, where: Filter = EVERYTHING
     ) -> list[Chunk]:
-        query = {"bool": {"filter": [translate(where)], "must_not": [HAS_VECTOR]}}
+        query = _without_vectors(where)
         body = {"query": query, "size": min(limit, MAX_HITS), "_source": {"excludes": UNSEEN}}
         return await self._ask(collection, "_search", body, answers.chunks, [])
 
-    async def count_without_vectors(self, collection: Collection) -> int:
-        body = {"query": {"bool": {"must_not": [HAS_VECTOR]}}}
+    async def count_without_vectors(
+        self, collection: Collection, where: Filter = EVERYTHING
+    ) -> int:
+        body = {"query": _without_vectors(where)}
         return await self._ask(collection, "_count", body, answers.counted, 0)
 
     async def search(
@@ -365,3 +367,7 @@ class ElasticsearchIndex:
 
 def _slices(ids: Sequence[str]) -> list[list[str]]:
     return [list(ids[i : i + IDS]) for i in range(0, len(ids), IDS)]
+
+
+def _without_vectors(where: Filter) -> Query:
+    return {"bool": {"filter": [translate(where)], "must_not": [HAS_VECTOR]}}

@@ -147,9 +147,12 @@ class PostgresIndex:
         found = await self._fetch_rows(collection, query, [*values, limit])
         return [rows.chunk_of(payload) for (payload,) in found]
 
-    async def count_without_vectors(self, collection: Collection) -> int:
-        query = "SELECT count(*) FROM @table WHERE dense IS NULL"
-        found = await self._fetch_rows(collection, query, [])
+    async def count_without_vectors(
+        self, collection: Collection, where: Filter = EVERYTHING
+    ) -> int:
+        condition, values = translate(where)
+        query = f"SELECT count(*) FROM @table WHERE dense IS NULL AND {condition}"
+        found = await self._fetch_rows(collection, query, values)
         return int(found[0][0]) if found else 0
 
     async def search(

@@ -146,8 +146,10 @@ class QdrantIndex:
     ) -> list[Chunk]:
         return (await self._scroll(collection, without(DENSE, where), limit, None))[0]
 
-    async def count_without_vectors(self, collection: Collection) -> int:
-        return await self._count(collection, without(DENSE, EVERYTHING))
+    async def count_without_vectors(
+        self, collection: Collection, where: Filter = EVERYTHING
+    ) -> int:
+        return await self._count(collection, without(DENSE, where))
 
     async def search(
         self,

@@ -46,7 +46,7 @@ class Removal:
         catalog = self._adapters.catalog
         if paths is not None:
             ids = await self._named(principal, collection, paths)
-            await catalog.retire(ids)
+            await self._pipeline.forget(collection, ids)
             await self._pipeline.purge()
             return len(ids)
         number = await self.number(principal, collection, None)

@@ -29,6 +29,9 @@ from ragstone.store.sql.tallies import Tallies
 from ragstone.store.sql.view import MemoryView, View
 from ragstone.store.sql.visibility import Change, Revision
 
+ROWS = 500
+"""Rows of documents that are fetched at a time where it is not known how many are needed."""
+
 _DROPPED, _TAKEN = "(the collection was deleted)", "(another collection has the name now)"
 """Who the settings' log says it was."""
 
@@ -216,7 +219,8 @@ class SqlCatalog:
         if below.strip("/"):
             wanted = wanted.where(listing.below(below))
         if having:
-            wanted = wanted.where(listing.may_have(having))
+            # Most may be read for nothing: those that are not needed are not fetched.
+            wanted = wanted.where(listing.may_have(having)).execution_options(yield_per=ROWS)
         else:
             wanted = wanted.limit(limit).offset(offset or None)
 
@@ -226,12 +230,13 @@ class SqlCatalog:
                 some = some.where(listing.readable_by(connection, readers))
             if named is not None:
                 some = some.where(listing.named(named))
-            found = map(to_document, map(dict, connection.execute(some).mappings()))
-            if not having:
-                return list(found)
-            said = set(tokens(having))
-            fitting = (one for one in found if said <= set(tokens(one.metadata or {})))
-            return list(islice(fitting, offset, None if limit is None else offset + limit))
+            with connection.execute(some) as rows:
+                found = map(to_document, map(dict, rows.mappings()))
+                if not having:
+                    return list(found)
+                said = set(tokens(having))
+                fitting = (one for one in found if said <= set(tokens(one.metadata or {})))
+                return list(islice(fitting, offset, None if limit is None else offset + limit))
 
         return await self._database.read(read)
 
@@ -435,10 +440,12 @@ class SqlCatalog:
         """Replace the state in memory with the committed one."""
         self._view.replaced(done)
 
-    async def retired(self) -> list[tuple[Collection, str]]:
+    async def retired(
+        self, document_ids: Sequence[str] | None = None
+    ) -> list[tuple[Collection, str]]:
         # In turn with the writers: between a commit and its `apply`, a search could still begin
         # that sees what this would return for purging.
-        return await self._database.keep(revising.retired)
+        return await self._database.keep(partial(revising.retired, document_ids=document_ids))
 
     async def purged(self, revisions: Sequence[str]) -> None:
         await self._database.keep(partial(revising.purged, names=revisions), self._view.changed)

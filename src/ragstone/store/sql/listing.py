@@ -22,6 +22,9 @@ from ragstone.core.filters import Scalar
 from ragstone.core.records import DocumentStatus
 from ragstone.store.sql.tables import documents
 
+EXPONENT = 10**15
+"""JSON may spell larger floats as 1e+16, and the same integers with all digits."""
+
 AFTER_SLASH = chr(ord("/") + 1)
 """What follows a slash by code points: a folder's documents are those from `folder/` to before
 this, which an index of paths finds without reading others."""
@@ -80,11 +83,19 @@ def folders_in(
 
 
 def may_have(metadata: Mapping[str, Scalar]) -> ColumnElement[bool]:
-    """The condition that the keys and texts of this metadata stand somewhere in a document's. Which
-    values are equal no database's JSON says as `filters.token` does: that is for the caller."""
+    """The condition that the keys and values of this metadata stand somewhere in a document's.
+    Which values are equal no database's JSON says as `filters.token` does: that is for the
+    caller."""
     said = cast(documents.c.metadata, String)
-    texts = [*metadata, *(value for value in metadata.values() if isinstance(value, str))]
-    return and_(*(said.contains(json.dumps(text), autoescape=True) for text in texts))
+    texts = [*map(json.dumps, metadata), *map(_spelled, metadata.values())]
+    return and_(*(said.contains(text, autoescape=True) for text in texts))
+
+
+def _spelled(value: Scalar) -> str:
+    """What stands in the JSON of every number that equals this one, or of this text."""
+    if isinstance(value, bool | str) or not float(value).is_integer():
+        return json.dumps(value)
+    return "" if abs(value) >= EXPONENT else str(int(value))
 
 
 def named(places: Sequence[str]) -> ColumnElement[bool]:

@@ -247,8 +247,10 @@ def stopped(connection: Connection, *, names: Sequence[str]) -> None:
         _move(connection, revisions.c.name.in_(some) & (revisions.c.state == "lost"), "retired")
 
 
-def retired(connection: Connection) -> list[tuple[Collection, str]]:
-    """What is to be purged, with its collection.
+def retired(
+    connection: Connection, *, document_ids: Sequence[str] | None = None
+) -> list[tuple[Collection, str]]:
+    """What is to be purged, of these documents or of all, with its collection.
 
     Abandoned and lost revisions too: what their writer has written so far goes at once, the rest
     when it has stopped.
@@ -256,13 +258,21 @@ def retired(connection: Connection) -> list[tuple[Collection, str]]:
     same = (revisions.c.tenant == collections.c.tenant) & (
         revisions.c.collection == collections.c.id
     )
-    rows = connection.execute(
+    wanted = (
         select(revisions.c.name.label("revision"), collections)
         .join(collections, same)
         .where(revisions.c.state.in_(["retired", "abandoned", "lost"]))
         .order_by(revisions.c.document_id, revisions.c.version)
     )
-    return [(to_collection(dict(row)), row["revision"]) for row in rows.mappings()]
+    if document_ids is None:
+        several = [wanted]
+    else:
+        several = [wanted.where(revisions.c.document_id.in_(ids)) for ids in batches(document_ids)]
+    return [
+        (to_collection(dict(row)), row["revision"])
+        for some in several
+        for row in connection.execute(some).mappings()
+    ]
 
 
 def known(connection: Connection, *, names: Sequence[str]) -> set[str]:
