@@ -176,7 +176,7 @@ class Pipeline:
         self, job: str, collection: Collection, report: Callable[[Progress], None]
     ) -> Progress:
         """Index a collection anew with the configured model; no ingest runs meanwhile."""
-        async with self._catalog.alone(collection.tenant, collection.id):
+        async with self._alone(job, collection.tenant, collection.id):
             return await rebuild(
                 job,
                 collection,
@@ -185,6 +185,7 @@ class Pipeline:
                 self._embedders,
                 report,
                 self._settings,
+                self._parts,
             )
 
     async def embed(self, collection: Collection) -> None:
