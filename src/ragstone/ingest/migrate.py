@@ -144,13 +144,9 @@ async def copy_all(
 
 async def _missing(source: End, target: End, chunks: Sequence[Chunk]) -> _Batch:
     """Those of some chunks that the target lacks, with what it is to have of them."""
-    ids = [chunk.chunk_id for chunk in chunks]
-    here, there = await asyncio.gather(_read(source, ids), _read(target, ids))
-    return _Batch(
-        {i: chunk for i, chunk in here.chunks.items() if not _is_copied(here, there, i)},
-        here.vectors,
-        here.tokens,
-    )
+    by_id = {chunk.chunk_id: chunk for chunk in chunks}
+    here, there = await asyncio.gather(_read(source, by_id), _held(target, list(by_id)))
+    return replace(here, chunks={i: by_id[i] for i in by_id if not _is_copied(here, there, i)})
 
 
 async def _write(target: End, here: _Batch) -> int:
@@ -169,15 +165,18 @@ async def _write(target: End, here: _Batch) -> int:
     return len(missing)
 
 
-async def _read(end: End, ids: Sequence[str]) -> _Batch:
-    index, collection = end.index, end.collection
-    return _Batch(
-        *await asyncio.gather(
-            index.fetch(collection, ids),
-            index.vectors(collection, ids),
-            index.tokens(collection, ids),
-        )
-    )
+async def _held(end: End, ids: Sequence[str]) -> _Batch:
+    """Those of some chunks that an index has."""
+    return await _read(end, await end.index.fetch(end.collection, ids))
+
+
+async def _read(end: End, chunks: dict[str, Chunk]) -> _Batch:
+    """Chunks with what an index has of them."""
+    if not chunks:
+        return _Batch({}, {}, {})
+    index, collection, ids = end.index, end.collection, list(chunks)
+    found = index.vectors(collection, ids), index.tokens(collection, ids)
+    return _Batch(chunks, *await asyncio.gather(*found))
 
 
 def _is_copied(here: _Batch, there: _Batch, chunk_id: str) -> bool:
