@@ -33,6 +33,10 @@ async def test_given_two_addresses_then_a_collection_is_where_its_place_says(
         assert isinstance(index.of(Collection("t", "c", "m", "f", 3, place="what")), EdgeIndex)
         there = Collection("t", "c", "m", "f", 3, place=home(index))
         assert isinstance(index.of(there), PostgresIndex)
+        here = Collection("t", "c", "m", "f", 3)
+        await index.create(here)
+        await index.upsert(collection=here, chunks=[])
+        assert await index.count(collection=here) == await index.count(here) == 0
         assert (old, new) == index.both
 
 
