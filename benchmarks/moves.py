@@ -1,6 +1,8 @@
 """Collections from Qdrant Edge to PostgreSQL: some at a time, the next batch read while one is
 written, relative to one collection after the other and one batch after the other, in turns in one
-run. Chunks and vectors are synthetic; `BENCH_CHUNKS=2000` makes fewer in each collection.
+run. Once with PostgreSQL on this machine, whose processors one collection may take already, and
+once with one that is far: each call takes a while more. Chunks and vectors are synthetic;
+`BENCH_CHUNKS` says how many are in each collection.
 """
 
 import asyncio
@@ -17,15 +19,15 @@ from benchmarks.hidden import WIDTH, a_chunk
 from benchmarks.row import Row
 from ragstone.core.chunk import Chunk
 from ragstone.core.records import Collection
-from ragstone.index.connect import connect
 from ragstone.index.edge.index import EdgeIndex
+from ragstone.index.postgres.connection import Connection, PostgresConnections, T
+from ragstone.index.postgres.index import PostgresIndex
 from ragstone.ingest.migrate import AT_ONCE, BATCH, End, copy_all, migrate_all
 from ragstone.ports import ChunkIndex, loading
-from ragstone.settings import IndexSettings
 from tests.conformance.postgres_server import PostgresServer, postgres_server
 from tests.jobs.adapters import fresh_database
 
-CHUNKS = int(os.environ.get("BENCH_CHUNKS", "4000"))
+CHUNKS = int(os.environ.get("BENCH_CHUNKS", "2000"))
 COLLECTIONS = [
     Collection("default", f"c{n}", "synthetic", "synthetic/1", WIDTH, "en", id=f"c{n}")
     for n in range(4)
@@ -33,6 +35,7 @@ COLLECTIONS = [
 TOKENS = 3_000
 """Bytes of a chunk's token vectors."""
 TURNS = 2
+FAR_SECONDS = 0.05
 
 Moving = Callable[[ChunkIndex, ChunkIndex], Awaitable[None]]
 
@@ -43,27 +46,45 @@ def run() -> list[Row]:
 
 
 async def measure(server: PostgresServer, folder: Path) -> list[Row]:
-    seconds: dict[Moving, list[float]] = {one_by_one: [], together: []}
+    found: list[Row] = []
     async with aclosing(EdgeIndex(folder)) as source:
         for collection in COLLECTIONS:
             await fill(source, collection)
-        for _ in range(TURNS):
-            for moving, times in seconds.items():
-                times.append(await timed(server, source, moving))
-    before, after = min(seconds[one_by_one]), min(seconds[together])
+        for far in (0.0, FAR_SECONDS):
+            seconds: dict[Moving, list[float]] = {one_by_one: [], together: []}
+            for _ in range(TURNS):
+                for moving, times in seconds.items():
+                    times.append(await timed(server, source, moving, far))
+            where = f"PostgreSQL {far * 1000:.0f} ms away" if far else "PostgreSQL"
+            found += rows(where, min(seconds[one_by_one]), min(seconds[together]))
+    return found
+
+
+def rows(where: str, before: float, after: float) -> list[Row]:
+    what = f"Moving {len(COLLECTIONS)} collections from Qdrant Edge to {where}"
     chunks = CHUNKS * len(COLLECTIONS)
-    what = f"{len(COLLECTIONS)} collections from Qdrant Edge to PostgreSQL"
     note = f"{AT_ONCE} at a time, {os.cpu_count()} processors"
     return [
-        Row(f"Moving {what}, one batch after the other", chunks / before, "chunks/s", detail=True),
-        Row(f"Moving {what}, relative to that", before / after, "x", note=note),
+        Row(f"{what}, one batch after the other", chunks / before, "chunks/s", detail=True),
+        Row(f"{what}, relative to that", before / after, "x", note=note),
     ]
 
 
-async def timed(server: PostgresServer, source: ChunkIndex, moving: Moving) -> float:
+class FarDatabase(PostgresConnections):
+    """A database of which each call takes `seconds` more."""
+
+    seconds = 0.0
+
+    async def run(self, work: Callable[[Connection], Awaitable[T]], table: str = "") -> T:
+        await asyncio.sleep(self.seconds)
+        return await super().run(work, table)
+
+
+async def timed(server: PostgresServer, source: ChunkIndex, moving: Moving, far: float) -> float:
     """Seconds until all is in a new database."""
-    url = await fresh_database(server.url)
-    async with aclosing(connect(IndexSettings(url=url), Path())) as target:
+    database = FarDatabase(await fresh_database(server.url), 60)
+    database.seconds = far
+    async with aclosing(PostgresIndex(database)) as target:
         began = time.perf_counter()
         await moving(source, target)
         seconds = time.perf_counter() - began
