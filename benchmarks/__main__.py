@@ -65,6 +65,7 @@ APART = {
     "workers": "python -m benchmarks workers",
     "hidden": "python -m benchmarks hidden",
     "backups": "python -m benchmarks backups",
+    "moves": "python -m benchmarks moves",
     "slow_backup": "python -m benchmarks slow_backup",
     "sizes": "python -m benchmarks sizes",
     "per_document": "python -m benchmarks per_document",

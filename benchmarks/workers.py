@@ -151,7 +151,8 @@ def workers(url: str, folder: Path, count: int, real: bool) -> Iterator[None]:
             if real:
                 command = ["-c", "from ragstone.cli import main; main()", "worker"]
             else:
-                command = ["-m", "tests.ingest.helper_process", url, str(data), str(BATCH_SECONDS)]
+                command = ["-m", "tests.ingest.helper_process", url, url, str(data)]
+                command.append(str(BATCH_SECONDS))
             set_ = {"RAGSTONE_DATA": str(data), "STATE__URL": url, "INDEX__URL": url}
             told = folder / f"told{number}"
             with told.open("wb") as file:

@@ -3,10 +3,12 @@
 import asyncio
 import logging
 import os
+import socket
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
@@ -212,11 +214,13 @@ async def open_adapters(
             ensemble=members,
             pools=tuple(one for one in pooled if isinstance(one, Pooled)),
         )
+        await catalog.at_index(_place(settings.index, data))
         for collection in await catalog.collections():
-            known = await _placed(collection, catalog, settings.index)
-            await index.create(known)
-            if await is_elsewhere(known, catalog, index):
-                log.warning("%s", elsewhere(known.name))
+            await index.create(collection)
+            if await is_elsewhere(collection, catalog, index):
+                log.warning("%s", elsewhere(collection.name))
+            else:
+                await _forget_place(collection, catalog, settings.index)
         yield adapters, embedders, database
 
 
@@ -459,15 +463,21 @@ async def _reader(settings: Settings, adapters: Adapters) -> VocabularyReader | 
     return reader
 
 
-async def _placed(collection: Collection, catalog: Catalog, settings: IndexSettings) -> Collection:
-    """The collection; what an earlier move says of its place is forgotten where the only index is
-    another one by now, that the next move there begins anew."""
+def _place(settings: IndexSettings, data: Path) -> str:
+    """Which index this process uses: the same for all who use the same, by the same address."""
+    if settings.url and not names_retriever(settings):
+        from ragstone.index.moving import place_of
+
+        return place_of(settings.url)
+    return f"{socket.gethostname()}:{data}"
+
+
+async def _forget_place(collection: Collection, catalog: Catalog, settings: IndexSettings) -> None:
+    """Forget what an earlier move says of a collection's place where the only index, which holds
+    it, is another one by now, that the next move there begins anew."""
     if settings.from_url or not collection.place:
-        return collection
+        return
     from ragstone.index.moving import place_of
 
-    if collection.place == place_of(settings.url):
-        return collection
-    here = replace(collection, place="")
-    await catalog.put_collection(here)
-    return here
+    if collection.place != place_of(settings.url):
+        await catalog.put_collection(replace(collection, place=""), known=True)

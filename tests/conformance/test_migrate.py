@@ -122,7 +122,9 @@ async def test_given_a_move_that_was_cut_off_then_only_the_rest_is_copied(
                 if step.copied:
                     break
         last = (await moved_by(source, there, collection))[-1]
-        assert (last.there, last.copied) == (step.copied, 600 - step.copied)
+        # What was being written when it was cut off may have arrived.
+        assert last.there >= step.copied > 0
+        assert last.there + last.copied == 600
         assert (await moved_by(source, there, collection))[-1].copied == 0
 
 

@@ -20,8 +20,9 @@ from ragstone.core.records import Collection
 from ragstone.core.turn import Principal
 from ragstone.index.bm25 import Bm25Encoder
 from ragstone.index.connect import connect
+from ragstone.index.postgres import building, words
+from ragstone.index.postgres import index as postgres_index
 from ragstone.index.postgres import table as rows
-from ragstone.index.postgres import words
 from ragstone.index.postgres.building import Hnsw, nearest, uses_half
 from ragstone.index.postgres.connection import Connection, PostgresConnections
 from ragstone.index.postgres.filter import translate
@@ -31,6 +32,7 @@ from ragstone.ports import Search
 from ragstone.settings import IndexSettings
 from tests.conformance.postgres_server import PostgresServer
 from tests.conformance.test_chunk_index import a_chunk, a_collection, vectors
+from tests.patience import PATIENCE
 
 CHUNKS = 3000
 SHARE = 1 / np.arange(4, 2004)
@@ -407,6 +409,50 @@ async def test_given_somebody_who_holds_a_transaction_then_an_index_is_built_lat
             assert found.found[0].score == pytest.approx(1, abs=1e-4)
         await index.optimize(collection)
         assert (await database.run(lambda c: rows.indexes(c, table)))["_dense"]
+
+
+async def test_given_a_backup_that_reads_on_then_an_ingest_ends_and_the_index_is_built_behind_it(
+    postgres: PostgresServer,
+    database: PostgresConnections,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(building, "LONG_SECONDS", 0)
+    monkeypatch.setattr(postgres_index, "LOOK_SECONDS", 0.05)
+    collection = a_collection()
+    table = rows.table_name(collection)
+    rows_of = vectors(*range(20))
+
+    async def is_built() -> bool:
+        return bool((await database.run(lambda c: rows.indexes(c, table))).get("_dense"))
+
+    async with an_index(postgres, timeout=60) as index:
+        await index.upsert(collection, [a_chunk(collection) for _ in range(20)], rows_of)
+        with psycopg.connect(postgres.url) as backup:
+            backup.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+            backup.execute("SELECT 1")
+            for _ in range(2):  # A second ingest of the collection does not wait either.
+                await index.optimize(collection)
+            assert not await is_built()
+            [found] = await index.search(collection, [Search("", rows_of[3])], EVERYTHING, 5)
+            assert found.found[0].score == pytest.approx(1, abs=1e-4)
+        async with asyncio.timeout(PATIENCE):
+            while not await is_built():
+                await asyncio.sleep(0.05)
+    assert caplog.text == ""
+
+
+async def test_given_an_index_that_is_being_built_then_an_ingest_ends_without_a_new_one(
+    postgres: PostgresServer, database: PostgresConnections
+) -> None:
+    collection = a_collection()
+    async with an_index(postgres, timeout=1) as index:
+        await index.upsert(collection, [a_chunk(collection)], vectors(1))
+        with psycopg.connect(postgres.url) as builder:
+            table = rows.table_name(collection)
+            builder.execute(f"LOCK TABLE {table} IN SHARE UPDATE EXCLUSIVE MODE".encode())
+            await index.optimize(collection)
+            assert await index.count(collection) == 1
 
 
 @pytest.mark.parametrize(

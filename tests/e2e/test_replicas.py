@@ -9,6 +9,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
 from ragstone.core.errors import RagstoneError, Unavailable
@@ -232,3 +233,31 @@ async def _asking(service: Service, first: int, asked: list[Asked]) -> None:
             error = failed
         asked.append(Asked(asyncio.current_task(), began, error))
         await asyncio.sleep(0.05)
+
+
+async def test_given_a_third_server_with_another_index_then_it_is_not_ready_and_says_why(
+    house: House, tmp_path: Path
+) -> None:
+    async with clients(house) as services:
+        file = house.documents / "crane.md"
+        file.write_text("# Crane\n\nThe crane lifts 40 tons.\n")
+        await ingest(services[0], file)
+        there = {"STATE__URL": house.postgres.url}
+        third = tmp_path / "third"
+        with serving(third, **there) as url:
+            said = await asyncio.to_thread(ready, url)
+            assert said["status"] == "unavailable"
+            assert "uses another index" in said["checks"]["index"]
+            assert "INDEX__URL" in said["checks"]["index"]
+            assert "crane" not in str(said)
+            assert house.postgres.url not in str(said)
+            for folder in house.folders:
+                server = find_server(folder)
+                assert server is not None
+                assert (await asyncio.to_thread(ready, server[0]))["checks"]["index"] == "ok"
+
+
+def ready(url: str) -> Any:
+    """What `/ready` says."""
+    response = httpx2.get(f"{url}/ready", timeout=PATIENCE)
+    return response.json()

@@ -8,7 +8,7 @@ from pydantic import SecretStr
 
 from ragstone import build
 from ragstone.core.errors import ConfigError
-from ragstone.core.records import Collection
+from ragstone.core.records import Collection, Document
 from ragstone.evaluation.apart import apart
 from ragstone.index.connect import connect_all
 from ragstone.index.edge.index import EdgeIndex
@@ -33,6 +33,10 @@ async def test_given_two_addresses_then_a_collection_is_where_its_place_says(
         assert isinstance(index.of(Collection("t", "c", "m", "f", 3, place="what")), EdgeIndex)
         there = Collection("t", "c", "m", "f", 3, place=home(index))
         assert isinstance(index.of(there), PostgresIndex)
+        here = Collection("t", "c", "m", "f", 3)
+        await index.create(here)
+        await index.upsert(collection=here, chunks=[])
+        assert await index.count(collection=here) == await index.count(here) == 0
         assert (old, new) == index.both
 
 
@@ -60,6 +64,20 @@ async def test_given_another_index_than_an_earlier_move_went_to_then_its_place_i
     async with build.open_adapters(settings) as (adapters, _, _):
         known = {one.name: one.place for one in await adapters.catalog.collections()}
     assert known == {"here": place_of(""), "there": "", "never": ""}
+
+
+async def test_given_an_index_without_what_was_moved_then_where_that_is_stays_known(
+    tmp_path: Path,
+) -> None:
+    settings = Settings(ragstone_data=tmp_path)
+    async with build.open_adapters(settings) as (adapters, _, _):
+        one = Collection("t", "moved", "m", "f", 3, place=place_of(POSTGRES))
+        await adapters.catalog.put_collection(one)
+        document = Document("d", "t", one.id, "/d.txt", chunks=1)
+        await adapters.catalog.publish(document, await adapters.catalog.begin(document))
+    async with build.open_adapters(settings) as (adapters, _, _):
+        known = await adapters.catalog.collections()
+        assert [each.place for each in known] == [place_of(POSTGRES)]
 
 
 async def test_given_one_address_then_no_place_is_said(tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
-"""`python -m tests.ingest.helper_process URL FOLDER [BATCH_SECONDS] [READ_SECONDS]`: a process that
-ingests, and helps others to, until it is killed. State, queue and index are in PostgreSQL.
+"""`python -m tests.ingest.helper_process URL INDEX FOLDER [BATCH_SECONDS] [READ_SECONDS]`: it
+ingests, and helps others to, until it is killed. State and queue are in the database at URL.
 
 Embedding a batch and reading a file take so many seconds more than they would.
 """
@@ -68,6 +68,7 @@ class Site:
 @asynccontextmanager
 async def site(
     url: str,
+    index_url: str,
     folder: Path,
     batch_seconds: float = 0.0,
     read_seconds: float = 0.0,
@@ -78,7 +79,7 @@ async def site(
     embedder.seconds = batch_seconds
     async with shared_database(url) as database:
         catalog = await SqlCatalog.open(database)
-        index = connect(IndexSettings(url=url), folder / "index")
+        index = connect(IndexSettings(url=index_url), folder / "index")
         ingest = IngestSettings(parse_processes=1)
         pipeline = SlowPipeline(
             index, catalog, OneEmbedder(embedder), ingest, data=folder, parts=SqlParts(database)
@@ -97,8 +98,8 @@ async def site(
             await index.aclose()
 
 
-async def main(url: str, folder: str, *seconds: str) -> None:
-    async with site(url, Path(folder), *map(float, seconds)) as here:
+async def main(url: str, index_url: str, folder: str, *seconds: str) -> None:
+    async with site(url, index_url, Path(folder), *map(float, seconds)) as here:
         await here.runner.start()
         print("ready", flush=True)
         await asyncio.Event().wait()

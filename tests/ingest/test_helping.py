@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from ragstone.core.errors import EmbeddingMismatch, JobEnded, UnreadableDocument
+from ragstone.core.errors import EmbeddingMismatch, JobEnded, UnknownCollection, UnreadableDocument
 from ragstone.core.records import Collection, Document
 from ragstone.ingest.comparing import Changed
 from ragstone.ingest.files import FoundFile, content_hash
 from ragstone.ingest.sharing import ReadOutcome, file_of
 from ragstone.ingest.write import document_id
 from ragstone.ports.jobs import EMBED_PART, READ_PART, Job, NewJob, NewPart
-from ragstone.service import IngestRequest
+from ragstone.service import IngestRequest, wire
 from ragstone.store.sql.jobs import SqlJobs
 from ragstone.store.sql.parts import SqlParts
 from tests.conformance.postgres_server import PostgresServer
@@ -44,7 +44,7 @@ class Here:
         store = SqlJobs(self.site.database)
         await store.submit(NewJob("big", "ingest", {}, collection=collection.id), 100)
         await store.claim("leader", {"ingest": 1})
-        new = NewPart("part", kind, {"build": collection.build, **what})
+        new = NewPart("part", kind, {"collection": wire.dump(collection), **what})
         await SqlParts(self.site.database).offer("big", [new])
         [part] = await store.claim("here", {kind: 1})
         return part
@@ -76,7 +76,8 @@ async def here(postgres: PostgresServer, tmp_path: Path) -> AsyncIterator[Here]:
     folder = tmp_path / "docs"
     folder.mkdir()
     (tmp_path / "first.txt").write_text("The first document makes the collection.")
-    async with site(await fresh_database(postgres.url), tmp_path / "data") as made:
+    url = await fresh_database(postgres.url)
+    async with site(url, url, tmp_path / "data") as made:
         request = IngestRequest((str(tmp_path / "first.txt"),), collection="law")
         await made.pipeline.ingest("first", request, lambda progress: None)
         yield Here(made, folder)
@@ -140,7 +141,7 @@ async def test_chunks_get_the_vectors_of_the_collections_model_unless_it_is_anot
     collection = await here.collection()
     waiting = [chunk.chunk_id for chunk in await here.site.index.without_vectors(collection, 9)]
     assert len(waiting) == 1
-    request = {"build": collection.build, "chunks": [*waiting, "gone"]}
+    request = {"collection": wire.dump(collection), "chunks": [*waiting, "gone"]}
     chunks = replace(part, kind=EMBED_PART, request=request)
     helping = here.site.pipeline.helping
     own, helping._embedders = helping._embedders, OneEmbedder(HashingEmbedder("another"))
@@ -150,3 +151,18 @@ async def test_chunks_get_the_vectors_of_the_collections_model_unless_it_is_anot
     await helping.embed(chunks, here.told.append)
     assert here.told[-1] == {"embedded": 2}
     assert await here.site.index.count_without_vectors(collection) == 0
+
+
+async def test_chunks_of_a_collection_that_was_built_anew_since_are_left_alone(here: Here) -> None:
+    part = await here.part(EMBED_PART, chunks=[])
+    collection = await here.collection()
+    built = (collection.build, collection.build + 1, collection.build + 2, collection.build - 1)
+    requests = [
+        {"collection": wire.dump(replace(collection, build=build)), "chunks": []} for build in built
+    ]
+    helping = here.site.pipeline.helping
+    for request in requests[:2]:  # The one that is there, and that which is to replace it.
+        await helping.embed(replace(part, request=request), here.told.append)
+    for request in requests[2:]:
+        with pytest.raises(UnknownCollection):
+            await helping.embed(replace(part, request=request), here.told.append)

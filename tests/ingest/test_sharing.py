@@ -1,4 +1,5 @@
-"""Several processes ingest one collection, with state and index in PostgreSQL."""
+"""Several processes ingest one collection, with state in PostgreSQL and the index there or on
+another server."""
 
 import asyncio
 import random
@@ -16,7 +17,9 @@ import pytest
 
 from ragstone.core.filters import EVERYTHING, AnyOf, Not
 from ragstone.ports.jobs import ENDED, NewJob
+from ragstone.service import IngestRequest
 from ragstone.service.jobs import JobView
+from tests.conformance.elasticsearch_server import ElasticsearchServer
 from tests.conformance.postgres_server import PostgresServer
 from tests.ingest.helper_process import WHO, Site, site
 from tests.jobs.adapters import fresh_database
@@ -45,8 +48,18 @@ async def url(postgres: PostgresServer) -> str:
 @pytest.fixture
 async def here(url: str, tmp_path: Path) -> AsyncIterator[Site]:
     """This process, which runs no jobs until it is told to."""
-    async with site(url, tmp_path / "here") as made:
+    async with site(url, url, tmp_path / "here") as made:
         yield made
+
+
+@pytest.fixture(params=["qdrant", "elasticsearch"])
+def index_url(request: pytest.FixtureRequest) -> str:
+    """The address of an index that is not in the database of the state."""
+    if request.param == "qdrant":
+        url, _ = request.getfixturevalue("qdrant")
+        return str(url)
+    server: ElasticsearchServer = request.getfixturevalue("elasticsearch")
+    return f"elasticsearch+{server.url}"
 
 
 @pytest.fixture
@@ -67,13 +80,15 @@ def write(folder: Path, count: int) -> None:
 class Process:
     """A process that ingests and helps."""
 
-    def __init__(self, url: str, folder: Path, *seconds: float, hiding: Path | None = None) -> None:
-        """`hiding` is a folder that it finds empty."""
+    def __init__(
+        self, url: str, folder: Path, *seconds: float, hiding: Path | None = None, index: str = ""
+    ) -> None:
+        """`hiding` is a folder that it finds empty; without `index`, that is in the database."""
         folder.mkdir(parents=True, exist_ok=True)
         self.told = folder / "told"
         self._file: IO[bytes] = self.told.open("wb")
-        command = [sys.executable, "-m", "tests.ingest.helper_process", url, str(folder)]
-        command += map(str, seconds)
+        command = [sys.executable, "-m", "tests.ingest.helper_process", url, index or url]
+        command += [str(folder), *map(str, seconds)]
         if hiding:
             command = ["unshare", "--mount", "sh", "-c", HIDING, "sh", str(hiding), *command]
         self._process = subprocess.Popen(command, stdout=self._file, cwd=ROOT)
@@ -229,6 +244,59 @@ async def test_kill_9_of_a_helper_and_of_who_leads_thrice_leaves_every_document_
     adds_up(job)
     assert job.attempts > 1
     await everything_is_there_once(here)
+
+
+async def test_a_rebuild_is_embedded_by_several_and_whole_after_kill_9_of_one_of_them(
+    here: Site, url: str, documents: Path, tmp_path: Path
+) -> None:
+    await here.pipeline.ingest("first", IngestRequest((str(documents),), "law"), lambda _: None)
+    before = await here.catalog.collection("default", "law")
+    assert before
+    with processes(url, tmp_path, 3, 0.5) as running:
+        for process in running:
+            await process.ready()
+        request = {"collection": "law"}
+        new = NewJob("anew", "rebuild", request, WHO.tenant, WHO.user, WHO.groups, before.id)
+        await here.jobs._store.submit(new, 100)
+        async with asyncio.timeout(PATIENCE):
+            while not (at := (await workers_of(here))["part"]):
+                await asyncio.sleep(0.02)
+        victim = next(one for one in running if one.pid in at)
+        victim.kill()
+        running.remove(victim)
+        job = await ended(here, "anew")
+    assert job.state == "done", job.error
+    after = await here.catalog.collection("default", "law")
+    assert after is not None
+    assert after.build == before.build + 1
+    await everything_is_there_once(here)
+    assert job.progress["chunks"] == job.progress["embedded"] == await here.index.count(after)
+    assert helpers(job)
+
+
+async def test_kill_9_leaves_every_document_once_in_an_index_on_another_server(
+    url: str, index_url: str, documents: Path, tmp_path: Path
+) -> None:
+    async with site(url, index_url, tmp_path / "here") as here:
+        running = [Process(url, tmp_path / f"process{n}", 0.3, 0.03, index=index_url) for n in "ab"]
+        try:
+            at = await begun(here, running, documents)
+            [helper] = [one for one in running if one.pid in at]
+            helper.kill()
+            running.remove(helper)
+            running.append(Process(url, tmp_path / "processc", 0.3, 0.03, index=index_url))
+            await running[-1].ready()
+            async with asyncio.timeout(PATIENCE):
+                while running[-1].pid not in (await workers_of(here))["part"]:
+                    await asyncio.sleep(0.02)
+            running.pop(0).kill()  # It leads: the one that helped takes its place.
+            job = await ended(here)
+        finally:
+            for process in running:
+                process.kill()
+        adds_up(job)
+        assert job.attempts > 1
+        await everything_is_there_once(here)
 
 
 async def test_a_helper_that_stands_still_until_all_is_done_by_others_changes_nothing_any_more(

@@ -1,6 +1,7 @@
 """The command that moves collections from one index to another."""
 
 import time
+from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
@@ -10,7 +11,7 @@ from ragstone.build import open_two_indexes
 from ragstone.cli.show import ProgressView, duration, one_line, out, out_json
 from ragstone.core.errors import ConfigError, UnknownCollection
 from ragstone.core.records import Collection
-from ragstone.ingest.migrate import Moved, migrate
+from ragstone.ingest.migrate import Moved, migrate_all
 from ragstone.settings import IndexSettings, Settings
 from ragstone.settings.storage import EMBEDDED
 
@@ -35,21 +36,23 @@ async def run(settings: Settings, move: Move, *, as_json: bool) -> int:
     if source.url == target.url:
         raise ConfigError("Both addresses are the same: give --to another than --from.")
     ended: list[Moved] = []
+    at: dict[Collection, Moved] = {}
     async with open_two_indexes(settings, source, target) as (catalog, here, there):
         await here.ready()
         await there.ready()
-        for collection in _selected_collections(await catalog.collections(), move.collection):
-            moved = Moved(collection, 0)
-            with ProgressView(as_json) as view:
-                started = time.monotonic()
-                async with aclosing(migrate(here, there, collection)) as steps:
-                    async for moved in steps:
-                        line = _line(moved, time.monotonic() - started)
-                        view.at(moved.total, moved.copied + moved.there, line, moved.finished)
-            # A copy is no move: the next one to an earlier place begins anew.
-            await catalog.put_collection(replace(collection, place=""))
-            ended.append(moved)
-            if not as_json:
+        chosen = _selected_collections(await catalog.collections(), move.collection)
+        started = time.monotonic()
+        with ProgressView(as_json) as view:
+            async with aclosing(migrate_all(here, there, chosen)) as steps:
+                async for step in steps:
+                    at[step.collection] = step
+                    _show(view, list(at.values()), time.monotonic() - started)
+                    if step.finished:
+                        # A copy is no move: the next one to an earlier place begins anew.
+                        await catalog.put_collection(replace(step.collection, place=""))
+        ended = [at[collection] for collection in chosen]
+        if not as_json:
+            for moved in ended:
                 out(_summary(moved))
     if as_json:
         out_json({"collections": [_dump(moved) for moved in ended]})
@@ -74,12 +77,15 @@ def _selected_collections(collections: list[Collection], name: str | None) -> li
     return chosen
 
 
-def _line(moved: Moved, seconds: float) -> str:
-    done = moved.copied + moved.there
+def _show(view: ProgressView, begun: Sequence[Moved], seconds: float) -> None:
+    """Show how far those are that have begun."""
+    done = sum(one.copied + one.there for one in begun)
+    total = sum(one.total for one in begun)
     rate = done / seconds if seconds > 0 else 0.0
-    left = f", about {duration((moved.total - done) / rate)} left" if rate else ""
-    name = one_line(moved.collection.name)
-    return f"{name}: {done:,}/{moved.total:,} chunks, {rate:.0f} chunks/s{left}"
+    left = f", about {duration((total - done) / rate)} left" if rate else ""
+    names = ", ".join(one_line(one.collection.name) for one in begun if not one.finished)
+    line = f"{names}: {done:,}/{total:,} chunks, {rate:.0f} chunks/s{left}"
+    view.at(total, done, line, all(one.finished for one in begun))
 
 
 def _summary(moved: Moved) -> str:

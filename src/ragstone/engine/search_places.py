@@ -5,7 +5,9 @@ from types import TracebackType
 from typing import Any
 
 SLOW_SECONDS = 1.0
-"""After that time a search surely waits for the index, which takes nothing from the others."""
+"""After that time a search surely waits, which takes nothing from the others: for the index, or for
+a reranker of this machine, each of which has one thread for all. That is why it need not be known
+which of the two it is."""
 
 
 class SearchPlaces:

@@ -1,16 +1,15 @@
 """Two chunk indexes as one, while collections move from the old one to the new one."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from functools import wraps
 from hashlib import sha256
+from typing import Concatenate, ParamSpec, TypeVar, cast
 from urllib.parse import urlsplit
 
-from ragstone.core.chunk import Chunk
-from ragstone.core.filters import EVERYTHING, Filter
 from ragstone.core.records import Collection
-from ragstone.core.turn import RankedList
 from ragstone.index.connect import OpenIndex
-from ragstone.ports import Search, SearchesLate, Vectors, loading
+from ragstone.ports import ChunkIndex, SearchesLate, loading
 
 
 def place_of(url: str) -> str:
@@ -18,6 +17,24 @@ def place_of(url: str) -> str:
     split = urlsplit(url)
     address = (split.scheme.lower(), split.netloc.rpartition("@")[2].lower(), split.path)
     return sha256("\n".join(address).encode()).hexdigest()[:16]
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _forwarded(
+    method: Callable[Concatenate[ChunkIndex, P], R],
+) -> Callable[Concatenate["MovingIndex", P], R]:
+    """A method of the port as that of the index which its first argument, a collection, is in."""
+
+    @wraps(method)
+    def forward(self: "MovingIndex", /, *arguments: P.args, **named: P.kwargs) -> R:
+        collection = cast(Collection, arguments[0] if arguments else named["collection"])
+        call: Callable[P, R] = getattr(self.of(collection), method.__name__)
+        return call(*arguments, **named)
+
+    return forward
 
 
 class MovingIndex:
@@ -39,77 +56,21 @@ class MovingIndex:
         """The index that the collection is in."""
         return self._new if collection.place == self.home else self._old
 
-    async def create(self, collection: Collection) -> None:
-        await self.of(collection).create(collection)
-
-    async def drop(self, collection: Collection) -> None:
-        await self.of(collection).drop(collection)
-
-    async def upsert(
-        self,
-        collection: Collection,
-        chunks: Sequence[Chunk],
-        vectors: Vectors | None = None,
-        tokens: Sequence[bytes] | None = None,
-    ) -> None:
-        await self.of(collection).upsert(collection, chunks, vectors, tokens)
-
-    async def set_vectors(
-        self,
-        collection: Collection,
-        ids: Sequence[str],
-        vectors: Vectors,
-        tokens: Sequence[bytes] | None = None,
-    ) -> None:
-        await self.of(collection).set_vectors(collection, ids, vectors, tokens)
-
-    async def without_vectors(
-        self, collection: Collection, limit: int, where: Filter = EVERYTHING
-    ) -> list[Chunk]:
-        return await self.of(collection).without_vectors(collection, limit, where)
-
-    async def count_without_vectors(
-        self, collection: Collection, where: Filter = EVERYTHING
-    ) -> int:
-        return await self.of(collection).count_without_vectors(collection, where)
-
-    async def search(
-        self,
-        collection: Collection,
-        searches: Sequence[Search],
-        where: Filter,
-        limit: int,
-        exact: bool = False,
-    ) -> list[RankedList]:
-        return await self.of(collection).search(collection, searches, where, limit, exact)
-
-    async def fetch(self, collection: Collection, ids: Sequence[str]) -> dict[str, Chunk]:
-        return await self.of(collection).fetch(collection, ids)
-
-    async def vectors(self, collection: Collection, ids: Sequence[str]) -> dict[str, Vectors]:
-        return await self.of(collection).vectors(collection, ids)
-
-    async def tokens(self, collection: Collection, ids: Sequence[str]) -> dict[str, bytes]:
-        return await self.of(collection).tokens(collection, ids)
-
-    def scan(
-        self, collection: Collection, where: Filter = EVERYTHING, batch: int = 256
-    ) -> AsyncIterator[list[Chunk]]:
-        return self.of(collection).scan(collection, where, batch)
-
-    async def delete(self, collection: Collection, where: Filter) -> None:
-        await self.of(collection).delete(collection, where)
-
-    async def count(self, collection: Collection, where: Filter = EVERYTHING) -> int:
-        return await self.of(collection).count(collection, where)
-
-    async def facet(
-        self, collection: Collection, field: str, where: Filter = EVERYTHING, limit: int = 100
-    ) -> dict[str, int]:
-        return await self.of(collection).facet(collection, field, where, limit)
-
-    async def optimize(self, collection: Collection) -> None:
-        await self.of(collection).optimize(collection)
+    create = _forwarded(ChunkIndex.create)
+    drop = _forwarded(ChunkIndex.drop)
+    upsert = _forwarded(ChunkIndex.upsert)
+    set_vectors = _forwarded(ChunkIndex.set_vectors)
+    without_vectors = _forwarded(ChunkIndex.without_vectors)
+    count_without_vectors = _forwarded(ChunkIndex.count_without_vectors)
+    search = _forwarded(ChunkIndex.search)
+    fetch = _forwarded(ChunkIndex.fetch)
+    vectors = _forwarded(ChunkIndex.vectors)
+    tokens = _forwarded(ChunkIndex.tokens)
+    scan = _forwarded(ChunkIndex.scan)
+    delete = _forwarded(ChunkIndex.delete)
+    count = _forwarded(ChunkIndex.count)
+    facet = _forwarded(ChunkIndex.facet)
+    optimize = _forwarded(ChunkIndex.optimize)
 
     def loading(self, collection: Collection) -> AbstractAsyncContextManager[None]:
         """`ports.LoadsInBulk`."""

@@ -176,13 +176,15 @@ async def embed_pending(
     writer = _Writer(index, collection, report, pending)
     try:
         while True:
-            last = not more_to_come()
-            await _embed_waiting(embedder, bridge, writer, pending, with_tokens)
+            more = more_to_come()
+            embedded = await _embed_waiting(embedder, bridge, writer, pending, with_tokens)
             await _mark_ready(index, catalog, collection)
-            if last:
+            if more_to_come():
+                while not await pending.more(IDLE_SECONDS) and more_to_come():
+                    pass
+            elif not more and not embedded:
+                # While something was embedded, others may have taken some, and given it back.
                 return
-            while not await pending.more(IDLE_SECONDS) and more_to_come():
-                pass
     finally:
         await writer.settle()
 
@@ -229,10 +231,12 @@ async def _embed_waiting(
     writer: "_Writer",
     pending: Pending,
     with_tokens: bool,
-) -> None:
-    """Embed until nothing waits: read, embed and write three batches at a time."""
+) -> bool:
+    """Embed until nothing waits: read, embed and write three batches at a time. Whether anything
+    did."""
     most = BATCH
     batch = await pending.take(most)
+    waited = bool(batch)
     while batch:
         began = time.monotonic()
         async with asyncio.TaskGroup() as group:
@@ -244,6 +248,7 @@ async def _embed_waiting(
         # What came while the last batch was in the model.
         batch = following or await pending.take(most)
     await writer.settle()
+    return waited
 
 
 def next_size(most: int, chunks: int, seconds: float) -> int:

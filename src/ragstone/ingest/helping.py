@@ -19,6 +19,7 @@ from ragstone.ingest.together import Together
 from ragstone.ingest.write import Writer, Written
 from ragstone.ports import Catalog, ChunkIndex, Embedders
 from ragstone.ports.jobs import Job
+from ragstone.service import wire
 from ragstone.settings import IngestSettings
 
 Report = Callable[[Mapping[str, Any]], None]
@@ -113,8 +114,10 @@ class Helping:
         embedded(0)
 
     async def _collection(self, part: Job) -> Collection:
-        collection = await self._catalog.identified(part.tenant, part.collection)
-        if collection is None or collection.build != part.request["build"]:
+        collection = wire.load(Collection, part.request["collection"])
+        known = await self._catalog.identified(part.tenant, part.collection)
+        # A rebuild makes the next one beside the one that is known.
+        if known is None or collection.build not in (known.build, known.build + 1):
             raise UnknownCollection(part.collection)
         await self._index.create(collection)
         return collection

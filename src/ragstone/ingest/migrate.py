@@ -1,12 +1,14 @@
 """Moves a collection from one chunk index to another, with its vectors, while nobody uses it.
 
 Nothing is embedded again. Every batch asks the target what it holds already, so that a move that
-was cut off goes on where it stopped; what the source no longer holds is removed at the end.
-`ragstone.ingest.move` is the same while all goes on.
+was cut off goes on where it stopped; what the source no longer holds is removed at the end. The
+next batch is read while one is written, and some collections move at a time, so that memory holds
+two batches of each of those. `ragstone.ingest.move` is the same while all goes on.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,6 +20,9 @@ from ragstone.core.records import Collection
 from ragstone.ports import ChunkIndex, Vectors, check_late, loading
 
 BATCH = 256
+
+AT_ONCE = 3
+"""Collections that move at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +66,13 @@ async def migrate(
     await target.create(collection)
     moved = Moved(collection, await source.count(collection))
     yield moved
-    async with loading(target, collection):
-        async for chunks in source.scan(collection, batch=BATCH):
-            copied = await copy(End(source, collection), End(target, collection), chunks)
-            there = moved.there + len(chunks) - copied
+    ends = End(source, collection), End(target, collection)
+    async with (
+        loading(target, collection),
+        aclosing(copy_all(*ends, source.scan(collection, batch=BATCH))) as batches,
+    ):
+        async for held, copied in batches:
+            there = moved.there + held - copied
             moved = replace(moved, copied=moved.copied + copied, there=there)
             yield moved
     removed = await _remove_others(source, target, collection)
@@ -78,11 +86,72 @@ async def migrate(
     yield replace(moved, removed=removed, finished=True)
 
 
-async def copy(source: End, target: End, chunks: Sequence[Chunk]) -> int:
-    """Write those of some chunks that the target lacks; returns their number."""
-    ids = [chunk.chunk_id for chunk in chunks]
-    here, there = await asyncio.gather(_read(source, ids), _read(target, ids))
-    missing = [i for i in here.chunks if not _is_copied(here, there, i)]
+async def migrate_all(
+    source: ChunkIndex, target: ChunkIndex, collections: Sequence[Collection]
+) -> AsyncGenerator[Moved]:
+    """`migrate` collections, AT_ONCE at a time, and tell how far any of them is. The first that
+    cannot be moved ends it all."""
+    places = asyncio.Semaphore(AT_ONCE)
+    told: asyncio.Queue[Moved | None] = asyncio.Queue(AT_ONCE)
+
+    async def move(collection: Collection) -> None:
+        async with places, aclosing(migrate(source, target, collection)) as steps:
+            async for step in steps:
+                await told.put(step)
+
+    async def move_all() -> None:
+        try:
+            async with asyncio.TaskGroup() as group:
+                for collection in collections:
+                    group.create_task(move(collection))
+        except ExceptionGroup as errors:
+            raise errors.exceptions[0] from errors
+        finally:
+            await told.put(None)
+
+    moving = asyncio.create_task(move_all())
+    try:
+        while (step := await told.get()) is not None:
+            yield step
+        await moving
+    finally:
+        moving.cancel()
+        await asyncio.gather(moving, return_exceptions=True)
+
+
+async def copy_all(
+    source: End, target: End, batches: AsyncIterable[Sequence[Chunk]]
+) -> AsyncGenerator[tuple[int, int]]:
+    """Copy batches of chunks; how many each has, and how many of them the target lacked."""
+    writing: asyncio.Task[tuple[int, int]] | None = None
+
+    async def write(missing: _Batch, held: int) -> tuple[int, int]:
+        return held, await _write(target, missing)
+
+    try:
+        async for chunks in batches:
+            missing = await _missing(source, target, chunks)
+            if writing:
+                yield await writing
+            writing = asyncio.create_task(write(missing, len(chunks)))
+        if writing:
+            yield await writing
+    finally:
+        if writing:
+            writing.cancel()
+            await asyncio.gather(writing, return_exceptions=True)
+
+
+async def _missing(source: End, target: End, chunks: Sequence[Chunk]) -> _Batch:
+    """Those of some chunks that the target lacks, with what it is to have of them."""
+    by_id = {chunk.chunk_id: chunk for chunk in chunks}
+    here, there = await asyncio.gather(_read(source, by_id), _held(target, list(by_id)))
+    return replace(here, chunks={i: by_id[i] for i in by_id if not _is_copied(here, there, i)})
+
+
+async def _write(target: End, here: _Batch) -> int:
+    """Write chunks, apart by what they have; their number."""
+    missing = list(here.chunks)
     kinds: dict[tuple[bool, bool], list[str]] = {}
     for i in missing:
         kinds.setdefault((i in here.vectors, i in here.tokens), []).append(i)
@@ -96,15 +165,18 @@ async def copy(source: End, target: End, chunks: Sequence[Chunk]) -> int:
     return len(missing)
 
 
-async def _read(end: End, ids: Sequence[str]) -> _Batch:
-    index, collection = end.index, end.collection
-    return _Batch(
-        *await asyncio.gather(
-            index.fetch(collection, ids),
-            index.vectors(collection, ids),
-            index.tokens(collection, ids),
-        )
-    )
+async def _held(end: End, ids: Sequence[str]) -> _Batch:
+    """Those of some chunks that an index has."""
+    return await _read(end, await end.index.fetch(end.collection, ids))
+
+
+async def _read(end: End, chunks: dict[str, Chunk]) -> _Batch:
+    """Chunks with what an index has of them."""
+    if not chunks:
+        return _Batch({}, {}, {})
+    index, collection, ids = end.index, end.collection, list(chunks)
+    found = index.vectors(collection, ids), index.tokens(collection, ids)
+    return _Batch(chunks, *await asyncio.gather(*found))
 
 
 def _is_copied(here: _Batch, there: _Batch, chunk_id: str) -> bool:

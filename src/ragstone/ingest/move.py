@@ -1,21 +1,23 @@
 """Moves collections to the index at INDEX__URL, with their vectors, while everything goes on.
 
-A collection is copied while it answers from where it is. What has changed meanwhile is copied once
-more while no ingest of it runs, and one transaction of the state says where it is from then on, in
-all servers. A move that was cut off goes on with the next start.
+Some collections are copied at a time, each while it answers from where it is. What has changed
+meanwhile is copied once more while no ingest of it runs, and one transaction of the state says
+where it is from then on, in all servers. A move that was cut off goes on with the next start.
 """
 
 import asyncio
 import logging
+import random
 import time
-from collections.abc import Sequence, Set
+from collections.abc import AsyncIterator, Sequence, Set
+from contextlib import aclosing
 from dataclasses import replace
 
 from ragstone.core.chunk import Chunk
 from ragstone.core.errors import IndexUnavailable, RagstoneError
 from ragstone.core.filters import AnyOf
 from ragstone.core.records import Collection
-from ragstone.ingest.migrate import BATCH, End, copy
+from ragstone.ingest.migrate import AT_ONCE, BATCH, End, copy_all
 from ragstone.ingest.unused import drop_unused
 from ragstone.ports import Catalog, ChunkIndex, check_late, home, loading
 
@@ -33,15 +35,23 @@ TRIES = 10
 
 async def move_all(index: ChunkIndex, catalog: Catalog) -> None:
     """Move every collection that is not where new ones are made; returns when none is left."""
-    place = home(index)
-    while left := [one for one in await catalog.collections() if one.place != place]:
-        for collection in left:
+    place, places = home(index), asyncio.Semaphore(AT_ONCE)
+
+    async def try_to_move(collection: Collection) -> None:
+        async with places:
             try:
                 await move(index, catalog, collection)
             except RagstoneError as error:
                 log.warning("Collection %r stays where it is for now: %s", collection.name, error)
+
+    while left := [one for one in await catalog.collections() if one.place != place]:
+        random.shuffle(left)  # Several servers begin with different ones.
+        async with asyncio.TaskGroup() as group:
+            for collection in left:
+                group.create_task(try_to_move(collection))
         if any(one.place != place for one in await catalog.collections()):
             await asyncio.sleep(AGAIN_SECONDS)
+    await drop_unused(index, catalog)  # One that ended while another was kept had to leave it.
     log.info("Every collection is at INDEX__URL: take INDEX__FROM_URL away.")
 
 
@@ -108,14 +118,18 @@ async def _copy(
     there then."""
     held = copied = 0
     told = time.monotonic()
-    async for chunks in index.scan(old, batch=BATCH):
-        known = await _known(catalog, chunks, gone)
-        some = [one for one in chunks if one.revision in known]
-        copied += await copy(End(index, old), End(index, new), some)
-        held += len(some)
-        if time.monotonic() - told > TOLD_SECONDS:
-            told = time.monotonic()
-            log.info("Collection %r: %s chunks copied, %s there.", old.name, copied, held)
+
+    async def wanted() -> AsyncIterator[list[Chunk]]:
+        async for chunks in index.scan(old, batch=BATCH):
+            known = await _known(catalog, chunks, gone)
+            yield [one for one in chunks if one.revision in known]
+
+    async with aclosing(copy_all(End(index, old), End(index, new), wanted())) as batches:
+        async for there, new_ones in batches:
+            held, copied = held + there, copied + new_ones
+            if time.monotonic() - told > TOLD_SECONDS:
+                told = time.monotonic()
+                log.info("Collection %r: %s chunks copied, %s there.", old.name, copied, held)
     return held
 
 

@@ -44,7 +44,7 @@ from ragstone.ingest.graph import GraphReader
 from ragstone.ingest.graph_model import GraphModelReader
 from ragstone.ingest.helping import Helping
 from ragstone.ingest.languages import main_language, outgrown
-from ragstone.ingest.lost import elsewhere, is_elsewhere
+from ragstone.ingest.lost import Placement
 from ragstone.ingest.parse_process import ParseProcesses
 from ragstone.ingest.picture_question import with_picture_text
 from ragstone.ingest.progress import MOST_FAILURES, Tracker
@@ -112,6 +112,7 @@ class Pipeline:
         self._drawing = ParseProcesses(settings.model_copy(update={"parse_processes": 1}))
         self._being_read = BeingRead(data)
         self.originals = handed.Originals(data)
+        self.placement = Placement(index, catalog)
         self.helping = Helping(index, catalog, embedders, settings, self._writer, self._reads)
 
     async def ingest(
@@ -138,9 +139,7 @@ class Pipeline:
             collection = await self._collection(request, id, found, tracker)
             if collection:
                 await self._index.create(collection)
-                if await is_elsewhere(collection, self._catalog, self._index):
-                    # What is written here would be found by no server that has the others.
-                    raise Conflict(elsewhere(collection.name))
+                await self.placement.check(collection)
                 found = await self._at_known_paths(collection, only, found)
                 tracker.expect(len(found), sum(item.size for item in found))
                 tracker.waiting(await self._index.count_without_vectors(collection))
@@ -180,7 +179,7 @@ class Pipeline:
         self, job: str, collection: Collection, report: Callable[[Progress], None]
     ) -> Progress:
         """Index a collection anew with the configured model; no ingest runs meanwhile."""
-        async with self._catalog.alone(collection.tenant, collection.id):
+        async with self._alone(job, collection.tenant, collection.id):
             return await rebuild(
                 job,
                 collection,
@@ -189,6 +188,7 @@ class Pipeline:
                 self._embedders,
                 report,
                 self._settings,
+                self._parts,
             )
 
     async def embed(self, collection: Collection) -> None:
@@ -327,6 +327,7 @@ class Pipeline:
             place=home(self._index),
         )
         check_late(self._index, collection)
+        await self.placement.check_all()
         await self._index.create(collection)
         try:
             await self._catalog.put_collection(collection)

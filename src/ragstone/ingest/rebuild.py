@@ -6,12 +6,13 @@ from dataclasses import replace
 
 from ragstone.core.errors import UnknownCollection
 from ragstone.core.records import Collection
-from ragstone.ingest.embedding import embed_pending, late_dimensions, without_late
+from ragstone.ingest.embedding import Pending, embed_pending, late_dimensions, without_late
 from ragstone.ingest.languages import main_language
 from ragstone.ingest.move import remove_others, retired
 from ragstone.ingest.progress import Tracker
+from ragstone.ingest.sharing import Sharing
 from ragstone.ingest.unused import drop_unused
-from ragstone.ports import Catalog, ChunkIndex, Embedders, check_late, home, loading
+from ragstone.ports import Catalog, ChunkIndex, Embedders, Parts, check_late, home, loading
 from ragstone.service import Progress
 from ragstone.settings import IngestSettings
 
@@ -24,8 +25,10 @@ async def rebuild(
     embedders: Embedders,
     report: Callable[[Progress], None],
     settings: IngestSettings,
+    parts: Parts | None = None,
 ) -> Progress:
-    """Copy every chunk, embed it with the configured model, switch, drop the old index.
+    """Copy every chunk, embed it with the configured model, switch, drop the old index. Other
+    processes embed some of the chunks where there are `parts`.
 
     Until the switch the old index answers. A rebuild that was killed continues where it was.
     """
@@ -44,9 +47,9 @@ async def rebuild(
     tracker.taken_over(copied - await index.count_without_vectors(new))
     while True:
         tracker.phase("embedding")
-        report_vectors = tracker.embedded
-        tokens = settings.token_vectors
-        await embed_pending(index, catalog, embedders, new, lambda: False, report_vectors, tokens)
+        pending = Pending(index, new)
+        sharing = Sharing(parts, job, new, pending, tracker, _nothing_read, _nothing_read)
+        await _embed(index, catalog, embedders, new, tracker, settings, pending, sharing)
         tracker.phase("building")
         await index.optimize(new)
         async with catalog.keeping():
@@ -79,6 +82,38 @@ async def _successor(
         late=late_dimensions(embedder, settings),
         place=home(index),
     )
+
+
+async def _embed(
+    index: ChunkIndex,
+    catalog: Catalog,
+    embedders: Embedders,
+    new: Collection,
+    tracker: Tracker,
+    settings: IngestSettings,
+    pending: Pending,
+    sharing: Sharing,
+) -> None:
+    """Embed all that waits, some of it in other processes."""
+    async with asyncio.TaskGroup() as group:
+        group.create_task(sharing.run())
+        embedding = group.create_task(
+            embed_pending(
+                index,
+                catalog,
+                embedders,
+                new,
+                lambda: sharing.embedding,
+                tracker.embedded,
+                settings.token_vectors,
+                pending,
+            )
+        )
+        embedding.add_done_callback(lambda _: sharing.end())
+
+
+async def _nothing_read(*_: object) -> None:
+    """A rebuild reads no files."""
 
 
 async def _copy(old: Collection, new: Collection, index: ChunkIndex) -> int:

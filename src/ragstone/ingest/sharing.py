@@ -1,4 +1,5 @@
-"""What of an ingest other processes do: files that they read, and chunks that they embed.
+"""What of an ingest other processes do: files that they read, and chunks that they embed. Of a
+rebuild they embed chunks.
 
 The process that runs the ingest goes on as if it were alone. While there are other processes it
 offers some of the files and chunks that it would come to last, and does them itself if nobody takes
@@ -285,7 +286,7 @@ class Sharing:
             await parts.offer(self._job, new)
 
     def _part(self, kind: str, **what: object) -> NewPart:
-        return NewPart(uuid4().hex, kind, {"build": self._collection.build, **what})
+        return NewPart(uuid4().hex, kind, {"collection": wire.dump(self._collection), **what})
 
     def _some_files(self, most: int) -> Iterator[Changed]:
         """Files that another process may see too; uploads are in the data directory of this one."""

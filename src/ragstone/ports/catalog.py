@@ -325,6 +325,14 @@ class Catalog(CollectionNames, Protocol):
         this before deleting it, and leaves it for later if so."""
         ...
 
+    async def at_index(self, place: str) -> None:
+        """Tell the other servers of this state which index this one uses, until it ends."""
+        ...
+
+    async def other_index(self) -> bool:
+        """Whether a server is there that said another one. It may be the same by another name."""
+        ...
+
     async def drained(self) -> None:
         """Return when every search that began before this call has ended."""
         ...

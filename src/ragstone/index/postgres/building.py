@@ -26,6 +26,10 @@ DENSE = "_dense"
 
 LATE = "_late"
 
+LONG_SECONDS = 5
+"""Whoever has seen the data for so long, as a backup does, may go on for minutes: to build an index
+takes as long then, and what is built before the time is over would be lost."""
+
 BUILDING = 1_918_989_424
 """The first number of the lock of who builds; the second is the collection's."""
 
@@ -124,6 +128,19 @@ async def lacks_index(
     if all(found.get(name) for name in _wanted(collection, table, hnsw)):
         return False
     row = await (await connection.execute(f"SELECT EXISTS (SELECT FROM {table})")).fetchone()
+    return bool(row and row[0])
+
+
+async def is_held_up(connection: Connection) -> bool:
+    """Whether what is built now would wait long for somebody to end."""
+    found = await connection.execute(
+        "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() "
+        "AND pid <> pg_backend_pid() AND backend_type = 'client backend' "
+        "AND backend_xmin IS NOT NULL AND query NOT LIKE 'CREATE INDEX CONCURRENTLY%%' "
+        "AND xact_start < clock_timestamp() - make_interval(secs => %s))",
+        [LONG_SECONDS],
+    )
+    row = await found.fetchone()
     return bool(row and row[0])
 
 

@@ -33,6 +33,9 @@ EF_SEARCH = 200
 FOR_OTHERS = 2
 """Connections that the searches of one collection leave to the others."""
 
+EXTENDING = 1_918_989_432
+"""The advisory lock under which one process makes the extension while others wait."""
+
 HAS_PGVECTOR = "SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'vector')"
 
 
@@ -149,7 +152,10 @@ class PostgresConnections:
         try:
             found = await (await connection.execute(HAS_PGVECTOR)).fetchone()
             if not found or not found[0]:
-                await connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+                async with connection.transaction():
+                    # IF NOT EXISTS fails where two connections do it at once.
+                    await connection.execute(f"SELECT pg_advisory_xact_lock({EXTENDING})")
+                    await connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
             await register_vector_async(connection)
             await connection.execute(self._session)
             await connection.commit()

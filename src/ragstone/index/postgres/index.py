@@ -7,11 +7,12 @@ makes it, as with the embedded index.
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import numpy as np
 from pgvector import HalfVector, Vector
-from psycopg.errors import UndefinedTable
+from psycopg.errors import LockNotAvailable, UndefinedTable
 
 from ragstone.core.chunk import Chunk
 from ragstone.core.errors import InvalidFilter, RagstoneError
@@ -20,8 +21,8 @@ from ragstone.core.records import Collection
 from ragstone.core.turn import RankedList, Scored
 from ragstone.index.bm25 import Bm25Encoder
 from ragstone.index.late import chunk_encodings, compared, question_encoding, wanted
+from ragstone.index.postgres import building, words
 from ragstone.index.postgres import table as rows
-from ragstone.index.postgres import words
 from ragstone.index.postgres.building import (
     Hnsw,
     build,
@@ -43,6 +44,9 @@ T = TypeVar("T")
 
 USUAL = Hnsw()
 
+LOOK_SECONDS = 2.0
+"""How often it is looked whether an index can be built by now."""
+
 SCHEMA_LOCK = 1_918_989_423
 
 
@@ -55,7 +59,8 @@ class PostgresIndex:
         self._database = database
         self._hnsw = hnsw
         self._bm25: dict[str, Bm25Encoder] = {}
-        self._builds: set[asyncio.Task[None]] = set()
+        self._builds: dict[str, asyncio.Task[None]] = {}
+        """By the table."""
 
     async def create(self, collection: Collection) -> None:
         check_dimensions(collection)
@@ -72,9 +77,7 @@ class PostgresIndex:
         if form != rows.FORM:
             await self._database.run(lambda connection: _make(connection, collection))
         if lacks:
-            task = asyncio.create_task(self._build_later(collection))
-            self._builds.add(task)
-            task.add_done_callback(self._builds.discard)
+            self._build_later(collection)
 
     async def drop(self, collection: Collection) -> None:
         table = rows.table_name(collection)
@@ -240,8 +243,12 @@ class PostgresIndex:
         table = rows.table_name(collection)
 
         async def work(connection: Connection) -> None:
-            await connection.execute(f"ANALYZE {table}")
-            await build(connection, collection, self._hnsw)
+            with suppress(LockNotAvailable):  # An index is being built.
+                await connection.execute(f"ANALYZE {table}")
+            if await building.is_held_up(connection):
+                self._build_later(collection)
+            else:
+                await build(connection, collection, self._hnsw)
             await connection.execute(rows.sort_in(table))
 
         try:
@@ -258,9 +265,10 @@ class PostgresIndex:
 
     async def aclose(self) -> None:
         """Close every connection; an index that is being built is left for the next start."""
-        for task in list(self._builds):
+        tasks = list(self._builds.values())
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._builds, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
         await self._database.aclose()
 
     async def _search_one(
@@ -332,9 +340,17 @@ class PostgresIndex:
         )
         return await found.fetchall()
 
-    async def _build_later(self, collection: Collection) -> None:
+    def _build_later(self, collection: Collection) -> None:
         """Build indexes while all else goes on."""
+        table = rows.table_name(collection)
+        if table not in self._builds:
+            task = self._builds[table] = asyncio.create_task(self._build(collection))
+            task.add_done_callback(lambda _: self._builds.pop(table))
+
+    async def _build(self, collection: Collection) -> None:
         try:
+            while await self._database.run(building.is_held_up):  # noqa: ASYNC110  it tells nothing
+                await asyncio.sleep(LOOK_SECONDS)
             await self._database.run_alone(
                 lambda connection: build(connection, collection, self._hnsw)
             )

@@ -370,7 +370,7 @@ class Ragstone:
 
     async def ready(self) -> dict[str, str]:
         checks = {
-            "index": self._adapters.index.ready(),
+            "index": self._index_ready(),
             "state": self._adapters.catalog.ready(),
             "models": self._models_ready(),
             "disk": asyncio.to_thread(_check_space, self._data),
@@ -381,6 +381,10 @@ class Ragstone:
             checks["retrieval"] = self._adapters.external_retriever.ready()
         results = await asyncio.gather(*checks.values(), return_exceptions=True)
         return {name: _check_result(result) for name, result in zip(checks, results, strict=True)}
+
+    async def _index_ready(self) -> None:
+        await self._adapters.index.ready()
+        await self._pipeline.placement.check_all()
 
     async def _models_ready(self) -> str | None:
         said = await self._adapters.answerer.ready()

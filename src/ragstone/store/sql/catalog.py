@@ -464,6 +464,14 @@ class SqlCatalog:
         """`ports.Catalog`."""
         return await self._view.kept()
 
+    async def at_index(self, place: str) -> None:
+        """`ports.Catalog`."""
+        await self._view.at_index(place)
+
+    async def other_index(self) -> bool:
+        """`ports.Catalog`."""
+        return await self._view.other_index()
+
     async def drained(self) -> None:
         await self._view.drained()
 

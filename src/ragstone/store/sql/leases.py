@@ -37,6 +37,9 @@ WAITING = 1_918_989_430
 KEEPALIVE = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 6}
 """Packets on a connection where nothing is said for hours, that no firewall forgets it."""
 
+AT_INDEX = 1_918_989_431
+"""The first key of the locks by which servers say which index they use."""
+
 PATIENCE = 60.0
 """Seconds after which a search that is waited for has surely been stopped with its whole server:
 that one's session is ended, which all its searches find out when they want to use what they found.
@@ -79,6 +82,7 @@ class Leases:
         self._connecting = asyncio.Lock()
         self._numbers = itertools.count()
         self._works: set[_Lock] = set()
+        self._index: int | None = None
         self._ending: set[asyncio.Task[bool]] = set()
         self._watched: dict[int, asyncio.Task[bool]] = {}
 
@@ -257,6 +261,16 @@ class Leases:
         session = await self._open()
         return all(pid == session.info.backend_pid for pid, _ in await self._held_locks(PRESENT))
 
+    async def at_index(self, place: str) -> None:
+        """`ports.Catalog`."""
+        digest = blake2b(place.encode("utf-8", "replace"), digest_size=4).digest()
+        self._index = int.from_bytes(digest) >> 1
+        await self._execute("SELECT pg_advisory_lock_shared(%s, %s)", (AT_INDEX, self._index))
+
+    async def other_index(self) -> bool:
+        """`ports.Catalog`."""
+        return any(number != self._index for _, number in await self._held_locks(AT_INDEX))
+
     async def aclose(self) -> None:
         """End the session, and with it everything that it holds."""
         if self._ending:
@@ -284,6 +298,9 @@ class Leases:
                     await session.execute("SELECT pg_advisory_lock_shared(%s, 0)", (PRESENT,))
                     for lock in self._works:
                         await session.execute("SELECT pg_try_advisory_lock(%s, %s)", lock)
+                    if self._index is not None:
+                        mine = (AT_INDEX, self._index)
+                        await session.execute("SELECT pg_advisory_lock_shared(%s, %s)", mine)
                 self._session = session
             return self._session
 

@@ -113,6 +113,12 @@ class SharedView:
     async def kept(self) -> bool:
         return await self._leases.kept()
 
+    async def at_index(self, place: str) -> None:
+        await self._leases.at_index(place)
+
+    async def other_index(self) -> bool:
+        return await self._leases.other_index()
+
     @asynccontextmanager
     async def alone(self, key: Key) -> AsyncIterator[None]:
         async with self._turns(key), self._leases.alone(*key):

@@ -46,6 +46,10 @@ class View(Protocol):
 
     async def kept(self) -> bool: ...
 
+    async def at_index(self, place: str) -> None: ...
+
+    async def other_index(self) -> bool: ...
+
     def alone(self, key: Key) -> AbstractAsyncContextManager[None]: ...
 
     def showing(self, connection: Connection, document_ids: Sequence[str], work: Work) -> Any:
@@ -166,6 +170,12 @@ class MemoryView:
 
     async def kept(self) -> bool:
         return self._keeping > 0
+
+    async def at_index(self, place: str) -> None:
+        """Nobody else asks."""
+
+    async def other_index(self) -> bool:
+        return False
 
     @asynccontextmanager
     async def alone(self, key: Key) -> AsyncIterator[None]:
