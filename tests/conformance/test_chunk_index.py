@@ -40,6 +40,7 @@ from ragstone.index.postgres.index import PostgresIndex
 from ragstone.index.qdrant.index import QdrantIndex
 from ragstone.language.late_interaction import LateQuery, TokenVectors, packed
 from ragstone.ports import ChunkIndex, Search
+from tests.conformance.shared_index import SharedWithOthers
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:Payload indexes have no effect"),
@@ -77,7 +78,7 @@ def vectors(*seeds: int) -> np.ndarray:
     return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
-INDEXES = ["edge", "elasticsearch", "postgres", "qdrant", "qdrant-local"]
+INDEXES = ["edge", "elasticsearch", "postgres", "postgres-shared", "qdrant", "qdrant-local"]
 
 
 def an_index(kind: str, request: pytest.FixtureRequest, root: Path) -> Any:
@@ -85,6 +86,9 @@ def an_index(kind: str, request: pytest.FixtureRequest, root: Path) -> Any:
         return ElasticsearchIndex(request.getfixturevalue("elasticsearch").url, "", 30)
     if kind == "postgres":
         return PostgresIndex(PostgresConnections(request.getfixturevalue("postgres").url, 30))
+    if kind == "postgres-shared":
+        database = PostgresConnections(request.getfixturevalue("postgres").url, 30)
+        return SharedWithOthers(PostgresIndex(database))
     if kind == "qdrant":
         return QdrantIndex(request.getfixturevalue("qdrant")[0], "", 30)
     if kind == "qdrant-local":

@@ -10,7 +10,7 @@ from ragstone.core.filters import EVERYTHING, Filter
 from ragstone.core.records import Collection
 from ragstone.core.turn import RankedList
 from ragstone.index.connect import OpenIndex
-from ragstone.ports import Search, SearchesLate, Vectors, loading
+from ragstone.ports import Search, SearchesLate, Shares, Vectors, loading
 
 
 def place_of(url: str) -> str:
@@ -29,6 +29,7 @@ class MovingIndex:
         self._new = new
         self.home = home
         self.searches_late = isinstance(new, SearchesLate) and new.searches_late
+        self.shared_chunks = new.shared_chunks if isinstance(new, Shares) else 0
 
     @property
     def both(self) -> tuple[OpenIndex, OpenIndex]:
