@@ -67,7 +67,7 @@ class IndexSettings(Section):
         le=10_000,
         description="Chunks below which new collections share a table of PostgreSQL, where their "
         "vectors are compared one by one; from so many on they have a table of their own. Not "
-        "given, 1,000; 0 for none.",
+        "given, 500; 0 for none.",
     )
     halfvec: bool = Field(
         False,

@@ -45,16 +45,16 @@ T = TypeVar("T")
 
 USUAL = Hnsw()
 
-SHARED_CHUNKS = 1_000
-"""Chunks of a collection that shares a table, and one more, where the settings say none: so many
-are compared one by one in the time that indexes take."""
+SHARED_CHUNKS = 500
+"""Chunks below which a collection shares a table where the settings do not say: so many are
+compared one by one in the time that a search by indexes takes."""
 
 SCHEMA_LOCK = 1_918_989_423
 
 
 class PostgresIndex:
-    """`ports.ChunkIndex` in a database; `hnsw` is how it indexes vectors, and `shared_chunks` how
-    many chunks a collection that shares a table has at most, and one less."""
+    """`ports.ChunkIndex` in a database; `hnsw` is how it indexes vectors. Collections of fewer than
+    `shared_chunks` share a table."""
 
     searches_late = True
 

@@ -176,6 +176,8 @@ def shared_schema(table: str, collection: Collection) -> list[str]:
     return [
         f"CREATE TABLE {table} (part uuid, chunk_id {ID}, {_definitions(collection)}, "
         "PRIMARY KEY (part, chunk_id))",
+        # Vectors beside what is filtered by: those of a whole part are read for every search.
+        f"ALTER TABLE {table} SET (toast_tuple_target = 8160)",
         f"ALTER TABLE {table} ALTER bm25 SET STORAGE MAIN",
         f"CREATE TABLE {table}_words (part uuid, word int4, chunks int8 NOT NULL, "
         "stripe int2 NOT NULL, PRIMARY KEY (part, word, stripe))",
