@@ -9,5 +9,7 @@ down_revision = "0025"
 
 def upgrade() -> None:
     for table in ("collections", "unused_indexes"):
-        shared = sa.Column("shared", sa.Boolean(), nullable=False, server_default=sa.false())
+        shared: sa.Column[bool] = sa.Column(
+            "shared", sa.Boolean(), nullable=False, server_default=sa.false()
+        )
         op.add_column(table, shared)
