@@ -78,7 +78,16 @@ def vectors(*seeds: int) -> np.ndarray:
     return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
-INDEXES = ["edge", "elasticsearch", "postgres", "postgres-shared", "qdrant", "qdrant-local"]
+INDEXES = [
+    "edge",
+    "elasticsearch",
+    "postgres",
+    "postgres-shared",
+    "qdrant",
+    "qdrant-local",
+    "qdrant-local-shared",
+    "qdrant-shared",
+]
 
 
 def an_index(kind: str, request: pytest.FixtureRequest, root: Path) -> Any:
@@ -86,9 +95,8 @@ def an_index(kind: str, request: pytest.FixtureRequest, root: Path) -> Any:
         return ElasticsearchIndex(request.getfixturevalue("elasticsearch").url, "", 30)
     if kind == "postgres":
         return PostgresIndex(PostgresConnections(request.getfixturevalue("postgres").url, 30))
-    if kind == "postgres-shared":
-        database = PostgresConnections(request.getfixturevalue("postgres").url, 30)
-        return SharedWithOthers(PostgresIndex(database))
+    if kind.endswith("-shared"):
+        return SharedWithOthers(an_index(kind.removesuffix("-shared"), request, root))
     if kind == "qdrant":
         return QdrantIndex(request.getfixturevalue("qdrant")[0], "", 30)
     if kind == "qdrant-local":
@@ -108,7 +116,7 @@ async def index(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
     adapter = an_index(request.param, request, tmp_path / "index")
     yield adapter
     await adapter.aclose()
-    if request.param == "qdrant":
+    if request.param in ("qdrant", "qdrant-shared"):
         request.getfixturevalue("qdrant")[1].clear()
 
 

@@ -1,7 +1,8 @@
-"""Many small collections in one table of PostgreSQL: each as if it were alone."""
+"""Many small collections in one table of PostgreSQL, or one Qdrant collection: each as if it were
+alone."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
@@ -10,29 +11,46 @@ from typing import Any
 import psycopg
 import pytest
 from psycopg import AsyncConnection
+from pydantic import ValidationError
 
 from ragstone.core.chunk import Chunk
-from ragstone.core.errors import IndexUnavailable
+from ragstone.core.errors import ConfigError, IndexUnavailable
 from ragstone.core.filters import EVERYTHING, eq
 from ragstone.core.records import Collection
 from ragstone.index.connect import connect
 from ragstone.index.postgres import table as rows
 from ragstone.index.postgres.connection import PostgresConnections
 from ragstone.index.postgres.index import SHARED_CHUNKS, PostgresIndex
+from ragstone.index.qdrant.index import QdrantIndex
+from ragstone.index.qdrant.options import QdrantOptions
+from ragstone.index.qdrant.schema import PART, chunk_of, place_of
 from ragstone.ports import ChunkIndex, Search, may_share
 from ragstone.settings import IndexSettings
 from tests.conformance.postgres_server import PostgresServer
+from tests.conformance.qdrant_server import QdrantServer
 from tests.conformance.test_chunk_index import (
     TOKEN_WIDTH,
     WIDTH,
     a_chunk,
     a_collection,
+    an_index,
     asked_late,
+    local_client,
     packed_tokens,
+    pytestmark,
     vectors,
 )
 from tests.conformance.test_postgres import scores, some_chunks
 from tests.patience import until
+
+__all__ = ["pytestmark"]
+
+
+@pytest.fixture(params=["postgres", "qdrant", "qdrant-local"])
+async def sharing(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[ChunkIndex]:
+    """Every index in which collections can share a place."""
+    async with aclosing(an_index(request.param, request, tmp_path)) as made:
+        yield made
 
 
 @pytest.fixture
@@ -61,27 +79,31 @@ def words_of(postgres: PostgresServer, collection: Collection) -> list[Any]:
     return sorted(select(postgres, query))
 
 
-async def test_given_neighbours_then_scores_are_those_of_a_table_of_its_own(
-    index: PostgresIndex,
+async def test_given_neighbours_then_scores_are_those_of_a_place_of_its_own(
+    sharing: ChunkIndex,
 ) -> None:
-    own, shared = a_collection(), a_shared()
+    index, own, shared = sharing, a_collection(), a_shared()
     chunks = some_chunks(own, 300)
     for number in range(5):
         other = a_shared()
         theirs = some_chunks(other, 60 * number + 20)
         await index.upsert(other, theirs, vectors(*range(len(theirs))))
+    mine = [of(shared, chunk) for chunk in chunks]
+    await index.upsert(shared, mine, vectors(*range(300)))
+    await index.upsert(shared, mine[:50], vectors(*range(50)))
+    await index.delete(shared, eq("document_id", "d3"))
+    # Qdrant counts the words of deleted points for a while in a place of its own.
+    kept = [number for number, chunk in enumerate(chunks) if chunk.document_id != "d3"]
+    await index.upsert(own, [chunks[number] for number in kept], vectors(*kept))
     for collection in (own, shared):
-        mine = [of(collection, chunk) for chunk in chunks]
-        await index.upsert(collection, mine, vectors(*range(300)))
-        await index.upsert(collection, mine[:50], vectors(*range(50)))
-        await index.delete(collection, eq("document_id", "d3"))
         await index.optimize(collection)
     assert await scores(index, shared) == await scores(index, own)
 
 
-async def test_given_neighbours_then_late_interaction_scores_are_those_of_a_table_of_its_own(
-    index: PostgresIndex,
+async def test_given_neighbours_then_late_interaction_scores_are_those_of_a_place_of_its_own(
+    sharing: ChunkIndex,
 ) -> None:
+    index = sharing
     own, shared = a_collection(late=TOKEN_WIDTH), a_shared(late=TOKEN_WIDTH)
     chunks = [a_chunk(own) for _ in range(40)]
     tokens = [packed_tokens(i, i + 1, i + 2) for i in range(40)]
@@ -96,9 +118,9 @@ async def test_given_neighbours_then_late_interaction_scores_are_those_of_a_tabl
 
 
 async def test_given_equal_ids_in_two_collections_then_nothing_crosses(
-    index: PostgresIndex,
+    sharing: ChunkIndex,
 ) -> None:
-    mine, theirs = a_shared(), a_shared()
+    index, mine, theirs = sharing, a_shared(), a_shared()
     chunks = [a_chunk(mine, f"whale {i}", document_id=f"d{i}") for i in range(4)]
     secret = [of(theirs, one, text="secret", kind="table") for one in chunks]
     await index.upsert(mine, chunks, vectors(1, 2, 3, 4), [b"mine"] * 4)
@@ -147,8 +169,9 @@ async def test_given_a_collection_that_is_dropped_then_no_word_of_it_is_left(
     assert await index.count(stays) == 1
 
 
-async def test_given_two_places_of_one_build_then_both_are_dropped(index: PostgresIndex) -> None:
+async def test_given_two_places_of_one_build_then_both_are_dropped(sharing: ChunkIndex) -> None:
     """A move that was cut off may have begun in the other one."""
+    index = sharing
     own, shared = a_collection(), a_shared()
     for collection in (own, shared):
         for place in (collection, replace(collection, shared=not collection.shared)):
@@ -244,15 +267,98 @@ async def test_searches_that_hang_in_one_part_keep_no_other_waiting(
                 await task
 
 
-@pytest.mark.parametrize(("given", "meant"), [(None, SHARED_CHUNKS), (0, 0), (70, 70)])
-def test_the_setting_says_how_small_a_collection_is_that_shares(
-    tmp_path: Path, given: int | None, meant: int
+@pytest.fixture
+def server(qdrant: tuple[str, QdrantServer]) -> Iterator[QdrantServer]:
+    """The server of Qdrant, which writes down what it is asked."""
+    server = qdrant[1]
+    server.clear()
+    server.bodies = []
+    yield server
+    server.bodies, server.version = None, QdrantServer.version
+    server.clear()
+
+
+async def test_given_a_qdrant_collection_to_share_then_it_is_kept_as_tenants_are(
+    qdrant: tuple[str, QdrantServer], server: QdrantServer
 ) -> None:
-    index: ChunkIndex = connect(
-        IndexSettings(url="postgresql://h/db", shared_chunks=given), tmp_path
-    )
+    options = QdrantOptions(m=32, ef_construction=200, quantization="int8")
+    async with aclosing(QdrantIndex(qdrant[0], options=options)) as index:
+        for collection in (a_shared(), a_shared()):
+            await index.create(collection)
+            await index.upsert(collection, [a_chunk(collection, "whale")], vectors(1))
+            searches = [Search("whale"), Search("", vectors(1)[0])]
+            await index.search(collection, searches, EVERYTHING, 5)
+            await index.optimize(collection)
+    assert server.bodies is not None
+    [name] = server.collections
+    assert name == f"ragstone-shared-{WIDTH}"
+    [made] = [body for how, path, body in server.bodies if how == "PUT" and path.endswith(name)]
+    assert made["hnsw_config"] == {"m": 0}
+    assert "quantization_config" not in made["vectors"]["dense"]
+    assert not [path for how, path, _ in server.bodies if how == "PATCH"]
+    fields = [body for _, path, body in server.bodies if path.endswith("/index")]
+    [part] = [body for body in fields if body["field_name"] == PART]
+    assert part["field_schema"] == {"type": "keyword", "is_tenant": True}
+    asked = [body["searches"] for _, path, body in server.bodies if path.endswith("/query/batch")]
+    for said, near in asked:
+        [mine, _] = said["filter"]["must"]
+        assert mine["key"] == PART
+        assert said["params"]["idf"] == {"corpus": {"must": [mine]}}
+        assert near["filter"]["must"][0] == mine
+        assert near["params"]["exact"]
+    assert asked[0] != asked[1]
+
+
+async def test_given_a_qdrant_that_counts_words_of_all_then_nothing_is_shared_there(
+    qdrant: tuple[str, QdrantServer], server: QdrantServer
+) -> None:
+    server.version = "1.18.2"
+    async with aclosing(QdrantIndex(qdrant[0], shared_chunks=10)) as index:
+        for work in (index.create, lambda one: index.upsert(one, [a_chunk(one)])):
+            with pytest.raises(ConfigError, match=r"1\.18\.2 .*1\.19.*INDEX__SHARED_CHUNKS"):
+                await work(a_shared())
+        assert server.collections == {}
+        await index.create(a_collection())
+        server.version = "1.20.1"
+        await index.create(a_shared())
+
+
+async def test_given_a_point_of_another_part_then_it_is_refused() -> None:
+    """Whatever a server does with a filter."""
+    client = local_client()
+    async with aclosing(QdrantIndex("", client=client)) as index:
+        mine, theirs = a_shared(), a_shared()
+        await index.upsert(theirs, [a_chunk(theirs, "secret")])
+        place = place_of("ragstone", mine)
+        [record], _ = await client.scroll(place.name, with_payload=True)
+        with pytest.raises(IndexUnavailable, match="another collection"):
+            place.chunk_id(record)
+        with pytest.raises(IndexUnavailable, match="something else"):
+            chunk_of(mine, place, record)
+
+
+@pytest.mark.parametrize(
+    ("url", "given", "meant"),
+    [
+        ("postgresql://h/db", None, SHARED_CHUNKS),
+        ("postgresql://h/db", 0, 0),
+        ("postgresql://h/db", 70, 70),
+        ("http://h:6333", None, 0),
+        ("http://h:6333", 70, 70),
+    ],
+)
+def test_the_setting_says_how_small_a_collection_is_that_shares(
+    tmp_path: Path, url: str, given: int | None, meant: int
+) -> None:
+    index: ChunkIndex = connect(IndexSettings(url=url, shared_chunks=given), tmp_path)
     assert may_share(index, max(0, meant - 1)) == (meant > 0)
     assert not may_share(index, meant)
+
+
+def test_given_an_index_where_nothing_can_be_shared_then_the_setting_is_refused() -> None:
+    for url in ("", "elasticsearch+http://h:9200"):
+        with pytest.raises(ValidationError, match="shared_chunks is for PostgreSQL and Qdrant"):
+            IndexSettings(url=url, shared_chunks=70)
 
 
 def test_given_the_embedded_index_then_nothing_is_shared(tmp_path: Path) -> None:

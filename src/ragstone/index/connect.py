@@ -157,7 +157,14 @@ def _qdrant(settings: IndexSettings, data: Path) -> OpenIndex:
         write_bytes=settings.write_mb * 2**20,
     )
     key, retries = settings.api_key.get_secret_value(), _retries(settings)
-    return QdrantIndex(settings.url, key, settings.timeout, options=options, retries=retries)
+    return QdrantIndex(
+        settings.url,
+        key,
+        settings.timeout,
+        options=options,
+        retries=retries,
+        shared_chunks=settings.shared_chunks or 0,
+    )
 
 
 def _retries(settings: IndexSettings) -> Retries:

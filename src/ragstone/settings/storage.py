@@ -21,7 +21,7 @@ _ONLY = {
     **dict.fromkeys(("quantization", "shards", "replicas"), ("Qdrant", "Elasticsearch")),
     **dict.fromkeys(("write_consistency", "payload_on_disk", "vectors_on_disk"), ("Qdrant",)),
     "refresh_interval": ("Elasticsearch",),
-    "shared_chunks": ("PostgreSQL",),
+    "shared_chunks": ("PostgreSQL", "Qdrant"),
 }
 """Settings that change how passages are kept, and who has them: without effect they would promise
 copies that there are not."""
@@ -65,9 +65,10 @@ class IndexSettings(Section):
         None,
         ge=0,
         le=10_000,
-        description="Chunks below which new collections share a table of PostgreSQL, where their "
-        "vectors are compared one by one; from so many on they have a table of their own. Not "
-        "given, 500; 0 for none.",
+        description="Chunks below which new collections share a table of PostgreSQL, or a "
+        "collection of Qdrant 1.19 or later, where their vectors are compared one by one; from so "
+        "many on they have one of their own. Not given, 500 in PostgreSQL and 0, for none, in "
+        "Qdrant.",
     )
     halfvec: bool = Field(
         False,
