@@ -97,7 +97,11 @@ async def test_given_neighbours_then_scores_are_those_of_a_place_of_its_own(
     await index.upsert(own, [chunks[number] for number in kept], vectors(*kept))
     for collection in (own, shared):
         await index.optimize(collection)
-    assert await scores(index, shared) == await scores(index, own)
+    found, alone = await scores(index, shared), await scores(index, own)
+    if isinstance(index, PostgresIndex):
+        assert found == alone
+    for some, others in zip(found, alone, strict=True):
+        assert some == pytest.approx(others, rel=1e-6)  # Qdrant rounds a sum by its order.
 
 
 async def test_given_neighbours_then_late_interaction_scores_are_those_of_a_place_of_its_own(
