@@ -34,7 +34,7 @@ from ragstone.index.postgres.building import (
 )
 from ragstone.index.postgres.connection import Connection, PostgresConnections
 from ragstone.index.postgres.filter import LISTS, Sql, translate
-from ragstone.index.postgres.table import Table
+from ragstone.index.postgres.table import ChunkTable
 from ragstone.index.vectors import check_searches, check_vectors
 from ragstone.language.late_interaction import LateQuery
 from ragstone.ports import PoolUse, Search, Vectors
@@ -315,7 +315,7 @@ class PostgresIndex:
     async def _candidates(
         self,
         connection: Connection,
-        table: Table,
+        table: ChunkTable,
         late: LateQuery,
         condition: Sql,
         most: int,
@@ -374,7 +374,7 @@ class PostgresIndex:
         return await self._run_or_default(table, work, [])
 
     async def _run_or_default(
-        self, table: Table, work: Callable[[Connection], Awaitable[T]], missing: T
+        self, table: ChunkTable, work: Callable[[Connection], Awaitable[T]], missing: T
     ) -> T:
         try:
             return await self._database.run(work, table.collection)
@@ -437,7 +437,7 @@ def _encodings(
 
 
 async def _delete_chunks(
-    connection: Connection, table: Table, ids: Sequence[str]
+    connection: Connection, table: ChunkTable, ids: Sequence[str]
 ) -> list[list[int]]:
     gone = await connection.execute(
         f"DELETE FROM {table.name} WHERE {table.mine} AND chunk_id = ANY(%s) RETURNING words",

@@ -68,7 +68,7 @@ COLUMNS = ("chunk_id", *KEYWORDS, *LISTS, *NUMBERS, "payload", "words", "bm25", 
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ChunkTable:
     """Where the chunks of a collection are: the table of this name, or one `part` of it."""
 
     name: str
@@ -114,11 +114,11 @@ class Table:
         return f"(SELECT * FROM {table} WHERE {self.mine}) AS of_part" if self.part else table
 
 
-def table_of(collection: Collection) -> Table:
+def table_of(collection: Collection) -> ChunkTable:
     """Where a collection is."""
     if not collection.shared:
-        return Table(table_name(collection))
-    return Table(shared_name(collection), _identity(collection))
+        return ChunkTable(table_name(collection))
+    return ChunkTable(shared_name(collection), _identity(collection))
 
 
 def table_name(collection: Collection) -> str:

@@ -15,7 +15,7 @@ from ragstone.index.postgres import table as rows
 from ragstone.index.postgres.connection import Connection
 from ragstone.index.postgres.filter import Sql
 from ragstone.index.postgres.impacts import FUNCTION, LONGEST, Impact, Impacts
-from ragstone.index.postgres.table import Table
+from ragstone.index.postgres.table import ChunkTable
 from ragstone.language.words import idf
 
 EVERY_CHUNK = -1
@@ -56,7 +56,7 @@ MORE = 16
 
 
 async def search(
-    connection: Connection, table: Table, asked: Mapping[int, float], where: Sql, limit: int
+    connection: Connection, table: ChunkTable, asked: Mapping[int, float], where: Sql, limit: int
 ) -> list[Any]:
     """The ids and scores of the best chunks with a word that is asked for, all inside `where`.
 
@@ -98,7 +98,7 @@ class Questioning:
     def __init__(
         self,
         connection: Connection,
-        table: Table,
+        table: ChunkTable,
         weighed: Mapping[int, float],
         where: Sql,
         limit: int,
@@ -209,7 +209,7 @@ class Questioning:
 
 async def count(
     connection: Connection,
-    table: Table,
+    table: ChunkTable,
     written: Iterable[Sequence[int]],
     gone: Iterable[Sequence[int]],
 ) -> None:
@@ -238,7 +238,9 @@ def weights(asked: Mapping[int, float], held: Mapping[int, int]) -> dict[int, fl
     }
 
 
-async def held_by(connection: Connection, table: Table, asked: Iterable[int]) -> dict[int, int]:
+async def held_by(
+    connection: Connection, table: ChunkTable, asked: Iterable[int]
+) -> dict[int, int]:
     """How many chunks hold each word, and how many there are."""
     found = await connection.execute(
         f"SELECT word, sum(chunks)::int8 FROM {table.words} WHERE word = ANY(%s) GROUP BY word",
@@ -247,7 +249,7 @@ async def held_by(connection: Connection, table: Table, asked: Iterable[int]) ->
     return dict(await found.fetchall())
 
 
-async def _own_stripe(connection: Connection, table: Table) -> int:
+async def _own_stripe(connection: Connection, table: ChunkTable) -> int:
     """A stripe that nobody else writes before this transaction ends."""
     lock = table.lock
     found = await connection.execute(
