@@ -85,7 +85,6 @@ INDEXES = [
     "postgres-shared",
     "qdrant",
     "qdrant-local",
-    "qdrant-local-shared",
     "qdrant-shared",
 ]
 

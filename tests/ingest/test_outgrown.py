@@ -1,4 +1,4 @@
-"""Small collections begin in a table that they share, and leave it when they have outgrown it."""
+"""Small collections begin in a place that they share, and leave it when they have outgrown it."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -11,15 +11,17 @@ import pytest
 from ragstone.core.records import Collection
 from ragstone.index.postgres.connection import PostgresConnections
 from ragstone.index.postgres.index import PostgresIndex
+from ragstone.index.qdrant.index import QdrantIndex
 from ragstone.ingest import pipeline
 from ragstone.ingest.move import move_all
 from ragstone.ports import Search
 from ragstone.retrieve.searching import but_hidden
 from tests.backup.house import House, opened
 from tests.conformance.postgres_server import PostgresServer, postgres
+from tests.conformance.test_chunk_index import local_client, pytestmark
 from tests.patience import PATIENCE
 
-__all__ = ["postgres"]
+__all__ = ["postgres", "pytestmark"]
 
 SMALL = 10
 """Chunks from which on a collection has a table of its own here."""
@@ -101,6 +103,29 @@ async def test_given_more_chunks_then_it_has_a_table_of_its_own_after_the_ingest
         assert await house.index.count(shared) == 0
         assert await house.catalog.unused() == []
         assert await house.examine() == ()
+
+
+async def test_given_more_chunks_then_it_has_a_qdrant_collection_of_its_own_after_the_ingest(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "data").mkdir()
+    client = local_client()
+    index = QdrantIndex("", client=client, shared_chunks=SMALL)
+    async with opened(tmp_path / "data", an_index=index) as house:
+        write(house, range(3))
+        await house.ingest()
+        shared, before = await house.collection(), await house.chunks()
+        assert shared.shared
+        write(house, range(3, 2 * SMALL))
+        await house.ingest()
+        own = await house.collection()
+        assert (own.shared, own.build) == (False, shared.build + 1)
+        chunks = await house.chunks()
+        assert chunks.items() > before.items()
+        assert await found(house) == len(chunks)
+        assert await house.index.count(shared) == 0
+        assert await house.catalog.unused() == []
+        assert len((await client.get_collections()).collections) == 2
 
 
 async def test_given_a_move_that_is_cut_off_then_it_answers_from_where_it_is_and_goes_on(

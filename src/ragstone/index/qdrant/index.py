@@ -36,7 +36,7 @@ from ragstone.index.qdrant.schema import (
     SPARSE,
     TOKENS,
     WITHOUT_TOKENS,
-    ChunkPlace,
+    QdrantPlace,
     batches,
     chunk_of,
     place_of,
@@ -290,7 +290,7 @@ class QdrantIndex:
         """Close the connections; the index cannot be used afterwards."""
         await self._qdrant.aclose()
 
-    def _place(self, collection: Collection) -> ChunkPlace:
+    def _place(self, collection: Collection) -> QdrantPlace:
         return place_of(self._prefix, collection)
 
     def _name(self, collection: Collection) -> str:

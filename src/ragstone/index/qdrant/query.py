@@ -9,7 +9,7 @@ from ragstone.core.turn import RankedList, Scored
 from ragstone.index.bm25 import Bm25Encoder
 from ragstone.index.edge.shard import BM25, DENSE, LATE
 from ragstone.index.late import question_encoding, wanted
-from ragstone.index.qdrant.schema import ChunkPlace, sparse
+from ragstone.index.qdrant.schema import QdrantPlace, sparse
 from ragstone.ports import Search
 
 
@@ -19,7 +19,7 @@ def request(
     condition: models.Filter,
     limit: int,
     params: models.SearchParams,
-    place: ChunkPlace,
+    place: QdrantPlace,
 ) -> models.QueryRequest | None:
     """The request for `search`, None for a text without any word to look for; `params` say how
     vectors are searched."""
@@ -52,7 +52,7 @@ def request(
     )
 
 
-def ranked(search: Search, found: list[models.ScoredPoint], place: ChunkPlace) -> RankedList:
+def ranked(search: Search, found: list[models.ScoredPoint], place: QdrantPlace) -> RankedList:
     """The list that answers `search`; raises IndexUnavailable for a score that is no number."""
     if not all(math.isfinite(point.score) for point in found):
         raise IndexUnavailable("The Qdrant server returned a score that is no number.")

@@ -51,7 +51,7 @@ WITHOUT_TOKENS = models.PayloadSelectorExclude(exclude=[TOKENS])
 
 
 @dataclass(frozen=True, slots=True)
-class ChunkPlace:
+class QdrantPlace:
     """Where the chunks of a collection are: the Qdrant collection of this name, or one `part` of
     it, a tenant in Qdrant's words."""
 
@@ -95,14 +95,14 @@ class ChunkPlace:
         return models.FieldCondition(key=PART, match=models.MatchAny(any=[self.part]))
 
 
-def place_of(prefix: str, collection: Collection) -> ChunkPlace:
+def place_of(prefix: str, collection: Collection) -> QdrantPlace:
     """Where a collection is; ids of any length and script become hex digits."""
     key = json.dumps([collection.tenant, collection.id]).encode()
     digest = hashlib.blake2b(key, digest_size=16).hexdigest()
     if not collection.shared:
-        return ChunkPlace(f"{prefix}-{digest}-{collection.build}")
+        return QdrantPlace(f"{prefix}-{digest}-{collection.build}")
     kind = f"{collection.dimensions}{'-late' if collection.late else ''}"
-    return ChunkPlace(f"{prefix}-shared-{kind}", str(uuid5(UUID(digest), str(collection.build))))
+    return QdrantPlace(f"{prefix}-shared-{kind}", str(uuid5(UUID(digest), str(collection.build))))
 
 
 def batches(
@@ -133,7 +133,7 @@ def points(
     tokens: Sequence[bytes] | None,
     late: Vectors | None,
     bm25: Bm25Encoder,
-    place: ChunkPlace,
+    place: QdrantPlace,
 ) -> list[models.PointStruct]:
     """Chunks as points: the sparse vector always, the others where there are some."""
     none = [None] * len(chunks)
@@ -176,7 +176,7 @@ def sparse(vector: edge.SparseVector) -> models.SparseVector:
     return models.SparseVector(indices=vector.indices, values=vector.values)
 
 
-def chunk_of(collection: Collection, place: ChunkPlace, record: models.Record) -> Chunk:
+def chunk_of(collection: Collection, place: QdrantPlace, record: models.Record) -> Chunk:
     """The chunk in `record`; raises IndexUnavailable when it is none, or another collection's."""
     payload = record.payload or {}
     point = place.point(str(payload.get(CHUNK)))
@@ -216,7 +216,7 @@ def _point(
     held: bytes | None,
     late: list[float] | None,
     bm25: Bm25Encoder,
-    place: ChunkPlace,
+    place: QdrantPlace,
 ) -> models.PointStruct:
     vector: dict[str, list[float] | models.SparseVector] = {
         BM25: sparse(bm25.document(chunk.searchable))
