@@ -47,7 +47,7 @@ async def run(settings: Settings, move: Move, *, as_json: bool) -> int:
                         line = _line(moved, time.monotonic() - started)
                         view.at(moved.total, moved.copied + moved.there, line, moved.finished)
             # A copy is no move: the next one to an earlier place begins anew.
-            await catalog.put_collection(replace(collection, place=""))
+            await catalog.put_collection(replace(moved.collection, place=""))
             ended.append(moved)
             if not as_json:
                 out(_summary(moved))
