@@ -63,6 +63,7 @@ APART = {
     "million": "python -m benchmarks million",
     "postgres": "python -m benchmarks postgres",
     "workers": "python -m benchmarks workers",
+    "shared": "python -m benchmarks shared",
     "hidden": "python -m benchmarks hidden",
     "backups": "python -m benchmarks backups",
     "moves": "python -m benchmarks moves",

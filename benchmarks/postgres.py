@@ -245,9 +245,9 @@ async def questioning(
     """A question with what can be worth how much for it, and how many chunks there are."""
     table = rows.table_name(collection)
     asked = rows.words(Bm25Encoder("en").query(text))
-    held = await words.held_by(connection, table, asked)
+    held = await words.held_by(connection, rows.ChunkTable(table), asked)
     weighed = words.weights(asked, held)
-    one = words.Questioning(connection, table, weighed, translate(where), limit)
+    one = words.Questioning(connection, rows.ChunkTable(table), weighed, translate(where), limit)
     return one, Impact(weighed, held), held[words.EVERY_CHUNK]
 
 

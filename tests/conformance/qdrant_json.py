@@ -50,7 +50,8 @@ def query_of(body: dict[str, Any]) -> edge.QueryRequest:
     query = body["query"]
     nearest = query["nearest"] if isinstance(query, dict) and "nearest" in query else query
     params = body.get("params", {})
-    check_keys(params, {"exact", "quantization", "hnsw_ef"})
+    check_keys(params, {"exact", "quantization", "hnsw_ef", "idf"})
+    corpus = params["idf"]["corpus"] if "idf" in params else None
     return edge.QueryRequest(
         body["limit"],
         query=edge.Query.Nearest(vector_of(nearest), using=body["using"]),
@@ -60,6 +61,7 @@ def query_of(body: dict[str, Any]) -> edge.QueryRequest:
             hnsw_ef=params.get("hnsw_ef"),
             exact=params.get("exact", False),
             quantization=edge.QuantizationSearchParams(**params.get("quantization", {})),
+            idf=None if corpus is None else edge.IdfParams(filter_of(corpus)),
         ),
     )
 
@@ -86,3 +88,7 @@ def payload_of(body: Any) -> Any:
 def record_json(record: edge.Record) -> dict[str, Any]:
     named = record.vector if isinstance(record.vector, dict) else {}
     return {"id": str(record.id), "payload": record.payload, "vector": named}
+
+
+def scored_json(point: edge.ScoredPoint) -> dict[str, Any]:
+    return {"id": str(point.id), "version": 0, "score": point.score, "payload": point.payload}

@@ -28,6 +28,7 @@ from tests.conformance.qdrant_json import (
     payload_of,
     query_of,
     record_json,
+    scored_json,
     vector_of,
 )
 from tests.http_server import running
@@ -67,6 +68,7 @@ class QdrantServer:
 
     root: Path
     key: str = ""
+    version: str = "1.19.0"
     trouble: Callable[[Request], Awaitable[Response | None]] | None = None
     seen: list[tuple[str, str, int]] = field(default_factory=list)
     bodies: list[tuple[str, str, Any]] | None = None
@@ -92,7 +94,11 @@ class QdrantServer:
             ("POST", f"{one}/points/query/batch", self.query_batch),
             ("POST", f"{one}/facet", self.facet),
         ]
-        return Starlette(routes=[Route(p, self._handler(f), methods=[m]) for m, p, f in table])
+        routes = [Route(p, self._handler(f), methods=[m]) for m, p, f in table]
+        return Starlette(routes=[Route("/", self.about), *routes])
+
+    async def about(self, request: Request) -> Response:
+        return JSONResponse({"title": "qdrant - vector search engine", "version": self.version})
 
     def _handler(self, work: Callable[..., Any]) -> Callable[[Request], Awaitable[Response]]:
         async def handle(request: Request) -> Response:
@@ -193,6 +199,9 @@ class QdrantServer:
     def index_field(self, name: str, body: dict[str, Any], options: dict[str, str]) -> Any:
         check_keys(body, {"field_name", "field_schema"})
         key, kind = body["field_name"], body["field_schema"]
+        if isinstance(kind, dict):
+            check_keys(kind, {"type", "is_tenant"})
+            kind = kind["type"]
         operation = edge.UpdateOperation.create_field_index(key, SCHEMAS[kind])
         done = self._update(name, options, operation)
         self._held(name).fields[key] = kind
@@ -252,7 +261,7 @@ class QdrantServer:
         check_keys(body, {"searches"})
         requests = edge.QueryBatchRequest([query_of(search) for search in body["searches"]])
         return [
-            {"points": [{"id": str(p.id), "version": 0, "score": p.score} for p in found]}
+            {"points": [scored_json(point) for point in found]}
             for found in self._held(name).shard.query_batch(requests)
         ]
 

@@ -40,6 +40,7 @@ from ragstone.index.postgres.index import PostgresIndex
 from ragstone.index.qdrant.index import QdrantIndex
 from ragstone.language.late_interaction import LateQuery, TokenVectors, packed
 from ragstone.ports import ChunkIndex, Search
+from tests.conformance.shared_index import SharedWithOthers
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:Payload indexes have no effect"),
@@ -77,7 +78,15 @@ def vectors(*seeds: int) -> np.ndarray:
     return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
-INDEXES = ["edge", "elasticsearch", "postgres", "qdrant", "qdrant-local"]
+INDEXES = [
+    "edge",
+    "elasticsearch",
+    "postgres",
+    "postgres-shared",
+    "qdrant",
+    "qdrant-local",
+    "qdrant-shared",
+]
 
 
 def an_index(kind: str, request: pytest.FixtureRequest, root: Path) -> Any:
@@ -85,6 +94,8 @@ def an_index(kind: str, request: pytest.FixtureRequest, root: Path) -> Any:
         return ElasticsearchIndex(request.getfixturevalue("elasticsearch").url, "", 30)
     if kind == "postgres":
         return PostgresIndex(PostgresConnections(request.getfixturevalue("postgres").url, 30))
+    if kind.endswith("-shared"):
+        return SharedWithOthers(an_index(kind.removesuffix("-shared"), request, root))
     if kind == "qdrant":
         return QdrantIndex(request.getfixturevalue("qdrant")[0], "", 30)
     if kind == "qdrant-local":
@@ -104,7 +115,7 @@ async def index(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
     adapter = an_index(request.param, request, tmp_path / "index")
     yield adapter
     await adapter.aclose()
-    if request.param == "qdrant":
+    if request.param in ("qdrant", "qdrant-shared"):
         request.getfixturevalue("qdrant")[1].clear()
 
 

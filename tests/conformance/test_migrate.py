@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,12 @@ from ragstone.core.errors import IndexUnavailable
 from ragstone.core.filters import EVERYTHING
 from ragstone.core.records import Collection
 from ragstone.index.edge.index import EdgeIndex
+from ragstone.index.postgres.connection import PostgresConnections
+from ragstone.index.postgres.index import PostgresIndex
+from ragstone.index.qdrant.index import QdrantIndex
 from ragstone.ingest.migrate import Moved, migrate
 from ragstone.ports import ChunkIndex, Search, Vectors
+from tests.conformance.postgres_server import PostgresServer
 from tests.conformance.test_chunk_index import (
     INDEXES,
     a_chunk,
@@ -21,6 +26,7 @@ from tests.conformance.test_chunk_index import (
     a_late_collection,
     an_index,
     late_ids,
+    local_client,
     packed_tokens,
     pytestmark,
     vectors,
@@ -158,3 +164,24 @@ async def test_given_a_target_that_loses_writes_then_it_is_said(
     async with aclosing(Losing(tmp_path / "there")) as there:
         with pytest.raises(IndexUnavailable, match="arrived"):
             await moved_by(source, there, collection)
+
+
+@pytest.mark.parametrize("shared_chunks", [0, 10])
+async def test_given_a_collection_that_shares_then_it_moves_to_where_that_is_wanted_and_again(
+    postgres: PostgresServer, source: EdgeIndex, shared_chunks: int
+) -> None:
+    target = QdrantIndex("", client=local_client(), shared_chunks=shared_chunks)
+    async with (
+        aclosing(PostgresIndex(PostgresConnections(postgres.url, 30))) as here,
+        aclosing(target),
+    ):
+        known = replace(await filled(source, 30), shared=True)
+        async for chunks in source.scan(known):
+            await here.upsert(known, chunks)
+        for _ in range(2):  # The second time the state says where it is by now.
+            last = [step async for step in migrate(here, target, known)][-1]
+            assert (last.finished, last.total, last.removed) == (True, 30, 0)
+            known = last.collection
+            assert known.shared == (shared_chunks > 0)
+            assert await target.count(known) == 30
+            assert await target.count(replace(known, shared=not known.shared)) == 0

@@ -1,7 +1,7 @@
 """Random cases of documents, principal, filter and query over every chunk index.
 
 Nothing outside the filter is ever returned, whatever the search; nothing inside is missed by an
-exact one. The oracle is the plain-Python evaluator of filters. 500 cases for each of five indexes
+exact one. The oracle is the plain-Python evaluator of filters. 500 cases for each of seven indexes
 in every run; `make test-permissions` gives each 10,000.
 """
 

@@ -104,9 +104,11 @@ async def ways(
     asked = rows.words(Bm25Encoder(collection.language).query(text))
 
     async def work(connection: Connection) -> tuple[Any, Any]:
-        held = await words.held_by(connection, table, asked)
+        held = await words.held_by(connection, rows.ChunkTable(table), asked)
         weighed = words.weights(asked, held)
-        one = words.Questioning(connection, table, weighed, translate(where), limit)
+        one = words.Questioning(
+            connection, rows.ChunkTable(table), weighed, translate(where), limit
+        )
         return await one.bounded(Impact(weighed, held)), await one.everything()
 
     return await database.run(work)
@@ -276,13 +278,15 @@ async def test_given_a_writer_that_holds_its_transaction_then_another_does_not_w
     word = min(rows.words(Bm25Encoder("en").query("whale")))
 
     async def counting(connection: Connection) -> None:
-        await words.count(connection, table, [[word]], [])
+        await words.count(connection, rows.ChunkTable(table), [[word]], [])
         # Within its transaction: a writer that waited for it would wait for ever.
         await index.upsert(collection, chunks[1:])
         await index.delete(collection, eq("chunk_index", 7))
 
     await database.run(counting)
-    held = await database.run(lambda connection: words.held_by(connection, table, [word]))
+    held = await database.run(
+        lambda connection: words.held_by(connection, rows.ChunkTable(table), [word])
+    )
     assert held == {words.EVERY_CHUNK: 4, word: 4}
 
 
@@ -538,16 +542,18 @@ async def test_given_a_writer_that_is_killed_before_its_commit_then_nothing_of_i
     table = rows.table_name(collection)
     await index.upsert(collection, [a_chunk(collection, "whale")])
     asked = list(rows.words(Bm25Encoder("en").query("whale")))
-    before = await database.run(lambda connection: words.held_by(connection, table, asked))
+    before = await database.run(
+        lambda connection: words.held_by(connection, rows.ChunkTable(table), asked)
+    )
 
     async def dying(connection: Connection) -> None:
         await connection.execute(f"DELETE FROM {table}")
-        await words.count(connection, table, [asked] * 5, [])
+        await words.count(connection, rows.ChunkTable(table), [asked] * 5, [])
         await connection.execute("SELECT pg_terminate_backend(pg_backend_pid())")
 
     with pytest.raises(IndexUnavailable):
         await database.run(dying)
-    assert await database.run(lambda c: words.held_by(c, table, asked)) == before
+    assert await database.run(lambda c: words.held_by(c, rows.ChunkTable(table), asked)) == before
     [found] = await index.search(collection, [Search("whale")], EVERYTHING, 10)
     assert len(found.found) == 1
 

@@ -25,11 +25,11 @@ KILLED_AT = (1, 200, 400)
 """Chunks in PostgreSQL when a server is killed."""
 
 
-def arrived(postgres: PostgresServer) -> int:
-    """The chunks that PostgreSQL holds."""
+def arrived(postgres: PostgresServer, names: str = "ragstone%") -> int:
+    """The chunks that PostgreSQL holds in tables of such names."""
     tables = (
         "SELECT table_name FROM information_schema.tables "
-        "WHERE table_name LIKE 'ragstone%' AND table_name NOT LIKE '%words'"
+        f"WHERE table_name SIMILAR TO '{names}' AND table_name NOT LIKE '%words'"
     )
     with psycopg.connect(postgres.url) as one, suppress(psycopg.errors.UndefinedTable):
         names = [name for (name,) in one.execute(tables).fetchall()]
@@ -61,12 +61,14 @@ async def ask_on(service: Service, failed: list[str]) -> None:
             failed.append(f"nothing was found after {number} questions")
 
 
-async def until_arrived(service: Service, postgres: PostgresServer, chunks: int) -> None:
+async def until_arrived(
+    service: Service, postgres: PostgresServer, chunks: int, names: str = "ragstone%"
+) -> None:
     """Ask until so much has been copied."""
     failed: list[str] = []
     asking = asyncio.create_task(ask_on(service, failed))
     async with asyncio.timeout(PATIENCE):
-        while await asyncio.to_thread(arrived, postgres) < chunks:
+        while await asyncio.to_thread(arrived, postgres, names) < chunks:
             await asyncio.sleep(0.01)
             assert not asking.done(), asking.exception()
     asking.cancel()
@@ -134,3 +136,42 @@ def test_given_kills_while_a_collection_moves_then_it_arrives_whole_and_question
         assert f"/{folder.name}/{FILES + 4}.md" in listed
         found = here(data, "search", "the beam of the schooner 7", **there).stdout
         assert "schooner 7 has a beam of 38 metres" in found
+
+
+OWN, SHARED = "ragstone_[0-9a-f]{32}", "ragstone_shared%"
+
+
+def test_given_kills_while_a_collection_leaves_a_shared_table_then_it_is_whole_in_its_own(
+    tmp_path: Path,
+) -> None:
+    data, folder = tmp_path / "data", tmp_path / "boats"
+    folder.mkdir()
+    for number in range(FILES):
+        write(folder, number, "lighter")
+
+    async def ask_until_it_is_in_its_own(chunks: int) -> None:
+        async with aclosing(server_of(data)) as service:
+            await until_arrived(service, postgres, chunks, OWN)
+
+    async def until_it_has_left(chunks: int) -> None:
+        await ask_until_it_is_in_its_own(chunks)
+        async with asyncio.timeout(PATIENCE):
+            while await asyncio.to_thread(arrived, postgres, SHARED):
+                await asyncio.sleep(0.1)
+
+    with postgres_server() as postgres:
+        there = {"INDEX__URL": postgres.url}
+        ingested = here(data, "ingest", str(folder), INDEX__SHARED_CHUNKS="10000", **there)
+        assert ingested.returncode == 0
+        chunks = arrived(postgres, SHARED)
+        assert (chunks > KILLED_AT[-1] / 2, arrived(postgres, OWN)) == (True, 0)
+        small = {**there, "INDEX__SHARED_CHUNKS": "20"}
+        for killed_at in (1, chunks // 2):
+            with serving_until_killed(data, **small):
+                asyncio.run(ask_until_it_is_in_its_own(killed_at))
+        with serving(data, **small):
+            asyncio.run(until_it_has_left(chunks))
+        assert arrived(postgres, OWN) == chunks
+        assert here(data, "doctor", "--check", **small).returncode == 0
+        found = here(data, "search", "the beam of the lighter 7", **small).stdout
+        assert "lighter 7 has a beam of 38 metres" in " ".join(found.split())

@@ -1,7 +1,8 @@
 """After an ingest the collection's words are read, in the background, and never twice."""
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from contextlib import closing
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,21 @@ async def test_given_an_ingest_then_words_of_text_and_title_are_known_without_ac
     asked = ("whales", "mongke", "krill", "saw", "shark", "x4471")
     assert await house.knows(*asked) == {"whales", "mongke", "krill", "saw"}
     assert await house.vocabulary.unread(await house.collection()) == []
+
+
+async def test_given_a_record_of_where_the_chunks_were_then_they_are_read_from_the_new_one(
+    house: House,
+) -> None:
+    (house.documents / "a.md").write_text("A whale.")
+    with closing(Pipeline(house.index, house.catalog, OneEmbedder(), IngestSettings())) as silent:
+        await silent.ingest("job", IngestRequest((str(house.documents),)), lambda _: None)
+    collection = await house.collection()
+    house.reader.wake(replace(collection, build=7))
+    assert await house.knows("whale") == set()
+    assert len(await house.vocabulary.unread(collection)) == 1
+    house.reader.wake(collection)
+    assert await house.knows("whale") == {"whale"}
+    assert await house.vocabulary.unread(collection) == []
 
 
 async def test_given_a_new_version_then_its_words_are_added_and_the_gone_are_forgotten(

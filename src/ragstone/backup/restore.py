@@ -13,7 +13,7 @@ from ragstone.backup.chain import Chain
 from ragstone.core.records import Collection
 from ragstone.ingest.handed import Originals
 from ragstone.ingest.unused import drop_unused
-from ragstone.ports import Catalog, ChunkIndex, StateDump, check_late, home, loading
+from ragstone.ports import Catalog, ChunkIndex, StateDump, check_late, home, loading, may_share
 from ragstone.service.maintenance import Upkeep
 
 
@@ -50,7 +50,8 @@ async def restore(
             for number, part in enumerate(chain.manifest.parts):
                 old = part.collection
                 build = max(old.build, builds.get((old.tenant, old.id), 0)) + 1
-                collection = replace(old, build=build, place=home(index))
+                shared = may_share(index, part.chunks + part.kept)
+                collection = replace(old, build=build, place=home(index), shared=shared)
                 async for step in _write_collection(chain, number, index, collection):
                     yield step
                 written.append(collection)

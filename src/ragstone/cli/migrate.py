@@ -36,7 +36,7 @@ async def run(settings: Settings, move: Move, *, as_json: bool) -> int:
     if source.url == target.url:
         raise ConfigError("Both addresses are the same: give --to another than --from.")
     ended: list[Moved] = []
-    at: dict[Collection, Moved] = {}
+    at: dict[tuple[str, str], Moved] = {}
     async with open_two_indexes(settings, source, target) as (catalog, here, there):
         await here.ready()
         await there.ready()
@@ -45,12 +45,12 @@ async def run(settings: Settings, move: Move, *, as_json: bool) -> int:
         with ProgressView(as_json) as view:
             async with aclosing(migrate_all(here, there, chosen)) as steps:
                 async for step in steps:
-                    at[step.collection] = step
+                    at[_key(step.collection)] = step
                     _show(view, list(at.values()), time.monotonic() - started)
                     if step.finished:
                         # A copy is no move: the next one to an earlier place begins anew.
                         await catalog.put_collection(replace(step.collection, place=""))
-        ended = [at[collection] for collection in chosen]
+        ended = [at[_key(collection)] for collection in chosen]
         if not as_json:
             for moved in ended:
                 out(_summary(moved))
@@ -62,6 +62,11 @@ async def run(settings: Settings, move: Move, *, as_json: bool) -> int:
     else:
         out("There is no collection to move.")
     return 0
+
+
+def _key(collection: Collection) -> tuple[str, str]:
+    """The same wherever it is."""
+    return collection.tenant, collection.id
 
 
 def _settings(settings: Settings, url: str, key: str) -> IndexSettings:

@@ -24,7 +24,8 @@ class Collection:
     for, empty for none. `build` names the index directory or table, so that a rebuild can stand
     beside what it replaces. `late` is the length of the token vectors that the index searches by
     late interaction, 0 where it does not. `place` says which index it is in while collections move
-    from one to another (`ragstone.index.moving`).
+    from one to another (`ragstone.index.moving`), and `shared` whether it is kept there together
+    with other small ones (`ragstone.ports.Shares`).
     """
 
     tenant: str
@@ -37,6 +38,7 @@ class Collection:
     id: str = field(default_factory=new_collection_id)
     late: int = 0
     place: str = ""
+    shared: bool = False
 
 
 @dataclass(frozen=True, slots=True)

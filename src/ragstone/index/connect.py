@@ -123,7 +123,7 @@ def _elasticsearch(settings: IndexSettings, data: Path) -> OpenIndex:
 def _postgres(settings: IndexSettings, data: Path) -> OpenIndex:
     from ragstone.index.postgres.building import Hnsw
     from ragstone.index.postgres.connection import EF_SEARCH, PostgresConnections
-    from ragstone.index.postgres.index import PostgresIndex
+    from ragstone.index.postgres.index import SHARED_CHUNKS, PostgresIndex
 
     database = PostgresConnections(
         settings.url,
@@ -133,7 +133,8 @@ def _postgres(settings: IndexSettings, data: Path) -> OpenIndex:
         settings.hnsw_ef_search or EF_SEARCH,
     )
     hnsw = Hnsw.wanted(settings.hnsw_m, settings.hnsw_ef_construction, settings.halfvec)
-    return PostgresIndex(database, hnsw)
+    shared = SHARED_CHUNKS if settings.shared_chunks is None else settings.shared_chunks
+    return PostgresIndex(database, hnsw, shared)
 
 
 def _qdrant(settings: IndexSettings, data: Path) -> OpenIndex:
@@ -156,7 +157,14 @@ def _qdrant(settings: IndexSettings, data: Path) -> OpenIndex:
         write_bytes=settings.write_mb * 2**20,
     )
     key, retries = settings.api_key.get_secret_value(), _retries(settings)
-    return QdrantIndex(settings.url, key, settings.timeout, options=options, retries=retries)
+    return QdrantIndex(
+        settings.url,
+        key,
+        settings.timeout,
+        options=options,
+        retries=retries,
+        shared_chunks=settings.shared_chunks or 0,
+    )
 
 
 def _retries(settings: IndexSettings) -> Retries:

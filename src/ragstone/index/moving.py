@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from ragstone.core.records import Collection
 from ragstone.index.connect import OpenIndex
-from ragstone.ports import ChunkIndex, SearchesLate, loading
+from ragstone.ports import ChunkIndex, SearchesLate, Shares, loading
 
 
 def place_of(url: str) -> str:
@@ -46,6 +46,7 @@ class MovingIndex:
         self._new = new
         self.home = home
         self.searches_late = isinstance(new, SearchesLate) and new.searches_late
+        self.shared_chunks = new.shared_chunks if isinstance(new, Shares) else 0
 
     @property
     def both(self) -> tuple[OpenIndex, OpenIndex]:

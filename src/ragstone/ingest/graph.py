@@ -139,6 +139,7 @@ class GraphReader:
         known: Mapping[tuple[str, int], ChunkReading] = {}
         if self._by_model:
             known = await self._readings.of_revisions(collection, revisions, RECIPE)
+        seen: set[str] = set()
         async for chunks in self._index.scan(collection, AnyOf("revision", tuple(revisions))):
             found: list[EntityMention] = []
             related: list[EntityRelation] = []
@@ -148,7 +149,10 @@ class GraphReader:
                 found, related = found + named, related + said
                 await asyncio.sleep(PAUSE)
             await self._mentions.add(collection, found, related)
-        await self._mentions.finish(collection, self._name, revisions)
+            seen |= {chunk.revision for chunk in chunks}
+        # The others are not here any more: the collection moves, or was dropped.
+        read = [one for one in revisions if one in seen]
+        await self._mentions.finish(collection, self._name, read)
 
     async def _group(self, collection: Collection) -> None:
         """Make the themes of audiences whose documents have changed."""

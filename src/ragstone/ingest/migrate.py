@@ -17,7 +17,7 @@ from ragstone.core.chunk import Chunk
 from ragstone.core.errors import IndexUnavailable
 from ragstone.core.filters import eq
 from ragstone.core.records import Collection
-from ragstone.ports import ChunkIndex, Vectors, check_late, loading
+from ragstone.ports import ChunkIndex, Vectors, check_late, loading, may_share
 
 BATCH = 256
 
@@ -63,27 +63,39 @@ async def migrate(
     ConfigError if it cannot search the collection as that one does.
     """
     check_late(target, collection)
-    await target.create(collection)
-    moved = Moved(collection, await source.count(collection))
+    old = await _where_it_is(source, collection)
+    # What may share a place here keeps doing so where that is wanted there too.
+    new = replace(collection, shared=old.shared and may_share(target, 0))
+    here, there = End(source, old), End(target, new)
+    await target.create(new)
+    moved = Moved(new, await source.count(old))
     yield moved
-    ends = End(source, collection), End(target, collection)
     async with (
-        loading(target, collection),
-        aclosing(copy_all(*ends, source.scan(collection, batch=BATCH))) as batches,
+        loading(target, new),
+        aclosing(copy_all(here, there, source.scan(old, batch=BATCH))) as batches,
     ):
         async for held, copied in batches:
-            there = moved.there + held - copied
-            moved = replace(moved, copied=moved.copied + copied, there=there)
+            known = moved.there + held - copied
+            moved = replace(moved, copied=moved.copied + copied, there=known)
             yield moved
-    removed = await _remove_others(source, target, collection)
-    await target.optimize(collection)
-    held = await target.count(collection)
-    if held != await source.count(collection):
+    removed = await _remove_others(here, there)
+    await target.optimize(new)
+    held = await target.count(new)
+    if held != await source.count(old):
         raise IndexUnavailable(
             f"Collection {collection.name!r} has {moved.total} chunks, but {held} arrived. "
             "Something else writes to one of the indexes; stop it and run the same again."
         )
     yield replace(moved, removed=removed, finished=True)
+
+
+async def _where_it_is(source: ChunkIndex, collection: Collection) -> Collection:
+    """The collection as the source has it: an earlier move may have said that it is no more, or
+    only now, in the place that several share."""
+    other = replace(collection, shared=not collection.shared)
+    if await source.count(collection) or not await source.count(other):
+        return collection
+    return other
 
 
 async def migrate_all(
@@ -188,17 +200,18 @@ def _is_copied(here: _Batch, there: _Batch, chunk_id: str) -> bool:
     )
 
 
-async def _remove_others(source: ChunkIndex, target: ChunkIndex, collection: Collection) -> int:
+async def _remove_others(source: End, target: End) -> int:
     """Delete the target's chunks of revisions that the source does not hold."""
-    if await target.count(collection) == await source.count(collection):
+    here, there = source.index, target.index
+    if await there.count(target.collection) == await here.count(source.collection):
         return 0
     gone: set[str] = set()
     removed = 0
-    async for chunks in target.scan(collection, batch=BATCH):
-        held = await source.fetch(collection, [chunk.chunk_id for chunk in chunks])
+    async for chunks in there.scan(target.collection, batch=BATCH):
+        held = await here.fetch(source.collection, [chunk.chunk_id for chunk in chunks])
         others = [chunk for chunk in chunks if chunk.chunk_id not in held]
         gone |= {chunk.revision for chunk in others}
         removed += len(others)
     for revision in gone:
-        await target.delete(collection, eq("revision", revision))
+        await there.delete(target.collection, eq("revision", revision))
     return removed

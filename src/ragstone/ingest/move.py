@@ -1,4 +1,5 @@
-"""Moves collections to the index at INDEX__URL, with their vectors, while everything goes on.
+"""Moves collections to the index at INDEX__URL, or within it to a place of their own, with their
+vectors, while everything goes on.
 
 Some collections are copied at a time, each while it answers from where it is. What has changed
 meanwhile is copied once more while no ingest of it runs, and one transaction of the state says
@@ -19,7 +20,7 @@ from ragstone.core.filters import AnyOf
 from ragstone.core.records import Collection
 from ragstone.ingest.migrate import AT_ONCE, BATCH, End, copy_all
 from ragstone.ingest.unused import drop_unused
-from ragstone.ports import Catalog, ChunkIndex, check_late, home, loading
+from ragstone.ports import Catalog, ChunkIndex, Shares, check_late, home, loading, may_share
 
 log = logging.getLogger(__name__)
 
@@ -34,37 +35,61 @@ TRIES = 10
 
 
 async def move_all(index: ChunkIndex, catalog: Catalog) -> None:
-    """Move every collection that is not where new ones are made; returns when none is left."""
+    """Move every collection that is not where new ones are made, or has outgrown what it shares;
+    returns when none is left."""
     place, places = home(index), asyncio.Semaphore(AT_ONCE)
 
-    async def try_to_move(collection: Collection) -> None:
+    async def try_to_move(collection: Collection) -> bool:
         async with places:
-            try:
-                await move(index, catalog, collection)
-            except RagstoneError as error:
-                log.warning("Collection %r stays where it is for now: %s", collection.name, error)
+            return await move_if_due(index, catalog, collection)
 
-    while left := [one for one in await catalog.collections() if one.place != place]:
-        random.shuffle(left)  # Several servers begin with different ones.
-        async with asyncio.TaskGroup() as group:
-            for collection in left:
-                group.create_task(try_to_move(collection))
-        if any(one.place != place for one in await catalog.collections()):
-            await asyncio.sleep(AGAIN_SECONDS)
+    async def all_moved() -> bool:
+        every = list(await catalog.collections())
+        random.shuffle(every)  # Several servers begin with different ones.
+        moved = await asyncio.gather(*map(try_to_move, every))
+        return all(moved) and all(one.place == place for one in await catalog.collections())
+
+    while True:
+        if await all_moved():
+            break
+        await asyncio.sleep(AGAIN_SECONDS)
     await drop_unused(index, catalog)  # One that ended while another was kept had to leave it.
-    log.info("Every collection is at INDEX__URL: take INDEX__FROM_URL away.")
+    if place:
+        log.info("Every collection is at INDEX__URL: take INDEX__FROM_URL away.")
+
+
+async def move_if_due(index: ChunkIndex, catalog: Catalog, collection: Collection) -> bool:
+    """Move a collection that is to be elsewhere; False where it could not be moved now."""
+    try:
+        if await _is_due(index, collection):
+            await move(index, catalog, collection)
+    except RagstoneError as error:
+        log.warning("Collection %r stays where it is for now: %s", collection.name, error)
+        return False
+    return True
+
+
+async def _is_due(index: ChunkIndex, collection: Collection) -> bool:
+    if collection.place != home(index):
+        return True
+    if not (collection.shared and isinstance(index, Shares)):
+        return False
+    # Where nothing is, the index may have been exchanged: it stays known where the chunks were.
+    chunks = await index.count(collection)
+    return chunks > 0 and not may_share(index, chunks)
 
 
 async def move(index: ChunkIndex, catalog: Catalog, collection: Collection) -> None:
-    """Move a collection to where new ones are made. Does nothing where another server has moved it.
+    """Move a collection to where it is to be. Does nothing where another server has moved it.
 
     Raises ConfigError where it could not be searched there as it is, IndexUnavailable.
     """
     async with catalog.alone(collection.tenant, f"{collection.id} on its way"):
         old = await catalog.identified(collection.tenant, collection.id)
-        if old is None or old.place == home(index):
+        if old is None or not await _is_due(index, old):
             return
-        new = replace(old, build=old.build + 1, place=home(index))
+        shared = may_share(index, await index.count(old))
+        new = replace(old, build=old.build + 1, place=home(index), shared=shared)
         check_late(index, new)
         await index.create(new)
         async with loading(index, new):
@@ -83,7 +108,12 @@ async def move(index: ChunkIndex, catalog: Catalog, collection: Collection) -> N
                 raise IndexUnavailable("not everything has arrived. It is tried again.")
             await index.optimize(new)
             await catalog.put_collection(new, known=True)
-    log.info("Collection %r is at INDEX__URL now, with %s chunks.", old.name, held)
+    log.info(
+        "Collection %r is %s now, with %s chunks.",
+        old.name,
+        "in a place of its own" if old.place == new.place else "at INDEX__URL",
+        held,
+    )
     await drop_unused(index, catalog)
 
 

@@ -45,6 +45,7 @@ from ragstone.ingest.graph_model import GraphModelReader
 from ragstone.ingest.helping import Helping
 from ragstone.ingest.languages import main_language, outgrown
 from ragstone.ingest.lost import Placement
+from ragstone.ingest.move import move_if_due
 from ragstone.ingest.parse_process import ParseProcesses
 from ragstone.ingest.picture_question import with_picture_text
 from ragstone.ingest.progress import MOST_FAILURES, Tracker
@@ -57,7 +58,7 @@ from ragstone.ingest.unused import drop_unused
 from ragstone.ingest.vocabulary import VocabularyReader
 from ragstone.ingest.write import Writer, Written
 from ragstone.language.language import detect
-from ragstone.ports import Catalog, ChunkIndex, Embedders, Parts, check_late, home
+from ragstone.ports import Catalog, ChunkIndex, Embedders, Parts, check_late, home, may_share
 from ragstone.service import IngestRequest, Progress
 from ragstone.settings import IngestSettings
 
@@ -73,6 +74,10 @@ PURGED_AT_ONCE = 500
 
 HIDDEN_AT_ONCE = 100
 """Documents that are forgotten, or versions that are replaced, before their chunks are deleted."""
+
+CHUNK_BYTES = 10_000
+"""Bytes of a file for each of its chunks, about: a text has a tenth, a picture a hundred times as
+many. What a new collection of many will hold is better begun where it stays."""
 
 SAMPLED_FILES = 16
 """Files whose beginnings tell the language of a new collection."""
@@ -159,7 +164,19 @@ class Pipeline:
                 counts = await self._index.facet(collection, "language")
                 if sentence := outgrown(collection, counts, self._embedders):
                     tracker.note(sentence)
-            return tracker.finish()
+        if collection and collection.shared:
+            await self._move_if_due(collection)
+        return tracker.finish()
+
+    async def _move_if_due(self, collection: Collection) -> None:
+        """Give a collection that has outgrown what it shares a place of its own."""
+        await move_if_due(self._index, self._catalog, collection)
+        now = await self._catalog.identified(collection.tenant, collection.id)
+        if now is not None and now != collection:
+            # Who reads it in the background has not seen all of it where it was.
+            for reader in (self._vocabulary, self._graph):
+                if reader is not None:
+                    reader.wake(now)
 
     @asynccontextmanager
     async def _alone(self, job: str, tenant: str, id: str) -> AsyncIterator[None]:
@@ -325,6 +342,7 @@ class Pipeline:
             id=id,
             late=late_dimensions(embedder, self._settings),
             place=home(self._index),
+            shared=may_share(self._index, sum(item.size // CHUNK_BYTES + 1 for item in found)),
         )
         check_late(self._index, collection)
         await self.placement.check_all()

@@ -12,7 +12,16 @@ from ragstone.ingest.move import remove_others, retired
 from ragstone.ingest.progress import Tracker
 from ragstone.ingest.sharing import Sharing
 from ragstone.ingest.unused import drop_unused
-from ragstone.ports import Catalog, ChunkIndex, Embedders, Parts, check_late, home, loading
+from ragstone.ports import (
+    Catalog,
+    ChunkIndex,
+    Embedders,
+    Parts,
+    check_late,
+    home,
+    loading,
+    may_share,
+)
 from ragstone.service import Progress
 from ragstone.settings import IngestSettings
 
@@ -81,6 +90,7 @@ async def _successor(
         build=old.build + 1,
         late=late_dimensions(embedder, settings),
         place=home(index),
+        shared=may_share(index, await index.count(old)),
     )
 
 

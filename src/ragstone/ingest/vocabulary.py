@@ -55,10 +55,13 @@ class VocabularyReader:
     async def _add(self, collection: Collection, revisions: Sequence[str]) -> None:
         where = AnyOf("revision", tuple(revisions))
         words: set[str] = set()
+        seen: set[str] = set()
         async for chunks in self._index.scan(collection, where):
             words |= await asyncio.to_thread(_words, chunks)
+            seen |= {chunk.revision for chunk in chunks}
             await asyncio.sleep(PAUSE)
-        await self._vocabulary.add(collection, words, revisions)
+        # The others are not here any more: the collection moves, or was dropped.
+        await self._vocabulary.add(collection, words, [one for one in revisions if one in seen])
 
 
 def _words(chunks: Sequence[Chunk]) -> set[str]:

@@ -52,9 +52,11 @@ from ragstone.ports.index import (
     Retriever,
     Search,
     SearchesLate,
+    Shares,
     check_late,
     home,
     loading,
+    may_share,
 )
 from ragstone.ports.intents import IntentExamples, Likeness
 from ragstone.ports.jobs import Parts
@@ -138,6 +140,7 @@ __all__ = [
     "Search",
     "SearchesLate",
     "SettingsStore",
+    "Shares",
     "StateDump",
     "StatusCount",
     "StoredKey",
@@ -161,4 +164,5 @@ __all__ = [
     "home",
     "in_bulk",
     "loading",
+    "may_share",
 ]

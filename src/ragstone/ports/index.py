@@ -176,6 +176,20 @@ class Moves(Protocol):
     """The `Collection.place` of those that are there."""
 
 
+@runtime_checkable
+class Shares(Protocol):
+    """An index that keeps small collections together in one place, each as a part of it."""
+
+    shared_chunks: int
+    """A new collection begins there if it will have fewer chunks, and has a place of its own from
+    so many on; 0 for none."""
+
+
+def may_share(index: ChunkIndex, chunks: int) -> bool:
+    """The `Collection.shared` of one of so many chunks that is new in the index."""
+    return isinstance(index, Shares) and chunks < index.shared_chunks
+
+
 def home(index: ChunkIndex) -> str:
     """The `Collection.place` of a new collection."""
     return index.home if isinstance(index, Moves) else ""

@@ -21,6 +21,7 @@ _ONLY = {
     **dict.fromkeys(("quantization", "shards", "replicas"), ("Qdrant", "Elasticsearch")),
     **dict.fromkeys(("write_consistency", "payload_on_disk", "vectors_on_disk"), ("Qdrant",)),
     "refresh_interval": ("Elasticsearch",),
+    "shared_chunks": ("PostgreSQL", "Qdrant"),
 }
 """Settings that change how passages are kept, and who has them: without effect they would promise
 copies that there are not."""
@@ -59,6 +60,15 @@ class IndexSettings(Section):
     timeout: Seconds = Field(30.0, gt=0, description="Seconds that one request to it may take.")
     connections: int = Field(
         8, ge=1, le=1000, description="Connections to PostgreSQL that one process may hold."
+    )
+    shared_chunks: int | None = Field(
+        None,
+        ge=0,
+        le=10_000,
+        description="Chunks below which new collections share a table of PostgreSQL, or a "
+        "collection of Qdrant 1.19 or later, where their vectors are compared one by one; from so "
+        "many on they have one of their own. Not given, 500 in PostgreSQL and 0, for none, in "
+        "Qdrant.",
     )
     halfvec: bool = Field(
         False,

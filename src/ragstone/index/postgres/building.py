@@ -151,7 +151,7 @@ async def build(connection: Connection, collection: Collection, hnsw: Hnsw) -> N
     """
     table = rows.table_name(collection)
     got = await connection.execute(
-        "SELECT pg_try_advisory_lock(%s, %s)", [BUILDING, rows.lock(table)]
+        "SELECT pg_try_advisory_lock(%s, %s)", [BUILDING, rows.table_of(collection).lock]
     )
     row = await got.fetchone()
     if not row or not row[0]:

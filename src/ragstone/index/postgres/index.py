@@ -1,4 +1,4 @@
-"""The chunk index on PostgreSQL with pgvector: one table per collection.
+"""The chunk index on PostgreSQL with pgvector: one table per collection, or for many small ones.
 
 Every batch is written in one transaction. A table that is missing reads as empty, and a write
 makes it, as with the embedded index.
@@ -8,6 +8,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -34,6 +35,7 @@ from ragstone.index.postgres.building import (
 )
 from ragstone.index.postgres.connection import Connection, PostgresConnections
 from ragstone.index.postgres.filter import LISTS, Sql, translate
+from ragstone.index.postgres.table import ChunkTable
 from ragstone.index.vectors import check_searches, check_vectors
 from ragstone.language.late_interaction import LateQuery
 from ragstone.ports import PoolUse, Search, Vectors
@@ -47,43 +49,58 @@ USUAL = Hnsw()
 LOOK_SECONDS = 2.0
 """How often it is looked whether an index can be built by now."""
 
+SHARED_CHUNKS = 500
+"""Chunks below which a collection shares a table where the settings do not say: so many are
+compared one by one in the time that a search by indexes takes."""
+
 SCHEMA_LOCK = 1_918_989_423
 
 
 class PostgresIndex:
-    """`ports.ChunkIndex` in a database; `hnsw` is how it indexes vectors."""
+    """`ports.ChunkIndex` in a database; `hnsw` is how it indexes vectors. Collections of fewer than
+    `shared_chunks` share a table."""
 
     searches_late = True
 
-    def __init__(self, database: PostgresConnections, hnsw: Hnsw = USUAL) -> None:
+    def __init__(
+        self, database: PostgresConnections, hnsw: Hnsw = USUAL, shared_chunks: int = 0
+    ) -> None:
         self._database = database
         self._hnsw = hnsw
+        self.shared_chunks = shared_chunks
         self._bm25: dict[str, Bm25Encoder] = {}
         self._builds: dict[str, asyncio.Task[None]] = {}
         """By the table."""
 
     async def create(self, collection: Collection) -> None:
         check_dimensions(collection)
-        table = rows.table_name(collection)
+        table = rows.table_of(collection)
 
         async def look(connection: Connection) -> tuple[str | None, bool]:
-            form = await rows.form(connection, table)
-            lacks = form is not None and await lacks_index(
-                connection, collection, table, self._hnsw
+            form = await rows.form(connection, table.name)
+            lacks = bool(form is not None and not table.part) and await lacks_index(
+                connection, collection, table.name, self._hnsw
             )
             return form, lacks
 
         form, lacks = await self._database.run(look)
-        if form != rows.FORM:
+        if form not in (rows.FORM, rows.SHARED_FORM):
             await self._database.run(lambda connection: _make(connection, collection))
         if lacks:
             self._build_later(collection)
 
     async def drop(self, collection: Collection) -> None:
-        table = rows.table_name(collection)
-        await self._database.run(
-            lambda c: c.execute(f"DROP TABLE IF EXISTS {table}, {table}_words")
-        )
+        own = rows.table_name(collection)
+        shared = rows.table_of(replace(collection, shared=True))
+
+        async def work(connection: Connection) -> None:
+            await connection.execute(f"DROP TABLE IF EXISTS {own}, {own}_words")
+            # Also what a rebuild or a move that was cut off has begun in the other place.
+            if await rows.form(connection, shared.name) is not None:
+                for name in (shared.name, f"{shared.name}_words"):
+                    await connection.execute(f"DELETE FROM {name} WHERE {shared.mine}")
+
+        await self._database.run(work)
 
     async def upsert(
         self,
@@ -96,17 +113,17 @@ class PostgresIndex:
             check_vectors(collection, vectors)
         if not chunks:
             return
-        bm25, table = self._words(collection), rows.table_name(collection)
+        bm25, table = self._words(collection), rows.table_of(collection)
         made = await asyncio.to_thread(_rows, collection, chunks, vectors, tokens, bm25)
-        columns = rows.columns(collection)
+        columns = (*table.key, *rows.columns(collection))
 
         async def work(connection: Connection) -> None:
             gone = await _delete_chunks(connection, table, [chunk.chunk_id for chunk in chunks])
             marks = ", ".join(["%s"] * len(columns))
             async with connection.cursor() as cursor:
                 await cursor.executemany(
-                    f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})",
-                    [values for values, _ in made],
+                    f"INSERT INTO {table.name} ({', '.join(columns)}) VALUES ({marks})",
+                    [(*table.values, *values) for values, _ in made],
                 )
             await words.count(connection, table, (found for _, found in made), gone)
 
@@ -120,7 +137,7 @@ class PostgresIndex:
         tokens: Sequence[bytes] | None = None,
     ) -> None:
         check_vectors(collection, vectors)
-        table = rows.table_name(collection)
+        table = rows.table_of(collection)
         held: Sequence[bytes | None] = tokens if tokens is not None else [None] * len(ids)
         encodings = await asyncio.to_thread(_encodings, collection, len(ids), tokens)
         values = [
@@ -132,8 +149,8 @@ class PostgresIndex:
         async def work(connection: Connection) -> None:
             async with connection.cursor() as cursor:
                 await cursor.executemany(
-                    f"UPDATE {table} SET dense = %s, tokens = coalesce(%s, tokens){late_too} "
-                    "WHERE chunk_id = %s",
+                    f"UPDATE {table.name} SET dense = %s, tokens = coalesce(%s, tokens){late_too} "
+                    f"WHERE {table.mine} AND chunk_id = %s",
                     values,
                 )
 
@@ -144,7 +161,7 @@ class PostgresIndex:
     ) -> list[Chunk]:
         condition, values = translate(where)
         query = (
-            f"SELECT payload FROM @table WHERE dense IS NULL AND {condition} "
+            f"SELECT payload FROM @rows WHERE dense IS NULL AND {condition} "
             "ORDER BY chunk_id LIMIT %s"
         )
         found = await self._fetch_rows(collection, query, [*values, limit])
@@ -154,7 +171,7 @@ class PostgresIndex:
         self, collection: Collection, where: Filter = EVERYTHING
     ) -> int:
         condition, values = translate(where)
-        query = f"SELECT count(*) FROM @table WHERE dense IS NULL AND {condition}"
+        query = f"SELECT count(*) FROM @rows WHERE dense IS NULL AND {condition}"
         found = await self._fetch_rows(collection, query, values)
         return int(found[0][0]) if found else 0
 
@@ -173,19 +190,17 @@ class PostgresIndex:
         return await compared(self, collection, searches, found, limit)
 
     async def fetch(self, collection: Collection, ids: Sequence[str]) -> dict[str, Chunk]:
-        query = "SELECT chunk_id, payload FROM @table WHERE chunk_id = ANY(%s)"
+        query = "SELECT chunk_id, payload FROM @rows WHERE chunk_id = ANY(%s)"
         found = await self._fetch_rows(collection, query, [list(ids)]) if ids else []
         return {one: rows.chunk_of(payload) for one, payload in found}
 
     async def vectors(self, collection: Collection, ids: Sequence[str]) -> dict[str, Vectors]:
-        query = "SELECT chunk_id, dense FROM @table WHERE chunk_id = ANY(%s) AND dense IS NOT NULL"
+        query = "SELECT chunk_id, dense FROM @rows WHERE chunk_id = ANY(%s) AND dense IS NOT NULL"
         found = await self._fetch_rows(collection, query, [list(ids)]) if ids else []
         return {one: np.asarray(vector.to_numpy(), np.float32) for one, vector in found}
 
     async def tokens(self, collection: Collection, ids: Sequence[str]) -> dict[str, bytes]:
-        query = (
-            "SELECT chunk_id, tokens FROM @table WHERE chunk_id = ANY(%s) AND tokens IS NOT NULL"
-        )
+        query = "SELECT chunk_id, tokens FROM @rows WHERE chunk_id = ANY(%s) AND tokens IS NOT NULL"
         found = await self._fetch_rows(collection, query, [list(ids)]) if ids else []
         return {one: bytes(packed) for one, packed in found}
 
@@ -194,7 +209,7 @@ class PostgresIndex:
     ) -> AsyncIterator[list[Chunk]]:
         condition, values = translate(where)
         query = (
-            f"SELECT payload FROM @table WHERE chunk_id > %s AND {condition} "
+            f"SELECT payload FROM @rows WHERE chunk_id > %s AND {condition} "
             "ORDER BY chunk_id LIMIT %s"
         )
         last = ""
@@ -209,11 +224,12 @@ class PostgresIndex:
 
     async def delete(self, collection: Collection, where: Filter) -> None:
         condition, values = translate(where)
-        table = rows.table_name(collection)
+        table = rows.table_of(collection)
 
         async def work(connection: Connection) -> None:
             gone = await connection.execute(
-                f"DELETE FROM {table} WHERE {condition} RETURNING words", values
+                f"DELETE FROM {table.name} WHERE {table.mine} AND {condition} RETURNING words",
+                values,
             )
             found = [row for (row,) in await gone.fetchall()]
             await words.count(connection, table, (), found)
@@ -222,7 +238,7 @@ class PostgresIndex:
 
     async def count(self, collection: Collection, where: Filter = EVERYTHING) -> int:
         condition, values = translate(where)
-        query = f"SELECT count(*) FROM @table WHERE {condition}"
+        query = f"SELECT count(*) FROM @rows WHERE {condition}"
         found = await self._fetch_rows(collection, query, values)
         return int(found[0][0]) if found else 0
 
@@ -234,12 +250,14 @@ class PostgresIndex:
         condition, values = translate(where)
         value = f"unnest({field})" if field in LISTS else field
         query = (
-            f"SELECT {value} AS value, count(*) FROM @table WHERE {condition} "
+            f"SELECT {value} AS value, count(*) FROM @rows WHERE {condition} "
             "GROUP BY value ORDER BY count(*) DESC, value LIMIT %s"
         )
         return dict(await self._fetch_rows(collection, query, [*values, limit]))
 
     async def optimize(self, collection: Collection) -> None:
+        if collection.shared:
+            return
         table = rows.table_name(collection)
 
         async def work(connection: Connection) -> None:
@@ -274,7 +292,7 @@ class PostgresIndex:
     async def _search_one(
         self, collection: Collection, search: Search, condition: Sql, limit: int, exact: bool
     ) -> RankedList:
-        table = rows.table_name(collection)
+        table = rows.table_of(collection)
         vector, late = search.vector, search.late
         if late is not None:
             near: list[Any] = await self._run_or_default(
@@ -305,17 +323,17 @@ class PostgresIndex:
     async def _candidates(
         self,
         connection: Connection,
-        table: str,
+        table: ChunkTable,
         late: LateQuery,
         condition: Sql,
         most: int,
         exact: bool,
     ) -> list[Any]:
         where, values = condition
-        if exact:
+        if exact and not table.part:
             await connection.execute("SET LOCAL enable_indexscan = off")
         asked = HalfVector(question_encoding(late))
-        query = nearest_late(table, where)
+        query = nearest_late(table.rows, where)
         found = await connection.execute(query, [asked, *values, asked, most])
         return await found.fetchall()
 
@@ -328,14 +346,16 @@ class PostgresIndex:
         limit: int,
         exact: bool,
     ) -> list[Any]:
-        table, (where, values) = rows.table_name(collection), condition
+        table, (where, values) = rows.table_of(collection), condition
         half = False
-        if exact:
+        if table.part:
+            pass  # There is no index over meaning that could be used, or not.
+        elif exact:
             await connection.execute("SET LOCAL enable_indexscan = off")
         else:
-            half = await uses_half(connection, collection, table, self._hnsw)
+            half = await uses_half(connection, collection, table.name, self._hnsw)
         found = await connection.execute(
-            nearest(table, collection.dimensions, half, where),
+            nearest(table.rows, collection.dimensions, half, where),
             [vector, *values, vector, limit],
         )
         return await found.fetchall()
@@ -360,19 +380,20 @@ class PostgresIndex:
     async def _fetch_rows(
         self, collection: Collection, query: str, values: Sequence[Any]
     ) -> list[Any]:
-        """The rows of `query`, in which @table is the table; none if there is no table."""
-        statement = query.replace("@table", rows.table_name(collection))
+        """The rows of `query`, in which @rows are the collection's; none if there is no table."""
+        table = rows.table_of(collection)
+        statement = query.replace("@rows", table.rows)
 
         async def work(connection: Connection) -> list[Any]:
             return await (await connection.execute(statement, values)).fetchall()
 
-        return await self._run_or_default(rows.table_name(collection), work, [])
+        return await self._run_or_default(table, work, [])
 
     async def _run_or_default(
-        self, table: str, work: Callable[[Connection], Awaitable[T]], missing: T
+        self, table: ChunkTable, work: Callable[[Connection], Awaitable[T]], missing: T
     ) -> T:
         try:
-            return await self._database.run(work, table)
+            return await self._database.run(work, table.collection)
         except UndefinedTable:
             return missing
 
@@ -392,14 +413,18 @@ class PostgresIndex:
 
 async def _make(connection: Connection, collection: Collection) -> None:
     """Make the tables, or bring them to the present form, unless somebody else just has."""
-    table = rows.table_name(collection)
+    table = rows.table_of(collection)
     # Two processes that make the same table at once would meet in the system's catalog.
     await connection.execute(f"SELECT pg_advisory_xact_lock({SCHEMA_LOCK})")
-    form = await rows.form(connection, table)
-    if form == rows.FORM:
+    form = await rows.form(connection, table.name)
+    if form in (rows.FORM, rows.SHARED_FORM):
         return
-    is_new = form is None
-    statements = rows.schema(table, collection) if is_new else rows.upgrade(table)
+    if table.part:
+        statements = rows.shared_schema(table.name, collection)
+    elif form is None:
+        statements = rows.schema(table.name, collection)
+    else:
+        statements = rows.upgrade(table.name)
     for statement in statements:
         await connection.execute(statement)
 
@@ -427,9 +452,12 @@ def _encodings(
     return [(None,) if collection.late else ()] * count
 
 
-async def _delete_chunks(connection: Connection, table: str, ids: Sequence[str]) -> list[list[int]]:
+async def _delete_chunks(
+    connection: Connection, table: ChunkTable, ids: Sequence[str]
+) -> list[list[int]]:
     gone = await connection.execute(
-        f"DELETE FROM {table} WHERE chunk_id = ANY(%s) RETURNING words", [list(ids)]
+        f"DELETE FROM {table.name} WHERE {table.mine} AND chunk_id = ANY(%s) RETURNING words",
+        [list(ids)],
     )
     return [row for (row,) in await gone.fetchall()]
 

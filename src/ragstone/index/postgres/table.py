@@ -1,4 +1,7 @@
-"""The tables of one collection in PostgreSQL, and how a chunk becomes a row.
+"""The tables of collections in PostgreSQL, and how a chunk becomes a row.
+
+A collection has tables of its own, or is a part of tables that many small ones share. The rows of a
+part are found by the primary key, which begins with the part, and compared one by one.
 
 Words are the sparse vectors of `bm25`, whose inner product with the rarity of the question's
 words (`words.py`) is the BM25 score. An index over the words of each row, and over words with
@@ -8,6 +11,7 @@ A table's comment says which form it is of, so that a start asks for it and chan
 """
 
 import json
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
@@ -28,6 +32,9 @@ WORDS = 999_999_937
 
 FORM = "ragstone 2"
 """The form of the tables; without a comment they are of the first, before words had stripes."""
+
+SHARED_FORM = "ragstone shared 1"
+"""The form of the tables that collections share."""
 
 TERMS = "_terms"
 """What the index over words with levels, and over words, is called behind the table's name. As one
@@ -55,18 +62,78 @@ LATE = "late"
 """The column by which late interaction finds candidates (`index.late`), where the collection is
 searched by it."""
 
+ID = 'text COLLATE "C"'
+
 COLUMNS = ("chunk_id", *KEYWORDS, *LISTS, *NUMBERS, "payload", "words", "bm25", "dense", "tokens")
 
 
+@dataclass(frozen=True, slots=True)
+class ChunkTable:
+    """Where the chunks of a collection are: the table of this name, or one `part` of it."""
+
+    name: str
+    part: str = ""
+
+    @property
+    def rows(self) -> str:
+        """What a statement reads instead of a table: of a shared one, never another's part."""
+        return self._of_part(self.name)
+
+    @property
+    def words(self) -> str:
+        """The same of the frequencies of words."""
+        return self._of_part(f"{self.name}_words")
+
+    @property
+    def mine(self) -> str:
+        """The condition of a statement that changes or deletes rows."""
+        return f"part = '{self.part}'" if self.part else "TRUE"
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The columns that say whose a row is, before those that say which one."""
+        return ("part",) if self.part else ()
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The values of `key`."""
+        return (self.part,) if self.part else ()
+
+    @property
+    def collection(self) -> str:
+        """Different for every collection."""
+        return f"{self.name} {self.part}"
+
+    @property
+    def lock(self) -> int:
+        """The number of the collection in PostgreSQL's advisory locks of two numbers."""
+        identity = self.part or self.name.removeprefix("ragstone_")
+        return int.from_bytes(bytes.fromhex(identity[:8]), signed=True)
+
+    def _of_part(self, table: str) -> str:
+        return f"(SELECT * FROM {table} WHERE {self.mine}) AS of_part" if self.part else table
+
+
+def table_of(collection: Collection) -> ChunkTable:
+    """Where a collection is."""
+    if not collection.shared:
+        return ChunkTable(table_name(collection))
+    return ChunkTable(shared_name(collection), _identity(collection))
+
+
 def table_name(collection: Collection) -> str:
-    """A name that no other collection has and that needs no quoting."""
+    """The name of a table of its own, which no other collection has and which needs no quoting."""
+    return f"ragstone_{_identity(collection)}"
+
+
+def shared_name(collection: Collection) -> str:
+    """The name of the table that it shares with others whose rows have the same columns."""
+    return f"ragstone_shared_{collection.dimensions}{'_late' if collection.late else ''}"
+
+
+def _identity(collection: Collection) -> str:
     identity = json.dumps([collection.tenant, collection.id, collection.build])
-    return f"ragstone_{sha256(identity.encode()).hexdigest()[:32]}"
-
-
-def lock(table: str) -> int:
-    """The number of a collection in PostgreSQL's advisory locks of two numbers."""
-    return int.from_bytes(bytes.fromhex(table.removeprefix("ragstone_")[:8]), signed=True)
+    return sha256(identity.encode()).hexdigest()[:32]
 
 
 def columns(collection: Collection) -> tuple[str, ...]:
@@ -77,20 +144,8 @@ def columns(collection: Collection) -> tuple[str, ...]:
 def schema(table: str, collection: Collection) -> list[str]:
     """The statements that make new tables and indexes. The index over meaning is built when there
     is something in it (`building.py`)."""
-    definitions = [
-        'chunk_id text COLLATE "C" PRIMARY KEY',
-        *(f"{name} text NOT NULL" for name in KEYWORDS),
-        *(f"{name} text[] NOT NULL" for name in LISTS),
-        *(f"{name} float8" for name in NUMBERS),
-        "payload bytea NOT NULL",
-        "words int4[] NOT NULL",
-        f"bm25 sparsevec({WORDS}) NOT NULL",
-        f"dense vector({collection.dimensions})",
-        "tokens bytea",
-        *([f"{LATE} halfvec({DIMENSIONS})"] if collection.late else []),
-    ]
     made = [
-        f"CREATE TABLE {table} ({', '.join(definitions)})",
+        f"CREATE TABLE {table} (chunk_id {ID} PRIMARY KEY, {_definitions(collection)})",
         # Beside what is filtered by, not apart: it is read for every chunk that is scored.
         f"ALTER TABLE {table} ALTER bm25 SET STORAGE MAIN",
         f"CREATE TABLE {table}_words (word int4, chunks int8 NOT NULL, "
@@ -104,7 +159,46 @@ def schema(table: str, collection: Collection) -> list[str]:
         made.append(f"CREATE INDEX {table}_{name} ON {table} USING gin ({name})")
     for name in ("document_id", "revision", "path"):
         made.append(f"CREATE INDEX {table}_{name} ON {table} USING hash ({name})")
-    return [*made, _says_form(table)]
+    return [*made, _says_form(table, FORM)]
+
+
+def shared_schema(table: str, collection: Collection) -> list[str]:
+    """The statements that make tables for many collections, each a part.
+
+    Without figures about its columns the planner takes a part for one of 200 and reads it by the
+    primary key, whatever was there when figures would have been made.
+    """
+    columns_of = {table: ("part", *columns(collection)), f"{table}_words": ("part", "word")}
+    without = [
+        f"ALTER TABLE {name} {', '.join(f'ALTER {one} SET STATISTICS 0' for one in found)}"
+        for name, found in columns_of.items()
+    ]
+    return [
+        f"CREATE TABLE {table} (part uuid, chunk_id {ID}, {_definitions(collection)}, "
+        "PRIMARY KEY (part, chunk_id))",
+        # Vectors beside what is filtered by: those of a whole part are read for every search.
+        f"ALTER TABLE {table} SET (toast_tuple_target = 8160)",
+        f"ALTER TABLE {table} ALTER bm25 SET STORAGE MAIN",
+        f"CREATE TABLE {table}_words (part uuid, word int4, chunks int8 NOT NULL, "
+        "stripe int2 NOT NULL, PRIMARY KEY (part, word, stripe))",
+        *without,
+        _says_form(table, SHARED_FORM),
+    ]
+
+
+def _definitions(collection: Collection) -> str:
+    definitions = [
+        *(f"{name} text NOT NULL" for name in KEYWORDS),
+        *(f"{name} text[] NOT NULL" for name in LISTS),
+        *(f"{name} float8" for name in NUMBERS),
+        "payload bytea NOT NULL",
+        "words int4[] NOT NULL",
+        f"bm25 sparsevec({WORDS}) NOT NULL",
+        f"dense vector({collection.dimensions})",
+        "tokens bytea",
+        *([f"{LATE} halfvec({DIMENSIONS})"] if collection.late else []),
+    ]
+    return ", ".join(definitions)
 
 
 def upgrade(table: str) -> list[str]:
@@ -115,7 +209,7 @@ def upgrade(table: str) -> list[str]:
         f"ALTER TABLE {table}_words DROP CONSTRAINT {table}_words_pkey, "
         "ADD PRIMARY KEY (word, stripe)",
         DEFINITION,
-        _says_form(table),
+        _says_form(table, FORM),
     ]
 
 
@@ -140,8 +234,8 @@ def without_figures(table: str) -> str:
     return f"ALTER INDEX {table}{TERMS} ALTER COLUMN 1 SET STATISTICS 0"
 
 
-def _says_form(table: str) -> str:
-    return f"COMMENT ON TABLE {table} IS '{FORM}'"
+def _says_form(table: str, form: str) -> str:
+    return f"COMMENT ON TABLE {table} IS '{form}'"
 
 
 async def form(connection: Connection, table: str) -> str | None:

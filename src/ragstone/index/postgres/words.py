@@ -15,6 +15,7 @@ from ragstone.index.postgres import table as rows
 from ragstone.index.postgres.connection import Connection
 from ragstone.index.postgres.filter import Sql
 from ragstone.index.postgres.impacts import FUNCTION, LONGEST, Impact, Impacts
+from ragstone.index.postgres.table import ChunkTable
 from ragstone.language.words import idf
 
 EVERY_CHUNK = -1
@@ -55,7 +56,7 @@ MORE = 16
 
 
 async def search(
-    connection: Connection, table: str, asked: Mapping[int, float], where: Sql, limit: int
+    connection: Connection, table: ChunkTable, asked: Mapping[int, float], where: Sql, limit: int
 ) -> list[Any]:
     """The ids and scores of the best chunks with a word that is asked for, all inside `where`.
 
@@ -70,7 +71,9 @@ async def search(
     every = held.get(EVERY_CHUNK, 0)
     budget = max(BUDGET, every // SHARE)
     questioning = Questioning(connection, table, weighed, where, limit)
-    whole = await rows.indexes(connection, table)
+    if table.part:  # It is small, and its words have no index.
+        return await questioning.everything()
+    whole = await rows.indexes(connection, table.name)
     has_terms = whole.get(rows.TERMS, False)
     if not has_terms and not whole.get(rows.IMPACTS):
         return await questioning.everything()
@@ -95,13 +98,13 @@ class Questioning:
     def __init__(
         self,
         connection: Connection,
-        table: str,
+        table: ChunkTable,
         weighed: Mapping[int, float],
         where: Sql,
         limit: int,
     ) -> None:
         self._connection = connection
-        self._table = table
+        self._rows = table.rows
         self._words = list(weighed)
         self._asked = SparseVector(dict(weighed), rows.WORDS)
         self._where = where
@@ -112,7 +115,7 @@ class Questioning:
         """How many of `every` chunk the filter leaves, as the planner estimates it."""
         condition, values = self._where
         found = await self._connection.execute(
-            f"EXPLAIN (FORMAT JSON) SELECT FROM {self._table} WHERE {condition}", values
+            f"EXPLAIN (FORMAT JSON) SELECT FROM {self._rows} WHERE {condition}", values
         )
         row = await found.fetchone()
         chunks = float(row[0][0]["Plan"]["Plan Rows"]) if row else 0.0
@@ -178,7 +181,7 @@ class Questioning:
     async def _best(self, tests: Sequence[str], held: Sequence[list[int]]) -> list[Any]:
         condition, values = self._where
         found = await self._connection.execute(
-            f"SELECT chunk_id, -(bm25 <#> %s) AS score FROM {self._table} "
+            f"SELECT chunk_id, -(bm25 <#> %s) AS score FROM {self._rows} "
             f"WHERE {' AND '.join(tests)} AND {condition} ORDER BY score DESC, chunk_id LIMIT %s",
             [self._asked, *held, *values, self._limit],
         )
@@ -193,7 +196,7 @@ class Questioning:
         condition, values = self._where
         found = await self._connection.execute(
             "SELECT chunk_id, score FROM ("
-            f"SELECT *, -(bm25 <#> %s) AS score FROM {self._table} WHERE {' AND '.join(tests)} "
+            f"SELECT *, -(bm25 <#> %s) AS score FROM {self._rows} WHERE {' AND '.join(tests)} "
             "ORDER BY score DESC, chunk_id LIMIT %s"
             f") AS chunk WHERE {condition} ORDER BY score DESC, chunk_id LIMIT %s",
             [self._asked, *held, most, *values, self._limit],
@@ -206,7 +209,7 @@ class Questioning:
 
 async def count(
     connection: Connection,
-    table: str,
+    table: ChunkTable,
     written: Iterable[Sequence[int]],
     gone: Iterable[Sequence[int]],
 ) -> None:
@@ -214,11 +217,14 @@ async def count(
     if counts := _change(written, gone):
         stripe = await _own_stripe(connection, table)
         ordered = sorted(counts.items())
+        key = ", ".join((*table.key, "word", "stripe"))
+        marks = "".join("%s::uuid, " for _ in table.key)
         await connection.execute(
-            f"INSERT INTO {table}_words AS w (word, stripe, chunks) "
-            "SELECT word, %s, chunks FROM unnest(%s::int4[], %s::int8[]) AS new (word, chunks) "
-            "ON CONFLICT (word, stripe) DO UPDATE SET chunks = w.chunks + excluded.chunks",
-            [stripe, [word for word, _ in ordered], [number for _, number in ordered]],
+            f"INSERT INTO {table.name}_words AS w ({key}, chunks) "
+            f"SELECT {marks}word, %s, chunks "
+            "FROM unnest(%s::int4[], %s::int8[]) AS new (word, chunks) "
+            f"ON CONFLICT ({key}) DO UPDATE SET chunks = w.chunks + excluded.chunks",
+            [*table.values, stripe, [word for word, _ in ordered], [n for _, n in ordered]],
         )
 
 
@@ -232,18 +238,20 @@ def weights(asked: Mapping[int, float], held: Mapping[int, int]) -> dict[int, fl
     }
 
 
-async def held_by(connection: Connection, table: str, asked: Iterable[int]) -> dict[int, int]:
+async def held_by(
+    connection: Connection, table: ChunkTable, asked: Iterable[int]
+) -> dict[int, int]:
     """How many chunks hold each word, and how many there are."""
     found = await connection.execute(
-        f"SELECT word, sum(chunks)::int8 FROM {table}_words WHERE word = ANY(%s) GROUP BY word",
+        f"SELECT word, sum(chunks)::int8 FROM {table.words} WHERE word = ANY(%s) GROUP BY word",
         [[*asked, EVERY_CHUNK]],
     )
     return dict(await found.fetchall())
 
 
-async def _own_stripe(connection: Connection, table: str) -> int:
+async def _own_stripe(connection: Connection, table: ChunkTable) -> int:
     """A stripe that nobody else writes before this transaction ends."""
-    lock = rows.lock(table)
+    lock = table.lock
     found = await connection.execute(
         "SELECT stripe FROM generate_series(0, %s) AS stripe "
         "WHERE pg_try_advisory_xact_lock(%s, stripe) LIMIT 1",

@@ -1,20 +1,25 @@
 """The chunk index on a Qdrant server or cluster, over its REST interface.
 
-One Qdrant collection per tenant, collection and build, so that word statistics and neighbours stay
-inside it. BM25 vectors are made here (`bm25.py`), so words rank as they do in Qdrant Edge.
+One Qdrant collection per tenant, collection and build, or one for many small ones. There each is a
+part: every request has a filter for it, word statistics are of its points alone, and vectors are
+compared one by one.
+
+BM25 vectors are made here (`bm25.py`), so words rank as they do in Qdrant Edge.
 """
 
 import asyncio
 import logging
+import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, TypeVar
 
 from qdrant_client import AsyncQdrantClient, models
 
 from ragstone.core.chunk import Chunk
-from ragstone.core.errors import InvalidFilter, UnknownCollection
+from ragstone.core.errors import ConfigError, InvalidFilter, UnknownCollection
 from ragstone.core.filters import EVERYTHING, KEYWORDS, Filter
 from ragstone.core.records import Collection
 from ragstone.core.turn import RankedList
@@ -27,13 +32,15 @@ from ragstone.index.qdrant.options import USUAL, QdrantOptions
 from ragstone.index.qdrant.query import ranked, request
 from ragstone.index.qdrant.schema import (
     FIELDS,
+    PART,
     SPARSE,
     TOKENS,
     WITHOUT_TOKENS,
+    QdrantPlace,
     batches,
     chunk_of,
+    place_of,
     points,
-    qdrant_name,
     tokens_of,
     vector_changes,
     vector_of,
@@ -47,6 +54,9 @@ T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
+COUNTS_INSIDE = (1, 19)
+"""The version from which a server counts words among the points inside a filter."""
+
 SET_TRIES = 5
 """Times that vectors are set anew because a chunk among them was deleted meanwhile."""
 
@@ -56,7 +66,8 @@ class QdrantIndex:
 
     `timeout` is in seconds for one request (`connection`). `prefix` begins the names of its Qdrant
     collections. `options` say how they are kept and searched. `client` replaces the one made from
-    `url`.
+    `url`. Collections of fewer than `shared_chunks` share a Qdrant collection, which takes a server
+    that counts words inside a filter.
     """
 
     searches_late = True
@@ -71,6 +82,7 @@ class QdrantIndex:
         options: QdrantOptions = USUAL,
         retries: Retries | None = None,
         client: AsyncQdrantClient | None = None,
+        shared_chunks: int = 0,
     ) -> None:
         self._qdrant = QdrantConnection(
             client or connect(url, api_key, timeout), url, timeout, retries or Retries()
@@ -79,22 +91,30 @@ class QdrantIndex:
         self._options = options
         self._bm25 = lru_cache(maxsize=32)(Bm25Encoder)
         self._opened: set[str] = set()
+        self.shared_chunks = shared_chunks
 
     async def create(self, collection: Collection) -> None:
         name = self._name(collection)
+        if collection.shared and name not in self._opened:
+            await self._check_version()
         try:
             info = await self._qdrant.call(lambda c: c.get_collection(name))
         except Missing:
             info = await self._make(name, collection)
         await self._change(collection, info)
-        for field in FIELDS.keys() - info.payload_schema.keys():
+        fields = FIELDS.keys() | ({PART} if collection.shared else set())
+        for field in fields - info.payload_schema.keys():
             await self._qdrant.write(index_field(name, field))
         self._opened.add(name)
 
     async def drop(self, collection: Collection) -> None:
-        name = self._name(collection)
+        own, shared = (replace(collection, shared=shared) for shared in (False, True))
+        name = self._name(own)
         self._opened.discard(name)
-        await self._read_or_none(collection, lambda c: c.delete_collection(name))
+        await self._read_or_none(own, lambda c: c.delete_collection(name))
+        # Also what a rebuild or a move that was cut off has begun in the other place.
+        with suppress(Missing):
+            await self._delete(shared, EVERYTHING)
 
     async def upsert(
         self,
@@ -105,15 +125,15 @@ class QdrantIndex:
     ) -> None:
         if vectors is not None:
             check_vectors(collection, vectors)
-        name, bm25 = self._name(collection), self._bm25(collection.language)
+        place, bm25 = self._place(collection), self._bm25(collection.language)
         encodings = await asyncio.to_thread(chunk_encodings, collection, tokens)
         most = self._options.write_chunks, self._options.write_bytes
         for part in batches(chunks, vectors, tokens, encodings, *most) if chunks else ():
             rows = None if vectors is None else vectors[part]
             held = None if tokens is None else tokens[part]
             late = None if encodings is None else encodings[part]
-            batch = await asyncio.to_thread(points, chunks[part], rows, held, late, bm25)
-            write = upsert(name, batch)
+            batch = await asyncio.to_thread(points, chunks[part], rows, held, late, bm25, place)
+            write = upsert(place.name, batch)
             try:
                 await self._qdrant.write(write)
             except Missing as error:
@@ -129,6 +149,8 @@ class QdrantIndex:
         tokens: Sequence[bytes] | None = None,
     ) -> None:
         check_vectors(collection, vectors)
+        place = self._place(collection)
+        ids = [place.point(one) for one in ids]
         packed = dict(zip(ids, tokens, strict=True)) if tokens is not None else {}
         encodings = await asyncio.to_thread(chunk_encodings, collection, tokens)
         most = self._options.write_chunks
@@ -162,10 +184,11 @@ class QdrantIndex:
         condition = translate(where)
         check_searches(collection, searches)
         bm25 = self._bm25(collection.language)
-        params = self._options.search_params(exact)
-        requests = [request(s, bm25, condition, limit, params) for s in searches]
+        params = self._options.search_params(exact or collection.shared)
+        place = self._place(collection)
+        requests = [request(s, bm25, condition, limit, params, place) for s in searches]
         asked = [one for one in requests if one]
-        name = self._name(collection)
+        name = place.name
         found: list[models.QueryResponse] | None = None
         if asked:
             found = await self._read_or_none(
@@ -177,23 +200,24 @@ class QdrantIndex:
             raise self._qdrant.nonsense()
         answers = iter(found)
         lists = [
-            ranked(search, next(answers).points[: wanted(search, limit)] if one else [])
+            ranked(search, next(answers).points[: wanted(search, limit)] if one else [], place)
             for search, one in zip(searches, requests, strict=True)
         ]
         return await compared(self, collection, searches, lists, limit)
 
     async def fetch(self, collection: Collection, ids: Sequence[str]) -> dict[str, Chunk]:
+        place = self._place(collection)
         records = await self._retrieve(collection, ids, with_payload=WITHOUT_TOKENS)
-        return {str(record.id): chunk_of(collection, record) for record in records}
+        return {id: chunk_of(collection, place, record) for id, record in records.items()}
 
     async def vectors(self, collection: Collection, ids: Sequence[str]) -> dict[str, Vectors]:
         records = await self._retrieve(collection, ids, with_vectors=[DENSE])
-        rows = {str(record.id): vector_of(collection, record) for record in records}
+        rows = {id: vector_of(collection, record) for id, record in records.items()}
         return {chunk_id: row for chunk_id, row in rows.items() if row is not None}
 
     async def tokens(self, collection: Collection, ids: Sequence[str]) -> dict[str, bytes]:
         records = await self._retrieve(collection, ids, with_payload=[TOKENS])
-        found = {str(record.id): tokens_of(record) for record in records}
+        found = {id: tokens_of(record) for id, record in records.items()}
         return {chunk_id: packed for chunk_id, packed in found.items() if packed is not None}
 
     async def scan(
@@ -212,26 +236,31 @@ class QdrantIndex:
             offset = after
 
     async def delete(self, collection: Collection, where: Filter) -> None:
-        name = self._name(collection)
         try:
-            await self._qdrant.write(delete(name, translate(where)))
+            await self._delete(collection, where)
         except Missing as error:
             self._refuse_if_opened(collection, error)
+
+    async def _delete(self, collection: Collection, where: Filter) -> None:
+        place = self._place(collection)
+        await self._qdrant.write(delete(place.name, place.only(translate(where))))
 
     async def count(self, collection: Collection, where: Filter = EVERYTHING) -> int:
         return await self._count(collection, translate(where))
 
     async def _count(self, collection: Collection, condition: models.Filter) -> int:
-        name = self._name(collection)
+        place = self._place(collection)
+        inside = place.only(condition)
         answer = await self._read_or_none(
-            collection, lambda c: c.count(name, condition, exact=True)
+            collection, lambda c: c.count(place.name, inside, exact=True)
         )
         return answer.count if answer else 0
 
     async def facet(
         self, collection: Collection, field: str, where: Filter = EVERYTHING, limit: int = 100
     ) -> dict[str, int]:
-        name, condition = self._name(collection), translate(where)
+        place = self._place(collection)
+        name, condition = place.name, place.only(translate(where))
         if field not in KEYWORDS:
             known = ", ".join(sorted(KEYWORDS))
             raise InvalidFilter(f"The field {field!r} cannot be counted by value; use {known}.")
@@ -243,7 +272,9 @@ class QdrantIndex:
     async def optimize(self, collection: Collection) -> None:
         """The server builds its search structures by itself; this only makes large ones smaller."""
         options = self._options
-        if options.quantization or await self.count(collection) < options.quantize_from:
+        if collection.shared or options.quantization:
+            return
+        if await self.count(collection) < options.quantize_from:
             return
         name = self._name(collection)
         info = await self._qdrant.call(lambda c: c.get_collection(name))
@@ -259,11 +290,24 @@ class QdrantIndex:
         """Close the connections; the index cannot be used afterwards."""
         await self._qdrant.aclose()
 
+    def _place(self, collection: Collection) -> QdrantPlace:
+        return place_of(self._prefix, collection)
+
     def _name(self, collection: Collection) -> str:
-        return qdrant_name(self._prefix, collection)
+        return self._place(collection).name
+
+    async def _check_version(self) -> None:
+        """Raise ConfigError for a server that would take words of one part for those of all."""
+        version = (await self._qdrant.call(lambda c: c.info())).version
+        if _numbers(version) < COUNTS_INSIDE:
+            raise ConfigError(
+                f"Qdrant {version} counts the words of all collections that would share a place. "
+                "Update it to 1.19, or unset INDEX__SHARED_CHUNKS."
+            )
 
     async def _make(self, name: str, collection: Collection) -> models.CollectionInfo:
-        vectors, rest = self._options.vectors(collection), self._options.new()
+        options = self._options.of(collection)
+        vectors, rest = options.vectors(collection), options.new()
         with suppress(Exists):
             await self._qdrant.write(lambda c: c.create_collection(name, vectors, SPARSE, **rest))
         return await self._qdrant.call(lambda c: c.get_collection(name))
@@ -272,7 +316,7 @@ class QdrantIndex:
         """Give a collection of other settings the present ones; the server does what takes long in
         the background, and answers as before meanwhile."""
         name, config, shards = self._name(collection), info.config, self._options.shards
-        if changes := self._options.changes(config):
+        if changes := self._options.of(collection).changes(config):
             await self._qdrant.write(lambda c: c.update_collection(name, **changes))
         if shards not in (None, config.params.shard_number):
             log.warning(
@@ -292,7 +336,7 @@ class QdrantIndex:
         """The server refuses all of them when one chunk is gone, so ask which are there."""
         name = self._name(collection)
         for left in reversed(range(SET_TRIES)):
-            alive = [str(record.id) for record in await self._retrieve(collection, list(rows))]
+            alive = [str(record.id) for record in await self._points(collection, list(rows))]
             changes = vector_changes({i: rows[i] for i in alive}, tokens)
             try:
                 if alive:
@@ -306,18 +350,30 @@ class QdrantIndex:
     async def _scroll(
         self, collection: Collection, condition: models.Filter, limit: int, offset: str | None
     ) -> tuple[list[Chunk], str | None]:
-        name = self._name(collection)
+        place = self._place(collection)
+        inside = place.only(condition)
         page = await self._read_or_none(
             collection,
             lambda c: c.scroll(
-                name, condition, limit=limit, offset=offset, with_payload=WITHOUT_TOKENS
+                place.name, inside, limit=limit, offset=offset, with_payload=WITHOUT_TOKENS
             ),
         )
         records, after = page or ([], None)
-        chunks = [chunk_of(collection, record) for record in records]
+        chunks = [chunk_of(collection, place, record) for record in records]
         return chunks, None if after is None else str(after)
 
     async def _retrieve(
+        self, collection: Collection, ids: Sequence[str], **what: Any
+    ) -> dict[str, models.Record]:
+        """The points of chunks by the ids of those."""
+        place = self._place(collection)
+        chunks = {place.point(id): id for id in ids}
+        return {
+            chunks[str(record.id)]: record
+            for record in await self._points(collection, list(chunks), **what)
+        }
+
+    async def _points(
         self, collection: Collection, ids: Sequence[str], **what: Any
     ) -> list[models.Record]:
         name = self._name(collection)
@@ -340,3 +396,8 @@ class QdrantIndex:
         """Refuse a collection that this process opened and another one has dropped."""
         if self._name(collection) in self._opened:
             raise UnknownCollection(collection.name) from error
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """The first two numbers of a version, none where there are none."""
+    return tuple(int(part) for part in re.findall(r"\d+", version)[:2])

@@ -1,6 +1,6 @@
 """How a Qdrant server keeps and searches a collection, as far as the settings say."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from qdrant_client import models
@@ -42,6 +42,13 @@ class QdrantOptions:
     oversampling: float | None = None
     write_chunks: int = WRITE_CHUNKS
     write_bytes: int = WRITE_BYTES
+
+    def of(self, collection: Collection) -> "QdrantOptions":
+        """These, but for what collections share: nothing is searched there by a graph, or by less
+        than whole vectors."""
+        if not collection.shared:
+            return self
+        return replace(self, m=0, ef_construction=None, quantization="none")
 
     def hnsw(self) -> models.HnswConfigDiff | None:
         """How the graph is built; None if nothing is said of it."""

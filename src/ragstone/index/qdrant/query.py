@@ -9,7 +9,7 @@ from ragstone.core.turn import RankedList, Scored
 from ragstone.index.bm25 import Bm25Encoder
 from ragstone.index.edge.shard import BM25, DENSE, LATE
 from ragstone.index.late import question_encoding, wanted
-from ragstone.index.qdrant.schema import sparse
+from ragstone.index.qdrant.schema import QdrantPlace, sparse
 from ragstone.ports import Search
 
 
@@ -19,9 +19,11 @@ def request(
     condition: models.Filter,
     limit: int,
     params: models.SearchParams,
+    place: QdrantPlace,
 ) -> models.QueryRequest | None:
     """The request for `search`, None for a text without any word to look for; `params` say how
     vectors are searched."""
+    condition = place.only(condition)
     if search.late is not None:
         vector, using = question_encoding(search.late), LATE
     elif search.vector is not None:
@@ -30,8 +32,14 @@ def request(
         words = sparse(bm25.query(search.text))
         if not words.indices:
             return None
+        rarity = place.rarity()
         return models.QueryRequest(
-            query=words, using=BM25, filter=condition, limit=limit, with_payload=False
+            query=words,
+            using=BM25,
+            filter=condition,
+            limit=limit,
+            with_payload=place.shown,
+            params=models.SearchParams(idf=rarity) if rarity else None,
         )
     limit = wanted(search, limit)
     return models.QueryRequest(
@@ -39,14 +47,14 @@ def request(
         using=using,
         filter=condition,
         limit=limit,
-        with_payload=False,
+        with_payload=place.shown,
         params=params,
     )
 
 
-def ranked(search: Search, found: list[models.ScoredPoint]) -> RankedList:
+def ranked(search: Search, found: list[models.ScoredPoint], place: QdrantPlace) -> RankedList:
     """The list that answers `search`; raises IndexUnavailable for a score that is no number."""
     if not all(math.isfinite(point.score) for point in found):
         raise IndexUnavailable("The Qdrant server returned a score that is no number.")
-    scored = tuple(Scored(str(point.id), point.score) for point in found)
+    scored = tuple(Scored(place.chunk_id(point), point.score) for point in found)
     return RankedList(search.source, search.text, scored)

@@ -4,6 +4,8 @@ import base64
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from uuid import UUID, uuid5
 
 import numpy as np
 import qdrant_edge as edge
@@ -32,6 +34,12 @@ FIELDS = {
 }
 """Every payload field that filters use, with the type of its index."""
 
+CHUNK = "chunk_id"
+
+PART = "part"
+"""The payload field that says which of the collections that share a Qdrant collection a point is
+of."""
+
 SPARSE = {BM25: models.SparseVectorParams(modifier=models.Modifier.IDF)}
 
 JSON_NUMBER_BYTES = 22
@@ -42,11 +50,59 @@ TOKENS = "token_vectors"
 WITHOUT_TOKENS = models.PayloadSelectorExclude(exclude=[TOKENS])
 
 
-def qdrant_name(prefix: str, collection: Collection) -> str:
-    """The Qdrant collection of `collection`; ids of any length and script become hex digits."""
+@dataclass(frozen=True, slots=True)
+class QdrantPlace:
+    """Where the chunks of a collection are: the Qdrant collection of this name, or one `part` of
+    it, a tenant in Qdrant's words."""
+
+    name: str
+    part: str = ""
+
+    def point(self, chunk_id: str) -> str:
+        """The id of a chunk's point: two parts may hold chunks of one id."""
+        return str(uuid5(UUID(self.part), chunk_id)) if self.part else chunk_id
+
+    def only(self, condition: models.Filter) -> models.Filter:
+        """A filter that leaves no point of another part."""
+        return models.Filter(must=[self._mine(), condition]) if self.part else condition
+
+    @property
+    def payload(self) -> dict[str, str]:
+        """What says whose a point is."""
+        return {PART: self.part} if self.part else {}
+
+    @property
+    def shown(self) -> list[str] | bool:
+        """What of the payload says which chunk a point is."""
+        return [CHUNK] if self.part else False
+
+    def rarity(self) -> models.IdfCorpusParams | None:
+        """The points among which a word is rare; None for all."""
+        if not self.part:
+            return None
+        return models.IdfCorpusParams(corpus=models.Filter(must=[self._mine()]))
+
+    def chunk_id(self, record: models.Record | models.ScoredPoint) -> str:
+        """The chunk that a point is; raises IndexUnavailable where it is none of this part."""
+        if not self.part:
+            return str(record.id)
+        chunk_id = str((record.payload or {}).get(CHUNK))
+        if self.point(chunk_id) != str(record.id):
+            raise IndexUnavailable("The Qdrant server returned a chunk of another collection.")
+        return chunk_id
+
+    def _mine(self) -> models.FieldCondition:
+        return models.FieldCondition(key=PART, match=models.MatchAny(any=[self.part]))
+
+
+def place_of(prefix: str, collection: Collection) -> QdrantPlace:
+    """Where a collection is; ids of any length and script become hex digits."""
     key = json.dumps([collection.tenant, collection.id]).encode()
     digest = hashlib.blake2b(key, digest_size=16).hexdigest()
-    return f"{prefix}-{digest}-{collection.build}"
+    if not collection.shared:
+        return QdrantPlace(f"{prefix}-{digest}-{collection.build}")
+    kind = f"{collection.dimensions}{'-late' if collection.late else ''}"
+    return QdrantPlace(f"{prefix}-shared-{kind}", str(uuid5(UUID(digest), str(collection.build))))
 
 
 def batches(
@@ -77,13 +133,14 @@ def points(
     tokens: Sequence[bytes] | None,
     late: Vectors | None,
     bm25: Bm25Encoder,
+    place: QdrantPlace,
 ) -> list[models.PointStruct]:
     """Chunks as points: the sparse vector always, the others where there are some."""
     none = [None] * len(chunks)
     rows = none if vectors is None else vectors.tolist()
     held: Sequence[bytes | None] = none if tokens is None else tokens
     lates = none if late is None else late.tolist()
-    return [_point(*one, bm25) for one in zip(chunks, rows, held, lates, strict=True)]
+    return [_point(*one, bm25, place) for one in zip(chunks, rows, held, lates, strict=True)]
 
 
 def packed(tokens: bytes) -> dict[str, str]:
@@ -119,10 +176,11 @@ def sparse(vector: edge.SparseVector) -> models.SparseVector:
     return models.SparseVector(indices=vector.indices, values=vector.values)
 
 
-def chunk_of(collection: Collection, record: models.Record) -> Chunk:
+def chunk_of(collection: Collection, place: QdrantPlace, record: models.Record) -> Chunk:
     """The chunk in `record`; raises IndexUnavailable when it is none, or another collection's."""
     payload = record.payload or {}
-    owner = (payload.get("tenant"), payload.get("collection"), payload.get("chunk_id"))
+    point = place.point(str(payload.get(CHUNK)))
+    owner = (payload.get("tenant"), payload.get("collection"), point)
     if owner != (collection.tenant, collection.id, str(record.id)):
         raise IndexUnavailable(
             f"The Qdrant server returned something else than a chunk of {collection.name!r}. "
@@ -158,6 +216,7 @@ def _point(
     held: bytes | None,
     late: list[float] | None,
     bm25: Bm25Encoder,
+    place: QdrantPlace,
 ) -> models.PointStruct:
     vector: dict[str, list[float] | models.SparseVector] = {
         BM25: sparse(bm25.document(chunk.searchable))
@@ -166,7 +225,7 @@ def _point(
         vector[DENSE] = row
     if late is not None:
         vector[LATE] = late
-    payload = chunk.payload() | {PAIRS: list(tokens(chunk.metadata))}
+    payload = chunk.payload() | {PAIRS: list(tokens(chunk.metadata))} | place.payload
     if held is not None:
         payload |= packed(held)
-    return models.PointStruct(id=chunk.chunk_id, vector=vector, payload=payload)
+    return models.PointStruct(id=place.point(chunk.chunk_id), vector=vector, payload=payload)

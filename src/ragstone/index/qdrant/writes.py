@@ -6,17 +6,21 @@ from typing import TypeVar
 from qdrant_client import AsyncQdrantClient, models
 
 from ragstone.core.errors import IndexUnavailable
-from ragstone.index.qdrant.schema import FIELDS
+from ragstone.index.qdrant.schema import FIELDS, PART
 
 T = TypeVar("T")
+TENANT = models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, is_tenant=True)
+"""What is of one part lies together."""
+
 Request = Callable[[AsyncQdrantClient], Awaitable[T]]
 
 
 def index_field(name: str, field: str) -> Request[None]:
     """Make a payload field quick to filter by."""
+    schema = TENANT if field == PART else FIELDS[field]
 
     async def write(client: AsyncQdrantClient) -> None:
-        _check_applied(await client.create_payload_index(name, field, FIELDS[field], wait=True))
+        _check_applied(await client.create_payload_index(name, field, schema, wait=True))
 
     return write
 

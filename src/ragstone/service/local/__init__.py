@@ -45,7 +45,17 @@ from ragstone.ingest.move import move_all
 from ragstone.ingest.pipeline import Pipeline
 from ragstone.jobs.runner import Runner
 from ragstone.language.phrases import key
-from ragstone.ports import Adapters, CacheFigures, Embedder, PoolUse, Total, Vectors, home, in_bulk
+from ragstone.ports import (
+    Adapters,
+    CacheFigures,
+    Embedder,
+    PoolUse,
+    Shares,
+    Total,
+    Vectors,
+    home,
+    in_bulk,
+)
 from ragstone.service import (
     CollectionSummary,
     IngestRequest,
@@ -409,8 +419,9 @@ class Ragstone:
         """Continue the work that an earlier process left unfinished."""
         await self._runner.start()
         self._purging = self._purging or asyncio.create_task(self._purge())
-        if home(self._adapters.index) and self._moving is None:
-            moving = move_all(self._adapters.index, self._adapters.catalog)
+        index = self._adapters.index
+        if (home(index) or isinstance(index, Shares)) and self._moving is None:
+            moving = move_all(index, self._adapters.catalog)
             self._moving = asyncio.create_task(moving)
 
     async def _purge(self) -> None:

@@ -42,6 +42,7 @@ REVISIONS = (
     "0023",
     "0024",
     "0025",
+    "0026",
 )
 """Every migration, oldest first; a test compares this with the files in `versions`."""
 

@@ -9,7 +9,7 @@ CREATE TABLE collections (
 	fingerprint TEXT NOT NULL, 
 	dimensions INTEGER NOT NULL, 
 	language TEXT NOT NULL, 
-	build INTEGER NOT NULL, name TEXT DEFAULT '' NOT NULL, late INTEGER DEFAULT '0' NOT NULL, place TEXT DEFAULT '' NOT NULL, 
+	build INTEGER NOT NULL, name TEXT DEFAULT '' NOT NULL, late INTEGER DEFAULT '0' NOT NULL, place TEXT DEFAULT '' NOT NULL, shared BOOLEAN DEFAULT 0 NOT NULL, 
 	CONSTRAINT pk_collections PRIMARY KEY (tenant, id)
 );
 CREATE TABLE documents (
@@ -509,7 +509,7 @@ CREATE TABLE unused_indexes (
 	language TEXT NOT NULL, 
 	build INTEGER NOT NULL, 
 	late INTEGER NOT NULL, 
-	place TEXT NOT NULL, 
+	place TEXT NOT NULL, shared BOOLEAN DEFAULT 0 NOT NULL, 
 	CONSTRAINT pk_unused_indexes PRIMARY KEY (tenant, id, build)
 );
 CREATE INDEX ix_jobs_kind_state_tenant ON jobs (kind, state, tenant);

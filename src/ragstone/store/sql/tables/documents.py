@@ -3,12 +3,14 @@
 from sqlalchemy import (
     JSON,
     BigInteger,
+    Boolean,
     Column,
     Double,
     ForeignKeyConstraint,
     Index,
     Integer,
     Table,
+    false,
     text,
 )
 
@@ -27,6 +29,7 @@ collections = Table(
     Column("build", Integer, nullable=False),
     Column("late", Integer, nullable=False, server_default="0"),
     Column("place", Text, nullable=False, server_default=""),
+    Column("shared", Boolean, nullable=False, server_default=false()),
     Index(None, "tenant", "name", unique=True),
 )
 """`id` is what every other table calls `collection`. One that was there before collections had ids
@@ -55,6 +58,7 @@ unused_indexes = Table(
     Column("build", Integer, primary_key=True),
     Column("late", Integer, nullable=False),
     Column("place", Text, nullable=False),
+    Column("shared", Boolean, nullable=False, server_default=false()),
 )
 """What collections were that have been dropped, built anew or replaced: the chunks of that build
 are to be deleted. A row goes when they are."""
