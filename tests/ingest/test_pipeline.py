@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from PIL import Image
 
@@ -20,12 +21,12 @@ from ragstone.ingest import pipeline as pipelines
 from ragstone.ingest.files import content_hash
 from ragstone.ingest.pipeline import NOT_TEXT, Pipeline
 from ragstone.ingest.progress import MOST_TOLD
-from ragstone.ports import Search
+from ragstone.ports import Search, Vectors
 from ragstone.service import IngestRequest, Progress, Skipped
 from ragstone.settings import IngestSettings
 from ragstone.store.sql.catalog import SqlCatalog
 from ragstone.store.sql.database import open_database
-from tests.hashing import HashingEmbedder, OneEmbedder
+from tests.hashing import WIDTH, HashingEmbedder, OneEmbedder
 from tests.ingest.formats.test_embedded import picture
 
 pytestmark = pytest.mark.slow
@@ -574,6 +575,34 @@ async def test_given_a_rebuild_that_was_cut_then_it_continues(house: House) -> N
     await house.rebuild()
     assert len(whole.embedded) < 100
     assert len(await house.chunks()) == 100
+
+
+class Mirrored(HashingEmbedder):
+    """Gives other vectors than the embedder of the same width."""
+
+    def _vector(self, text: str) -> Vectors:
+        return np.ascontiguousarray(super()._vector(text)[::-1])
+
+
+@pytest.mark.parametrize("dimensions", [WIDTH, 2 * WIDTH])
+async def test_given_a_rebuild_that_was_cut_when_it_is_to_another_model_then_none_are_mixed(
+    house: House, dimensions: int
+) -> None:
+    for number in range(100):
+        house.write(f"{number}.txt", f"Whale number {number} sings.")
+    await house.ingest()
+    house.embedders.embedder = HashingEmbedder("other", fail_after=70)
+    with pytest.raises(BaseExceptionGroup):
+        await house.rebuild()
+    chosen = Mirrored("chosen", dimensions=dimensions)
+    house.embedders.embedder = chosen
+    await house.rebuild()
+    chunks = await house.chunks()
+    held = await house.index.vectors(await house.collection(), [one.chunk_id for one in chunks])
+    made = await chosen.embed_passages([one.searchable for one in chunks])
+    assert len(held) == 100
+    near = [held[one.chunk_id] @ vector for one, vector in zip(chunks, made, strict=True)]
+    assert min(near) > 0.98
 
 
 async def test_given_a_version_half_written_by_a_dead_process_then_nobody_sees_it(

@@ -1,10 +1,11 @@
 """Builds a collection's index anew with another embedding model, beside the one that answers."""
 
 import asyncio
+import logging
 from collections.abc import Callable
 from dataclasses import replace
 
-from ragstone.core.errors import UnknownCollection
+from ragstone.core.errors import IndexUnavailable, UnknownCollection
 from ragstone.core.records import Collection
 from ragstone.ingest.embedding import Pending, embed_pending, late_dimensions, without_late
 from ragstone.ingest.languages import main_language
@@ -24,6 +25,12 @@ from ragstone.ports import (
 )
 from ragstone.service import Progress
 from ragstone.settings import IngestSettings
+
+log = logging.getLogger(__name__)
+
+SAME_MODEL = 0.9
+"""Cosine of a text's vector and the one in the index, which may have been rounded to bytes (.99),
+from which both are of one model: those of two models have nothing in common."""
 
 
 async def rebuild(
@@ -47,7 +54,7 @@ async def rebuild(
     tracker = Tracker(job, report)
     new = await _successor(old, index, embedders, settings)
     check_late(index, new)
-    await index.create(new)
+    await _begin(index, embedders, new)
     tracker.expect(1, 1)
     async with loading(index, new):
         copied = await _copy(old, new, index)
@@ -73,6 +80,31 @@ async def rebuild(
     if said := without_late(new, embedders.of(new), settings):
         tracker.note(said)
     return tracker.finish()
+
+
+async def _begin(index: ChunkIndex, embedders: Embedders, new: Collection) -> None:
+    """Make room for the new index. What a rebuild that was cut off left there stays if it has
+    vectors of this model already; of another one it may be too narrow, or would be mixed."""
+    try:
+        await index.create(new)
+        if await _has_vectors_of(index, embedders, new):
+            return
+    except IndexUnavailable as error:
+        log.info("What is left of a rebuild of %r is of no use: %s", new.name, error)
+    await index.drop(new)
+    await index.create(new)
+
+
+async def _has_vectors_of(index: ChunkIndex, embedders: Embedders, new: Collection) -> bool:
+    if await index.count(new) == await index.count_without_vectors(new):
+        return False
+    async for chunks in index.scan(new):
+        held = await index.vectors(new, [chunk.chunk_id for chunk in chunks])
+        for chunk in chunks:
+            if (vector := held.get(chunk.chunk_id)) is not None:
+                [made] = await embedders.of(new).embed_passages([chunk.searchable])
+                return vector.shape == made.shape and float(vector @ made) > SAME_MODEL
+    return False
 
 
 async def _successor(
