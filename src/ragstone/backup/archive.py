@@ -392,13 +392,14 @@ class ArchiveReader:
         return InputError(f"{self.file} cannot be read ({error.strerror}).")
 
     def hash(self) -> str:
-        """The SHA-256 of the whole file, the one that is open, whatever has its name by now."""
-        opened, hashed, at = self._zip.fp, hashlib.sha256(), 0
+        """The SHA-256 of the whole file, the one that is open, whatever has its name by now. No
+        other thread may read it meanwhile."""
+        opened, hashed = self._zip.fp, hashlib.sha256()
         assert opened is not None  # noqa: S101 - it is open
         try:
-            while piece := os.pread(opened.fileno(), PIECE, at):
+            opened.seek(0)
+            while piece := opened.read(PIECE):
                 hashed.update(piece)
-                at += len(piece)
         except OSError as error:
             raise self._unreadable(error) from error
         return hashed.hexdigest()
