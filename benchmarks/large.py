@@ -21,7 +21,7 @@ from pathlib import Path
 
 import httpx
 
-from benchmarks.common import resident_mb
+from benchmarks.common import own_mb, resident_mb
 from benchmarks.row import Row
 from ragstone.core.turn import Principal
 from ragstone.evaluation.measures import percentile
@@ -82,10 +82,12 @@ class Run:
 
 @dataclass
 class Seen:
-    """Seconds of each call of /health, and the server's largest memory."""
+    """Seconds of each call of /health, and the server's largest memory, whole and but for what is
+    part of a file."""
 
     health: list[float] = field(default_factory=list)
     memory: float = 0.0
+    own: float = 0.0
 
 
 def run() -> Iterator[Row]:
@@ -148,6 +150,7 @@ async def measure(root: Path) -> list[Row]:
         ),
         Row(f"{files}: that failed", many.last.failures, detail=True),
         Row(f"{files}: the server's memory at most", seen.memory, "MB", most=1000),
+        Row(f"{files}: of that no part of a file", seen.own, "MB", detail=True),
         Row(f"{files}: /health meanwhile, p50", 1000 * percentile(seen.health, 0.5), "ms"),
         Row(
             f"{files}: /health meanwhile, p99", 1000 * percentile(seen.health, 0.99), "ms", most=50
@@ -174,6 +177,7 @@ async def watch(http: httpx.AsyncClient, pid: int, seen: Seen) -> None:
         (await http.get("/health")).raise_for_status()
         seen.health.append(time.perf_counter() - began)
         seen.memory = max(seen.memory, resident_mb(pid))
+        seen.own = max(seen.own, own_mb(pid))
         await asyncio.sleep(PAUSE)
 
 
