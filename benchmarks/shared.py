@@ -8,12 +8,10 @@ and in one that is alone in such a table, in a database of its own.
 
 import asyncio
 import os
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import aclosing
 from dataclasses import replace
-from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 import numpy as np
@@ -29,7 +27,7 @@ from ragstone.evaluation.measures import percentile
 from ragstone.index.postgres.connection import PostgresConnections
 from ragstone.index.postgres.index import PostgresIndex
 from ragstone.ports import Search, Vectors
-from tests.conformance.postgres_server import PostgresServer
+from tests.conformance.postgres_server import postgres_server
 
 COLLECTIONS = int(os.environ.get("BENCH_COLLECTIONS", "61"))
 CHUNKS = int(os.environ.get("BENCH_CHUNKS", "200"))
@@ -53,12 +51,8 @@ RELATIONS = (
 
 
 def run() -> Iterator[Row]:
-    with tempfile.TemporaryDirectory(prefix="ragstone-shared-") as folder:
-        server = PostgresServer(Path(folder) / "data")
-        try:
-            yield from asyncio.run(compared(server.url))
-        finally:
-            server.stop()
+    with postgres_server() as server:
+        yield from asyncio.run(compared(server.url))
 
 
 async def compared(url: str) -> list[Row]:

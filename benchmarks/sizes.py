@@ -37,7 +37,7 @@ from ragstone.index.postgres.connection import Connection, PostgresConnections
 from ragstone.index.postgres.index import PostgresIndex
 from ragstone.ports import ChunkIndex, Vectors
 from ragstone.settings import load
-from tests.conformance.postgres_server import PostgresServer
+from tests.conformance.postgres_server import postgres_server
 
 CHUNKS = int(os.environ.get("BENCH_CHUNKS", "40000"))
 BATCH = 1_000
@@ -72,12 +72,9 @@ def run() -> Iterator[Row]:
 
 
 def synthetic() -> Iterator[Row]:
+    with postgres_server() as server:
+        yield from asyncio.run(in_postgresql(server.url))
     with tempfile.TemporaryDirectory(prefix="ragstone-sizes-") as folder:
-        server = PostgresServer(Path(folder) / "data")
-        try:
-            yield from asyncio.run(in_postgresql(server.url))
-        finally:
-            server.stop()
         yield from asyncio.run(in_qdrant(Path(folder) / "index"))
 
 

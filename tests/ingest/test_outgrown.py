@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from ragstone.core.chunk import Chunk
 from ragstone.core.records import Collection
 from ragstone.index.postgres.connection import PostgresConnections
 from ragstone.index.postgres.index import PostgresIndex
@@ -54,6 +55,13 @@ def write(house: House, documents: range) -> None:
         house.write(f"{number}.txt", f"The lighter {number} has much to say. " * 20)
 
 
+async def with_few(house: House) -> dict[str, Chunk]:
+    """Ingest fewer chunks than a table of its own takes; what is there then."""
+    write(house, range(3))
+    await house.ingest()
+    return await house.chunks()
+
+
 async def found(house: House) -> int:
     """How many chunks a search finds."""
     collection = await house.collection()
@@ -68,11 +76,9 @@ async def test_given_few_chunks_then_a_collection_shares_and_is_whole_after_a_st
     postgres: PostgresServer, tmp_path: Path
 ) -> None:
     async with a_house(postgres, tmp_path / "data") as house:
-        write(house, range(3))
-        await house.ingest()
+        chunks = await with_few(house)
         collection = await house.collection()
         assert collection.shared
-        chunks = await house.chunks()
         assert 0 < len(chunks) < SMALL
     async with a_house(postgres, tmp_path / "data") as house:
         await move_all(house.index, house.catalog)
@@ -85,9 +91,7 @@ async def test_given_more_chunks_then_it_has_a_table_of_its_own_after_the_ingest
     postgres: PostgresServer, tmp_path: Path
 ) -> None:
     async with a_house(postgres, tmp_path / "data") as house:
-        write(house, range(3))
-        await house.ingest()
-        shared, before = await house.collection(), await house.chunks()
+        before, shared = await with_few(house), await house.collection()
         vectors = await house.index.vectors(shared, list(before))
         write(house, range(3, 2 * SMALL))
         await house.ingest()
@@ -112,9 +116,7 @@ async def test_given_more_chunks_then_it_has_a_qdrant_collection_of_its_own_afte
     client = local_client()
     index = QdrantIndex("", client=client, shared_chunks=SMALL)
     async with opened(tmp_path / "data", an_index=index) as house:
-        write(house, range(3))
-        await house.ingest()
-        shared, before = await house.collection(), await house.chunks()
+        before, shared = await with_few(house), await house.collection()
         assert shared.shared
         write(house, range(3, 2 * SMALL))
         await house.ingest()
@@ -132,8 +134,7 @@ async def test_given_a_move_that_is_cut_off_then_it_answers_from_where_it_is_and
     postgres: PostgresServer, tmp_path: Path
 ) -> None:
     async with a_house(postgres, tmp_path / "data") as house:
-        write(house, range(3))
-        await house.ingest()
+        await with_few(house)
         write(house, range(3, 2 * SMALL))
         assert isinstance(house.index, StandingIndex)
         house.index.cut_off = True
@@ -156,9 +157,7 @@ async def test_given_none_that_may_share_then_those_that_did_leave_and_others_be
     postgres: PostgresServer, tmp_path: Path
 ) -> None:
     async with a_house(postgres, tmp_path / "data") as house:
-        write(house, range(3))
-        await house.ingest()
-        chunks = await house.chunks()
+        chunks = await with_few(house)
     async with a_house(postgres, tmp_path / "data", shared_chunks=0) as house:
         await move_all(house.index, house.catalog)
         assert not (await house.collection()).shared
@@ -174,8 +173,7 @@ async def test_given_an_index_without_the_chunks_then_it_stays_known_where_they_
 ) -> None:
     """An address that was set wrong for one start."""
     async with a_house(postgres, tmp_path / "data") as house:
-        write(house, range(3))
-        await house.ingest()
+        await with_few(house)
         before = await house.collection()
         await house.index.drop(before)
     async with a_house(postgres, tmp_path / "data", shared_chunks=0) as house:
@@ -187,9 +185,7 @@ async def test_given_a_small_collection_of_its_own_then_it_stays_until_it_is_reb
     postgres: PostgresServer, tmp_path: Path
 ) -> None:
     async with a_house(postgres, tmp_path / "data", shared_chunks=0) as house:
-        write(house, range(3))
-        await house.ingest()
-        chunks = await house.chunks()
+        chunks = await with_few(house)
     async with a_house(postgres, tmp_path / "data") as house:
         await move_all(house.index, house.catalog)
         await house.ingest()
@@ -217,9 +213,7 @@ async def test_given_a_backup_then_what_is_restored_is_where_its_size_says(
     postgres: PostgresServer, tmp_path: Path
 ) -> None:
     async with a_house(postgres, tmp_path / "data") as house:
-        write(house, range(3))
-        await house.ingest()
-        chunks = await house.chunks()
+        chunks = await with_few(house)
         await house.back_up(tmp_path / "backup.zip")
     for shared_chunks in (0, SMALL):
         async with a_house(postgres, tmp_path / "data", shared_chunks) as house:
@@ -233,8 +227,7 @@ async def test_given_a_collection_that_is_dropped_then_nothing_of_it_is_left(
     postgres: PostgresServer, tmp_path: Path
 ) -> None:
     async with a_house(postgres, tmp_path / "data") as house:
-        write(house, range(3))
-        await house.ingest()
+        await with_few(house)
         collection = await house.collection()
         await house.catalog.drop_collection("default", collection.id)
         await house.pipeline.purge()

@@ -16,6 +16,7 @@ from ragstone.core.chunk import Chunk
 from ragstone.core.filters import tokens
 from ragstone.core.records import Collection
 from ragstone.index.bm25 import Bm25Encoder
+from ragstone.index.edge.copying import READ_BYTES
 from ragstone.index.edge.filter import PAIRS
 from ragstone.index.late import DIMENSIONS
 from ragstone.ports import Vectors
@@ -66,7 +67,6 @@ GRAPH_KB = 2_500
 """Kilobytes of vectors from which on a part has a graph: 6,500 chunks, whose scan is as fast."""
 
 NAME_BYTES = 200
-READ_BYTES = 2**20
 BUILDING = "-building"
 OPTIMIZED = "optimized"
 """A file in a shard's directory: how many points it had when its search structures were built."""
