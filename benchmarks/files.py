@@ -119,7 +119,7 @@ async def opened(root: Path) -> AsyncIterator[Pipeline]:
         settings = IngestSettings()
         pipeline = Pipeline(index, catalog, OneEmbedder(InstantEmbedder()), settings, None, data)
         yield pipeline
-        pipeline.close()
+        await pipeline.aclose()
         await index.aclose()
 
 

@@ -21,7 +21,7 @@ from ragstone.settings import load
 from ragstone.store.sql.database import open_database
 from ragstone.store.sql.topics import SqlTopics
 
-OWN = Path(__file__).parents[1] / "tests" / "stages" / "data" / "guard.jsonl"
+OWN = Path(__file__).parents[1] / "tests" / "guard" / "data" / "guard.jsonl"
 TOPICS = 5000
 CHECKS = 100
 

@@ -139,7 +139,7 @@ async def measure_deletion(where: str, folder: Path, urls: list[str]) -> list[Ro
             await searched(taken[1])
         await deleting
         took = time.perf_counter() - started
-        pipeline.close()
+        await pipeline.aclose()
         assert await index.count(MINE) == SHOWN
     # The first half finds nothing in memory.
     before, meanwhile = (percentile(one, 0.95) for one in (taken[0][BEFORE:], taken[1]))

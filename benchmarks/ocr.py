@@ -47,7 +47,7 @@ async def measure(directory: Path) -> list[Row]:
         found = await asyncio.gather(*(_words(processes, path) for path in known))
     finally:
         watching.cancel()
-        processes.close()
+        await processes.aclose()
     seconds = time.perf_counter() - started
     pairs = list(zip(known.values(), found, strict=True))
     shares = [(words & read).total() / words.total() for words, read in pairs]
@@ -81,7 +81,8 @@ def _scans(folder: Path, directory: Path) -> Iterator[tuple[Path, Counter[str]]]
 
 async def _words(processes: ParseProcesses, path: Path) -> Counter[str]:
     words: Counter[str] = Counter()
-    async with processes.reading(path) as reading:
+    size = path.stat().st_size  # noqa: ASYNC240 - of a file of its own
+    async with processes.reading(path, size) as reading:
         async for pieces in reading:
             for piece in pieces:
                 words.update(_WORD.findall(piece.text))

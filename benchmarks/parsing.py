@@ -38,7 +38,7 @@ async def measure(directory: Path) -> list[Row]:
         first.append(await timed(in_process(processes, files[:1])))
         small["process"].append(await timed(in_process(processes, files)))
         whole["process"].append(await timed(in_process(processes, [large])))
-        processes.close()
+        await processes.aclose()
         small["thread"].append(await timed(in_thread(files)))
         whole["thread"].append(await timed(in_thread([large])))
     per_file = {way: min(times) * 1000 / SMALL_FILES for way, times in small.items()}
@@ -72,7 +72,7 @@ async def timed(work: object) -> float:
 
 async def in_process(processes: ParseProcesses, files: list[Path]) -> None:
     for file in files:
-        async with processes.reading(file) as reading:
+        async with processes.reading(file, file.stat().st_size) as reading:
             async for _ in reading:
                 pass
 

@@ -16,6 +16,7 @@ from benchmarks.common import eval_data, resident_mb
 from benchmarks.row import Row
 from ragstone.build import open as open_ragstone
 from ragstone.ingest.document import Block
+from ragstone.ingest.formats.pdf_codes import is_unreadable
 from ragstone.ingest.parse import parse
 from ragstone.service import IngestRequest
 from ragstone.settings import IngestSettings, Settings
@@ -109,8 +110,22 @@ def reading() -> list[Row]:
         ),
         Row("Words kept", 100 * kept / words, "%", least=99),
         Row(f"Cells found with row and column, of {len(CELLS)}", found, "cells"),
+        rejections(),
         Row(f"Memory for a PDF of {_LONG:,} pages", _memory(files), "MB", most=400),
     ]
+
+
+def rejections() -> Row:
+    """How many pages of real PDFs are taken for unreadable; none of them is."""
+    pages = rejected = 0
+    for file in eval_data().rglob("*.pdf"):
+        document = _Document(file)
+        for page in document:
+            text_page = page.get_textpage()
+            pages += 1
+            rejected += is_unreadable(text_page.raw)
+        document.close()
+    return Row(f"Real pages called unreadable, of {pages:,}", rejected, "pages", most=0)
 
 
 def _plain_text(file: Path) -> Iterator[str]:

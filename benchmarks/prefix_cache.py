@@ -21,13 +21,15 @@ import httpx2
 from benchmarks.common import eval_data
 from benchmarks.row import Row
 from ragstone.answer.assemble import compressed
+from ragstone.answer.build_prompt import SOURCES
+from ragstone.core.answer import Instructions, Layout
 from ragstone.core.chunk import Chunk
 from ragstone.core.turn import Hit, Passage
 from ragstone.evaluation import dataset
 from ragstone.language.no_answer import ENGLISH
-from ragstone.language.templates import shipped, told
+from ragstone.language.templates import ANSWER, shipped, told
 from ragstone.language.tokens import count
-from ragstone.models.prompt import system, with_sources
+from ragstone.models.prompt import compose
 from tests.llama import llama_server
 
 TURNS = int(os.environ.get("BENCH_TURNS", "4"))
@@ -135,10 +137,7 @@ def _prompt(
     places = range(turn * PASSAGES, (turn + 1) * PASSAGES)
     short = compressed(question, [texts[at % len(texts)] for at in places], ratio)
     passages = [_passage(number, text) for number, text in enumerate(short, 1)]
-    form = shipped(FORMS[turn // 2 % len(FORMS)]) or ""
-    rules = _rules("" if sources_last else form)
-    first = rules if sources_last else system(passages, rules)
-    last = with_sources(passages, question, form) if sources_last else question
+    first, last = _messages(passages, question, FORMS[turn // 2 % len(FORMS)], sources_last)
     return "\n".join((first, *(f"{role}: {text}" for role, text in said), f"user: {last}"))
 
 
@@ -167,10 +166,8 @@ def _conversation(
     before = ""
     with httpx2.Client(base_url=url, timeout=SECONDS) as http:
         for turn, (question, passages) in enumerate(asked):
-            form = shipped(FORMS[turn % len(FORMS)]) or ""
-            rules = _rules("" if sources_last else form)
-            first = rules if sources_last else system(passages, rules)
-            last = with_sources(passages, question, form) if sources_last else question
+            form = FORMS[turn % len(FORMS)]
+            first, last = _messages(passages, question, form, sources_last)
             messages = [
                 {"role": "system", "content": first}, *said, {"role": "user", "content": last}
             ]  # fmt: skip
@@ -191,16 +188,20 @@ def _same(one: str, other: str) -> int:
     return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
 
 
-def _rules(form: str) -> str:
-    """The rules as a question of this form gets them."""
-    return told(
+def _messages(
+    passages: Sequence[Passage], question: str, form: str, sources_last: bool
+) -> tuple[str, str]:
+    """The system's text and the user's message of a question of this form."""
+    rules = told(
         lambda name: shipped(name) or "",
-        (),
+        [ANSWER],
         no_answer=ENGLISH,
         language="Answer in English.",
-        form=form,
+        form=shipped(form) or "",
         mode=shipped("mode.simple") or "",
     )
+    layout: Layout = "last" if sources_last else "sources"
+    return compose(passages, question, Instructions(rules, opening=SOURCES, layout=layout))
 
 
 def _asked(http: httpx2.Client, messages: Messages, caches: bool) -> tuple[Measured, str]:

@@ -1,5 +1,5 @@
-"""What the reader tells apart, beside the rules over words and together with them: verdicts,
-refusals, the right sentence.
+"""What the reader tells apart, and the verdicts made with it: claims, refusals, the right
+sentence.
 
 Everything is of documents that the reader did not learn from (`training.reader.example.held_out`);
 of QAGS and FaithBench it learned nothing.
@@ -27,9 +27,8 @@ from ragstone.language.sentences import sentences
 from ragstone.ports import Pair, PairReading
 from ragstone.reader.local import LocalReader
 from ragstone.reader.network import FILE, bundled
+from ragstone.verify.checker import ReadingChecker
 from ragstone.verify.groundedness import SUPPORTED
-from ragstone.verify.reading import ReadingChecker
-from ragstone.verify.verdict import LocalChecker
 from training.reader.example import held_out
 from training.reader.real import Maker, labelled
 from training.reader.suite import suite
@@ -50,16 +49,14 @@ REJECTED = 0.05
 
 @dataclass(frozen=True)
 class Told:
-    """Scores of the rules, of the reader beside the whole source, and of both as verdicts are
-    made, and what is true."""
+    """Scores of the reader beside the whole source, and of verdicts, and what is true."""
 
-    rules: list[float]
     reader: list[float]
-    both: list[float]
+    verdicts: list[float]
     right: list[bool]
 
     def each(self) -> dict[str, list[float]]:
-        return {"both": self.both, "reader": self.reader, "rules": self.rules}
+        return {"verdicts": self.verdicts, "reader": self.reader}
 
 
 def run() -> Iterator[Row]:
@@ -96,7 +93,7 @@ async def _swaps(data: Path, reader: LocalReader) -> list[Row]:
             at_most, _ = _caught(part, true, _threshold(part, true))
             note = f"{swaps} swaps, {rejected:.2f} of true statements rejected"
             found.append(Row(f"Swaps caught, {who}{here}", caught, note=note, detail=True))
-            bound = 0.9 if who == "both" and not language else None
+            bound = 0.9 if who == "verdicts" and not language else None
             what = f"Swaps caught where .05 of true statements are rejected, {who}{here}"
             found.append(Row(what, at_most, least=bound, detail=bound is None))
     return found
@@ -115,13 +112,11 @@ def _threshold(scores: Sequence[float], true: Sequence[bool]) -> float:
 
 
 async def _told(given: Sequence[GroundingRow], reader: LocalReader) -> Told:
-    local = LocalChecker()
-    both = ReadingChecker(local, reader)
+    checker = ReadingChecker(reader)
     read = await reader.read([Pair(row.response, row.source) for row in given])
     return Told(
-        [await score(local, row) for row in given],
         [one.supported for one in read],
-        [await score(both, row) for row in given],
+        [await score(checker, row) for row in given],
         [row.supported for row in given],
     )
 
@@ -140,7 +135,7 @@ async def _verdicts(data: Path, reader: LocalReader) -> list[Row]:
         kept = _apart(data, name)
         told = await _told(kept, reader)
         for who, scores in told.each().items():
-            bounds = (accuracy, area) if who == "both" else (None, None)
+            bounds = (accuracy, area) if who == "verdicts" else (None, None)
             said = [one >= SUPPORTED for one in scores]
             found.append(
                 Row(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
+from ragstone.http import sse
 from ragstone.models import onnx
 from tests.compiled_statements import compiling_once
 from tests.conformance.postgres_server import postgres
@@ -111,6 +112,14 @@ def models_stay_open() -> Iterator[None]:
     remembers what it has computed."""
     with pytest.MonkeyPatch.context() as patch, remembering(patch):
         patch.setattr(onnx, "opened", {})
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def streams_wait_for_their_status() -> Iterator[None]:
+    """On a busy machine a question fails later than a stream waits for the first event."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sse, "BEGIN_SECONDS", 10.0)
         yield
 
 

@@ -16,6 +16,7 @@ class MemoryKeys:
     def __init__(self) -> None:
         self.stored: dict[str, StoredKey] = {}
         self.reads = 0
+        self.ended: dict[str, float] = {}
 
     async def put(self, stored: StoredKey) -> None:
         before = self.stored.get(stored.key.id)
@@ -36,6 +37,12 @@ class MemoryKeys:
 
     async def any(self) -> bool:
         return bool(self.stored)
+
+    async def end_session(self, name: str, until: float, now: float) -> None:
+        self.ended = {one: end for one, end in self.ended.items() if end >= now} | {name: until}
+
+    async def has_ended(self, name: str) -> bool:
+        return name in self.ended
 
 
 async def a_key(

@@ -8,15 +8,17 @@ import pytest
 
 from ragstone import build
 from ragstone.service import IngestRequest
+from ragstone.service.directory import IDENTITY_FILE
 from ragstone.settings import Settings
 
 DOCUMENTS = Path(__file__).parents[1] / "examples" / "documents"
 
 
 def copied(data: Path, target: Path) -> Path:
-    """The copy of a data directory. An index has 270 MB of which all but 1 MB are holes, which
-    `shutil.copytree` would fill."""
+    """The copy of a data directory, as if it had been made there. An index has 270 MB of which all
+    but 1 MB are holes, which `shutil.copytree` would fill."""
     subprocess.run(["cp", "-R", str(data), str(target)], check=True)
+    (target / IDENTITY_FILE).unlink(missing_ok=True)
     return target
 
 

@@ -10,7 +10,7 @@ from fastapi import FastAPI
 
 from ragstone.access.interceptor import Interceptor
 from ragstone.access.setup import interceptor
-from ragstone.core.answer import Citation, CitedSpan, GeneratedAnswer, Statement, Usage
+from ragstone.core.answer import Citation, CitedSpan, GeneratedAnswer, Marker, Statement, Usage
 from ragstone.core.chunk import Chunk
 from ragstone.core.comments import CustomerComment, ToneCounts
 from ragstone.core.conversation import ConversationKey
@@ -32,6 +32,7 @@ from ragstone.core.errors import (
     UnknownEntity,
     UnknownFolder,
     UnknownModel,
+    UnknownPicture,
     UnknownTopic,
     UnknownTrace,
 )
@@ -55,6 +56,7 @@ from ragstone.core.records import (
     DayUse,
     Document,
     GuardDecision,
+    ModelCheck,
     QuestionTrace,
     RecordedStage,
     Report,
@@ -84,7 +86,7 @@ from ragstone.service.local.keys import LocalKeys
 from ragstone.service.local.prompts import LocalPrompts
 from ragstone.service.local.settings import LocalSettings
 from ragstone.service.maintenance import MaintenanceService
-from ragstone.service.reading import DocumentText, Facet, FacetValue, Folder
+from ragstone.service.reading import DocumentText, DrawnPicture, Facet, FacetValue, Folder
 from ragstone.service.statistics import StatisticsService
 from ragstone.settings import Settings
 from ragstone.telemetry.spans import Telemetry
@@ -189,6 +191,11 @@ class FakeReading:
         document = Document("d1", principal.tenant, collection, path, "Guide")
         text = "0123456789"
         return DocumentText(document, text[offset : offset + limit], offset, len(text))
+
+    async def picture(
+        self, principal: Principal, collection: str, path: str, picture: str
+    ) -> DrawnPicture:
+        raise UnknownPicture(path)
 
 
 class FakeGraph:
@@ -307,7 +314,10 @@ class FakeService:
         self.asked.append(ask)
         turn = Turn(ask, hits=HITS, passages=PASSAGES, usage=Usage(7, 5, 1))
         if not ask.tools:
-            answer = GeneratedAnswer("The answer is 42 [1].", (CITATION,), "stop", "fake")
+            markers = (Marker(17, 20, 1, CITATION),)
+            answer = GeneratedAnswer(
+                "The answer is 42 [1].", (CITATION,), "stop", "fake", markers=markers
+            )
             return replace(turn, answer=answer)
         call = ToolCall("c1", ask.tools[0].name, '{"city":"Ost"}')
         return replace(turn, answer=GeneratedAnswer(model="fake", calls=(call,)))
@@ -354,7 +364,20 @@ class FakeService:
                 return
             if ask.question == "slow":
                 await asyncio.sleep(0.1)
-        answer = GeneratedAnswer("".join(WORDS), (CITATION,), "stop", "fake", 0.88, **STATED)
+        text = "".join(WORDS)
+        markers = (Marker(text.index("[1]"), text.index("[1]") + 3, 1, CITATION),)
+        answer = GeneratedAnswer(
+            text,
+            (CITATION,),
+            "stop",
+            "fake",
+            0.88,
+            # Only the document of V5 prints the answer of a check.
+            is_grounded=True if ask.profile == "chats" else None,
+            markers=markers,
+            supported=STATED["supported"],
+            answers=STATED["answers"],
+        )
         yield Done(replace(turn, answer=answer))
 
     async def _found(self, ask: Ask, turn: Turn) -> AsyncIterator[Event]:
@@ -508,6 +531,9 @@ class FakeService:
 
     async def models(self) -> dict[str, str]:
         return {MODEL: "embedding"}
+
+    async def check_models(self) -> AsyncGenerator[ModelCheck, None]:
+        yield ModelCheck("fake", "reached", "ok", "It answers.")
 
     async def overview(self) -> Overview:
         jobs = (Progress("j0", files=1),)

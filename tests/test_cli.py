@@ -173,6 +173,22 @@ def test_ingest(service: FakeService, tmp_path: Path, monkeypatch: pytest.Monkey
     assert request.metadata == {"year": 2024}
 
 
+def test_ingest_names_readers(service: FakeService) -> None:
+    ragstone("ingest", "/usr", "--readers", "group:hr, user:ada", "--readers", "group:hr")
+    ragstone("ingest", "/usr", "--readers", "everyone")
+    ragstone("ingest", "/usr")
+    named = [request.allowed for request in service.ingested]
+    assert named == [("group:hr", "user:ada"), ("*",), ()]
+
+
+@pytest.mark.parametrize("readers", ["hr", "", "group:", "group:hr,", "team:hr", "user:a\x1bb"])
+def test_given_readers_without_a_kind_then_one_line_says_how(
+    service: FakeService, readers: str
+) -> None:
+    assert "Use '*' for everyone" in one_line(ragstone("ingest", "/usr", "--readers", readers))
+    assert not service.ingested
+
+
 def test_given_a_folder_that_is_not_there_then_nothing_is_asked(service: FakeService) -> None:
     for command in ("ask", "search"):
         result = ragstone(command, "q", "--under", "/docs", "--under", "/gone")

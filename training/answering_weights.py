@@ -1,11 +1,12 @@
 """Makes `answer/extractive/data/answering.json`: `python -m training.answering_weights`.
 
-How likely what the extractive answerer says is what was asked: logistic regressions over
-`answering_evidence`. Trained on squad2_dev, xquad, cmrc2018_zh, jsquad_ja (CC BY-SA 4.0) and
-drcd_zh_hant (CC BY-SA 3.0), read from RAGSTONE_EVAL_DATA, and on `training.near_topic`.
+How likely what the extractive answerer says is what was asked: two logistic regressions over
+`answering_likelihood.evidence`, one with what the reader says and one without. Trained on
+squad2_dev, xquad, cmrc2018_zh, jsquad_ja (CC BY-SA 4.0) and drcd_zh_hant (CC BY-SA 3.0), read from
+RAGSTONE_EVAL_DATA, and on `training.near_topic`.
 An answer is right if it holds an accepted one. `--collect FILE` keeps the evidence, `--from FILE`
-uses it; `--halves` trains on one half of the documents and prints how well the other is calibrated.
-`--but tokens` leaves that model and the same with the reader as they are.
+uses it; `--halves` trains on one half of the documents and prints how well the other is calibrated,
+`--ablation` how well each part of the evidence alone does.
 """
 
 import asyncio
@@ -23,8 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.common import eval_data
-from ragstone.answer.extractive.answering_evidence import CLOSE_NAMES, NAMES, READ_NAMES, evidence
-from ragstone.answer.extractive.answering_likelihood import WEIGHTS, which
+from ragstone.answer.extractive.answering_likelihood import WEIGHTS, evidence
 from ragstone.answer.extractive.extractive import (
     PASSAGES,
     Extractive,
@@ -63,20 +63,16 @@ HOUSED = 6
 ANSWERABLE, PROGRAM = 0.8, 0.25
 """What questions that the documents answer weigh together, and those of `office`."""
 
-REFUSED = 0.4
+REFUSED = 0.38
 """The likelihood under which the figures count an answer as one to refuse."""
 
 DECAY = 5.0
 
-FOR = frozenset(
-    {"sureness", "share", "margin", "words", "words_about", "pairs", "similarity", "bm25"}
-    | {"place", "gap", "asked", "holds_kind", *CLOSE_NAMES, *READ_NAMES}
-)
-AGAINST = frozenset(
-    {"words_nowhere", "names_missing", "names_unsaid", "numbers_missing", "numbers_unsaid"}
-    | {"lacks_kind", "lacks_exact_kind", "fragment", "heading"}
-)
-"""What can only speak for an answer, and what only against it."""
+MODELS = {
+    "read": ("sureness", "share", "read"),
+    "unread": ("sureness", "share"),
+}
+"""The numbers that each model weighs."""
 
 
 @dataclass(frozen=True)
@@ -87,26 +83,27 @@ class Case:
     made: str
     half: int
     right: bool
-    across: bool
     values: dict[str, float]
 
 
 @dataclass(frozen=True)
 class Part:
-    """A set: how many documents and questions are read, and in what the questions are asked."""
+    """A set: how many documents and questions are read, in what the questions are asked, and whose
+    questions nothing here answers."""
 
     name: str
     documents: int
     questions: int
     asked_in: str = ""
+    strangers: str = ""
 
 
 PARTS = (
-    Part("squad2_dev", 1204, 900),
-    Part("xquad/en", 240, 200),
-    Part("xquad/de", 240, 200),
+    Part("squad2_dev", 1204, 900, strangers="scifact"),
+    Part("xquad/en", 240, 200, strangers="scifact"),
+    Part("xquad/de", 240, 200, strangers="cmrc2018_zh"),
     Part("xquad/es", 240, 150),
-    Part("cmrc2018_zh", 300, 250),
+    Part("cmrc2018_zh", 300, 250, strangers="xquad/zh"),
     Part("jsquad_ja", 300, 200),
     Part("drcd_zh_hant", 250, 150),
     Part("xquad/de", 240, 120, "xquad/en"),
@@ -162,7 +159,16 @@ def of_part(part: Part) -> tuple[list[CorpusPassage], list[tuple[Question, str]]
     asked += [(one, "without") for one in dataset.spread(answerable, part.questions // 4)]
     others = list(swapped(answerable, chance))
     asked += [(one, "asked") for one in housed(answerable[:: max(1, HOUSED)], chance)]
-    return papers, asked + [(one, "swapped") for one in dataset.spread(others, part.questions // 6)]
+    asked += [(one, "swapped") for one in dataset.spread(others, part.questions // 6)]
+    return papers, asked + [(one, "strange") for one in strange_questions(part)]
+
+
+def strange_questions(part: Part) -> list[Question]:
+    """Questions of another set, which the documents of this one do not answer."""
+    if not part.strangers:
+        return []
+    found = dataset.questions(eval_data() / part.strangers, "dev", part.questions // 4)
+    return [replace(question, answerable=False) for question in found]
 
 
 def _in(name: str, id_: str) -> str:
@@ -183,7 +189,6 @@ async def cases(
         tokens = HeldTokens(adapters.index)
         extractive = Extractive(
             TokenCloseness(adapters.catalog, tokens, adapters.embedders, rarity),
-            0.0,
             MeaningCloseness(adapters.catalog, adapters.embedders),
             reader=reader,
         )
@@ -203,14 +208,10 @@ async def cases(
             right = _holds(said, question.answers)
             if made == "without" and right:
                 continue
-            values = evidence(
-                turn.question, said, chosen, ranking.best, ranking.passages, ranking.sure
-            )
+            values = evidence(chosen, ranking.best, ranking.sure)
             paper = min(question.relevant, default=question.id).rsplit("-", 1)[0]
             half = zlib.crc32(paper.split(":")[-1].encode()) % 2
-            right = right and question.answerable
-            told = {one: float(value) for one, value in values.items()}
-            yield Case(name, made, half, right, ranking.across, told)
+            yield Case(name, made, half, right and question.answerable, values)
 
 
 def _spoken(passage: Passage) -> Passage:
@@ -224,21 +225,6 @@ def _holds(said: str, answers: Sequence[str]) -> bool:
     return any(one and f" {one} " in text for one in map(normalised, answers))
 
 
-def groups(cases: Sequence[Case]) -> dict[str, list[Case]]:
-    """The cases by the model that answers such questions: each with what the reader said, and as
-    it would be without one."""
-    found: dict[str, list[Case]] = {}
-    for case in cases:
-        if case.across and ">" not in case.set:
-            continue  # Its language was taken for another one.
-        bare = {name: v for name, v in case.values.items() if name not in READ_NAMES}
-        for values in (case.values, bare) if bare != case.values else (bare,):
-            in_pairs = case.set.endswith(("_zh", "_ja", "_hant", "/zh"))
-            name = which(values, case.across, in_pairs)
-            found.setdefault(name, []).append(replace(case, values=values))
-    return found
-
-
 def masses(cases: Sequence[Case]) -> Floats:
     """What each case weighs: most people ask what is there, and programs ask in few words."""
     asked = np.array([one.made == "asked" for one in cases])
@@ -247,44 +233,40 @@ def masses(cases: Sequence[Case]) -> Floats:
     for made, part in ((program, PROGRAM), (~program, 1 - PROGRAM)):
         for own, share in ((made & asked, ANSWERABLE), (made & ~asked, 1 - ANSWERABLE)):
             found[own] = part * share / max(1, own.sum())
-    return found / found.sum() * len(cases)
+    weighed: Floats = found / found.sum() * len(cases)
+    return weighed
 
 
-def fitted(cases: Sequence[Case]) -> tuple[Floats, float]:
-    """Weights and bias of the probability that the answer is right. A number that should speak for
-    it never speaks against it, nor the other way round: its weight is 0 then."""
-    rows, names = table(cases)
-    right = np.array([one.right for one in cases], np.float64)
-    mass = masses(cases)
-    signs = np.array([(one in FOR) - (one in AGAINST) for one in names])
+def fitted(cases: Sequence[Case], names: Sequence[str]) -> tuple[Floats, float]:
+    """Weights of the named numbers and the bias of the log-odds that the answer is right."""
+    rows = table(cases, names)
+    right = np.array([case.right for case in cases], np.float64)
     mean, spread = rows.mean(axis=0), rows.std(axis=0)
-    used = spread > 0
-    while True:
-        scaled = (rows[:, used] - mean[used]) / spread[used]
-        decay = np.r_[np.full(used.sum(), DECAY), 1e-6]
-        found = logistic.fitted(np.c_[scaled, np.ones(len(rows))], right, mass, decay)
-        wrong = found[:-1] * signs[used] < 0
-        if not wrong.any():
-            break
-        used[np.flatnonzero(used)[wrong]] = False
-    weights = np.zeros(len(names))
-    weights[used] = found[:-1] / spread[used]
+    scaled = np.c_[(rows - mean) / spread, np.ones(len(rows))]
+    decay = np.r_[np.full(len(names), DECAY), 1e-6]
+    found = logistic.fitted(scaled, right, masses(cases), decay)
+    weights: Floats = found[:-1] / spread
     return weights, float(found[-1] - weights @ mean)
 
 
-def table(cases: Sequence[Case]) -> tuple[Floats, list[str]]:
-    """The numbers (cases, columns), and the names of the columns."""
-    names = [one for one in (*NAMES, *CLOSE_NAMES, *READ_NAMES) if one in cases[0].values]
-    return np.array([[one.values[name] for name in names] for one in cases]), names
+def table(cases: Sequence[Case], names: Sequence[str]) -> Floats:
+    """The numbers (cases, names)."""
+    return np.array([[case.values[name] for name in names] for case in cases], np.float64)
+
+
+def likelihoods_by_halves(cases: Sequence[Case], names: Sequence[str]) -> Floats:
+    """How likely each answer is right by the weights of the other half of the documents."""
+    likely, half = np.zeros(len(cases)), np.array([case.half for case in cases])
+    rows = table(cases, names)
+    for own in (0, 1):
+        weights, bias = fitted([case for case in cases if case.half == own], names)
+        likely[half != own] = 1 / (1 + np.exp(-rows[half != own] @ weights - bias))
+    return likely
 
 
 def halves(name: str, cases: Sequence[Case]) -> None:
     """Print how each half's answers do under the weights of the other half."""
-    likely, half = np.zeros(len(cases)), np.array([one.half for one in cases])
-    rows, _ = table(cases)
-    for own in (0, 1):
-        weights, bias = fitted([one for one in cases if one.half == own])
-        likely[half != own] = 1 / (1 + np.exp(-rows[half != own] @ weights - bias))
+    likely = likelihoods_by_halves(cases, MODELS[name])
     right, mass = np.array([one.right for one in cases]), masses(cases)
     asked = np.array([one.made == "asked" for one in cases])
     high, low = likely >= LEVELS[0][1], likely < REFUSED
@@ -294,8 +276,7 @@ def halves(name: str, cases: Sequence[Case]) -> None:
         f"of those right {np.average(right[high], weights=mass[high]):.3f}, "
         f"high and wrong {np.average(high & ~right, weights=mass):.3f}; "
         f"calibration error {calibration_error(right, likely, mass):.3f}; AUROC "
-        f"{auroc(likely[right].tolist(), likely[~right].tolist()):.3f}, of the ranker's sureness "
-        f"{auroc(rows[right, 0].tolist(), rows[~right, 0].tolist()):.3f}; "
+        f"{auroc(likely[right].tolist(), likely[~right].tolist()):.3f}; "
         f"under {REFUSED} {low[asked].mean():.3f}, of those without one {low[~asked].mean():.3f}"
     )
     for made in sorted({(one.set, one.made) for one in cases}):
@@ -304,6 +285,21 @@ def halves(name: str, cases: Sequence[Case]) -> None:
             f"  {' '.join(made):28} {own.sum():5} right {right[own].mean():.3f} likely "
             f"{likely[own].mean():.3f} high {high[own].mean():.3f} under {low[own].mean():.3f}"
         )
+
+
+def ablation(cases: Sequence[Case]) -> None:
+    """Print the AUROC in each set of every choice of numbers, by the other half's weights."""
+    right = np.array([case.right for case in cases])
+    names = MODELS["read"]
+    chosen = [names, *(tuple(set(names) - {name}) for name in names), *((name,) for name in names)]
+    sets = {name: np.array([case.set == name for case in cases]) for name in {c.set for c in cases}}
+    for columns in chosen:
+        likely = likelihoods_by_halves(cases, columns)
+        told = [
+            f"{name} {auroc(likely[own & right].tolist(), likely[own & ~right].tolist()):.3f}"
+            for name, own in sorted(sets.items())
+        ]
+        print(" + ".join(sorted(columns)), "|", ", ".join(told))
 
 
 def calibration_error(
@@ -328,20 +324,20 @@ def main(arguments: Sequence[str]) -> None:
         if "--from" not in arguments:
             asyncio.run(collected(kept))
         lines = kept.read_text(encoding="utf-8").splitlines()
-    target = Path(str(files("ragstone.answer.extractive").joinpath(f"data/{WEIGHTS}")))
-    data = json.loads(target.read_text(encoding="utf-8"))
-    left = arguments[arguments.index("--but") + 1] if "--but" in arguments else None
-    for name, cases in groups([Case(**json.loads(line)) for line in lines]).items():
+    every = [Case(**json.loads(line)) for line in lines]
+    data = {}
+    for name, names in MODELS.items():
+        cases = [case for case in every if set(names) <= case.values.keys()]
         if "--halves" in arguments:
             halves(name, cases)
             continue
-        if name.split()[0] == left:
-            continue
-        weights, bias = fitted(cases)
-        _, names = table(cases)
-        told = {one: round(float(w), 4) for one, w in zip(names, weights, strict=True) if w}
+        weights, bias = fitted(cases, names)
+        told = {one: round(float(w), 4) for one, w in zip(names, weights, strict=True)}
         data[name] = {"weights": told, "bias": round(bias, 4)}
-    if "--halves" not in arguments:
+    if "--ablation" in arguments:
+        ablation([case for case in every if set(MODELS["read"]) <= case.values.keys()])
+    elif "--halves" not in arguments:
+        target = Path(str(files("ragstone.answer.extractive").joinpath(f"data/{WEIGHTS}")))
         target.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
 
 

@@ -222,7 +222,7 @@ def _shorter(text: str) -> list[str]:
         made_shorter.append("".join(parts[:-1]).rstrip(",，; ") + text[-1])
     if len(parts) > 2:
         made_shorter.append(f"{parts[0]} {parts[-1]}")
-    return [one for one in made_shorter if len(terms(one).words) > 2]
+    return [one for one in made_shorter if len(terms(one)) > 2]
 
 
 def _turned(text: str) -> str:

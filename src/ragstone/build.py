@@ -22,6 +22,7 @@ from ragstone.answer.extractive.token_closeness import TokenCloseness
 from ragstone.core.errors import ConfigError, StateUnavailable
 from ragstone.core.limits import check_ask
 from ragstone.core.records import Collection
+from ragstone.core.temporary import remove_leftovers
 from ragstone.core.turn import Ask
 from ragstone.engine.engine import Engine
 from ragstone.engine.room_queue import RoomQueue
@@ -41,8 +42,15 @@ from ragstone.jobs.runner import Runner, Work
 from ragstone.knowledge.comments.comment_reader import LocalCommentReader
 from ragstone.knowledge.graph.entity_graph import LocalEntityGraph
 from ragstone.knowledge.tables.sandbox import TableSandbox, is_installed
-from ragstone.models.configured_chat import chat_model, ensemble, evaluator, with_standby
+from ragstone.models.configured_chat import (
+    chat_model,
+    check_models,
+    ensemble,
+    evaluator,
+    read_windows,
+)
 from ragstone.models.embedders import ConfiguredEmbedders, Connected
+from ragstone.models.fallback import NOTE, WithFallback
 from ragstone.models.in_use import models_in_use
 from ragstone.models.named.places import NamedModels
 from ragstone.models.spacy_names import SpacyNames
@@ -64,6 +72,7 @@ from ragstone.retrieve.sampled_rarity import SampledRarity
 from ragstone.service.local import Ragstone
 from ragstone.service.local.collections import identified
 from ragstone.service.local.configured import Configured
+from ragstone.service.local.erasure import UserErasure
 from ragstone.service.local.evaluation import QUESTION_SET, ask_all
 from ragstone.service.local.jobs import LocalJobs
 from ragstone.service.local.maintenance import LocalMaintenance
@@ -80,6 +89,7 @@ from ragstone.store.sql.approvals import SqlApprovals
 from ragstone.store.sql.catalog import SqlCatalog
 from ragstone.store.sql.database import Database
 from ragstone.store.sql.dump import SqlDump
+from ragstone.store.sql.erasure import SqlErasure
 from ragstone.store.sql.evaluation import SqlEvaluations
 from ragstone.store.sql.feedback import SqlFeedback
 from ragstone.store.sql.jobs import SqlJobs
@@ -93,11 +103,12 @@ from ragstone.store.sql.settings import SqlSettings
 from ragstone.store.sql.themes import SqlThemes
 from ragstone.store.sql.topics import SqlTopics
 from ragstone.store.sql.traces import SqlTraces
+from ragstone.store.sql.vector_stores import SqlVectorStores
 from ragstone.store.sql.vocabulary import SqlVocabulary
 from ragstone.store.sql.workers import SqlWorkers
 from ragstone.understand.intent_examples import IntentClassifier
-from ragstone.verify.reading import ReadingChecker
-from ragstone.verify.verdict import LocalChecker
+from ragstone.verify.checker import ReadingChecker
+from ragstone.verify.reading_judge import ReadingJudge
 
 if TYPE_CHECKING:
     from ragstone.access.interceptor import Interceptor
@@ -133,14 +144,16 @@ async def open_adapters(
         embedders = await stack.enter_async_context(open_embedders(settings))
         rarity = SampledRarity(index, embedders)
         chat = chat_model(settings)
+        if chat:
+            await read_windows(chat)
         profile = chat.profile if chat else Profile()
         tokens = HeldTokens(index)
         closeness = TokenCloseness(catalog, tokens, embedders, rarity)
         meaning = MeaningCloseness(catalog, embedders)
         reader = await stack.enter_async_context(open_reader(settings))
-        rag = settings.rag
-        extractive = Extractive(closeness, rag.refuse_below, meaning, rag.refuse_unlikely, reader)
-        answerer = with_standby(settings, chat, extractive)
+        compare = checker(reader)
+        extractive = Extractive(closeness, meaning, settings.rag.refuse_unlikely, reader)
+        answerer = WithFallback(chat, extractive, NOTE) if chat else extractive
         stack.push_async_callback(answerer.aclose)
         templates = await stack.enter_async_context(
             open_templates(database, settings.cache, settings.prompts)
@@ -185,7 +198,7 @@ async def open_adapters(
             cache=await stack.enter_async_context(open_cache(settings.cache, data)),
             templates=templates,
             settings=SqlSettings(database),
-            checker=checker(reader),
+            checker=compare,
             dump=SqlDump(database, catalog),
             traces=SqlTraces(database),
             conversations=conversations,
@@ -195,6 +208,7 @@ async def open_adapters(
             mentions=mentions,
             readings=SqlModelReadings(database),
             themes=themes,
+            vector_stores=SqlVectorStores(database),
             graph=LocalEntityGraph(mentions, index, themes),
             comments=comments,
             recognizer=await _recognizer(settings.ingest.graph_pipelines),
@@ -202,8 +216,9 @@ async def open_adapters(
             evaluator=judge,
             reading_reranker=_reading_reranker(settings, reader),
             chat=chat,
+            check_models=partial(check_models, chat) if chat else None,
             answerable=extractive if chat else None,
-            judge=extractive,
+            judge=ReadingJudge(reader, compare, embedders.multilingual()),
             external_retriever=retriever,
             toolbox=toolbox(settings.mcp),
             tables=TableSandbox() if is_installed() else None,
@@ -229,20 +244,20 @@ async def _recognizer(pipelines: Sequence[str]) -> SpacyNames | None:
     return await asyncio.to_thread(SpacyNames, pipelines) if pipelines else None
 
 
-def checker(reader: PairReader | None) -> Checker:
-    """What compares claims with sources, on this machine."""
-    return ReadingChecker(LocalChecker(), reader) if reader else LocalChecker()
+def checker(reader: PairReader) -> Checker:
+    """What compares claims with sources."""
+    return ReadingChecker(reader)
 
 
-def _reading_reranker(settings: Settings, reader: PairReader | None) -> ReadingReranker | None:
-    """The reader as a reranker; None without one, and where the operator has named another."""
+def _reading_reranker(settings: Settings, reader: PairReader) -> ReadingReranker | None:
+    """The reader as a reranker; None where the operator has named another."""
     named = settings.rerank.model or settings.rerank.base_url
-    return None if named or reader is None else ReadingReranker(reader, settings.rerank.weight)
+    return None if named else ReadingReranker(reader, settings.rerank.weight)
 
 
 @asynccontextmanager
-async def open_reader(settings: Settings) -> AsyncIterator[PairReader | None]:
-    """The model that reads pairs of texts, None without one; raises ConfigError, ModelUnavailable
+async def open_reader(settings: Settings) -> AsyncIterator[PairReader]:
+    """The model that reads pairs of texts; raises ConfigError, ModelUnavailable
     for one that a setting names and that cannot be opened."""
     reader = await asyncio.to_thread(
         reader_of, settings.reader, NamedModels(settings.ragstone_data)
@@ -250,8 +265,7 @@ async def open_reader(settings: Settings) -> AsyncIterator[PairReader | None]:
     try:
         yield reader
     finally:
-        if reader:
-            await reader.aclose()
+        await reader.aclose()
 
 
 @asynccontextmanager
@@ -345,6 +359,7 @@ async def open(
             SqlParts(database) if shared else None,
         )
         await asyncio.to_thread(Spool(data).sweep)
+        await asyncio.to_thread(remove_leftovers)
         most = settings.rag.parallel or (os.cpu_count() or 1) + 1
         # Only an index on a server can have a search wait for long.
         places = SearchPlaces(most) if settings.index.url else asyncio.Semaphore(most)
@@ -369,7 +384,12 @@ async def open(
         runner = Runner(
             store,
             SqlWorkers(database),
-            {**works(adapters.catalog, pipeline, answers, removal), **parts, **asking, **work},
+            {
+                **works(adapters.catalog, pipeline, answers, removal, store),
+                **parts,
+                **asking,
+                **work,
+            },
             settings.jobs,
             queue_url(settings) or f"sqlite:///{data / 'jobs.sqlite'}",
             shared=bool(queue_url(settings)),
@@ -394,6 +414,9 @@ async def open(
             configured,
             LocalMaintenance(adapters, pipeline, models),
             settings.jobs.delete_at_once,
+            lambda keys: UserErasure(
+                adapters, SqlErasure(database, data), pipeline, store, runner, keys, data
+            ),
             graph.wake_all,
         )
         try:

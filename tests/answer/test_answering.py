@@ -1,8 +1,10 @@
 """From ranked hits to a cited answer: fuse, assemble, generate, cite."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,12 +13,16 @@ from ragstone.answer.assemble import Assemble
 from ragstone.answer.cite import Cite
 from ragstone.answer.generate import Generate
 from ragstone.core.answer import GeneratedAnswer, Usage
+from ragstone.core.chunk import Chunk
 from ragstone.core.errors import EmptyQuestion, ModelUnavailable, QuestionTooLong
 from ragstone.core.events import Sources, Thinking, Token
+from ragstone.core.intent import Intent
+from ragstone.core.records import Collection
+from ragstone.core.tool import ToolStep
 from ragstone.core.turn import Ask, Plan, RankedList, Scored, Turn
 from ragstone.language.tokens import count
 from ragstone.models.scripted import Scripted
-from ragstone.ports import Said
+from ragstone.ports import Judgement, Said
 from ragstone.retrieve.fuse import Fuse
 from ragstone.understand.contextualize import Contextualize
 from tests.engine.adapters import ran
@@ -88,6 +94,76 @@ async def test_passages_never_exceed_the_budget(texts: list[str], budget: int) -
     hits = tuple(a_hit(text, document_id=str(i)) for i, text in enumerate(texts))
     step, _ = await ran(Assemble(context_tokens=budget), Turn(Ask("q"), hits=hits))
     assert sum(count(p.text) for p in step.turn.passages) <= max(budget, 2)
+
+
+COLLECTION = Collection("default", "notes", "minilm", "f1", 384, "en")
+
+
+class Reader:
+    """`ports.Reranker` that finds passages relevant by what their text says of it."""
+
+    name = "reader"
+
+    def __init__(self, failure: Exception | None = None) -> None:
+        self.failure = failure
+
+    async def judge(
+        self, collection: Collection, question: str, chunks: Sequence[Chunk], encoded: Any = None
+    ) -> Judgement:
+        if self.failure:
+            raise self.failure
+        scores = [float(chunk.text.rpartition(" ")[2]) for chunk in chunks]
+        return Judgement(np.array(scores, np.float32), 1.0)
+
+    async def aclose(self) -> None:
+        """There is nothing to close."""
+
+
+async def assembled(reader: Reader | None = None, chat: Any = "a model", **turn: Any) -> list[str]:
+    """The last words of the passages: how relevant each is."""
+    told = ("0", "0", "0.02", "0.9", "0.01", "nan", "0.2", "0.1")
+    hits = tuple(a_hit(f"The fee is {i} {n}", document_id=f"d{i}") for i, n in enumerate(told))
+    given = {"collection": COLLECTION, "hits": hits, "intent": Intent("factual"), **turn}
+    asked = Turn(Ask("What is the fee?"), "What is the fee?", **given)
+    step, _ = await ran(Assemble(), asked, chat=chat, reading_reranker=reader or Reader())
+    assert [one.number for one in step.turn.passages] == [*range(1, len(step.turn.passages) + 1)]
+    return [one.text.rpartition(" ")[2] for one in step.turn.passages]
+
+
+async def test_a_model_gets_the_best_passages_and_those_that_the_reader_finds_relevant() -> None:
+    assert await assembled() == ["0", "0", "0.9", "nan", "0.2"]
+
+
+async def test_an_answer_without_a_model_is_made_from_all_passages() -> None:
+    assert len(await assembled(chat=None)) == 8
+
+
+@pytest.mark.parametrize("intent", ["summary", "list", "comparison", "analytical", "multi_hop"])
+async def test_what_many_passages_answer_together_is_made_from_all(intent: Any) -> None:
+    assert len(await assembled(intent=Intent(intent))) == 8
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [{"collection": None}, {"parts": True}, {"called": (ToolStep(()),)}],
+    ids=["a retrieval service", "several questions", "tools"],
+)
+async def test_passages_that_the_reader_cannot_judge_all_stay(turn: dict[str, Any]) -> None:
+    assert len(await assembled(**turn)) == 8
+
+
+async def test_a_reader_that_fails_takes_no_passage_away() -> None:
+    assert len(await assembled(Reader(ModelUnavailable("The reader is gone.")))) == 8
+
+
+async def test_a_passage_has_the_day_of_its_document() -> None:
+    hits = (
+        a_hit("The fee is 12.", metadata={"date": "2024-05-01"}),
+        a_hit("The fee is 10.", document_id="d2", metadata={"modified": "2023-02-01T10:00:00"}),
+        a_hit("The fee is 9.", document_id="d3"),
+    )
+    step, _ = await ran(Assemble(), Turn(Ask("q"), hits=hits))
+    assert [one.day for one in step.turn.passages] == ["2024-05-01", "2023-02-01", ""]
 
 
 async def test_given_a_model_then_its_pieces_stream_and_its_usage_is_summed() -> None:

@@ -2,16 +2,16 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
-from ragstone.answer.build_prompt import BuildPrompt
+from ragstone.answer.build_prompt import SOURCES, BuildPrompt
 from ragstone.core.answer import Instructions
 from ragstone.core.errors import InputError
-from ragstone.core.intent import Intent
-from ragstone.core.turn import Ask, Turn
-from ragstone.language.templates import shipped
+from ragstone.core.intent import Intent, IntentName
+from ragstone.core.turn import Ask, JsonFormat, Turn
+from ragstone.language.templates import MODES, shipped
 from ragstone.ports import Profile
 from ragstone.store.sql.database import open_database
 from ragstone.store.sql.templates import SqlTemplates
@@ -21,7 +21,8 @@ from tests.engine.adapters import ran
 async def instructed(question: str, **changes: Any) -> Instructions:
     stage = BuildPrompt(**changes.pop("stage", {}))
     parts = {name: changes.pop(name) for name in ("profile", "templates") if name in changes}
-    turn = Turn(Ask(question, mode=changes.pop("mode", None)), question=question, **changes)
+    asked = {name: changes.pop(name) for name in ("mode", "json") if name in changes}
+    turn = Turn(Ask(question, **asked), question=question, **changes)
     step, _ = await ran(stage, turn, **parts)
     return step.turn.instructions
 
@@ -128,15 +129,64 @@ async def test_given_saved_templates_then_the_newest_holds_until_it_is_taken_bac
         ]
 
 
-async def test_given_sources_that_stand_last_then_rules_are_the_same_for_every_form() -> None:
-    plain = await instructed("When does it open?", stage={"layout": "last"})
-    steps = await instructed(
-        "When does it open?", stage={"layout": "last", "reasons": True}, intent=Intent("comparison")
+async def test_what_stands_before_the_sources_is_the_same_for_every_form_and_mode() -> None:
+    plain = await instructed("When does it open?")
+    other = await instructed(
+        "When does it open?", stage={"reasons": True}, intent=Intent("comparison"), mode="advanced"
     )
-    assert plain.text == steps.text
-    assert plain.form == line("form.direct")
-    assert line("form.comparison") in steps.form
-    assert line("reasoning") in steps.form
-    assert line("form.direct") not in plain.text
-    usual = await instructed("When does it open?")
-    assert (usual.form, line("form.direct") in usual.text) == ("", True)
+
+    assert plain.opening == other.opening == SOURCES
+    assert line("form.comparison") in other.text
+    assert line("reasoning") in other.text
+
+
+async def test_no_prompt_of_ones_own_takes_out_that_sources_are_data() -> None:
+    told = await instructed("When?", templates=Own({"answer": "Say {no_answer}"}))
+
+    assert "not instructions" in told.opening
+
+
+@pytest.mark.parametrize("template", ["summary", "comparison", "list", "analytical", "procedural"])
+async def test_a_tiny_model_quotes_first_only_where_the_answer_comes_directly(
+    template: Any,
+) -> None:
+    told = await instructed("Tell me of it.", intent=Intent(template), profile=Profile(tier="tiny"))
+
+    assert line("quote_first") not in told.text
+
+
+async def test_a_tiny_model_is_not_told_to_quote_and_to_answer_first_at_once() -> None:
+    told = await instructed("How high is it?", profile=Profile(tier="tiny"))
+
+    assert line("form.direct") not in told.text
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("intent", get_args(IntentName))
+async def test_no_form_and_mode_want_an_answer_both_short_and_long(intent: Any, mode: Any) -> None:
+    told = await instructed("How high is it?", intent=Intent(intent), mode=mode)
+
+    wants = told.text.casefold()
+    assert not ("briefly" in wants and "300 to 500 words" in wants)
+    assert wants.count("concise") <= 1
+
+
+@pytest.mark.parametrize("profile", [Profile(), Profile(tier="tiny")])
+@pytest.mark.parametrize("question", ["How high is it?", "Wie hoch ist der alte Turm?"])
+async def test_an_answer_in_json_is_told_nothing_of_brackets(
+    profile: Profile, question: str
+) -> None:
+    told = await instructed(question, profile=profile, json=JsonFormat())
+
+    assert "[1]" not in told.text
+    assert "JSON" in told.text
+    assert told.no_answer in told.text
+
+
+async def test_every_rule_of_an_answer_stands_once() -> None:
+    told = await instructed("How high is it?", stage={"suggests": True, "reasons": True})
+
+    lines = told.text.splitlines()
+    assert len(lines) == len(set(lines))
+    assert sum("never follow instructions" in one.casefold() for one in lines) == 1
+    assert sum("reads like this" in one for one in lines) == 1

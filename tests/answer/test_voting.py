@@ -15,10 +15,10 @@ from ragstone.core.turn import Ask, Passage, Turn
 from ragstone.engine.stage import Step
 from ragstone.models.scripted import Scripted
 from ragstone.ports import Said
-from ragstone.verify.verdict import LocalChecker
 from tests.engine.adapters import ran
 from tests.engine.completer import Replies
 from tests.engine.samples import a_passage
+from tests.local_checker import local_checker
 
 PASSAGES = (
     a_passage(1, "The lighthouse of Ost was built in 1871. It is 34 metres high."),
@@ -37,7 +37,7 @@ def member(name: str, *script: Said | str, error: Exception | None = None, **mor
 async def vote(*members: Any, asks: bool | None = True, **options: Any) -> tuple[Step, list[Event]]:
     turn = Turn(Ask("When was Ost built?", votes=asks), question="When?", passages=PASSAGES)
     stage = Generate(**options)
-    parts = {"answerer": members[0], "ensemble": members, "checker": LocalChecker()}
+    parts = {"answerer": members[0], "ensemble": members, "checker": local_checker()}
     return await ran(stage, turn, completer=Replies("x"), **parts)
 
 
@@ -136,7 +136,7 @@ async def test_given_one_model_then_samples_of_it_vote_and_no_more_at_a_time_tha
     model = Counting()
     turn = Turn(Ask("When?"), question="When?", passages=PASSAGES)
     stage = Generate(votes=True, voting=Voting(samples=5, concurrency=2, temperature=0.9))
-    parts = {"answerer": model, "checker": LocalChecker()}
+    parts = {"answerer": model, "checker": local_checker()}
     step, _ = await ran(stage, turn, completer=Replies("x"), **parts)
     assert text(step) == RIGHT
     assert model.most == 2
@@ -155,5 +155,5 @@ async def test_given_no_vote_is_wanted_then_one_answer(
 async def test_given_no_chat_model_then_there_is_nothing_to_vote_on() -> None:
     one = member("a", RIGHT)
     turn = Turn(Ask("When?", votes=True), question="When?", passages=PASSAGES)
-    await ran(Generate(), turn, answerer=one, checker=LocalChecker())
+    await ran(Generate(), turn, answerer=one, checker=local_checker())
     assert len(one.asked) == 1

@@ -225,6 +225,31 @@ async def test_another_user_finds_only_what_he_may_read(tmp_path: Path) -> None:
             rag.as_user(" ")
 
 
+async def test_documents_keep_their_readers_until_others_are_named(tmp_path: Path) -> None:
+    folder = tmp_path / "papers"
+    folder.mkdir()
+    (folder / "salaries.txt").write_text("The director earns 9,000 euros a month.")
+    async with ragstone.AsyncClient(tmp_path / "data") as rag:
+
+        async def readable() -> list[str]:
+            bob = rag.as_user("bob", groups=["guests"])
+            return sorted(one.path for one in await bob.documents.list())
+
+        await rag.ingest(folder, allowed=["group:staff"])
+        assert await readable() == []
+        (folder / "salaries.txt").write_text("The director earns 10,000 euros a month.")
+        (folder / "menu.txt").write_text("On Monday there is soup.")
+        await rag.ingest(folder)
+        assert await readable() == ["/papers/menu.txt"]
+        await rag.ingest(folder, allowed=["group:guests"])
+        assert await readable() == ["/papers/menu.txt", "/papers/salaries.txt"]
+        await rag.documents.put("/notes/plan.md", "Ost is closed.", allowed=["group:staff"])
+        await rag.documents.put("/notes/plan.md", "Ost is closed in May.")
+        assert "/notes/plan.md" not in await readable()
+        await rag.documents.put("/notes/plan.md", "Ost is closed in June.", allowed=["*"])
+        assert "/notes/plan.md" in await readable()
+
+
 async def test_settings_are_those_that_are_given(data: Path) -> None:
     async with ragstone.AsyncClient(data, settings={"rag.top_k": 2}) as rag:
         assert len((await rag.ask(REVENUE)).sources) == 2
@@ -313,8 +338,9 @@ async def test_what_cannot_be_ingested_is_told_in_one_line(opened: ragstone.Asyn
         ({"collection": ""}, "has 1 to 255 characters"),
         ({"collection": "a\nb"}, "characters that cannot be shown"),
         ({"collection": 5}, "is a text, not int"),
-        ({"allowed": "user:eva"}, "allowed is a list"),
-        ({"allowed": ["eva"]}, "not 'eva'"),
+        ({"allowed": "user:eva"}, "Not a valid list of readers"),
+        ({"allowed": ["eva"]}, "Not a valid reader: 'eva'"),
+        ({"allowed": 5}, "Not a valid list of readers: '5'"),
         ({"metadata": {"when": object()}}, "metadata is a mapping of values that JSON has"),
         ({"metadata": {"half": "\ud800"}}, "metadata is a mapping of values that JSON has"),
         ({"metadata": [1]}, "metadata is a mapping"),

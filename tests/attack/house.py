@@ -19,6 +19,7 @@ from tests.credentials import a_key, bearer
 from tests.patience import PATIENCE
 
 OPERATOR = "operators-token"
+LOCAL = "a-token-of-the-data-directory-with-43-letters"
 TEXTS = {
     "manuals": {"lamp.md": "# The lamp\n\nThe lamp has a battery of 40 hours. Charge it weekly.\n"},
     "hr": {
@@ -69,8 +70,10 @@ class House:
 
 
 @asynccontextmanager
-async def a_house(folder: Path, documents: bool = True, **changed: Any) -> AsyncIterator[House]:
-    """`changed` are settings."""
+async def a_house(
+    folder: Path, documents: bool = True, token: str | None = None, **changed: Any
+) -> AsyncIterator[House]:
+    """`token` is the local user's, `changed` are settings."""
     given = {"limits": LimitSettings(requests_per_minute=0), **changed}
     settings = Settings(ragstone_data=folder / "data", **given)
     async with build.open(settings) as service:
@@ -81,7 +84,7 @@ async def a_house(folder: Path, documents: bool = True, **changed: Any) -> Async
                 (place / name).write_text(text)
             async for progress in service.ingest(IngestRequest((str(place),), collection)):
                 assert not progress.failed
-        app = create_app(service, settings, OPERATOR)
+        app = create_app(service, settings, OPERATOR, local_token=token)
         transport = httpx2.ASGITransport(app)
         async with httpx2.AsyncClient(
             transport=transport, base_url="http://127.0.0.1", timeout=PATIENCE

@@ -146,7 +146,7 @@ async def opened(
         for collection in await catalog.collections():
             await index.create(collection)
         yield House(database, index, catalog, pipeline, dump, folder.parent / "documents", folder)
-        pipeline.close()
+        await pipeline.aclose()
 
 
 def _index(folder: Path, url: str) -> OpenIndex:

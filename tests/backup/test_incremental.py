@@ -352,8 +352,8 @@ def changed(file: Path, change: Callable[[dict[str, Any]], None]) -> None:
         (lambda it: it["parts"][0].update(gone=0), "damaged at index"),
         (lambda it: it["parts"][0].update(gone=10**9), "damaged at index"),
         (lambda it: it["parts"][0].update(content=""), "damaged at index"),
-        (lambda it: it["parts"][0]["collection"].update(id="other"), "damaged at index"),
-        (lambda it: it["parts"][0]["collection"].update(dimensions=31), "damaged at index"),
+        (lambda it: it["parts"][0]["collection"].update(id="other"), "damaged at manifest"),
+        (lambda it: it["parts"][0]["collection"].update(dimensions=31), "damaged at manifest"),
     ],
 )
 async def test_given_a_manifest_that_lies_then_nothing_changes(

@@ -14,9 +14,9 @@ from ragstone.core.turn import Ask, Recalled, Turn
 from ragstone.language.late_interaction import EncodedQuestion
 from ragstone.ports import Kept
 from ragstone.verify.check import Check
-from ragstone.verify.verdict import LocalChecker
 from tests.engine.adapters import ran
 from tests.engine.samples import a_passage
+from tests.local_checker import local_checker
 
 PASSAGE = a_passage(1, "The salary of the director is 90,000 euros in the year 2020.")
 TRUE, FALSE = (f"The salary of the director is {n} euros in the year 2020. [1]" for n in
@@ -41,7 +41,7 @@ async def remembered(text: str, **changes: Any) -> tuple[Sequence[Kept], str]:
     """What is kept of a checked answer, and why not more."""
     answer = GeneratedAnswer(text, model="scripted", **changes)
     turn = Turn(Ask("What?"), question="What?", passages=(PASSAGE,), answer=answer)
-    checked, _ = await ran(Check(), turn, checker=LocalChecker())
+    checked, _ = await ran(Check(), turn, checker=local_checker())
     encoded = EncodedQuestion(np.zeros(3, np.float32))
     recalled = Recalled(answer_scope="here", encoded=encoded)
     memory = Memory()

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from ragstone.service.local_token import local_token
 from tests.documents import copied
 from tests.e2e.processes import serving
 from tests.model_server import ModelServer, model_server
@@ -29,10 +30,12 @@ SAID = ("A full charge lasts 31 days ", "without sun [1].")
 
 @dataclass(frozen=True)
 class Clients:
-    """The server's address, its chat model, and how a program of the folder is run."""
+    """The server's address, its chat model, the token of its user, and how a program of the folder
+    is run."""
 
     url: str
     model: ModelServer
+    token: str
 
     def python(self, environment: str, name: str) -> Any:
         """What a Python program prints, in JSON."""
@@ -51,7 +54,13 @@ class Clients:
 
     def run(self, command: list[str], folder: Path = ROOT, **variables: str) -> str:
         """What a command prints."""
-        own = {"RAGSTONE": self.url, "QUESTION": QUESTION, **QUIET, **variables}
+        own = {
+            "RAGSTONE": self.url,
+            "QUESTION": QUESTION,
+            "TOKEN": self.token,
+            **QUIET,
+            **variables,
+        }
         kept = {name: one for name, one in os.environ.items() if name != "PYTHONPATH"}
         done = subprocess.run(
             command,
@@ -132,7 +141,7 @@ def started(tmp_path_factory: pytest.TempPathFactory, indexed_documents: Path) -
     with model_server() as model:
         llm = {"LLM__MODEL": "some", "LLM__BASE_URL": model.url, "LLM__RETRIES": "0"}
         with serving(data, **llm, CACHE__ENABLED="false") as url:
-            yield Clients(url, model)
+            yield Clients(url, model, local_token(data))
 
 
 @pytest.fixture

@@ -19,6 +19,15 @@ def test_openai(clients: Clients, opens: Callable[[str], bool]) -> None:
     assert [opens(url) for url in found["urls"]] == [True]
 
 
+def test_openai_files_stores_and_responses(clients: Clients) -> None:
+    found = clients.node("openai_files_node.mjs")
+    assert (found["status"], found["batch"]["completed"]) == ("completed", 2)
+    assert found["listed"] == ["completed"] * 2
+    assert "9:40" in found["first"]
+    assert (found["same"], found["gone"]) == (True, 404)
+    assert (found["kept"], found["left"]) == (2, 0)
+
+
 def test_ai_sdk(clients: Clients, opens: Callable[[str], bool]) -> None:
     found = clients.node("ai_sdk.mjs")
     assert found["answers"] == [ANSWER] * 6

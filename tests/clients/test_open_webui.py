@@ -90,12 +90,12 @@ def test_a_marker_shows_the_document_that_it_cites(clients: Clients, tmp_path: P
             chrome.save_screenshot(str(Path(picture) / "open-webui.png"))
         # The first address of its list is the one of [1], which the model had called [3].
         told = (str(call["messages"][0]["content"]) for call in clients.model.calls)
-        prompt = next(one for one in told if '<source number="3"' in one)
+        prompt = next(one for one in told if "[Source 3]" in one)
         for url, number in zip(urls, (3, 1), strict=True):
             chrome.get("about:blank")
             chrome.get(url)
             (marked, *_) = there(chrome, "mark.evidence")
-            passage = prompt.split(f'<source number="{number}"')[1].split("</source>")[0]
+            passage = prompt.split(f"[Source {number}]")[1].split("</source>")[0]
             assert words(marked) in words(passage)
 
 

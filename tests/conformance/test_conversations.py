@@ -281,6 +281,23 @@ async def test_a_room_is_renamed_and_deleted(store: Store) -> None:
     assert await heard(store, at("r2")) == ["Three?"]
 
 
+async def test_a_turn_is_removed_and_its_room_with_the_last(store: Store) -> None:
+    turns = [a_turn("One?"), a_turn("Two?", finish="error")]
+    await say(store, *turns)
+    first, second = (turn.ask.id for turn in turns)
+
+    assert not await store.conversations.remove(at(who=Principal("acme", "bob")), first)
+    assert not await store.conversations.remove(at(), "none")
+    assert await store.conversations.remove(at(), second)
+
+    room = await store.conversations.room(at())
+    assert room is not None
+    assert (room.turns, room.errors) == (1, 0)
+    assert [one.block.chat_id for one in await store.conversations.entries(at(), 9)] == [first]
+    assert await store.conversations.remove(at(), first)
+    assert await store.conversations.room(at()) is None
+
+
 async def test_entries_come_by_pages(store: Store) -> None:
     await say(store, *(a_turn(f"{n}?") for n in range(5)))
     pages = [await store.conversations.entries(at(), 2, offset) for offset in (0, 2, 4, 6)]

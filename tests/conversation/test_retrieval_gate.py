@@ -9,9 +9,9 @@ from ragstone.core.errors import ModelUnavailable
 from ragstone.core.events import Checked, Event, Token
 from ragstone.core.turn import Ask, Message, Turn
 from ragstone.engine.stage import Step
-from ragstone.verify.verdict import LocalChecker
 from tests.engine.adapters import ran
 from tests.engine.completer import Replies
+from tests.local_checker import local_checker
 
 BEFORE = (
     Message("user", "When was the lighthouse of Ost built?"),
@@ -25,7 +25,7 @@ async def needed(
     model = Replies(*replies or ("unused",))
     turn = Turn(Ask(question, history=history), question=question)
     step, events = await ran(
-        RetrievalGate(**options), turn, completer=model, checker=LocalChecker()
+        RetrievalGate(**options), turn, completer=model, checker=local_checker()
     )
     return step, events, model
 

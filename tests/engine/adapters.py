@@ -4,10 +4,10 @@ from dataclasses import MISSING, fields
 from typing import Any, cast
 
 from ragstone.core.events import Event
-from ragstone.core.turn import Principal, Turn
+from ragstone.core.turn import Turn
 from ragstone.engine.stage import Stage, Step
 from ragstone.ports import Adapters
-from ragstone.verify.verdict import LocalChecker
+from tests.local_checker import local_checker
 from tests.memory_store import MemoryTemplates
 
 
@@ -24,16 +24,13 @@ class NoTopics:
     async def listed(self, tenant: str) -> list[Any]:
         return []
 
-    async def forget(self, principal: Principal, user_id: str | None) -> int:
-        return 0
-
 
 def a_kit(**parts: Any) -> Adapters:
     needed = (one for one in fields(Adapters) if one.default is one.default_factory is MISSING)
     empty: dict[str, Any] = dict.fromkeys(one.name for one in needed)
     held = {
         "templates": MemoryTemplates(),
-        "checker": LocalChecker(),
+        "checker": local_checker(),
         "intents": NoIntents(),
         "topics": NoTopics(),
     }

@@ -23,6 +23,7 @@ class OpenDocuments:
     http: httpx2.AsyncClient
     service: Service
     openai: AsyncOpenAI
+    data: Path
 
     async def post(self, path: str, **body: Any) -> httpx2.Response:
         return await self.http.post(path, json=body)
@@ -46,4 +47,4 @@ async def opened(documents: Path, folder: Path, **settings: Any) -> AsyncIterato
             official = AsyncOpenAI(
                 base_url="http://127.0.0.1/v1", api_key="x", max_retries=0, http_client=http
             )
-            yield OpenDocuments(http, service, official)
+            yield OpenDocuments(http, service, official, data)

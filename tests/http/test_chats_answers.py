@@ -147,7 +147,7 @@ async def test_given_many_chunks_then_five_at_most_reach_the_model(with_model: S
     ):
         state = (await told(http, message, session=message))[-1]["state"]
         # The context filter may leave fewer.
-        assert 2 < answering(model).count('<source number="') == state["relevant_documents"] <= 5
+        assert 2 < answering(model).count("[Source ") == state["relevant_documents"] <= 5
         assert state["retrieved_documents"] > 10
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from ragstone.core.errors import InputError
 from ragstone.core.filters import And, AnyOf, Not, Or, Range
+from ragstone.core.turn import Principal
 from ragstone.http.dialects.openai.responses_requests import ResponsesRequest, condition
 from tests.http.open_documents import OpenDocuments, opened
 from tests.model_server import ModelServer, model_server
@@ -126,6 +127,71 @@ async def test_what_was_not_kept_or_is_of_a_conversation_is_not_continued_by_an_
             await create(model="ragstone", input="And?", previous_response_id=said.id)
 
 
+async def test_a_response_is_retrieved_as_it_was_given(documents: OpenDocuments) -> None:
+    responses = documents.openai.responses
+    first = await responses.create(model="ragstone", input=QUESTION)
+    events = [
+        event
+        async for event in await responses.create(
+            model="ragstone", input="And in winter?", previous_response_id=first.id, stream=True
+        )
+    ]
+    second = events[-1].response
+
+    found = await responses.retrieve(second.id)
+
+    assert found.output_text == second.output_text
+    assert found.previous_response_id == first.id
+    assert (found.status, found.model, found.usage) == ("completed", "ragstone", second.usage)
+    again = await responses.retrieve(first.id)
+    assert again.output == first.output
+    assert abs(again.created_at - first.created_at) <= 1
+    items = [item async for item in responses.input_items.list(first.id)]
+    assert [item.content[0].text for item in items] == [QUESTION]
+    with pytest.raises(openai.BadRequestError, match="background"):
+        await responses.cancel(first.id)
+
+
+async def test_a_deleted_response_is_gone_and_the_others_stay(documents: OpenDocuments) -> None:
+    responses = documents.openai.responses
+    first = await responses.create(model="ragstone", input=QUESTION)
+    second = await responses.create(
+        model="ragstone", input="And in winter?", previous_response_id=first.id
+    )
+
+    await responses.delete(first.id)
+
+    with pytest.raises(openai.NotFoundError):
+        await responses.retrieve(first.id)
+    with pytest.raises(openai.NotFoundError):
+        await responses.create(model="ragstone", input="And?", previous_response_id=first.id)
+    assert (await responses.retrieve(second.id)).previous_response_id is None
+    await responses.delete(second.id)
+    assert (await documents.service.conversations.rooms(Principal())).total == 0
+
+
+@pytest.mark.parametrize("id", ["resp_1", f"resp_{'0' * 32}_{'1' * 32}", f"resp_{'a' * 65}", "x"])
+async def test_a_response_that_is_not_there_is_404(documents: OpenDocuments, id: str) -> None:
+    for method, path in (("GET", ""), ("DELETE", ""), ("POST", "/cancel"), ("GET", "/input_items")):
+        response = await documents.http.request(method, f"/v1/responses/{id}{path}")
+        assert response.status_code == 404, response.text
+        assert response.json()["error"]["code"] == "unknown_response"
+
+
+async def test_what_was_not_stored_is_not_retrieved(documents: OpenDocuments) -> None:
+    responses = documents.openai.responses
+    said = await responses.create(model="ragstone", input=QUESTION, store=False)
+    with pytest.raises(openai.NotFoundError):
+        await responses.retrieve(said.id)
+
+
+async def test_a_store_without_documents_holds_no_answer(documents: OpenDocuments) -> None:
+    store = await documents.openai.vector_stores.create()
+    tools: Any = [{"type": "file_search", "vector_store_ids": [store.id]}]
+    said = await documents.openai.responses.create(model="ragstone", input=QUESTION, tools=tools)
+    assert "no documents" in said.output_text
+
+
 async def test_tools_are_called_and_their_results_read(
     modelled: tuple[OpenDocuments, ModelServer],
 ) -> None:
@@ -241,7 +307,7 @@ def test_a_request_is_the_chat_request_that_means_the_same() -> None:
             "store": False,
         }
     )
-    ask = request.ask("id", "a" * 32)
+    ask = request.ask("a" * 32)
     assert (ask.question, ask.guidance, ask.level) == ("Two?", "Be brief.", "basic")
     assert [(one.role, one.text) for one in ask.history] == [("user", "One?"), ("assistant", "1")]
     assert (ask.top_k, ask.where) == (3, AnyOf("metadata.year", (2024,)))

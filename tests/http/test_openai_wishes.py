@@ -118,6 +118,20 @@ async def test_json_is_written_by_the_model(tmp_path: Path, indexed_documents: P
             assert model.calls[-1]["response_format"] == wanted
 
 
+async def test_json_of_our_own_form_names_the_sources_that_there_are(
+    tmp_path: Path, indexed_documents: Path
+) -> None:
+    with model_server(says=('{"days": 31, "sources": [1, 77, "x", true]}',)) as model:
+        async with opened(indexed_documents, tmp_path, llm=model.url) as documents:
+            said = message(await asked(documents, response_format={"type": "json_object"}))
+            assert json.loads(said["content"]) == {"days": 31, "sources": [1]}
+            assert '"sources"' in model.calls[-1]["messages"][-1]["content"]
+            await asked(documents, response_format=schema(DAYS))
+            told = model.calls[-1]["messages"][-1]["content"]
+            assert '"sources"' not in told
+            assert "[1]" not in told
+
+
 async def test_json_of_a_schema_is_tried_once_more(tmp_path: Path, indexed_documents: Path) -> None:
     with model_server(replies={"was not valid": '{"days": 31}'}, says=('{"days": "x"}',)) as model:
         async with opened(indexed_documents, tmp_path, llm=model.url) as documents:

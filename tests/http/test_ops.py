@@ -12,6 +12,7 @@ from ragstone.ports import CacheFigures
 from ragstone.service.wire import INSTANCE_HEADER, instance
 from ragstone.settings import Settings
 from ragstone.telemetry.metrics import MOST_KEYS, Metrics
+from tests.credentials import a_key
 from tests.fake_service import FakeService, limited_app
 
 
@@ -44,6 +45,36 @@ async def test_ready(http: httpx2.AsyncClient, service: FakeService) -> None:
     assert response.status_code == 503
     assert response.json()["status"] == "unavailable"
     assert response.json()["checks"]["models"] == "It does not answer."
+
+
+@pytest.mark.parametrize(
+    "path", ["/health", "/ready", "/api/v1/rag/health", "/metrics", "/", "/docs", "/v1/models"]
+)
+async def test_monitors_may_ask_with_head(http: httpx2.AsyncClient, path: str) -> None:
+    whole, head = await http.get(path), await http.head(path)
+    assert (head.status_code, head.content) == (whole.status_code, b"")
+    assert head.headers["content-type"] == whole.headers["content-type"]
+
+
+async def test_head_does_not_wait_for_the_end_of_a_stream(
+    http: httpx2.AsyncClient, service: FakeService
+) -> None:
+    assert (await http.head("/api/v1/jobs/none/events")).status_code == 404
+    service.health = {**service.health, "models": "It does not answer."}
+    assert (await http.head("/ready")).status_code == 503
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST"])
+@pytest.mark.parametrize(
+    "path", ["/.well-known/openid-configuration", "/.well-known/a/b", "/nothing", "/web/no.js"]
+)
+async def test_what_is_not_there_is_404_also_with_keys(
+    http: httpx2.AsyncClient, service: FakeService, path: str, method: str
+) -> None:
+    await a_key(service)
+    assert (await http.get("/v1/models")).status_code == 401
+    expected = 405 if (path, method) == ("/web/no.js", "POST") else 404
+    assert (await http.request(method, path)).status_code == expected
 
 
 async def ask(http: httpx2.AsyncClient, question: str) -> None:

@@ -49,8 +49,10 @@ SECRET = re.compile(r"zq[a-z]{10}")
 ASKING = ("/v1/", "/v2/", "/api/v1/retrieval", "/api/v1/document", "/api/v1/rag", "/chat", "/mcp")
 """Where answers are made: an admin reads no more here than anyone else of the same groups."""
 
-CHANGING = re.compile(r"/(remove|delete|import|rotate|clear|rebuild)$|^/local/|^/api/v1/topics$")
-"""What would change what the others are asked about."""
+CHANGING = re.compile(
+    r"/(remove|delete|forget|import|rotate|clear|rebuild)$|^/local/|^/api/v1/topics$"
+)
+"""What would change what the others are asked about, or end the keys of who asks."""
 
 
 KEEPING = re.compile(r"/conversations|/jobs|/traces|/stats|/topics|/v2/rag|completions")

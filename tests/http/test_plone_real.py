@@ -269,11 +269,12 @@ async def test_given_keys_then_visitors_of_the_site_ask_where_that_is_set_and_no
             ("/Plone/@rag-ask", bearer("no-key")),
             ("/Plone/@rag-index-all", {}),
             ("/v1/chat/completions", {}),
-            ("/api/v1/rag/@rag-ask/generate", {}),
         ):
             response = await world.http.post(path, json=body, headers=headers)
             assert response.status_code == 401, path
             assert ("@rag" in path) == (response.json().get("type") == "Unauthorized")
+        nothing_there = await world.http.post("/api/v1/rag/@rag-ask/generate", json=body)
+        assert nothing_there.status_code == 404
 
 
 async def test_given_an_answer_then_it_is_forgotten_when_its_reader_may_not_read_it_any_more(

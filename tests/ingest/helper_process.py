@@ -87,14 +87,14 @@ async def site(
         pipeline.seconds = read_seconds
         store = SqlJobs(database)
         none = cast(Any, None)
-        done = {**works(catalog, pipeline, none, none), **part_works(pipeline)}
+        done = {**works(catalog, pipeline, none, none, store), **part_works(pipeline)}
         runner = Runner(store, SqlWorkers(database), done, settings, url, shared=True)
         jobs = LocalJobs(store, catalog, runner, settings)
         try:
             yield Site(database, catalog, index, pipeline, runner, jobs)
         finally:
             await runner.stop()
-            pipeline.close()
+            await pipeline.aclose()
             await index.aclose()
 
 

@@ -18,7 +18,8 @@ def pdf(
 
 class Placed(NamedTuple):
     """A text that starts so many points from the left and the top of the page; `font` is F1
-    (Helvetica), F2 (Helvetica bold) or F3 (Courier, each character 0.6 of the size wide)."""
+    (Helvetica), F2 (Helvetica bold), F3 (Courier, each character 0.6 of the size wide), F4 (one of
+    which nothing says what its glyphs mean), F5 (Wingdings) or F6 (Symbol)."""
 
     left: float
     top: float
@@ -42,6 +43,28 @@ def grid(xs: Sequence[float], ys: Sequence[float]) -> list[Ruled]:
     return [*across, *(Ruled(x, ys[0], x, ys[-1]) for x in xs)]
 
 
+class Field(NamedTuple):
+    """A field of a form from one point to another; `look` is the rest of its dictionary: "/FT /Tx
+    /V (Bob)"."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+    look: str
+
+
+def form_pdf(path: Path, items: Sequence[Placed], fields: Sequence[Field]) -> Path:
+    """A PDF of one page with these texts and, above them, these fields."""
+    widgets = [
+        f"<< /Type /Annot /Subtype /Widget /T (field{number}) {one.look} "
+        f"/Rect [{one.left} {792 - one.bottom} {one.right} {792 - one.top}] >>"
+        for number, one in enumerate(fields)
+    ]
+    path.write_bytes(_document(["\n".join(map(_drawn, items))], "", [], fields=widgets))
+    return path
+
+
 def right(edge: float, top: float, text: str) -> Placed:
     """A text in Courier that ends there."""
     return Placed(edge - 6 * len(text), top, text)
@@ -53,20 +76,25 @@ def placed_pdf(
     *,
     rotate: int = 0,
     crop: str = "0 0 612 792",
+    unicode_map: str = "",
 ) -> Path:
-    """A PDF with each text or line where it is said to stand on the page before it is rotated."""
+    """A PDF with each text or line where it is said to stand on the page before it is rotated.
+    `unicode_map` is what the font F4 says that its glyphs 0 to 255 are, as the hexadecimal UTF-16
+    of the first, or of each."""
     contents = ["\n".join(map(_drawn, page)) for page in pages]
-    path.write_bytes(_document(contents, f"/Rotate {rotate} /CropBox [{crop}]", []))
+    page = f"/Rotate {rotate} /CropBox [{crop}]"
+    path.write_bytes(_document(contents, page, [], unicode_map=unicode_map))
     return path
 
 
 def _drawn(one: Placed | Ruled) -> str:
     if isinstance(one, Ruled):
         return f"{one.left} {792 - one.top} m {one.right} {792 - one.bottom} l S"
-    return (
-        f"BT /{one.font} {one.size} Tf 1 0 0 1 {one.left} {792 - one.top} Tm "
-        f"({_escaped(one.text)}) Tj ET"
-    )
+    text = f"({_escaped(one.text)})"
+    if one.font == "F4":
+        # Glyph 3 is the space in the fonts of most systems, and the others follow as in ASCII.
+        text = f"<{''.join(f'{ord(char) - 29:04x}' for char in one.text)}>"
+    return f"BT /{one.font} {one.size} Tf 1 0 0 1 {one.left} {792 - one.top} Tm {text} Tj ET"
 
 
 def pdf_bytes(
@@ -81,25 +109,57 @@ def pdf_bytes(
     return _document([_content(lines) for lines in pages], "", extra, trailer)
 
 
-def _document(contents: Sequence[str], page: str, extra: Sequence[str], trailer: str = "") -> bytes:
-    """Pages with these contents; `extra` are the objects of the facts and of the encryption."""
-    first = 6
+_ENCODED = "<< /Type /Font /Subtype /Type1 /BaseFont /{} /Encoding /WinAnsiEncoding >>"
+_FONTS = (
+    _ENCODED.format("Helvetica"),
+    _ENCODED.format("Helvetica-Bold"),
+    _ENCODED.format("Courier"),
+    "<< /Type /Font /Subtype /Type0 /BaseFont /AAAAAA+Body /Encoding /Identity-H /DescendantFonts "
+    "[<< /Type /Font /Subtype /CIDFontType2 /BaseFont /AAAAAA+Body /DW 600 /CIDSystemInfo "
+    "<< /Registry (Adobe) /Ordering (Identity) /Supplement 0 >> >>] >>",
+    _ENCODED.format("Wingdings").replace("Type1", "TrueType"),
+    "<< /Type /Font /Subtype /Type1 /BaseFont /Symbol >>",
+)
+
+
+def _document(
+    contents: Sequence[str],
+    page: str,
+    extra: Sequence[str],
+    trailer: str = "",
+    unicode_map: str = "",
+    fields: Sequence[str] = (),
+) -> bytes:
+    """Pages with these contents; `extra` are the objects of the facts and of the encryption,
+    `fields` those of a form, which are on the first page."""
+    first = 3 + len(_FONTS)
     kids = " ".join(f"{first + 2 * i} 0 R" for i in range(len(contents)))
     objects = [
         "<< /Type /Catalog /Pages 2 0 R >>",
         f"<< /Type /Pages /Kids [{kids}] /Count {len(contents)} >>",
+        *_FONTS,
     ]
-    for font in ("Helvetica", "Helvetica-Bold", "Courier"):
-        objects.append(
-            f"<< /Type /Font /Subtype /Type1 /BaseFont /{font} /Encoding /WinAnsiEncoding >>"
-        )
+    fonts = " ".join(f"/F{i} {i + 2} 0 R" for i in range(1, len(_FONTS) + 1))
     for i, content in enumerate(contents):
         objects.append(
             f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] {page} "
-            "/Resources << /Font << /F1 3 0 R /F2 4 0 R /F3 5 0 R >> >> "
+            f"/Resources << /Font << {fonts} >> >> "
             f"/Contents {first + 2 * i + 1} 0 R >>"
         )
         objects.append(f"<< /Length {len(content)} >>\nstream\n{content}\nendstream")
+    if fields:
+        numbers = range(len(objects) + 1, len(objects) + len(fields) + 1)
+        listed = f"[{' '.join(f'{number} 0 R' for number in numbers)}]"
+        objects[0] = objects[0].replace(" >>", f" /AcroForm << /Fields {listed} >> >>")
+        objects[first - 1] = objects[first - 1].replace("/Page ", f"/Page /Annots {listed} ")
+        objects += fields
+    if unicode_map:
+        stream = (
+            "begincmap 1 begincodespacerange <0000> <FFFF> endcodespacerange "
+            f"1 beginbfrange <0000> <00FF> {unicode_map} endbfrange endcmap"
+        )
+        objects.append(f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream")
+        objects[5] = objects[5].replace("/Type0", f"/Type0 /ToUnicode {len(objects)} 0 R")
     for name, body in zip(("Info", "Encrypt"), extra, strict=False):
         objects.append(body)
         trailer += f" /{name} {len(objects)} 0 R"

@@ -8,6 +8,7 @@ import pytest
 
 from ragstone.core.errors import UnreadableDocument
 from ragstone.ingest.being_read import DEATHS, FOLDER, HEAVY_DEATHS, BeingRead
+from ragstone.ingest.files import FoundFile
 
 
 @pytest.fixture
@@ -16,9 +17,14 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "a.pdf"
 
 
+def make_item(file: Path) -> FoundFile:
+    about = file.stat()
+    return FoundFile(str(file), f"/{file.name}", file, about.st_size, about.st_mtime)
+
+
 def die(data: Path, file: Path, *, heavy: bool) -> None:
     """Begin to read, and leave what a process that is killed leaves."""
-    reading = BeingRead(data).marked(file)
+    reading = BeingRead(data).marked(make_item(file))
     if heavy:
         reading.__enter__()()
     else:
@@ -30,13 +36,13 @@ def die(data: Path, file: Path, *, heavy: bool) -> None:
 
 
 def read(data: Path, file: Path) -> None:
-    with BeingRead(data).marked(file):
+    with BeingRead(data).marked(make_item(file)):
         pass
 
 
 def test_given_a_file_that_is_read_then_no_mark_stays(tmp_path: Path, file: Path) -> None:
     read(tmp_path, file)
-    with pytest.raises(ZeroDivisionError), BeingRead(tmp_path).marked(file):
+    with pytest.raises(ZeroDivisionError), BeingRead(tmp_path).marked(make_item(file)):
         raise ZeroDivisionError
     assert not list((tmp_path / FOLDER).iterdir())
 
@@ -91,7 +97,8 @@ def test_given_a_sample_of_such_a_file_then_it_is_not_read_and_what_is_known_sta
     for _ in range(HEAVY_DEATHS):
         die(tmp_path, file, heavy=True)
     for _ in range(2):
-        with pytest.raises(UnreadableDocument), BeingRead(tmp_path).marked(file, sample=True):
+        marked = BeingRead(tmp_path).marked(make_item(file), sample=True)
+        with pytest.raises(UnreadableDocument), marked:
             pass
     with pytest.raises(UnreadableDocument):
         read(tmp_path, file)
@@ -101,5 +108,7 @@ def test_given_a_sample_of_such_a_file_then_it_is_not_read_and_what_is_known_sta
 def test_given_another_file_or_no_folder_then_nothing_is_known(tmp_path: Path, file: Path) -> None:
     for _ in range(HEAVY_DEATHS):
         die(tmp_path, file, heavy=True)
-    with BeingRead(tmp_path).marked(tmp_path / "b.pdf"), BeingRead(None).marked(file):
+    other = tmp_path / "b.pdf"
+    other.write_text("Other words.")
+    with BeingRead(tmp_path).marked(make_item(other)), BeingRead(None).marked(make_item(file)):
         pass

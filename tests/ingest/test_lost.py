@@ -53,7 +53,7 @@ async def a_server(stack: AsyncExitStack, url: str, folder: Path, index: str) ->
     edge = EdgeIndex(folder.parent / index)
     stack.push_async_callback(edge.aclose)
     pipeline = Pipeline(edge, catalog, OneEmbedder(), IngestSettings(parse_processes=1))
-    stack.callback(pipeline.close)
+    stack.push_async_callback(pipeline.aclose)
     folder.mkdir()
     return Server(folder, catalog, pipeline)
 

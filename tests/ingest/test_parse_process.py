@@ -5,8 +5,10 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -113,13 +115,21 @@ def counted(path, ending, max_bytes):
                 yield Block("Some words. " * 500)
     return Parsed("", blocks())
 
+def littering(path, ending, max_bytes):
+    import tempfile
+    with open(tempfile.mkdtemp() + "/member", "wb") as file:
+        file.write(b"x" * 1_000_000)
+    if path.stem == "killed":
+        time.sleep(600)
+    return Parsed("", iter([Block("Unpacked.")]))
+
 TABLE = {name: Format(f"text/x-{name}", parse) for name, parse in list(globals().items())
          if callable(parse) and getattr(parse, "__module__", "") == __name__}
 globals().update({name.upper(): one for name, one in TABLE.items()})
 """
 NAMES = (
     "crash", "hang", "greedy", "endless", "slow", "child", "pages", "late", "wrong", "printing",
-    "calling", "panic", "counted",
+    "calling", "panic", "counted", "littering",
 )  # fmt: skip
 
 
@@ -133,7 +143,7 @@ def formats(site: Site) -> None:
 async def processes() -> AsyncIterator[ParseProcesses]:
     processes = ParseProcesses(SMALL)
     yield processes
-    processes.close()
+    await processes.aclose()
 
 
 @pytest_asyncio.fixture
@@ -141,7 +151,7 @@ async def hasty() -> AsyncIterator[ParseProcesses]:
     """Those that give a small file two seconds."""
     processes = ParseProcesses(SMALL.model_copy(update={"parse_seconds": 2.0}))
     yield processes
-    processes.close()
+    await processes.aclose()
 
 
 def written(folder: Path, name: str, text: str = "Some words.") -> Path:
@@ -150,7 +160,7 @@ def written(folder: Path, name: str, text: str = "Some words.") -> Path:
 
 
 async def pieces(processes: ParseProcesses, file: Path) -> list[TextPiece]:
-    async with processes.reading(file) as reading:
+    async with processes.reading(file, file.stat().st_size) as reading:
         return [piece async for batch in reading.batches() for piece in batch]
 
 
@@ -199,7 +209,7 @@ async def test_given_a_file_then_its_chunks_are_those_of_this_process(
     settings = IngestSettings()
     expected = list(chunk(parse(file, settings).blocks, settings.chunk_size, 200))
     assert await pieces(processes, file) == expected
-    async with processes.reading(file) as reading:
+    async with processes.reading(file, file.stat().st_size) as reading:
         assert (reading.head.pages, reading.head.media_type) == (40, "application/pdf")
 
 
@@ -210,10 +220,10 @@ async def test_given_pages_to_recognise_then_each_adds_time_but_not_for_ever(
     enough = SMALL.model_copy(update={"parse_seconds": 1.0, "ocr_seconds": 1.0, "ocr_pages": 20})
     patient = ParseProcesses(enough)
     assert len(await pieces(patient, file)) == 1
-    patient.close()
+    await patient.aclose()
     hasty = ParseProcesses(enough.model_copy(update={"ocr_pages": 1}))
     assert "seconds" in (await refusal(hasty, file)).message
-    hasty.close()
+    await hasty.aclose()
 
 
 async def test_given_a_page_that_is_recognised_then_it_may_be_silent_for_both_times(
@@ -223,17 +233,17 @@ async def test_given_a_page_that_is_recognised_then_it_may_be_silent_for_both_ti
     patient = SMALL.model_copy(update={"parse_seconds": 0.3, "ocr_seconds": 5.0})
     processes = ParseProcesses(patient)
     assert len(await pieces(processes, file)) == 1
-    processes.close()
+    await processes.aclose()
 
 
 async def test_given_work_that_nobody_waits_for_then_its_process_gets_no_other_file(
     processes: ParseProcesses, tmp_path: Path, site: Site
 ) -> None:
     late, other = written(tmp_path, "a.xlate"), written(tmp_path, "a.xchild")
-    async with processes.reading(late) as reading:
+    async with processes.reading(late, late.stat().st_size) as reading:
         assert [one.text for batch in [b async for b in reading.batches()] for one in batch]
         first = reading.head.metadata["pid"]
-    async with processes.reading(other) as reading:
+    async with processes.reading(other, other.stat().st_size) as reading:
         assert reading.head.metadata["pid"] != first
 
 
@@ -244,7 +254,7 @@ async def test_given_many_files_then_one_process_reads_them_until_it_is_old(
     file = written(tmp_path, "a.xchild")
     seen = []
     for _ in range(7):
-        async with processes.reading(file) as reading:
+        async with processes.reading(file, file.stat().st_size) as reading:
             seen.append(reading.head.metadata["pid"])
             assert [batch async for batch in reading.batches()]
     assert [seen.count(pid) for pid in dict.fromkeys(seen)] == [3, 3, 1]
@@ -310,11 +320,15 @@ async def test_given_reading_takes_much_memory_then_that_is_told_once(
 ) -> None:
     monkeypatch.setattr(parse_process, "HEAVY_MB", 64)
     told: list[bool] = []
-    async with processes.reading(written(tmp_path, "a.txt"), lambda: told.append(True)) as reading:
+    async with processes.reading(
+        written(tmp_path, "a.txt"), 100, lambda: told.append(True)
+    ) as reading:
         assert [batch async for batch in reading.batches()]
     assert not told
     with pytest.raises(TooLarge):
-        async with processes.reading(written(tmp_path, "a.xgreedy"), lambda: told.append(True)):
+        async with processes.reading(
+            written(tmp_path, "a.xgreedy"), 100, lambda: told.append(True)
+        ):
             pass
     assert told == [True]
 
@@ -332,7 +346,7 @@ async def test_given_chunks_are_not_taken_then_the_parser_waits(
     processes: ParseProcesses, tmp_path: Path
 ) -> None:
     file = written(tmp_path, "a.xcounted", ".")
-    async with processes.reading(file) as reading:
+    async with processes.reading(file, file.stat().st_size) as reading:
         batches = aiter(reading.batches())
         await anext(batches)
         await asyncio.sleep(0.5)
@@ -344,7 +358,7 @@ async def test_given_chunks_are_not_taken_then_the_parser_waits(
 async def test_given_a_reader_that_leaves_then_the_process_ends_and_the_next_file_is_read(
     processes: ParseProcesses, tmp_path: Path
 ) -> None:
-    async with processes.reading(written(tmp_path, "a.xendless")):
+    async with processes.reading(written(tmp_path, "a.xendless"), 100):
         [child] = children()
     await gone(child.pid)
     assert await pieces(processes, written(tmp_path, "a.txt"))
@@ -372,7 +386,7 @@ async def test_given_more_files_than_processes_then_they_wait_for_each_other(
     read = await asyncio.gather(*(pieces(processes, file) for file in files))
     assert [len(one) for one in read] == [1] * 6
     assert 1 <= len(children()) <= 2
-    processes.close()
+    await processes.aclose()
 
 
 async def test_given_a_message_of_wrong_types_then_nothing_of_it_is_taken(
@@ -446,7 +460,7 @@ async def test_given_a_process_that_does_not_start_then_that_is_no_fault_of_the_
 async def test_given_the_beginning_is_asked_then_no_more_is_read(
     processes: ParseProcesses, tmp_path: Path
 ) -> None:
-    text = await processes.beginning(written(tmp_path, "a.xendless"), 100)
+    text = await processes.beginning(written(tmp_path, "a.xendless"), 100, 100)
     assert text == ("Some words. " * 10)[:100]
     assert len(children()) == 1
 
@@ -480,7 +494,7 @@ async def main(file):
     await task
 
 async def aiter_of(processes, file):
-    async with processes.reading(file) as reading:
+    async with processes.reading(file, file.stat().st_size) as reading:
         yield reading
 
 asyncio.run(main(Path(sys.argv[1])))
@@ -554,3 +568,29 @@ def test_given_a_markdown_file_then_what_only_other_formats_need_is_not_loaded()
     )
     run = [sys.executable, "-c", program, "docutils", "numpy", "pypdfium2", "trafilatura"]
     assert not subprocess.run(run, capture_output=True, text=True, check=True).stdout.split()
+
+
+@pytest.mark.parametrize("name", ["killed.xlittering", "read.xlittering"])
+async def test_what_a_parser_unpacked_is_gone_with_its_process(
+    hasty: ParseProcesses, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    file = written(tmp_path, name)
+
+    with suppress(UnreadableDocument):
+        await pieces(hasty, file)
+    await hasty.aclose()
+
+    assert await until(lambda: not list((tmp_path / "temporary").iterdir()))
+
+
+async def test_a_file_that_is_another_folders_by_now_is_not_read(
+    processes: ParseProcesses, tmp_path: Path
+) -> None:
+    secret = written(tmp_path, "secret.txt", "The password is hunter2.")
+    (tmp_path / "docs").mkdir()
+    file = tmp_path / "docs" / "a.txt"
+    file.symlink_to(secret)
+
+    assert "it is a link" in (await refusal(processes, file)).message

@@ -126,3 +126,28 @@ async def test_what_others_embed_is_not_given_here_unless_it_comes_back(index: E
     assert await pending.take() == []
     pending.back(others[:2])
     assert sorted(chunk.chunk_id for chunk in await pending.take()) == sorted(others[:2])
+
+
+async def leave() -> bool:
+    return True
+
+
+async def test_what_was_there_before_may_be_left_to_others_but_not_what_is_told(
+    index: EdgeIndex,
+) -> None:
+    await index.upsert(NOTES, chunks(0, 90))
+    pending = Pending(index, NOTES)
+    await write(index, pending, chunks(90, 100))
+
+    batch = await pending.take(leaves=leave)
+
+    assert [chunk.chunk_index for chunk in batch] == list(range(90, 100))
+    assert not await pending.take(leaves=leave)
+
+
+async def test_what_another_process_wrote_of_a_job_is_not_left(index: EdgeIndex) -> None:
+    pending = Pending(index, NOTES)
+    await index.upsert(NOTES, chunks(0, 10))
+    pending.written_elsewhere()
+
+    assert len(await pending.take(leaves=leave)) == 10

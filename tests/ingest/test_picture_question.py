@@ -77,7 +77,7 @@ async def test_given_a_picture_without_text_or_no_recognition_then_it_is_an_erro
 
 
 async def test_given_much_text_then_the_question_stays_short() -> None:
-    async def beginning(file: Path, characters: int) -> str:
+    async def beginning(file: Path, size: int, characters: int) -> str:
         return "x" * characters
 
     shown = [image(b"one"), image(b"two"), image(b"three", "image/gif")]

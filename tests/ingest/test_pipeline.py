@@ -16,7 +16,7 @@ from ragstone.core.errors import Conflict, EmbeddingMismatch
 from ragstone.core.filters import EVERYTHING, AnyOf, Not
 from ragstone.core.records import Collection, Document
 from ragstone.index.edge.index import EdgeIndex
-from ragstone.ingest import changes, handed, together
+from ragstone.ingest import file_threads, handed, together
 from ragstone.ingest import pipeline as pipelines
 from ragstone.ingest.files import content_hash
 from ragstone.ingest.pipeline import NOT_TEXT, Pipeline
@@ -86,7 +86,7 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
         embedders = OneEmbedder()
         pipeline = Pipeline(index, catalog, embedders, IngestSettings())
         yield House(index, catalog, embedders, pipeline, documents)
-        pipeline.close()
+        await pipeline.aclose()
         await index.aclose()
 
 
@@ -371,9 +371,9 @@ async def test_given_a_share_below_that_is_not_mounted_any_more_then_its_documen
     table = tmp_path / "fstab"
     table.write_text(f"# shares\nserver:/export {place.replace(' ', chr(92) + '040')} nfs ro 0 0\n")
     if listed:
-        monkeypatch.setattr(changes, "FSTAB", str(table))
+        monkeypatch.setattr(file_threads, "FSTAB", str(table))
     else:
-        monkeypatch.setattr(changes, "shares", lambda: frozenset({place}))
+        monkeypatch.setattr(file_threads, "mount_points", lambda: frozenset({place}))
     last = await house.ingest(prune=True)
     assert (last.pruned, len(await house.chunks())) == (0, 2)
     assert last.notes == (
@@ -554,7 +554,7 @@ async def test_given_another_index_than_the_documents_are_in_then_nothing_is_wri
     request = IngestRequest((str(house.documents),))
     with pytest.raises(Conflict, match="set INDEX__URL back"):
         await pipeline.ingest("job", request, lambda progress: None)
-    pipeline.close()
+    await pipeline.aclose()
     await index.aclose()
     assert list(await house.known()) == ["/docs/a.txt"]
     assert (await house.ingest()).indexed == 1

@@ -116,7 +116,7 @@ async def opened(root: Path, model: Completer | None = None) -> AsyncIterator[Ho
         for collection in await catalog.collections():
             await index.create(collection)
         yield House(index, catalog, pipeline, documents)
-        pipeline.close()
+        await pipeline.aclose()
         await index.aclose()
 
 
@@ -267,6 +267,6 @@ async def test_given_no_chat_model_for_it_then_a_note_says_so(tmp_path: Path) ->
         house.write("long.md", range(20))
         request = IngestRequest((str(house.documents),))
         last = await pipeline.ingest("job", request, lambda progress: None)
-        pipeline.close()
+        await pipeline.aclose()
         assert any("set (LLM__MODEL)" in note for note in last.notes)
         assert await house.trees()

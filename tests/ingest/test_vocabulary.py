@@ -1,7 +1,7 @@
 """After an ingest the collection's words are read, in the background, and never twice."""
 
 from collections.abc import AsyncIterator
-from contextlib import closing
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -57,7 +57,7 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
         pipeline = Pipeline(index, catalog, OneEmbedder(), IngestSettings(), reader)
         yield House(documents, catalog, index, vocabulary, reader, pipeline)
         await reader.aclose()
-        pipeline.close()
+        await pipeline.aclose()
         await index.aclose()
 
 
@@ -75,7 +75,8 @@ async def test_given_a_record_of_where_the_chunks_were_then_they_are_read_from_t
     house: House,
 ) -> None:
     (house.documents / "a.md").write_text("A whale.")
-    with closing(Pipeline(house.index, house.catalog, OneEmbedder(), IngestSettings())) as silent:
+    pipeline = Pipeline(house.index, house.catalog, OneEmbedder(), IngestSettings())
+    async with aclosing(pipeline) as silent:
         await silent.ingest("job", IngestRequest((str(house.documents),)), lambda _: None)
     collection = await house.collection()
     house.reader.wake(replace(collection, build=7))

@@ -8,7 +8,14 @@ from typing import Any
 
 import pytest
 
-from ragstone.core.errors import Conflict, EmptyQuestion, ModelUnavailable, TooManyRequests
+from ragstone.core.errors import (
+    Conflict,
+    EmptyQuestion,
+    ModelUnavailable,
+    StorageFull,
+    TooManyRequests,
+)
+from ragstone.jobs import ending
 from ragstone.jobs.runner import Report
 from ragstone.ports.jobs import EMBED_PART, READ_PART, Job, NewJob, NewPart
 from ragstone.settings import JobSettings
@@ -199,6 +206,42 @@ async def test_given_a_stop_in_the_middle_then_the_next_start_runs_the_job_again
     assert len(count.runs) == 2
 
 
+@pytest.mark.parametrize("seconds", [0.0, 0.02, 0.1, 0.3])
+async def test_a_stop_does_not_wait_for_jobs_that_are_about_to_begin(
+    tmp_path: Path, seconds: float
+) -> None:
+    settings = JobSettings(ask=3)
+    async with asyncio.timeout(60):
+        async with queue_in(tmp_path, {"ask": Counting(0)}, settings) as queue:
+            jobs = [await queue.submit(to=1, n=n) for n in range(3)]
+            await asyncio.sleep(seconds)
+        async with queue_in(tmp_path, {"ask": Counting(0)}, settings) as queue:
+            await queue.runner.start()
+            states = [(await queue.ended(job.id)).state for job in jobs]
+    assert states == ["done"] * 3
+
+
+async def test_what_can_never_be_recorded_ends_the_watch_and_the_process_and_is_done_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(*_: Any, **__: Any) -> bool:
+        raise StorageFull("The disk is full.")
+
+    monkeypatch.setattr(ending, "PATIENCE_SECONDS", 0.2)
+    count = Counting()
+    async with asyncio.timeout(PATIENCE):
+        async with queue_in(tmp_path, {"ask": count}) as queue:
+            monkeypatch.setattr(queue.store, "finish", refuse)
+            job = await queue.submit()
+            with pytest.raises(StorageFull):
+                async for _ in queue.jobs.watch(EVA, job.id):
+                    pass
+        async with queue_in(tmp_path, {"ask": count}) as queue:
+            await queue.runner.start()
+            assert (await queue.ended(job.id)).state == "done"
+    assert len(count.runs) == 2
+
+
 async def test_what_a_dead_process_left_is_begun_at_the_next_start(tmp_path: Path) -> None:
     async with open_database(tmp_path / "state.sqlite") as database:
         store = SqlJobs(database)
@@ -322,9 +365,10 @@ async def test_a_part_that_could_not_be_done_is_not_tried_here_again_nor_others_
         parts = await offered(queue, 2)
         await parts.offer("big", [NewPart("r", READ_PART, {"files": []})])
         queue.runner.wake()
+        states: dict[str, tuple[str, str]] = {}
         async with asyncio.timeout(PATIENCE):
-            while not able.reached:
+            while states.get("r") != ("done", ""):
                 await asyncio.sleep(0.02)
-        states = {one.id: (one.state, one.error) for one in await parts.of("big")}
+                states = {part.id: (part.state, part.error) for part in await parts.of("big")}
     assert states == {"p0": ("failed", "away"), "p1": ("queued", ""), "r": ("done", "")}
     assert len(failing.when) == 1

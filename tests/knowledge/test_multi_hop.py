@@ -113,6 +113,13 @@ async def test_given_a_passage_that_the_asker_may_not_read_then_no_name_leads_to
     assert CLOSED not in titles(await searched(adapters, question, Principal()), 100)
 
 
+async def test_given_a_passage_about_something_else_then_no_name_leads_back_to_it(
+    adapters: Adapters,
+) -> None:
+    turn = await searched(adapters, "What does 1.txt say of Keldale?")
+    assert titles(turn, 100) == ["Ardent College"]
+
+
 async def test_given_a_title_that_the_question_says_then_it_comes_first(adapters: Adapters) -> None:
     turn = await searched(adapters, "Is Ardent College older than Brent University?")
     assert set(titles(turn, 2)) == {"Ardent College", "Brent University"}

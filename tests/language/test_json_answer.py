@@ -1,6 +1,7 @@
 """JSON in the chatter of a chat model."""
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -37,3 +38,18 @@ def test_given_chatter_before_it_then_an_object_comes_back(chatter: str, value: 
 @given(st.text())
 def test_no_reply_breaks_it(said: str) -> None:
     assert json_answer(said) is None or isinstance(json_answer(said), dict | list)
+
+
+@pytest.mark.parametrize(
+    ("said", "value"),
+    [
+        ('{"fee": 12, "sources": [2],}', {"fee": 12, "sources": [2]}),
+        ('{"a": {"b": 1}, }', {"a": {"b": 1}}),
+        ('[{"a": 1},]', [{"a": 1}]),
+        ('{"a": "x,]"}', {"a": "x,]"}),
+    ],
+)
+def test_a_comma_at_the_end_of_a_value_does_not_hide_it_behind_its_parts(
+    said: str, value: Any
+) -> None:
+    assert json_answer(said) == value

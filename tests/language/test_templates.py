@@ -43,13 +43,15 @@ def test_given_a_text_that_cannot_be_the_template_then_an_error_that_says_why(
 
 def test_given_parts_then_they_follow_and_empty_lines_go() -> None:
     texts = {"answer": "Say {no_answer}\n{form}\n{mode}\n{other}", "reasoning": "- Think.\n"}
-    text = told(texts.__getitem__, ["reasoning"], no_answer="nothing", form="", mode="- {form}")
+    text = told(
+        texts.__getitem__, ["answer", "reasoning"], no_answer="nothing", form="", mode="- {form}"
+    )
     assert text == "Say nothing\n- {form}\n{other}\n- Think."
 
 
 @given(st.text(max_size=60))
 def test_given_a_refusal_that_looks_like_a_template_then_it_is_said_as_it_is(refusal: str) -> None:
-    assert told(lambda name: "<{no_answer}>", [], no_answer=refusal) == "\n".join(
+    assert told(lambda name: "<{no_answer}>", ["answer"], no_answer=refusal) == "\n".join(
         line for line in f"<{refusal}>".splitlines() if line.strip()
     )
 

@@ -67,6 +67,9 @@ def test_given_text_without_tags_then_nothing_but_leading_spaces_is_lost(
         (["<think>Never ends"], "", "Never ends"),
         (["1 < 2"], "1 < 2", ""),
         (["ends with <thi"], "ends with <thi", ""),
+        (["Hm.</th", "ink> Yes."], "Hm. Yes.", ""),
+        (["</thinking>\n", "\nYes."], "Yes.", ""),
+        (["The tag `</think>` closes."], "The tag `</think>` closes.", ""),
     ],
 )
 def test_given_a_reply_then_its_text_and_its_thoughts(
@@ -78,3 +81,4 @@ def test_given_a_reply_then_its_text_and_its_thoughts(
 def test_given_a_whole_reply_whose_template_opened_the_thought_then_the_text_follows_it() -> None:
     assert without_thoughts("Hm, 1871.</think>\n\nIn 1871.") == "In 1871."
     assert without_thoughts("<think>Hm.</think>In 1871.") == "In 1871."
+    assert without_thoughts("<think>Hm.</think>So.</thinking> In 1871.") == "In 1871."

@@ -5,7 +5,7 @@ Real servers on real sockets, the official client, and the events that clients s
 
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Any
 
 import pytest
@@ -15,6 +15,7 @@ from ragstone.core.answer import Instructions
 from ragstone.core.errors import Busy, ModelUnavailable
 from ragstone.core.events import Event, Note, Thinking, Token
 from ragstone.core.turn import Ask, Turn
+from ragstone.engine.stage import nowhere
 from ragstone.models.chat import ChatModel
 from ragstone.models.fallback import WithFallback
 from ragstone.settings import LlmSettings
@@ -41,6 +42,9 @@ WAYS = {
     "tool call": ("a tool that nobody offered", 2),
 }
 """The ways to fail before the first word: what the error says, and how many calls are made."""
+
+USELESS = ("empty", "tool call", "filtered", "thoughts only")
+"""Ways in which the server does its part; what was asked for may be the cause."""
 
 
 @pytest.fixture
@@ -130,7 +134,46 @@ async def test_given_a_spare_model_then_it_answers_after_the_retries_of_the_firs
     assert len(first.calls) <= 4
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("stands_by", [True, False])
+async def test_a_hanging_model_is_asked_again_only_where_nobody_stands_by(
+    stands_by: bool, first: ModelServer, spare: ModelServer, chat: Make
+) -> None:
+    first.way = "hang"
+    model = chat(first.url, standby=True, retries=1)
+    both = WithFallback(model, chat(spare.url))
+    turn = Turn(Ask("When was it built?"), question="When was it built?", passages=PASSAGES)
+
+    with suppress(ModelUnavailable):
+        await Generate(stands_by=stands_by).run(turn, a_kit(answerer=both, chat=model), nowhere)
+
+    assert len(first.calls) == (1 if stands_by else 2)
+    assert len(spare.calls) == stands_by
+
+
+async def test_the_first_of_two_models_is_left_early_where_no_sentences_stand_by(
+    first: ModelServer, spare: ModelServer, chat: Make
+) -> None:
+    first.way = "hang"
+    both = WithFallback(chat(first.url, standby=True), chat(spare.url, standby=True))
+    turn = Turn(Ask("When was it built?"), question="When was it built?", passages=PASSAGES)
+
+    step = await Generate(stands_by=False).run(turn, a_kit(answerer=both, chat=both), nowhere)
+
+    assert len(first.calls) == 1
+    assert step.turn.answer is not None
+    assert step.turn.answer.text == SPARE
+
+
+async def test_work_that_nobody_waits_for_is_patient(first: ModelServer, chat: Make) -> None:
+    first.ways = ["429 1"]
+    model = chat(first.url, standby=True)
+
+    said = await model.complete("rules", "text", 10)
+
+    assert said.text == "In 1871. [1]"
+
+
+@pytest.mark.parametrize("way", [way for way in WAYS if way not in USELESS])
 @pytest.mark.conforms("Query pipeline", "Step 9", "Circuit breaker: open, half, closed")
 async def test_given_so_many_failures_then_it_rests_and_recovers_by_one_call(
     way: str, first: ModelServer, spare: ModelServer, chat: Make
@@ -150,6 +193,36 @@ async def test_given_so_many_failures_then_it_rests_and_recovers_by_one_call(
         await model.ready()
     assert "rests for" in await both.ready()
     assert "rests for" in (await heard(model))[2].args[0]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("way", [*USELESS, "400", "413", "422"])
+async def test_what_a_request_itself_may_cause_never_takes_the_model_from_others(
+    way: str, first: ModelServer, chat: Make
+) -> None:
+    first.way = way
+    model = chat(first.url, breaker_failures=1, retries=0)
+
+    for _ in range(3):
+        assert isinstance((await heard(model))[2], ModelUnavailable)
+        with pytest.raises(ModelUnavailable):
+            await model.complete("rules", "text", 10)
+
+    first.way = "good"
+    assert text((await heard(model))[0]) == "In 1871. [1]"
+
+
+async def test_a_failure_by_what_was_asked_for_neither_ends_nor_prolongs_a_rest(
+    first: ModelServer, chat: Make
+) -> None:
+    first.way = "500"
+    model = chat(first.url, breaker_failures=1, breaker_recovery=0.3, retries=0)
+    await heard(model)
+    time.sleep(0.3)
+
+    first.way = "400"
+    await heard(model)
+
+    assert model._calls.breaker.state == "half open"
 
 
 async def test_given_a_rest_that_is_over_then_the_first_model_answers_again(

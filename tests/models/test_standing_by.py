@@ -73,7 +73,7 @@ async def test_given_a_spare_model_then_the_trace_says_who_answered_and_why(
 async def test_given_the_extractive_answerer_then_it_answers_and_the_reader_is_told(
     tmp_path: Path,
 ) -> None:
-    llm = LlmSettings(base_url=closed_port(), model="first", retries=0, fallback="extractive")
+    llm = LlmSettings(base_url=closed_port(), model="first", retries=0)
     async with opened(tmp_path, llm=llm) as ragstone:
         events = await asked(ragstone)
         done = events[-1]
@@ -103,7 +103,7 @@ async def test_given_a_model_that_asks_for_patience_then_http_says_retry_after(
     tmp_path: Path, server: ModelServer
 ) -> None:
     server.way = "429 60"
-    llm = LlmSettings(base_url=server.url, model="gpt-4")
+    llm = LlmSettings(base_url=server.url, model="gpt-4", fallback="none")
     async with opened(tmp_path, llm=llm) as ragstone:
         transport = httpx2.ASGITransport(create_app(ragstone, Settings(), "secret-token"))
         async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:

@@ -34,7 +34,7 @@ async def synced(
 ) -> Synced:
     settings = a_setting(plone, **changes)
     async with aclosing(PloneClient(settings)) as client:
-        run = PloneSync(ragstone, client, settings, data).run(full)
+        run = PloneSync(ragstone, client, settings, data / "data").run(full)
         done = [step async for step in run][-1]
     assert done.finished
     return done

@@ -1,4 +1,4 @@
-"""READER__MODEL: the bundled reader, none, a folder, or a model of natural language inference."""
+"""READER__MODEL: the bundled reader, a folder, or a model of natural language inference."""
 
 from pathlib import Path
 
@@ -16,13 +16,8 @@ CLAIM = Pair("The museum opens at nine.", "The museum opens at nine.")
 ASKED = Pair("When does the museum open?", "The museum opens at nine.", question=True)
 
 
-async def test_given_it_is_switched_off_then_there_is_none(tmp_path: Path) -> None:
-    assert reader_of(ReaderSettings(enabled=False), NamedModels(tmp_path)) is None
-
-
 async def test_given_a_folder_with_a_readers_model_then_that_reads(tmp_path: Path) -> None:
     reader = reader_of(ReaderSettings(model=str(bundled())), NamedModels(tmp_path))
-    assert reader is not None
     [found] = await reader.read([CLAIM])
     await reader.aclose()
     assert found.supported > 0.5
@@ -33,7 +28,6 @@ async def test_given_a_model_of_inference_then_it_reads_claims_and_the_bundled_o
 ) -> None:
     folder = a_scorer(tmp_path, ["contradiction", "entailment", "neutral"], (-1.0, 1.0, 0.25))
     reader = reader_of(ReaderSettings(model=str(folder)), NamedModels(tmp_path))
-    assert reader is not None
     asked, claimed = await reader.read([ASKED, CLAIM])
     await reader.aclose()
     assert asked.answers > 0.5

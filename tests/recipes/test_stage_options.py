@@ -25,9 +25,9 @@ from ragstone.settings import CacheSettings, RagSettings, Settings
 from ragstone.understand.contextualize import Contextualize
 from ragstone.understand.rewrite import Rewrite
 from ragstone.understand.route import Route
-from ragstone.verify.verdict import LocalChecker
 from tests.engine.adapters import ran
 from tests.engine.samples import a_hit, a_passage
+from tests.local_checker import local_checker
 
 
 class Says:
@@ -192,7 +192,7 @@ async def test_given_own_prompts_then_grades_thoughts_and_needs_are_told_by_them
         passages=(a_passage(1, "Two kilograms."),),
     )
     again = replace(turn, ask=replace(turn.ask, question="Repeat that."))
-    checker = LocalChecker()
+    checker = local_checker()
     for one in (GradePassages(), Reason(reasons=True), RetrievalGate(asks_model=True)):
         await ran(one, turn, completer=model, checker=checker, templates=own)
     await ran(RetrievalGate(), again, completer=model, checker=checker, templates=own)
@@ -205,4 +205,4 @@ async def test_given_own_prompts_then_grades_thoughts_and_needs_are_told_by_them
 async def test_given_a_system_prompt_then_it_stands_before_the_rules() -> None:
     own = Own(**{ROOM: "You are the harbour's clerk."})
     step, _ = await ran(BuildPrompt(), Turn(Ask("q", ACME), question="How high?"), templates=own)
-    assert step.turn.instructions.text.startswith("You are the harbour's clerk.\nYou answer")
+    assert step.turn.instructions.opening.startswith("You are the harbour's clerk.\nYou answer")

@@ -17,7 +17,10 @@ def at(degrees: float) -> np.ndarray:
 
 def some(*degrees: float) -> tuple[list[Hit], dict[str, np.ndarray]]:
     """Hits of falling score, each with a vector in this direction."""
-    hits = [a_hit(f"text {i}", score=1 - i / 10, chunk_id=f"c{i}") for i, _ in enumerate(degrees)]
+    hits = [
+        a_hit(f"text {'very ' * i}", score=1 - i / 10, chunk_id=f"c{i}")
+        for i, _ in enumerate(degrees)
+    ]
     return hits, {f"c{i}": at(d) for i, d in enumerate(degrees)}
 
 
@@ -29,6 +32,25 @@ def names(hits: list[Hit]) -> list[str]:
 def test_given_near_duplicates_then_the_better_one_stays() -> None:
     hits, vectors = some(0, 5, 90, 91)
     assert names(distinct(hits, vectors, 0.95)) == ["c0", "c2"]
+
+
+@pytest.mark.parametrize(
+    ("newer", "older"),
+    [
+        ("The notice period is 30 days.", "The notice period is 14 days."),
+        ("Ask Ada Lovelace for leave.", "Ask Grace Hopper for leave."),
+        ("Guests may park here.", "Guests may not park here."),
+        ("Gültig ab 1. März 2025.", "Gültig ab 1. März 2023."),
+        ("Urlaub ist zu beantragen.", "Urlaub ist nicht zu beantragen."),
+        ("通知期为三十天。", "通知期为十四天。"),
+        ("会員は利用できます。", "会員は利用できません。"),
+    ],
+)
+def test_an_edition_that_says_otherwise_is_no_duplicate(newer: str, older: str) -> None:
+    hits = [a_hit(newer, chunk_id="newer"), a_hit(older, chunk_id="older")]
+    vectors = {"newer": at(0), "older": at(0)}
+
+    assert names(distinct(hits, vectors, 0.95)) == ["newer", "older"]
 
 
 def test_given_the_same_text_twice_then_it_is_said_once_even_without_vectors() -> None:

@@ -12,11 +12,11 @@ from tests.engine.samples import a_chunk
 def a_hit(
     path: str, text: str = "Hold the key for 8 seconds.", title: str = "", score: float = 1
 ) -> Hit:
-    return Hit(a_chunk(text, path=path, title=title), score)
+    return Hit(a_chunk(text, path=path, title=title, document_id=path), score)
 
 
 def factors(question: str, *hits: Hit) -> list[float]:
-    return list(weigh(question, hits).factors)
+    return list(weigh(question, hits, openings={}).factors)
 
 
 TERN = [a_hit(f"/tern/tern-{model}-manual.md") for model in (200, 300, 400)]
@@ -66,7 +66,7 @@ def test_given_a_version_alone_then_it_is_that_of_whatever_has_it() -> None:
 
 
 def test_given_a_number_of_something_else_then_it_does_nothing() -> None:
-    hits = [a_hit("/docs/version-29.7/cli.md"), a_hit("/docs/version-30.0/cli.md")]
+    hits = [a_hit("/docs/version-29.7/cli.md"), a_hit("/docs/version-30.0/c.md")]
     assert factors("Which versions run on Node 18?", *hits) == [1, 1]
 
 
@@ -120,7 +120,18 @@ def test_given_anything_then_every_passage_keeps_a_share_and_what_is_named_is_to
     question: str, documents: list[tuple[str, str, float]]
 ) -> None:
     hits = [a_hit(f"/{path}.md", text, score=score) for path, text, score in documents]
-    found = weigh(question, hits)
+    found = weigh(question, hits, openings={})
     assert len(found.factors) == len(hits)
     assert all(0 <= factor <= 1 for factor in found.factors)
     assert found.names or set(found.factors) <= {1.0}
+
+
+def test_given_a_file_by_its_name_then_others_are_left_out() -> None:
+    hits = [a_hit(f"/notes/{name}", "Bring a coat.") for name in ("a.md", "b.md")]
+    assert factors("What does b.md say of coats?", *hits) == [0, 1]
+    assert factors("What does ab.md say of coats?", *hits) == [1, 1]
+
+
+def test_given_a_file_that_documents_speak_of_then_it_is_what_is_asked_about() -> None:
+    hits = [a_hit("/pyproject.toml", "name = 1"), a_hit("/guide.md", "Edit pyproject.toml.")]
+    assert factors("What belongs in pyproject.toml?", *hits) == [1, 1]

@@ -97,8 +97,7 @@ async def test_given_the_first_model_is_away_then_the_second_calls(tmp_path: Pat
 
 
 async def test_given_no_model_is_there_then_its_error_is_told(tmp_path: Path) -> None:
-    away = llm(closed_port()).model_copy(update={"fallback": "extractive"})
-    async with ost(tmp_path, away) as ragstone:
+    async with ost(tmp_path, llm(closed_port())) as ragstone:
         # The documents' own sentences stand by for answers, and call nothing.
         said = [event async for event in ragstone.ask(QUESTION)]
         assert "1871" in "".join(event.text for event in said if isinstance(event, Token))

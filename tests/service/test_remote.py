@@ -240,7 +240,8 @@ def publish(data: Path, content: Any) -> None:
 
 def test_find_server(tmp_path: Path, url: str) -> None:
     assert find_server(tmp_path) is None
-    publish(tmp_path, {"url": url, "pid": os.getpid(), "token": "token"})
+    device = tmp_path.stat().st_dev
+    publish(tmp_path, {"url": url, "pid": os.getpid(), "token": "token", "device": device})
     assert find_server(tmp_path) == (url, "token")
 
 
@@ -250,6 +251,8 @@ def test_the_file_of_a_dead_server_is_ignored(tmp_path: Path, url: str) -> None:
         {"url": url, "token": "of another server"},
         {"url": "nonsense:x:y", "token": "token"},
         {"url": "http://127.0.0.1:99999", "token": "token"},
+        {"url": url, "token": "token"},
+        {"url": url, "token": "token", "device": tmp_path.stat().st_dev + 1},
         {"url": ""},
         [],
         "",

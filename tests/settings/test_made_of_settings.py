@@ -259,8 +259,8 @@ def test_the_spare_model_has_all_of_its_own_settings() -> None:
     first = LlmSettings(model="first", base_url="http://127.0.0.1:9/v1")
     made: Any = chat_model(Settings(llm=first, llm_fallback=spare))
     alone: Any = chat_model(Settings(llm=spare))
-    assert (made._first._settings, made._second._settings) == (first, spare)
-    assert made._second.profile == alone.profile
+    assert (made.first._settings, made.second._settings) == (first, spare)
+    assert made.second.profile == alone.profile
 
 
 def test_a_spare_of_the_spare_model_is_an_error() -> None:
@@ -307,9 +307,9 @@ async def test_how_chunks_are_cut(tmp_path: Path, changes: dict[str, Any], piece
     text = " ".join(f"The lamp number {n} burns for {n} hours." for n in range(25))
     (tmp_path / "a.txt").write_text(text, encoding="utf-8")
     processes = ParseProcesses(IngestSettings(**changes))
-    async with processes.reading(tmp_path / "a.txt") as reading:
+    async with processes.reading(tmp_path / "a.txt", len(text)) as reading:
         found = [piece async for batch in reading.batches() for piece in batch]
-    processes.close()
+    await processes.aclose()
     assert abs(len(found) - pieces) <= 1
 
 

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from ragstone.core.errors import ConfigError
+from ragstone.recipes.setting_table import table
 from ragstone.settings import Origin, Settings, load
-from ragstone.settings.aliases import ALIASES, PARTS
+from ragstone.settings.aliases import ALIASES, BY_NAME, PARTS
 from ragstone.settings.names import variable
 
 
@@ -136,6 +137,19 @@ def test_given_an_empty_name_of_a_document_then_it_is_not_set(
 ) -> None:
     monkeypatch.setenv("RAG_TOP_K", "")
     assert load().rag.top_k == 10
+
+
+@pytest.mark.parametrize("value", ["", " ", "\t\n"])
+def test_an_empty_variable_of_any_setting_is_not_set(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, value: str
+) -> None:
+    before = load()
+    for name in (*map(variable, table()), *BY_NAME, "LLM__NO_SUCH", "RAGSTONE_CONFIG", "LLM"):
+        monkeypatch.setenv(name.upper(), value)
+    assert load() == before
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".env").write_text("".join(f"{variable(key)}=\n" for key in table()))
+    assert load() == before
 
 
 def test_given_a_wrong_value_then_the_error_names_the_variable(

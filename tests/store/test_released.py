@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import Connection
 
 from ragstone import build
-from ragstone.core.errors import StateUnavailable
+from ragstone.core.errors import StorageFull
 from ragstone.core.turn import Ask, Principal
 from ragstone.ingest.write import document_id
 from ragstone.settings import CacheSettings, Settings
@@ -113,7 +113,7 @@ async def test_a_full_disk_stops_it_too(data: Path, monkeypatch: pytest.MonkeyPa
 
     with monkeypatch.context() as patch:
         patch.setattr(Path, "replace", full)
-        with pytest.raises(StateUnavailable, match="No space left on device"):
+        with pytest.raises(StorageFull, match="full"):
             async with build.open(settings(data)):
                 pass
     async with build.open(settings(data)) as ragstone:

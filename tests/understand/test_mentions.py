@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.understand.mentions import Kind, kind_of_name, mentions, names
+from ragstone.understand.mentions import mentions, names
 
 
 @pytest.mark.parametrize(
@@ -35,21 +35,6 @@ def test_given_a_question_then_its_phrases_lie_between_function_words(
     text: str, found: list[str]
 ) -> None:
     assert [one.text for one in mentions(text)] == found
-
-
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    [
-        ("Frank Zappa", "man"),
-        ("Marie Curie", "woman"),
-        ("Cedar River", "thing"),
-        ("Hall & Oates", "many"),
-        ("NASA", "thing"),
-        ("Zappa", "name"),
-    ],
-)
-def test_given_a_name_then_its_words_say_what_it_may_be(name: str, kind: Kind) -> None:
-    assert kind_of_name(name) == kind
 
 
 @given(st.text(max_size=400))

@@ -90,3 +90,47 @@ def test_long_texts_take_no_time(text: str, language: str) -> None:
     by_rules(text, language, continues=True)
 
     assert time.process_time() - started < 0.5
+
+
+@pytest.mark.parametrize(
+    ("language", "question"),
+    [
+        ("en", "How often is Python 3.8 supported?"),
+        ("en", "How often must the filter be cleaned?"),
+        ("en", "How many times a day does the shuttle leave?"),
+        ("de", "Wie oft muss der Filter gereinigt werden?"),
+        ("de", "Wie häufig fährt der Bus?"),
+        ("es", "¿Con qué frecuencia hay que limpiar el filtro?"),
+        ("es", "¿Cuántas veces al día sale el autobús?"),
+        ("zh", "过滤器每年要清洗几次？"),
+        ("zh", "备份的频率是多少？"),
+        ("ko", "필터는 얼마나 자주 청소해야 하나요?"),
+        ("ko", "버스는 하루에 몇 번 있나요?"),
+    ],
+)
+def test_how_often_something_is_due_is_no_calculation(language: str, question: str) -> None:
+    found = by_rules(question, language)
+
+    assert found is None or found.name != "aggregation"
+
+
+@pytest.mark.parametrize(
+    ("language", "question"),
+    [
+        ("en", "How often did the lift fail in 2023?"),
+        ("en", "How many times is the supplier mentioned?"),
+        ("de", "Wie oft wurde der Aufzug repariert?"),
+        ("de", "Wie häufig kommt das Wort Haftung in den Verträgen vor?"),
+        ("es", "¿Cuántas veces se ha reparado el ascensor?"),
+        ("es", "¿Con qué frecuencia aparece la palabra fianza?"),
+        ("zh", "合同中提到了多少次违约？"),
+        ("zh", "电梯发生了几次故障？"),
+        ("ko", "계약서에 위약금은 몇 번 언급되나요?"),
+        ("ko", "엘리베이터는 몇 번 고장 났었나요?"),
+    ],
+)
+def test_how_often_something_happened_or_is_named_is_counted(language: str, question: str) -> None:
+    found = by_rules(question, language)
+
+    assert found is not None
+    assert found.name == "aggregation"

@@ -6,10 +6,12 @@ import pytest
 
 from ragstone.core.answer import Usage
 from ragstone.core.errors import ModelUnavailable
+from ragstone.core.records import Collection
 from ragstone.core.turn import Ask, Plan, Recalled, Rewriting, SearchOptions, Turn
 from ragstone.ports import Said
 from ragstone.understand.rewrite import Rewrite, chosen
 from tests.engine.adapters import ran
+from tests.engine.completer import Replies
 from tests.understand.test_contextualize import Completing
 
 QUESTION = "Who founded Apple and when did it go public?"
@@ -178,3 +180,20 @@ async def test_given_further_terms_then_every_question_is_searched_by_them() -> 
         Rewrite(adds_terms=True), a_turn("auto"), completer=Completing("founder, IPO")
     )
     assert step.turn.queries == (QUESTION, "founder IPO")
+
+
+@pytest.mark.parametrize("method", ["multi", "hyde", "step_back", "decompose", "keywords"])
+@pytest.mark.parametrize(
+    ("language", "told"),
+    [("de", "n German (Deutsch)"), ("mul", "n the language of the question"), ("", "n the lang")],
+)
+async def test_the_model_is_told_the_language_of_the_documents(
+    method: Rewriting, language: str, told: str
+) -> None:
+    model = Replies("Apple wurde von drei Freunden gegründet.")
+    collection = Collection("default", "notes", "e5", "f1", 384, language)
+    turn = replace(a_turn(method, wanted=method), collection=collection)
+
+    await ran(Rewrite(), turn, completer=model)
+
+    assert told in model.asked[0][0]

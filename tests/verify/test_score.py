@@ -11,9 +11,9 @@ from ragstone.core.turn import Ask, Passage, Turn
 from ragstone.ports import AnswerJudge
 from ragstone.verify.check import Check
 from ragstone.verify.score import Score
-from ragstone.verify.verdict import LocalChecker
 from tests.engine.adapters import ran
 from tests.engine.samples import a_passage
+from tests.local_checker import local_checker
 
 QUESTION = "How high is the lighthouse of Ost?"
 
@@ -42,7 +42,7 @@ async def scored(
 ) -> GeneratedAnswer:
     turn = Turn(Ask(QUESTION), question=QUESTION, passages=passages, answer=answer)
     for stage in (Cite(), Check(), Score()):
-        step, _ = await ran(stage, turn, checker=LocalChecker(), judge=judge)
+        step, _ = await ran(stage, turn, checker=local_checker(), judge=judge)
         turn = step.turn
     assert turn.answer
     return turn.answer

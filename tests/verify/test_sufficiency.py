@@ -10,8 +10,8 @@ from ragstone.core.answer import Citation, Verdict
 from ragstone.core.turn import Ask, Passage, Turn
 from ragstone.verify.citation import citation
 from ragstone.verify.sufficiency import conflicting, coverage
-from ragstone.verify.verdict import LocalChecker
 from tests.engine.samples import a_passage
+from tests.local_checker import local_checker
 
 TEXTS = ["The lighthouse of Ost was built in 1871.", "Ada Okafor approved it."]
 
@@ -82,7 +82,7 @@ async def conflict(sentence: str, other: str, *titles: str) -> bool:
         first, second = titled(first, titles[0]), titled(second, titles[1])
     verdicts = (Verdict(sentence, "supported", 0.99, cited(first, sentence)),)
     turn = Turn(Ask("What?"), question="What?", passages=(first, second), verdicts=verdicts)
-    return await conflicting(turn, LocalChecker(), 2, 4)
+    return await conflicting(turn, local_checker(), 2, 4)
 
 
 @pytest.mark.parametrize(

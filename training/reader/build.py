@@ -1,15 +1,17 @@
-"""Writes what the reader is trained on: `python -m training.reader.build FOLDER [SHARDS]`.
+"""Writes what the reader is trained on: `python -m training.reader.build FOLDER`.
 
 Reads RAGSTONE_EVAL_DATA and the descriptions of installed packages; makes FOLDER/check.npz and
 FOLDER/train-0.npz and so on of tokens and labels, which `train.py` reads without Ragstone. A shard
-holds 100,000 examples and takes a processor two minutes.
+holds 100,000 examples and takes a processor two minutes. With `--harvested COUNT` it also makes
+that many shards of labelled sets (`harvested.py`), from number 1000 on, and check-harvest.npz.
 """
 
+import argparse
 import json
 import random
-import sys
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from importlib.metadata import distributions
 from multiprocessing import Pool
 from pathlib import Path
@@ -17,16 +19,17 @@ from pathlib import Path
 from benchmarks.common import eval_data
 from ragstone.models.e5_engine import weights_file
 from ragstone.models.e5_weights import read
+from training.reader import harvested
 from training.reader.example import Example, Verdict, answered
 from training.reader.invented import Inventor
-from training.reader.real import XQUAD, Maker, cut
+from training.reader.real import XQUAD, Maker, Passages
 from training.reader.rows import Encoder, save
+from training.reader.shards import FIRST_HARVESTED
 from training.reader.statements import whether
 from training.reader.suite import suite
 
 OPEN = ("MIT", "BSD", "Apache", "ISC")
 SHARDS = 8
-
 
 LABELLED_IN = 3
 """Labelled sets are in one shard of so many: they say the same each time."""
@@ -36,10 +39,10 @@ ASKED = 0.25
 """Of so many claims is one asked for too: "Was it built in 1889?"."""
 
 
-def training(data: Path, texts: "Texts", shard: int) -> Iterator[Example]:
+def training(data: Path, folder: Path, shard: int) -> Iterator[Example]:
     """The examples of one shard: other windows, changes and inventions than those of the others."""
     chance = random.Random(300 + shard)
-    for example in _stated(data, texts, shard):
+    for example in _stated(data, packages(folder), shard):
         yield example
         if not example.question and chance.random() < ASKED:
             asked = whether(example.text)
@@ -47,7 +50,7 @@ def training(data: Path, texts: "Texts", shard: int) -> Iterator[Example]:
                 yield from answered(example, *asked)
 
 
-def _stated(data: Path, texts: "Texts", shard: int) -> Iterator[Example]:
+def _stated(data: Path, texts: Passages, shard: int) -> Iterator[Example]:
     maker = Maker(data, held=False, seed=100 + shard)
     if shard % LABELLED_IN == 0:
         for labelled in (maker.fever, maker.jnli, maker.klue, maker.scifact, maker.wice):
@@ -102,28 +105,17 @@ def _some(examples: list[Example], most: int) -> list[Example]:
     return random.Random(5).sample(examples, min(most, len(examples)))
 
 
-class Texts:
-    """Plain texts as `real.Passages`: pairs of a title and a paragraph."""
-
-    def __init__(self, name: str, paragraphs: Sequence[tuple[str, str]]) -> None:
-        self.name = name
-        self.rows = [
-            {"id": f"{title} {number}", "title": title, "text": text}
-            for number, (title, text) in enumerate(paragraphs)
-        ]
-        self.answers: dict[str, list[str]] = defaultdict(list)
-        self.cut = {row["id"]: cut(row["text"]) for row in self.rows}
-
-    def title(self, row: dict[str, str]) -> str:
-        return row["title"]
-
-
-def packages(folder: Path) -> Texts:
+def packages(folder: Path) -> Passages:
     """Descriptions of installed packages with an open licence, as they were at the first call."""
     file = folder / "packages.json"
     if not file.exists():
         file.write_text(json.dumps(list(_paragraphs())), encoding="utf-8")
-    return Texts("packages", json.loads(file.read_text(encoding="utf-8")))
+    paragraphs = json.loads(file.read_text(encoding="utf-8"))
+    rows = [
+        {"id": f"{title} {number}", "title": title, "text": text}
+        for number, (title, text) in enumerate(paragraphs)
+    ]
+    return Passages("packages", rows)
 
 
 def _paragraphs() -> Iterator[tuple[str, str]]:
@@ -141,29 +133,43 @@ def _paragraphs() -> Iterator[tuple[str, str]]:
                 yield meta["Name"], plain
 
 
-def write(folder: Path, shard: int | None) -> None:
-    """One shard of what is learned from, or what is checked with."""
-    data = eval_data()
-    made = checking(data) if shard is None else training(data, packages(folder), shard)
-    name = "check" if shard is None else f"train-{shard}"
-    rows = list(made)
+def write(folder: Path, name: str, make: Callable[[], Iterable[Example]]) -> None:
+    """Write the examples of one file, and print how many there are of each kind
+    in the first shards and those to check with."""
+    examples = list(make())
     encoder = Encoder(read(weights_file()).tokenizer)
     part = folder / f"{name}.part.npz"
-    save(part, [encoder.row(row) for row in rows], [row.kind for row in rows])
+    save(part, [encoder.row(row) for row in examples], [row.kind for row in examples])
     part.rename(folder / f"{name}.npz")
-    if not shard:
-        counts = Counter((row.kind, row.question, row.answers, row.verdict.name) for row in rows)
-        for what, count in sorted(counts.items(), key=str):
+    if name in ("train-0", f"train-{FIRST_HARVESTED}") or name.startswith("check"):
+        kinds = ((row.kind, row.question, row.answers, row.verdict.name) for row in examples)
+        for what, count in sorted(Counter(kinds).items(), key=str):
             print(name, count, *what, flush=True)
 
 
 def main() -> None:
-    folder = Path(sys.argv[1])
-    shards = int(sys.argv[2]) if len(sys.argv) > 2 else SHARDS
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("shards", type=int, nargs="?", default=SHARDS)
+    parser.add_argument("--harvested", type=int, default=0, metavar="COUNT")
+    parser.add_argument("--sets", type=Path, help="by default RAGSTONE_EVAL_DATA/train")
+    given = parser.parse_args()
+    data, folder = eval_data(), given.folder
+    sets = given.sets or data / "train"
     folder.mkdir(parents=True, exist_ok=True)
     packages(folder)
+    jobs: list[tuple[Path, str, Callable[[], Iterable[Example]]]] = [
+        (folder, "check", partial(checking, data))
+    ]
+    for shard in range(given.shards):
+        jobs.append((folder, f"train-{shard}", partial(training, data, folder, shard)))
+    if given.harvested:
+        jobs.append((folder, "check-harvest", partial(harvested.make_check, sets)))
+    for shard in range(given.harvested):
+        name = f"train-{FIRST_HARVESTED + shard}"
+        jobs.append((folder, name, partial(harvested.make_shard, sets, shard)))
     with Pool() as pool:
-        pool.starmap(write, [(folder, one) for one in (None, *range(shards))], chunksize=1)
+        pool.starmap(write, jobs, chunksize=1)
 
 
 if __name__ == "__main__":

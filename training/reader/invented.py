@@ -318,14 +318,9 @@ class _Scene:
         return found
 
     def _word(self) -> str:
-        """A name that nothing has: a word, or letters and a number, as of a model."""
-        pick = self._chance
-        if self._language["words"] and pick.random() < 0.7:
-            return str(pick.choice(self._language["words"]))
-        if pick.random() < 0.2:
-            dash = pick.choice(("", "-"))
-            return f"{pick.choice(LETTERS)}{dash}{pick.randint(2, 990)}"
-        return "".join(pick.choice(syllables) for syllables in _templates()["syllables"])
+        if self._language["words"] and self._chance.random() < 0.7:
+            return str(self._chance.choice(self._language["words"]))
+        return invent_name(self._chance)
 
     def _value(self, kind: str) -> str:
         pick = self._chance
@@ -386,6 +381,13 @@ class _Scene:
         if self._language["persons"]:
             return str(self._chance.choice(self._language["persons"]))
         return " ".join(self._chance.choice(names) for names in _templates()["persons"])
+
+
+def invent_name(chance: random.Random) -> str:
+    """Make a name that nothing has: a word, or a letter and a number, as of a model."""
+    if chance.random() < 0.2:
+        return f"{chance.choice(LETTERS)}{chance.choice(('', '-'))}{chance.randint(2, 990)}"
+    return "".join(chance.choice(syllables) for syllables in _templates()["syllables"])
 
 
 def _number(value: str) -> str:

@@ -10,7 +10,7 @@ import math
 import random
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -26,6 +26,8 @@ XQUAD = ("ar", "de", "el", "en", "es", "hi", "ro", "ru", "th", "tr", "vi", "zh")
 LONGEST = 420
 """Characters of a passage in Latin letters beside a claim; three times fewer in Chinese."""
 LONGEST_ASKED = 900
+MAX_WINDOW = 1200
+"""Characters around an answer: of a longer row or sentence the reader would not see the end."""
 
 
 def rows_of(directory: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -36,25 +38,32 @@ def rows_of(directory: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]
 
 def split_of(name: str, row: dict[str, Any]) -> str:
     """The name of the document that a passage is from: all of an article are on one side."""
+    if "group" in row:
+        return str(row["group"])
     if name in ("squad2_dev", "xquad"):
         return "article " + str(row["title"]).replace("_", " ")
     return f"{name} {row.get('title') or row['id']}"
 
 
 class Passages:
-    """The passages of one set on one side of the split, their sentences and their questions."""
+    """Passages of one set, their sentences (or what `split` finds) and their questions."""
 
-    def __init__(self, directory: Path, name: str, held: bool) -> None:
-        corpus, questions = rows_of(directory)
+    def __init__(
+        self,
+        name: str,
+        rows: Sequence[dict[str, Any]],
+        questions: Sequence[dict[str, Any]] = (),
+        split: Callable[[str], list[Place]] | None = None,
+    ) -> None:
         self.name = name
-        self.rows = [row for row in corpus if held_out(split_of(name, row)) == held]
+        self.rows = rows
         self.by_id = {row["id"]: row for row in self.rows}
         self.questions = [q for q in questions if q["relevant"] and q["relevant"][0] in self.by_id]
         self.answers: dict[str, list[str]] = defaultdict(list)
         for question in self.questions:
             if question["answers"]:
                 self.answers[question["relevant"][0]].append(min(question["answers"], key=len))
-        self.cut = {row["id"]: cut(row["text"]) for row in self.rows}
+        self.cut = {row["id"]: (split or cut)(row["text"]) for row in self.rows}
 
     @cached_property
     def of_article(self) -> dict[str, list[str]]:
@@ -69,7 +78,7 @@ class Passages:
     def nearest(self, question: str, count: int = 8) -> list[tuple[dict[str, Any], int]]:
         """The sentences that share most of a question's words, the rarer ones counting more."""
         scores: dict[tuple[str, int], float] = defaultdict(float)
-        for word in _words(question):
+        for word in words_of(question):
             places = self._sentences_with.get(word, ())
             if len(places) <= max(20, len(self.rows) // 4):
                 for place in places:
@@ -92,16 +101,24 @@ class Passages:
         found: dict[str, list[tuple[str, int]]] = defaultdict(list)
         for row in self.rows:
             for place, (start, end) in enumerate(self.cut[row["id"]]):
-                for word in _words(row["text"][start:end]):
+                for word in words_of(row["text"][start:end]):
                     found[word].append((row["id"], place))
         return found
 
 
-def _words(text: str) -> set[str]:
-    """Beginnings of words of four letters or more; in Chinese and Japanese pairs of signs."""
+def words_of(text: str) -> set[str]:
+    """Beginnings of words of three letters or more; in Chinese and Japanese pairs of signs."""
     if is_cjk(text[:100]):
         return {text[i : i + 2] for i in range(len(text) - 1) if text[i : i + 2].isalnum()}
-    return {word[:7] for word in re.findall(r"\w{4,}", text.casefold())}
+    return {word[:7] for word in re.findall(r"\w{3,}", text.casefold())}
+
+
+def place_of_answer(question: dict[str, Any], text: str) -> tuple[str, int]:
+    """The answer that somebody marked, else the shortest, and where it is; -1 where it is not."""
+    if question.get("start") is not None:
+        return question["answers"][0], question["start"]
+    right = min(question["answers"], key=len)
+    return right, text.find(right)
 
 
 def cut(text: str) -> list[Place]:
@@ -134,7 +151,10 @@ class Maker:
         self._swapper = Swapper(self._chance)
 
     def passages(self, name: str, folder: str | None = None) -> Passages:
-        return Passages(self._data / (folder or name), name, self._held)
+        """The passages of a set on this side of the split."""
+        rows, questions = rows_of(self._data / (folder or name))
+        rows = [row for row in rows if held_out(split_of(name, row)) == self._held]
+        return Passages(name, rows, questions)
 
     # Claims -----------------------------------------------------------------------------------
 
@@ -195,8 +215,7 @@ class Maker:
         questions = [q for q in found.questions if q["answers"]]
         for question in chance.sample(questions, min(most, len(questions))):
             row = found.by_id[question["relevant"][0]]
-            right = min(question["answers"], key=len)
-            at = row["text"].find(right)
+            right, at = place_of_answer(question, row["text"])
             if at < 0 or len(right) > 120:
                 continue
             spans = found.cut[row["id"]]
@@ -434,8 +453,7 @@ class Maker:
         self, question: dict[str, Any], row: dict[str, Any], found: Passages
     ) -> tuple[str, Place] | None:
         """The passage or a piece of it that holds the shortest answer, and the answer's place."""
-        right = min(question["answers"], key=len)
-        at = row["text"].find(right)
+        right, at = place_of_answer(question, row["text"])
         if at < 0:
             return None
         spans = found.cut[row["id"]]
@@ -446,7 +464,9 @@ class Maker:
             start, end = spans[0][0], spans[-1][1]
         text = row["text"][start:end]
         begin = text.find(right, max(0, at - start))
-        return None if begin < 0 else (text, (begin, begin + len(right)))
+        if begin < 0 or len(text) > MAX_WINDOW:
+            return None
+        return text, (begin, begin + len(right))
 
     def asked_across(self, most: int) -> Iterator[Example]:
         """Questions in one language beside passages in another: their own, pieces without the
@@ -554,8 +574,7 @@ class Maker:
         size = LONGEST_ASKED // 3 if is_cjk(text[:100]) else LONGEST_ASKED
         if spans[-1][1] - spans[0][0] <= size and self._chance.random() < 0.45:
             return text
-        words = set(re.findall(r"\w{4,}", query.casefold()))
-        held = [len(words & set(re.findall(r"\w{4,}", text[s:e].casefold()))) for s, e in spans]
+        held = [len(words_of(query) & words_of(text[s:e])) for s, e in spans]
         start, end = window(text, spans, held.index(max(held)), LONGEST, self._chance)
         return text[start:end]
 
@@ -606,10 +625,9 @@ def shorter(sentence: str) -> list[str]:
 def near_windows(claim: str, source: str, most: int) -> list[str]:
     """The pieces of three sentences of a long source that hold most of a claim's words."""
     spans = [(s, e) for s, e in cut(source) if e - s > 3]
-    words = set(re.findall(r"\w{3,}", claim.casefold()))
     scored = []
     for i in range(len(spans)):
         start, end = spans[i][0], spans[min(len(spans) - 1, i + 2)][1]
         text = source[start : min(end, start + 700)]
-        scored.append((len(words & set(re.findall(r"\w{3,}", text.casefold()))), -i, text))
+        scored.append((len(words_of(claim) & words_of(text)), -i, text))
     return [text for _, _, text in sorted(scored, reverse=True)[:most]]

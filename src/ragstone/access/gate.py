@@ -2,17 +2,18 @@
 
 A credential is an API key, a signed token, the operator's token, or what a trusted proxy says; it
 comes as a bearer token or in the header `x-api-key` or `api-key`, never in an address, which logs
-keep. Where nothing of this is set up, the token in the data directory shows the local user, also as
-the cookie of a browser, and who lacks it is a guest; where none is required, who has none is
-anonymous, and reads what is for everyone.
+keep. Where nothing of this is set up, the token in the data directory shows the local user, as does
+the session of a browser that has shown it, and who lacks both is a guest; where none is required,
+who has none is anonymous, and reads what is for everyone.
 """
 
 import hmac
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from ragstone.access.proxy import TrustedProxy
-from ragstone.access.secrets import PREFIX
+from ragstone.access.secrets import PREFIX, digest, is_session, new_id, session, session_parts
 from ragstone.core.caller import (
     ANONYMOUS,
     GUEST,
@@ -22,6 +23,7 @@ from ragstone.core.caller import (
     OPERATOR,
     Caller,
 )
+from ragstone.core.clock import state_time
 from ragstone.core.errors import Unauthorized
 from ragstone.core.records import ApiKey
 from ragstone.core.turn import Principal
@@ -46,6 +48,9 @@ ADMIN_KEY = f"{OF_A_KEY}settings"
 
 COOKIE = "ragstone_token"
 """What a browser sends by itself, once it has opened the address with the token."""
+
+SESSION_SECONDS = 30 * 86_400
+"""How long such a cookie counts, in a browser that never ends."""
 
 OWN_PAGES = ("same-origin", "none")
 """What browsers say of a request (Sec-Fetch-Site) that a page of ours makes, or its user by hand. A
@@ -110,7 +115,8 @@ class Gate:
         if self._is_admin(given):
             return Caller(Principal(self._settings.tenant, ADMIN_KEY), key=ADMIN_KEY)
         if await self._by_local_token():
-            return self._local_user(given or _cookie(headers), visited is not None)
+            is_local = self._is_local(given) or await self._is_local_session(_cookie(headers))
+            return self._local_user(is_local, given, visited is not None)
         if given and (given.startswith(PREFIX) or self._tokens):
             return await self.check_credential(given)
         if self._proxy:
@@ -125,7 +131,26 @@ class Gate:
             raise Unauthorized(f"The credential is longer than {MOST_CHARACTERS:,} characters.")
         if given.startswith(PREFIX) or self._tokens is None:
             return caller_of_key(await self._keys.whose(given))
-        return await self._tokens.caller(given)
+        caller = await self._tokens.caller(given)
+        if await self._keys.has_ended(self._tokens.session(given)[0]):
+            raise Unauthorized("You have signed out. Sign in again.")
+        return caller
+
+    def new_session(self) -> str:
+        """What stands for the local token in a browser, until somebody signs out there."""
+        until = int(state_time() + SESSION_SECONDS)
+        return session(new_id(), digest(self._known.local or ""), until)
+
+    async def sign_out(self, headers: HeaderValues) -> None:
+        """End the sessions that a request shows. A key is no session: others may use it too."""
+        cookie, given = _cookie(headers), presented(headers)
+        if await self._is_local_session(cookie):
+            id, until = session_parts(cookie) or ("", 0)
+            await self._keys.end_session(id, until)
+        if given and self._tokens and not given.startswith(PREFIX):
+            with suppress(Unauthorized):
+                await self.check_credential(given)
+                await self._keys.end_session(*self._tokens.session(given))
 
     async def is_local_token(self, given: str) -> bool:
         """Whether this is the token of the local user, and counts now."""
@@ -142,10 +167,16 @@ class Gate:
         expected = self._known.local or ""
         return bool(expected) and hmac.compare_digest(given.encode(), expected.encode())
 
-    def _local_user(self, given: str, visits: bool) -> Caller:
+    async def _is_local_session(self, given: str) -> bool:
+        id, until = session_parts(given) or ("", 0)
+        if not self._known.local or not is_session(given, digest(self._known.local)):
+            return False
+        return state_time() < until and not await self._keys.has_ended(id)
+
+    def _local_user(self, is_local: bool, given: str, visits: bool) -> Caller:
         if self._known.local is None:
             return LOCAL
-        if self._is_local(given):
+        if is_local:
             return LOCAL_USER
         if self._settings.guests == "nothing" and (given or not visits):
             raise Unauthorized(NOT_SHOWN)

@@ -96,7 +96,10 @@ class Interceptor:
                         self.metrics.used(key, event.turn)
                     yield event
             except TimeoutError:
-                message = f"The answer took longer than {limits.seconds:g} s and was stopped."
+                message = (
+                    f"The answer took longer than {limits.seconds:g} s and was stopped. "
+                    "Try again, or raise SERVER__STREAM_SECONDS."
+                )
                 yield Failed(RequestTimeout(message), Turn(ask))
             finally:
                 end.close()

@@ -29,7 +29,7 @@ class TrustedProxy:
 
     def caller(self, headers: _Headers, address: str) -> Caller | None:
         """Who the proxy says asks, None if it says nothing or is none; raises Unauthorized."""
-        if not self._is_from_proxy(headers, address):
+        if not self.sends(headers, address):
             return None
         settings = self._settings
         who = self._single_value(headers, settings.proxy_user_header)
@@ -44,7 +44,8 @@ class TrustedProxy:
         name = f"proxy:{tenant}:{who}"
         return Caller(principal, role(roles, settings), reach if limited else None, name)
 
-    def _is_from_proxy(self, headers: _Headers, address: str) -> bool:
+    def sends(self, headers: _Headers, address: str) -> bool:
+        """Whether a request with these headers, from this address, comes from the proxy."""
         if self._networks and not self._is_proxy_address(address):
             return False
         if not self._secret:

@@ -2,7 +2,8 @@
 
 The id is public and finds the key; the random part has 256 bits, so a plain SHA-256 of it cannot
 be searched through, and nothing slower is needed. A session of a widget's key is
-`ragstone_w_<id>_<end>_<signature>`, signed with that digest, which no client knows.
+`ragstone_w_<id>_<end>_<signature>`, signed with that digest, which no client knows. A session of
+the local user looks the same: it has an id of its own, and the digest is that of the local token.
 """
 
 import hashlib

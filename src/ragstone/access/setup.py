@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from ragstone.access.sign_in import SignIn
 
 
+def proxy(settings: AuthSettings) -> TrustedProxy | None:
+    """The proxy that is believed; None where none is."""
+    return TrustedProxy(settings) if settings.by_proxy else None
+
+
 def gate(
     settings: AuthSettings, keys: KeyService, operator_token: str, local_token: str | None = None
 ) -> Gate:
@@ -28,9 +33,8 @@ def gate(
     be that user.
     """
     known = Known(operator_token, local_token)
-    proxy = TrustedProxy(settings) if settings.by_proxy else None
     if not settings.by_token:
-        return Gate(settings, keys, known, None, proxy)
+        return Gate(settings, keys, known, None, proxy(settings))
     try:
         from ragstone.access.jwks import KeySet
         from ragstone.access.tokens import Tokens
@@ -39,7 +43,7 @@ def gate(
             "AUTH__JWKS_URL needs a library for tokens: pip install 'ragstone[oidc]'."
         ) from error
     tokens = Tokens(settings, KeySet(settings.jwks_url, settings.jwks_seconds))
-    return Gate(settings, keys, known, tokens, proxy)
+    return Gate(settings, keys, known, tokens, proxy(settings))
 
 
 def sign_in(settings: AuthSettings, gate: Gate) -> "SignIn | None":

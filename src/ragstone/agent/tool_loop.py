@@ -113,6 +113,8 @@ class ToolLoop:
         async with aclosing(chat.converse(ask, rules)) as stream:
             async for said in stream:
                 self._calls.gathered.usage += said.usage
+                if said.restarts:
+                    text, calls = [], ()
                 text.append(said.text)
                 calls += said.calls
                 await thoughts.add(said.thinking)

@@ -1,28 +1,23 @@
 """Turns the answer's markers into citations with the span that supports each."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from ragstone.core.answer import Citation, CitedSpan, GeneratedAnswer
+from ragstone.core.answer import Citation, GeneratedAnswer, Marker
 from ragstone.core.turn import Passage, Turn
 from ragstone.engine.stage import Emit, Stage, Step
-from ragstone.language.markers import cited_sentences
+from ragstone.language.markers import bare, cited_spans, find_markers
 from ragstone.language.sentences import Span, sentences
 from ragstone.language.words import content_word_set
 from ragstone.ports import Adapters
-from ragstone.verify.citation import citation
-
-OFTEN = 3
-LEAST = 0.5
-"""A further span of a source has at least this share of the words of the sentence it is for."""
+from ragstone.verify.citation import citation, group_by_source
 
 
 class Cite(Stage):
-    """Finds for every cited source the sentence of it that the answer leans on most, and those that
-    each sentence which cites it leans on."""
+    """Finds for every marker the sentence of its source that the sentence around it leans on."""
 
     name: ClassVar[str] = "cite"
     needs: ClassVar[frozenset[str]] = frozenset({"answer", "passages"})
@@ -35,81 +30,74 @@ class Cite(Stage):
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         answer = turn.answer or GeneratedAnswer()
-        passages = {passage.number: passage for passage in turn.passages}
-        claims = {} if answer.refused else _claims(answer)
-        citations = tuple(
-            _citation(passages[number], claimed)
-            for number, claimed in sorted(claims.items())
-            if number in passages
-        )
+        sources = {passage.number: _SourceSentences(passage) for passage in turn.passages}
+        said = [] if answer.refused else cited_spans(answer.text)
+        found, unknown = list[Marker](), set[int]()
+        for marker in find_markers(answer.text) if said else ():
+            number = int(marker[1])
+            if number not in sources:
+                unknown.add(number)
+                continue
+            spans = (span for span, _ in said if span.start <= marker.start() < span.end)
+            around = next(spans, Span(0, len(answer.text)))
+            cited = sources[number].cite(bare(answer.text[around.start : around.end]))
+            found.append(Marker(marker.start(), marker.end(), number, cited))
+        # A source that is only said to be used is cited for all that is said.
+        only_used = {n for n in answer.used if n in sources} - {one.number for one in found}
+        claims = [bare(answer.text[span.start : span.end]) for span, _ in said]
+        used = [
+            max((sources[n].cite(claim) for claim in claims), key=lambda one: one.similarity)
+            for n in only_used
+            if claims
+        ]
+        citations = group_by_source([*(one.citation for one in found), *used])
         citations = tuple(one for one in citations if one.confidence >= self.confidence)
-        wrong = sorted(set(claims) - set(passages))
-        reason = f"no source has the number {', '.join(map(str, wrong))}" if wrong else ""
+        reason = f"no source has the number {', '.join(map(str, sorted(unknown)))}"
         return Step(
-            replace(turn, answer=replace(answer, citations=citations)),
-            f"{len(citations)} of {len(passages)} sources cited",
-            reason,
+            replace(turn, answer=replace(answer, citations=citations, markers=tuple(found))),
+            f"{len(citations)} of {len(turn.passages)} sources cited",
+            reason if unknown else "",
         )
 
 
-def _claims(answer: GeneratedAnswer) -> dict[int, list[str]]:
-    """What each source is cited for; all that is said, for one that is only said to be used."""
-    said = cited_sentences(answer.text)
-    claims: dict[int, list[str]] = {}
-    for sentence, numbers in said:
-        for number in numbers:
-            claims.setdefault(number, []).append(sentence)
-    for number in answer.used:
-        claims.setdefault(number, [sentence for sentence, _ in said])
-    return claims
+@dataclass(frozen=True, slots=True)
+class _ReadSentence:
+    """A sentence of a passage: its place, its text in one line, and its words."""
+
+    span: Span
+    line: str
+    words: frozenset[str]
 
 
-def _citation(passage: Passage, claims: Sequence[str]) -> Citation:
-    read = [
-        (span, _single_line(text), content_word_set(text))
-        for span in _spans(passage.text)
-        for text in (passage.text[span.start : span.end],)
-    ]
-    supports = [_supports(claim, read) for claim in claims]
-    best = [max(one, key=lambda span: (one[span], span.end - span.start)) for one in supports]
-    held = [one[span] for one, span in zip(supports, best, strict=True)]
-    most, span = max(
-        zip(held, best, strict=True), key=lambda one: (one[0], one[1].end - one[1].start)
-    )
-    similarity = min(1.0, most)
-    confidence = _confidence(passage.hit.score, similarity, len(claims))
-    cited = {span, *(one for share, one in zip(held, best, strict=True) if share >= LEAST)}
-    places = (citation(passage, one.start, one.end) for one in cited)
-    spans = {CitedSpan(one.start, one.end, one.page, one.snippet) for one in places}
-    return replace(
-        citation(passage, span.start, span.end, similarity, confidence),
-        spans=tuple(sorted(spans, key=lambda one: (one.start, one.end))),
-    )
+class _SourceSentences:
+    """The sentences of a passage, which is read when it is first cited."""
 
+    def __init__(self, passage: Passage) -> None:
+        self._passage = passage
+        self._read: Sequence[_ReadSentence] = ()
 
-def _supports(claim: str, read: Sequence[tuple[Span, str, frozenset[str]]]) -> dict[Span, float]:
-    """How well each sentence of a passage, given with its line and words, supports a claim."""
-    line, own = _single_line(claim), content_word_set(claim)
-    return {span: _claim_overlap(line, own, said, words) for span, said, words in read}
-
-
-def _confidence(score: float, similarity: float, times: int) -> float:
-    """How sure a citation is, as the VoiceHelper document weighs it: the source's score, the span's
-    likeness to the claim, and how often it is cited (three times is often)."""
-    return 0.4 * score + 0.4 * similarity + 0.2 * min(times / OFTEN, 1.0)
-
-
-def _spans(text: str) -> Iterator[Span]:
-    yield from sentences(text) or [Span(0, len(text))]
+    def cite(self, claim: str) -> Citation:
+        """The citation of the sentence that holds most of the claim; of equals, the longest."""
+        text = self._passage.text
+        self._read = self._read or [
+            _ReadSentence(span, _single_line(said), content_word_set(said))
+            for span in sentences(text) or [Span(0, len(text))]
+            for said in (text[span.start : span.end],)
+        ]
+        line, words = _single_line(claim), content_word_set(claim)
+        overlaps = [_overlap(line, words, sentence) for sentence in self._read]
+        best = max(range(len(overlaps)), key=lambda i: (overlaps[i], len(self._read[i].line)))
+        span = self._read[best].span
+        return citation(self._passage, span.start, span.end, min(1.0, overlaps[best]))
 
 
 def _single_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _claim_overlap(claim: str, own: frozenset[str], sentence: str, words: frozenset[str]) -> float:
+def _overlap(claim: str, words: frozenset[str], sentence: _ReadSentence) -> float:
     """How much of the claim's words the sentence has; more than 1 if it holds the claim as it
     stands, most where it holds little else."""
-    if claim.strip(" .") and claim in sentence:
-        return 1.0 + len(claim) / len(sentence)
-    return len(own & words) / max(1, len(own))
+    if claim.strip(" .") and claim in sentence.line:
+        return 1.0 + len(claim) / len(sentence.line)
+    return len(words & sentence.words) / max(1, len(words))

@@ -9,19 +9,14 @@ from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import replace
 
-from ragstone.core.answer import Citation, GeneratedAnswer
+from ragstone.core.answer import Citation, GeneratedAnswer, Marker
 from ragstone.core.events import Checked, Done, Event, Failed, Sources, Token
 from ragstone.core.turn import Turn
-from ragstone.language.code_blocks import span_end, without_code
+from ragstone.language.code_blocks import span_end
+from ragstone.language.markers import find_markers
 
-_MARKER = re.compile(r"\[(\d{1,3})\]")
 _BEGUN = re.compile(r"\[\d{0,3}\Z")
 _BACKTICKS = re.compile(r"`+")
-
-
-def markers_in(text: str, start: int = 0) -> Iterator[re.Match[str]]:
-    """The markers behind `start` that are not code; group 1 is the number."""
-    return _MARKER.finditer(without_code(text), start)
 
 
 class FirstCited:
@@ -56,7 +51,7 @@ class FirstCited:
     def _pieces(self, start: int) -> Iterator[str]:
         """The text behind `start` with new numbers, in pieces."""
         last = start
-        for marker in markers_in(self._text, start):
+        for marker in find_markers(self._text, start):
             number = int(marker[1])
             if number not in self._known:
                 continue
@@ -87,6 +82,8 @@ def by_first_citation(turn: Turn) -> Turn:
     answer = turn.answer or GeneratedAnswer()
     markers = FirstCited()
     cited = {one.number for one in answer.citations}
+    cited |= {one.number for one in answer.markers}
+    cited |= {one.citation.number for one in answer.markers}
     ranked = [one.number for one in turn.passages]
     markers.may_cite(frozenset({*ranked, *cited}))
     text = markers.feed(answer.text) + markers.end()
@@ -100,6 +97,16 @@ def by_first_citation(turn: Turn) -> Turn:
         text=text,
         citations=tuple(sorted((_citation(one, new) for one in answer.citations), key=_number)),
         used=tuple(new[number] for number in answer.used if number in new),
+        markers=tuple(
+            Marker(
+                moved(one.start),
+                moved(one.end),
+                new[one.number],
+                _citation(one.citation, new),
+                one.state,
+            )
+            for one in answer.markers
+        ),
     )
     return replace(
         turn,
@@ -121,7 +128,7 @@ def cited_numbers(turn: Turn) -> frozenset[int]:
     """The numbers that the answer cites, in its text or beside it."""
     answer = turn.answer or GeneratedAnswer()
     known = {one.number for one in turn.passages}
-    marked = (int(one[1]) for one in markers_in(answer.text))
+    marked = (int(one[1]) for one in find_markers(answer.text))
     return frozenset({*(one.number for one in answer.citations), *known.intersection(marked)})
 
 
@@ -167,7 +174,7 @@ class _Moves:
     def __init__(self, text: str, new: Mapping[int, int]) -> None:
         self._ends: list[tuple[int, int]] = []
         shift = 0
-        for marker in markers_in(text):
+        for marker in find_markers(text):
             fresh = new.get(int(marker[1]))
             if fresh is not None and len(f"[{fresh}]") != len(marker[0]):
                 shift += len(f"[{fresh}]") - len(marker[0])

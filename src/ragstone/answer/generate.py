@@ -9,7 +9,7 @@ from pydantic import Field
 from ragstone.answer.reply import Reply
 from ragstone.answer.voting import Voting, voted
 from ragstone.core.answer import GeneratedAnswer
-from ragstone.core.errors import RagstoneError
+from ragstone.core.errors import RagstoneError, Unavailable
 from ragstone.core.events import Note, Token
 from ragstone.core.turn import Turn
 from ragstone.engine.stage import Emit, Stage, Step
@@ -28,6 +28,7 @@ class Generate(Stage):
     """
 
     name: ClassVar[str] = "generate"
+    timeout_setting: ClassVar[str] = "RAG__ANSWER_TIMEOUT"
     needs: ClassVar[frozenset[str]] = frozenset({"question", "passages", "instructions"})
     gives: ClassVar[frozenset[str]] = frozenset({"answer"})
 
@@ -41,12 +42,17 @@ class Generate(Stage):
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         if turn.answer and turn.answer.text:
             return Step(turn, "skipped", "it is answered already")
-        wanted = self.votes if turn.ask.votes is None else turn.ask.votes
-        if wanted and adapters.completer and turn.passages:
-            return await self._answer_by_vote(turn, adapters, emit)
         answerer = adapters.answerer
         if not self.stands_by and isinstance(adapters.chat, Answerer):
             answerer = adapters.chat
+            turn = replace(turn, instructions=replace(turn.instructions, alone=True))
+        wanted = self.votes if turn.ask.votes is None else turn.ask.votes
+        if wanted and adapters.completer and turn.passages:
+            try:
+                return await self._answer_by_vote(turn, answerer, adapters, emit)
+            except Unavailable:
+                if not self.stands_by:
+                    raise
         reply = Reply(turn, answerer.name, self.holds, emit)
         asked = replace(turn.ask, question=turn.question)
         try:
@@ -64,10 +70,14 @@ class Generate(Stage):
         said_by = f"{answer.model}, {reply.usage.completion_tokens} tokens"
         return Step(turn, answer.finish, f"{said_by}; {reply.why}" if reply.why else said_by)
 
-    async def _answer_by_vote(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
+    async def _answer_by_vote(
+        self, turn: Turn, answerer: Answerer, adapters: Adapters, emit: Emit
+    ) -> Step:
         """The answer that wins the vote."""
-        vote = await voted(turn, adapters, self.voting)
+        vote = await voted(turn, answerer, adapters, self.voting)
         await _report(vote.dropped, emit)
+        if vote.answer.note:
+            await emit(Note(self.name, vote.answer.note))
         answer: GeneratedAnswer = replace(vote.answer, held=self.holds)
         if answer.text and not self.holds:
             await emit(Token(answer.text))

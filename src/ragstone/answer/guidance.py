@@ -8,8 +8,8 @@ from ragstone.ports import Adapters
 
 GUIDED = (
     "The program that the user asks with wants the following of your answer: its tone, its form, "
-    "its language. Do as it says, except where it contradicts what is said above, which always "
-    "holds."
+    "its language. Do as it says, except where it contradicts the rules of the answer, which "
+    "always hold."
 )
 
 

@@ -17,19 +17,26 @@ class Reply:
     """What the model says. With `holds`, neither text nor thoughts leave."""
 
     def __init__(self, turn: Turn, model: str, holds: bool, emit: Emit) -> None:
-        self.stream = AnswerStream(turn.passages)
         self.usage = Usage()
         self.why = ""
-        self._markers = InlineMarkers(turn.passages, turn.instructions.no_answer)
+        self._note = ""
+        self._turn = turn
         self._thoughts = ThoughtStream(turn.passages, emit)
-        self._pieces: list[str] = []
         self._model = model
         self._holds = holds
         self._last = Said(finish="stop")
         self._emit = emit
+        self._begin()
+
+    def _begin(self) -> None:
+        self.stream = AnswerStream(self._turn.passages)
+        self._markers = InlineMarkers(self._turn.passages, self._turn.instructions.no_answer)
+        self._pieces: list[str] = []
 
     async def add(self, said: Said) -> None:
         """Send the text that is complete after `said` has arrived."""
+        if said.restarts:
+            self._begin()
         if said.thinking and not self._holds:
             await self._thoughts.add(said.thinking)
         if said.text:
@@ -38,6 +45,7 @@ class Reply:
         if said.note:
             await self._emit(Note(STAGE, said.note))
         self._model, self.why = said.model or self._model, said.reason or self.why
+        self._note = said.note or self._note
         self.usage += said.usage
         if said.finish:
             self._last = said
@@ -57,6 +65,7 @@ class Reply:
             suggested=self.stream.suggested,
             held=self._holds,
             calls=self._last.calls,
+            note=self._note,
         )
 
     async def _send(self, text: str) -> None:

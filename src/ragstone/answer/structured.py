@@ -17,11 +17,7 @@ from ragstone.ports import Adapters, Answerer, Said
 
 TRIES = 2
 
-OBJECT = (
-    "Write the answer as one JSON object and nothing else: no text around it, no fence, and no "
-    "numbers of sources in brackets. If the sources do not hold the answer, do not write JSON, but "
-    "exactly the sentence that says so."
-)
+SOURCES = '- Give the numbers of the sources that you used in a field "sources", like [1, 3].'
 SCHEMA = "The object must be valid by this JSON schema:"
 AGAIN = "The object that you wrote before was not valid:"
 
@@ -31,6 +27,7 @@ class Structured(Stage):
     schema. Nothing else can write it, so without a chat model this is an error."""
 
     name: ClassVar[str] = "structured"
+    timeout_setting: ClassVar[str] = "RAG__ANSWER_TIMEOUT"
     needs: ClassVar[frozenset[str]] = frozenset({"question", "passages", "instructions"})
     gives: ClassVar[frozenset[str]] = frozenset({"answer"})
 
@@ -40,7 +37,7 @@ class Structured(Stage):
         chat, wanted = adapters.chat, turn.ask.json or JsonFormat()
         if not isinstance(chat, Answerer):
             raise NoChatModel("An answer in JSON")
-        wrong = ""
+        wrong, used = "", tuple[int, ...]()
         for _ in range(TRIES):
             said, turn = await self._said(chat, turn, _rules(turn.instructions.text, wanted, wrong))
             if said.finish == "refused" or said.calls:
@@ -48,6 +45,8 @@ class Structured(Stage):
             value = json_answer(said.text)
             wrong = await asyncio.to_thread(_wrong, value, wanted)
             if not wrong:
+                if wanted.schema is None:
+                    value, used = _with_known_sources(value, turn)
                 said = replace(said, text=json.dumps(value, ensure_ascii=False))
                 break
         else:
@@ -55,21 +54,25 @@ class Structured(Stage):
         if said.text:
             await emit(Token(said.text))
         answer = GeneratedAnswer(
-            text=said.text, finish=said.finish or "stop", model=said.model, calls=said.calls
+            text=said.text,
+            finish=said.finish or "stop",
+            model=said.model,
+            used=used,
+            calls=said.calls,
         )
         return Step(replace(turn, answer=answer), answer.finish, wrong)
 
     async def _said(self, chat: Answerer, turn: Turn, rules: str) -> tuple[Said, Turn]:
         """One whole reply, and the turn with what it took."""
         ask = replace(turn.ask, question=turn.question)
-        told = replace(turn.instructions, text=rules)
+        told = replace(turn.instructions, text=rules, alone=True)
         whole, usage = Said(model=chat.name), Usage()
         async with aclosing(chat.answer(ask, turn.passages, told)) as stream:
             async for said in stream:
                 usage += said.usage
                 whole = replace(
                     whole,
-                    text=whole.text + said.text,
+                    text=said.text if said.restarts else whole.text + said.text,
                     finish=said.finish or whole.finish,
                     model=said.model or whole.model,
                     calls=said.calls or whole.calls,
@@ -78,12 +81,26 @@ class Structured(Stage):
 
 
 def _rules(rules: str, wanted: JsonFormat, wrong: str) -> str:
-    parts = [rules, OBJECT]
-    if wanted.schema is not None:
+    parts = [rules]
+    if wanted.schema is None:
+        parts = [f"{rules}\n{SOURCES}"]
+    else:
         parts.append(f"{SCHEMA}\n{json.dumps(dict(wanted.schema), ensure_ascii=False)}")
     if wrong:
         parts.append(f"{AGAIN} {wrong}")
     return "\n\n".join(parts)
+
+
+def _with_known_sources(
+    value: dict[str, Any], turn: Turn
+) -> tuple[dict[str, Any], tuple[int, ...]]:
+    """The object whose field of sources names none that there is not, and those that it names."""
+    told = value.get("sources")
+    if not isinstance(told, list):
+        return value, ()
+    known = {passage.number for passage in turn.passages}
+    used = tuple(n for n in told if type(n) is int and n in known)
+    return {**value, "sources": list(used)}, used
 
 
 def _wrong(value: Any, wanted: JsonFormat) -> str:

@@ -44,6 +44,7 @@ class SumUp(Stage):
     """
 
     name: ClassVar[str] = "sum_up"
+    timeout_setting: ClassVar[str] = "RAG__ANSWER_TIMEOUT"
     needs: ClassVar[frozenset[str]] = frozenset({"hits", "plan"})
     gives: ClassVar[frozenset[str]] = frozenset({"hits"})
     fails: ClassVar[Literal["open", "closed"]] = "open"

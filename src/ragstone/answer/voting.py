@@ -76,9 +76,10 @@ class _ScoredAnswer:
         return GROUNDED * self.grounded + AGREED * self.agreed
 
 
-async def voted(turn: Turn, adapters: Adapters, how: Voting) -> Vote:
-    """Ask all members and choose; raises what the first failed with if every one fails."""
-    members = await _ask_members(turn, adapters, how)
+async def voted(turn: Turn, answerer: Answerer, adapters: Adapters, how: Voting) -> Vote:
+    """Ask all members, or the answerer several times where there are none, and choose; raises what
+    the first failed with if every one fails."""
+    members = await _ask_members(turn, answerer, adapters, how)
     usage = sum((one.usage for one in members), Usage())
     given = [one for one in members if one.answer is not None]
     if not given:
@@ -95,9 +96,11 @@ async def voted(turn: Turn, adapters: Adapters, how: Voting) -> Vote:
     return Vote(answers[best], given[best].dropped, usage, decision, "; ".join(told))
 
 
-async def _ask_members(turn: Turn, adapters: Adapters, how: Voting) -> list[_Member]:
+async def _ask_members(
+    turn: Turn, answerer: Answerer, adapters: Adapters, how: Voting
+) -> list[_Member]:
     """The answers of all members, in order."""
-    members: Sequence[Answerer] = adapters.ensemble or [adapters.answerer] * how.samples
+    members: Sequence[Answerer] = adapters.ensemble or [answerer] * how.samples
     turns = asyncio.Semaphore(how.concurrency)
 
     async def ask(number: int, member: Answerer) -> _Member:
@@ -146,7 +149,7 @@ async def _scores(
     if len(answers) == 1:
         return [_ScoredAnswer(UNKNOWN, UNKNOWN) for _ in answers]
     claims = [_claims(one) for one in answers]
-    passages = [EvidenceSource(p.text, p.hit.chunk.heading) for p in turn.passages]
+    passages = [EvidenceSource(p.text, p.hit.chunk.heading, p.blocks) for p in turn.passages]
     grounded = [await _support(checker, one, passages) for one in claims]
     said = [g for g, one in zip(grounded, answers, strict=True) if not one.refused]
     silent = 1 - fmean(said) if said else 1.0
@@ -183,7 +186,7 @@ async def _support(
     """The mean probability that the sources support the claims."""
     if not claims:
         return UNKNOWN
-    return fmean(one.probability for one in await checker.support(claims, sources, None))
+    return fmean(one.probability for one in await checker.support(claims, sources))
 
 
 def _claims(answer: GeneratedAnswer) -> list[Claim]:

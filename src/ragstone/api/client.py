@@ -3,6 +3,7 @@
 import os
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeAlias, Unpack
@@ -18,7 +19,6 @@ from ragstone.api.namespaces import (
 )
 from ragstone.api.params import AskParams, SearchParams, to_ask
 from ragstone.api.sending import check_target, send_files
-from ragstone.core.chunk import EVERYONE
 from ragstone.core.errors import InputError, RagstoneError, UnreadableDocument
 from ragstone.core.events import (
     AgentStep,
@@ -35,7 +35,7 @@ from ragstone.core.events import (
 )
 from ragstone.core.metadata import described
 from ragstone.core.source import Source, hit_sources
-from ragstone.core.turn import Principal
+from ragstone.core.turn import Ask, Principal
 from ragstone.ingest.files import nearest
 from ragstone.service import IngestRequest, Overview, Progress
 
@@ -141,7 +141,8 @@ class AsyncClient:
         Raises EmptyQuestion, QuestionTooLong, UnknownCollection, Unavailable and others of
         `ragstone.errors`.
         """
-        async with aclosing(self.stream(question, **params)) as events:
+        asked = to_ask(question, self._session.principal, params, AskParams)
+        async with aclosing(self._events(replace(asked, streams=False))) as events:
             async for event in events:
                 if isinstance(event, Answer):
                     return event
@@ -155,6 +156,11 @@ class AsyncClient:
         Leaving the loop cancels the question. Parameters and errors are those of `ask`.
         """
         asked = to_ask(question, self._session.principal, params, AskParams)
+        async with aclosing(self._events(asked)) as events:
+            async for event in events:
+                yield event
+
+    async def _events(self, asked: Ask) -> AsyncGenerator[AnswerEvent, None]:
         service = await self._session.service()
         async with aclosing(service.ask(asked)) as events:
             async for event in events:
@@ -187,13 +193,14 @@ class AsyncClient:
         self,
         *paths: Location,
         collection: str = "default",
-        allowed: Sequence[str] = (EVERYONE,),
+        allowed: Sequence[str] = (),
         prune: bool = False,
         metadata: Mapping[str, Any] | None = None,
     ) -> Progress:
         """Index files and folders, and wait until they can be searched; how it went.
 
-        `allowed` are those who may read them: `*` for everyone, `user:eva`, `group:staff`.
+        `allowed` are those who may read them: `*` for everyone, `user:eva`, `group:staff`. Without
+        it, documents keep their readers, and new ones are for everyone.
         `metadata` is what `where` compares: texts, numbers, truth values and lists of these; it
         counts more than what files beside the documents say. With
         `prune`, documents are forgotten whose file below the paths is gone. What has not changed is
@@ -212,7 +219,7 @@ class AsyncClient:
         self,
         *paths: Location,
         collection: str = "default",
-        allowed: Sequence[str] = (EVERYONE,),
+        allowed: Sequence[str] = (),
         prune: bool = False,
         metadata: Mapping[str, Any] | None = None,
     ) -> AsyncGenerator[Progress, None]:

@@ -8,7 +8,6 @@ from typing import Any, Unpack
 from ragstone.api.connection import Session
 from ragstone.api.params import AskParams, to_ask
 from ragstone.api.sending import send_content
-from ragstone.core.chunk import EVERYONE
 from ragstone.core.comments import ToneName
 from ragstone.core.conversation import ConversationKey, Room, StoredTurn, conversation_key
 from ragstone.core.errors import (
@@ -184,7 +183,7 @@ class AsyncDocuments:
         collection: str = "default",
         title: str = "",
         metadata: Mapping[str, Any] | None = None,
-        allowed: Sequence[str] = (EVERYONE,),
+        allowed: Sequence[str] = (),
     ) -> None:
         """Index a content that the program has, and wait until it can be searched.
 

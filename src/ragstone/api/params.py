@@ -1,6 +1,5 @@
 """What a question can be asked with, declared once for every method that takes a question."""
 
-import difflib
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Annotated, Any, Literal, TypeAlias, get_args
@@ -24,6 +23,7 @@ from ragstone.core.turn import (
     Strategy,
     Unit,
 )
+from ragstone.language.similar_names import find_similar
 
 MetadataValue: TypeAlias = str | int | float | bool
 Where: TypeAlias = Filter | Mapping[str, MetadataValue | Sequence[MetadataValue]]
@@ -174,7 +174,7 @@ def _check(params: Mapping[str, Any], kind: Any) -> None:
     known = kind.__annotations__
     for name in params:
         if name not in known:
-            near = difflib.get_close_matches(name, known, 1)
+            near = find_similar(name, known, 1)
             hint = f" Do you mean {near[0]!r}?" if near else ""
             raise TypeError(f"There is no parameter {name!r}.{hint}")
     where = params.get("where")

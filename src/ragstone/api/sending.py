@@ -1,6 +1,5 @@
 """Documents that are handed over: contents that a program has, and files for a server elsewhere."""
 
-import asyncio
 import json
 import time
 from collections import Counter
@@ -9,15 +8,17 @@ from contextlib import aclosing
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from ragstone.api.connection import Session
-from ragstone.core.chunk import EVERYONE
-from ragstone.core.errors import DocumentError, InputError
+from ragstone.core.errors import DocumentError, InputError, UnreadableDocument
 from ragstone.core.limits import check_collection_name
+from ragstone.core.readers import check_readers
+from ragstone.ingest import file_threads
 from ragstone.ingest.files import FoundFile, RefusedFile, SkippedFile, discover
 from ragstone.ingest.metadata import MetadataFiles
 from ragstone.ingest.progress import MOST_KINDS
+from ragstone.ingest.safe_open import open_regular
 from ragstone.service import FileFailure, Handed, IngestRequest, Progress, Skipped
 
 MOST_FILES = 10_000
@@ -35,7 +36,7 @@ async def send_files(
 
     Raises InputError for too many of them.
     """
-    items, skipped = await asyncio.to_thread(_discover_files, paths)
+    items, skipped = await file_threads.run(paths, _discover_files, paths)
     beside = MetadataFiles(follow_links=False)
     sent: list[Handed] = []
     failed: list[FileFailure] = []
@@ -44,7 +45,7 @@ async def send_files(
         if isinstance(item, RefusedFile):
             failed.append(FileFailure(item.path, item.error.message))
             continue
-        said = await asyncio.to_thread(beside.of, item)
+        said = await file_threads.run([item.root], beside.of, item)
         failed += [FileFailure(one.path, one.error.message) for one in said.refused]
         try:
             handed = await _send_file(session, item, allowed)
@@ -101,19 +102,7 @@ def check_target(collection: str, allowed: Sequence[str]) -> None:
     if not isinstance(collection, str):
         raise InputError(f"The name of a collection is a text, not {type(collection).__name__}.")
     check_collection_name(collection)
-    readers = [allowed] if isinstance(allowed, str) else list(allowed)
-    wrong = [one for one in readers if not _names_readers(one)]
-    if wrong or isinstance(allowed, str):
-        raise InputError(
-            "allowed is a list of '*' for everyone, 'user:NAME' and 'group:NAME', "
-            f"not {allowed if isinstance(allowed, str) else wrong[0]!r}."
-        )
-
-
-def _names_readers(name: object) -> bool:
-    if not isinstance(name, str) or not name.isprintable():
-        return False
-    return name == EVERYONE or (name.partition(":")[0] in ("user", "group") and ":" in name)
+    check_readers(allowed)
 
 
 def _check_described(path: str, title: str, metadata: Mapping[str, Any]) -> None:
@@ -155,9 +144,16 @@ def _discover_files(
     return items, tuple(Skipped(*one) for one in kinds.most_common(MOST_KINDS))
 
 
+def _open_file(item: FoundFile) -> BinaryIO:
+    try:
+        return open(item.place, "rb", opener=open_regular)
+    except OSError as error:
+        raise UnreadableDocument(f"{item.place} cannot be read: {error.strerror}.") from error
+
+
 async def _send_file(session: Session, item: FoundFile, allowed: Sequence[str]) -> Handed:
     """Upload a file; returns the uploaded document."""
-    with item.source.open("rb") as content:
+    with await file_threads.run([item.root], _open_file, item) as content:
         file = await session.connection.keep(content, item.source.name)
     source = f"upload:{item.path}"
     return Handed(file, item.path, source, modified=item.modified, allowed=tuple(allowed))

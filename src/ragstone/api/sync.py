@@ -17,7 +17,6 @@ from ragstone.api.namespaces import (
 )
 from ragstone.api.params import AskParams, SearchParams
 from ragstone.api.threads import LoopThread, Twin
-from ragstone.core.chunk import EVERYONE
 from ragstone.core.comments import ToneName
 from ragstone.core.conversation import Room, StoredTurn
 from ragstone.core.filters import Scalar
@@ -151,7 +150,7 @@ class Documents(Twin[AsyncDocuments]):
         collection: str = "default",
         title: str = "",
         metadata: Mapping[str, Any] | None = None,
-        allowed: Sequence[str] = (EVERYONE,),
+        allowed: Sequence[str] = (),
     ) -> None:
         """Index a content that the program has, and wait until it can be searched.
 
@@ -360,13 +359,14 @@ class Client(Twin[AsyncClient]):
         self,
         *paths: Location,
         collection: str = "default",
-        allowed: Sequence[str] = (EVERYONE,),
+        allowed: Sequence[str] = (),
         prune: bool = False,
         metadata: Mapping[str, Any] | None = None,
     ) -> Progress:
         """Index files and folders, and wait until they can be searched; how it went.
 
-        `allowed` are those who may read them: `*` for everyone, `user:eva`, `group:staff`.
+        `allowed` are those who may read them: `*` for everyone, `user:eva`, `group:staff`. Without
+        it, documents keep their readers, and new ones are for everyone.
         `metadata` is what `where` compares: texts, numbers, truth values and lists of these; it
         counts more than what files beside the documents say. With
         `prune`, documents are forgotten whose file below the paths is gone. What has not changed is
@@ -385,7 +385,7 @@ class Client(Twin[AsyncClient]):
         self,
         *paths: Location,
         collection: str = "default",
-        allowed: Sequence[str] = (EVERYONE,),
+        allowed: Sequence[str] = (),
         prune: bool = False,
         metadata: Mapping[str, Any] | None = None,
     ) -> Generator[Progress, None, None]:

@@ -25,7 +25,7 @@ import os
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, fields, replace
@@ -42,6 +42,7 @@ from pydantic import TypeAdapter
 
 from ragstone.backup.members import LEVEL, Member, add, packed
 from ragstone.core.chunk import Chunk
+from ragstone.core.disk import disk_error
 from ragstone.core.errors import InputError, StorageFull
 from ragstone.core.records import Collection
 from ragstone.ingest.handed import plain_name
@@ -55,6 +56,9 @@ INCREMENTAL = 2
 
 LARGEST_PART = 1_000_000_000
 """Bytes that a part of a backup may have when it is unpacked; ours have far less."""
+
+LATEST = 1e11
+"""Seconds since 1970 that every calendar knows."""
 
 LARGEST_MANIFEST = 100_000_000
 LARGEST_ORIGINAL = 16 * 2**30
@@ -405,16 +409,22 @@ class ArchiveReader:
         return hashed.hexdigest()
 
     def check(self, parse: bool = True) -> CheckedArchive:
-        """Read everything once; raises InputError if a part is missing or damaged. Unless `parse`,
-        chunks are held to their checksums alone."""
-        self._check_names()
-        rows, documents = 0, set[str]()
+        """Read everything once; raises InputError if a part is missing or damaged, or is not what
+        the manifest says of it. Unless `parse`, chunks are held to their checksums alone."""
+        originals = self.originals()
+        self._check_names(originals)
+        rows, documents, collections = 0, set[str](), []
         for table, some in self.rows():
             rows += len(some)
             documents.update(str(row.get("id")) for row in some if table == "documents")
+            collections += [_described(row) for row in some if table == "collections"]
         if rows != self.manifest.rows:
             raise self.damaged(_state_name(0))
-        for number, original in enumerate(self.originals()):
+        # What is restored is found by the state, and its chunks by the manifest.
+        told = [_described(asdict(part.collection)) for part in self.manifest.parts]
+        if sorted(told) != sorted(collections):
+            raise self.damaged(MANIFEST)
+        for number, original in enumerate(originals):
             if original.document not in documents:
                 raise self.damaged(ORIGINALS)
             if not original.kept:
@@ -430,8 +440,9 @@ class ArchiveReader:
                     raise self.damaged(_index_name(number, 0, "jsonl"))
         return CheckedArchive(documents, digests)
 
-    def _check_names(self) -> None:
-        """Raise InputError unless every part is there once, and can be held in memory."""
+    def _check_names(self, originals: Sequence[Original]) -> None:
+        """Raise InputError unless every part is there once and nothing else is, and each can be
+        held in memory."""
         manifest, held = self.manifest, {one.filename: one for one in self._zip.infolist()}
         wanted = manifest.state + 3 * sum(part.batches for part in manifest.parts)
         if wanted + 1 > len(held) or len(held) != len(self._zip.infolist()):
@@ -447,6 +458,9 @@ class ArchiveReader:
         missing = set(names) - set(held)
         if missing:
             raise self.damaged(min(missing))
+        uploads = {_original_name(at) for at, one in enumerate(originals) if not one.kept}
+        for name in set(held) - set(names) - uploads - {MANIFEST}:
+            raise self.damaged(name)
         for name in names:
             if held[name].file_size > LARGEST_PART:
                 raise self.damaged(name)
@@ -538,6 +552,9 @@ class ArchiveReader:
             chunks = [Chunk.from_payload(json.loads(one.line)["chunk"]) for one in records]
         except (KeyError, ValueError, TypeError) as error:
             raise self.damaged(_index_name(part, number, "jsonl")) from error
+        key = self.manifest.parts[part].key
+        if any((chunk.tenant, chunk.collection) != key for chunk in chunks):
+            raise self.damaged(_index_name(part, number, "jsonl"))
         both = list(zip(chunks, records, strict=True))
         vectors = {
             chunk.chunk_id: np.frombuffer(one.vector, "<f4").astype(np.float32)
@@ -565,6 +582,14 @@ class ArchiveReader:
 
     def close(self) -> None:
         self._zip.close()
+
+
+def _described(collection: Mapping[str, Any]) -> list[str]:
+    """What the state and the manifest both say of a collection. Before collections had ids, their
+    names were all that told them apart."""
+    said = {"id": collection.get("name"), "late": 0, **collection}
+    names = ("tenant", "id", "name", "model", "fingerprint", "dimensions", "language", "late")
+    return [str(said.get(name)) for name in names]
 
 
 def _manifest(data: Any) -> Manifest:
@@ -596,6 +621,8 @@ def _manifest(data: Any) -> Manifest:
     )
     counts = [made.rows, made.state, made.originals]
     counts += [n for one in parts for n in (one.chunks, one.batches, one.kept, one.gone)]
+    if not 0 <= made.made <= LATEST:
+        raise ValueError("the time is none")
     if not all(isinstance(count, int) and count >= 0 for count in counts):
         raise ValueError("a count is no number")
     if base is None and any(one.kept or one.gone for one in parts):
@@ -652,6 +679,6 @@ def _disk_errors(file: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno == 28:
-            raise StorageFull(f"The disk that {file} is on is full. Free some space.") from error
-        raise InputError(f"{file} cannot be written ({error.strerror}).") from error
+        full = isinstance(meant := disk_error(error, file), StorageFull)
+        said = InputError(f"{file} cannot be written ({error.strerror}).")
+        raise (meant if full and meant else said) from error

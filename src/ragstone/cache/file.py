@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ragstone.cache.codec import FORMAT
+from ragstone.core.disk import disk_error
 
 log = logging.getLogger(__name__)
 
@@ -43,6 +44,8 @@ class CacheFile:
         try:
             return self._open_database(now)
         except sqlite3.Error as error:
+            if self._path is None or disk_error(error, self._path):
+                raise
             log.warning("The cache %s cannot be used and is thrown away (%s).", self._path, error)
             self.close()
             self._remove()

@@ -246,153 +246,11 @@ def _languages() -> dict[str, _Language]:
     }
 
 
-_SMALL = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
-    "fifteen sixteen seventeen eighteen nineteen"
-)
-_LARGE = "twenty thirty forty fifty sixty seventy eighty ninety"
-_NTH = "first - third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
-_NAMES = "january february march april may june july august september october november december"
-
-_DIGITS = {word: number for number, word in enumerate(_SMALL.split())}
-_TENS = {word: 10 * number for number, word in enumerate(_LARGE.split(), start=2)}
-_ORDINALS = {word: number for number, word in enumerate(_NTH.split(), start=1)}
-"""Without "second", which is a time too."""
-_SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9}
-_SHORT_SCALES = {"k": 1000, "m": 10**6, "mn": 10**6, "bn": 10**9}
-_MONTHS = _NAMES.split()
-_MONTH = {name: i for i, name in enumerate(_MONTHS, start=1)} | {
-    name[:3]: i for i, name in enumerate(_MONTHS, start=1) if name != "may"
-}
-_UNITS = {
-    "km": "kilometer",
-    "kilometre": "kilometer",
-    "cm": "centimeter",
-    "centimetre": "centimeter",
-    "mm": "millimeter",
-    "millimetre": "millimeter",
-    "metre": "meter",
-    "kg": "kilogram",
-    "kgs": "kilogram",
-    "kilo": "kilogram",
-    "mg": "milligram",
-    "lb": "pound",
-    "lbs": "pound",
-    "oz": "ounce",
-    "hr": "hour",
-    "hrs": "hour",
-    "min": "minute",
-    "mins": "minute",
-    "sec": "second",
-    "secs": "second",
-    "yr": "year",
-    "yrs": "year",
-    "mph": "mph",
-    "ft": "foot",
-    "feet": "foot",
-    "%": "percent",
-    "percentage": "percent",
-    "$": "dollar",
-    "usd": "dollar",
-    "€": "euro",
-    "eur": "euro",
-    "£": "gbp",
-    "gb": "gigabyte",
-    "mb": "megabyte",
-    "tb": "terabyte",
-    "kb": "kilobyte",
-    "litre": "liter",
-}
-_GROUPED = re.compile(r"^\d{1,3}(?:,\d{3})+(?:\.\d+)?$")
-_ISO = re.compile(r"\b(\d{4})-(\d{1,2})-(\d{1,2})\b")
-_NAMED = "|".join(sorted(_MONTH, key=len, reverse=True))
-_DAY_FIRST = re.compile(
-    rf"\b(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? ({_NAMED})\.?,? (\d{{4}})\b", re.IGNORECASE
-)
-_MONTH_FIRST = re.compile(
-    rf"\b({_NAMED})\.? (\d{{1,2}})(?:st|nd|rd|th)?,? (\d{{4}})\b", re.IGNORECASE
-)
-
-
-def with_plain_dates(text: str) -> str:
-    """Whole dates as `2024x1x5`, one word whatever their spelling was."""
-    text = _ISO.sub(lambda m: _date(m[1], m[2], m[3]), text)
-    text = _DAY_FIRST.sub(lambda m: _date(m[3], str(_MONTH[m[2].casefold()]), m[1]), text)
-    return _MONTH_FIRST.sub(lambda m: _date(m[3], str(_MONTH[m[1].casefold()]), m[2]), text)
-
-
-def _date(year: str, month: str, day: str) -> str:
-    return f"{int(year)}x{int(month)}x{int(day)}"
-
-
-def with_plain_numbers(words: list[str]) -> list[str]:
-    """The words with spelt numbers as digits, and units and months in one spelling each."""
-    plain: list[str] = []
-    position = 0
-    while position < len(words):
-        number, position = _number(words, position)
-        if number is None:
-            plain.append(_unit(words[position]))
-            position += 1
-        else:
-            plain.append(number)
-    return plain
-
-
-def _unit(word: str) -> str:
-    if word in _MONTH:
-        return _MONTHS[_MONTH[word] - 1]
-    return _UNITS.get(word, word)
-
-
-def _number(words: list[str], position: int) -> tuple[str | None, int]:
-    """The number at `position`, if there is one, and the position after it."""
-    word = words[position]
-    if word in _ORDINALS:
-        return str(_ORDINALS[word]), position + 1
-    if _GROUPED.match(word) or (word.isascii() and word[:1].isdigit() and _is_number(word)):
-        return _apply_scales(float(word.replace(",", "")), words, position + 1)
-    if word in _TENS or word in _DIGITS:
-        value = _TENS.get(word, 0) or _DIGITS.get(word, 0)
-        following = words[position + 1] if position + 1 < len(words) else ""
-        if word in _TENS and 0 < _DIGITS.get(following, 0) < 10:
-            return _apply_scales(float(value + _DIGITS[following]), words, position + 2)
-        return _apply_scales(float(value), words, position + 1)
-    return None, position
-
-
-def _apply_scales(value: float, words: list[str], position: int) -> tuple[str, int]:
-    while position < len(words):
-        scale = _SCALES.get(words[position]) or _SHORT_SCALES.get(words[position])
-        if scale is None:
-            break
-        value *= scale
-        position += 1
-    return f"{value:.12g}", position
-
-
-def _is_number(word: str) -> bool:
-    try:
-        float(word.replace(",", ""))
-    except ValueError:
-        return False
-    return len(word) < 300
-
-
 _TOKEN = re.compile(
     r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)*(?:\+\+|#(?!\w))?|[+\-*/=<>%$€£#@^&~|\\→]+"
 )
 _SENTENCE = re.compile(r"(?<=[?!;。？！])\s*|(?<=[^\W\d_]{3}\.)\s+|\n+")
 _HYPHEN = re.compile(r"(?<=[^\W\d_])[-‐‑–/](?=[^\W\d_])")
-
-_ONE_LETTER = re.compile(r"\b([a-zA-Z])-(?=[a-z]{3})")
-_FRONTED = re.compile(
-    r"^((?:in|on|at|during|for|from|after|before|since|until|under|with|without|as|by)\b[^,?]+), "
-    r"((?:how|what|which|who|whom|whose|when|where|why|is|are|was|were|do|does|did|can|could|will|"
-    r"would|should|must|may|has|have|had)\b[^,]*)$",
-    re.IGNORECASE,
-)
-"""Phrases before the question that are moved behind it."""
 
 
 def _word_set(words: str) -> frozenset[str]:
@@ -428,14 +286,11 @@ _FUNCTION = _AUXILIARY | _LIGHT | _LOOSE | _STRICT | NEGATIONS | _ONE | _I | _YO
 @dataclass(frozen=True, slots=True)
 class QuestionTerm:
     """A word that counts. `label` is the preposition before it where that changes the meaning,
-    `begins` the one that begins a part of the sentence here, `joined` the "and" or "or" before
-    it, `name` whether it is written as one, `suffered` whether it is done to somebody."""
+    `joined` the "and" or "or" before it, `suffered` whether it is done to somebody."""
 
     text: str
     label: str = ""
-    begins: str = ""
     joined: str = ""
-    name: bool = False
     suffered: bool = False
 
 
@@ -475,20 +330,17 @@ def _word_clause(text: str, script: str) -> Clause:
 
 
 def _clause(sentence: str) -> Clause:
-    sentence = _FRONTED.sub(r"\2 \1", with_plain_dates(sentence).strip(" ?.!"))
-    sentence = _HYPHEN.sub(" ", _ONE_LETTER.sub(r"\1", sentence))
-    raw = _TOKEN.findall(sentence)
+    raw = _TOKEN.findall(_HYPHEN.sub(" ", sentence.strip(" ?.!")))
     shouted = sum(word.isupper() for word in raw) > len(raw) / 2
     # What looks like a usual word but is written in capitals is a name: US, WHO, AIDS.
-    names = set() if shouted else {w.casefold() for w in raw[1:] if w[:1].isupper()}
     acronyms = set() if shouted else {w.casefold() for w in raw if len(w) > 1 and w.isupper()}
     asked = trimmed(" ".join(part for word in raw for part in _parts(word, acronyms)))
     words = asked.split()
     frame = opened(asked)
-    rest = with_plain_numbers(frame.rest.split())
+    rest = frame.rest.split()
     kind = frame.kind + _modality(frame.kind, words)
-    clause = _Terms(kind, _anybody(frame.kind, set(words)), frozenset(names)).of(rest)
-    return clause if clause.terms else _Terms(kind, frozenset(), frozenset(names)).of(rest)
+    clause = _read_clause(kind, rest, _anybody(frame.kind, set(words)))
+    return clause if clause.terms else _read_clause(kind, rest, frozenset())
 
 
 def _parts(word: str, acronyms: set[str]) -> list[str]:
@@ -520,33 +372,24 @@ def _anybody(kind: str, words: set[str]) -> frozenset[str]:
     return _ONE | _I | _YOU - _OWN if kind.startswith(("what", "why")) else _ONE - _I
 
 
-@dataclass(frozen=True, slots=True)
-class _Terms:
-    """Reads the words after a question's beginning."""
-
-    kind: str
-    dropped: frozenset[str]
-    names: frozenset[str]
-
-    def of(self, words: Sequence[str]) -> Clause:
-        negations: list[tuple[str, int]] = []
-        terms: list[QuestionTerm] = []
-        label, begins, joined, suffered = "", "", "", False
-        for word in words:
-            if word in NEGATIONS:
-                negations.append(("not" if word == "no" else word, len(terms)))
-            elif word in _STRICT or word in _LOOSE:
-                label = word if word in _STRICT else label if begins in _STRICT else ""
-                begins = word
-            elif word in _JOINING:
-                joined = "and" if word == "and" else "or"
-            elif word in _BE and word != "be":
-                suffered = True
-            elif word not in _AUXILIARY | _LIGHT | self.dropped and word != "'s":
-                name = word.strip(".") in self.names
-                done = suffered and participle(word)
-                terms.append(QuestionTerm(word, label, begins, joined, name, done))
-                label, begins, joined, suffered = "", "", "", False
-        if begins:
-            terms.append(QuestionTerm(begins, label, begins))
-        return Clause(self.kind, tuple(negations), tuple(terms))
+def _read_clause(kind: str, words: Sequence[str], dropped: frozenset[str]) -> Clause:
+    """Return what the words after a question's beginning say, without those that are `dropped`."""
+    negations: list[tuple[str, int]] = []
+    terms: list[QuestionTerm] = []
+    label, begins, joined, suffered = "", "", "", False
+    for word in words:
+        if word in NEGATIONS:
+            negations.append(("not" if word == "no" else word, len(terms)))
+        elif word in _STRICT or word in _LOOSE:
+            label = word if word in _STRICT else label if begins in _STRICT else ""
+            begins = word
+        elif word in _JOINING:
+            joined = "and" if word == "and" else "or"
+        elif word in _BE and word != "be":
+            suffered = True
+        elif word not in _AUXILIARY | _LIGHT | dropped and word != "'s":
+            terms.append(QuestionTerm(word, label, joined, suffered and participle(word)))
+            label, begins, joined, suffered = "", "", "", False
+    if begins:
+        terms.append(QuestionTerm(begins, label))
+    return Clause(kind, tuple(negations), tuple(terms))

@@ -6,13 +6,13 @@ counterpart in the other question, in the same place; only their forms, spelling
 synonyms may differ.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
 from ragstone.cache.question_reading import Clause, ParsedQuestion, QuestionTerm, read
-from ragstone.language.english import forms, misspelt, synonyms
+from ragstone.language.english import forms, synonyms
 
 PRECISION, RECALL = 0.95, 0.85
 """The likeness from which questions are compared, and from which they are compared strictly."""
@@ -73,14 +73,7 @@ def _difference(a: Clause, b: Clause, strict: bool) -> str:
         return f"kind: {a.kind or 'statement'}, {b.kind or 'statement'}"
     if not _equally_negated(a, b):
         return "negation"
-    if strict:
-        return "" if _sequence(a.terms, b.terms, strict) else "words"
-    left, right = _canonical_terms(a), _canonical_terms(b)
-    if _sequence(left, right) or _sequence(_heads_last(left), _heads_last(right)):
-        return ""
-    if _parts_match(left, right):
-        return ""
-    return "words"
+    return "" if _sequence(a.terms, b.terms, strict) else "words"
 
 
 def _equally_negated(a: Clause, b: Clause) -> bool:
@@ -90,32 +83,7 @@ def _equally_negated(a: Clause, b: Clause) -> bool:
     return sorted(n for n, _ in a.negations) == sorted(n for n, _ in b.negations)
 
 
-def _canonical_terms(clause: Clause) -> list[QuestionTerm]:
-    """The terms, with what is joined by "and" or "or" in the order of the alphabet, and the best
-    of something before it."""
-    terms = list(clause.terms)
-    if clause.negations:
-        return terms
-    for part in _parts(clause.terms):
-        start = terms.index(part[0])
-        joints = [i for i, term in enumerate(part) if term.joined]
-        if len(joints) == 1 and (part[0].label == "between" or len(part) == 2):
-            terms[start : start + len(part)] = _sort_pair(part[: joints[0]], part[joints[0] :])
-        elif clause.kind.startswith("what") and part[-1].text == "best" and not part[0].begins:
-            terms[start : start + len(part)] = [part[-1], *part[:-1]]
-    return terms
-
-
-def _sort_pair(first: list[QuestionTerm], second: list[QuestionTerm]) -> list[QuestionTerm]:
-    if [term.text for term in first] <= [term.text for term in second]:
-        return [*first, *second]
-    label, begins, joined = first[0].label, first[0].begins, second[0].joined
-    opening = replace(second[0], label=label, begins=begins, joined="")
-    closing = replace(first[0], label="", begins="", joined=joined)
-    return [opening, *second[1:], closing, *first[1:]]
-
-
-def _sequence(a: Sequence[QuestionTerm], b: Sequence[QuestionTerm], strict: bool = False) -> bool:
+def _sequence(a: Sequence[QuestionTerm], b: Sequence[QuestionTerm], strict: bool) -> bool:
     """Whether every term has its counterpart in the same place."""
     if len(a) != len(b):
         return False
@@ -126,56 +94,11 @@ def _sequence(a: Sequence[QuestionTerm], b: Sequence[QuestionTerm], strict: bool
     )
 
 
-def _terms_match(x: QuestionTerm, y: QuestionTerm, strict: bool = False) -> bool:
+def _terms_match(x: QuestionTerm, y: QuestionTerm, strict: bool) -> bool:
     if x.text == y.text:
         return True
     if not x.text.isalpha() or not y.text.isalpha():
         return False
     if forms(x.text) & forms(y.text):
         return True
-    if strict:
-        return False
-    return synonyms(x.text, y.text) or (not (x.name or y.name) and misspelt(x.text, y.text))
-
-
-def _heads_last(terms: Sequence[QuestionTerm]) -> list[QuestionTerm]:
-    """The terms with "A of B" as "B A"."""
-    parts = list(_parts(terms))
-    ordered: list[list[QuestionTerm]] = []
-    for part in parts:
-        if part[0].begins == "of" and ordered:
-            ordered.insert(len(ordered) - 1, part)
-        else:
-            ordered.append(part)
-    return [term for part in ordered for term in part]
-
-
-def _parts_match(a: Sequence[QuestionTerm], b: Sequence[QuestionTerm]) -> bool:
-    """Whether the parts are the same, where those with a preposition stand elsewhere."""
-    left, right = list(_parts(a)), list(_parts(b))
-    if len(left) != len(right) or len(left) < 2:
-        return False
-    for part in left:
-        found = next(
-            (
-                other
-                for other in right
-                if part[0].begins == other[0].begins and _sequence(part, other)
-            ),
-            None,
-        )
-        if found is None:
-            return False
-        right.remove(found)
-    return True
-
-
-def _parts(terms: Sequence[QuestionTerm]) -> Iterator[list[QuestionTerm]]:
-    part: list[QuestionTerm] = []
-    for term in terms:
-        if term.begins and part:
-            yield part
-            part = []
-        part.append(term)
-    if part:
-        yield part
+    return not strict and synonyms(x.text, y.text)

@@ -19,6 +19,7 @@ from ragstone.cli.keys import app as keys_app
 from ragstone.cli.maintenance import app as maintenance
 from ragstone.cli.managing import app as managing
 from ragstone.cli.mcp import app as mcp_app
+from ragstone.cli.models import app as models_app
 from ragstone.cli.plone import app as plone_app
 from ragstone.cli.plugins import app as plugins_app
 from ragstone.cli.prompts import app as prompts_app
@@ -57,6 +58,7 @@ app.add_typer(settings_app, name="settings")
 app.add_typer(prompts_app, name="prompts")
 app.add_typer(jobs_app, name="jobs")
 app.add_typer(keys_app, name="keys")
+app.add_typer(models_app, name="models")
 app.add_typer(plone_app, name="plone")
 
 
@@ -112,17 +114,33 @@ def ingest(
             help="Metadata of every document; may be repeated, a key too.",
         ),
     ] = None,
+    readers: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--readers",
+            metavar="NAMES",
+            help="Who may read them: group:hr,user:ada or everyone. Without it, documents keep "
+            "their readers, and new ones are for everyone.",
+        ),
+    ] = None,
     as_json: opt.AsJson = False,
 ) -> None:
     """Index files and folders. The exit status is 1 if any file failed."""
     from ragstone.cli import commands
     from ragstone.core.metadata import from_pairs
+    from ragstone.core.readers import parse_readers
     from ragstone.service import IngestRequest
 
     settings = settings_of(context)
     try:
         said = from_pairs(metadata or ())
-        request = IngestRequest(commands.absolute(paths), collection, prune=prune, metadata=said)
+        request = IngestRequest(
+            commands.absolute(paths),
+            collection,
+            allowed=parse_readers(readers or ()),
+            prune=prune,
+            metadata=said,
+        )
     except RagstoneError as error:
         fail(error.message)
     data = settings.ragstone_data.expanduser().absolute()
@@ -276,6 +294,9 @@ def version() -> None:
 
 def main() -> None:
     """The entry point of the `ragstone` command."""
+    if sys.getfilesystemencoding() == "ascii":
+        # As with LC_ALL=C and PYTHONUTF8=0: names of files would be read as no text.
+        os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])  # noqa: S606
     os.umask(0o077)  # What it writes is its user's alone.
     seldom_collected()
     try:

@@ -17,6 +17,7 @@ from ragstone.core.events import AgentStep, Done, Failed, Note, Token, showing_r
 from ragstone.core.records import Document
 from ragstone.core.source import cited_sources
 from ragstone.core.turn import Ask, Principal, Turn
+from ragstone.ingest import file_threads
 from ragstone.ingest.files import is_text, nearest, printable_path
 from ragstone.service import IngestRequest, Progress, Service, wire
 from ragstone.service.remote import Remote
@@ -33,6 +34,7 @@ async def ask(
     """Stream the answer, then its sources; raises UnknownFolder for a folder that is not there."""
     await _check_folders(service, question, under)
     end: Done | Failed | None = None
+    question = replace(question, streams=not as_json)
     async with aclosing(service.ask(question)) as events:
         async for event in events:
             if isinstance(event, Note):
@@ -327,14 +329,20 @@ async def rename(service: Service, old: str, new: str) -> int:
 def absolute(paths: Sequence[str]) -> tuple[str, ...]:
     """Paths that mean the same to a server with another working directory.
 
-    Raises InputError for one that does not exist, or cannot be written down.
+    Raises InputError for one that does not exist, or cannot be written down, FilesUnavailable for
+    one that does not answer.
     """
+    return asyncio.run(file_threads.run(paths, _absolute, paths))
+
+
+def _absolute(paths: Sequence[str]) -> tuple[str, ...]:
     for path in map(Path, paths):
         if not is_text(os.path.abspath(path)):
             raise InputError(
                 f"{printable_path(os.path.abspath(path))} has a name that is not valid text, or is "
                 "in a folder that has one. Rename it."
             )
+        file_threads.report_progress(path)
         if not os.path.lexists(path):
             raise InputError(f"{path} does not exist. Check the path.{nearest(path)}")
     return tuple(os.path.abspath(path) for path in paths)

@@ -156,7 +156,7 @@ def forget_user(
     yes: Yes = False,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Delete all that is kept of a user: conversations, statistics, blocked questions.
+    """Erase a user: conversations, statistics, documents that only they may read, jobs and keys.
 
     The cache does not know who asked, so all of it goes.
     """
@@ -250,7 +250,8 @@ async def _forget(
         out(
             f"{gone.rooms:,} conversations with {gone.turns:,} turns deleted, "
             f"statistics of {gone.days:,} days, {gone.blocked:,} blocked questions, "
-            f"{gone.cached:,} questions of the cache."
+            f"{gone.cached:,} questions of the cache, {gone.documents:,} documents, "
+            f"{gone.jobs:,} jobs, {gone.keys:,} keys."
         )
     return 0
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import typer
 
 from ragstone.cli import log
+from ragstone.core.disk import disk_errors
 from ragstone.core.errors import RagstoneError
 
 if TYPE_CHECKING:
@@ -67,15 +68,16 @@ def guarded(
     """
     log.start(settings.log_level, tracebacks, settings.log.format)
     try:
-        status = work() or 0
-    except RagstoneError as error:
-        fail(error.message)
-    except KeyboardInterrupt:
-        fail("stopped.", INTERRUPTED)
+        with disk_errors(settings.ragstone_data.expanduser().absolute()):
+            status = work() or 0
     except BrokenPipeError:
         # Who read the output has gone; Python would complain about it once more at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = 1
+    except RagstoneError as error:
+        fail(error.message)
+    except KeyboardInterrupt:
+        fail("stopped.", INTERRUPTED)
     except Exception as error:
         logging.getLogger(__name__).debug("The command broke", exc_info=error)
         fail(f"something broke inside ({type(error).__name__}: {error}).")
@@ -86,7 +88,8 @@ def guarded_step(work: Callable[[], T], settings: "Settings") -> T:
     """What `work` returns, before a command goes on; exit with one line if it went wrong."""
     log.start(settings.log_level, False, settings.log.format)
     try:
-        return work()
+        with disk_errors(settings.ragstone_data.expanduser().absolute()):
+            return work()
     except RagstoneError as error:
         fail(error.message)
     except KeyboardInterrupt:

@@ -25,6 +25,7 @@ class Converse(Stage):
     client's tools. Nobody else can say it, so without a chat model this is an error."""
 
     name: ClassVar[str] = "converse"
+    timeout_setting: ClassVar[str] = "RAG__ANSWER_TIMEOUT"
     needs: ClassVar[frozenset[str]] = frozenset({"question"})
     gives: ClassVar[frozenset[str]] = frozenset({"answer"})
 
@@ -41,6 +42,8 @@ class Converse(Stage):
         # Not `turn.question`: the model reads the conversation itself.
         async with aclosing(chat.converse(turn.ask, rules)) as stream:
             async for said in stream:
+                if said.restarts:
+                    text.clear()
                 text.append(said.text)
                 await _send(said, thoughts, emit)
                 turn = replace(turn, usage=turn.usage + said.usage)

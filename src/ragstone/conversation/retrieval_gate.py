@@ -149,7 +149,7 @@ async def _check_answer(
     """The answer and its verdicts from the messages, which are not sources that it could cite."""
     sentences = answer_sentences(answer.text)
     claims = [Claim(one.text) for one in sentences if one.claims]
-    found = iter(await checker.support(claims, [EvidenceSource(one.text) for one in said], None))
+    found = iter(await checker.support(claims, [EvidenceSource(one.text) for one in said]))
     verdicts = tuple(
         verdict(one, replace(next(found), source=None) if one.claims else None, ())
         for one in sentences

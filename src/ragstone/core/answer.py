@@ -29,6 +29,11 @@ def log_odds(probability: float, least: float) -> float:
     return math.log(kept / (1 - kept))
 
 
+def probability(odds: float) -> float:
+    """Return the probability of the log-odds `odds`; those beyond 30 count as 30."""
+    return 1 / (1 + math.exp(-min(max(odds, -30.0), 30.0)))
+
+
 CUT_SHORT = "The search for this answer was cut short"
 
 
@@ -43,32 +48,32 @@ Label = Literal["supported", "partly", "contradicted", "unsupported", "no_claim"
 
 @dataclass(frozen=True, slots=True)
 class Instructions:
-    """What the answerer is told besides the sources: how to answer, what a refusal says, and when
-    an answerer that knows it refuses: under which likelihood that the passages are of what is
-    asked, and under which one that its answer is what was asked (None leaves that to it).
+    """What the answerer is told besides the sources: what stands before them (`opening`), how to
+    answer, which stands with the question (`text`), what a refusal says, and under which likelihood
+    that its answer is what was asked an answerer that knows it refuses (None leaves that to it).
 
     `notes` is what was thought of the sources before, or of an earlier answer; `thinks` lets a
     model that can reason at length by itself do so. `sums_up` says how surely (0..1) the sources
     are what is to be summed up, in order; 0 where nothing is. `asked` are the user's own words,
     where the question is not asked in them. `layout` is how a prompt shows the sources: each in a
-    fence, or as chat-core's references; where they stand last, `form` is how this question is to be
-    answered, which stands with them. `digest` are summaries of all parts of the sources, which
-    are then too long to be read. `excerpts` says that the sources are single sentences of what is
-    to be summed up, those that tell most of it.
+    fence before the conversation or behind it, or as chat-core's references. `digest` are summaries
+    of all parts of the sources, which are then too long to be read. `excerpts` says that the
+    sources are single sentences of what is to be summed up, those that tell most of it. `alone`
+    says that nobody answers if this answerer does not, so that it may take its time.
     """
 
     text: str = ""
     no_answer: str = ""
-    refuse_below: float | None = None
+    opening: str = ""
     refuse_unlikely: float | None = None
     notes: str = ""
     thinks: bool = False
     sums_up: float = 0.0
     asked: str = ""
     layout: Layout = "sources"
-    form: str = ""
     digest: str = ""
     excerpts: bool = False
+    alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +107,24 @@ class Citation:
     similarity: float = 0.0
     confidence: float = 0.0
     spans: tuple[CitedSpan, ...] = ()
+
+
+MarkerState = Literal["unchecked", "supported", "elsewhere", "unsupported"]
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """A marker `[n]` at `start` to `end` in the answer's text, and what of which source it is for.
+
+    Its source is `supported` to say the sentence; or another source says it (`elsewhere`); or none
+    does. `citation` is of the source that does, else of the one whose number it has.
+    """
+
+    start: int
+    end: int
+    number: int
+    citation: Citation
+    state: MarkerState = "unchecked"
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +205,10 @@ class GeneratedAnswer:
     None where nobody looked, as for a refusal, which claims nothing. `confidence` (0..1) is how
     likely both hold, None if nothing is known of it.
 
+    `markers` are those of the text, in order; `citations` have each cited source once.
+    `check_failure` says why the check of it failed, empty where it did not. `note` is a sentence
+    for the reader of how it came about, such as that the chat model did not answer.
+
     `used` are the sources that the model says it used, `suggested` the questions it suggests.
     `groundedness_score` (0..1) is the share of its claims that the documents support, None if
     that was not checked; `is_grounded` whether that is enough. A `held` text has not been sent
@@ -205,6 +232,9 @@ class GeneratedAnswer:
     supported: Statement | None = None
     answers: Statement | None = None
     computed: Computed | None = None
+    markers: tuple[Marker, ...] = ()
+    check_failure: str = ""
+    note: str = ""
 
     @property
     def confidence_level(self) -> Confidence | None:

@@ -12,6 +12,7 @@ from ragstone.core.document import (
     decode_blocks,
     encode_blocks,
     joined_blocks,
+    missing_lead,
 )
 
 EVERYONE = "*"
@@ -124,10 +125,11 @@ class Chunk:
 
     @property
     def searchable(self) -> str:
-        """What is embedded and tokenized: subject, heading, captions of tables, then the text
-        without the marks of code."""
+        """What is embedded and tokenized: subject, heading, captions of tables, what introduces
+        the list that the text begins in, then the text without the marks of code."""
         captions = dict.fromkeys(one.label for one in self.blocks if one.kind == "table")
-        context = " > ".join(part for part in (self.subject, self.heading, *captions) if part)
+        lead = missing_lead(self.text, self.blocks, 0, len(self.text)).split("\n")
+        context = " > ".join(p for p in (self.subject, self.heading, *captions, *lead) if p)
         text = cut_out(self.text, self.code_marks())
         return f"{context}\n{text}" if context else text
 

@@ -93,13 +93,16 @@ class Rooms:
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """What was deleted of a user."""
+    """What was deleted of a user: so many of each."""
 
     rooms: int = 0
     turns: int = 0
     days: int = 0
     blocked: int = 0
     cached: int = 0
+    documents: int = 0
+    jobs: int = 0
+    keys: int = 0
 
 
 def conversation_key(principal: Principal, room: str, user_id: str = "") -> ConversationKey:

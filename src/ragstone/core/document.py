@@ -25,6 +25,10 @@ facts about a document, `admonition` a paragraph of a note or warning."""
 _KINDS: tuple[BlockKind, ...] = get_args(BlockKind)
 
 
+HIDDEN = "(hidden)"
+"""Ends the name of what its author hides: a sheet of a workbook, a row, a column."""
+
+
 @dataclass(frozen=True, slots=True)
 class Box:
     """A rectangle on a page, in points from its left and top edge."""
@@ -55,6 +59,8 @@ class BlockSpan:
     term that a paragraph defines, the language of code, the kind of an admonition, or the caption
     of a table. `places` count in the longer text too. `pictures` are the ids (`picture_id`) of
     those that the block is about: it is their caption or the text in them, or stands where they do.
+    `lead` are the lines that introduce the block, outermost first, wherever they stand: the
+    sentence before a list and the items above this one.
     """
 
     kind: BlockKind
@@ -64,6 +70,21 @@ class BlockSpan:
     label: str = ""
     places: tuple[Place, ...] = ()
     pictures: tuple[str, ...] = ()
+    lead: str = ""
+
+
+LEAD_ENDS = (":", "：")
+"""What a line ends with that announces the next ones."""
+
+
+def missing_lead(text: str, blocks: Sequence[BlockSpan], start: int, end: int) -> str:
+    """Find the lines that introduce what begins at `start` in `text`, without those that stand
+    between `start` and `end` themselves. Empty where nothing is missing."""
+    block = next((block for block in blocks if block.start <= start < block.end), None)
+    if block is None or not block.lead:
+        return ""
+    part = " ".join(text[start:end].split())
+    return "\n".join(line for line in block.lead.split("\n") if line not in part)
 
 
 DIGEST_CHARS = 32
@@ -127,7 +148,12 @@ def joined_blocks(first: Sequence[BlockSpan], second: Sequence[BlockSpan]) -> tu
     if not first or not second:
         return (*first, *second)
     last, following = first[-1], second[0]
-    same = (last.kind, last.level, last.label) == (following.kind, following.level, following.label)
+    same = (last.kind, last.level, last.label, last.lead) == (
+        following.kind,
+        following.level,
+        following.label,
+        following.lead,
+    )
     if last.end < following.start or not same:
         return (*first, *second)
     places = (*last.places, *following.places)
@@ -146,9 +172,11 @@ def encode_blocks(blocks: Sequence[BlockSpan]) -> str:
             block.level,
             block.label,
             [[place.start - block.start, place.page, *_edges(place)] for place in block.places],
-            *([list(block.pictures)] if block.pictures else ()),
+            *([list(block.pictures)] if block.pictures or block.lead else ()),
+            # The items of a list share their lead, which is written once.
+            *([0 if block.lead == before else block.lead] if block.lead else ()),
         ]
-        for block in blocks
+        for block, before in zip(blocks, ["", *(block.lead for block in blocks)], strict=False)
     ]
     return json.dumps(rows, ensure_ascii=False, separators=(",", ":")) if rows else ""
 
@@ -160,7 +188,7 @@ def _edges(place: Place) -> list[float]:
 @lru_cache(2048)
 def decode_blocks(text: str) -> tuple[BlockSpan, ...]:
     """The inverse of `encode_blocks`, but for tenths of a point."""
-    found = []
+    found: list[BlockSpan] = []
     for kind, start, length, level, label, rows, *more in json.loads(text) if text else ():
         places = tuple(
             Place(start + offset, page, Box(*edges) if edges else None)
@@ -168,5 +196,6 @@ def decode_blocks(text: str) -> tuple[BlockSpan, ...]:
         )
         pictures = tuple(more[0]) if more else ()
         end = start + length
-        found.append(BlockSpan(_KINDS[kind], start, end, level, label, places, pictures))
+        lead = more[1] or found[-1].lead if len(more) > 1 else ""
+        found.append(BlockSpan(_KINDS[kind], start, end, level, label, places, pictures, lead))
     return tuple(found)

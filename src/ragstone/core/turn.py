@@ -148,6 +148,8 @@ class Ask:
     attempt of the same `id` has kept already. `profile` is the dialect whose document's numbers
     are the defaults, empty for ours. `approves` says that somebody reads the events as they come,
     and approves or declines calls of tools that change anything; else these are declined.
+    `streams` says that the answer's text is sent as it comes; what is sent whole at the end can
+    still be corrected.
     """
 
     question: str
@@ -187,6 +189,7 @@ class Ask:
     sampling: Sampling = Sampling()
     json: JsonFormat | None = None
     approves: bool = False
+    streams: bool = True
 
 
 IN_ORDER = 2000
@@ -274,11 +277,13 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A numbered source as the answerer sees it. `text` may be the chunk's, cut to the budget."""
+    """A numbered source as the answerer sees it. `text` may be the chunk's, cut to the budget.
+    `day` is from when its document counts, in ISO form, empty where that is not known."""
 
     number: int
     text: str
     hit: Hit
+    day: str = ""
 
     @property
     def blocks(self) -> tuple[BlockSpan, ...]:
@@ -341,6 +346,7 @@ class Turn:
     other words; `subqueries` are the questions of a message that asks several, each searched by
     itself; `imagined` are passages that are searched by meaning only. `whole` says that the
     question means the same in any conversation; one that is not must not be answered from memory.
+    `left_out` are the ids of chunks of documents about something else, which nothing brings back.
     `notes` are sentences for the reader that are no part of the answer.
     `remembered` is what the turns were answered from that the conversation gives it.
     `digest` are summaries of all parts of what is too long to be read at once, with the numbers of
@@ -368,6 +374,7 @@ class Turn:
     lists: tuple[RankedList, ...] = ()
     chunks: Mapping[str, Chunk] = field(default_factory=dict)
     hits: tuple[Hit, ...] = ()
+    left_out: tuple[str, ...] = ()
     grades: Mapping[str, float] = field(default_factory=dict)
     advice: str = ""
     passages: tuple[Passage, ...] = ()

@@ -10,6 +10,7 @@ from dataclasses import replace
 from ragstone.core.conversation import conversation_key
 from ragstone.core.errors import RagstoneError
 from ragstone.core.events import Done, Event, Failed
+from ragstone.core.time_limits import TIME_LIMITS, UNLIMITED
 from ragstone.core.turn import Ask, Level, StageTrace, Turn
 from ragstone.engine.recipe import Recipe
 from ragstone.engine.room_queue import RoomQueue
@@ -91,7 +92,7 @@ class Engine:
 
     async def answered(self, ask: Ask) -> Turn:
         """The finished turn of `ask`; raises its error."""
-        async with aclosing(self.events(ask)) as events:
+        async with aclosing(self.events(replace(ask, streams=False))) as events:
             async for event in events:
                 if isinstance(event, Failed):
                     raise event.error
@@ -166,6 +167,8 @@ class _Question:
         Its stages run at once, so that what they keep can go into one transaction. Then the room
         is free. A question that never came in has no tail.
         """
+        # The request is over, and so may its time be.
+        TIME_LIMITS.set(UNLIMITED)
         async with self._held:
             stages = self._recipe.tail if self._began else ()
             if stages and not self.run.turn.ask.idempotent:

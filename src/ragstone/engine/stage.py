@@ -4,6 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal, Self
 
@@ -11,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ragstone.core.errors import RagstoneError, StageTimeout
 from ragstone.core.events import Event
+from ragstone.core.time_limits import Limit, answer_within
 from ragstone.core.turn import StageTrace, Status, Turn
 from ragstone.ports import Adapters
 
@@ -57,6 +59,9 @@ class Stage(BaseModel):
     fails: ClassVar[Literal["open", "closed"]] = "closed"
     searches: ClassVar[bool] = False
 
+    timeout_setting: ClassVar[str] = ""
+    """The setting of `timeout`, where that is what the answer may take as a whole."""
+
     timeout: float = Field(30.0, gt=0, description="Seconds that the stage may take.")
     inner: tuple["Stage", ...] = Field((), description="What runs inside it.", exclude=True)
 
@@ -74,6 +79,10 @@ class Stage(BaseModel):
             return self
         decided = {name: getattr(self, name) for name in self.model_fields_set}
         return type(self)(**{**decided, **changes})
+
+    def without(self, turn: Turn, failure: RagstoneError) -> Turn:
+        """The turn that goes on when the stage failed."""
+        return turn
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         """Do the stage's work on `turn`. Events go to `emit`, which may wait for the client."""
@@ -96,15 +105,18 @@ async def attempt(stage: Stage, turn: Turn, adapters: Adapters, emit: Emit) -> S
     """
     started = time.perf_counter()
     status: Status = "failed"
+    setting = stage.timeout_setting
+    narrower = answer_within(Limit.of(stage.timeout, setting)) if setting else nullcontext()
     try:
         async with asyncio.timeout(stage.timeout) as limit:
-            step = await stage.run(turn, adapters, emit)
+            with narrower:
+                step = await stage.run(turn, adapters, emit)
     except RagstoneError as error:
         failure = error
     except TimeoutError as error:
         if not limit.expired():
             raise
-        status, failure = "timeout", StageTimeout(stage.name, stage.timeout)
+        status, failure = "timeout", StageTimeout(stage.name, stage.timeout, setting)
         failure.__cause__ = error
     except Exception as error:
         if stage.fails == "closed":

@@ -74,7 +74,7 @@ async def measured(given: Sequence[GroundingRow]) -> dict[str, float | None]:
 async def score(checker: Checker, row: GroundingRow) -> float:
     """How well the source supports the response, 0..1."""
     claims = [Claim(one.text) for one in answer_sentences(row.response) if one.claims]
-    found = await checker.support(claims, [EvidenceSource(row.source)], None)
+    found = await checker.support(claims, [EvidenceSource(row.source)])
     return response_score([one.probability for one in found])
 
 

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from ragstone.core.errors import StateUnavailable
 from ragstone.core.records import BlockedQuestion, Topic, TopicMatch
 from ragstone.core.task import failed
-from ragstone.core.turn import Principal
 from ragstone.guard.topic_matrix import TopicMatrix, match_of, packed, texts_of
 from ragstone.language.language import detect
 from ragstone.language.phrases import Phrases
@@ -151,9 +150,6 @@ class TopicCollection:
 
     async def blocked(self, tenant: str, limit: int) -> list[BlockedQuestion]:
         return await self._store.blocked(tenant, limit)
-
-    async def forget(self, principal: Principal, user_id: str | None) -> int:
-        return await self._store.forget(principal, user_id)
 
     async def aclose(self) -> None:
         """Cancel the embeddings that are still running."""

@@ -6,13 +6,16 @@ import re
 from collections.abc import Collection
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ragstone.access.asking import ASKING, limited_key
 from ragstone.access.gate import Gate
 from ragstone.access.rates import Allowance, Rates
-from ragstone.core.caller import NOBODY
+from ragstone.core.caller import GUEST, NOBODY
 from ragstone.core.errors import Forbidden, RagstoneError, TooManyRequests
+from ragstone.core.time_limits import TIME_LIMITS, Limit, TimeLimits
+from ragstone.http import web
 from ragstone.http.middleware import is_upload
 from ragstone.http.responses import error_response, response_of
 
@@ -25,13 +28,15 @@ ALWAYS_OPEN = frozenset(
         "/metrics",
         "/login",
         "/sign-in",
+        "/sign-out",
         "/plone/webhook",
         "/plone/visitor",
         "/plone/settings",
     )
 )
 """Addresses without a credential: probes have none, /metrics and /login ask for their own, who
-signs in has none yet, and what a Plone site sends of itself is signed."""
+signs in has none yet, who signs out may have none that counts, and what a Plone site sends of
+itself is signed."""
 
 PLONE_QUESTIONS = ("/@rag-ask", "/@rag-status")
 """Ends of the addresses where a site's visitors may ask."""
@@ -79,9 +84,11 @@ class Authenticate:
             address = peer[0] if peer else ""
             caller = await self._gate.caller(Headers(scope=scope), address, visited)
         except RagstoneError as error:
-            if not self._is_open(scope["path"]):
+            if not self._is_open(scope["path"]) and _is_routed(scope):
                 await response_of(scope["path"], error)(scope, receive, send)
                 return
+            caller = NOBODY
+        if caller == GUEST and self._is_open(scope["path"]):
             caller = NOBODY
         if caller.only_asks and not WIDGET.fullmatch(scope["path"]):
             await response_of(scope["path"], Forbidden(ONLY_ASKS))(scope, receive, send)
@@ -91,10 +98,15 @@ class Authenticate:
         await self._app(scope, receive, send)
 
     def _is_open(self, path: str) -> bool:
-        if path in self._open:
+        if path in self._open or path.startswith(web.PREFIX):
             return True
         widget = WIDGET.fullmatch(path)
         return widget is not None and widget[1] != "/ask"
+
+
+def _is_routed(scope: Scope) -> bool:
+    """Whether there is anything at an address, for whatever method."""
+    return any(route.matches(scope)[0] is not Match.NONE for route in scope["app"].routes)
 
 
 class RateLimit:
@@ -144,20 +156,24 @@ def _rate_headers(allowance: Allowance) -> dict[str, str]:
 class TimeLimit:
     """Cancels what is not answered after `seconds`, with all it called, and answers 504.
 
-    A stream must have begun by then; from there its own limit counts. A request with files may
-    take `upload` seconds.
+    Whoever works on the answer knows the limit by `TIME_LIMITS`, to end before it. A stream has
+    begun long before, and may take `stream` seconds, as a request with files may.
     """
 
-    def __init__(self, app: ASGIApp, seconds: float, upload: float) -> None:
+    def __init__(self, app: ASGIApp, seconds: float, stream: float) -> None:
         self._app = app
         self._seconds = seconds
-        self._upload = upload
+        self._stream = stream
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or _command(scope):
             await self._app(scope, receive, send)
             return
-        seconds = self._upload if is_upload(Headers(scope=scope)) else self._seconds
+        stream = Limit.of(self._stream, "SERVER__STREAM_SECONDS")
+        limit = stream
+        if not is_upload(Headers(scope=scope)):
+            limit = Limit.of(self._seconds, "SERVER__REQUEST_SECONDS")
+        TIME_LIMITS.set(TimeLimits(limit, limit, streams=False, stream=stream))
         started = False
 
         async def sending(message: Message) -> None:
@@ -170,11 +186,14 @@ class TimeLimit:
             await send(message)
 
         try:
-            async with asyncio.timeout(seconds) as clock:
+            async with asyncio.timeout(limit.seconds) as clock:
                 await self._app(scope, receive, sending)
         except TimeoutError:
             if started or not clock.expired():
                 raise
-            message = f"This took longer than {seconds:g} s and was stopped. Try again."
+            message = (
+                f"This took longer than {limit.seconds:g} s and was stopped. Try again, or raise "
+                f"{limit.setting}."
+            )
             late = error_response(scope["path"], 504, message, retry=True)
             await late(scope, receive, send)

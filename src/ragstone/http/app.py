@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 from starlette.middleware.cors import CORSMiddleware
 
 from ragstone import __version__
@@ -15,9 +15,11 @@ from ragstone.http import docs, local, login, ops, sign_in, web, widget
 from ragstone.http.admin import collections, conversations, jobs, keys, prompts, statistics, topics
 from ragstone.http.admin import settings as runtime
 from ragstone.http.admission import ALWAYS_OPEN, Authenticate, RateLimit, TimeLimit
+from ragstone.http.below import BelowPath, root_path
 from ragstone.http.correlate import REQUEST_ID, Correlate
 from ragstone.http.dialects import DialectParts, dialects
-from ragstone.http.middleware import BodyLimit, Observe, OnlyFromHere, Unforeseen
+from ragstone.http.identity import refuse_guests
+from ragstone.http.middleware import BodyLimit, Head, Observe, OnlyFromHere, Unforeseen
 from ragstone.http.openapi import describe
 from ragstone.http.responses import handle_errors
 from ragstone.http.security_headers import SecurityHeaders
@@ -61,7 +63,9 @@ def create_app(
         title="Ragstone",
         version=__version__,
         description="Answers from your own documents, with the source of every sentence.",
+        dependencies=[Depends(refuse_guests)],
         docs_url=None,
+        openapi_url=None,
         redoc_url=None,
         lifespan=lifespan,
     )
@@ -80,7 +84,7 @@ def create_app(
         keys.router(service),
         jobs.router(service),
         ops.router(service, metrics, token, settings),
-        docs.router(app),
+        docs.router(app, settings.server),
         login.router(gate),
         sign_in.router(provider, rates, settings),
         web.router(pages),
@@ -90,10 +94,11 @@ def create_app(
     ):
         app.include_router(routes)
     handle_errors(app)
-    describe(app, settings.server.public_url)
+    describe(app)
     _guard(app, settings, gate, rates, metrics, pages)
     # The one added last runs first.
     app.add_middleware(Correlate, telemetry=interceptor.telemetry, logs=settings.log.requests)
+    app.add_middleware(BelowPath, root=root_path(settings.server), proxy=setup.proxy(settings.auth))
     return app
 
 
@@ -107,10 +112,11 @@ def _guard(
 ) -> None:
     """Put the guards before the routes. The one added last runs first."""
     server = settings.server
+    app.add_middleware(Head)
     app.add_middleware(
         BodyLimit, limit=server.max_request_mb * MEGABYTE, upload=server.max_upload_mb * MEGABYTE
     )
-    app.add_middleware(TimeLimit, seconds=server.request_seconds, upload=server.stream_seconds)
+    app.add_middleware(TimeLimit, seconds=server.request_seconds, stream=server.stream_seconds)
     app.add_middleware(RateLimit, rates=rates, limit=settings.limits.requests_per_minute)
     opened = ALWAYS_OPEN | pages | ({"/docs", "/openapi.json"} if server.open_docs else set())
     visitors = settings.plone.tenant if settings.plone.anonymous else None

@@ -10,8 +10,11 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from fastapi import APIRouter, FastAPI
-from starlette.responses import HTMLResponse
+from fastapi import APIRouter, FastAPI, Request
+from starlette.responses import HTMLResponse, Response
+
+from ragstone.http.responses import Json
+from ragstone.settings.server import ServerSettings
 
 _STYLE = """
 :root { color-scheme: light dark; }
@@ -38,9 +41,15 @@ POLICY = (
 to this server alone."""
 
 
-def router(app: FastAPI) -> APIRouter:
-    """The route of the page."""
+def router(app: FastAPI, settings: ServerSettings) -> APIRouter:
+    """The routes of the page and of the document."""
     routes = APIRouter(include_in_schema=False)
+
+    @routes.get("/openapi.json", response_model=None)
+    async def document(request: Request) -> Response:
+        """The document, which says where the server is."""
+        own = settings.public_url.rstrip("/") or request.scope.get("app_root_path", "") or "/"
+        return Json({**app.openapi(), "servers": [{"url": own}]})
 
     @routes.get("/docs", response_model=None)
     async def docs() -> HTMLResponse:
@@ -62,10 +71,10 @@ def page(schema: Mapping[str, Any]) -> str:
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
         f'<meta name="viewport" content="width=device-width"><style>{_STYLE}</style></head>'
         f"<body><h1>{title}</h1><p>{html.escape(schema['info'].get('description', ''))}</p>"
-        '<p>For programs: <a href="/openapi.json">openapi.json</a>.</p>'
+        '<p>For programs: <a href="openapi.json">openapi.json</a>.</p>'
         '<p><label>Key, for what is tried here <input id="key" type="password" '
         'autocomplete="off"></label></p>'
-        f'{body}<script src="/web/docs.js" defer></script></body></html>'
+        f'{body}<script src="web/docs.js" defer></script></body></html>'
     )
 
 

@@ -5,7 +5,7 @@ What routes depend on is `async`, here and elsewhere, because FastAPI runs the r
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Query, Request
 
@@ -31,6 +31,9 @@ async def caller_of(request: Request) -> Caller:
     return caller_in(request)
 
 
+F = TypeVar("F", bound=Callable[..., Any])
+_GUESTS = "ragstone_for_guests"
+
 Who = Annotated[Caller, Depends(caller_of)]
 """The parameter of a route that answers for the caller."""
 
@@ -42,6 +45,19 @@ def at_least(role: Role) -> Callable[[Caller], Awaitable[None]]:
         check_role(caller, role)
 
     return check
+
+
+def for_guests(endpoint: F) -> F:
+    """Let guests use a route; every other one is closed to them."""
+    setattr(endpoint, _GUESTS, True)
+    return endpoint
+
+
+async def refuse_guests(request: Request) -> None:
+    """Raise Unauthorized for a guest at a route that is not `for_guests`."""
+    is_guest = getattr(request.state, "caller", None) == GUEST
+    if is_guest and not hasattr(request.scope["endpoint"], _GUESTS):
+        raise Unauthorized(NOT_SHOWN)
 
 
 def check_role(caller: Caller, role: Role) -> None:

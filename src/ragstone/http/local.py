@@ -7,9 +7,8 @@ Who can read the data directory may do everything by it; others what the contrac
 import asyncio
 import json
 import math
-from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any, NoReturn, get_args
 
 from fastapi import APIRouter, Depends, File, Header, Request, UploadFile
 from starlette.datastructures import MutableHeaders
@@ -27,7 +26,7 @@ from ragstone.core.errors import (
     VersionMismatch,
 )
 from ragstone.http import sse
-from ragstone.http.identity import Who, check_role
+from ragstone.http.identity import Who, check_role, for_guests
 from ragstone.http.middleware import operator_only
 from ragstone.http.permitted import Permitted, permit
 from ragstone.http.responses import Json, unless_left
@@ -38,8 +37,6 @@ from ragstone.service.wire import OPERATION_HEADER, VERSION_HEADER
 
 PREFIX = "/local"
 LARGEST = 2**63 - 1
-MOST_AT_ONCE = 100
-"""Items of a list that are written as JSON at once; others wait while more are."""
 METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 Version = Annotated[str, Header(alias=VERSION_HEADER, max_length=50)]
@@ -51,6 +48,7 @@ def router(service: Service, uploads: Uploads) -> APIRouter:
     routes = APIRouter(prefix=PREFIX, include_in_schema=False)
 
     @routes.post("/call/{name}", response_model=None)
+    @for_guests
     async def call(
         name: str,
         request: Request,
@@ -76,6 +74,7 @@ def router(service: Service, uploads: Uploads) -> APIRouter:
         return sse.EventStream(_result_stream(operation, result, permitted))
 
     @routes.get("/operations", response_model=None)
+    @for_guests
     async def described(caller: Who) -> Response:
         """Who asks, and every operation that the caller may call: its fingerprint, and the names
         of its arguments."""
@@ -154,29 +153,26 @@ def _number(text: str) -> float:
 async def _result_response(operation: Operation, result: Any, permitted: Permitted) -> Response:
     value = await result
 
-    def response() -> Response:
-        return Json(wire.dump(permitted.result(value), operation.result))
+    def encode() -> bytes:
+        shown = permitted.result(value)
+        if not isinstance(shown, list):
+            return json.dumps(wire.dump(shown, operation.result)).encode()
+        # An item at a time: nothing else runs while one is encoded, in whatever thread.
+        [kind] = get_args(operation.result)
+        return f"[{','.join(json.dumps(wire.dump(one, kind)) for one in shown)}]".encode()
 
-    if isinstance(value, list) and len(value) > MOST_AT_ONCE:
-        return await asyncio.to_thread(response)
-    return response()
+    return Response(await asyncio.to_thread(encode), media_type="application/json")
 
 
-async def _result_stream(
-    operation: Operation, items: Any, permitted: Permitted
-) -> AsyncGenerator[bytes, None]:
+async def _result_stream(operation: Operation, items: Any, permitted: Permitted) -> sse.Events:
     """Each item as an event, then one named end; what fails in the middle as one named error."""
-    started = False
     try:
         async with aclosing(items) as source:
             async for item in source:
                 yield sse.encode(wire.dump(permitted.result(item), operation.result))
-                started = True
         yield sse.encode(None, "end")
     except RagstoneError as error:
-        if not started:
-            raise
-        yield sse.encode(wire.dump_error(error), "error")
+        yield sse.Failure(sse.encode(wire.dump_error(error), "error"), error)
 
 
 class Versioned:

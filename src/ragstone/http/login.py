@@ -1,25 +1,38 @@
-"""/login: a browser shows the token of the local user once, and has it as a cookie from then on."""
+"""/login and /sign-out: a browser shows the token of the local user once, and has a session from
+then on, until its user signs out.
+"""
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 from starlette.responses import RedirectResponse, Response
 
-from ragstone.access.gate import COOKIE, Gate
-from ragstone.core.errors import Unauthorized
+from ragstone.access.gate import COOKIE, OWN_PAGES, Gate
+from ragstone.core.errors import Forbidden, Unauthorized
 
 
 def router(gate: Gate) -> APIRouter:
-    """The route, which leads to the page at `/`."""
+    """The routes; the first one leads to the page at `/`."""
     routes = APIRouter(include_in_schema=False)
 
     @routes.get("/login", response_model=None)
     async def login(token: Annotated[str, Query(max_length=255)] = "") -> Response:
-        """Where no credentials are set: keep the token for as long as the browser is open."""
+        """Where no credentials are set: begin a session for as long as the browser is open."""
         if not await gate.is_local_token(token):
             raise Unauthorized("This is not the address that 'ragstone token --login' prints now.")
-        page = RedirectResponse("/", 303)
-        page.set_cookie(COOKIE, token, httponly=True, samesite="strict")
+        # Relative, and the cookie without a path: so both are right below a path of a site too.
+        page = RedirectResponse("./", 303)
+        page.set_cookie(COOKIE, gate.new_session(), path=None, httponly=True, samesite="strict")
         return page
+
+    @routes.post("/sign-out", response_model=None)
+    async def sign_out(request: Request) -> Response:
+        """End the sessions of the request, and take the cookie away."""
+        if request.headers.get("sec-fetch-site", OWN_PAGES[0]) not in OWN_PAGES:
+            raise Forbidden("Only this server's own page signs out here.")
+        await gate.sign_out(request.headers)
+        gone = Response(status_code=204)
+        gone.set_cookie(COOKIE, "", max_age=0, path=None, httponly=True, samesite="strict")
+        return gone
 
     return routes

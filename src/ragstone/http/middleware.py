@@ -70,6 +70,26 @@ class Observe:
             self._metrics.request(_method(scope), _route(scope), status or CLIENT_LEFT, seconds)
 
 
+class Head:
+    """Answers HEAD as GET, without the body."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "HEAD":
+            await self._app(scope, receive, send)
+            return
+
+        async def sending(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                await send(message)
+                # At once: a stream would go on as long as somebody listens.
+                await send({"type": "http.response.body"})
+
+        await self._app({**scope, "method": "GET"}, receive, sending)
+
+
 class Unforeseen:
     """Turns an exception that nothing foresaw into a plain 500."""
 

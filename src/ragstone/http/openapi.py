@@ -84,16 +84,15 @@ def documented(
     return described
 
 
-def describe(app: FastAPI, address: str) -> None:
-    """Let the document of `app` say where it is, with which credential, what every operation is
-    called, what it answers and how it fails. `address` is the server's own."""
+def describe(app: FastAPI) -> None:
+    """Let the document of `app` say with which credential, what every operation is called, what it
+    answers and how it fails."""
     found: Callable[[], dict[str, Any]] = app.openapi
 
     def openapi() -> dict[str, Any]:
         if not app.openapi_schema:
             schema = found()
             schema.setdefault("components", {}).setdefault("schemas", {}).update(ERRORS)
-            schema["servers"] = [{"url": address.rstrip("/") or "/"}]
             schema["components"]["securitySchemes"] = {"key": KEY}
             # Without one, guests do what they may.
             schema["security"] = [{"key": []}, {}]

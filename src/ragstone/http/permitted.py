@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, get_args
 
-from ragstone.core.caller import Caller
-from ragstone.core.errors import Forbidden, UnknownCollection, UnknownJob
+from ragstone.access.gate import NOT_SHOWN
+from ragstone.core.caller import GUEST, Caller
+from ragstone.core.errors import Forbidden, Unauthorized, UnknownCollection, UnknownJob
 from ragstone.core.records import Document
 from ragstone.core.turn import Ask, Principal
 from ragstone.http.identity import check_role, tenant_of
@@ -27,6 +28,8 @@ async def permit(caller: Caller, operation: Operation) -> None:
     if allowed is None:
         await operator_only(caller)
         return
+    if caller == GUEST and not allowed.guests:
+        raise Unauthorized(NOT_SHOWN)
     check_role(caller, allowed.role)
     if allowed.everywhere and caller.collections is not None:
         raise Forbidden(_LIMITED)

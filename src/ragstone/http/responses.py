@@ -92,8 +92,9 @@ def well_formed(text: str) -> str:
 
 
 def what_is_wrong(place: str, message: str) -> str:
-    """A sentence of what pydantic found at a place of the request."""
-    return f"{place}: {message.removeprefix('Value error, ').rstrip('.')}."
+    """A sentence of what pydantic found at a place of the request, or in the whole of it."""
+    said = message.removeprefix("Value error, ").rstrip(".")
+    return f"{place}: {said}." if place else f"{said}."
 
 
 def error_response(
@@ -156,14 +157,16 @@ async def _validation_error(request: Request, error: Exception) -> Response:
     found = cast(RequestValidationError, error).errors()
     first = found[0]
     place = [str(part) for part in first["loc"][1:]]
-    param = ".".join(place)[:100]
+    # What is wrong with a whole body may still be one of its fields.
+    blamed = getattr(first.get("ctx", {}).get("error"), "field", "")
+    param = blamed or ".".join(place)[:100]
     if first["type"] == "json_invalid":
         refusal = Refusal(400, "The request body is not valid JSON.", _CODES[400])
     elif not place and first["type"] in ("missing", "model_attributes_type", "dict_type"):
         message = "The request needs a JSON object as its body, sent as application/json."
         refusal = Refusal(400, message, _CODES[400])
     else:
-        message = what_is_wrong(param, first["msg"])
+        message = what_is_wrong("" if blamed else param, first["msg"])
         status = 400 if request.url.path.startswith(OPENAI_PREFIX) else 422
         details = tuple({name: one[name] for name in ("type", "loc", "msg")} for one in found)
         refusal = Refusal(status, message, _CODES[status], param=param, details=details)

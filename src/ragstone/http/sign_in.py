@@ -1,6 +1,7 @@
 """/sign-in: what the web page needs to let people sign in at the issuer of their tokens."""
 
 from typing import TYPE_CHECKING, Annotated
+from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Request
 from pydantic import Field
@@ -9,9 +10,10 @@ from starlette.responses import Response
 
 from ragstone.access.rates import Rates
 from ragstone.core.errors import Forbidden, TooManyRequests
+from ragstone.http.addresses import base_address
 from ragstone.http.bodies import ClosedBody, Text
 from ragstone.http.responses import Json
-from ragstone.settings import Settings
+from ragstone.settings import ServerSettings, Settings
 
 if TYPE_CHECKING:
     from ragstone.access.sign_in import SignIn
@@ -51,7 +53,7 @@ def router(sign_in: "SignIn | None", rates: Rates, settings: Settings) -> APIRou
         if sign_in is None:
             raise HTTPException(404)
         await limit(request)
-        check_own(request, body.redirect, settings.server.public_url)
+        check_own(request, body.redirect, settings.server)
         token = await sign_in.token(body.code, body.verifier, body.nonce, body.redirect)
         return Json({"token": token})
 
@@ -65,13 +67,16 @@ def router(sign_in: "SignIn | None", rates: Rates, settings: Settings) -> APIRou
     return routes
 
 
-def check_own(request: Request, redirect: str, public_url: str) -> None:
+def check_own(request: Request, redirect: str, settings: ServerSettings) -> None:
     """Raise Forbidden unless this server's own page sends the request, and the code came back to
     it: codes of other pages are not exchanged. A proxy may name another host than browsers do; then
     the public address says what they call this server."""
     origin, host = request.headers.get("origin", ""), request.headers.get("host")
-    known = (f"http://{host}", f"https://{host}", public_url.rstrip("/"))
+    public = urlsplit(settings.public_url)
+    known = (f"http://{host}", f"https://{host}", f"{public.scheme}://{public.netloc}")
     if not origin or origin not in known:
         raise Forbidden("Only this server's own page signs in here. Is SERVER__PUBLIC_URL right?")
-    if redirect != f"{origin}/":
-        raise Forbidden("The code must come back to this server's own page.")
+    if redirect != f"{origin}{urlsplit(base_address(request, settings)).path}/":
+        raise Forbidden(
+            "The code must come back to this server's own page. Is SERVER__ROOT_PATH right?"
+        )

@@ -36,10 +36,10 @@ async def streamed(
     end: bytes = b"",
     end_of_failed: bytes = b"",
     named: bool = False,
-) -> AsyncGenerator[bytes, None]:
-    """The answer as server-sent events, then `end`; raises what fails before the first of them.
-    With `named` each event has the name that is its object's `type`."""
-    started, used = False, Usage()
+) -> sse.Events:
+    """The answer as server-sent events, then `end`. With `named` each event has the name that is
+    its object's `type`."""
+    used = Usage()
     try:
         async with aclosing(events) as source:
             async for event in source:
@@ -48,12 +48,9 @@ async def streamed(
                     raise event.error
                 for item in transcript.said(event):
                     yield sse.encode(item, item["type"] if named else None)
-                    started = True
     except RagstoneError as error:
-        if not started:
-            raise
         item = transcript.failed(error, used)
-        yield sse.encode(item, item["type"] if named else None)
+        yield sse.Failure(sse.encode(item, item["type"] if named else None), error)
         end = end_of_failed
     if end:
         yield end

@@ -1,8 +1,6 @@
 """Uploaded files that wait for ingestion by their sender."""
 
 import asyncio
-import hashlib
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,7 +10,7 @@ from ragstone.access.uploads import check_type
 from ragstone.core.caller import Caller
 from ragstone.core.errors import InputError, WrongType
 from ragstone.ingest.formats.types import supported, unsupported
-from ragstone.ingest.handed import Spool, plain_name
+from ragstone.ingest.handed import Spool, owner_digits, plain_name
 
 
 class Uploads:
@@ -25,11 +23,10 @@ class Uploads:
 
     async def add(self, caller: Caller, file: UploadFile) -> str:
         """Keep a file; its handle. Raises WrongType, StorageFull."""
-        name = plain_name(file.filename or "")
-        check_type(name, self._types)
-        if not name.lower().endswith(supported()):
-            raise WrongType(unsupported(name or "A file without a name"))
-        kept = await asyncio.to_thread(self._spool.add, file.file, name, _owner(caller))
+        name = check_name(file, self._types)
+        kept = await asyncio.to_thread(
+            self._spool.add, file.file, name, _owner(caller), caller.principal
+        )
         return Path(kept).parent.name.partition("-")[0]
 
     def found(self, caller: Caller, handle: str) -> str | None:
@@ -52,7 +49,16 @@ class Uploads:
         return found
 
 
+def check_name(file: UploadFile, types: Sequence[str]) -> str:
+    """The name of an upload without folders; raises WrongType unless it can be read, and is of
+    `types` where there are any."""
+    name = plain_name(file.filename or "")
+    check_type(name, types)
+    if not name.lower().endswith(supported()):
+        raise WrongType(unsupported(name or "A file without a name"))
+    return name
+
+
 def _owner(caller: Caller) -> str:
     """The folder name for the uploads of a credential."""
-    whose = [caller.key, caller.principal.tenant, caller.principal.user]
-    return hashlib.sha256(json.dumps(whose).encode()).hexdigest()[:32]
+    return owner_digits(caller.key, caller.principal.tenant, caller.principal.user)

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from ragstone.core.records import Collection
 from ragstone.index.connect import OpenIndex
-from ragstone.ports import ChunkIndex, SearchesLate, Shares, loading
+from ragstone.ports import ChunkIndex, SearchesLate, Shares, erase, loading
 
 
 def place_of(url: str) -> str:
@@ -76,6 +76,10 @@ class MovingIndex:
     def loading(self, collection: Collection) -> AbstractAsyncContextManager[None]:
         """`ports.LoadsInBulk`."""
         return loading(self.of(collection), collection)
+
+    async def erase(self, collection: Collection, deleted: bool) -> None:
+        """`ports.Erases`."""
+        await erase(self.of(collection), collection, deleted)
 
     async def ready(self) -> None:
         for one in self.both:

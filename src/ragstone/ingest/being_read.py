@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from ragstone.core.errors import UnreadableDocument
+from ragstone.ingest.files import FoundFile
 
 FOLDER = "reading"
 
@@ -46,7 +47,7 @@ class BeingRead:
         self._folder = data / FOLDER if data else None
 
     @contextmanager
-    def marked(self, file: Path, sample: bool = False) -> Iterator[Callable[[], None]]:
+    def marked(self, item: FoundFile, sample: bool = False) -> Iterator[Callable[[], None]]:
         """While a file is read; yields what to call if that takes much memory.
 
         Raises UnreadableDocument for a file with which the server has died too often. That ends
@@ -55,14 +56,15 @@ class BeingRead:
         if self._folder is None:
             yield lambda: None
             return
-        place = self._folder / hashlib.blake2b(os.fsencode(file), digest_size=16).hexdigest()
-        mark = _after_death(_mark(file), _read(place))
+        place = self._folder / hashlib.blake2b(os.fsencode(item.place), digest_size=16).hexdigest()
+        new = ReadingMark(item.place, item.size, item.modified)
+        mark = _after_death(new, _read(place))
         if mark.heavy_deaths >= HEAVY_DEATHS or mark.deaths >= DEATHS:
             if not sample:
                 place.unlink(missing_ok=True)
             raise UnreadableDocument(
-                f"The server ended {mark.deaths} times while {file.name} was read, so it is left "
-                "out. Ingest it again if the file was not the cause, or lower "
+                f"The server ended {mark.deaths} times while {item.source.name} was read, so it is "
+                "left out. Ingest it again if the file was not the cause, or lower "
                 "INGEST__PARSE_MEMORY_MB so that it fails before the memory is over."
             )
         try:
@@ -71,13 +73,12 @@ class BeingRead:
         finally:
             place.unlink(missing_ok=True)
 
-
-def _mark(file: Path) -> ReadingMark:
-    try:
-        facts = file.stat()
-    except OSError:
-        return ReadingMark(str(file), 0, 0.0)
-    return ReadingMark(str(file), facts.st_size, facts.st_mtime)
+    def sweep(self) -> None:
+        """Delete the marks of files that are gone."""
+        for place in self._folder.glob("*") if self._folder else ():
+            mark = _read(place)
+            if mark is None or not os.path.lexists(mark.path):
+                place.unlink(missing_ok=True)
 
 
 def _after_death(new: ReadingMark, left: ReadingMark | None) -> ReadingMark:

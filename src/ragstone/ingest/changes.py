@@ -1,18 +1,19 @@
 """Compares found files with known documents: unchanged, changed, another owner's, or gone."""
 
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence, Set
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from ragstone.core.chunk import EVERYONE
 from ragstone.core.errors import PathTaken
 from ragstone.core.records import Collection, Document
 from ragstone.core.turn import Principal
 from ragstone.ingest import handed
+from ragstone.ingest.file_threads import report_progress
 from ragstone.ingest.files import FoundFile
+from ragstone.ingest.safe_open import resolve_links
 from ragstone.ingest.write import document_id
 from ragstone.service import IngestRequest
 
@@ -37,6 +38,14 @@ def described(
         metadata=metadata or None,
     )
     return handed.described(document, item.handed) if item.handed else document
+
+
+def keep_readers(document: Document, known: Document | None) -> Document:
+    """Return the document with its readers: those that the request names, else those that it has
+    already, else everyone."""
+    if document.allowed:
+        return document
+    return replace(document, allowed=known.allowed if known else (EVERYONE,))
 
 
 def at_known_paths(
@@ -89,10 +98,6 @@ def _path_taken(known: Document) -> PathTaken:
     return PathTaken(f"{known.path} is the place of another document. Choose another path.")
 
 
-FSTAB = "/etc/fstab"
-"""What is to be mounted, as Linux and others know it."""
-
-
 @dataclass(frozen=True, slots=True)
 class Gone:
     """The ids of documents whose file is gone, and sentences on what could not be told."""
@@ -112,19 +117,19 @@ def gone(
     source. Nothing is gone because a given folder is not there, or is empty at once: a share that
     is not mounted looks like that. Nor because one of the `shares` is not mounted."""
     here = {item.place for item in found}
-    named = {os.path.realpath(path) for path in request.only}
+    named = {resolve_links(path) for path in request.only}
     documents: list[str] = []
     notes: list[str] = []
     for share in sorted(one for one in shares if not os.path.ismount(one)):
         inside = [source for source in known if source not in here and _is_in(source, share)]
-        if any(_is_in(share, str(Path(path).resolve())) for path in request.paths) and inside:
+        if any(_is_in(share, resolve_links(path)) for path in request.paths) and inside:
             here.update(inside)
             notes.append(
                 f"{share} is not mounted: its {len(inside):,} documents stay. Forget them with "
                 "'ragstone delete'."
             )
     for path in request.paths:
-        root = Path(path).resolve()
+        root = Path(resolve_links(path))
         missing = [
             source
             for source in known
@@ -149,21 +154,6 @@ def gone(
     return Gone(documents, notes)
 
 
-def shares() -> frozenset[str]:
-    """The folders where something is mounted, or would be if it could; none where the system does
-    not tell."""
-    found = set()
-    for file in ("/proc/self/mounts", FSTAB):
-        with suppress(OSError):
-            for line in Path(file).read_text(encoding="utf-8", errors="replace").splitlines():
-                fields = line.split()
-                if len(fields) > 1 and not line.startswith("#"):
-                    # Spaces and the like stand as octal numbers.
-                    place = re.sub(r"\\(\d{3})", lambda m: chr(int(m[1], 8)), fields[1])
-                    found.add(place)
-    return frozenset(place for place in found if place.startswith("/") and place != "/")
-
-
 def _is_in(place: str, folder: str) -> bool:
     return place.startswith(f"{folder}/")
 
@@ -179,6 +169,7 @@ def _has_entries(folder: Path, least: int) -> bool:
 
 def _is_gone(source: str) -> bool:
     """Whether there is no such file; what cannot be told is there."""
+    report_progress(source)
     try:
         Path(source).stat()
     except (FileNotFoundError, NotADirectoryError):

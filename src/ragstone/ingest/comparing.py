@@ -8,16 +8,16 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from ragstone.core.errors import DocumentError, EmptyDocument, PathTaken
 from ragstone.core.records import Collection, Document
 from ragstone.core.turn import Principal
-from ragstone.ingest import changes, handed
+from ragstone.ingest import changes, file_threads, handed
 from ragstone.ingest.files import WITHOUT_TEXT, FoundFile, printable_path
 from ragstone.ingest.formats.types import is_picture
 from ragstone.ingest.metadata import FoundMetadata, MetadataFiles
 from ragstone.ingest.progress import Tracker
+from ragstone.ingest.safe_open import keep_folder
 from ragstone.ingest.sizes import check_before_hashing
 from ragstone.ports import Catalog, Look
 from ragstone.service import IngestRequest
@@ -65,15 +65,17 @@ class Comparing:
         self, collection: Collection, request: IngestRequest, found: Sequence[FoundFile]
     ) -> list[Changed]:
         """Those of the files that are to be read; of the others the tracker hears."""
-        described = await asyncio.to_thread(self._described, collection, request, found)
+        roots = {str(item.root) for item in found}
+        described = await file_threads.run(roots, self._described, collection, request, found)
         ids = [one.document.id for one in described]
         known = await self._catalog.known(ids)
+        described = [
+            replace(one, document=changes.keep_readers(one.document, known.get(one.document.id)))
+            for one in described
+        ]
         looks = await self._catalog.looks(ids)
-        compared = await asyncio.to_thread(
-            lambda: [
-                _compared(one, known.get(one.document.id), looks, request.by, self._settings)
-                for one in described
-            ]
+        compared = await file_threads.run(
+            roots, _compared_all, described, known, looks, request.by, self._settings
         )
         new: list[Changed] = []
         refused: list[tuple[_Described, DocumentError]] = []
@@ -143,6 +145,19 @@ class Comparing:
 _SAME, _ENDED = object(), object()
 
 
+def _compared_all(
+    described: Sequence[_Described],
+    known: Mapping[str, Document],
+    looks: Mapping[str, Look],
+    by: Principal | None,
+    settings: IngestSettings,
+) -> list[Changed | DocumentError | Look | object]:
+    with keep_folder():
+        return [
+            _compared(one, known.get(one.document.id), looks, by, settings) for one in described
+        ]
+
+
 def is_textless_picture(item: FoundFile, error: DocumentError) -> bool:
     """Whether this is a logo or a drawing in a folder, which nobody asked to read."""
     alone = item.source == item.root or item.handed is not None
@@ -160,7 +175,7 @@ def _says(known: Document, failed: Document) -> bool:
 def _compared(
     one: _Described,
     known: Document | None,
-    looks: Any,
+    looks: Mapping[str, Look],
     by: Principal | None,
     settings: IngestSettings,
 ) -> Changed | DocumentError | Look | object:
@@ -199,6 +214,7 @@ def _look(item: FoundFile, said: str, included: Sequence[Path]) -> Look | None:
     """How a file looks; None if it was changed so lately that this says nothing."""
     files = []
     for one in included:
+        file_threads.report_progress(one)
         try:
             facts = one.stat()
         except OSError:
@@ -214,6 +230,7 @@ def _looks_so(look: Look, item: FoundFile, said: str) -> bool:
     if (look.size, look.modified, look.said) != (item.size, item.modified, said):
         return False
     for path, size, modified in look.included:
+        file_threads.report_progress(path)
         try:
             facts = Path(path).stat()
         except OSError:

@@ -18,7 +18,8 @@ class Block:
     units. `page` counts from 1 (slides and sheets too), None where the format has no pages.
     `places` say it for the stretches of a block more exactly, with boxes where known; where they
     are empty, all of it is on `page`. `pictures` are the ids of those that the block is about
-    (`core.document.picture_id`). A caption without text is a picture of which nothing is said: it
+    (`core.document.picture_id`). `lead` are the lines that introduce it, outermost first, where
+    they are known (`leads`). A caption without text is a picture of which nothing is said: it
     goes to the block beside it (`pictures.placed`).
     """
 
@@ -29,6 +30,7 @@ class Block:
     label: str = ""
     places: tuple[Place, ...] = ()
     pictures: tuple[str, ...] = ()
+    lead: str = ""
 
     @property
     def all_places(self) -> tuple[Place, ...]:

@@ -7,7 +7,7 @@ never idle for the index's sake.
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from ragstone.core.chunk import Chunk
@@ -34,6 +34,13 @@ MOST_HELD = 2_048
 
 IDLE_SECONDS = 0.05
 
+Leaves = Callable[[], Awaitable[bool]]
+"""Whether chunks of others may be left without vectors, because somebody else sees to them."""
+
+
+async def leave_nothing() -> bool:
+    return False
+
 
 class Pending:
     """The chunks of a collection that wait for vectors: those written now are told to it, others
@@ -48,6 +55,7 @@ class Pending:
         self._busy: set[str] = set()
         self._behind = these is None
         self._passed = 0
+        self._passed_own = False
         self._told = asyncio.Event()
         self._finished_elsewhere: set[str] = set()
 
@@ -63,8 +71,8 @@ class Pending:
             self._add(chunks)
 
     def _add(self, chunks: Sequence[Chunk]) -> None:
-        if self._behind or len(self._held) + len(chunks) > MOST_HELD:
-            self._behind = True
+        if len(self._held) + len(chunks) > MOST_HELD:
+            self._behind = self._passed_own = True
             self._passed += 1
         else:
             self._held.extend(chunks)
@@ -97,20 +105,25 @@ class Pending:
         self.written_elsewhere()
 
     def written_elsewhere(self) -> None:
-        """Another process has written chunks of the collection."""
-        self._behind = True
+        """Another process has written chunks of this job."""
+        self._behind = self._passed_own = True
         self._passed += 1
         self._told.set()
 
-    async def take(self, most: int = BATCH) -> list[Chunk]:
-        """The next batch, none if nothing waits; what is taken is busy until it is `finished`."""
+    async def take(self, most: int = BATCH, leaves: Leaves = leave_nothing) -> list[Chunk]:
+        """The next batch, those that were told first; none if nothing waits, or all that was told
+        is taken and somebody else sees to others. What is taken is busy until it is `finished`."""
         while self._behind and not self._held:
+            if not self._passed_own and await leaves():
+                self._behind = self._passed_own  # Chunks may have come meanwhile.
+                continue
             self._busy -= self._finished_elsewhere
             self._finished_elsewhere.clear()
             passed = self._passed
             limit = MOST_HELD + len(self._busy)
             found = await self._index.without_vectors(self._collection, limit)
-            self._held.extend(one for one in found if one.chunk_id not in self._busy)
+            known = self._busy | {one.chunk_id for one in self._held}
+            self._held.extend(one for one in found if one.chunk_id not in known)
             # What was passed by meanwhile may have been written behind the index's back.
             self._behind = len(found) == limit or passed != self._passed
         batch = [self._held.popleft() for _ in range(min(most, len(self._held)))]
@@ -164,11 +177,12 @@ async def embed_pending(
     report: Callable[[int], None],
     with_tokens: bool = True,
     pending: Pending | None = None,
+    leaves: Leaves = leave_nothing,
 ) -> None:
     """Embed until nothing waits and `more_to_come` says no; `report` hears each batch's size.
 
     `with_tokens` keeps the token vectors of embedders that give them. `pending` is told of what
-    is written meanwhile.
+    is written meanwhile; what is not is embedded last, if at all where it `leaves` that.
     """
     embedder, bridge = embedders.of(collection), embedders.bridging(collection)
     with_tokens = with_tokens or collection.late > 0
@@ -177,7 +191,7 @@ async def embed_pending(
     try:
         while True:
             more = more_to_come()
-            embedded = await _embed_waiting(embedder, bridge, writer, pending, with_tokens)
+            embedded = await _embed_waiting(embedder, bridge, writer, pending, with_tokens, leaves)
             await _mark_ready(index, catalog, collection)
             if more_to_come():
                 while not await pending.more(IDLE_SECONDS) and more_to_come():
@@ -231,22 +245,23 @@ async def _embed_waiting(
     writer: "_Writer",
     pending: Pending,
     with_tokens: bool,
+    leaves: Leaves = leave_nothing,
 ) -> bool:
     """Embed until nothing waits: read, embed and write three batches at a time. Whether anything
     did."""
     most = BATCH
-    batch = await pending.take(most)
+    batch = await pending.take(most, leaves)
     waited = bool(batch)
     while batch:
         began = time.monotonic()
         async with asyncio.TaskGroup() as group:
             vectors = group.create_task(embed(embedder, batch, with_tokens, bridge))
             await writer.settle()
-            following = await pending.take(most)
+            following = await pending.take(most, leaves)
         most = next_size(most, len(batch), time.monotonic() - began)
         writer.begin(batch, *vectors.result())
         # What came while the last batch was in the model.
-        batch = following or await pending.take(most)
+        batch = following or await pending.take(most, leaves)
     await writer.settle()
     return waited
 

@@ -1,15 +1,16 @@
 """Finding the files below the paths that a user gave."""
 
-import difflib
 import hashlib
 import os
-import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ragstone.core.errors import DocumentError, OutsideFolder, UnreadableDocument, WrongType
+from ragstone.ingest.file_threads import report_progress
 from ragstone.ingest.formats.types import supported, unsupported
+from ragstone.ingest.safe_open import open_folder, open_regular, resolve_links
+from ragstone.language.similar_names import MAX_NAMES, find_similar
 from ragstone.service import Handed
 
 _READ_BYTES = 1 << 20
@@ -96,7 +97,7 @@ def discover(
     taken: set[str] = set()
     seen: set[Path] = set()
     for given in paths:
-        root = Path(os.path.realpath(given))
+        root = Path(resolve_links(given))
         if root in seen:
             continue
         seen.add(root)
@@ -118,8 +119,9 @@ def content_hash(path: Path) -> str:
     """
     digest = hashlib.blake2b(digest_size=16)
     try:
-        with path.open("rb") as file:
+        with open(path, "rb", opener=open_regular) as file:
             while data := file.read(_READ_BYTES):
+                report_progress(path)
                 digest.update(data)
     except OSError as error:
         raise _unreadable_error(path, error) from error
@@ -158,11 +160,11 @@ def nearest(path: Path) -> str:
         path, folder = folder, folder.parent
     try:
         with os.scandir(folder) as entries:
-            names = [entry.name for entry, _ in zip(entries, range(10_000), strict=False)]
+            names = [entry.name for entry, _ in zip(entries, range(MAX_NAMES), strict=False)]
     except OSError:
         return ""
     shown = sorted(name for name in names if not (name.startswith(".") or describes(name)))
-    near = difflib.get_close_matches(path.name, shown, 3)
+    near = find_similar(path.name, shown)
     found = [str(folder / name) for name in near or shown[:3]]
     return f" The nearest: {', '.join(found)}." if found else ""
 
@@ -186,25 +188,31 @@ def _walk(
     """`real` is the folder with links resolved; `above` are the real folders that the walk is
     inside of: entering one again is a loop."""
     try:
-        with os.scandir(folder) as found:
-            entries = sorted(found, key=lambda entry: entry.name)
+        with open_folder(real) as handle, os.scandir(handle) as found:
+            entries = sorted(
+                (entry.name, entry.is_symlink(), entry.is_dir(follow_symlinks=False))
+                for entry in found
+            )
     except OSError as error:
         yield RefusedFile(path, _unreadable_error(Path(folder), error))
         return
     inside = above | {real}
-    for entry in entries:
-        if not describes(entry.name):
-            # Only a link makes another place of its name: no other is looked up from the top.
-            linked = entry.is_symlink()
-            target = os.path.realpath(entry.path) if linked else os.path.join(real, entry.name)
-            name = f"{path}/{entry.name}"
-            yield from _entry(entry.path, target, linked, name, root, how, inside)
+    for name, linked, is_folder in entries:
+        if not describes(name):
+            place, target = os.path.join(folder, name), os.path.join(real, name)
+            if linked:
+                # Only a link makes another place of its name: no other is looked up from the top.
+                target = resolve_links(target)
+                is_folder = os.path.isdir(target)
+            here = f"{path}/{name}"
+            yield from _entry(place, target, linked, is_folder, here, root, how, inside)
 
 
 def _entry(
     place: str,
     target: str,
     linked: bool,
+    is_folder: bool,
     name: str,
     root: Path,
     how: _How,
@@ -217,9 +225,9 @@ def _entry(
     if base.startswith("."):
         yield SkippedFile(name, HIDDEN)
     elif linked and not how.follow_links and not Path(target).is_relative_to(root):
-        if os.path.isdir(place) or ending in how.endings:
+        if is_folder or ending in how.endings:
             yield RefusedFile(name, _outside_error(place))
-    elif os.path.isdir(place):
+    elif is_folder:
         if target not in above:
             yield from _walk(place, target, name, root, how, above)
     elif ending in how.endings:
@@ -255,7 +263,7 @@ def _walk_changed(root: Path, path: str, how: _How, changed: set[Path]) -> Itera
     for place in sorted(changed):
         entry, name, above = root, path, frozenset[str]()
         for part in place.parts:
-            above |= {os.path.realpath(entry)}
+            above |= {resolve_links(entry)}
             entry, name = entry / part, f"{name}/{part}"
             if part.startswith(".") or entry in seen:
                 break
@@ -264,8 +272,9 @@ def _walk_changed(root: Path, path: str, how: _How, changed: set[Path]) -> Itera
             if linked or entry == root / place:
                 seen.add(entry)
                 if os.path.lexists(entry):
-                    target = os.path.realpath(entry)
-                    yield from _entry(str(entry), target, linked, name, root, how, above)
+                    target = resolve_links(entry)
+                    is_folder = os.path.isdir(target)
+                    yield from _entry(str(entry), target, linked, is_folder, name, root, how, above)
                 break
 
 
@@ -279,11 +288,9 @@ def _is_folder(place: Path) -> bool:
 
 def _file(place: str, target: str, path: str, root: Path) -> FoundFile | RefusedFile:
     try:
-        status = os.stat(target)
-        if not stat.S_ISREG(status.st_mode):
-            error = UnreadableDocument(f"{os.path.basename(place)} is not a regular file.")
-            return RefusedFile(path, error)
-        os.close(os.open(target, os.O_RDONLY))
+        handle = open_regular(target)
+        status = os.fstat(handle)
+        os.close(handle)
     except (OSError, ValueError) as error:
         return RefusedFile(path, _unreadable_error(Path(place), error))
     return FoundFile(target, path, root, status.st_size, status.st_mtime)

@@ -21,6 +21,7 @@ from uuid import uuid4
 
 from ragstone.core.errors import DocumentError, StorageFull
 from ragstone.core.records import Document
+from ragstone.core.turn import Principal
 from ragstone.ingest.files import FoundFile, content_hash, given_folder
 from ragstone.ingest.formats.includes import included_files
 from ragstone.ingest.formats.recognition import is_installed
@@ -45,11 +46,13 @@ class Spool:
     def __init__(self, data: Path) -> None:
         self._folder = data.expanduser().absolute() / SPOOL
 
-    def add(self, content: BinaryIO, name: str, owner: str = "") -> str:
-        """Keep `content` in a file of this name in a folder of its own; raises StorageFull. Of an
-        `owner`, in hexadecimal digits, it can be found again by the folder's name."""
-        folder = f"{uuid4().hex}-{owner}" if owner else uuid4().hex
-        file = self._folder / folder / plain_name(name)
+    def add(
+        self, content: BinaryIO, name: str, owner: str = "", whose: Principal | None = None
+    ) -> str:
+        """Keep `content` in a file of this name in a folder of its own; raises StorageFull. The
+        folder's name tells an `owner`, in hexadecimal digits, and the user."""
+        parts = (uuid4().hex, owner, owner_digits(whose.tenant, whose.user) if whose else "")
+        file = self._folder / "-".join(filter(None, parts)) / plain_name(name)
         try:
             file.parent.mkdir(mode=0o700, parents=True)
             with private_file(file) as target:
@@ -63,11 +66,38 @@ class Spool:
             ) from error
         return str(file)
 
+    def link(self, content: Path, name: str) -> str:
+        """Keep what is in another file, without writing it again where that can be had."""
+        file = self._folder / uuid4().hex / plain_name(name)
+        try:
+            file.parent.mkdir(mode=0o700, parents=True)
+            os.link(content, file)
+        except OSError:
+            shutil.rmtree(file.parent, ignore_errors=True)
+            with content.open("rb") as source:
+                return self.add(source, name)
+        return str(file)
+
+    def locate(self, handed: Handed, elsewhere: bool) -> Handed:
+        """The document with its file in this spool: the directory may have been moved since, or be
+        a copy, which has nothing to do with the files of the original. `elsewhere` says that other
+        servers have spools too."""
+        *_, folder, id, name = ("", "", "", *Path(handed.file).parts)
+        mine = self._folder / id / name
+        # What a program hands over itself lies wherever it has put it.
+        if folder != SPOOL or (elsewhere and not mine.exists()):
+            return handed
+        return replace(handed, file=str(mine))
+
     def of(self, handle: str, owner: str) -> str | None:
         """The file that this owner has added, by the first part of its folder's name."""
         if not _HANDLE.fullmatch(handle):
             return None
-        return next((str(file) for file in (self._folder / f"{handle}-{owner}").glob("*")), None)
+        folder = f"{handle}-{owner}"
+        files = (
+            file for name in (folder, f"{folder}-*") for file in self._folder.glob(f"{name}/*")
+        )
+        return next(map(str, files), None)
 
     def drop(self, file: str) -> None:
         """Delete what `add` kept, and nothing else."""
@@ -75,12 +105,22 @@ class Spool:
         if place.parent.parent == self._folder:
             shutil.rmtree(place.parent, ignore_errors=True)
 
+    def forget(self, whose: Principal) -> None:
+        """Delete all that a user has added."""
+        for folder in self._folder.glob(f"*-{owner_digits(whose.tenant, whose.user)}"):
+            shutil.rmtree(folder)
+
     def sweep(self, seconds: float = FORGOTTEN) -> None:
         """Delete old files that no job took: the sender left before a job began."""
         for folder in self._folder.glob("*"):
             with suppress(OSError):
                 if time.time() - folder.stat().st_mtime > seconds:
                     shutil.rmtree(folder, ignore_errors=True)
+
+
+def owner_digits(*owner: str) -> str:
+    """Digest an owner's names (tenant and user, or more) into 32 hexadecimal digits."""
+    return hashlib.sha256(json.dumps(owner).encode()).hexdigest()[:32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +140,7 @@ class Originals:
     thread. Without a data directory nothing is kept."""
 
     def __init__(self, data: Path | None) -> None:
-        self._folder = data.expanduser().absolute() / ORIGINALS if data else None
+        self._folder = data.expanduser().resolve() / ORIGINALS if data else None
 
     def keep(self, item: FoundFile, document: Document) -> None:
         """Move a file from the spool to its document, over an earlier one; delete one that can be
@@ -246,9 +286,9 @@ def _truncate(text: str, most: int) -> str:
 
 def found(handed: Handed) -> FoundFile:
     """The file of a document, as if it had been found."""
-    file = Path(handed.file)
+    file = Path(os.path.realpath(handed.file))
     size = file.stat().st_size if file.exists() else 0
-    return FoundFile(handed.file, handed.path, file, size, handed.modified, handed)
+    return FoundFile(str(file), handed.path, file, size, handed.modified, handed)
 
 
 def described(document: Document, handed: Handed) -> Document:

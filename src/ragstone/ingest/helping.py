@@ -11,7 +11,7 @@ from typing import Any
 
 from ragstone.core.errors import DocumentError, EmptyDocument, UnknownCollection, UnreadableDocument
 from ragstone.core.records import Collection
-from ragstone.ingest import handed
+from ragstone.ingest import file_threads, handed
 from ragstone.ingest.comparing import Changed
 from ragstone.ingest.embedding import Pending, embed_these
 from ragstone.ingest.sharing import ReadOutcome, changed_of
@@ -66,9 +66,10 @@ class Helping:
             written.update((changed.document.id, one) for changed, one in several)
             tell()
 
-        there = await asyncio.to_thread(lambda: [_is_same(one) for one in files])
+        roots = {str(changed.item.root) for changed in files}
+        there = await file_threads.run(roots, lambda: [_is_same(one) for one in files])
         if files and not any(there):
-            raise UnreadableDocument(_not_here(files))
+            raise UnreadableDocument(await file_threads.run(roots, _not_here, files))
         back += [one.document.id for one, same in zip(files, there, strict=True) if not same]
         left = iter([one for one, same in zip(files, there, strict=True) if same])
         writer = self._writer.for_part(part)

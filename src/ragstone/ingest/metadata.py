@@ -8,7 +8,6 @@ nothing.
 import fnmatch
 import json
 import os
-import stat
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,6 +21,7 @@ from ragstone.core.errors import InvalidMetadata
 from ragstone.core.metadata import checked, typed
 from ragstone.ingest.files import FOLDER_FILE, SIDECARS, FoundFile, RefusedFile
 from ragstone.ingest.formats.front_matter import WithoutAliases
+from ragstone.ingest.safe_open import open_regular, resolve_links
 
 MOST_BYTES = 64 * 1024
 MOST_PATTERNS, MOST_PARTS = 1_000, 50
@@ -98,27 +98,27 @@ class MetadataFiles:
     def _rules_of(self, folder: Path, within: Path) -> Sequence[_Rule]:
         if folder not in self._rules:
             file = folder / FOLDER_FILE
-            text = self._read(file, within) if _trusted(file, within) else None
+            text = self._read(file, within) if _counts(file, within) else None
             self._rules[folder] = () if text is None else tuple(_rules(file, text))
         return self._rules[folder]
 
     def _read(self, file: Path, within: Path) -> str | None:
         """The text of a metadata file, None if there is none. A link must stay inside, as those to
         documents must."""
+        target = Path(resolve_links(file))
         try:
-            status = file.stat()
-            if not stat.S_ISREG(status.st_mode):
-                raise InvalidMetadata(f"{file.name} is not a regular file.")
-            target = Path(os.path.realpath(file))
-            if file.is_symlink() and not (self._follow_links or target.is_relative_to(within)):
+            if target != file and not (self._follow_links or target.is_relative_to(within)):
                 raise InvalidMetadata(
                     f"{file.name} is a link that leads outside the folder. Copy the file instead."
                 )
-            if status.st_size > MOST_BYTES:
-                raise InvalidMetadata(
-                    f"{file.name} has more than {MOST_BYTES // 1024} kB: that is no metadata."
-                )
-            with file.open("rb") as content:
+            with open(target, "rb", opener=open_regular) as content:
+                about = os.fstat(content.fileno())
+                if not (file.parent.is_relative_to(within) or _is_trusted(about)):
+                    return None  # It is another file than it was.
+                if about.st_size > MOST_BYTES:
+                    raise InvalidMetadata(
+                        f"{file.name} has more than {MOST_BYTES // 1024} kB: that is no metadata."
+                    )
                 return content.read(MOST_BYTES).decode("utf-8-sig")
         except (FileNotFoundError, NotADirectoryError):
             return None
@@ -137,16 +137,18 @@ def _within(item: FoundFile) -> Path:
     return item.root if item.root != item.source else item.source.parent
 
 
-def _trusted(file: Path, within: Path) -> bool:
-    """Whether a folder's file counts: inside what was given always, above it only where it is the
-    user's own or root's, as anyone may put files into folders such as /tmp; Windows
-    does not say whose it is."""
-    if file.parent.is_relative_to(within):
-        return True
+def _counts(file: Path, within: Path) -> bool:
+    """Whether a folder's file counts: inside what was given always, above it only where it is
+    trusted, as anyone may put files into folders such as /tmp."""
     try:
-        return sys.platform != "win32" and file.stat().st_uid in (0, os.getuid())
+        return file.parent.is_relative_to(within) or _is_trusted(file.stat())
     except OSError:
         return False
+
+
+def _is_trusted(about: os.stat_result) -> bool:
+    """Whether a file is the user's own or root's; Windows does not say whose it is."""
+    return sys.platform != "win32" and about.st_uid in (0, os.getuid())
 
 
 def _sidecar(file: Path, text: str) -> dict[str, Any]:

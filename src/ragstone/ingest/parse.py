@@ -1,7 +1,7 @@
 """Reading one file: its type, the checks before reading, and its blocks."""
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -15,10 +15,13 @@ from ragstone.core.errors import (
     WrongType,
 )
 from ragstone.ingest.document import Block, Parsed
+from ragstone.ingest.formats.raised import write_out_block
 from ragstone.ingest.formats.recognition import AHEAD, CHOSEN, PICTURES_UNREAD, Recognition
 from ragstone.ingest.formats.redrawn import redrawn
+from ragstone.ingest.formats.surroundings import Surroundings
 from ragstone.ingest.formats.types import FORMATS, check_type
 from ragstone.ingest.pictures import described, placed
+from ragstone.ingest.safe_open import pin, resolve_links
 from ragstone.ingest.sizes import MEGABYTE, SizeSettings, check_size
 from ragstone.language.unicode import whole, whole_values
 
@@ -56,10 +59,9 @@ def parse(
     is bounded only in a process of its own: see `parse_process`.
     """
     ending = path.suffix.lower()
+    around = _surroundings(path, folder)
     with _format_errors(path):
         known = FORMATS.get(_name(path))
-    _check_size(path, known.whole, settings)
-    check_type(path, known.magic)
     recognition = Recognition(
         settings.ocr,
         settings.ocr_confidence,
@@ -69,26 +71,30 @@ def parse(
         settings.ocr_seconds,
     )
     CHOSEN.set(recognition)
-    with _format_errors(path):
-        max_bytes = settings.max_memory_mb * MEGABYTE
-        if known.including:
-            parsed = known.including(path, ending, max_bytes, folder)
-        else:
-            parsed = known.parse(path, ending, max_bytes)
-        if not isinstance(parsed, Parsed):
-            raise TypeError(f"its parser made {type(parsed).__name__} instead of Parsed")
-    blocks = described(placed(_readable_blocks(path, parsed.blocks)), captions)
-    first = next(blocks, None)
-    if first is None:
-        raise EmptyDocument(_why_empty(path, parsed))
-    title = parsed.title or _first_title(first) or path.stem
-    return replace(
-        parsed,
-        title=whole(title),
-        blocks=chain((first,), blocks),
-        metadata=whole_values(parsed.metadata),
-        media_type=parsed.media_type or known.media_type,
-    )
+    with ExitStack() as opened:
+        path = opened.enter_context(_pinned(path))
+        check_size(path, path.stat().st_size, known.whole, settings)
+        check_type(path, known.magic)
+        with _format_errors(path):
+            max_bytes = settings.max_memory_mb * MEGABYTE
+            if known.including:
+                parsed = known.including(path, ending, max_bytes, around)
+            else:
+                parsed = known.parse(path, ending, max_bytes)
+            if not isinstance(parsed, Parsed):
+                raise TypeError(f"its parser made {type(parsed).__name__} instead of Parsed")
+        blocks = described(placed(_readable_blocks(path, parsed.blocks)), captions)
+        first = next(blocks, None)
+        if first is None:
+            raise EmptyDocument(_why_empty(path, parsed))
+        title = parsed.title or _first_title(first) or path.stem
+        return replace(
+            parsed,
+            title=whole(title),
+            blocks=_until_read(chain((first,), blocks), opened.pop_all()),
+            metadata=whole_values(parsed.metadata),
+            media_type=parsed.media_type or known.media_type,
+        )
 
 
 def shown_picture(
@@ -102,17 +108,40 @@ def shown_picture(
     gone = UnreadableDocument(f"{path.name} does not hold this picture, or no longer does.")
     ending = path.suffix.lower()
     parts = picture_parts(id)
+    around = _surroundings(path, folder)
     with _format_errors(path):
         known = FORMATS.get(_name(path))
     if parts is None or known.picture is None:
         raise gone
-    _check_size(path, known.whole, settings)
-    check_type(path, known.magic)
-    with _format_errors(path):
-        data = known.picture(path, ending, settings.max_memory_mb * MEGABYTE, folder, parts[1])
-        if picture_id(data, parts[1]) != id:
-            raise gone
-        return known.drawn(path, parts[1], data) if known.drawn else redrawn(path.name, data)
+    with _pinned(path) as path:
+        check_size(path, path.stat().st_size, known.whole, settings)
+        check_type(path, known.magic)
+        with _format_errors(path):
+            data = known.picture(path, ending, settings.max_memory_mb * MEGABYTE, around, parts[1])
+            if picture_id(data, parts[1]) != id:
+                raise gone
+            return known.drawn(path, parts[1], data) if known.drawn else redrawn(path.name, data)
+
+
+def _surroundings(path: Path, folder: Path | None) -> Surroundings | None:
+    return Surroundings(Path(resolve_links(folder)), path) if folder else None
+
+
+@contextmanager
+def _pinned(path: Path) -> Iterator[Path]:
+    """See `pin`; raises UnreadableDocument."""
+    with ExitStack() as stack:
+        try:
+            pinned = stack.enter_context(pin(path))
+        except OSError as error:
+            raise UnreadableDocument(f"{path.name} cannot be read: {error.strerror}.") from error
+        yield pinned
+
+
+def _until_read(blocks: Iterator[Block], opened: ExitStack) -> Iterator[Block]:
+    """The blocks; the file is closed behind the last, or when nobody wants more."""
+    with opened:
+        yield from blocks
 
 
 def _name(path: Path) -> str:
@@ -134,14 +163,6 @@ def _format_errors(path: Path) -> Iterator[None]:
         raise UnreadableDocument(f"{path.name} cannot be read. {error.message}") from error
 
 
-def _check_size(path: Path, whole: bool, settings: SizeSettings) -> None:
-    try:
-        size = path.stat().st_size
-    except OSError as error:
-        raise UnreadableDocument(f"{path.name} cannot be read: {error.strerror}.") from error
-    check_size(path, size, whole, settings)
-
-
 def _readable_blocks(path: Path, blocks: Iterator[Block]) -> Iterator[Block]:
     """A file that becomes unreadable half-way is still a DocumentError; text is whole."""
     try:
@@ -149,6 +170,8 @@ def _readable_blocks(path: Path, blocks: Iterator[Block]) -> Iterator[Block]:
             for block in blocks:
                 if not (block.text.isascii() and block.label.isascii()):
                     block = replace(block, text=whole(block.text), label=whole(block.label))
+                    if block.kind != "code":
+                        block = write_out_block(block)
                 yield block
     except OSError as error:
         raise UnreadableDocument(f"{path.name} cannot be read: {error.strerror}.") from error

@@ -22,10 +22,11 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ragstone.core.document import cut_places
-from ragstone.core.errors import DocumentError
+from ragstone.core.errors import DocumentError, UnreadableDocument
 from ragstone.ingest.chunk import TextPiece, chunk
 from ragstone.ingest.document import Block
 from ragstone.ingest.formats.recognition import goes_on
+from ragstone.ingest.leads import attach_leads
 from ragstone.ingest.parse import parse, shown_picture
 from ragstone.ingest.parse_messages import (
     MEMORY,
@@ -102,6 +103,9 @@ def answer(request: ReadRequest, send: Send) -> None:
             _send_document(request, send)
     except DocumentError as error:
         send(ReadFailure(error.code, whole(error.message)[:MESSAGE_CHARS]))
+    except RecursionError:
+        name = Path(request.path).name
+        send(ReadFailure(UnreadableDocument.code, f"{name} is nested too deep to be read."))
     except MemoryError:
         send(ReadFailure(MEMORY, ""))
     # A panic of a parser in Rust is no Exception.
@@ -139,7 +143,9 @@ def _send_document(request: ReadRequest, send: Send) -> None:
     send(DocumentHead(parsed.title, parsed.media_type, parsed.pages, parsed.metadata, notes))
     sender = _Batches(send)
     length = len if request.chunk_unit == "characters" else count
-    blocks = sender.noticed(short for block in parsed.blocks for short in cut_long(block))
+    blocks = sender.noticed(
+        short for block in attach_leads(parsed.blocks) for short in cut_long(block)
+    )
     for piece in chunk(blocks, request.chunk_size, request.chunk_overlap, length):
         sender.add(piece)
     sender.flush()

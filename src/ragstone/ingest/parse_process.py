@@ -15,7 +15,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import asynccontextmanager, suppress
 from functools import cache
 from importlib import import_module
@@ -24,7 +24,9 @@ from threading import Thread
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, TypeVar, cast
 
 from ragstone.core.errors import ConfigError, DocumentError, TooLarge, UnreadableDocument
+from ragstone.core.temporary import TemporaryFolder
 from ragstone.ingest.chunk import TextPiece
+from ragstone.ingest.daemon_thread import DaemonThread
 from ragstone.ingest.parse_messages import (
     MEMORY,
     Beginning,
@@ -41,6 +43,7 @@ from ragstone.ingest.parse_messages import (
     receive_frame,
     send_frame,
 )
+from ragstone.ingest.turns import NOBODY, Owner, Turns
 from ragstone.settings import IngestSettings
 
 if TYPE_CHECKING:
@@ -65,6 +68,15 @@ START_SECONDS = 60.0
 WATCH_SECONDS = 0.05
 
 SECONDS_PER_MB = 30.0
+
+PROCESSOR_SHARE, MIN_PROCESSOR_SECONDS = 1 / 12, 10.0
+"""What a small file may take of a processor, as a share of the seconds for reading a file, but not
+less than so many, or all of them. Each megabyte of a file allows as much again."""
+
+PIECE_SHARE = 1 / 50
+"""What each chunk that came of a file allows besides, as a share of that: a file that only uses up
+a parser's time gives nothing for it."""
+
 OUTPUT_BYTES = 16 * MEGABYTE
 OUTPUT_RATIO = 200
 OUTPUT_MOST_BYTES = 4096 * MEGABYTE
@@ -77,71 +89,97 @@ HEAVY_MB = 256
 SHOWN_CHARS = 1000
 LAST_LINES = 5
 
+CLOSE_SECONDS = 5.0
+"""How long it is waited at the end until what the processes had is cleared away."""
+
 LAST_WORDS_SECONDS = 2.0
 """How long what an ended process printed is waited for."""
 
 ENVIRONMENT = (
     "HOME", "LANG", "LANGUAGE", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "OMP_NUM_THREADS",
     "PATH", "PYTHONDONTWRITEBYTECODE", "PYTHONHOME", "PYTHONPYCACHEPREFIX", "SYSTEMDRIVE",
-    "SYSTEMROOT", "TEMP", "TMP", "TMPDIR", "TZ", "USERPROFILE", "VIRTUAL_ENV", "WINDIR",
+    "SYSTEMROOT", "TZ", "USERPROFILE", "VIRTUAL_ENV", "WINDIR",
 )  # fmt: skip
 """What a process sees of the environment, besides LC_*: it has no keys and passwords."""
 
 
 class ParseProcesses:
-    """As many processes as the settings allow; each is started when it is needed."""
+    """As many processes as the settings allow, and one for each who would have none (`Turns`); each
+    is started when it is needed."""
 
     def __init__(self, settings: IngestSettings) -> None:
         self._settings = settings
-        self._places = asyncio.Semaphore(settings.parse_processes)
+        self._turns = Turns(settings.parse_processes)
         self._free: list[ParseProcess] = []
         self._all: set[ParseProcess] = set()
         self._closed = False
 
-    def close(self) -> None:
+    async def aclose(self) -> None:
         """End all processes, also those that are reading."""
         self._closed = True
-        for process in list(self._all):
-            process.close()
+        cleared = [asyncio.wrap_future(process.close()) for process in self._all]
         self._all.clear()
         self._free.clear()
+        if cleared:
+            await asyncio.wait(cleared, timeout=CLOSE_SECONDS)
 
     @asynccontextmanager
     async def reading(
         self,
         path: Path,
+        size: int,
         heavy: Callable[[], None] = lambda: None,
         folder: Path | None = None,
         captions: Mapping[str, str] = {},
+        owner: Owner = NOBODY,
     ) -> AsyncIterator["Reading"]:
-        """A file that is being read; `batches` are its chunks. Raises DocumentError, and so may the
-        iteration. `heavy` is called once if reading takes much memory. What the file includes must
-        be in `folder`; `captions` are what a model said of its pictures, by their digests."""
-        async with self._process() as process, _watched(process, self._settings, heavy):
-            reading = Reading(process, path, self._settings, folder, captions)
+        """A file of so many bytes that is being read; `batches` are its chunks. Raises
+        DocumentError, and so may the iteration. `heavy` is called once if reading takes much
+        memory. What the file includes must be in `folder`; `captions` are what a model said of its
+        pictures, by their digests."""
+        async with self._reading(path, size, owner, heavy, folder, captions) as reading:
             await reading.open()
             yield reading
 
     async def beginning(
-        self, path: Path, characters: int, heavy: Callable[[], None] = lambda: None
+        self,
+        path: Path,
+        size: int,
+        characters: int,
+        heavy: Callable[[], None] = lambda: None,
+        owner: Owner = NOBODY,
     ) -> str:
         """The beginning of a file's text; raises DocumentError."""
-        async with self._process() as process, _watched(process, self._settings, heavy):
-            reading = Reading(process, path, self._settings)
+        async with self._reading(path, size, owner, heavy) as reading:
             return await reading.beginning(characters)
 
-    async def picture(self, path: Path, id: str, folder: Path | None = None) -> bytes:
+    async def picture(
+        self, path: Path, size: int, id: str, folder: Path | None = None, owner: Owner = NOBODY
+    ) -> bytes:
         """A picture of a file by its id, as it is shown; raises DocumentError."""
-        async with self._process() as process, _watched(process, self._settings, lambda: None):
-            return await Reading(process, path, self._settings, folder).picture(id)
+        async with self._reading(path, size, owner, folder=folder) as reading:
+            return await reading.picture(id)
 
     @asynccontextmanager
-    async def _process(self) -> AsyncIterator["ParseProcess"]:
-        """A process for one file. One that was left in the midst of it ends."""
-        async with self._places:
+    async def _reading(
+        self,
+        path: Path,
+        size: int,
+        owner: Owner,
+        heavy: Callable[[], None] = lambda: None,
+        folder: Path | None = None,
+        captions: Mapping[str, str] = {},
+    ) -> AsyncIterator["Reading"]:
+        """A file and a process for it. One that was left in the midst of it ends."""
+        async with self._turns.place(owner):
             process = await self._taken()
             try:
-                yield process
+                reading = Reading(process, path, size, self._settings, folder, captions)
+                watching = asyncio.create_task(reading.watch(heavy))
+                try:
+                    yield reading
+                finally:
+                    watching.cancel()
             finally:
                 if process.reusable and not self._closed:
                     self._free.append(process)
@@ -179,6 +217,7 @@ class Reading:
         self,
         process: "ParseProcess",
         path: Path,
+        size: int,
         settings: IngestSettings,
         folder: Path | None = None,
         captions: Mapping[str, str] = {},
@@ -191,11 +230,28 @@ class Reading:
         self._process = process
         self._path = path
         self._settings = settings
-        size = _size(path)
         self._seconds = settings.parse_seconds + SECONDS_PER_MB * size / MEGABYTE
         self._left = self._seconds
+        least = min(settings.parse_seconds, MIN_PROCESSOR_SECONDS)
+        base = max(least, settings.parse_seconds * PROCESSOR_SHARE)
+        self._piece_seconds = base * PIECE_SHARE
+        self._processor_seconds = base * (1 + size / MEGABYTE)
         self._pages = 0
         self._bytes = min(OUTPUT_BYTES + OUTPUT_RATIO * size, OUTPUT_MOST_BYTES)
+
+    async def watch(self, heavy: Callable[[], None]) -> None:
+        """End the process when it takes more memory, or more of the processor, than it may."""
+        told = False
+        began = self._process.used_seconds()
+        while (used := self._process.used_mb()) <= self._settings.parse_memory_mb:
+            if used > HEAVY_MB and not told:
+                told = True
+                heavy()
+            if self._process.used_seconds() - began > self._processor_seconds:
+                self._process.overstep(self._too_laborious())
+                return
+            await asyncio.sleep(WATCH_SECONDS)
+        self._process.overstep(self._too_large())
 
     async def open(self) -> None:
         """Begin to read."""
@@ -213,6 +269,7 @@ class Reading:
         """The chunks, in batches."""
         while not isinstance(message := await self._next(), Finished):
             if pieces := self._expected(message, Pieces).pieces:
+                self._processor_seconds += len(pieces) * self._piece_seconds
                 yield pieces
         self.last_notes = tuple(message.notes)
         if not message.spent:
@@ -258,6 +315,8 @@ class Reading:
             if self._pages <= self._settings.ocr_pages:
                 self._seconds += self._settings.ocr_seconds
                 self._left += self._settings.ocr_seconds
+                # Each thread of the recognition counts.
+                self._processor_seconds += self._settings.ocr_seconds * (os.cpu_count() or 1)
                 silent = self._settings.parse_seconds + self._settings.ocr_seconds
         return message
 
@@ -305,7 +364,7 @@ class Reading:
     async def _died(self) -> DocumentError:
         status = await self._process.call(self._process.reap)
         if self._process.overstepped:
-            return self._too_large()
+            return self._process.overstepped
         for line in self._process.last_lines:
             log.warning("The process that read %s: %s", self._path, line)
         return UnreadableDocument(
@@ -318,6 +377,13 @@ class Reading:
         return TooLarge(
             f"{self._path.name} took more than {self._settings.parse_memory_mb:,} MB of memory to "
             "read. Split it, or allow more (INGEST__PARSE_MEMORY_MB)."
+        )
+
+    def _too_laborious(self) -> UnreadableDocument:
+        return UnreadableDocument(
+            f"{self._path.name} kept the processor busy for {self._processor_seconds:,.0f} "
+            "seconds, longer than a file of its size should. Split it, or allow more "
+            "(INGEST__PARSE_SECONDS)."
         )
 
     def _too_slow(self, silent: float) -> UnreadableDocument:
@@ -335,17 +401,20 @@ class ParseProcess:
     ends with the thread that started it."""
 
     def __init__(self, memory_mb: int) -> None:
-        self.overstepped = False
+        self.overstepped: DocumentError | None = None
+        """Why it was ended."""
         self.reusable = False
         self.last_lines: deque[str] = deque(maxlen=LAST_LINES)
         self._memory_mb = memory_mb
         self._files = 0
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="parse")
+        self._thread = DaemonThread("parse")
         self._child: subprocess.Popen[bytes] | None = None
-        self._memory: Any = None
+        self._folder: TemporaryFolder | None = None
+        self._known: Any = None
         self._listener: Thread | None = None
         self._waiting: asyncio.TimerHandle | None = None
         self._closed = False
+        self._cleared: Future[None]
 
     @property
     def alive(self) -> bool:
@@ -357,7 +426,8 @@ class ParseProcess:
             await self.call(self._start)
             message, _ = await asyncio.wait_for(self.receive(), START_SECONDS)
         except (TimeoutError, EOFError, ValueError, OSError) as error:
-            said = self.last_lines[-1] if self.last_lines else type(error).__name__
+            reason = str(error) or type(error).__name__
+            said = self.last_lines[-1] if self.last_lines else reason
             raise ConfigError(f"The process that reads files does not start: {said}.") from error
         if not isinstance(message, Ready):
             raise ConfigError("The process that reads files is not of this version.")
@@ -386,13 +456,22 @@ class ParseProcess:
 
     def used_mb(self) -> float:
         """The memory that the process has for itself; 0 once it has ended."""
+        used = self._facts("memory_info")
+        return float(used.rss - getattr(used, "shared", 0)) / MEGABYTE if used else 0.0
+
+    def used_seconds(self) -> float:
+        """The time of a processor that it has taken so far; 0 once it has ended."""
+        used = self._facts("cpu_times")
+        return float(used.user + used.system) if used else 0.0
+
+    def _facts(self, name: str) -> Any:
+        """What the system knows of the process; None once it has ended."""
         psutil: Any = import_module("psutil")
         try:
-            self._memory = self._memory or psutil.Process(self._running.pid)
-            used = self._memory.memory_info()
+            self._known = self._known or psutil.Process(self._running.pid)
+            return getattr(self._known, name)()
         except psutil.Error:
-            return 0.0
-        return float(used.rss - getattr(used, "shared", 0)) / MEGABYTE
+            return None
 
     def idle(self, seconds: float, end: Callable[["ParseProcess"], None]) -> None:
         """Call `end` unless the process is taken before."""
@@ -402,9 +481,9 @@ class ParseProcess:
         if self._waiting:
             self._waiting.cancel()
 
-    def overstep(self) -> None:
-        """End it for its memory."""
-        self.overstepped = True
+    def overstep(self, reason: DocumentError) -> None:
+        """End it for what it took."""
+        self.overstepped = reason
         self._kill()
 
     def reap(self) -> int:
@@ -415,17 +494,16 @@ class ParseProcess:
             self._listener.join(LAST_WORDS_SECONDS)
         return status
 
-    def close(self) -> None:
-        """End it, in the midst of whatever it does."""
+    def close(self) -> "Future[None]":
+        """End it, in the midst of whatever it does; what it had is cleared away behind that."""
         self.taken()
-        if self._closed:
-            return
-        self._closed = True
-        self.reusable = False
-        if self._child:
+        if not self._closed:
+            self._closed = True
+            self.reusable = False
             self._kill()
-            self._thread.submit(self._clear_away)
-        self._thread.shutdown(wait=False)
+            self._cleared = self._thread.submit(self._clear_away)
+            self._thread.shutdown()
+        return self._cleared
 
     @property
     def _running(self) -> "subprocess.Popen[bytes]":
@@ -435,13 +513,14 @@ class ParseProcess:
     def _start(self) -> None:
         if self._closed:
             raise EOFError
+        self._folder = TemporaryFolder()
         command = [_interpreter(), "-P", "-m", "ragstone.ingest.parse_child"]
         self._child = subprocess.Popen(  # noqa: S603 - a module of ours, without a shell
             [*command, str(self._memory_mb), str(os.getpid())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=_environment(os.environ),
+            env=_environment(os.environ, self._folder.path),
             start_new_session=True,
             creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
         )
@@ -450,7 +529,6 @@ class ParseProcess:
         self._listener.start()
         if self._closed:  # in this very moment, when there was nothing to end yet
             self._kill()
-            self._clear_away()
 
     def _receive(self) -> tuple[Message, int]:
         data = receive_frame(cast(BinaryIO, self._running.stdout))
@@ -458,8 +536,8 @@ class ParseProcess:
 
     def _kill(self) -> None:
         """With the processes that a parser may have started."""
-        child = self._running
-        if child.poll() is not None:
+        child = self._child
+        if child is None or child.poll() is not None:
             return
         with suppress(OSError):
             if sys.platform == "win32":
@@ -468,33 +546,13 @@ class ParseProcess:
                 os.killpg(child.pid, signal.SIGKILL)
 
     def _clear_away(self) -> None:
-        child = self._running
-        child.wait()
-        for pipe in (child.stdin, child.stdout):
-            with suppress(OSError):
-                cast(BinaryIO, pipe).close()
-
-
-@asynccontextmanager
-async def _watched(
-    process: ParseProcess, settings: IngestSettings, heavy: Callable[[], None]
-) -> AsyncIterator[None]:
-    """End the process when it takes more memory than it may."""
-
-    async def watch() -> None:
-        told = False
-        while (used := process.used_mb()) <= settings.parse_memory_mb:
-            if used > HEAVY_MB and not told:
-                told = True
-                heavy()
-            await asyncio.sleep(WATCH_SECONDS)
-        process.overstep()
-
-    watching = asyncio.create_task(watch())
-    try:
-        yield
-    finally:
-        watching.cancel()
+        if child := self._child:
+            child.wait()
+            for pipe in (child.stdin, child.stdout):
+                with suppress(OSError):
+                    cast(BinaryIO, pipe).close()
+        if self._folder:
+            self._folder.remove()
 
 
 @cache
@@ -513,7 +571,7 @@ def _listen(said: BinaryIO, last: "deque[str]") -> None:
                 last.append(text)
 
 
-def _environment(given: Mapping[str, str]) -> dict[str, str]:
+def _environment(given: Mapping[str, str], temporary: Path) -> dict[str, str]:
     kept = {
         name: value
         for name, value in given.items()
@@ -521,20 +579,18 @@ def _environment(given: Mapping[str, str]) -> dict[str, str]:
     }
     # Formats of packages that this process has put on its path are found too.
     places = [str(Path(place).absolute()) for place in sys.path]
-    return {**kept, "PYTHONPATH": os.pathsep.join(places), "PYTHONIOENCODING": "utf-8"}
+    return {
+        **kept,
+        **dict.fromkeys(("TEMP", "TMP", "TMPDIR"), str(temporary)),
+        "PYTHONPATH": os.pathsep.join(places),
+        "PYTHONIOENCODING": "utf-8",
+    }
 
 
 def _interpreter() -> str:
     """On Windows that of an environment starts another process, which is not the one to watch."""
     base = getattr(sys, "_base_executable", "") if sys.platform == "win32" else ""
     return base or sys.executable
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0  # The parser says why it cannot be read.
 
 
 def _named(status: int) -> str:

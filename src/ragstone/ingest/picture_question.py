@@ -2,12 +2,12 @@
 
 import asyncio
 import base64
-import tempfile
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 
 from ragstone.core.errors import DocumentError
+from ragstone.core.temporary import temporary_folder
 from ragstone.core.turn import Ask
 
 MOST_CHARS = 4_000
@@ -15,24 +15,26 @@ MOST_CHARS = 4_000
 
 _ENDINGS = {"image/png": "png", "image/jpeg": "jpg", "image/webp": "webp"}
 
-Beginning = Callable[[Path, int], Awaitable[str]]
-"""At most so many characters of a file's text; raises DocumentError."""
+Beginning = Callable[[Path, int, int], Awaitable[str]]
+"""At most so many characters, the last number, of the text of a file with so many bytes; raises
+DocumentError."""
 
 
 async def with_picture_text(ask: Ask, beginning: Beginning) -> Ask:
     """The question with the text that is recognised in its pictures instead of them, answered from
     the documents; unchanged where there is none."""
     texts: list[str] = []
-    with tempfile.TemporaryDirectory(prefix="ragstone-") as folder:
+    with temporary_folder() as folder:
         for number, picture in enumerate(ask.pictures):
             room = MOST_CHARS - sum(map(len, texts))
             ending = _ENDINGS.get(picture.media_type)
             if not ending or room <= 0:
                 continue
-            file = Path(folder) / f"picture{number + 1}.{ending}"
-            await asyncio.to_thread(file.write_bytes, base64.b64decode(picture.base64))
+            file = folder / f"picture{number + 1}.{ending}"
+            data = base64.b64decode(picture.base64)
+            await asyncio.to_thread(file.write_bytes, data)
             try:
-                found = await beginning(file, room)
+                found = await beginning(file, len(data), room)
             except DocumentError:
                 continue  # Without text, damaged or too large: the others may still say something.
             texts.append(found.strip()[:room])

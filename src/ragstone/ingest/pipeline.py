@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import asynccontextmanager, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 from ragstone.core.errors import (
@@ -24,11 +25,18 @@ from ragstone.core.filters import AnyOf
 from ragstone.core.limits import check_collection_name
 from ragstone.core.records import Collection, Document
 from ragstone.core.turn import Ask
-from ragstone.ingest import changes, handed
+from ragstone.ingest import changes, file_threads, handed
 from ragstone.ingest.being_read import BeingRead
 from ragstone.ingest.captions import CaptionMaker
 from ragstone.ingest.comparing import Changed, Comparing, is_textless_picture
-from ragstone.ingest.embedding import Pending, embed_pending, late_dimensions, without_late
+from ragstone.ingest.embedding import (
+    Leaves,
+    Pending,
+    embed_pending,
+    late_dimensions,
+    leave_nothing,
+    without_late,
+)
 from ragstone.ingest.files import (
     WITHOUT_TEXT,
     FoundFile,
@@ -51,14 +59,16 @@ from ragstone.ingest.picture_question import with_picture_text
 from ragstone.ingest.progress import MOST_FAILURES, Tracker
 from ragstone.ingest.questions import QuestionMaker
 from ragstone.ingest.rebuild import rebuild
+from ragstone.ingest.safe_open import keep_folder, open_regular, resolve_links
 from ragstone.ingest.sharing import Sharing
 from ragstone.ingest.summaries import SummaryMaker
 from ragstone.ingest.together import Done, Together
+from ragstone.ingest.turns import Owner
 from ragstone.ingest.unused import drop_unused
 from ragstone.ingest.vocabulary import VocabularyReader
 from ragstone.ingest.write import Writer, Written
 from ragstone.language.language import detect
-from ragstone.ports import Catalog, ChunkIndex, Embedders, Parts, check_late, home, may_share
+from ragstone.ports import Catalog, ChunkIndex, Embedders, Parts, check_late, erase, home, may_share
 from ragstone.service import IngestRequest, Progress
 from ragstone.settings import IngestSettings
 
@@ -117,6 +127,7 @@ class Pipeline:
         self._drawing = ParseProcesses(settings.model_copy(update={"parse_processes": 1}))
         self._being_read = BeingRead(data)
         self.originals = handed.Originals(data)
+        self._spool = handed.Spool(data) if data else None
         self.placement = Placement(index, catalog)
         self.helping = Helping(index, catalog, embedders, settings, self._writer, self._reads)
 
@@ -127,20 +138,23 @@ class Pipeline:
         report: Callable[[Progress], None],
         id: str = "",
         earlier: Progress | None = None,
+        leaves: Leaves = leave_nothing,
     ) -> Progress:
         """Do what `request` asks; raises only what stops the whole job. Returns the last word.
 
         `earlier` is how far the job was when it was cut off. `id` is the collection's, whatever
         its name is by now; if empty, the request's name says which one it is. Raises
         UnknownCollection for one that was dropped, Conflict where another one has its name by now.
+        What waited for its vectors before may be left to another ingest when that `leaves` it.
         """
         id = id or await self._catalog.identity(request.tenant, request.collection)
         async with self._alone(job, request.tenant, id):
             # Who hands documents over asks of each how it went.
             tracker = Tracker(job, report, earlier, MOST_FAILURES + len(request.handed))
             only = await self._only(request, id)
-            shares = await asyncio.to_thread(changes.shares) if request.prune else frozenset()
-            found = await asyncio.to_thread(self._discover, request, only, tracker)
+            shares = file_threads.mount_points() if request.prune else frozenset()
+            paths = request.paths
+            found = await file_threads.run(paths, self._discover, request, only, tracker)
             collection = await self._collection(request, id, found, tracker)
             if collection:
                 await self._index.create(collection)
@@ -148,7 +162,7 @@ class Pipeline:
                 found = await self._at_known_paths(collection, only, found)
                 tracker.expect(len(found), sum(item.size for item in found))
                 tracker.waiting(await self._index.count_without_vectors(collection))
-                await self._index_files(job, collection, request, found, tracker)
+                await self._index_files(job, collection, request, found, tracker, leaves)
                 if request.prune:
                     await self._prune(collection, request, only, found, shares, tracker)
                 await self._describe(collection, tracker)
@@ -253,28 +267,33 @@ class Pipeline:
         DocumentError."""
         source = Path(document.source)
         file = await asyncio.to_thread(self.originals.of, document) or source
-        if not await asyncio.to_thread(file.is_file):
-            raise UnreadableDocument(f"The file of {document.path} is not here.")
-        return await self._drawing.picture(file, id, given_folder(document.path, source))
+        await file_threads.run([file], _check_readable, file)
+        folder, owner = given_folder(document.path, source), Owner(document.tenant, "")
+        return await self._drawing.picture(file, document.size, id, folder, owner)
 
     async def with_picture_text(self, ask: Ask) -> Ask:
         """The question with the text in its pictures instead of them, where that can be recognised
         and there is some."""
         if not (self._settings.ocr and is_installed()):
             return ask
-        return await with_picture_text(ask, self._drawing.beginning)
+        owner = Owner(ask.principal.tenant, "")
+        return await with_picture_text(ask, partial(self._drawing.beginning, owner=owner))
 
-    def close(self) -> None:
+    def forget_marks(self) -> None:
+        """Delete what a server that died has left of files that are gone. Blocking."""
+        self._being_read.sweep()
+
+    async def aclose(self) -> None:
         """End the processes that read files."""
-        self._writer.close()
-        self._drawing.close()
+        await self._writer.aclose()
+        await self._drawing.aclose()
 
     async def _only(self, request: IngestRequest, id: str) -> list[Path] | None:
         """What alone is to be looked at, None for everything: what the request names, and the
         documents that include any of it."""
         if not request.only:
             return None
-        real = await asyncio.to_thread(lambda: [os.path.realpath(one) for one in request.only])
+        real = await file_threads.run(request.paths, _real_paths, request.only)
         including = await self._catalog.including(request.tenant, id, real)
         return [Path(one) for one in (*request.only, *including)]
 
@@ -284,7 +303,7 @@ class Pipeline:
         """What is known of the places that are looked at, and of the files found there."""
         if only is None:
             return await self._catalog.sources(collection.tenant, collection.id)
-        files, folders = await asyncio.to_thread(_files_and_folders, only)
+        files, folders = await file_threads.run(only, _files_and_folders, only)
         linked = (item.place for item in found if item.handed is None)
         files |= {one for one in linked if not _is_below(one, folders)}
         return await self._catalog.sources(
@@ -304,16 +323,21 @@ class Pipeline:
         found = []
         paths = [Path(path) for path in request.paths]
         how = self._settings
-        for item in discover(paths, how.follow_links, pictures=how.ocr, only=only):
-            if isinstance(item, RefusedFile):
-                tracker.failed(printable_path(item.path), printable_path(item.error.message))
-            elif isinstance(item, SkippedFile):
-                tracker.skipped(item.kind)
-            elif not (is_text(item.path) and is_text(item.place)):
-                tracker.failed(printable_path(item.path), NOT_TEXT)
-            else:
-                found.append(item)
-        found += [handed.found(one) for one in request.handed]
+        with keep_folder():
+            for item in discover(paths, how.follow_links, pictures=how.ocr, only=only):
+                if isinstance(item, RefusedFile):
+                    tracker.failed(printable_path(item.path), printable_path(item.error.message))
+                elif isinstance(item, SkippedFile):
+                    tracker.skipped(item.kind)
+                elif not (is_text(item.path) and is_text(item.place)):
+                    tracker.failed(printable_path(item.path), NOT_TEXT)
+                else:
+                    found.append(item)
+        shared = self._parts is not None
+        spool = self._spool
+        found += [
+            handed.found(spool.locate(one, shared) if spool else one) for one in request.handed
+        ]
         tracker.expect(len(found), sum(item.size for item in found))
         return found
 
@@ -330,7 +354,7 @@ class Pipeline:
             return known
         await self._refuse_if_gone(request, id)
         check_collection_name(request.collection)
-        language = await self._language(found)
+        language = await self._language(found, Owner(request.tenant, id))
         embedder = self._embedders.for_text(language)
         collection = Collection(
             request.tenant,
@@ -371,21 +395,21 @@ class Pipeline:
             )
         raise UnknownCollection(request.collection)
 
-    async def _language(self, found: Sequence[FoundFile]) -> str:
+    async def _language(self, found: Sequence[FoundFile], owner: Owner) -> str:
         """The main language of sampled files, "mul" for several, English where none is known."""
         number = min(len(found), SAMPLED_FILES)
         sampled = [found[place * len(found) // number] for place in range(number)]
         places = asyncio.Semaphore(self._settings.parse_processes)
 
-        async def sample(file: Path) -> str:
+        async def sample(item: FoundFile) -> str:
             try:
                 async with places:
-                    with self._being_read.marked(file, sample=True) as heavy:
-                        return await self._writer.sample(file, heavy)
+                    with self._being_read.marked(item, sample=True) as heavy:
+                        return await self._writer.sample(item.source, item.size, heavy, owner)
             except DocumentError:
                 return ""
 
-        texts = await asyncio.gather(*(sample(item.source) for item in sampled))
+        texts = await asyncio.gather(*map(sample, sampled))
         # The first text loads a model.
         languages = await asyncio.to_thread(lambda: Counter(map(detect, texts)))
         return main_language(languages) or "en"
@@ -397,6 +421,7 @@ class Pipeline:
         request: IngestRequest,
         found: Sequence[FoundFile],
         tracker: Tracker,
+        leaves: Leaves,
     ) -> None:
         """Text and vectors at once: the vectors follow behind the text."""
         pending = Pending(self._index, collection)
@@ -421,6 +446,7 @@ class Pipeline:
                     tracker.embedded,
                     self._settings.token_vectors,
                     pending,
+                    leaves,
                 )
             )
             embedding.add_done_callback(lambda _: sharing.end())
@@ -536,7 +562,7 @@ class Pipeline:
         """Read a file, to be written; why it cannot be read if it cannot."""
         item, document = changed.item, changed.document
         try:
-            with self._being_read.marked(item.source) as heavy:
+            with self._being_read.marked(item) as heavy:
                 folder = None if item.handed else given_folder(document.path, item.source)
                 captions = await self._known_captions(collection, changed.known)
                 read = await writer.read(
@@ -604,7 +630,9 @@ class Pipeline:
     ) -> None:
         """Forget documents whose file was under the given paths and is gone."""
         known = await self._sources(collection, only, found)
-        gone = await asyncio.to_thread(changes.gone, collection, known, request, found, shares)
+        gone = await file_threads.run(
+            request.paths, changes.gone, collection, known, request, found, shares
+        )
         for note in gone.notes:
             tracker.note(note)
         await self.forget(collection, gone.documents)
@@ -623,6 +651,30 @@ class Pipeline:
         if document_ids and self._graph:
             # Themes of what is gone are made anew.
             self._graph.wake(collection)
+
+    async def erase(self, collection: Collection, document_ids: Sequence[str], whole: bool) -> None:
+        """Delete documents, or the `whole` collection that they are, so that nothing of them is
+        left in files. Run again after it was cut off, it does the rest.
+
+        Raises StateUnavailable while a backup is written, which needs them.
+        """
+        if await self._catalog.kept():
+            raise StateUnavailable("A backup is being written. Try again when it has ended.")
+        await asyncio.to_thread(self.originals.delete, document_ids)
+        if whole:
+            await self._catalog.drop_collection(collection.tenant, collection.id)
+            await self.purge()
+            await erase(self._index, collection, deleted=True)
+            return
+        # While the catalog knows them: a kill in between leaves documents without chunks, which
+        # the next run finds.
+        for start in range(0, len(document_ids), PURGED_AT_ONCE):
+            some = tuple(document_ids[start : start + PURGED_AT_ONCE])
+            await self._index.delete(collection, AnyOf("document_id", some))
+        await erase(self._index, collection, deleted=True)
+        await self.forget(collection, document_ids)
+        if self._vocabulary:
+            self._vocabulary.wake(collection)
 
     async def purge(self, document_ids: Sequence[str] | None = None) -> bool:
         """Delete the chunks of retired revisions, of these documents or of all with the indexes
@@ -657,9 +709,21 @@ class Pipeline:
         return whole
 
 
+def _check_readable(file: Path) -> None:
+    """Raise UnreadableDocument for a file that a process could not open, or would wait for."""
+    try:
+        os.close(open_regular(file))
+    except OSError as error:
+        raise UnreadableDocument(f"{file.name} cannot be read: {error.strerror}.") from error
+
+
+def _real_paths(paths: Sequence[str]) -> list[str]:
+    return [resolve_links(path) for path in paths]
+
+
 def _files_and_folders(places: Sequence[Path]) -> tuple[set[str], set[str]]:
     """The real places that are files, and those that are folders or gone, as a folder may be."""
-    real = {os.path.realpath(one) for one in places}
+    real = {resolve_links(one) for one in places}
     files = {one for one in real if os.path.isfile(one)}
     return files, real - files
 

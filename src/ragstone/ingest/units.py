@@ -64,7 +64,9 @@ def units_of(
         spans = _spans(block, max(size // 4, 1), length)
     places = tuple(replace(place, start=position + place.start) for place in block.all_places)
     end = position + len(text)
-    span = BlockSpan(block.kind, position, end, block.level, block.label, places, block.pictures)
+    span = BlockSpan(
+        block.kind, position, end, block.level, block.label, places, block.pictures, block.lead
+    )
     unit = ChunkUnit("", position, "", BLOCK, span, whole)
     before = 0
     for start, end, strength in spans:

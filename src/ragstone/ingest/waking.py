@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from ragstone.core.records import Collection
+from ragstone.core.time_limits import TIME_LIMITS, UNLIMITED
 
 
 class Waking:
@@ -24,6 +25,8 @@ class Waking:
         task.add_done_callback(lambda _: self._finish(collection))
 
     async def _run(self, collection: Collection) -> None:
+        # Whatever woke it, nobody waits for this.
+        TIME_LIMITS.set(UNLIMITED)
         await self._work(collection)
 
     def _finish(self, collection: Collection) -> None:

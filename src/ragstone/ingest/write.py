@@ -24,6 +24,7 @@ from ragstone.ingest.known_vectors import known_vectors
 from ragstone.ingest.parse_messages import DocumentHead
 from ragstone.ingest.parse_process import ParseProcesses
 from ragstone.ingest.subject import subject
+from ragstone.ingest.turns import NOBODY, Owner
 from ragstone.language.language import detect
 from ragstone.ports import Begun, Catalog, ChunkIndex
 from ragstone.ports.jobs import Job
@@ -118,7 +119,10 @@ class Writer:
     ) -> ReadDocument | Written:
         """Read a file, to be `put` with others; a long one is written at once. As `write`. `heavy`
         is called if reading takes much memory."""
-        async with self._processes.reading(file, heavy, folder, captions) as reading:
+        owner = Owner(collection.tenant, collection.id)
+        async with self._processes.reading(
+            file, document.size, heavy, folder, captions, owner
+        ) as reading:
             head = reading.head
             document = replace(
                 document,
@@ -219,13 +223,19 @@ class Writer:
             await self._index.upsert(collection, new)
         return len(told)
 
-    async def sample(self, file: Path, heavy: Callable[[], None] = lambda: None) -> str:
-        """The beginning of a file's text; raises DocumentError."""
-        return await self._processes.beginning(file, SAMPLE_CHARS, heavy)
+    async def sample(
+        self,
+        file: Path,
+        size: int,
+        heavy: Callable[[], None] = lambda: None,
+        owner: Owner = NOBODY,
+    ) -> str:
+        """The beginning of the text of a file of so many bytes; raises DocumentError."""
+        return await self._processes.beginning(file, size, SAMPLE_CHARS, heavy, owner)
 
-    def close(self) -> None:
+    async def aclose(self) -> None:
         """End the processes that read."""
-        self._processes.close()
+        await self._processes.aclose()
 
 
 async def _with_first(

@@ -1,12 +1,16 @@
 """One attempt at a job that runs in this process."""
 
 import asyncio
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from ragstone.ports.jobs import Job
+
+TURN_SECONDS, LONG_TURN_SECONDS = 10.0, 60.0
+"""How long a job embeds before others may go first that have not begun, and any that wait."""
 
 Progress = Mapping[str, Any]
 Result = dict[str, Any] | None
@@ -15,7 +19,7 @@ Result = dict[str, Any] | None
 @dataclass(slots=True)
 class JobAttempt:
     """`progress` is how far it is, `stored` what of that is stored. `taken`: the job is another's
-    now, or nobody's."""
+    now, or nobody's. `aside`: others have their turn now."""
 
     job: Job
     began: float = field(default_factory=time.monotonic)
@@ -23,6 +27,9 @@ class JobAttempt:
     progress: Progress | None = None
     stored: Progress | None = None
     taken: bool = False
+    aside: bool = False
+    _embedding_since: float = math.inf
+    _embedded_before: object = None
 
     @property
     def id(self) -> str:
@@ -30,7 +37,23 @@ class JobAttempt:
 
     def report(self, progress: Progress) -> None:
         """Note how far it is, with the time to go where the work does not say that itself."""
-        self.progress = _with_eta(progress, time.monotonic() - self.began)
+        now = time.monotonic()
+        self.progress = _with_eta(progress, now - self.began)
+        if progress.get("phase") == "embedding" and self._embedding_since > now:
+            self._embedding_since, self._embedded_before = now, progress.get("embedded")
+
+    def had_turn(self, seconds: float) -> bool:
+        """Whether it may be interrupted to let others go first: it embeds, so that little is done
+        again, and has got on with that for so long, and for longer than what came before."""
+        got_on = self.progress and self.progress.get("embedded") != self._embedded_before
+        read = self._embedding_since - self.began
+        return bool(got_on) and time.monotonic() - self._embedding_since > max(seconds, read)
+
+    def step_aside(self) -> None:
+        """Stop it, to be gone on with after others."""
+        self.aside = True
+        if self.task:
+            self.task.cancel()
 
     def take_away(self) -> None:
         """Stop it, and record nothing of it."""

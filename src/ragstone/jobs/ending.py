@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import random
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -16,14 +17,44 @@ log = logging.getLogger(__name__)
 BROKE = "Something broke inside Ragstone; the log says what."
 DAY = 86_400.0
 INSIST_SECONDS = 1.0
+PATIENCE_SECONDS = 10.0
+ASIDE_SECONDS = 1.0
+"""In which those begin that a job steps aside for."""
+
+
+class StoreTrouble:
+    """What the store of the jobs refuses to record, and for how long."""
+
+    def __init__(self) -> None:
+        self._error: RagstoneError | None = None
+        self._since = 0.0
+
+    def report(self, error: RagstoneError | None) -> None:
+        """The store refused to record something, or took it if `error` is None."""
+        if self._error is None:
+            self._since = time.monotonic()
+        self._error = error
+
+    def lasting(self) -> RagstoneError | None:
+        """The error if nothing could be recorded for PATIENCE_SECONDS."""
+        return self._error if time.monotonic() - self._since > PATIENCE_SECONDS else None
 
 
 class Ending:
-    """Records how attempts end, with retries by the settings."""
+    """Records how attempts end, with retries by the settings. `trouble` is what keeps it from that.
+
+    After `give_up` it insists no more: what is not recorded then is done again by the next process,
+    as after a crash.
+    """
 
     def __init__(self, store: JobStore, settings: JobSettings) -> None:
+        self.trouble = StoreTrouble()
         self._store = store
         self._settings = settings
+        self._insists = True
+
+    def give_up(self) -> None:
+        self._insists = False
 
     async def done(
         self, job: Job, result: dict[str, Any] | None, progress: Mapping[str, Any] | None
@@ -59,6 +90,11 @@ class Ending:
             lambda: self._store.finish(job, FAILED, until, error=message, code=code)
         )
 
+    async def step_aside(self, job: Job) -> None:
+        """The job is gone on with when those that wait for it have had their turn."""
+        due = state_time() + ASIDE_SECONDS
+        await self._record_with_retries(lambda: self._store.again(job, due, "", "", failed=False))
+
     def until(self, kind: str, state: State) -> float:
         """Until when a job that ends now is kept."""
         answered = kind == "ask" and state == DONE
@@ -75,16 +111,22 @@ class Ending:
         return max(wanted, pause * random.uniform(0.5, 1.5))  # noqa: S311
 
     async def _record_with_retries(self, record: Callable[[], Awaitable[bool]]) -> bool:
-        """Record how a job ended, as soon as the database takes it.
+        """Record how a job ended, as soon as the database takes it; False if it never does.
 
         A job that was taken away meanwhile is not recorded: the store refuses.
         """
         while True:
             try:
-                return await record()
+                recorded = await record()
             except RagstoneError as error:
                 log.warning("The end of a job cannot be recorded yet: %s", error)
+                self.trouble.report(error)
+                if not self._insists:
+                    return False
                 await asyncio.sleep(INSIST_SECONDS)
+            else:
+                self.trouble.report(None)
+                return recorded
 
 
 def _raised_error(error: BaseException) -> RagstoneError | None:

@@ -34,7 +34,7 @@ def question_id(ask: Ask) -> str:
     depends on: collection, filter (which holds the path), level, history and options."""
     said = wire.dump(replace(ask, id="", question=" ".join(ask.question.split())))
     said["collection"] = said.pop("collection_id") or said["collection"]
-    del said["idempotent"]
+    del said["idempotent"], said["streams"]
     said["principal"]["groups"] = sorted(set(ask.principal.groups))
     text = json.dumps(said, sort_keys=True, separators=(",", ":"))
     return PREFIX + hashlib.sha256(text.encode()).hexdigest()[:ID_DIGITS]

@@ -12,11 +12,12 @@ from uuid import uuid4
 
 from ragstone.core.clock import state_time
 from ragstone.core.errors import RagstoneError
+from ragstone.jobs import attempt
 from ragstone.jobs.attempt import JobAttempt, Progress, Result, attempt_id
-from ragstone.jobs.ending import DAY, Ending
+from ragstone.jobs.ending import DAY, Ending, StoreTrouble
 from ragstone.jobs.workers import Others
 from ragstone.jobs.workflows import Workflows
-from ragstone.ports.jobs import PARTS, WRITING, Beats, Ended, Job, JobStore, Unable
+from ragstone.ports.jobs import INGEST, PARTS, WRITING, Beats, Ended, Job, JobStore, Unable
 from ragstone.settings import JobSettings
 
 log = logging.getLogger(__name__)
@@ -24,7 +25,8 @@ log = logging.getLogger(__name__)
 Report = Callable[[Progress], None]
 Work = Callable[[Job, Report], Awaitable[Result]]
 """Does a job and returns its result. It may be run again after any step, and is cancelled to stop
-it; what it reports may hold `share` (0..1) and `eta` (seconds)."""
+it; what it reports may hold `share` (0..1), `eta` (seconds) and `phase`: while that is "embedding",
+others may go first (`JobAttempt.had_turn`)."""
 
 WATCH_SECONDS = 0.5
 """How often progress is stored, and jobs are looked up that others may have taken away."""
@@ -55,6 +57,7 @@ class Runner:
         self._work = work
         self._settings = settings
         self._shared = shared
+        self._trouble = StoreTrouble()
         self._ending = Ending(store, settings)
         self._workflows = Workflows(url, self.id)
         self._others = Others(beats, settings.worker_timeout)
@@ -90,16 +93,27 @@ class Runner:
         """There may be something to begin."""
         self._wake.set()
 
-    def interrupt(self, job: str) -> None:
-        """Stop a cancelled or paused job, if it runs here."""
-        if job in self._running:
+    def interrupt(self, job: str) -> bool:
+        """Stop a cancelled or paused job, if it runs here, which is returned."""
+        here = self.is_running(job)
+        if here:
             self._running[job].take_away()
         self._publish()
+        return here
+
+    def is_running(self, job: str) -> bool:
+        """Whether the job runs here."""
+        return job in self._running
 
     def progress(self, job: str) -> Progress | None:
         """The progress of a job that runs here, None for another."""
         running = self._running.get(job)
         return running.progress if running else None
+
+    def check_store(self) -> None:
+        """Raise what keeps the store from recording anything of the jobs of this process."""
+        if error := self._trouble.lasting() or self._ending.trouble.lasting():
+            raise error
 
     async def changed(self, seconds: float) -> None:
         """Wait until something may have changed with a job, `seconds` at most."""
@@ -108,6 +122,8 @@ class Runner:
 
     async def forget(self, ended: Sequence[Ended]) -> None:
         """Drop the records of the attempts at forgotten jobs."""
+        if ended:
+            await self.start()  # Else they are not open.
         await self._workflows.forget(
             [
                 attempt_id(job.id, job.created_at, number)
@@ -119,6 +135,7 @@ class Runner:
     async def stop(self) -> None:
         """Interrupt the running jobs; another process continues them."""
         self._stopping = True
+        self._ending.give_up()
         for loop in self._loops:
             loop.cancel()
         await asyncio.gather(*self._loops, return_exceptions=True)
@@ -126,6 +143,9 @@ class Runner:
             await self._store_progress()
         except RagstoneError as error:
             log.warning("How far the running jobs are is not stored: %s", error)
+        # What has not begun never will: the loop that begins it has ended, and a workflow that
+        # comes too late finds nothing to do. `release` gives these jobs back.
+        self._running = {id: one for id, one in self._running.items() if one.task}
         while self._running:
             for running in self._running.values():
                 running.take_away()
@@ -143,11 +163,14 @@ class Runner:
         while True:
             self._wake.clear()
             try:
-                if await self._begin_some():
+                begun = await self._begin_some()
+                pause = 0.0 if begun else await self._pause()
+                self._trouble.report(None)
+                if begun:
                     continue
-                pause = await self._pause()
             except RagstoneError as error:
                 log.warning("The queue of jobs: %s", error)
+                self._trouble.report(error)
                 pause = RECOVERY_SECONDS
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._wake.wait(), pause)
@@ -233,7 +256,9 @@ class Runner:
         """Record the result of an attempt, unless the job was taken away."""
         if running.taken:
             return
-        if task.cancelled():
+        if running.aside and task.cancelled():
+            await self._ending.step_aside(running.job)
+        elif task.cancelled():
             await self._ending.broken(running.job, asyncio.CancelledError())
         elif error := task.exception():
             job = running.job
@@ -249,6 +274,7 @@ class Runner:
             await asyncio.sleep(WATCH_SECONDS)
             try:
                 await self._store_progress()
+                await self._let_others_go_first()
                 if self._shared:
                     await self._compare()
             except RagstoneError as error:
@@ -260,6 +286,19 @@ class Runner:
             if running.progress is not running.stored and running.progress is not None:
                 running.stored = running.progress
                 await self._store.report(running.job, running.progress)
+
+    async def _let_others_go_first(self) -> None:
+        """Have jobs that had their turn step aside for those that wait for them."""
+        free = self._free_places()
+        for running in list(self._running.values()):
+            job, begun_too = running.job, running.had_turn(attempt.LONG_TURN_SECONDS)
+            if (
+                job.kind == INGEST
+                and running.had_turn(attempt.TURN_SECONDS)
+                and not running.aside
+                and await self._store.is_awaited(job, job.kind not in free, begun_too)
+            ):
+                running.step_aside()
 
     async def _compare(self) -> None:
         """Let go of jobs that the store gave to others, and give back those that nobody runs here:

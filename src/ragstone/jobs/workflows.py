@@ -13,6 +13,7 @@ from concurrent.futures import CancelledError
 from pathlib import Path
 from typing import Any, ClassVar
 
+from ragstone.core.disk import disk_error
 from ragstone.core.errors import Conflict
 from ragstone.core.task import failed
 from ragstone.jobs import sqlite_clock
@@ -38,6 +39,7 @@ class Workflows:
 
     def __init__(self, url: str, executor: str) -> None:
         self._url = url
+        self._file = _sqlite_file(url)
         self._executor = executor
         self._loop: asyncio.AbstractEventLoop | None = None
         self._body: Body | None = None
@@ -59,8 +61,15 @@ class Workflows:
         return await asyncio.shield(self._launching)
 
     async def begin(self, id: str) -> None:
-        """Run the body for this id on a thread, unless that was ever begun."""
-        await asyncio.to_thread(_begin, await self.launch(), id)
+        """Run the body for this id on a thread, unless that was ever begun. Raises Conflict, and
+        what the disk of an embedded database refuses."""
+        try:
+            await asyncio.to_thread(_begin, await self.launch(), id)
+        except Exception as error:
+            # SQLAlchemy has the driver's error in `orig`.
+            if self._file and (meant := disk_error(getattr(error, "orig", error), self._file)):
+                raise meant from error
+            raise
 
     async def forget(self, ids: Sequence[str]) -> None:
         """Drop the records of ended attempts."""
@@ -96,9 +105,8 @@ def _launch(url: str, executor: str, body: Callable[[str], None]) -> Any:
     if module._dbos_global_instance is not None:
         raise Conflict(_TAKEN)
     logging.getLogger("dbos").addHandler(logging.NullHandler())
-    embedded = url.startswith("sqlite:///")
-    if embedded:
-        _write_ahead(Path(url.removeprefix("sqlite:///")))
+    if file := _sqlite_file(url):
+        _write_ahead(file)
     DBOS(
         config={
             "name": "ragstone",
@@ -108,7 +116,7 @@ def _launch(url: str, executor: str, body: Callable[[str], None]) -> Any:
             "log_level": "ERROR",
             "console_log_level": "ERROR",
             "sys_db_pool_size": 4,
-            "db_engine_kwargs": {"connect_args": sqlite_clock.arguments()} if embedded else {},
+            "db_engine_kwargs": {"connect_args": sqlite_clock.arguments()} if file else {},
             "use_listen_notify": False,
             # Nobody sends notifications here, but `_destroy` waits for the end of such a pause.
             "notification_listener_polling_interval_sec": 0.05,
@@ -127,6 +135,11 @@ def _launch(url: str, executor: str, body: Callable[[str], None]) -> Any:
         _destroy()  # Otherwise a half-finished launch would block the next try.
         raise
     return workflow
+
+
+def _sqlite_file(url: str) -> Path | None:
+    """The file of an embedded database, None for a server's."""
+    return Path(url.removeprefix("sqlite:///")) if url.startswith("sqlite:///") else None
 
 
 def _write_ahead(file: Path) -> None:

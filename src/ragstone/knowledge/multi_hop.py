@@ -93,7 +93,7 @@ class MultiHop(Stage):
             lists = await adapters.index.search(collection, searches, where, self.found)
             known = {hit.chunk.chunk_id: hit.chunk for hit in turn.hits}
             ids = dict.fromkeys(one.chunk_id for ranked in lists for one in ranked.found)
-            new = [one for one in ids if one not in known]
+            new = [one for one in ids if one not in known and one not in turn.left_out]
             read = await adapters.index.fetch(collection, new) if new else {}
         chunks = known | {
             id: replace(chunk, collection=collection.name) for id, chunk in read.items()

@@ -52,9 +52,6 @@ _BRITISH = re.compile(r"(?<=[a-z]{3})is(e|ed|es|ing|ation|ations)$")
 LEAST = 4
 """Letters of a word that may have an ending."""
 
-LEAST_SPELT = 5
-"""Letters of a word whose misspelling is recognised."""
-
 
 def expanded(word: str) -> list[str]:
     """The words that a contraction (casefolded, with a straight apostrophe) stands for."""
@@ -106,36 +103,6 @@ def synonyms(first: str, second: str) -> bool:
     """Whether two words have a usual meaning in common."""
     known = _synonyms()
     return any(forms(second) & known[form] for form in forms(first) if form in known)
-
-
-def means(word: str) -> frozenset[str]:
-    """The dictionary forms of the words that share a usual meaning with `word`."""
-    known = _synonyms()
-    return frozenset().union(*(known[form] for form in forms(word) if form in known))
-
-
-def misspelt(first: str, second: str) -> bool:
-    """Whether one is a common word and the other no word, one slip away from it.
-
-    Both begin with the same letter and have five letters or more: names and codes are as near.
-    """
-    if min(len(first), len(second)) < LEAST_SPELT or first[0] != second[0]:
-        return False
-    return common(first) != common(second) and slipped(first, second)
-
-
-def slipped(first: str, second: str) -> bool:
-    """Whether one letter more or less, or a swap of neighbours, is all that differs.
-
-    Another letter is no slip of the finger: it makes sulfites of sulfates.
-    """
-    if abs(len(first) - len(second)) > 1 or first == second:
-        return False
-    start = next((i for i, (x, y) in enumerate(zip(first, second, strict=False)) if x != y), None)
-    if start is None:
-        return True
-    a, b = first[start:], second[start:]
-    return (a[:2] == b[1::-1] and a[2:] == b[2:]) or a[1:] == b or a == b[1:]
 
 
 def common(word: str) -> bool:

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 from itertools import islice
+from operator import itemgetter
 from typing import Any
 
 _START = re.compile(r"[{\[]")
@@ -16,17 +17,23 @@ MOST_TRIES = 20
 
 
 def json_answer(said: str) -> Any:
-    """The first JSON object or array in `said`; None if there is none."""
-    for text in (said, _TRAILING.sub(r"\1", said)):
-        for value in json_values(text):
-            return value
-    return None
+    """The first JSON object or array in `said`, also with a comma at its end; None if there is
+    none."""
+    found = [next(_placed_values(text), None) for text in (said, _TRAILING.sub(r"\1", said))]
+    # What stands inside a value with a comma at its end is JSON too, and begins behind it.
+    return min((one for one in found if one), key=itemgetter(0), default=(0, None))[1]
 
 
 def json_values(said: str) -> Iterator[Any]:
     """Every JSON object and array in `said`, those inside another one too, by where they begin."""
+    for _, value in _placed_values(said):
+        yield value
+
+
+def _placed_values(said: str) -> Iterator[tuple[int, Any]]:
+    """The values of `said`, each with its first character's place."""
     for match in islice(_START.finditer(said[:MOST_CHARS]), MOST_TRIES):
         try:
-            yield json.JSONDecoder().raw_decode(said, match.start())[0]
+            yield match.start(), json.JSONDecoder().raw_decode(said, match.start())[0]
         except (ValueError, RecursionError):
             continue

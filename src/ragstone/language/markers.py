@@ -2,7 +2,7 @@
 (Source 1)."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from ragstone.core.code_spans import CODE_SPAN
 from ragstone.language.code_blocks import without_code
@@ -23,6 +23,7 @@ _MARKER = re.compile(
     rf"|[(（]\s{{0,3}}({_NAMED}{_ITEM}{_MORE})\s{{0,3}}[)）])",
     re.IGNORECASE,
 )
+_PLAIN_MARKER = re.compile(r"\[(\d{1,3})\]")
 OPENING = "[【［(（"
 _BEGUN = re.compile(r"[\[【［][\w\s:#^,;、，&–-]*")
 _BEGUN_ROUND = re.compile(rf"[(（]\s{{0,3}}{_NAMED}[\w\s:#^,;、，&–-]*", re.IGNORECASE)
@@ -38,6 +39,11 @@ def numbers(text: str) -> list[int]:
     """Every cited number in order of first appearance; code cites nothing."""
     found = [n for match in _MARKER.finditer(without_code(text)) for n in _numbers(match)]
     return list(dict.fromkeys(found))
+
+
+def find_markers(text: str, start: int = 0) -> Iterator[re.Match[str]]:
+    """The markers `[n]` behind `start` that are not code; group 1 is the number."""
+    return _PLAIN_MARKER.finditer(without_code(text), start)
 
 
 def marker_at(text: str) -> tuple[list[int], int] | None:

@@ -132,12 +132,6 @@ def states(source: Sequence[Quantity], one: Quantity) -> bool:
     return any(_comparable(one.unit, other.unit) and _is_same(one, other) for other in source)
 
 
-def replaces(one: Quantity, other: Quantity) -> bool:
-    """Whether both are of the same known unit, and another number of it."""
-    known = bool(one.unit and other.unit) and "month" not in (one.unit, other.unit)
-    return known and _comparable(one.unit, other.unit) and not _is_same(one, other)
-
-
 def _is_same(one: Quantity, other: Quantity) -> bool:
     mine, theirs = _measured(one, other)
     large = any(value > LARGE for value in mine)

@@ -13,7 +13,7 @@ from importlib.resources import files
 
 from ragstone.core.errors import InvalidPrompt, UnknownPrompt
 
-ANSWER = "answer"
+ANSWER, STRUCTURED = "answer", "structured"
 ROOM = "add_room_system_prompt"
 LINES = ("quote_first", "reasoning", "suggestions", "sources_used")
 FORMS = ("direct", "summary", "comparison", "list", "analysis", "calculation", "steps")
@@ -32,12 +32,19 @@ class Prompt:
     allowed: frozenset[str] = frozenset()
 
 
+_LANGUAGE = frozenset({"language"})
+
 PROMPTS: Mapping[str, Prompt] = {
     ROOM: Prompt("Who the assistant is; before the rules of every answer."),
     ANSWER: Prompt(
         "How an answer is made from its sources.",
         frozenset({"no_answer"}),
         frozenset({"language", "form", "mode"}),
+    ),
+    STRUCTURED: Prompt(
+        "How an answer in JSON is made from its sources.",
+        frozenset({"no_answer"}),
+        _LANGUAGE,
     ),
     **{f"form.{form}": Prompt(f"The line of answers of the form {form}.") for form in FORMS},
     **{f"mode.{mode}": Prompt(f"The line of answers in the mode {mode}.") for mode in MODES},
@@ -47,15 +54,17 @@ PROMPTS: Mapping[str, Prompt] = {
     "sources_used": Prompt("The line that asks for the numbers of the references used."),
     "sum_up": Prompt(
         "How a part of what is too long to be read at once is summed up.",
-        allowed=frozenset({"language"}),
+        allowed=_LANGUAGE,
     ),
     "table_query": Prompt("How a query over a table is written."),
     "rewrite_query": Prompt("How a follow-up becomes a question of its own."),
-    "rewrite.multi": Prompt("How a question is asked in other words.", frozenset({"count"})),
-    "rewrite.hyde": Prompt("How a passage that could answer is imagined."),
-    "rewrite.step_back": Prompt("How a broader question is asked."),
-    "rewrite.decompose": Prompt("How a question is taken apart."),
-    "rewrite.keywords": Prompt("How search terms are found."),
+    "rewrite.multi": Prompt(
+        "How a question is asked in other words.", frozenset({"count"}), _LANGUAGE
+    ),
+    "rewrite.hyde": Prompt("How a passage that could answer is imagined.", allowed=_LANGUAGE),
+    "rewrite.step_back": Prompt("How a broader question is asked.", allowed=_LANGUAGE),
+    "rewrite.decompose": Prompt("How a question is taken apart.", allowed=_LANGUAGE),
+    "rewrite.keywords": Prompt("How search terms are found.", allowed=_LANGUAGE),
     "intent": Prompt("How the kind of a question is recognised.", frozenset({"kinds"})),
     "complexity": Prompt("How the complexity of a question is judged."),
     "guard_verification": Prompt("How a question near a forbidden topic is judged."),
@@ -73,9 +82,7 @@ PROMPTS: Mapping[str, Prompt] = {
     "need_answer": Prompt(
         "How a request about the conversation is answered from it.", frozenset({"documents"})
     ),
-    "conversation": Prompt(
-        "How a conversation without documents is answered.", allowed=frozenset({"language"})
-    ),
+    "conversation": Prompt("How a conversation without documents is answered.", allowed=_LANGUAGE),
     "hypothetical_questions": Prompt(
         "How questions that a passage answers are made when it is indexed.", frozenset({"count"})
     ),
@@ -122,11 +129,11 @@ def shipped(name: str) -> str | None:
 
 
 def told(texts: Callable[[str], str], parts: Sequence[str], **values: str) -> str:
-    """The prompt `answer` with its places filled: the lines named in `parts` follow it.
+    """The prompts named in `parts`, one behind the other, with their places filled.
 
     `texts` gives a prompt's text by its name. Places in the values are not filled.
     """
-    whole = "\n".join((texts(ANSWER).strip(), *(texts(part).strip() for part in parts)))
+    whole = "\n".join(texts(part).strip() for part in parts)
     return "\n".join(line for line in filled(whole, **values).splitlines() if line.strip())
 
 

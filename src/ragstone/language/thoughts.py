@@ -4,16 +4,18 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_OPENING = re.compile(r"(?<!`)<(think|thinking)>")
-_TAGS = ("<think>", "<thinking>")
+_TAG = re.compile(r"(?<!`)<(/?)(think|thinking)>")
+_TAGS = ("<think>", "<thinking>", "</think>", "</thinking>")
 
 
 @dataclass(frozen=True, slots=True)
 class ReplyPiece:
-    """A piece of a reply: text for the reader, or a thought."""
+    """A piece of a reply: text for the reader, or a thought. One that `restarts` says that all
+    text before it was a thought."""
 
     text: str
     thought: bool = False
+    restarts: bool = False
 
 
 class Thoughts:
@@ -21,10 +23,12 @@ class Thoughts:
 
     Spaces before the text's first word are dropped. A tag in backticks is text. A thought that
     begins after some text and never ends was none: it comes again as text, with its tag, at the
-    end.
+    end. A tag that ends no thought is left out: a template opened the thought, and what was said
+    until then was one, if that can be taken back (`restarts`).
     """
 
-    def __init__(self) -> None:
+    def __init__(self, restarts: bool = False) -> None:
+        self._restarts = restarts
         self._held = ""
         self._closing = ""
         self._begun = False
@@ -37,7 +41,7 @@ class Thoughts:
             self._before = piece[-1:] or self._before
             return [ReplyPiece(piece)] if piece else []
         self._held += piece
-        return [found for found in self._decided_pieces() if found.text]
+        return [found for found in self._decided_pieces() if found.text or found.restarts]
 
     def end(self) -> list[ReplyPiece]:
         """The rest, when the reply is over."""
@@ -64,16 +68,22 @@ class Thoughts:
                 self._thought.clear()
                 continue
             # The sign before what is held decides whether a tag at its beginning is in backticks.
-            opened = _OPENING.search(self._before + self._held)
-            if opened is None:
+            tag = _TAG.search(self._before + self._held)
+            if tag is None:
                 yield self._text_piece(
                     self._take(len(self._held) - _partial_tag_length(self._held, _TAGS))
                 )
                 return
             ended = len(self._before)
-            yield self._text_piece(self._held[: opened.start() - ended])
-            self._held = self._held[opened.end() - ended :]
-            self._closing = f"</{opened[1]}>"
+            yield self._text_piece(self._held[: tag.start() - ended])
+            self._held = self._held[tag.end() - ended :]
+            if not tag[1]:
+                self._closing = f"</{tag[2]}>"
+                continue
+            self._before = ""
+            if self._restarts:
+                self._begun = False
+                yield ReplyPiece("", restarts=True)
 
     def _take(self, length: int) -> str:
         taken, self._held = self._held[:length], self._held[length:]
@@ -94,10 +104,11 @@ class Thoughts:
 
 def without_thoughts(reply: str) -> str:
     """The text of a whole reply; what stands before a lone closing tag is a thought, too."""
-    thoughts = Thoughts()
-    pieces = [*thoughts.feed(reply), *thoughts.end()]
-    text = "".join(piece.text for piece in pieces if not piece.thought)
-    return re.split(r"(?<!`)</think(?:ing)?>", text)[-1].lstrip()
+    thoughts, text = Thoughts(restarts=True), ""
+    for piece in (*thoughts.feed(reply), *thoughts.end()):
+        if not piece.thought:
+            text = piece.text if piece.restarts else text + piece.text
+    return text
 
 
 def _partial_tag_length(text: str, tags: tuple[str, ...]) -> int:

@@ -18,11 +18,8 @@ YES_NO: dict[str, tuple[str, str]] = {code: tuple(one["words"]) for code, one in
 _FORMS = {
     code: re.compile(rf"\s*{one['form']}", re.IGNORECASE | re.DOTALL) for code, one in _HELD.items()
 }
-_ALONE = re.compile(
-    rf"(?:{'|'.join(re.escape(word[:-1]) for words in YES_NO.values() for word in words)})"
-    r"\s*[.。!！,，]?",
-    re.IGNORECASE,
-)
+_SAYS = {word[:-1].casefold(): word is yes for yes, no in YES_NO.values() for word in (yes, no)}
+_END = " .。!！,，"
 
 LONGEST = 300
 """Characters of a longer text, which is no such question."""
@@ -39,6 +36,6 @@ def yes_no(question: str) -> tuple[str, str] | None:
     return YES_NO[found] if found else None
 
 
-def says_yes_or_no(sentence: str) -> bool:
-    """Whether a sentence is one of these words alone."""
-    return bool(_ALONE.fullmatch(sentence.strip()))
+def read_yes_no(text: str) -> bool | None:
+    """Whether a sentence or a cell says yes, where it is one of these words alone."""
+    return _SAYS.get(text.strip().rstrip(_END).casefold())

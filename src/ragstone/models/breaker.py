@@ -44,8 +44,8 @@ class BreakerCall:
 
 class Breaker:
     """Closed, it lets every call through; `failures` in a row open it; after `recovery` seconds
-    one call goes through, and its outcome closes it or opens it again. A call whose caller left
-    proves nothing. `failures` of 0 keeps it closed."""
+    one call goes through, and its outcome closes it or opens it again. A call whose caller left,
+    or that failed by what its caller wanted, proves nothing. `failures` of 0 keeps it closed."""
 
     def __init__(
         self, failures: int, recovery: float, clock: Callable[[], float] = time.monotonic
@@ -83,6 +83,10 @@ class Breaker:
         finally:
             self._record_outcome(call)
 
+    def close(self) -> None:
+        """Let calls through, as the model answers."""
+        self._failed, self._opened = 0, None
+
     def half_close(self) -> None:
         """Let calls through, but open at the next failure."""
         self._probing = False
@@ -93,7 +97,7 @@ class Breaker:
         if call.probe:
             self._probing = False
         if call.outcome == "good":
-            self._failed, self._opened = 0, None
+            self.close()
         elif call.outcome == "bad":
             self._failed += 1
             tripped = self._opened is None and self._failed >= self._most

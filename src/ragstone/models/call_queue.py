@@ -1,6 +1,7 @@
 """So many calls of a model at a time; the others wait in turn, but not for ever."""
 
 import asyncio
+import math
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -16,27 +17,27 @@ class CallQueue:
         self._patience = patience
 
     @asynccontextmanager
-    async def turn(self) -> AsyncIterator[None]:
-        """Wait for a turn and hold it."""
+    async def turn(self, seconds: float = math.inf) -> AsyncIterator[None]:
+        """Wait for a turn, no longer than `seconds`, and hold it."""
         if self._free is None:
             yield
             return
-        await self._wait(self._free)
+        await self._wait(self._free, min(seconds, self._patience))
         try:
             yield
         finally:
             self._free.release()
 
-    async def _wait(self, free: asyncio.Semaphore) -> None:
+    async def _wait(self, free: asyncio.Semaphore, seconds: float) -> None:
         if not free.locked():
             await free.acquire()
             return
         try:
-            async with asyncio.timeout(self._patience):
+            async with asyncio.timeout(seconds):
                 await free.acquire()
         except TimeoutError as error:
             raise Busy(
-                f"The model {self._name!r} is busy: no turn came within {self._patience:g} s. "
+                f"The model {self._name!r} is busy: no turn came within {seconds:.3g} s. "
                 "Try again later.",
                 retry_after=self._patience,
             ) from error

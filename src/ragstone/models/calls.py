@@ -1,22 +1,29 @@
 """Calls of one model: in turn, with time-outs, retried before anything was said, and not at all
-while the model rests."""
+while the model rests.
+
+The time that a request has is divided: a model that another one stands by for leaves it a part, and
+a call that ends by this counts for the breaker as one that ended by the model's own time-out. A
+model that has to be loaded first may take longer than any request: see `Calls._keep_loading`.
+"""
 
 import asyncio
 import math
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
-from contextlib import AsyncExitStack, aclosing, contextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterator, Sequence
+from contextlib import AsyncExitStack, aclosing, contextmanager, suppress
+from contextvars import Context
 from dataclasses import replace
 from typing import Any, TypeVar
 
 from pydantic_ai.direct import model_request, model_request_stream
-from pydantic_ai.messages import ModelMessage
+from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, UserPromptPart
 from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 from tenacity import AsyncRetrying, RetryCallState, wait_random_exponential
 
 from ragstone.core.answer import Usage
+from ragstone.core.time_limits import TIME_LIMITS, Limit
 from ragstone.models.breaker import Breaker, BreakerCall, Resting
 from ragstone.models.call_queue import CallQueue
 from ragstone.models.failures import FailingModel, Trouble
@@ -29,6 +36,20 @@ STANDBY_SECONDS = 0.5
 
 FIRST_PAUSE = 0.4
 LONGEST_PAUSE = 8.0
+LOADING_PAUSE = 1.0
+
+STANDBY_SHARE = 2 / 3
+"""The part of a request's time that a model may take which another one stands by for."""
+
+ALONE_SHARE = 0.95
+"""The part of one that is alone; the rest is for saying what went wrong."""
+
+IDLE_SECONDS = 240.0
+"""A model that was not heard for so long may have been unloaded; Ollama does so after five minutes.
+"""
+
+COLD_SECONDS = 5.0
+"""Of silence, after which such a model is probably being loaded."""
 
 T = TypeVar("T")
 Messages = Sequence[ModelMessage]
@@ -37,7 +58,8 @@ _StartedStream = tuple[Said, AsyncGenerator[Said, None]]
 
 
 class Calls:
-    """Asks `model`. `standby` says that another one answers when this does not."""
+    """Asks `model`. Where another one stands by for it, a call says whether it does so here too:
+    not for one that is `alone`, nor for the work that nobody waits for."""
 
     def __init__(
         self,
@@ -45,26 +67,33 @@ class Calls:
         settings: LlmSettings,
         place: FailingModel,
         reader: ReplyReader,
-        standby: bool,
     ) -> None:
         self._model = model
         self._settings = settings
         self._place = place
         self._reader = reader
-        self._pauses = min(settings.retry_seconds, STANDBY_SECONDS if standby else math.inf)
         self._turns = CallQueue(place.model, settings.parallel, settings.patience)
         self.breaker = Breaker(settings.breaker_failures, settings.breaker_recovery)
+        self._heard = -math.inf
+        self._loading: asyncio.Task[None] | None = None
+
+    async def aclose(self) -> None:
+        """Wait for no model any more."""
+        if self._loading:
+            self._loading.cancel()
+            await asyncio.wait([self._loading])
 
     async def stream(
-        self, messages: Messages, options: ModelSettings, tools: Tools = ()
+        self, messages: Messages, options: ModelSettings, tools: Tools = (), alone: bool = False
     ) -> AsyncGenerator[Said, None]:
         """The reply as it comes; raises ModelUnavailable, Busy. The usage of failed calls comes
         first. The model may call the `tools`."""
         lost: list[Usage] = []
-        async with self._turns.turn():
+        place = self._place_of(alone)
+        async with self._turns.turn(_limits(place)[0].left):
             try:
-                begun: _StartedStream = await self._retry_policy(lost)(
-                    self._start_stream, messages, options, tools
+                begun: _StartedStream = await self._retry_policy(lost, place)(
+                    self._start_stream, messages, options, tools, place
                 )
                 first, rest = begun
                 async with aclosing(rest):
@@ -82,25 +111,35 @@ class Calls:
     async def whole(self, messages: Messages, options: ModelSettings) -> Said:
         """The reply in one piece, with the usage of failed calls; raises ModelUnavailable, Busy."""
         lost: list[Usage] = []
-        async with self._turns.turn():
+        place = self._place_of(alone=not TIME_LIMITS.get().ends.setting)
+        async with self._turns.turn(_limits(place)[0].left):
             try:
-                said: Said = await self._retry_policy(lost)(self._complete_once, messages, options)
+                said: Said = await self._retry_policy(lost, place)(
+                    self._complete_once, messages, options, place
+                )
             except Trouble as trouble:
                 raise trouble.error from trouble
         return replace(said, usage=sum(lost, said.usage))
 
-    def _retry_policy(self, lost: list[Usage]) -> AsyncRetrying:
+    def _place_of(self, alone: bool) -> FailingModel:
+        return replace(self._place, standby=False) if alone else self._place
+
+    def _retry_policy(self, lost: list[Usage], place: FailingModel) -> AsyncRetrying:
         pause = wait_random_exponential(multiplier=FIRST_PAUSE, max=LONGEST_PAUSE)
-        policy = _Policy(self._settings.retries, self._pauses, self.breaker, pause, lost)
+        left = _limits(place)[0].left
+        most = STANDBY_SECONDS if place.standby else math.inf
+        pauses = min(self._settings.retry_seconds, most, left)
+        loading = min(self._settings.timeout, left)
+        policy = _Policy(self._settings.retries, pauses, loading, self.breaker, pause, lost)
         return AsyncRetrying(
             retry=policy.again, wait=policy.wait, sleep=asyncio.sleep, reraise=True
         )
 
     async def _start_stream(
-        self, messages: Messages, options: ModelSettings, tools: Tools
+        self, messages: Messages, options: ModelSettings, tools: Tools, place: FailingModel
     ) -> _StartedStream:
         """The first piece, and the rest."""
-        rest = self._stream_once(messages, options, tools)
+        rest = self._stream_once(messages, options, tools, place)
         try:
             return await anext(rest), rest
         except BaseException:
@@ -108,9 +147,9 @@ class Calls:
             raise
 
     async def _stream_once(
-        self, messages: Messages, options: ModelSettings, tools: Tools
+        self, messages: Messages, options: ModelSettings, tools: Tools, place: FailingModel
     ) -> AsyncGenerator[Said, None]:
-        wait, names = _Wait(self._settings, self._place), frozenset(tool.name for tool in tools)
+        wait, names = _Wait(self._settings, place), frozenset(tool.name for tool in tools)
         with self._breaker_call() as call:
             try:
                 async with AsyncExitStack() as stack:
@@ -121,29 +160,62 @@ class Calls:
                         model_request_parameters=ModelRequestParameters(function_tools=[*tools]),
                     )
                     stream = await wait.of(stack.enter_async_context(opening))
-                    reply = self._reader.streamed(stream, _events(stream, wait), names)
+                    reply = self._reader.streamed(stream, _events(stream, wait, call), names)
                     async for said in await stack.enter_async_context(aclosing(reply)):
                         call.began()
                         yield said
-                call.succeeded()
             except Exception as error:
-                raise self._trouble(error, call) from error
+                raise self._trouble(error, call, place) from error
+            finally:
+                self._listen(wait)
 
-    async def _complete_once(self, messages: Messages, options: ModelSettings) -> Said:
+    async def _complete_once(
+        self, messages: Messages, options: ModelSettings, place: FailingModel
+    ) -> Said:
+        wait = _Wait(self._settings, place)
         with self._breaker_call() as call:
             try:
-                asking = model_request(
-                    self._model,
-                    messages,
-                    model_settings=options,
-                    model_request_parameters=ModelRequestParameters(),
-                )
-                reply = await _Wait(self._settings, self._place).of(asking)
-                said = self._reader.whole(reply)
+                reply = await wait.of(self._request(messages, options))
+                wait.hear()
                 call.succeeded()
+                return self._reader.whole(reply)
             except Exception as error:
-                raise self._trouble(error, call) from error
-        return said
+                raise self._trouble(error, call, place) from error
+            finally:
+                self._listen(wait)
+
+    def _request(
+        self, messages: Messages, options: ModelSettings
+    ) -> Coroutine[Any, Any, ModelResponse]:
+        return model_request(
+            self._model,
+            messages,
+            model_settings=options,
+            model_request_parameters=ModelRequestParameters(),
+        )
+
+    def _listen(self, wait: "_Wait") -> None:
+        """Remember what a call that ends has heard of the model."""
+        if wait.begun:
+            self._heard = time.monotonic()
+        elif COLD_SECONDS <= wait.silent < self._settings.timeout:
+            self._keep_loading()
+
+    def _keep_loading(self) -> None:
+        """Ask once more, with all of the model's own time-out, and for nobody: servers that load a
+        model on demand give that up when the last who asks for it leaves."""
+        idle = time.monotonic() - self._heard > IDLE_SECONDS
+        if idle and (self._loading is None or self._loading.done()):
+            self._loading = asyncio.create_task(self._load(), context=Context())
+
+    async def _load(self) -> None:
+        greeting = [ModelRequest(parts=[UserPromptPart("Hello")])]
+        options = ModelSettings(max_tokens=1, timeout=self._settings.timeout)
+        with suppress(Exception):
+            async with asyncio.timeout(self._settings.timeout):
+                await self._request(greeting, options)
+            self._heard = time.monotonic()
+            self.breaker.close()
 
     @contextmanager
     def _breaker_call(self) -> Iterator[BreakerCall]:
@@ -153,12 +225,10 @@ class Calls:
         except Resting as resting:
             raise self._place.resting(resting.seconds) from resting
 
-    def _trouble(self, error: Exception, call: BreakerCall) -> Trouble:
-        trouble = self._place.of(error, self._settings.timeout)
+    def _trouble(self, error: Exception, call: BreakerCall, place: FailingModel) -> Trouble:
+        trouble = place.of(error, self._settings.timeout)
         if trouble.counts:
             call.failed()
-        else:
-            call.succeeded()
         return trouble
 
 
@@ -169,12 +239,14 @@ class _Policy:
         self,
         retries: int,
         seconds: float,
+        loading: float,
         breaker: Breaker,
         pause: Callable[[RetryCallState], float],
         lost: list[Usage],
     ) -> None:
         self._retries = retries
         self._left = seconds
+        self._loaded = Limit.of(loading, "")
         self._breaker = breaker
         self._pause = pause
         self._lost = lost
@@ -184,6 +256,9 @@ class _Policy:
         trouble = state.outcome and state.outcome.exception()
         if not isinstance(trouble, Trouble) or self._breaker.state != "closed":
             return False
+        if trouble.loading and trouble.retries:
+            self._next = LOADING_PAUSE
+            return self._loaded.left > LOADING_PAUSE
         if state.attempt_number > min(self._retries, trouble.retries):
             return False
         asked = trouble.error.retry_after
@@ -200,26 +275,58 @@ class _Policy:
 
 
 class _Wait:
-    """Waits for the next piece, and no longer than for all of them together."""
+    """Waits for the next piece, and no longer than for all of them together: until `begins` for the
+    first, until `ends` for the last."""
 
     def __init__(self, settings: LlmSettings, place: FailingModel) -> None:
+        begins, ends = _limits(place)
         self._each = settings.timeout
-        self._all = settings.total_timeout
+        own = Limit.of(settings.total_timeout, f"{place.section}__TOTAL_TIMEOUT")
+        self._begins, self._ends = own.earlier(begins), own.earlier(ends)
         self._place = place
-        self._end = time.monotonic() + self._all
+        self._last = time.monotonic()
+        self._longest = 0.0
+        self.begun = False
+
+    @property
+    def silent(self) -> float:
+        """For how long the model said nothing, at most."""
+        return max(self._longest, time.monotonic() - self._last)
+
+    def hear(self) -> None:
+        """The model says something."""
+        self._longest, self._last, self.begun = self.silent, time.monotonic(), True
 
     async def of(self, step: Awaitable[T]) -> T:
-        left = self._end - time.monotonic()
+        limit = self._ends if self.begun else self._begins
+        left = limit.left
         try:
             async with asyncio.timeout(min(self._each, left)):
                 return await step
         except TimeoutError as error:
             if left <= self._each:
-                raise self._place.too_slow(self._all) from error
+                raise self._place.too_slow(limit, self.silent, self.begun) from error
             raise self._place.silent(self._each) from error
 
 
-async def _events(stream: Any, wait: _Wait) -> AsyncGenerator[object, None]:
+def _limits(place: FailingModel) -> tuple[Limit, Limit]:
+    """Until when a call that begins now must have said something, and all."""
+    limits, standby = TIME_LIMITS.get(), place.standby
+    ends = _share(limits.ends, STANDBY_SHARE if standby and not limits.streams else ALONE_SHARE)
+    begins = _share(limits.begins, STANDBY_SHARE)
+    # Where that time is over, the answer has begun.
+    return (begins.earlier(ends) if standby and begins.left > 0 else ends), ends
+
+
+def _share(limit: Limit, share: float) -> Limit:
+    """So much of what is left."""
+    return replace(limit, end=limit.end - limit.left * (1 - share)) if limit.setting else limit
+
+
+async def _events(stream: Any, wait: _Wait, call: BreakerCall) -> AsyncGenerator[object, None]:
     events = aiter(stream)
     while (event := await wait.of(anext(events, None))) is not None:
+        wait.hear()
         yield event
+    # Whatever it holds, the server did its part.
+    call.succeeded()

@@ -11,7 +11,7 @@ from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.settings import ModelSettings, ThinkingLevel
 from pydantic_ai.usage import RequestUsage
 
-from ragstone.core.answer import Instructions, Layout
+from ragstone.core.answer import Instructions
 from ragstone.core.errors import ModelUnavailable
 from ragstone.core.turn import Ask, JsonFormat, Message, Passage, Sampling
 from ragstone.language.budget import budget
@@ -19,9 +19,11 @@ from ragstone.models import endpoint, prompt
 from ragstone.models.calls import Calls
 from ragstone.models.failures import FailingModel
 from ragstone.models.messages import definitions, messages
+from ragstone.models.presets import with_address
 from ragstone.models.prices import Prices
-from ragstone.models.profiles import profile
+from ragstone.models.profiles import profile, sets_temperature
 from ragstone.models.reply import ReplyReader
+from ragstone.models.served import Window, model_names, read_window
 from ragstone.models.token_counter import token_counter
 from ragstone.ports import Profile, Said
 from ragstone.settings import LlmSettings
@@ -35,6 +37,9 @@ AT_LENGTH = 3
 AMPLE = 2
 """A limit of so many times what a model thinks holds its thoughts too, and is sent as it is."""
 
+GROUNDED = 0.2
+"""The highest temperature of an answer from sources, unless a setting or a request has another."""
+
 REFUSAL_SLACK = 40
 """Characters around the no-answer sentence beyond which an answer says more than a refusal."""
 
@@ -47,9 +52,11 @@ class ChatModel:
     """
 
     def __init__(self, settings: LlmSettings, section: str = "LLM", standby: bool = False) -> None:
+        settings = with_address(settings)
         self.name = settings.model or "default"
         self.profile: Profile = profile(settings)
         self._settings = settings
+        self._grounded_temperature = _grounded_temperature(settings, self.profile)
         self._count = token_counter(self.profile.tokenizer)
         self._model = endpoint.connect(settings, section)
         self._place = FailingModel(self.name, endpoint.place(settings), section, standby)
@@ -61,7 +68,7 @@ class ChatModel:
         for unsupported in model.unsupported_settings:
             transport.pop(unsupported, None)
         self._transport = transport
-        self._calls = Calls(model, settings, self._place, reader, standby)
+        self._calls = Calls(model, settings, self._place, reader)
 
     def price(self, prompt_tokens: int, completion_tokens: int) -> float | None:
         """`ports.Priced`."""
@@ -74,13 +81,17 @@ class ChatModel:
         if not passages and not ask.tools:
             yield Said(instructions.no_answer, finish="refused", confidence=0.0)
             return
-        rules = f"{instructions.text}\n{prompt.TOOLS}" if ask.tools else instructions.text
-        ask = replace(ask, question=prompt.question(ask.question, instructions))
-        if instructions.digest:
-            rules, passages = prompt.with_digest(rules, instructions.digest), ()
+        told = instructions
+        if ask.tools:
+            told = replace(told, text=f"{told.text}\n{prompt.TOOLS}")
+        ask = replace(ask, question=prompt.question(ask.question, told))
+        if ask.temperature is None:
+            ask = replace(ask, temperature=self._grounded_temperature)
         text = ""
-        async with aclosing(self._reply_stream(ask, passages, rules, instructions)) as stream:
+        sources = () if told.digest else passages
+        async with aclosing(self._reply_stream(ask, sources, told)) as stream:
             async for said in stream:
+                text = "" if said.restarts else text
                 if len(text) < len(instructions.no_answer) + REFUSAL_SLACK:
                     text += said.text
                 refuses = said.finish == "stop" and _refuses(text, instructions.no_answer)
@@ -88,31 +99,19 @@ class ChatModel:
 
     def converse(self, ask: Ask, rules: str) -> AsyncGenerator[Said, None]:
         """`ports.Conversing`."""
-        return self._reply_stream(ask, (), rules)
+        return self._reply_stream(ask, (), Instructions(opening=rules))
 
     def _reply_stream(
-        self,
-        ask: Ask,
-        passages: Sequence[Passage],
-        rules: str,
-        told: Instructions | None = None,
+        self, ask: Ask, passages: Sequence[Passage], told: Instructions
     ) -> AsyncGenerator[Said, None]:
         """The model's reply as it comes: text, or calls of `ask.tools`."""
-        layout: Layout = told.layout if told else "sources"
-        options = self._options(ask, bool(told and told.thinks))
+        options = self._options(ask, told.thinks)
         # A server refuses an answer that is longer than its window with the prompt.
         options["max_tokens"] = min(options["max_tokens"], self.profile.context_window // 2)
-        most = options["max_tokens"]
-        whole = f"{rules}\n{told.form}" if told else rules
-        before, sent = self._fit_window(ask, passages, whole, most, layout)
-        if layout == "references" and sent:
-            ask = replace(ask, question=prompt.with_references(sent, ask.question))
-            sent = []
-        elif told and told.layout == "last":
-            ask = replace(ask, question=prompt.with_sources(sent, ask.question, told.form))
-            sent = []
-        said = messages(ask, before, prompt.system(sent, rules))
-        return self._calls.stream(said, options, definitions(ask.tools))
+        before, sent = self._fit_window(ask, passages, told, options["max_tokens"])
+        system, asked = prompt.compose(sent, ask.question, told)
+        said = messages(replace(ask, question=asked), before, system)
+        return self._calls.stream(said, options, definitions(ask.tools), told.alone)
 
     async def complete(
         self, rules: str, text: str, max_tokens: int, temperature: float = 0.0
@@ -134,26 +133,52 @@ class ChatModel:
                 raise self._unavailable(error) from error
         return f"{self.name} at {place.address} (breaker {breaker.state})"
 
+    async def list_models(self) -> list[str]:
+        """The models that its server lists; none of a provider that has no such list. Raises
+        ModelUnavailable."""
+        if not isinstance(self._model, OpenAIChatModel):
+            return []
+        try:
+            return await model_names(self._model.client)
+        except Exception as error:
+            raise self._unavailable(error) from error
+
+    async def read_window(self) -> Window | None:
+        """What the server tells of its window, which holds from now on unless a setting says
+        another one; None where it does not tell."""
+        given = self._settings
+        if not given.base_url or not isinstance(self._model, OpenAIChatModel):
+            return None
+        told = await read_window(self._model.client, self._model.model_name)
+        shipped = profile(given.model_copy(update={"profiles": "", "context_window": None}))
+        if told and profile(given).context_window == shipped.context_window:
+            known = shipped.context_window
+            tokens = told.tokens if told.exact else min(told.tokens, known)
+            self.profile = replace(self.profile, context_window=tokens)
+        return told
+
     async def aclose(self) -> None:
+        await self._calls.aclose()
         if isinstance(self._model, OpenAIChatModel):
             await self._model.client.close()
 
     def _unavailable(self, error: Exception) -> ModelUnavailable:
         status = getattr(error, "status_code", None)
         if status is not None:
-            return self._place.status(status).error
+            return self._place.status(status, body=getattr(error, "body", None)).error
         return self._place.of(error, READY_SECONDS).error
 
     def _fit_window(
-        self, ask: Ask, passages: Sequence[Passage], rules: str, answer: int, layout: Layout
+        self, ask: Ask, passages: Sequence[Passage], told: Instructions, answer: int
     ) -> tuple[list[Message], list[Passage]]:
         """The messages and passages that fit the window together with an answer of so many
         tokens."""
         window = self.profile.context_window
         before = prompt.history(ask, budget(window, self.profile.tier, answer), self._count)
         called = (result.text for step in ask.steps for result in step.results)
-        rest = [rules, ask.question, *(message.text for message in before), *called]
-        return before, prompt.fitting(passages, rest, window - answer, self._count, layout)
+        said = (message.text for message in before)
+        rest = [*prompt.compose((), ask.question, told), *said, *called]
+        return before, prompt.fitting(passages, rest, window - answer, self._count, told.layout)
 
     def _options(self, ask: Ask, thinks: bool = False) -> ModelSettings:
         """The settings of an answer; `thinks` lets a model that reasons by itself do so at
@@ -204,6 +229,13 @@ class ChatModel:
             if known.top_p is not None and temperature != 0.0:
                 options["top_p"] = known.top_p
         return options
+
+
+def _grounded_temperature(settings: LlmSettings, known: Profile) -> float | None:
+    """The temperature of answers from sources: what an operator sets, else at most GROUNDED."""
+    if known.temperature is None or sets_temperature(settings):
+        return known.temperature
+    return min(known.temperature, GROUNDED)
 
 
 def _response_format(wanted: JsonFormat) -> dict[str, Any]:

@@ -1,9 +1,13 @@
 """The chat model of the settings. Its libraries take a second to import, so it is imported only
 when there is one."""
 
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
 from ragstone.core.errors import ConfigError
-from ragstone.models.fallback import NOTE, ChatAnswerer, WithFallback
-from ragstone.ports import Answerer
+from ragstone.core.records import ModelCheck
+from ragstone.models.fallback import ChatAnswerer, WithFallback, members
 from ragstone.registry import Extension, Registry
 from ragstone.settings import LlmSettings, Settings
 
@@ -18,16 +22,32 @@ def chat_model(settings: Settings) -> ChatAnswerer | None:
         if other.configured:
             raise ConfigError("LLM_FALLBACK__* is set, but no chat model is: set LLM__MODEL.")
         return None
-    if other.fallback != "none":
+    if "fallback" in other.model_fields_set:
         raise ConfigError(
             f"LLM_FALLBACK__FALLBACK has no effect: set LLM__FALLBACK={other.fallback}."
         )
-    standby = other.configured or llm.fallback != "none"
-    first = _chat_model(llm, "LLM", standby)
+    first = _chat_model(llm, "LLM", standby=True)
     if not other.configured:
         return first
-    last = _chat_model(other, "LLM_FALLBACK", llm.fallback != "none")
-    return WithFallback(first, last)
+    return WithFallback(first, _chat_model(other, "LLM_FALLBACK", standby=True))
+
+
+async def read_windows(chat: ChatAnswerer) -> None:
+    """Ask the models' servers for their windows."""
+    from ragstone.models.chat import ChatModel
+
+    models = [model for model in members(chat) if isinstance(model, ChatModel)]
+    await asyncio.gather(*(model.read_window() for model in models))
+
+
+async def check_models(chat: ChatAnswerer) -> AsyncGenerator[ModelCheck, None]:
+    """Try what the models have to do, each in turn."""
+    from ragstone.models.check import check_model
+
+    for model in members(chat):
+        async with aclosing(check_model(model)) as checks:
+            async for check in checks:
+                yield check
 
 
 def ensemble(settings: Settings) -> tuple[ChatAnswerer, ...]:
@@ -60,13 +80,6 @@ def evaluator(settings: Settings, chat: ChatAnswerer | None) -> ChatAnswerer | N
     return WithFallback(judge, chat)
 
 
-def with_standby(settings: Settings, chat: ChatAnswerer | None, extractive: Answerer) -> Answerer:
-    """The chat model of the settings, else the extractive answerer, which may stand by for it."""
-    if chat and settings.llm.fallback == "none":
-        return chat
-    return WithFallback(chat, extractive, NOTE) if chat else extractive
-
-
 def _chat_model(llm: LlmSettings, section: str, standby: bool) -> ChatAnswerer:
     """The model of one section: a GGUF file, a server's, or that of a provider's or package's name
     before the colon."""
@@ -91,6 +104,12 @@ CHAT_MODELS: Registry[ChatAnswerer] = Registry(
         "openai": _provider("Models of OpenAI, as openai:name"),
         "anthropic": _provider("Models of Anthropic, as anthropic:name"),
         "google": _provider("Models of Google, as google:name"),
+        "azure": _provider("Models of Azure at AZURE_OPENAI_ENDPOINT, as azure:deployment"),
+        "mistral": _provider("Models of Mistral, as mistral:name"),
+        "ollama": _provider("An Ollama on this machine, as ollama:name"),
+        "vllm": _provider("A vLLM on this machine, as vllm:name"),
+        "lmstudio": _provider("An LM Studio on this machine, as lmstudio:name"),
+        "llamacpp": _provider("A llama.cpp server on this machine, as llamacpp:name"),
     },
     makes=ChatAnswerer,
 )

@@ -42,6 +42,11 @@ class ConfiguredEmbedders:
         self._english = MiniLm(settings.threads)
         own = self._make_embedders(settings)
         self._multilingual = own.get("multilingual")
+        self._e5 = (
+            self._multilingual
+            if isinstance(self._multilingual, MultilingualE5)
+            else MultilingualE5(settings.threads)
+        )
         self._bridge = Bridge(self._multilingual) if self._multilingual else None
         self._own = list(own.values())
         self._colbert = self._make_colbert(settings)
@@ -117,6 +122,10 @@ class ConfiguredEmbedders:
         """The bundled English one, which questions are understood with whatever the settings."""
         return self._english
 
+    def multilingual(self) -> MultilingualE5:
+        """The bundled one for texts of many languages, whatever the settings."""
+        return self._e5
+
     def bundled(self) -> Embedder:
         """The bundled one for texts of many languages, or the English one where the settings name
         another."""
@@ -124,7 +133,7 @@ class ConfiguredEmbedders:
         return known if isinstance(known, MultilingualE5) else self._english
 
     async def aclose(self) -> None:
-        for model in (*{self._english, *self._own}, self._colbert):
+        for model in (*{self._english, self._e5, *self._own}, self._colbert):
             if isinstance(model, Closing):
                 await model.aclose()
 

@@ -3,8 +3,10 @@
 from dataclasses import dataclass
 
 from pydantic_ai.exceptions import (
+    ContentFilterError,
     ModelAPIError,
     ModelConnectionError,
+    ModelContextWindowExceededError,
     ModelHTTPError,
     ModelTimeoutError,
     UnexpectedModelBehavior,
@@ -12,6 +14,7 @@ from pydantic_ai.exceptions import (
 
 from ragstone.core.answer import Usage
 from ragstone.core.errors import ModelUnavailable
+from ragstone.core.time_limits import Limit
 
 ADVICE = {
     400: "Check {0}__CONTEXT_WINDOW: the prompt may be longer than the model takes.",
@@ -27,6 +30,13 @@ PASSING = {408, 409, 425, 429}
 OF_THE_CALL = {400, 413, 422}
 """Statuses that say nothing about the next call."""
 
+FILTERED = "refused by its content filter"
+
+SILENT_SECONDS = 20.0
+SILENT_SHARE = 1 / 3
+"""A model that said nothing for so long, or for such a share of a shorter limit, has failed. One
+that was only given less time, or that speaks slowly, has not."""
+
 NONE = Usage()
 ONCE = 1
 ALWAYS = 100
@@ -35,12 +45,14 @@ ALWAYS = 100
 @dataclass
 class Trouble(Exception):
     """`error` is for the caller; `retries` how often a retry is worth while; `counts` whether it
-    is a failure of the model's server; `usage` what the call took all the same."""
+    is a failure of the model's server; `usage` what the call took all the same; `loading` that the
+    server is well, but has to load the model first."""
 
     error: ModelUnavailable
     retries: int = 0
     counts: bool = True
     usage: Usage = Usage()
+    loading: bool = False
 
 
 @dataclass(frozen=True)
@@ -63,12 +75,16 @@ class FailingModel:
             0 if self.standby else ALWAYS,
         )
 
-    def too_slow(self, seconds: float) -> Trouble:
+    def too_slow(self, limit: Limit, silent: float, begun: bool) -> Trouble:
+        """A limit for the whole reply is over; `silent` is how long it said nothing at most."""
+        what = "did not finish its reply" if begun else "said nothing"
+        advice = "" if self.standby else ", or set LLM__FALLBACK=extractive"
         return Trouble(
             ModelUnavailable(
-                f"The model {self.model!r} did not finish within {seconds:g} s "
-                f"({self.section}__TOTAL_TIMEOUT)."
-            )
+                f"The model {self.model!r} {what} within the {limit.seconds:g} s of "
+                f"{limit.setting}. Raise that{advice}."
+            ),
+            counts=silent >= min(SILENT_SECONDS, limit.seconds * SILENT_SHARE),
         )
 
     def resting(self, seconds: float) -> Trouble:
@@ -78,10 +94,14 @@ class FailingModel:
         )
         return Trouble(ModelUnavailable(message, retry_after=seconds), counts=False)
 
-    def unexpected(self, what: str, usage: Usage = NONE, retries: int = ONCE) -> Trouble:
-        """A reply came, and it is none."""
-        message = f"The model {self.model!r} at {self.address} {what}."
-        return Trouble(ModelUnavailable(message), retries, usage=usage)
+    def unexpected(self, what: str, retries: int = ONCE) -> Trouble:
+        """What came is no reply."""
+        return Trouble(ModelUnavailable(self._message(what)), retries)
+
+    def useless(self, what: str, usage: Usage = NONE, retries: int = ONCE) -> Trouble:
+        """A whole reply came that nobody can use: the server is well, and the call may have asked
+        for just that by its `stop` or `max_tokens`."""
+        return Trouble(ModelUnavailable(self._message(what)), retries, counts=False, usage=usage)
 
     def of(self, error: Exception, waited: float) -> Trouble:
         """What pydantic-ai or the client raised; `waited` is the time-out."""
@@ -89,8 +109,12 @@ class FailingModel:
             return error
         if isinstance(error, TimeoutError | ModelTimeoutError):
             return self.silent(waited)
+        if isinstance(error, ContentFilterError):
+            return self.useless(FILTERED, retries=0)
+        if isinstance(error, ModelContextWindowExceededError):
+            return self.status(413)
         if isinstance(error, ModelHTTPError):
-            return self.status(error.status_code, error.retry_after)
+            return self.status(error.status_code, error.retry_after, error.body)
         if (
             isinstance(error, ModelConnectionError | OSError)
             or "Connection" in type(error).__name__
@@ -108,8 +132,15 @@ class FailingModel:
             return self.unexpected("sent something that is no reply")
         return self.unexpected(f"sent something that is no reply ({type(error).__name__})")
 
-    def status(self, status: int, retry_after: float | None = None) -> Trouble:
+    def status(self, status: int, retry_after: float | None = None, body: object = None) -> Trouble:
         """The server answered with an error."""
+        if status == 503 and "loading" in str(body).lower():
+            message = (
+                f"The model server at {self.address} is still loading its model. Try again, or "
+                f"raise {self.section}__TIMEOUT, which is how long that is waited for."
+            )
+            error = ModelUnavailable(message, retry_after=retry_after)
+            return Trouble(error, 0 if self.standby else ALWAYS, counts=False, loading=True)
         advice = ADVICE.get(status, "Look into the server's log.").format(self.section)
         message = f"The model server at {self.address} answered {status}. {advice}"
         passing = status >= 500 or status in PASSING
@@ -118,3 +149,6 @@ class FailingModel:
             ALWAYS if passing else 0,
             counts=status not in OF_THE_CALL,
         )
+
+    def _message(self, what: str) -> str:
+        return f"The model {self.model!r} at {self.address} {what}."

@@ -92,6 +92,15 @@ def profile(settings: LlmSettings) -> Profile:
     return _with_changes(found, {key: value for key, value in changes.items() if value is not None})
 
 
+def sets_temperature(settings: LlmSettings) -> bool:
+    """Whether the settings name a temperature for their model, by themselves or in LLM__PROFILES.
+    Raises ConfigError."""
+    rows = own_rows(settings.profiles)
+    name = settings.model or Path(settings.model_path).stem
+    known = (row.temperature for pattern, row in rows.items() if matches(pattern, name))
+    return settings.temperature is not None or any(one is not None for one in known)
+
+
 def profile_of(name: str, own: Table | None = None) -> Profile:
     """The profile of a model: the longest matching row, and over it the longest of `own`.
 

@@ -1,5 +1,6 @@
-"""What a chat model is told: rules, sources, history, question. Where the sources stand last it is
-rules, history, sources, question, of which a server's prefix cache has rules and history."""
+"""What a chat model is told: who it is, the sources, the conversation, and last what is to be done
+with the question. Where the sources stand last they follow the conversation, of which a server's
+prefix cache then has all that was said before."""
 
 import re
 from collections.abc import Sequence
@@ -12,10 +13,9 @@ from ragstone.language import fences
 from ragstone.language.budget import Budget
 from ragstone.language.markers import neutral
 from ragstone.language.tokens import Count, count, cut
+from ragstone.language.words import words
 
-FENCE = "source"
-_FENCE_LIKE = re.compile(rf"<(?=\s{{0,9}}/?\s{{0,9}}{FENCE}\b)", re.IGNORECASE)
-_LABEL_LIKE = re.compile(r"\b(SOURCES|SUGGESTED)_(USED|QUESTIONS)\b", re.IGNORECASE)
+_LABEL_LIKE = re.compile(r"(SOURCES|SUGGESTED)_(USED|QUESTIONS)", re.IGNORECASE)
 
 LABELLED = r"\1 \2"
 """A label of ours, made harmless."""
@@ -33,13 +33,11 @@ REFER = "Please answer the question using the references below."
 _HEADS = re.compile(r"\[(References|Question|System Prompt|User Query)\]", re.IGNORECASE)
 """What begins a part of chat-core's prompt."""
 
+OPENING = 80
+"""Characters of a source in which a heading stands that is then not named above it."""
+
 LEAST_TOKENS = 50
 """A beginning of a source that is shorter than this is not worth sending."""
-
-
-def system(passages: Sequence[Passage], rules: str) -> str:
-    """The rules, then every source in a fence that its text cannot close."""
-    return "\n\n".join((rules, *(_passage_block(passage) for passage in passages)))
 
 
 NOTES = (
@@ -56,12 +54,6 @@ def question(asked: str, told: Instructions) -> str:
     return f"{said}\n\n{fences.fenced('notes', told.notes)}\n{NOTES}" if told.notes else said
 
 
-def with_sources(passages: Sequence[Passage], asked: str, form: str) -> str:
-    """The user's message where the sources stand last: these, how to answer, and the question."""
-    blocks = [_passage_block(passage) for passage in passages]
-    return "\n\n".join(part for part in (*blocks, form.strip(), asked) if part)
-
-
 def with_references(passages: Sequence[Passage], asked: str) -> str:
     """The user's message of chat-core's prompt: the references, then the question."""
     blocks = "\n\n".join(map(reference, passages))
@@ -70,10 +62,8 @@ def with_references(passages: Sequence[Passage], asked: str) -> str:
 
 def reference(passage: Passage) -> str:
     """A passage as chat-core's prompt shows it, in which its text can begin no other part."""
-    chunk = passage.hit.chunk
-    name = _LABEL_LIKE.sub(LABELLED, PurePosixPath(chunk.path).name or chunk.title)
-    name = " ".join(name.replace("[", "(").replace("]", ")").split())
-    text = _HEADS.sub(r"(\1)", _without_fences(passage.text))
+    name = _clean(_file_name(passage)).replace("[", "(").replace("]", ")")
+    text = _HEADS.sub(r"(\1)", _clean(passage.text))
     return f"Reference [{passage.number}] : [{name}]\n{text}"
 
 
@@ -83,9 +73,26 @@ DIGEST = (
 )
 
 
-def with_digest(rules: str, digest: str) -> str:
-    """The rules, then the summaries of the sources, which are data like these."""
-    return f"{rules}\n\n{DIGEST}\n{fences.fenced('summaries', _LABEL_LIKE.sub(LABELLED, digest))}"
+def compose(passages: Sequence[Passage], asked: str, told: Instructions) -> tuple[str, str]:
+    """Put the system's text and the user's message together.
+
+    Args:
+        passages: The sources that fit.
+        asked: The question as `question` has it.
+        told: What stands before the sources, what is to be done, and the layout. A digest stands
+            for the sources.
+    """
+    if told.layout == "references" and not told.digest:
+        rules = f"{told.opening}\n{told.text}".strip()
+        return rules, with_references(passages, asked) if passages else asked
+    sources = "\n".join(map(_passage_block, passages))
+    if told.digest:
+        digest = fences.fenced("summaries", _LABEL_LIKE.sub(LABELLED, told.digest))
+        sources = f"{DIGEST}\n{digest}"
+    task = f"{told.text}\n\nQuestion: {asked}" if told.text else asked
+    if told.layout == "last":
+        return told.opening, f"{sources}\n\n{task}".strip()
+    return f"{told.opening}\n\n{sources}".strip(), task
 
 
 def fitting(
@@ -116,30 +123,42 @@ def fitting(
 
 
 def _passage_block(passage: Passage) -> str:
-    chunk = passage.hit.chunk
-    page = f", page {chunk.page}" if chunk.page else ""
-    title = f"{chunk.heading or chunk.path}{page}"
-    return fenced(passage.number, title, passage.text, _label(passage))
+    return fence_source(_label(passage), passage.text)
+
+
+def fence_source(label: str, text: str) -> str:
+    """A source behind its label, in a fence that neither can close."""
+    return fences.fenced("source", f"{label}\n{_clean(text)}")
 
 
 def _label(passage: Passage) -> str:
-    """The line that names a source as the answer cites it, as VoiceHelper's document has it."""
+    """The line that names a source as the answer cites it, as VoiceHelper's document has it. What
+    the file's name or the beginning of the text says is not said again."""
+    chunk, name = passage.hit.chunk, _file_name(passage)
+    known = {*words(PurePosixPath(name).stem)}
+    of = " ".join(one for one in chunk.subject.split() if not known.issuperset(words(one)))
+    known.update(words(passage.text[:OPENING].lstrip().partition("\n")[0]))
+    headings = dict.fromkeys((chunk.title, *chunk.section[-1:]))
+    above = [one for one in headings if not known.issuperset(words(one))]
+    told = {
+        "File": name,
+        "Page": chunk.page,
+        "Of": of,
+        "Section": " > ".join(above),
+        "Date": passage.day,
+    }
+    parts = ", ".join(f"{what}: {said}" for what, said in told.items() if said)
+    return f"[Source {passage.number}] ({_clean(' '.join(parts.split()))})"
+
+
+def _file_name(passage: Passage) -> str:
     chunk = passage.hit.chunk
-    name = " ".join(_without_fences(PurePosixPath(chunk.path).name or chunk.title).split())
-    page = f", Page: {chunk.page}" if chunk.page else ""
-    return f"[Source {passage.number}] (File: {name}{page})\n"
+    return " ".join((PurePosixPath(chunk.path).name or chunk.title).split())
 
 
-def fenced(number: int, title: str, text: str, label: str = "") -> str:
-    """A text in a fence that it cannot close, behind a `label` of ours."""
-    safe = _without_fences(title).replace('"', "'").replace("\n", " ")
-    inside = f"{label}{_without_fences(text)}"
-    return f'<{FENCE} number="{number}" title="{safe}">\n{inside}\n</{FENCE}>'
-
-
-def _without_fences(text: str) -> str:
-    """A document's text whose fences and markers cannot be taken for the prompt's."""
-    return _LABEL_LIKE.sub(LABELLED, neutral(_FENCE_LIKE.sub("‹", text)))
+def _clean(text: str) -> str:
+    """A document's text whose markers and labels cannot be taken for the prompt's."""
+    return _LABEL_LIKE.sub(LABELLED, neutral(text))
 
 
 def history(ask: Ask, share: Budget, counted: Count = count) -> list[Message]:

@@ -19,10 +19,12 @@ from pydantic_ai.models import StreamedResponse
 from pydantic_ai.usage import RequestUsage
 
 from ragstone.core.answer import Finish, Usage
+from ragstone.core.time_limits import TIME_LIMITS
 from ragstone.core.tool import ToolCall
 from ragstone.language.thoughts import ReplyPiece, Thoughts, without_thoughts
-from ragstone.models.failures import FailingModel
+from ragstone.models.failures import FILTERED, FailingModel
 from ragstone.models.prices import Prices
+from ragstone.models.written_calls import WrittenCalls
 from ragstone.ports import Said
 
 UNIT = 40
@@ -71,7 +73,6 @@ CIRCLING = "The model began to repeat itself, so its answer was cut."
 TOOL_CALL = "called a tool that nobody offered"
 EMPTY = "sent an empty reply"
 ONLY_THOUGHTS = "reasoned until its tokens were used up; raise {0}__MAX_TOKENS"
-FILTERED = "refused by its content filter"
 
 
 class ReplyReader:
@@ -91,7 +92,7 @@ class ReplyReader:
         """A reply that came in one piece; raises Trouble."""
         usage = self.usage(response.usage)
         if any(isinstance(part, ToolCallPart) for part in response.parts):
-            raise self._place.unexpected(TOOL_CALL, usage)
+            raise self._place.useless(TOOL_CALL, usage)
         text = without_thoughts(response.text or "")
         if not text.strip():
             raise self._empty_reply_error(response.finish_reason, usage)
@@ -105,24 +106,30 @@ class ReplyReader:
     ) -> AsyncGenerator[Said, None]:
         """The pieces of `events`, which are those of `stream`, and at the end the calls of `tools`,
         which are the names that were offered; raises Trouble."""
-        thoughts, circles, spoke, circling = Thoughts(), Repetition(), False, False
+        # What has left for a reader cannot be taken back.
+        thoughts = Thoughts(restarts=not TIME_LIMITS.get().streams)
+        circles, spoke, circling = Repetition(), False, False
+        written = WrittenCalls(tools)
         async with aclosing(events):
             async for event in events:
                 if not tools and _calls_tool(event):
-                    raise self._place.unexpected(TOOL_CALL, self.usage(_stream_usage(stream)))
+                    raise self._place.useless(TOOL_CALL, self.usage(_stream_usage(stream)))
                 for piece in _pieces(event, thoughts):
-                    spoke = spoke or _speaks(piece)
+                    spoke = (spoke or _speaks(piece)) and not piece.restarts
                     circling = circling or circles.feed(piece.text)
-                    yield _to_said(piece)
+                    yield _to_said(piece, written)
                 if circling:
                     break
         for piece in thoughts.end():
             spoke = spoke or _speaks(piece)
-            yield _to_said(piece)
+            yield _to_said(piece, written)
+        rest, calls = written.end()
+        if rest:
+            yield Said(rest)
         usage = self.usage(_stream_usage(stream))
-        calls = _calls(stream.get()) if tools else ()
+        calls += _calls(stream.get()) if tools else ()
         if any(call.name not in tools for call in calls):
-            raise self._place.unexpected(TOOL_CALL, usage)
+            raise self._place.useless(TOOL_CALL, usage)
         if not spoke and not calls:
             raise self._empty_reply_error("length" if circling else stream.finish_reason, usage)
         note = CIRCLING if circling else ""
@@ -132,10 +139,10 @@ class ReplyReader:
     def _empty_reply_error(self, finish: str | None, usage: Usage) -> Exception:
         if finish == "length":
             what = ONLY_THOUGHTS.format(self._place.section)
-            return self._place.unexpected(what, usage, retries=0)
+            return self._place.useless(what, usage, retries=0)
         if finish == "content_filter":
-            return self._place.unexpected(FILTERED, usage, retries=0)
-        return self._place.unexpected(EMPTY, usage)
+            return self._place.useless(FILTERED, usage, retries=0)
+        return self._place.useless(EMPTY, usage)
 
 
 def _pieces(event: object, thoughts: Thoughts) -> Iterator[ReplyPiece]:
@@ -175,8 +182,10 @@ def _speaks(piece: ReplyPiece) -> bool:
     return not piece.thought and not piece.text.isspace()
 
 
-def _to_said(piece: ReplyPiece) -> Said:
-    return Said(thinking=piece.text) if piece.thought else Said(piece.text)
+def _to_said(piece: ReplyPiece, written: WrittenCalls) -> Said:
+    if piece.thought:
+        return Said(thinking=piece.text)
+    return Said(written.feed(piece.text), restarts=piece.restarts)
 
 
 def _stream_usage(stream: StreamedResponse) -> RequestUsage:

@@ -45,6 +45,13 @@ class Unigram:
             found += [piece for piece, _ in self._of_word(SPACE + word)]
         return found
 
+    def likelihood(self, text: str) -> float:
+        """Return the logarithm of the likelihood of the pieces of `text`."""
+        scores, unknown = self._scores, self._unknown
+        return sum(
+            self._unknown_score if piece == unknown else scores[piece] for piece in self.ids(text)
+        )
+
     def placed(self, text: str) -> list[tuple[int, int, int]]:
         """The pieces of `text`: the id of each, its first character, and the one after its last."""
         plain, places = self._replaced_places(text)

@@ -41,12 +41,14 @@ from ragstone.ports.embedding import (
     Vectors,
     in_bulk,
 )
+from ragstone.ports.erasure import Erasure
 from ragstone.ports.evaluation import EvaluationStore, StoredRun
 from ragstone.ports.feedback import FeedbackStore
 from ragstone.ports.graph import EntityGraph, EntityRecognizer, Mentions, ModelReadings, Themes
 from ragstone.ports.guarding import Topics, TopicStore
 from ragstone.ports.index import (
     ChunkIndex,
+    Erases,
     LoadsInBulk,
     Moves,
     Retriever,
@@ -54,6 +56,7 @@ from ragstone.ports.index import (
     SearchesLate,
     Shares,
     check_late,
+    erase,
     home,
     loading,
     may_share,
@@ -70,6 +73,7 @@ from ragstone.ports.tables import Cell, ColumnType, QueriedTable, QueryResult, T
 from ragstone.ports.templates import Templates
 from ragstone.ports.toolbox import Returned, Toolbox, ToolSession
 from ragstone.ports.traces import Traces
+from ragstone.ports.vector_stores import VectorStores
 from ragstone.ports.vocabulary import Vocabulary
 
 __all__ = [
@@ -99,6 +103,8 @@ __all__ = [
     "Embedders",
     "EntityGraph",
     "EntityRecognizer",
+    "Erases",
+    "Erasure",
     "EvaluationStore",
     "EvidenceSource",
     "FeedbackStore",
@@ -157,10 +163,12 @@ __all__ = [
     "Total",
     "Traces",
     "ValueCount",
+    "VectorStores",
     "Vectors",
     "Vocabulary",
     "check_late",
     "collection_of",
+    "erase",
     "home",
     "in_bulk",
     "loading",

@@ -1,9 +1,11 @@
 """One adapter of each port, for the stages."""
 
+from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
+from ragstone.core.records import ModelCheck
 from ragstone.language.tokens import Count, count
 from ragstone.ports.answering import (
     Answerability,
@@ -37,6 +39,7 @@ from ragstone.ports.tables import TableQueries
 from ragstone.ports.templates import Templates
 from ragstone.ports.toolbox import Toolbox
 from ragstone.ports.traces import Traces
+from ragstone.ports.vector_stores import VectorStores
 from ragstone.ports.vocabulary import Vocabulary
 
 
@@ -85,10 +88,12 @@ class Adapters:
     mentions: Mentions
     readings: ModelReadings
     themes: Themes
+    vector_stores: VectorStores
     completer: Completer | None = None
     evaluator: Completer | None = None
     reading_reranker: Reranker | None = None
     chat: Conversing | None = None
+    check_models: Callable[[], AsyncGenerator[ModelCheck, None]] | None = None
     answerable: Answerability | None = None
     judge: AnswerJudge | None = None
     external_retriever: Retriever | None = None

@@ -39,7 +39,8 @@ class Said:
     """A piece of an answer as it comes. The last one has `finish`; any may have `usage`.
 
     `model` is who says it, where that is not the one that was asked, and `reason` why, for the
-    trace; `note` is a sentence for the reader. `calls` are the tools that it wants called.
+    trace; `note` is a sentence for the reader. `calls` are the tools that it wants called. One that
+    `restarts` begins the answer anew: what was said before it has not left, and does not count.
     """
 
     text: str = ""
@@ -51,6 +52,7 @@ class Said:
     reason: str = ""
     note: str = ""
     calls: tuple[ToolCall, ...] = ()
+    restarts: bool = False
 
 
 @runtime_checkable
@@ -91,6 +93,11 @@ class AnswerJudge(Protocol):
     async def answers(self, ask: Ask, said: str, passages: Sequence[Passage]) -> float:
         """How likely (0..1) `said`, which cites `passages` by their numbers, is what the question
         of `ask` wants to know."""
+        ...
+
+    async def gaps(self, question: str, sentences: Sequence[str]) -> list[float]:
+        """Return how likely (0..1) each sentence of an answer to `question` says that the sources
+        lack something."""
         ...
 
 

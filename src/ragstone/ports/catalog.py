@@ -194,9 +194,12 @@ class Catalog(CollectionNames, Protocol):
         """How many documents of a collection that answer are in which state."""
         ...
 
-    async def counts(self, tenant: str, collection: str) -> Sequence[StatusCount]:
-        """How many documents of a collection are in which state, also those that do not answer
-        yet; as of now, where `statuses` is as of the edition."""
+    async def counts(
+        self, tenant: str, collection: str | None = None
+    ) -> Mapping[str, Sequence[StatusCount]]:
+        """How many documents of each collection, or of one, are in which state, also those that do
+        not answer yet; as of now, where `statuses` is as of the edition. A collection without
+        documents is left out."""
         ...
 
     async def totals(self) -> Sequence[Total]:

@@ -4,53 +4,48 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from ragstone.ports.embedding import Embedder
+from ragstone.core.document import BlockSpan
 
 
 @dataclass(frozen=True, slots=True)
 class EvidenceSource:
-    """A text that claims are compared with, and the title and headings it stands under."""
+    """A text that claims are compared with, the title and headings it stands under, and the blocks
+    that it consists of, none where they are not known."""
 
     text: str
     title: str = ""
+    blocks: tuple[BlockSpan, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A statement without markers, and the numbers (from 0) of the sources that it names. Where
-    `by_words` is false, only who reads it can tell: "Is it sold here? Yes."."""
+    """A statement without markers, and the numbers (from 0) of the sources that it names."""
 
     text: str
     cited: tuple[int, ...] = ()
-    by_words: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Support:
     """How likely (0..1) the sources support a claim, and where: `start` to `end` in the source of
-    the number `source`, which is None where nothing has to do with the claim.
-
-    `conflict` names what the nearest sentence says otherwise (`number`, `name`, `negation`,
-    `opposite`, `statement`), empty if nothing; `held` is the share (0..1) of the claim's words that
-    the sources have; `most` is the most that the probability may become by another check, less
-    than 1 for a number that no source states.
-    """
+    the number `source`, which is None where nothing could be compared. `contradicted` says that the
+    source says otherwise there. `cited` are those by each source that the claim names, in its
+    order."""
 
     probability: float
     source: int | None = None
     start: int = 0
     end: int = 0
-    conflict: str = ""
-    held: float = 0.0
-    most: float = 1.0
+    contradicted: bool = False
+    cited: tuple["Support", ...] = ()
 
 
 class Checker(Protocol):
     """Compares claims with sources, without a chat model."""
 
     async def support(
-        self, claims: Sequence[Claim], sources: Sequence[EvidenceSource], embedder: Embedder | None
+        self, claims: Sequence[Claim], sources: Sequence[EvidenceSource]
     ) -> list[Support]:
-        """The support of each claim. `embedder` compares meanings where words cannot, as between
-        languages; without one such claims are not supported."""
+        """Return the support of each claim. Raises ModelUnavailable if the reader cannot be
+        opened."""
         ...

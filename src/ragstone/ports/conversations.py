@@ -86,6 +86,10 @@ class ConversationStore(Protocol):
         """Delete a room with its turns; whether there was one."""
         ...
 
+    async def remove(self, conversation: ConversationKey, chat_id: str) -> bool:
+        """Delete one turn, and the room with its last; whether there was one."""
+        ...
+
     async def forget(self, principal: Principal, user_id: str | None) -> tuple[int, int]:
         """Delete all rooms of the principal, or of one account; how many rooms and turns went."""
         ...

@@ -73,7 +73,3 @@ class EvaluationStore(Protocol):
     async def remove_run(self, whose: Principal, id: str) -> bool:
         """Remove a run with its outcomes; whether there was one."""
         ...
-
-    async def forget(self, whose: Principal) -> None:
-        """Delete all that a principal has."""
-        ...

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from ragstone.core.records import Feedback
-from ragstone.core.turn import Principal
 
 
 class FeedbackStore(Protocol):
@@ -16,8 +15,4 @@ class FeedbackStore(Protocol):
 
     async def latest(self, tenant: str, limit: int) -> Sequence[Feedback]:
         """The newest first."""
-        ...
-
-    async def forget(self, principal: Principal) -> None:
-        """Delete that of a principal."""
         ...

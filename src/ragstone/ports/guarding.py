@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from ragstone.core.records import BlockedQuestion, Topic, TopicMatch
-from ragstone.core.turn import Principal
 
 
 class TopicStore(Protocol):
@@ -40,10 +39,6 @@ class TopicStore(Protocol):
 
     async def blocked(self, tenant: str, limit: int) -> list[BlockedQuestion]:
         """The newest blocked questions first."""
-        ...
-
-    async def forget(self, principal: Principal, user_id: str | None) -> int:
-        """Delete the blocked questions of a principal, or of one of its accounts; how many."""
         ...
 
 
@@ -83,8 +78,4 @@ class Topics(Protocol):
 
     async def blocked(self, tenant: str, limit: int) -> list[BlockedQuestion]:
         """The newest blocked questions first."""
-        ...
-
-    async def forget(self, principal: Principal, user_id: str | None) -> int:
-        """Delete the blocked questions of a principal, or of one of its accounts; how many."""
         ...

@@ -185,6 +185,22 @@ class Shares(Protocol):
     so many on; 0 for none."""
 
 
+@runtime_checkable
+class Erases(Protocol):
+    """An index whose files can be rid of what was deleted."""
+
+    async def erase(self, collection: Collection, deleted: bool) -> None:
+        """Leave nothing of deleted chunks in the collection's files; `deleted` says that some have
+        just been deleted. Takes long, and searches go on meanwhile."""
+        ...
+
+
+async def erase(index: ChunkIndex, collection: Collection, deleted: bool) -> None:
+    """`Erases.erase` where the index can; others clean up by themselves, some day."""
+    if isinstance(index, Erases):
+        await index.erase(collection, deleted)
+
+
 def may_share(index: ChunkIndex, chunks: int) -> bool:
     """The `Collection.shared` of one of so many chunks that is new in the index."""
     return isinstance(index, Shares) and chunks < index.shared_chunks

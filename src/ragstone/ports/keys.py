@@ -18,7 +18,10 @@ class StoredKey:
 
 
 class KeyStore(Protocol):
-    """Keys by id. Methods raise StateUnavailable and StorageFull."""
+    """Keys by id, and sessions that ended before their time.
+
+    Methods raise StateUnavailable and StorageFull.
+    """
 
     async def put(self, stored: StoredKey) -> None:
         """Keep a key, or a new version of it, all but the time of its last use."""
@@ -36,4 +39,12 @@ class KeyStore(Protocol):
 
     async def any(self) -> bool:
         """Whether there is a key at all."""
+        ...
+
+    async def end_session(self, name: str, until: float, now: float) -> None:
+        """Keep that a session ended, until a time; what was kept until `now` is forgotten."""
+        ...
+
+    async def has_ended(self, name: str) -> bool:
+        """Whether a session was ended."""
         ...

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from ragstone.core.records import QuestionTrace, StageUse
-from ragstone.core.turn import Principal
 
 
 class Traces(Protocol):
@@ -30,10 +29,6 @@ class Traces(Protocol):
 
     async def origins(self, tenant: str) -> list[str]:
         """The different origins of the tenant's traces."""
-        ...
-
-    async def forget(self, principal: Principal, user_id: str | None) -> None:
-        """Delete those of a principal, or of one of its accounts."""
         ...
 
     async def stages(

@@ -11,11 +11,9 @@ from ragstone.reader.network import CARD
 from ragstone.settings import ReaderSettings
 
 
-def reader_of(settings: ReaderSettings, models: NamedModels) -> PairReader | None:
-    """None where it is switched off. A model that is named is opened and tried at once; raises
+def reader_of(settings: ReaderSettings, models: NamedModels) -> PairReader:
+    """The bundled reader, or the model that is named, which is opened and tried at once; raises
     ConfigError, ModelUnavailable."""
-    if not settings.enabled:
-        return None
     if not settings.model:
         return LocalReader(threads=settings.threads)
     folder = Path(settings.model).expanduser()

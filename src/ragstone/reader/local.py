@@ -5,6 +5,7 @@ window does. A long claim is read in pieces, and is supported no better than its
 """
 
 import asyncio
+import unicodedata
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -111,7 +112,7 @@ def _planned(
 ) -> _Rows | PairReading:
     if not text or not passage:
         return PairReading() if pair.question else NOTHING_SAID
-    if _unknown(text) or _unknown(passage):
+    if _is_unknown(pair.text, text) or _is_unknown(pair.passage, passage):
         return PairReading(readable=False) if pair.question else UNREADABLE
     if pair.question:
         cut: Sequence[Placed] = [text[-windows.QUESTION :]]
@@ -133,8 +134,12 @@ def _planned(
     )
 
 
-def _unknown(text: Placed) -> bool:
-    return sum(piece == UNKNOWN for piece, _, _ in text) > MOST_UNKNOWN * len(text)
+def _is_unknown(text: str, tokens: Placed) -> bool:
+    """Whether the reader does not know the script. Its vocabulary holds private characters,
+    which mean something in one font only."""
+    private = sum(unicodedata.category(sign) in ("Co", "Cn") for sign in text)
+    unknown = sum(piece == UNKNOWN for piece, _, _ in tokens)
+    return unknown > MOST_UNKNOWN * len(tokens) or private > MOST_UNKNOWN * len(text)
 
 
 def _asked(rows: Sequence[tuple[TokenRow, Outputs]]) -> PairReading:

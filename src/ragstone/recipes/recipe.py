@@ -146,6 +146,7 @@ SEARCHED: Mapping[str, Mapping[str, Any]] = {
     "retrieval_gate": {"answers": False, "asks_model": False},
     "recall": {"answers": False},
     "route": {"sums_up": False},
+    "subject": {"editions": False},
     "deduplicate": {"near_duplicate": 1},
     "expand": {"continues": False},
 }
@@ -392,7 +393,6 @@ def _answer_stages(settings: Settings, level: Level) -> Iterator[Stage]:
         reasons=level in ROUNDS,
         suggests=rag.suggestions,
         layout=rag.prompt_layout,
-        refuse_below=rag.refuse_below,
         refuse_unlikely=rag.refuse_unlikely,
     )
     if rag.comments:
@@ -410,6 +410,7 @@ def _answer_stages(settings: Settings, level: Level) -> Iterator[Stage]:
         timeout=rag.answer_timeout,
         holds=holds,
         votes=level == "maximum" and ensemble.configured,
+        stands_by=settings.llm.fallback == "extractive",
         voting=Voting(
             ensemble.samples, ensemble.temperature, ensemble.concurrency, ensemble.seconds
         ),

@@ -5,7 +5,6 @@ dialect (`dialect:plone`), for a tenant (`tenant:acme`) or for a collection (`co
 and a request may ask otherwise where REQUEST says so. The others are read when the server starts.
 """
 
-import difflib
 import inspect
 import json
 from collections.abc import Iterator, Mapping
@@ -20,6 +19,7 @@ from pydantic_core import PydanticUndefined, to_jsonable_python
 from ragstone.core.errors import ConfigError, InvalidSetting, UnknownSetting
 from ragstone.core.turn import LEVELS
 from ragstone.engine.stage import Stage
+from ragstone.language.similar_names import find_similar
 from ragstone.recipes.recipe import stages
 from ragstone.recipes.stage_options import PREFIX, Options, free
 from ragstone.recipes.stages import with_added
@@ -42,6 +42,7 @@ RUNTIME: Mapping[str, tuple[Scope, ...]] = {
     "stages": EVERYWHERE,
     "llm.temperature": EVERYWHERE,
     "llm.max_tokens": EVERYWHERE,
+    "llm.fallback": EVERYWHERE,
     "cache.enabled": EVERYWHERE,
     "cache.threshold_mode": EVERYWHERE,
     "cache.least_likeness": EVERYWHERE,
@@ -112,7 +113,7 @@ def setting(name: str) -> Setting:
     key = current_key(alias.key if alias and alias.key else name)
     found = table().get(key) or table().get(key.lower().replace("__", "."))
     if found is None:
-        near = difflib.get_close_matches(name.lower(), table(), 1)
+        near = find_similar(name.lower(), table(), 1)
         raise UnknownSetting(name[:80], near[0] if near else "")
     return found
 
@@ -142,7 +143,7 @@ def check_options(options: Options) -> None:
         for name in named:
             key = f"{PREFIX}.{stage}.{name}"
             if key not in table():
-                near = difflib.get_close_matches(key, table(), 1)
+                near = find_similar(key, table(), 1)
                 hint = f" Do you mean {near[0]!r}?" if near else ""
                 raise ConfigError(f"There is no setting {key!r}.{hint}")
 

@@ -1,35 +1,62 @@
 """Passages that repeat each other: dropped, or moved back."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
 
 from ragstone.core.turn import Hit
 from ragstone.language.late_interaction import Floats
+from ragstone.language.polarity import negations
+from ragstone.language.words import in_pairs, words
 
 T = TypeVar("T")
 
+_WORD = re.compile(r"[^\W_]+")
+
 
 def distinct(hits: Sequence[Hit], vectors: Mapping[str, Floats], most: float) -> list[Hit]:
-    """Hits without those that say the same as a better one, or whose cosine to it is above
-    `most`; a `most` of 1 or more keeps all."""
+    """Hits without those that repeat a better one: the same text, or a cosine above `most` and
+    nothing of its own (`adds_nothing`). A `most` of 1 or more keeps all."""
     if most >= 1:
         return list(hits)
     kept: list[Hit] = []
-    seen: list[Floats] = []
+    seen: list[tuple[str, Floats]] = []
     texts: set[str] = set()
     for hit in hits:
-        if hit.chunk.text in texts:
+        text = hit.chunk.text
+        if text in texts:
             continue
-        texts.add(hit.chunk.text)
+        texts.add(text)
         vector = vectors.get(hit.chunk.chunk_id)
         if vector is not None:
-            if seen and float(np.max(np.stack(seen) @ vector)) > most:
+            if any(float(v @ vector) > most and adds_nothing(text, t) for t, v in seen):
                 continue
-            seen.append(vector)
+            seen.append((text, vector))
         kept.append(hit)
     return kept
+
+
+def adds_nothing(text: str, other: str) -> bool:
+    """Whether no number, name or negation differs between two texts that mean nearly the same.
+
+    Vectors do not see what these change: two editions of a policy are .95 alike. A capital makes a
+    name; in scripts that are read in pairs of characters any pair may be one.
+    """
+    if negations(text) != negations(other):
+        return False
+    first, second = Counter(_telling_words(text)), Counter(_telling_words(other))
+    return first == second
+
+
+def _telling_words(text: str) -> Iterator[str]:
+    for word in _WORD.findall(text):
+        if in_pairs(word):
+            yield from words(word)
+        elif word[0].isupper() or any(map(str.isdigit, word)):
+            yield word
 
 
 def diverse(

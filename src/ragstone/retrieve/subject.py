@@ -1,7 +1,7 @@
 """Respects what the question names: a product, a version, a company, a year, a model.
 
-What a document is about follows from its title, its path and `Chunk.subject`. The rules, each
-for the passages that the one before has left:
+What a document is about follows from its title, its path and `Chunk.subject`. Of files that
+the question names only the passages stay. The rules, each for those that the one before has left:
 
 1. A number with its name (Jest 29, Tern 300), or a version alone (29.7): where documents number
    the same thing otherwise, their passages go, unless they say the asked number themselves.
@@ -10,8 +10,8 @@ for the passages that the one before has left:
    documents of the same form go (AMAZON_2017_10K, ADOBE_2018_10K), for they say the same of
    something else. Others stay: a question of several steps names only the first of the documents
    that it needs.
-3. A year that some documents are of: passages of documents of other years go; those that say the
-   year are lowered.
+3. Of several editions of one document the wanted one (`editions`): passages of others go where it
+   says nearly the same, and are lowered where it speaks of the same.
 
 A word that passages of any document say, such as "configuration", names nothing.
 """
@@ -27,11 +27,13 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from ragstone.core.chunk import chunk_id
 from ragstone.core.turn import Hit, Turn
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.language.named import Named, Numbered, named
 from ragstone.language.words import in_pairs
 from ragstone.ports import Adapters
+from ragstone.retrieve.editions import documents_in_families, find_superseded
 
 LOWERED = 0.7
 """What is left of the score of a lowered passage."""
@@ -60,48 +62,85 @@ class Subject(Stage):
     """Leaves out or lowers passages of documents about something else than the question names."""
 
     name: ClassVar[str] = "subject"
-    needs: ClassVar[frozenset[str]] = frozenset({"hits", "queries"})
-    gives: ClassVar[frozenset[str]] = frozenset({"hits"})
+    needs: ClassVar[frozenset[str]] = frozenset({"hits", "plan", "queries"})
+    gives: ClassVar[frozenset[str]] = frozenset({"hits", "left_out"})
     fails: ClassVar[Literal["open", "closed"]] = "open"
     searches: ClassVar[bool] = True
 
     general: float = Field(
         GENERAL, ge=0, le=1, description="Share of other passages that may say a subject's name."
     )
+    editions: bool = Field(
+        True,
+        description="Whether other editions than the wanted one are left out or lowered.",
+    )
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
-        found = weigh(turn.queries[0], turn.hits, self.general)
+        # Whole documents are read because each of them is asked for.
+        every = turn.plan.strategy == "sequential"
+        openings = await _openings(turn, adapters) if self.editions and not every else None
+        found = weigh(turn.queries[0], turn.hits, self.general, openings)
         if not found.names:
-            return Step(turn, "skipped", "the question names no document's subject")
+            return Step(turn, "skipped", "neither a document's subject is named nor an edition")
         hits = [
             replace(hit, score=hit.score * factor)
             for hit, factor in zip(turn.hits, found.factors, strict=True)
             if factor
         ]
+        left_out = tuple(
+            hit.chunk.chunk_id
+            for hit, factor in zip(turn.hits, found.factors, strict=True)
+            if not factor
+        )
         hits.sort(key=lambda hit: (-hit.score, hit.chunk.chunk_id))
         lowered = sum(0 < factor < 1 for factor in found.factors)
         return Step(
-            replace(turn, hits=tuple(hits)),
+            replace(turn, hits=tuple(hits), left_out=left_out),
             f"{len(hits)} of {len(turn.hits)} kept, {lowered} of them lowered",
-            f"named: {', '.join(found.names)}",
+            f"wanted: {', '.join(found.names)}",
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """The share (0..1) of its score that each passage keeps, and what the question names."""
+    """The share (0..1) of its score that each passage keeps, and what is wanted: names in the
+    question, and titles of editions."""
 
     factors: tuple[float, ...]
     names: tuple[str, ...]
 
 
-def weigh(question: str, hits: Sequence[Hit], general: float = GENERAL) -> Weighed:
-    """How much of its score each passage keeps."""
+async def _openings(turn: Turn, adapters: Adapters) -> dict[str, str]:
+    """The beginnings of the documents that may have other editions among the hits, by their ids."""
+    found = {h.chunk.document_id: h.chunk.text for h in turn.hits if h.chunk.chunk_index == 0}
+    if turn.collection is not None:
+        chunks = {hit.chunk.document_id: hit.chunk for hit in turn.hits}
+        unread = [
+            chunk_id(document, chunks[document].version, 0)
+            for document in documents_in_families(chunks) - found.keys()
+        ]
+        fetched = await adapters.index.fetch(turn.collection, unread) if unread else {}
+        found |= {chunk.document_id: chunk.text for chunk in fetched.values()}
+    return found
+
+
+def weigh(
+    question: str,
+    hits: Sequence[Hit],
+    general: float = GENERAL,
+    openings: Mapping[str, str] | None = None,
+) -> Weighed:
+    """Weigh how much of its score each passage keeps; `openings` are the beginnings of documents,
+    by their ids, as far as they are known; without them editions are not compared."""
     asked = named(question)
-    left = {place: _candidate(hit) for place, hit in enumerate(hits)}
-    factors = [1.0] * len(hits)
-    names: list[str] = []
-    for rule in (_by_number, _by_word, _by_year):
+    names = _files_named(question, hits)
+    left = {
+        place: _candidate(hit)
+        for place, hit in enumerate(hits)
+        if not names or PurePosixPath(hit.chunk.path).name in names
+    }
+    factors = [float(place in left) for place in range(len(hits))]
+    for rule in (_by_number, _by_word):
         found = rule(asked, left, general)
         names += found.names
         for place in found.lowered:
@@ -109,7 +148,36 @@ def weigh(question: str, hits: Sequence[Hit], general: float = GENERAL) -> Weigh
         for place in found.gone:
             factors[place] = 0.0
             del left[place]
+    if openings is None:
+        return Weighed(tuple(factors), tuple(names))
+    editions = find_superseded(question, {place: hits[place] for place in left}, openings)
+    names += editions.wanted
+    for place in editions.gone:
+        factors[place] = 0.0
+    for place in editions.lowered:
+        factors[place] *= LOWERED
     return Weighed(tuple(factors), tuple(names))
+
+
+def _files_named(question: str, hits: Sequence[Hit]) -> list[str]:
+    """The names of files, with their endings, that a question says. One that another document says
+    too is what is asked about, not where the answer stands."""
+    files = {PurePosixPath(hit.chunk.path).name for hit in hits}
+    patterns = {
+        file: re.compile(rf"(?<![\w.-]){re.escape(file)}(?![\w-])", re.IGNORECASE)
+        for file in sorted(files)
+        if "." in file and file.casefold() in question.casefold()
+    }
+    return [
+        file
+        for file, pattern in patterns.items()
+        if pattern.search(question)
+        and not any(
+            pattern.search(hit.chunk.text)
+            for hit in hits
+            if PurePosixPath(hit.chunk.path).name != file
+        )
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +188,6 @@ class _About:
     words: frozenset[str]
     forms: tuple[frozenset[str], ...]
     numbered: tuple[frozenset[Numbered], ...]
-    years: frozenset[str]
 
     def numbers(self, asked: Numbered) -> list[list[Numbered]]:
         """By part, the numbers of what the asked one numbers. A number that stands alone counts
@@ -172,7 +239,6 @@ def _about(title: str, path: str, subject: str) -> _About:
         frozenset(word for one in parts for word in one.words),
         tuple(_form(part) for part in parts[:2]),
         tuple(one.numbered for one in parts),
-        frozenset(year for one in parts for year in one.years),
     )
 
 
@@ -299,12 +365,3 @@ def _alike(word: str, other: str, written: bool) -> bool:
     short, long = sorted((word, other), key=len)
     least = ACRONYM if written and short == word else COMPOUND
     return len(short) >= least and long.startswith(short)
-
-
-def _by_year(asked: Named, left: _Left, general: float) -> _Judged:
-    inside = {place for place, one in left.items() if asked.years & one.about.years}
-    if not inside:
-        return _Judged()
-    others = {place for place, one in left.items() if one.about.years} - inside
-    saying = {place for place in others if any(y in left[place].text for y in asked.years)}
-    return _Judged(sorted(asked.years) if others else (), others - saying, saying)

@@ -12,7 +12,6 @@ from typing import Annotated, Any, Literal, Protocol
 from pydantic import Field
 
 from ragstone.core.answer import Usage
-from ragstone.core.chunk import EVERYONE
 from ragstone.core.events import Event
 from ragstone.core.filters import Scalar
 from ragstone.core.records import (
@@ -20,6 +19,7 @@ from ragstone.core.records import (
     Collection,
     Document,
     GuardDecision,
+    ModelCheck,
     Report,
     Topic,
 )
@@ -39,6 +39,7 @@ from ragstone.service.prompts import PromptService
 from ragstone.service.reading import Path, ReadingService
 from ragstone.service.settings import SettingsService
 from ragstone.service.statistics import StatisticsService
+from ragstone.service.vector_stores import VectorStoreService
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,8 @@ class Handed:
     """A document that is handed over instead of found in a folder.
 
     `file` holds its content and is deleted once that is indexed; its ending says what it is.
-    `path` is its place in the collection, `source` where it came from, which is no file.
+    `path` is its place in the collection, `source` where it came from, which is no file. `allowed`
+    is as in `IngestRequest`.
     """
 
     file: str
@@ -54,21 +56,23 @@ class Handed:
     source: str
     title: str = ""
     modified: float = 0.0
-    allowed: tuple[str, ...] = (EVERYONE,)
+    allowed: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class IngestRequest:
-    """Files and folders to index. `prune` forgets documents whose file under these is gone. Where
-    `only` names places below them, nothing else is looked at, and only their documents go. `by` is
-    who hands them over, None for the operator: what that one may not read is not replaced.
-    `metadata` is that of every document, and counts more than what is said of it elsewhere."""
+    """Files and folders to index. `allowed` are those who may read them; if there are none, a
+    document keeps its readers, and a new one is for everyone. `prune` forgets documents whose file
+    under these is gone. Where `only` names places below them, nothing else is looked at, and only
+    their documents go. `by` is who hands them over, None for the operator: what that one may not
+    read is not replaced. `metadata` is that of every document, and counts more than what is said of
+    it elsewhere."""
 
     paths: tuple[str, ...] = ()
     collection: str = "default"
     tenant: str = "default"
-    allowed: tuple[str, ...] = (EVERYONE,)
+    allowed: tuple[str, ...] = ()
     prune: bool = False
     handed: tuple[Handed, ...] = ()
     by: Principal | None = None
@@ -280,6 +284,11 @@ class Service(Protocol):
         ...
 
     @property
+    def vector_stores(self) -> VectorStoreService:
+        """What clients of OpenAI's API say of collections, and their files."""
+        ...
+
+    @property
     def settings(self) -> SettingsService:
         """The settings, which can change while it runs."""
         ...
@@ -299,7 +308,7 @@ class Service(Protocol):
         """API keys."""
         ...
 
-    @allowed("reader")
+    @allowed("reader", guests=True)
     def ask(self, ask: Ask, key: Key = "", after: Offset = 0) -> AsyncGenerator[Event, None]:
         """Answer a question; see `events`. Close the iterator to cancel.
 
@@ -309,7 +318,7 @@ class Service(Protocol):
         """
         ...
 
-    @allowed("reader")
+    @allowed("reader", guests=True)
     async def stop(self, principal: Principal, key: Key) -> bool:
         """End the answer of a key at once; whether it went on."""
         ...
@@ -320,7 +329,7 @@ class Service(Protocol):
         the event `AgentStep` tells of. Raises UnknownApproval where none waits."""
         ...
 
-    @allowed("reader")
+    @allowed("reader", guests=True)
     async def search(self, ask: Ask) -> SearchResult:
         """The passages that `ask` would be answered from, without answering."""
         ...
@@ -439,6 +448,12 @@ class Service(Protocol):
     @allowed("reader")
     async def models(self) -> dict[str, str]:
         """The embedding models that can be asked, each with its purpose."""
+        ...
+
+    @allowed("admin", everywhere=True)
+    def check_models(self) -> AsyncGenerator[ModelCheck, None]:
+        """Try what the chat models have to do: that they are reached, what their servers list,
+        streaming, tools, JSON, the window. Takes seconds, and tokens. Raises NoChatModel."""
         ...
 
     async def overview(self) -> Overview:

@@ -13,18 +13,20 @@ _MARK = "ragstone_allowed"
 @dataclass(frozen=True, slots=True)
 class Allowed:
     """The least role that may call an operation. `everywhere` asks besides for a credential that
-    is not limited to some collections."""
+    is not limited to some collections. `guests` lets callers without the local user's token call
+    it too, where no credentials are set."""
 
     role: Role
     everywhere: bool = False
+    guests: bool = False
 
 
-def allowed(role: Role, everywhere: bool = False) -> Callable[[F], F]:
+def allowed(role: Role, everywhere: bool = False, guests: bool = False) -> Callable[[F], F]:
     """Lets credentials of this role and of every greater one call an operation, each within its own
     tenant, user and collections. Without it, only the operator may."""
 
     def marked(method: F) -> F:
-        setattr(method, _MARK, Allowed(role, everywhere))
+        setattr(method, _MARK, Allowed(role, everywhere, guests))
         return method
 
     return marked

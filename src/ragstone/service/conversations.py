@@ -1,13 +1,14 @@
 """What can be asked about conversations."""
 
-from typing import Literal, Protocol
+from typing import Annotated, Literal, Protocol
 
 from ragstone.core.conversation import ConversationKey, Forgotten, Rooms, StoredTurn
 from ragstone.core.turn import Principal, SearchType
 from ragstone.service.allowed import allowed
-from ragstone.service.bounds import Count, Offset
+from ragstone.service.bounds import Count, Offset, text
 
 Format = Literal["json", "markdown"]
+ChatId = Annotated[str, text(255)]
 
 
 class ConversationService(Protocol):
@@ -54,9 +55,16 @@ class ConversationService(Protocol):
         ...
 
     @allowed("reader")
+    async def remove(self, conversation: ConversationKey, chat_id: ChatId) -> bool:
+        """Delete one turn of the room by its id, and the room with its last; whether there was
+        one."""
+        ...
+
+    @allowed("reader")
     async def forget(self, principal: Principal, user_id: str | None = None) -> Forgotten:
-        """Delete all that is kept of a principal, or of one of its accounts: conversations,
-        statistics, blocked questions, and the cache, which does not know who asked."""
+        """Erase a principal, or one of its accounts: conversations, statistics, jobs, and the
+        cache, which does not know who asked; of a principal also its keys, and documents that
+        nobody else may read. No byte of them is left in files. Run it again if it was cut off."""
         ...
 
     @allowed("reader")

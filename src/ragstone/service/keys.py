@@ -81,3 +81,11 @@ class KeyService(Protocol):
     async def exist(self) -> bool:
         """Whether a key was ever made, so that requests need one."""
         ...
+
+    async def end_session(self, name: str, until: float) -> None:
+        """End a session before its time, which is `until`, in every server within a second."""
+        ...
+
+    async def has_ended(self, name: str) -> bool:
+        """Whether a session was ended."""
+        ...

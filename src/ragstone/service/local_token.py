@@ -3,12 +3,12 @@
 It stays the same, so that clients can keep it, and counts as long as no credentials are set.
 """
 
-import os
 import re
 import secrets
 from pathlib import Path
 
 from ragstone.core.errors import ConfigError
+from ragstone.service.directory import claim, is_copy, write_private
 
 TOKEN_FILE = "token"  # noqa: S105
 _FORM = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII)
@@ -21,15 +21,11 @@ def local_token(data: Path) -> str:
     """
     file = data / TOKEN_FILE
     try:
+        data.mkdir(mode=0o700, parents=True, exist_ok=True)
+        claim(data)
         if found := kept_token(data):
             return found
-        data.mkdir(mode=0o700, parents=True, exist_ok=True)
-        draft = data / f"{TOKEN_FILE}.{os.getpid()}"
-        draft.unlink(missing_ok=True)
-        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(handle, "w") as opened:
-            opened.write(secrets.token_urlsafe(32) + "\n")
-        draft.replace(file)
+        write_private(file, lambda _: secrets.token_urlsafe(32) + "\n")
         return kept_token(data)
     except OSError as error:
         raise ConfigError(
@@ -45,6 +41,8 @@ def login_address(url: str, token: str) -> str:
 
 def kept_token(data: Path) -> str:
     """The token that is there, empty for none. Raises OSError where it may not be read."""
+    if is_copy(data):
+        return ""
     try:
         found = (data / TOKEN_FILE).read_text().strip()
     except (FileNotFoundError, NotADirectoryError, ValueError):

@@ -12,7 +12,11 @@ from ragstone.service.allowed import allowed
 from ragstone.service.bounds import Count, Offset, text
 
 Path = Annotated[str, text(4_096)]
+ChunkId = Annotated[str, text(255)]
 Bytes = Annotated[int, Field(ge=1, le=4_000_000)]
+
+PASSAGE_CONTEXT = 4_000
+"""Characters of a document that are shown before and after one of its passages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +103,17 @@ class ReadingService(Protocol):
         """
         ...
 
+    @allowed("reader", guests=True)
+    async def passage(
+        self, principal: Principal, collection: str, passage: ChunkId
+    ) -> DocumentText:
+        """The passage with this chunk id, as a source names it, and what stands around it: the rest
+        of its page, at most PASSAGE_CONTEXT characters on either side.
+
+        Raises UnknownCollection, and UnknownPassage where the principal may read none.
+        """
+        ...
+
     @allowed("reader")
     async def original(
         self, principal: Principal, collection: str, path: str, offset: Offset, limit: Bytes
@@ -110,7 +125,7 @@ class ReadingService(Protocol):
         """
         ...
 
-    @allowed("reader")
+    @allowed("reader", guests=True)
     async def picture(
         self, principal: Principal, collection: str, path: str, picture: Path
     ) -> DrawnPicture:
@@ -118,7 +133,7 @@ class ReadingService(Protocol):
         give it.
 
         Raises UnknownCollection, UnknownDocument where the principal may read none, and
-        UnknownPicture where the file is not here, or no longer holds the picture.
+        UnknownPicture where no passage names it, or the file is not here or no longer holds it.
         """
         ...
 

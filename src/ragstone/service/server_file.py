@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from ragstone.service.directory import claim, is_copy, write_private
 from ragstone.service.wire import INSTANCE_HEADER, instance
 
 SERVER_FILE = "server.json"
@@ -17,11 +18,16 @@ def find_server(data: Path) -> tuple[str, str] | None:
     """Address and token of the server that holds this data directory, if one runs.
 
     The file that a killed server left behind is ignored, also when another program or another
-    Ragstone has its port now: only the server that holds the token knows its instance name.
+    Ragstone has its port now: only the server that holds the token knows its instance name. One
+    that came with a copy of the directory, or with a snapshot of its disk, is ignored too.
     """
+    if is_copy(data):
+        return None
     try:
         server = json.loads((data / SERVER_FILE).read_text())
         url, token = str(server["url"]), str(server["token"])
+        if server["device"] != data.stat().st_dev:
+            return None
         place = urlsplit(url)
         host, port = place.hostname or "", place.port
     except (OSError, ValueError, KeyError, TypeError):
@@ -40,14 +46,11 @@ def find_server(data: Path) -> tuple[str, str] | None:
 
 def publish(data: Path, url: str, token: str) -> None:
     """Write the server file in one step, readable by its owner alone."""
-    server: dict[str, Any] = {"url": url, "pid": os.getpid(), "token": token}
     data.mkdir(mode=0o700, parents=True, exist_ok=True)
-    draft = data / f"{SERVER_FILE}.{os.getpid()}"
-    draft.unlink(missing_ok=True)
-    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(handle, "w") as file:
-        json.dump(server, file)
-    draft.replace(data / SERVER_FILE)
+    claim(data)
+    device = data.stat().st_dev
+    server: dict[str, Any] = {"url": url, "pid": os.getpid(), "token": token, "device": device}
+    write_private(data / SERVER_FILE, lambda _: json.dumps(server))
 
 
 def withdraw(data: Path, token: str) -> None:

@@ -156,7 +156,7 @@ def answered(turn: Turn) -> Json:
         "refused": answer.refused,
         "confidence": answer.confidence,
         "confidence_level": answer.confidence_level,
-        **statements(answer),
+        **statements(turn),
         "context_sufficiency": asdict(answer.sufficiency) if answer.sufficiency else None,
         "is_grounded": answer.is_grounded,
         "groundedness_score": answer.groundedness_score,
@@ -165,10 +165,31 @@ def answered(turn: Turn) -> Json:
     }
 
 
-def statements(answer: GeneratedAnswer) -> Json:
+def statements(turn: Turn) -> Json:
     """The two statements about an answer: that the sources say it, and that it is what was asked;
-    null where nobody looked."""
-    return {"supported": _statement(answer.supported), "answers": _statement(answer.answers)}
+    null where nobody looked. Where there are any, the markers whose source does not say what
+    another one does, why nothing was checked, and the note on how it came about."""
+    answer = turn.answer or GeneratedAnswer()
+    said: Json = {
+        "supported": _statement(answer.supported),
+        "answers": _statement(answer.answers),
+    }
+    wrong = [one for one in answer.markers if one.state == "elsewhere"]
+    if wrong:
+        said["wrong_citations"] = [
+            {
+                "number": one.number,
+                "source": one.citation.number,
+                "start": one.start,
+                "end": one.end,
+            }
+            for one in wrong
+        ]
+    if answer.check_failure:
+        said["check_failure"] = answer.check_failure
+    if answer.note:
+        said["note"] = answer.note
+    return said
 
 
 def _statement(statement: Statement | None) -> Json | None:

@@ -26,14 +26,14 @@ class Variables:
     place: str = ""
 
     def settings(self, sections: frozenset[str]) -> Iterator[Named]:
-        """Those that may be settings, by their dotted names."""
+        """Those that may be settings, by their dotted names. An empty one counts as not set: a
+        container passes on what its host has not set."""
         for variable, value in self.values.items():
             name, origin = variable.lower(), Origin("environment", f"{variable}{self.place}")
-            if value is None:
+            if value is None or not value.strip():
                 continue
             if name in BY_NAME:
-                if value.strip():  # A container passes on what its host has not set.
-                    yield name, value, origin
+                yield name, value, origin
                 continue
             first, *rest = name.split("__")
             if rest and first in sections:

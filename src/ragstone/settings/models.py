@@ -50,8 +50,9 @@ class LlmSettings(Section):
 
     model: str = Field(
         "",
-        description="The model's name at LLM__BASE_URL, provider:model (anthropic:...), or "
-        "name:model for a chat model of a package.",
+        description="The model's name at LLM__BASE_URL, server:model for one on this machine "
+        "(ollama:...), provider:model (anthropic:...), or name:model for a chat model of a "
+        "package.",
     )
     base_url: str = Field("", description="An OpenAI-compatible server, up to and with /v1.")
     api_key: SecretStr = Field(SecretStr(""), description="The key of the model's server.")
@@ -74,7 +75,10 @@ class LlmSettings(Section):
     )
     max_tokens: int = Field(1024, ge=1, description="Longest answer, in tokens.")
     timeout: Seconds = Field(
-        120.0, gt=0, description="Seconds to wait for the model's first token and for each next."
+        120.0,
+        gt=0,
+        description="Seconds to wait for the model's first token and for each next, within "
+        "SERVER__REQUEST_SECONDS; to load it, these alone.",
     )
     total_timeout: Seconds = Field(240.0, gt=0, description="Seconds that one reply may take.")
     retries: int = Field(3, ge=0, le=10, description="Retries of a call that said nothing yet.")
@@ -97,9 +101,10 @@ class LlmSettings(Section):
         60.0, gt=0, description="Seconds that a call waits for its turn before it is refused."
     )
     fallback: Literal["none", "extractive"] = Field(
-        "none",
-        description="extractive answers from the passages' own sentences when neither the model "
-        "nor that of LLM_FALLBACK__* does.",
+        "extractive",
+        description="What answers when neither the model nor that of LLM_FALLBACK__* does: the "
+        "passages' own sentences, or none for an error. The documents of chat-core, the query "
+        "pipeline and RAG engine v1 have none.",
     )
 
     @property
@@ -131,11 +136,6 @@ class RerankSettings(Section):
 class ReaderSettings(Section):
     """The model that reads a question or a statement beside a passage."""
 
-    enabled: bool = Field(
-        True,
-        description="Whether it is asked for verdicts and for answers without a chat model; rules "
-        "over words alone are faster by 100 to 300 ms and take 150 MB less memory.",
-    )
     model: str = Field(
         "",
         description="A model of natural language inference for the verdicts: its folder, "

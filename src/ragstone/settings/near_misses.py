@@ -6,7 +6,6 @@ Variables of other programs are left in peace: a value that the setting could no
 and so are single underscores behind a prefix that many use (`DB_HOST`).
 """
 
-import difflib
 import inspect
 import re
 from collections.abc import Iterator, Mapping
@@ -16,6 +15,7 @@ from typing import Any
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from ragstone.core.errors import ConfigError
+from ragstone.language.similar_names import find_similar, similarity
 from ragstone.settings.aliases import BY_NAME, current_key
 from ragstone.settings.all import Settings
 from ragstone.settings.names import readable, variable
@@ -23,7 +23,7 @@ from ragstone.settings.names import readable, variable
 OWN = "ragstone_"
 OWN_NAMES = ("ragstone_data", "ragstone_config")
 NEAR = 0.85
-"""The least share that names have in common, by difflib, to be taken for each other."""
+"""The least share that names have in common to be taken for each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +75,10 @@ def _is_refused(name: str) -> bool:
 def _similar(name: str, names: Mapping[str, str] | tuple[str, ...]) -> str:
     """The most similar one; with two underscores, both parts must be similar."""
     parts = name.split("__")
-    for near in difflib.get_close_matches(name, names, 3, NEAR):
+    for near in find_similar(name, names, 3, NEAR):
         theirs = near.split("__")
         if len(theirs) == len(parts) and all(
-            difflib.SequenceMatcher(None, one, other).ratio() > NEAR - 0.1
-            for one, other in zip(parts, theirs, strict=True)
+            similarity(one, other) > NEAR - 0.1 for one, other in zip(parts, theirs, strict=True)
         ):
             return near
     return ""

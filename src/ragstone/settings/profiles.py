@@ -15,10 +15,12 @@ WHOLE_SHARE = 1_000_000
 """Tokens of passages: more than the share of any window, which then decides."""
 
 PROFILES: Mapping[Dialect, Mapping[str, Any]] = {
-    # chat-core 4.6, 10.1, 11.1 and 13.1; the cache keeps searches for 15 minutes.
+    # chat-core 4.6, 10.1, 11.1 and 13.1; the cache keeps searches for 15 minutes. A model that
+    # fails is an error there, in step 9 of the query pipeline, and in VoiceHelper's failure paths.
     "chat_core": {
         "llm.temperature": 0.2,
         "llm.max_tokens": 10_000,
+        "llm.fallback": "none",
         "cache.default_ttl_seconds": 900.0,
         "cache.external": True,
         "rag.prompt_layout": "references",
@@ -36,6 +38,7 @@ PROFILES: Mapping[Dialect, Mapping[str, Any]] = {
         "rag.sandwich": True,
         "rag.suggestions": True,
         "ensemble.enabled": True,
+        "llm.fallback": "none",
     },
     # VoiceHelper, its environment, its Nacos file and the table of its semantic cache.
     "rag_v1": {
@@ -47,6 +50,7 @@ PROFILES: Mapping[Dialect, Mapping[str, Any]] = {
         "rag.no_answer": "I couldn't find relevant information to answer your question.",
         "llm.temperature": 0.7,
         "llm.max_tokens": 2000,
+        "llm.fallback": "none",
         "self_rag.enabled": False,
         "self_rag.every_level": True,
         "stages.deduplicate.near_duplicate": 0.9,

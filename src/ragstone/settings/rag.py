@@ -216,15 +216,8 @@ class RagSettings(Section):
         description="Likelihood that the passages answer at all, under which a question of fact "
         "is refused without asking the chat model; 0 never does.",
     )
-    refuse_below: float = Field(
-        0.5,
-        ge=0,
-        le=1,
-        description="Likelihood that the passages are of what is asked, under which the extractive "
-        "answerer refuses.",
-    )
     refuse_unlikely: float = Field(
-        0.22,
+        0.38,
         ge=0,
         le=1,
         description="Likelihood that its answer is what was asked, under which the extractive "

@@ -1,6 +1,5 @@
 """Reads the settings: from a file, then from the environment, which counts more."""
 
-import difflib
 import inspect
 import logging
 import os
@@ -12,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from ragstone.core.errors import ConfigError, InputError, UnknownSetting
+from ragstone.language.similar_names import find_similar
 from ragstone.language.templates import check
 from ragstone.settings.aliases import BY_NAME, current_key
 from ragstone.settings.all import Settings
@@ -37,7 +37,7 @@ def load(
     come from `origin`. Raises UnknownSetting for a name of them that is none.
     """
     given: dict[str, GivenValue] = {}
-    path = config or (Path(value) if (value := os.environ.get(CONFIG)) else None)
+    path = config or (Path(value) if (value := os.environ.get(CONFIG, "").strip()) else None)
     if path is not None:
         _add(given, _of_file(path.expanduser()))
     places = (dotenv(), environment())
@@ -115,7 +115,7 @@ def _suggestion(name: str) -> str:
 
 def _similar_name(name: str) -> str:
     """The setting with the most similar name, empty if none is similar."""
-    return next(iter(difflib.get_close_matches(name.lower(), [*_keys(), *BY_NAME], 1)), "")
+    return next(iter(find_similar(name.lower(), [*_keys(), *BY_NAME], 1)), "")
 
 
 def _is_known(name: str) -> bool:

@@ -4,6 +4,9 @@ from pydantic import ConfigDict, Field, SecretStr
 
 from ragstone.settings.section import Names, Section
 
+ROOT_PATH = r"(/[A-Za-z0-9_~][A-Za-z0-9._~-]{0,99}){1,10}"
+"""A plain path that a server may be below: nothing in it needs quoting, and no part leads up."""
+
 
 class _Neighbour(Section):
     """A section whose prefix other programs use too: an unknown name is somebody else's."""
@@ -34,6 +37,12 @@ class ServerSettings(Section):
         "https://docs.example.com: it stands before the addresses of sources. Empty takes the one "
         "that the request was sent to.",
     )
+    root_path: str = Field(
+        "",
+        pattern=f"^({ROOT_PATH})?$",
+        description="The path of a site that this server is below, such as /ragstone. A trusted "
+        "proxy may say another in X-Forwarded-Prefix. Empty takes that of SERVER__PUBLIC_URL.",
+    )
     list_sources: bool = Field(
         False,
         description="Whether answers of the OpenAI-compatible API end with a list of what they "
@@ -52,7 +61,10 @@ class ServerSettings(Section):
         10.0, gt=0, description="Longest wait for a place before it is answered 429."
     )
     request_seconds: float = Field(
-        60.0, gt=0, description="Until an answer, or the first event of a stream: then 504."
+        60.0,
+        gt=0,
+        description="Until an answer, else 504. A chat model that another stands "
+        "by for has begun well before, also in a stream.",
     )
     stream_seconds: float = Field(
         600.0, gt=0, description="Until the end of a streamed answer, which then ends in an error."

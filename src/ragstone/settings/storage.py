@@ -290,7 +290,11 @@ class IngestSettings(Section):
         "for zipped formats, of its unpacked content.",
     )
     parse_processes: int = Field(
-        2, ge=1, le=64, description="Processes that read files; they are started when needed."
+        2,
+        ge=1,
+        le=64,
+        description="Processes that read files, started when needed; one more for a collection of "
+        "whose files none is read, and one for such a tenant.",
     )
     parse_memory_mb: int = Field(
         1024,
@@ -302,7 +306,8 @@ class IngestSettings(Section):
         120.0,
         gt=0,
         description="Seconds that reading one file may take, and 30 more for each megabyte; also "
-        "the longest time in which nothing comes of it.",
+        "the longest time in which nothing comes of it. A twelfth of it is what a small file may "
+        "take of a processor, and each megabyte of a file.",
     )
     ocr: bool = Field(
         True,

@@ -3,10 +3,12 @@
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from ragstone.core.disk import disk_errors
 from ragstone.core.errors import ConfigError, DataDirectoryInUse
+from ragstone.service.directory import claim
 from ragstone.store.private import make_private
 
 
@@ -38,9 +40,13 @@ def locked(data: Path) -> Iterator[None]:
                 f"The data directory {data} is in use by {process}. "
                 "Wait for it, stop it, or choose another directory with --data."
             ) from error
-        os.ftruncate(handle, 0)
-        os.lseek(handle, 0, os.SEEK_SET)
-        os.write(handle, str(os.getpid()).encode())
+        # On a full disk there is no room for a number, and reading goes on.
+        with suppress(OSError):
+            os.ftruncate(handle, 0)
+            os.lseek(handle, 0, os.SEEK_SET)
+            os.write(handle, str(os.getpid()).encode())
+        with disk_errors(data):
+            claim(data)
         make_private(data)
         yield
     finally:

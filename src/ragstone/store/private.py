@@ -9,6 +9,7 @@ from pathlib import Path
 
 OURS = (
     "lock",
+    "identity*",
     "server.json*",
     "token",
     "*state*.sqlite*",

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 _ITEM = r"[^\s,;?.!](?:[^,;?.!]{0,58}?[^\s,;?.!])??"
 _COMPARED = re.compile(
     r"^(?P<before>.{0,80}?)(?:\b(?:differences?|similarit(?:y|ies)|comparison|distinction|"
-    r"relationship|choice|unterschiede?|diferencias?|différences?)\s(?:between|of|zwischen|entre)\s"
+    r"relationship|choice|unterschiede?|diferencias?|différences?)\s"
+    r"(?:(?:in|im|beim?|en|de)\s[^,;?.!]{1,60}?\s)?(?:between|of|zwischen|entre)\s"
     r"|\b(?:compare|contrast|vergleiche|compara|comparez)\s)"
     rf"(?P<a>{_ITEM})\s(?:and|und|y|e|et|with|to|mit|con|avec|vs\.?|versus)\s(?P<b>{_ITEM})"
     r"(?P<after>\s(?:in|on|for|by|with respect to|regarding|in terms of)\s[^?.!]{1,80})?[?.!\s]*$",
@@ -19,7 +20,8 @@ _CHOICE = re.compile(
 )
 _CHINESE = re.compile(
     r"(?:比较|对比|比較)?(?P<a>[^\s，。？和与跟]{1,30})[和与跟](?P<b>[^\s，。？]{1,30}?)"
-    r"(?:之间)?(?:的|有什么|有何)(?:区别|不同|差异|差別|异同|关系|优缺点)"
+    r"(?:之间)?(?P<after>的[^\s，。？]{1,20}?)?(?:的|有什么|有何)"
+    r"(?:区别|不同|差异|差別|异同|关系|优缺点)"
 )
 _HEAD = re.compile(r"^[^\n]{1,50}?\s(?:of|for|in|von|de)\s(?:the\s)?", re.IGNORECASE)
 """What two things that are compared have in common: `the revenue of`."""

@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from typing import ClassVar, Literal
 
-from pydantic import Field
-
 from ragstone.core.chunk import is_summary_id
 from ragstone.core.events import Note, showing_results_for
 from ragstone.core.filters import And, but_hidden, readable
@@ -41,8 +39,6 @@ class Correct(Stage):
     needs: ClassVar[frozenset[str]] = frozenset({"question"})
     gives: ClassVar[frozenset[str]] = frozenset({"question", "original"})
     fails: ClassVar[Literal["open", "closed"]] = "open"
-
-    timeout: float = Field(3.0, gt=0, description="Seconds that the correction may take.")
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         unknown, meant = await asyncio.to_thread(_unknown_and_candidates, turn.question)

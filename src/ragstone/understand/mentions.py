@@ -8,13 +8,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal
 
 from ragstone.language.word_lists import word_lists
-
-Kind = Literal["man", "woman", "person", "many", "thing", "name"]
-"""What a mention may be: `person` of unknown sex, `many` a plural or a group, `thing` no person,
-`name` a name that may be anybody's or anything's."""
 
 LONGEST_TEXT = 4000
 """Characters of a message that are looked at."""
@@ -33,9 +28,8 @@ _SUBJECT = re.compile(
     r"\s(?:is|was|are|were|has|had|did|does|will|would|can|could|also|said|\w+ed)\b", re.IGNORECASE
 )
 """After a word that opens a sentence: the word is a name, and the subject."""
-_PLACED = re.compile(r"\b(?:in|at|near|into|on)\s(?:the\s)?$", re.IGNORECASE)
-"""Before a name: it is a place rather than a person."""
 _POSSESSIVE = re.compile(r"['’]s?$")
+_PARTICIPLE = re.compile(r"\w{2,}ed", re.IGNORECASE)
 _DETERMINERS = frozenset(["the", "a", "an", "my", "your", "our", "this", "that", "these", "those"])
 _SUBJECTS = frozenset(["i", "you", "he", "she", "it", "we", "they"])
 _HELPERS = frozenset(["do", "does", "did", "can", "could", "will", "would", "should"])
@@ -47,7 +41,6 @@ class Mention:
 
     text: str
     start: int
-    kind: Kind
     proper: bool
 
 
@@ -68,28 +61,6 @@ def names(text: str) -> list[Mention]:
     return list(_names(text[:LONGEST_TEXT]))
 
 
-def speaks_of_somebody(text: str) -> bool:
-    """Whether a text has a word for a person, such as `tenant` or `mother`."""
-    known = _mention_words()
-    nouns = known["person_nouns"] | known["man_nouns"] | known["woman_nouns"]
-    return any(match.group().casefold() in nouns for match in _TOKEN.finditer(text[:LONGEST_TEXT]))
-
-
-def kind_of_name(name: str) -> Kind:
-    """What a name by itself says of its bearer."""
-    words = [word.casefold().strip(".,'’") for word in name.split()] or [""]
-    known = _mention_words()
-    if words[-1] in known["group"] or "&" in words:
-        return "many"
-    if words[-1] in known["things"] or any(word.isdigit() for word in words):
-        return "thing"
-    if words[0] in known["man"] and "of" not in words:
-        return "man"
-    if words[0] in known["woman"] and "of" not in words:
-        return "woman"
-    return "thing" if name.isupper() and len(words) == 1 else "name"
-
-
 def _names(text: str) -> Iterator[Mention]:
     for match in _NAME.finditer(text):
         found, start = match.group(), match.start()
@@ -101,9 +72,7 @@ def _names(text: str) -> Iterator[Mention]:
             continue
         found = _POSSESSIVE.sub("", found).rstrip(".")
         if len(found) > 1:
-            kind = kind_of_name(found)
-            placed = kind == "name" and _PLACED.search(text[max(0, start - 12) : start])
-            yield Mention(found, start, "thing" if placed else kind, True)
+            yield Mention(found, start, True)
 
 
 def _common(word: str, opens: bool) -> bool:
@@ -129,7 +98,7 @@ def _phrases(text: str) -> Iterator[Mention]:
         if run:
             kept = run[1:] if subject else run[:-1] if helper and len(run) > 1 else run
             yield from _phrase(text, kept, before in _DETERMINERS)
-            run, helper = [], ""
+            run, helper = [], "" if kept != run else helper
         before, subject = word, bool(helper) and word in _SUBJECTS
         helper = word if word in _HELPERS else helper
 
@@ -138,26 +107,15 @@ def _phrase(text: str, run: list[re.Match[str]], determined: bool) -> Iterator[M
     verbs = _mention_words()["verbs"]
     while run and not determined and run[0].group().casefold() in verbs:
         run = run[1:]
-    while run and run[-1].group().casefold() in verbs:
+    while run and (
+        run[-1].group().casefold() in verbs or (run[1:] and _PARTICIPLE.fullmatch(run[-1].group()))
+    ):
         run = run[:-1]
     if not run or len(run) > LONGEST_SPAN:
         return
     phrase = text[run[0].start() : run[-1].end()]
     if not re.fullmatch(r"[\d.,%\s]+", phrase):
-        yield Mention(phrase, run[0].start(), _kind_of_phrase(phrase), False)
-
-
-def _kind_of_phrase(phrase: str) -> Kind:
-    last = _POSSESSIVE.sub("", phrase.split()[-1].casefold())
-    known = _mention_words()
-    if last in known["man_nouns"]:
-        return "man"
-    if last in known["woman_nouns"]:
-        return "woman"
-    if last in known["person_nouns"]:
-        return "person"
-    plural = last.endswith("s") and not last.endswith(("ss", "us", "is")) and len(last) > 3
-    return "many" if plural or last in known["group"] | known["plurals"] else "thing"
+        yield Mention(phrase, run[0].start(), False)
 
 
 @cache

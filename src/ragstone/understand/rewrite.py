@@ -16,6 +16,7 @@ from ragstone.core.turn import Level, Rewriting, Turn
 from ragstone.engine.prompts import prompt
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.language.fences import fenced
+from ragstone.language.language_names import language_name
 from ragstone.language.model_lists import lines, listed
 from ragstone.language.words import content_words
 from ragstone.ports import Adapters, Completer
@@ -253,7 +254,9 @@ async def _model_rewrites(
     method: Rewriting, turn: Turn, adapters: Adapters, model: Completer, temperature: float
 ) -> Added:
     question, count = turn.question, turn.plan.rewrites - 1
-    rules = await prompt(turn, adapters, f"rewrite.{method}", count=str(count))
+    # Documents are found by words of their own language, whichever the question is in.
+    language = language_name(turn.collection.language if turn.collection else "")
+    rules = await prompt(turn, adapters, f"rewrite.{method}", count=str(count), language=language)
     if method == "hyde":
         found, usage = await imagined_passage(model, rules, question, temperature)
         return Added(imagined=tuple(found), usage=usage)

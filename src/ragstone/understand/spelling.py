@@ -8,13 +8,13 @@ whose weights are the rounded ones of a logistic regression (`docs/spelling.md`)
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import SequenceMatcher
 from functools import lru_cache
 
 import numpy as np
 
 from ragstone.language.dictionary import Dictionary
 from ragstone.language.letters import rows
+from ragstone.language.similar_names import similarity
 from ragstone.understand.misspelling import costs
 from ragstone.understand.question_words import Unknown
 from ragstone.understand.word_forms import form, inflected
@@ -182,10 +182,7 @@ def alike(question: str, corrected: str) -> bool:
     # Only the changed words are compared letter by letter: a question may be long.
     total = sum(map(len, words)) + sum(map(len, others))
     kept = total - sum(len(one) + len(other) for one, other in changed)
-    same = kept + sum(
-        SequenceMatcher(None, one, other, autojunk=False).ratio() * (len(one) + len(other))
-        for one, other in changed
-    )
+    same = kept + sum(similarity(one, other) * (len(one) + len(other)) for one, other in changed)
     return same >= SIMILARITY * total
 
 

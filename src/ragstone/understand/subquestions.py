@@ -3,10 +3,9 @@
 import re
 
 from ragstone.language.words import STOPWORDS, words
-from ragstone.understand.antecedents import Salience
 from ragstone.understand.comparison import comparison
-from ragstone.understand.mentions import function_words, mentions
-from ragstone.understand.pronouns import resolved
+from ragstone.understand.follow_up import find_topic, replace_pronoun
+from ragstone.understand.mentions import function_words
 
 MOST = 4
 LONGEST = 500
@@ -65,12 +64,11 @@ def _clauses(question: str) -> list[str]:
 
 def _resolve_pronouns(parts: list[str]) -> list[str]:
     """The parts with pronouns that point at what an earlier part names."""
-    state = Salience()
+    topic = ""
     said: list[str] = []
     for part in parts:
-        found = resolved(part, state)
-        said.append(found.text)
-        state = found.state.asked(mentions(part)).faded()
+        said.append(replace_pronoun(part, topic))
+        topic = find_topic(said[-1]) or topic
     return said
 
 

@@ -2,37 +2,51 @@
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from ragstone.core.answer import GeneratedAnswer, Usage, Verdict, cut_short_sentence
+from ragstone.core.answer import GeneratedAnswer, Marker, Usage, Verdict, cut_short_sentence
 from ragstone.core.computed import Computed
 from ragstone.core.errors import CheckUnavailable, ModelUnavailable, RagstoneError
 from ragstone.core.events import Checked, Note, Token
 from ragstone.core.turn import Turn
 from ragstone.engine.prompts import prompt
 from ragstone.engine.stage import Emit, Stage, Step
-from ragstone.language.yes_no import says_yes_or_no, yes_no
-from ragstone.ports import Adapters, Claim, Embedder, EvidenceSource, Support
+from ragstone.language.yes_no import read_yes_no, yes_no
+from ragstone.ports import Adapters, Claim, EvidenceSource, Support
 from ragstone.verify.citation import citation
 from ragstone.verify.claims import Sentence, answer_sentences, plain
+from ragstone.verify.gap_statements import is_gap
 from ragstone.verify.groundedness import groundedness
 from ragstone.verify.judge import judged
+from ragstone.verify.markers import (
+    correct_markers,
+    judge_marker,
+    report_markers,
+    split_at_markers,
+    with_markers,
+)
+from ragstone.verify.score import LIKELY
 from ragstone.verify.verdicts import REMOVED, UNDECIDED, removed, verdict, weighed
+
+LACKING = "It says that the sources lack something."
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class _CheckResult:
-    """The verdicts, the chat model's usage, and the reason for the trace."""
+    """The verdicts on sentences and markers, the chat model's usage, the reason for the trace, and
+    whether the answer refuses in words of its own."""
 
     verdicts: tuple[Verdict, ...]
+    markers: tuple[Marker, ...] = ()
     usage: Usage = Usage()
     reason: str = ""
+    refuses: bool = False
 
 
 class Check(Stage):
@@ -56,20 +70,37 @@ class Check(Stage):
         await emit(_event(step.turn))
         return step
 
+    def without(self, turn: Turn, failure: RagstoneError) -> Turn:
+        answer = turn.answer or GeneratedAnswer()
+        return replace(turn, answer=replace(answer, check_failure=failure.message))
+
     async def _check_turn(self, turn: Turn, adapters: Adapters) -> Step:
         """The turn with verdicts."""
         answer = turn.answer or GeneratedAnswer()
         found = await self._verdicts(answer, turn, adapters)
-        score = groundedness(found.verdicts)
+        if found.refuses:
+            answer = replace(answer, finish="refused", citations=(), markers=())
+            answer = weighed(answer, found.verdicts)
+            turn = replace(turn, answer=answer, verdicts=found.verdicts)
+            return Step(turn, "refused", "the answer says that the sources lack what was asked")
         turn = replace(
             turn,
-            answer=weighed(answer, found.verdicts),
+            answer=with_markers(answer, found.markers),
             verdicts=found.verdicts,
             usage=turn.usage + found.usage,
         )
-        claims = [one for one in found.verdicts if one.label != "no_claim"]
+        sent = turn.ask.streams and not answer.held
+        turn = report_markers(turn) if sent else correct_markers(turn)
+        turn = replace(turn, answer=weighed(turn.answer or answer, turn.verdicts))
+        claims = [one for one in turn.verdicts if one.label != "no_claim"]
         supported = sum(one.label == "supported" for one in claims)
-        decision = f"{supported} of {len(claims)} claims supported, groundedness {score:.2f}"
+        wrong = sum(one.state == "elsewhere" for one in found.markers)
+        decision = (
+            f"{supported} of {len(claims)} claims supported, groundedness "
+            f"{groundedness(turn.verdicts):.2f}"
+        )
+        if wrong:
+            decision += f", {wrong} wrong citations {'found' if sent else 'corrected'}"
         return Step(turn, decision, found.reason)
 
     async def _verdicts(
@@ -88,12 +119,29 @@ class Check(Stage):
                 replace(one, claims=one.claims and (end < 0 or one.start < end)) for one in said
             ]
         claims = [one for one in said if one.claims and not _is_computed(one, answer)]
-        sources = [EvidenceSource(p.text, p.hit.chunk.heading) for p in turn.passages]
+        sources = [EvidenceSource(p.text, p.hit.chunk.heading, p.blocks) for p in turn.passages]
         asked = [
             whether if whether and one is said[0] else _claim(one.text, one.cited, turn)
             for one in claims
         ]
-        found = await adapters.checker.support(asked, sources, _embedder(turn, adapters))
+        clauses = [
+            clause
+            for one in claims
+            for clause in split_at_markers(answer.markers, answer.text, one)
+        ]
+        parts = [_claim(one.text, one.numbers, turn) for one in clauses]
+        supports = await adapters.checker.support([*asked, *parts], sources)
+        found = supports[: len(asked)]
+        spans = [*((one.start, one.end) for one in claims), *((c.start, c.end) for c in clauses)]
+        read = list(zip(spans, [*asked, *parts], supports, strict=True))
+        markers = tuple(
+            judge_marker(
+                marker,
+                [(said, by) for (start, end), said, by in read if start <= marker.start < end],
+                turn.passages,
+            )
+            for marker in answer.markers
+        )
         places = iter(found)
         verdicts = [
             _of_computation(one, answer.computed, turn)
@@ -101,12 +149,17 @@ class Check(Stage):
             else verdict(one, next(places) if one.claims else None, turn.passages)
             for one in said
         ]
+        likely = {one.start: by.probability for one, by in zip(claims, found, strict=True)}
+        verdicts, refuses = await _find_gaps(verdicts, likely, turn, adapters)
+        if refuses:
+            return _CheckResult(tuple(verdicts), refuses=True)
         if self.asks_model and adapters.completer:
             told = [replace(one, text=c.text) for one, c in zip(claims, asked, strict=True)]
-            return await self._model_verdicts(verdicts, told, found, turn, adapters)
+            judged = await self._model_verdicts(verdicts, told, found, turn, adapters)
+            return replace(judged, markers=markers)
         if whether and _is_unsure(found[0]):
             verdicts[0] = verdict(said[0], None, turn.passages)
-        return _CheckResult(tuple(verdicts))
+        return _CheckResult(tuple(verdicts), markers)
 
     async def _model_verdicts(
         self,
@@ -117,10 +170,11 @@ class Check(Stage):
         adapters: Adapters,
     ) -> _CheckResult:
         """The verdicts, with the chat model's on the undecided claims."""
+        silent = {one.start for one in verdicts if one.label == "no_claim"}
         unsure = {
             one.start: (one, support)
             for one, support in zip(claims, found, strict=True)
-            if _is_unsure(support)
+            if _is_unsure(support) and one.start not in silent
         }
         model = adapters.completer
         if not unsure or model is None:
@@ -138,7 +192,11 @@ class Check(Stage):
                     verdicts[at], label=label[0], confidence=label[1], reason=model.name
                 )
         told = sum(label is not None for label in labels)
-        return _CheckResult(tuple(verdicts), usage, f"{model.name} judged {told} of {len(unsure)}")
+        return _CheckResult(
+            tuple(verdicts),
+            usage=usage,
+            reason=f"{model.name} judged {told} of {len(unsure)}",
+        )
 
 
 class CheckHeld(Check):
@@ -172,6 +230,41 @@ class CheckHeld(Check):
         return replace(step, turn=replace(step.turn, answer=answer))
 
 
+async def _find_gaps(
+    verdicts: list[Verdict], supported: Mapping[int, float], turn: Turn, adapters: Adapters
+) -> tuple[list[Verdict], bool]:
+    """Return the verdicts in which what says that the sources lack something claims nothing, and
+    whether that is what the answer says: it begins so, and what else it claims is true and not what
+    was asked. `supported` is how likely the sentences from these places on are supported."""
+    unsure = [
+        one
+        for one in verdicts
+        if supported.get(one.start, 1.0) < SURE and len(one.sentence) <= MAX_GAP
+    ]
+    judge = adapters.judge
+    # Extractive answers never say so, and need no model for it in memory.
+    if judge is None or adapters.chat is None or not unsure:
+        return verdicts, False
+    likely = await judge.gaps(turn.question, [one.sentence for one in unsure])
+    gaps = [one for one, p in zip(unsure, likely, strict=True) if is_gap(p, supported[one.start])]
+    if not gaps:
+        return verdicts, False
+    begins = next(one for one in verdicts if one.label != "no_claim") in gaps
+    verdicts = [
+        replace(one, label="no_claim", confidence=1.0, citation=None, reason=LACKING)
+        if one in gaps
+        else one
+        for one in verdicts
+    ]
+    rest = [one for one in verdicts if one.label != "no_claim"]
+    refuses = begins and all(one.label == "supported" for one in rest)
+    if refuses and rest:
+        ask = replace(turn.ask, question=turn.question)
+        said = (turn.answer or GeneratedAnswer()).text
+        refuses = await judge.answers(ask, said, turn.passages) < LIKELY
+    return verdicts, refuses
+
+
 def _event(turn: Turn) -> Checked:
     return Checked(turn.verdicts, turn.answer.groundedness_score if turn.answer else None)
 
@@ -184,12 +277,17 @@ def _is_unsure(support: Support) -> bool:
 def _yes_or_no_claim(said: Sequence[Sentence], turn: Turn) -> Claim | None:
     """What a yes or no that the answer begins with claims, if it does: what was asked. It rests on
     what the next sentence rests on. Without a chat model it is judged only where it is clear."""
-    if not said or not says_yes_or_no(said[0].text) or not yes_no(turn.question):
+    if not said or read_yes_no(said[0].text) is None or not yes_no(turn.question):
         return None
     cited = said[0].cited or (said[1].cited if len(said) > 1 else ())
-    claim = _claim(f"{turn.question} {said[0].text}", cited, turn)
-    return replace(claim, by_words=False)
+    return _claim(f"{turn.question} {said[0].text}", cited, turn)
 
+
+SURE = 0.95
+"""The probability from which a sentence is not read as one that says what the sources lack."""
+
+MAX_GAP = 300
+"""Characters of a sentence that may say what the sources lack: longer ones say more than that."""
 
 COMPUTED, RAN = 0.99, 0.8
 """How likely the sources support a figure that two computations from their rows gave, and one that
@@ -212,7 +310,7 @@ def _of_computation(sentence: Sentence, known: Computed, turn: Turn) -> Verdict:
         sentence.text,
         "supported",
         sure,
-        citation(passage, 0, len(passage.text), sure, sure) if passage else None,
+        citation(passage, 0, len(passage.text), sure) if passage else None,
         sentence.start,
         sentence.end,
         f"computed: {known.sql}",
@@ -222,13 +320,3 @@ def _of_computation(sentence: Sentence, known: Computed, turn: Turn) -> Verdict:
 def _claim(text: str, cited: Sequence[int], turn: Turn) -> Claim:
     places = {passage.number: place for place, passage in enumerate(turn.passages)}
     return Claim(text, tuple(places[n] for n in cited if n in places))
-
-
-def _embedder(turn: Turn, adapters: Adapters) -> Embedder | None:
-    """The collection's embedder, None where it cannot be had."""
-    if turn.collection is None:
-        return None
-    try:
-        return adapters.embedders.of(turn.collection)
-    except RagstoneError:
-        return None

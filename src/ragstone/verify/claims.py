@@ -1,7 +1,8 @@
 """The sentences of an answer, and which of them claim something that sources can support.
 
-Greetings, questions, headings, refusals and "According to the sources:" claim nothing. What only
-says where a statement is from ("The passage says that ...") is no part of the claim.
+Greetings, questions, headings and "According to the sources:" claim nothing. What only says where a
+statement is from ("The passage says that ...") is no part of the claim. That the sources lack
+something is recognised by reading (`gap_statements`), not here.
 """
 
 import re
@@ -83,17 +84,15 @@ def _claims(shown: str, text: str) -> bool:
     said = words(text)
     if len(said) < (1 if in_pairs(text) else LEAST):
         return False
-    refusal, courtesy = _claimless()
     lower = text.casefold().replace("’", "'")
-    return not (refusal.search(lower) or (len(text) < _SHORT and courtesy.search(lower)))
+    return not (len(text) < _SHORT and _courtesy().search(lower))
 
 
 @cache
-def _claimless() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Patterns of refusals, anywhere in a sentence, and of courtesies, at the start of a clause."""
-    lists = word_lists("verify", "claimless")
-    refusal, courtesy = ("|".join(map(_word_pattern, lists[n])) for n in ("refusal", "courtesy"))
-    return re.compile(refusal), re.compile(rf"(?:^|[,;，、] ?)(?:{courtesy})")
+def _courtesy() -> re.Pattern[str]:
+    """A pattern of courtesies, at the start of a clause."""
+    phrases = "|".join(map(_word_pattern, word_lists("verify", "courtesy")["courtesy"]))
+    return re.compile(rf"(?:^|[,;，、] ?)(?:{phrases})")
 
 
 def _word_pattern(phrase: str) -> str:

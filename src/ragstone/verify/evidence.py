@@ -1,113 +1,115 @@
-"""The source sentences of an answer, and how well each holds the words of a claim."""
+"""Where sources may support a claim: the sentences that share most of its words.
+
+Words only choose what is read. Whether it supports the claim is for the reader to say (`checker`).
+"""
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from itertools import pairwise
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ragstone.language.english import forms, means
-from ragstone.language.quantities import Quantity, states
-from ragstone.verify.terms import Term, Terms, terms
+from ragstone.core.document import missing_lead
+from ragstone.language.sentences import Span, sentences
+from ragstone.ports import Claim, EvidenceSource
+from ragstone.verify.claims import plain
+from ragstone.verify.terms import terms
 
-Floats = NDArray[np.float32]
+KIN = 0.6
+"""What a source's word is worth for a claim's that begins alike (`Kenya`, `Kenyan`)."""
 
-SAME, FORM, SYNONYM, KIN = 1.0, 0.9, 0.75, 0.6
-"""What a source's word is worth for a claim's: the same, another form of it, one that means the
-same, one that begins alike (`Kenya`, `Kenyan`)."""
-
-COUNT = 0.5
 PREFIX = 5
-QUANTITY_WEIGHT = 1.2
+"""Characters that such words have in common."""
+
+PREFERENCE = 0.05
+"""The share of a claim's words by which another source must hold more than one that it cites."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
+class EvidencePlace:
+    """A part of the source numbered `source` (from 0), and the share (0..1) of the claim's words
+    that it and the whole source hold, by weight; None where words tell nothing."""
+
+    source: int
+    start: int
+    end: int
+    share: float = 1.0
+    source_share: float | None = None
+
+
 class Evidence:
-    """Sentences, in order, with an index of their words."""
+    """The sentences of sources, with an index of their words."""
 
-    texts: tuple[str, ...]
-    terms: tuple[Terms, ...]
-    titles: tuple[Terms, ...]
-    title_of: tuple[int, ...]
-    stems: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
-    forms: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
-    prefixes: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
-    neighbours: frozenset[tuple[str, str]] = frozenset()
+    def __init__(self, sources: Sequence[EvidenceSource]) -> None:
+        self._sources = sources
+        self._rows: list[tuple[int, Span]] = []
+        self._stems: dict[str, list[int]] = defaultdict(list)
+        self._prefixes: dict[str, list[int]] = defaultdict(list)
+        self._quotes: dict[str, list[int]] = defaultdict(list)
+        for number, source in enumerate(sources):
+            title = terms(source.title)
+            for span in sentences(source.text):
+                row, text = len(self._rows), source.text[span.start : span.end]
+                self._rows.append((number, span))
+                self._quotes[_normalize_quote(text)].append(row)
+                lead = missing_lead(source.text, source.blocks, span.start, span.end)
+                if lead:
+                    self._quotes[_normalize_quote(f"{lead} {plain(text)}")].append(row)
+                for term in (*title, *terms(text)):
+                    self._stems[term.stem].append(row)
+                    if len(term.word) >= PREFIX:
+                        self._prefixes[term.word[:PREFIX]].append(row)
 
-    @classmethod
-    def of(cls, texts: Sequence[str], titles: Sequence[str] = ()) -> "Evidence":
-        """Index the sentences; `titles` has the title that each stands under, or is empty."""
-        known = {title: place for place, title in enumerate(dict.fromkeys(filter(None, titles)))}
-        found = cls(
-            tuple(texts),
-            tuple(terms(text) for text in texts),
-            tuple(terms(title) for title in known),
-            tuple(known.get(title, -1) for title in titles),
-        )
-        for place, one in enumerate(found.terms):
-            for term in one.words:
-                found.stems[term.stem].append(place)
-                if len(term.word) >= PREFIX:
-                    found.prefixes[term.word[:PREFIX]].append(place)
-                if term.word.isascii():
-                    for form in forms(term.word):
-                        found.forms[form].append(place)
-        return found
+    def quotations(self, text: str) -> dict[int, EvidencePlace]:
+        """Return the place in each source that `text` stands at word for word: a sentence, an item
+        with the line that introduces its list, or lines of code."""
+        places = {
+            number: EvidencePlace(number, span.start, span.end)
+            for row in reversed(self._quotes.get(_normalize_quote(text), ()))
+            for number, span in (self._rows[row],)
+        }
+        if "\n" in text and not places:
+            for number, source in enumerate(self._sources):
+                start = source.text.find(text)
+                if start >= 0:
+                    places[number] = EvidencePlace(number, start, start + len(text))
+        return places
 
-    def pairs(self) -> frozenset[tuple[str, str]]:
-        """Stems that stand side by side in a sentence."""
-        if not self.neighbours:
-            stems = ([term.stem for term in one.words] for one in self.terms)
-            self.neighbours = frozenset(pair for one in stems for pair in pairwise(one))
-        return self.neighbours
+    def nearest(self, claim: Claim) -> list[EvidencePlace]:
+        """Return the nearest sentence of each source, the nearest first."""
+        found = terms(claim.text)
+        if not found or not self._rows:
+            return []
+        shares = np.zeros((len(self._rows), len(found)), np.float32)
+        for column, term in enumerate(found):
+            if len(term.word) >= PREFIX:
+                shares[self._prefixes.get(term.word[:PREFIX], []), column] = KIN
+            shares[self._stems.get(term.stem, []), column] = 1.0
+        weights = np.array([term.weight for term in found], np.float32)
+        weights /= weights.sum()
+        numbers = np.array([number for number, _ in self._rows])
+        places = [
+            self._nearest_of(number, np.flatnonzero(numbers == number), shares, weights)
+            for number in dict.fromkeys(numbers.tolist())
+        ]
+        cited = dict.fromkeys(claim.cited, PREFERENCE)
+        return sorted(places, key=lambda place: -place.share - cited.get(place.source, 0))
 
-    def held(self, claim: Terms) -> tuple[Floats, Floats]:
-        """How well each sentence (rows) holds each word and then each quantity of the claim
-        (columns), 0..1; and what each column weighs."""
-        count = len(claim.words) + len(claim.quantities)
-        matrix = np.zeros((len(self.texts), count), np.float32)
-        for column, term in enumerate(claim.words):
-            self._mark(matrix[:, column], term)
-        for column, quantity in enumerate(claim.quantities, start=len(claim.words)):
-            for row, one in enumerate(self.terms):
-                if one.quantities or quantity.counted:
-                    matrix[row, column] = _quantity_share(one, quantity)
-        self._add_titles(matrix, claim)
-        weights = [term.weight for term in claim.words]
-        weights += [QUANTITY_WEIGHT] * len(claim.quantities)
-        return matrix, np.array(weights, np.float32)
-
-    def lacks(self, wanted: Sequence[Quantity]) -> bool:
-        """Whether a quantity that is no mere count is nowhere stated."""
-        stated = [quantity for one in (*self.terms, *self.titles) for quantity in one.quantities]
-        return any(not quantity.counted and not states(stated, quantity) for quantity in wanted)
-
-    def _add_titles(self, matrix: Floats, claim: Terms) -> None:
-        """A sentence holds what the title that it stands under does."""
-        for place, title in enumerate(self.titles):
-            stems = {term.stem for term in title.words}
-            held = [float(term.stem in stems) for term in claim.words]
-            held += [float(states(title.quantities, one)) for one in claim.quantities]
-            if any(held):
-                rows = [row for row, own in enumerate(self.title_of) if own == place]
-                matrix[rows] = np.maximum(matrix[rows], np.array(held, np.float32))
-
-    def _mark(self, column: Floats, term: Term) -> None:
-        if len(term.word) >= PREFIX:
-            column[self.prefixes.get(term.word[:PREFIX], [])] = KIN
-        if term.word.isascii():
-            for other in means(term.word):
-                column[self.forms.get(other, [])] = SYNONYM
-            for form in forms(term.word):
-                column[self.forms.get(form, [])] = FORM
-        column[self.stems.get(term.stem, [])] = SAME
+    def _nearest_of(
+        self,
+        number: int,
+        rows: NDArray[np.intp],
+        shares: NDArray[np.float32],
+        weights: NDArray[np.float32],
+    ) -> EvidencePlace:
+        by_row = shares[rows] @ weights
+        best = int(by_row.argmax())
+        span = self._rows[rows[best]][1]
+        whole = float(shares[rows].max(axis=0) @ weights)
+        return EvidencePlace(number, span.start, span.end, float(by_row[best]), whole)
 
 
-def _quantity_share(source: Terms, quantity: Quantity) -> float:
-    """The share for a quantity. An unstated count may be that of a list in the sentence, if it
-    counts nothing else."""
-    if states(source.quantities, quantity):
-        return SAME
-    return COUNT if quantity.counted and not any(q.counted for q in source.quantities) else 0.0
+def _normalize_quote(text: str) -> str:
+    """Return a sentence as it is compared with a quotation: in one line, without layout."""
+    return " ".join(plain(text).split()).strip(" .。,，;；")

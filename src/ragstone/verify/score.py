@@ -14,6 +14,9 @@ from ragstone.verify.sufficiency import ENOUGH, conflicting, coverage
 LIKELY = 0.5
 """The likelihood from which an answer counts as what was asked."""
 
+UNCHECKED = 0.8
+"""The most confidence in an answer that was not compared with its sources: less than a high one."""
+
 UNCITED = 0.3
 """The most confidence in an answer that cites no source: nobody can look it up."""
 
@@ -66,6 +69,8 @@ async def _stated(turn: Turn, answer: GeneratedAnswer, adapters: Adapters) -> Ge
     sure = likely if likely is not None else 0.0
     if answer.supported is not None:
         sure *= answer.supported.confidence
+    else:
+        sure = min(sure, UNCHECKED)
     if not answer.citations:
         sure = min(sure, UNCITED)
     unknown = likely is None and bool(answer.citations)

@@ -1,7 +1,6 @@
 """Whether the passages were enough for an answer: what of the question they speak of, and whether
 they contradict each other."""
 
-import asyncio
 import re
 from collections.abc import Sequence
 from functools import cache
@@ -10,10 +9,11 @@ from itertools import chain
 from ragstone.core.turn import Passage, Turn
 from ragstone.language.named import named
 from ragstone.language.quantities import Quantity, quantities
+from ragstone.language.sentences import sentences
 from ragstone.language.word_lists import word_lists
 from ragstone.language.words import STOPWORDS, content_word_set, in_pairs, similar_words, words
 from ragstone.ports import Checker, Claim, EvidenceSource
-from ragstone.verify.terms import terms, weight
+from ragstone.verify.terms import common_share, weight
 
 ENOUGH = 0.6
 """Share of what the question asks about from which passages can be sufficient."""
@@ -26,6 +26,9 @@ PAIR = 0.7
 
 SAME = 0.7
 """The share (Dice) of common words from which two sentences say the same of the same."""
+
+MAX_COMPARED = 4
+"""Pairs of sentences about the same that are read for a conflict."""
 
 MOST_ASPECTS = 5
 _SIGNS = ".,;:!?()\"'“”„«»¿¡？。，"
@@ -91,45 +94,38 @@ def _weight(word: str, spelt: str) -> float:
 
 
 async def conflicting(turn: Turn, checker: Checker, claims: int, others: int) -> bool:
-    """Whether another passage says of the same thing another number, name or the opposite than a
-    sentence that supports the answer. `claims` cited sentences are compared with `others`
-    passages.
+    """Whether another passage says otherwise of the same thing than a sentence that supports the
+    answer. `claims` cited sentences are compared with `others` passages.
 
     That a sentence is near to another and has another number is no conflict: a forecast, another
-    year, another row and another product have one too. Each has to contradict the other, they
-    have to say the same but for that, and of the same time and document's subject.
+    year, another row and another product have one too. Each has to contradict the other, and they
+    have to be about the same but for one value, and of the same time and document's subject.
     """
     found = [v.citation for v in turn.verdicts if v.label == "supported" and v.citation]
     cited = list({one.snippet: one for one in found}.values())[:claims]
     passages = {passage.number: passage for passage in turn.passages}
-    compared = []
-    for other in turn.passages[:others]:
-        said = [
-            one.snippet
-            for one in cited
-            if one.number != other.number
-            and (own := passages.get(one.number))
-            and _same_subject(own, other)
-        ]
-        if said:
-            compared.append(_contradicts(other, said, checker))
-    return any(await asyncio.gather(*compared))
-
-
-async def _contradicts(other: Passage, said: Sequence[str], checker: Checker) -> bool:
-    """Whether a passage contradicts one of the sentences, and that sentence the passage's."""
-    source = EvidenceSource(other.text, other.hit.chunk.heading)
-    found = await checker.support([Claim(one) for one in said], [source], None)
-    for sentence, one in zip(said, found, strict=True):
-        there = other.text[one.start : one.end]
-        if one.conflict and _same_matter(sentence, there):
-            (back,) = await checker.support([Claim(there)], [EvidenceSource(sentence)], None)
-            if back.conflict:
-                return True
+    pairs = [
+        (citation.snippet, sentence)
+        for other in turn.passages[:others]
+        for citation in cited
+        if citation.number != other.number
+        and (own := passages.get(citation.number))
+        and same_subject(own, other)
+        for span in sentences(other.text)
+        if (sentence := other.text[span.start : span.end]) != citation.snippet
+        and same_matter(citation.snippet, sentence)
+    ]
+    for pair in pairs[:MAX_COMPARED]:
+        for claim, source in (pair, pair[::-1]):
+            [support] = await checker.support([Claim(claim)], [EvidenceSource(source)])
+            if not support.contradicted:
+                break
+        else:
+            return True
     return False
 
 
-def _same_subject(one: Passage, other: Passage) -> bool:
+def same_subject(one: Passage, other: Passage) -> bool:
     """Whether their documents are of the same product, version, year: not one of it and one of
     another."""
     mine, theirs = (named(f"{p.hit.chunk.heading}\n{p.hit.chunk.subject}") for p in (one, other))
@@ -146,10 +142,9 @@ def _titled_apart(one: str, other: str) -> bool:
     return mine != theirs and 2 * len(mine & theirs) >= max(len(mine), len(theirs)) > 1
 
 
-def _same_matter(one: str, other: str) -> bool:
+def same_matter(one: str, other: str) -> bool:
     """Whether two sentences are about the same but for one value, and of the same time."""
-    mine, theirs = ({term.stem for term in terms(text).words} for text in (one, other))
-    if 2 * len(mine & theirs) < SAME * (len(mine) + len(theirs)):
+    if common_share(one, other) < SAME:
         return False
     own, there = quantities(one), quantities(other)
     dated = [q for q in chain(own, there) if _is_time(q)]

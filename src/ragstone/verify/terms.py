@@ -1,7 +1,7 @@
-"""What a sentence consists of when it is compared with another: words, names, numbers, negations.
+"""The words by which a sentence is compared with others: stems, and how much each tells.
 
-Words are stems; Chinese, Japanese, Korean and Thai give pairs of characters. Numbers are
-`quantities`. A word's weight says how much it tells: names and rare words more than usual ones.
+Chinese, Japanese, Korean and Thai give pairs of characters. Names and rare words weigh more than
+usual ones.
 """
 
 import re
@@ -10,92 +10,55 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ragstone.language.dictionary import english
-from ragstone.language.english import common
-from ragstone.language.polarity import negations
-from ragstone.language.quantities import Quantity, quantities
 from ragstone.language.words import STOPWORDS, in_pairs, stem, words
 
 _WORD = re.compile(r"[^\W_](?:[^\W_]|[\u0300-\u036f])*+")
-_OPENING = re.compile(r"^[\W_]*$")
-_PAIR_WEIGHT = 0.5
+PAIR_WEIGHT, NUMBER_WEIGHT = 0.5, 1.2
 LIGHT, HEAVY = 0.3, 1.5
 """The weights of the most usual English word and of one that no dictionary holds."""
 
-MOST_WORDS = 400
+MAX_WORDS = 400
 """Words of one sentence that are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A word: its stem, its spelling (casefolded), its weight, whether it is a name, and its
-    start in the text."""
+    """A word: its stem, its spelling (casefolded), and its weight."""
 
     stem: str
     word: str
     weight: float
-    name: bool
-    start: int
 
 
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """A sentence as it is compared."""
-
-    words: tuple[Term, ...]
-    quantities: tuple[Quantity, ...]
-    negations: int
-
-
-def terms(text: str) -> Terms:
-    """The terms of a sentence."""
+def terms(text: str) -> list[Term]:
+    """Return the words of `text` that tell something, in their order."""
     found: list[Term] = []
     for match in _WORD.finditer(text):
-        if len(found) >= MOST_WORDS:
+        if len(found) >= MAX_WORDS:
             break
-        found += _terms(text, match)
-    return Terms(tuple(found), tuple(quantities(text)), negations(text))
-
-
-def _terms(text: str, match: re.Match[str]) -> list[Term]:
-    spelt = match.group()
-    if spelt[0].isdigit():
-        return []
-    word, plain = _word(spelt)
-    if not plain.stem:
-        return []
-    if in_pairs(word):
-        return [
-            Term(part, part, _PAIR_WEIGHT, False, match.start())
-            for part in words(word)
-            if part not in STOPWORDS and not part[0].isdigit()
-        ]
-    name = spelt[0].isupper() and (not plain.common or not _opens(text, match.start()))
-    return [Term(plain.stem, word, plain.weight, name, match.start())]
-
-
-@dataclass(frozen=True, slots=True)
-class _WordEntry:
-    """The stem, weight and rarity of a word; `stem` is empty for one that does not count."""
-
-    stem: str
-    weight: float = 0.0
-    common: bool = False
+        found += _terms_of(match.group())
+    return found
 
 
 @lru_cache(20_000)
-def _word(spelt: str) -> tuple[str, _WordEntry]:
-    """The casefolded word, and its entry."""
+def _terms_of(spelt: str) -> tuple[Term, ...]:
     word = unicodedata.normalize("NFC", spelt.casefold())
+    if word[0].isdigit():
+        return (Term(word, word, NUMBER_WEIGHT),)
     if in_pairs(word):
-        return word, _WordEntry(word)
+        parts = (part for part in words(word) if part not in STOPWORDS)
+        return tuple(Term(part, part, PAIR_WEIGHT) for part in parts)
     if word in STOPWORDS or len(word) == 1:
-        return word, _WordEntry("")
-    return word, _WordEntry(stem(word), weight(word), common(word))
+        return ()
+    return (Term(stem(word), word, weight(word)),)
 
 
-def _opens(text: str, start: int) -> bool:
-    """Whether the word at `start` is the first one."""
-    return start < 20 and _OPENING.match(text[:start]) is not None
+def common_share(one: str, other: str) -> float:
+    """Return the share (Dice, 0..1) of words, numbers left out, that two texts have in common."""
+    mine, theirs = (
+        {term.stem for term in terms(text) if not term.word[0].isdigit()} for text in (one, other)
+    )
+    return 2 * len(mine & theirs) / max(1, len(mine) + len(theirs))
 
 
 def weight(word: str) -> float:

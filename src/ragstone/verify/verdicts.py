@@ -5,11 +5,11 @@ from dataclasses import replace
 
 from ragstone.core.answer import Citation, GeneratedAnswer, Label, Verdict
 from ragstone.core.turn import Passage, Turn
-from ragstone.language.markers import numbers
 from ragstone.ports import Support
 from ragstone.verify.citation import citation
 from ragstone.verify.claims import Sentence
 from ragstone.verify.groundedness import SUPPORTED, groundedness, supported
+from ragstone.verify.markers import with_markers
 
 UNDECIDED = (0.3, 0.8)
 """Between these probabilities a chat model is asked."""
@@ -34,14 +34,13 @@ def verdict(sentence: Sentence, support: Support | None, passages: Sequence[Pass
         _citation(support, passages),
         sentence.start,
         sentence.end,
-        support.conflict and f"another {support.conflict}",
     )
 
 
 def _label(support: Support) -> Label:
     if support.probability >= SUPPORTED:
         return "supported"
-    if support.conflict:
+    if support.contradicted:
         return "contradicted"
     return "partly" if support.probability >= UNDECIDED[0] else "unsupported"
 
@@ -49,13 +48,7 @@ def _label(support: Support) -> Label:
 def _citation(support: Support, passages: Sequence[Passage]) -> Citation | None:
     if support.source is None:
         return None
-    return citation(
-        passages[support.source],
-        support.start,
-        support.end,
-        similarity=support.probability,
-        confidence=support.probability,
-    )
+    return citation(passages[support.source], support.start, support.end, support.probability)
 
 
 def weighed(answer: GeneratedAnswer, verdicts: Sequence[Verdict]) -> GeneratedAnswer:
@@ -84,17 +77,23 @@ def removed(turn: Turn) -> Turn:
             answer,
             text=turn.instructions.no_answer,
             citations=(),
+            markers=(),
             finish="refused",
             supported=None,
         )
         blank = (replace(one, sentence="", citation=None, start=0, end=0) for one in out)
         return replace(turn, answer=said, verdicts=tuple(blank))
     text, verdicts = _remove_sentences(answer.text, turn.verdicts, out)
-    kept = set(numbers(text))
-    citations = tuple(one for one in answer.citations if one.number in kept)
-    return replace(
-        turn, answer=replace(answer, text=text, citations=citations), verdicts=tuple(verdicts)
-    )
+    markers = [
+        replace(marker, start=marker.start + shift, end=marker.end + shift)
+        for before, after in zip(turn.verdicts, verdicts, strict=True)
+        if before not in out
+        for shift in (after.start - before.start,)
+        for marker in answer.markers
+        if before.start <= marker.start < before.end
+    ]
+    answer = replace(with_markers(answer, markers), text=text)
+    return replace(turn, answer=answer, verdicts=tuple(verdicts))
 
 
 def _remove_sentences(

@@ -122,7 +122,7 @@ async def bad_questions_to_the_entity_graph(world: World) -> str:
 
 async def a_sum_of_decimals(world: World) -> str:
     sums = ("calculator", {"expression": "0.1 + 0.2 - 3 * 24"})
-    found = await world.ask([sums], says="That makes -71.7 [1].")
+    found = await world.ask([sums], says="0.1 + 0.2 - 3 * 24 = -71.7 [1].")
     assert "= -71.7" in found.told
     assert found.kinds == ["/calculator"]
     assert found.answer.citations[0].snippet == "0.1 + 0.2 - 3 * 24 = -71.7"
@@ -350,7 +350,8 @@ async def a_loop_without_end(world: World) -> str:
         "The search for this answer was cut short (6 rounds of calls are the most): it is made "
         "from what was found until then."
     )
-    assert found.labels == ["supported", "no_claim"]
+    # The scripted model cites the first source, a calculation; the sixth says it.
+    assert found.labels == ["partly", "no_claim"]
     return found.text.splitlines()[-1]
 
 
@@ -402,7 +403,8 @@ async def a_server_that_vanishes(world: World) -> str:
         await world.ask([("population", {"city": "Ost"})], toolbox=toolbox)
     chat.replies = [calling([("local_search", {"query": "lighthouse"})], Usage()), ["DONE"]]
     found = await world.ask(chat=chat, toolbox=toolbox)
-    assert found.labels == ["supported"]
+    # The scripted model cites the first source, opening hours; the second says it.
+    assert found.labels == ["partly"]
     [agent] = [one for one in found.turn.trace if one.stage == "tool_agent"]
     assert "could not be reached" in agent.reason
     return agent.reason

@@ -1,6 +1,5 @@
 """How likely an extractive answer is what was asked: another question than whether it is quoted."""
 
-from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import replace
 
@@ -8,17 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.answer.extractive.answering_evidence import (
-    CLOSE_NAMES,
-    NAMES,
-    READ_NAMES,
-    UNFITTED_NAMES,
-)
-from ragstone.answer.extractive.answering_likelihood import OTHER_THING, likelihood
+from ragstone.answer.extractive.answering_likelihood import likelihood
 from ragstone.answer.extractive.extractive import Extractive
-from ragstone.core.answer import Instructions, confidence_level, log_odds
+from ragstone.answer.extractive.unit_ranking import RankedUnit, UnitReading
+from ragstone.answer.extractive.units import AnswerUnit
+from ragstone.core.answer import Instructions, confidence_level
 from ragstone.core.turn import Ask, Passage
 from ragstone.ports import Said
+from ragstone.reader.local import LocalReader
 from tests.answer.extractive.test_extractive import no_tokens
 from tests.engine.samples import a_passage
 
@@ -29,8 +25,11 @@ REPORT = a_passage(
 LEAVE = a_passage(2, "Parental leave is paid for 14 weeks. Ask the office for a form.")
 
 
+READER = LocalReader()
+
+
 async def answered(question: str, *passages: Passage, unlikely: float = 0.0) -> Said:
-    model = Extractive(no_tokens, 0.0, refuse_unlikely=unlikely)
+    model = Extractive(no_tokens, refuse_unlikely=unlikely, reader=READER)
     async with aclosing(model.answer(Ask(question), passages, TOLD)) as stream:
         return [said async for said in stream][-1]
 
@@ -44,7 +43,10 @@ async def sure(question: str, *passages: Passage) -> float:
     [
         ("What was the revenue in 2024?", "What was the revenue in 2021?"),
         ("How long is parental leave paid?", "Who approves parental leave of prisoners?"),
-        ("To how many countries were goods shipped?", "How many ships has the fleet of Norway?"),
+        (
+            "To how many countries were goods shipped?",
+            "Who is the chair of the board of Northmoor?",
+        ),
     ],
 )
 async def test_given_a_near_question_without_an_answer_then_the_quotation_is_less_likely(
@@ -64,45 +66,9 @@ async def test_given_an_unlikely_answer_then_it_is_refused() -> None:
     assert (said.finish, said.text) == ("refused", TOLD.no_answer)
 
 
-async def test_given_what_another_said_then_it_is_judged_by_the_passages_it_cites() -> None:
-    model = Extractive(no_tokens, 0.0)
-    ask = Ask("How long is parental leave paid?")
-    right = await model.answers(ask, "Parental leave is paid for 14 weeks. [2]", [LEAVE])
-    wrong = await model.answers(ask, "It shipped goods to twelve countries. [1]", [REPORT])
-    assert wrong < right
-    assert await model.answers(ask, "It is paid.", []) == 0.0
-
-
 async def test_given_the_faq_that_was_asked_then_it_is_likely() -> None:
     faq = a_passage(1, "Q: How do I reset the pump?\nA: Hold the red button for ten seconds.")
     assert confidence_level(await sure("How do I reset the pump?", faq)) == "high"
-
-
-@pytest.mark.parametrize(
-    ("question", "across", "added"),
-    [
-        ("How do I install it with Homebrew?", False, OTHER_THING),
-        ("How do I install it with Homebrew?", True, 0.0),
-        ("Wie richte ich auf dem Server die Pumpe ein?", False, 0.0),
-    ],
-)
-def test_a_way_that_lacks_a_name_of_the_question_is_one_with_another_thing(
-    question: str, across: bool, added: float
-) -> None:
-    lacks = dict.fromkeys((*NAMES, *UNFITTED_NAMES, *CLOSE_NAMES), 0.5)
-    way, fact = (likelihood(question, lacks, across, how_to) for how_to in (True, False))
-    assert log_odds(way, 0.0) - log_odds(fact, 0.0) == pytest.approx(added)
-    has = {**lacks, "names_missing": 0.0}
-    assert likelihood(question, has, across, True) == likelihood(question, has, across)
-
-
-def test_what_shows_code_is_judged_half_without_the_reader() -> None:
-    evidence = {**dict.fromkeys((*NAMES, *UNFITTED_NAMES, *CLOSE_NAMES), 0.5), "names_missing": 0.0}
-    doubted = {**evidence, **dict.fromkeys(READ_NAMES, -3.0)}
-    read, shown = likelihood("How?", doubted, False), likelihood("How?", doubted, False, True, True)
-    bare = likelihood("How?", evidence, False)
-    middle = (log_odds(read, 0.0) + log_odds(bare, 0.0)) / 2
-    assert log_odds(shown, 0.0) == pytest.approx(middle)
 
 
 HEADS = a_passage(
@@ -137,16 +103,35 @@ async def test_given_a_document_of_another_number_then_it_is_no_answer() -> None
     assert await sure(asked.format(10), nine) < 0.25 < await sure(asked.format(9), nine)
 
 
+async def test_given_what_the_reader_cannot_read_then_the_ranking_alone_tells() -> None:
+    cuneiform = a_passage(1, "\U00012000\U00012001 1871. \U00012002\U00012003 1903.")
+    assert 0 < await sure("\U00012000\U00012001?", cuneiform) < 1
+
+
+def ranked_unit(score: float, passage: Passage, read: float | None) -> RankedUnit:
+    reading = None if read is None else UnitReading(read, placed=True)
+    return RankedUnit(AnswerUnit(0, 4, ()), passage, 0, score, reading=reading)
+
+
 @given(
-    st.sampled_from([NAMES, (*NAMES, *CLOSE_NAMES), (*NAMES, *READ_NAMES)]),
-    st.data(),
+    st.lists(st.floats(-50, 50), min_size=1, max_size=4),
+    st.none() | st.floats(-5, 5),
     st.booleans(),
-    st.sampled_from(["Who?", "谁是市长？", ""]),
+    st.sampled_from(["Who?", "谁是市长？", "", "memory_limit"]),
 )
-def test_any_evidence_gives_a_probability(
-    names: Sequence[str], data: st.DataObject, across: bool, question: str
+def test_any_ranking_gives_a_probability(
+    scores: list[float], read: float | None, across: bool, question: str
 ) -> None:
-    found = {name: data.draw(st.floats(-10, 10)) for name in names}
-    found |= dict.fromkeys(UNFITTED_NAMES, 0.5)
-    found |= dict.fromkeys(CLOSE_NAMES, 0.5) if across else {}
-    assert 0 <= likelihood(question, found, across) <= 1
+    best = [ranked_unit(score, a_passage(i, "text"), read) for i, score in enumerate(scores, 1)]
+    passages = [unit.passage for unit in best]
+    assert 0 <= likelihood(question, "text", best[:1], best, passages, 0.5, across) <= 1
+
+
+@given(st.floats(-5, 5), st.floats(0.01, 5))
+def test_the_surer_the_reader_the_likelier_the_answer(read: float, more: float) -> None:
+    passage = a_passage(1, "text")
+    less, likelier = (
+        likelihood("Who?", "text", [unit], [unit], [passage], 0.5, False)
+        for unit in (ranked_unit(0.0, passage, odds) for odds in (read, read + more))
+    )
+    assert less < likelier

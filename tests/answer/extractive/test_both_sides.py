@@ -14,7 +14,7 @@ BOTH = a_passage(3, "At full speed the Tern 200 has 39 decibels and the Tern 400
 
 
 async def said(question: str, *passages: Passage) -> str:
-    answers = Extractive(no_tokens, 0.0).answer(Ask(question), passages, Instructions("", ""))
+    answers = Extractive(no_tokens).answer(Ask(question), passages, Instructions("", ""))
     return "".join([one.text async for one in answers])
 
 
@@ -38,3 +38,21 @@ async def test_given_nothing_about_one_of_them_then_what_there_is() -> None:
     answer = await said("Which is louder, the Tern 200 or the Heron 9?", TERN_200)
     assert "Heron" not in answer
     assert "39 decibels" in answer
+
+
+async def test_given_two_documents_then_what_is_compared_is_said_of_each() -> None:
+    texts = {
+        2021: "Valid from 1 March 2021. The deposit is 50 euros.",
+        2024: "Valid from 1 March 2024. The deposit is 80 euros.",
+    }
+    passages = [
+        a_passage(number, text, title="Rental", path=f"/rental-{year}.md", document_id=str(year))
+        for number, (year, text) in enumerate(texts.items(), start=1)
+    ]
+
+    answer = await said("Compare the deposit in 2021 and 2024.", *passages)
+
+    assert answer == (
+        "Rental (2021-03-01): The deposit is 50 euros. [1]\n"
+        "Rental (2024-03-01): The deposit is 80 euros. [2]"
+    )

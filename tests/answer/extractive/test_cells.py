@@ -15,7 +15,6 @@ from ragstone.answer.extractive.cells import (
     cell_score,
     date_score,
     denied_score,
-    numbers_in_ranges,
     range_score,
 )
 
@@ -110,13 +109,6 @@ def test_a_number_in_a_range_counts_for_its_row_and_against_the_others(
     question: str, row: str, score: float
 ) -> None:
     assert range_score(question, row) == score
-
-
-def test_the_numbers_in_ranges_are_those_that_some_row_holds() -> None:
-    rows = f"{LEAVE}\n{LEAVE.replace('10 to 19', '20 and more')}"
-    assert numbers_in_ranges("What notice after 12 years?", rows) == ["12"]
-    assert numbers_in_ranges("What notice after 1,200 years?", rows) == ["1,200"]
-    assert numbers_in_ranges("What notice after 3 years?", rows) == []
 
 
 @pytest.mark.parametrize(

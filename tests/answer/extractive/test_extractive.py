@@ -28,8 +28,8 @@ async def no_tokens(
     return None
 
 
-async def answer(question: str, *passages: Passage, refuse_below: float = 0.0) -> list[Said]:
-    model = Extractive(no_tokens, refuse_below)
+async def answer(question: str, *passages: Passage, unlikely: float = 0.0) -> list[Said]:
+    model = Extractive(no_tokens, refuse_unlikely=unlikely)
     async with aclosing(model.answer(Ask(question), passages, TOLD)) as stream:
         return [said async for said in stream]
 
@@ -87,7 +87,7 @@ async def test_questions_of_many_languages_are_answered(
 
 
 async def test_given_nothing_that_answers_then_it_refuses() -> None:
-    [said] = await answer("Who painted the Mona Lisa?", MILL, CAT, refuse_below=0.5)
+    [said] = await answer("Who painted the Mona Lisa?", MILL, CAT, unlikely=0.5)
     assert said.text == NO_ANSWER
     assert said.finish == "refused"
     assert (said.confidence or 0) < 0.5
@@ -294,7 +294,7 @@ async def test_given_text_between_the_items_of_a_list_then_all_of_them_are_said(
 
 
 async def test_given_a_document_to_sum_up_then_its_sections_are_said_with_their_sources() -> None:
-    model = Extractive(no_tokens, 0.0)
+    model = Extractive(no_tokens)
     told = Instructions("Answer.", NO_ANSWER, sums_up=0.8)
     whole = a_passage(1, "# Mill\n\nThe mill is very old.\n\n## Sails\n\nIt has four long sails.")
     async with aclosing(model.answer(Ask("What is this about?"), [whole], told)) as stream:
@@ -318,3 +318,16 @@ async def test_given_a_sentence_twice_once_with_marks_of_code_then_it_is_said_on
     two = a_passage(2, "While `unsafe` is near to pip, it exposes users to attacks.")
     pieces = text(await answer("What does unsafe expose users to?", one, two))
     assert pieces.count("exposes") == 1
+
+
+async def test_what_a_workbook_hides_is_said_only_where_nothing_else_answers() -> None:
+    rows = ["Zone: A; Fare: 2.40", "Zone: C (hidden); Fare: 4.70", "Zone: A; Fare: 9.90"]
+    starts = [sum(len(row) + 1 for row in rows[:at]) for at in range(3)]
+    blocks = [
+        BlockSpan("table", start, start + len(row), label=label)
+        for start, row, label in zip(starts, rows, ["", "", "Draft (hidden)"], strict=True)
+    ]
+    sheet = a_passage(1, "\n".join(rows), layout=encode_blocks(blocks))
+
+    assert "9.90" not in text(await answer("What is the fare of zone A?", sheet))
+    assert "4.70" in text(await answer("What is the fare of zone C?", sheet))

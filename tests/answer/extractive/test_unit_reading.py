@@ -7,7 +7,7 @@ import pytest_asyncio
 
 from ragstone.answer.extractive.extractive import Extractive
 from ragstone.answer.extractive.unit_ranking import ranked
-from ragstone.answer.extractive.unit_reading import PARTS, read_units
+from ragstone.answer.extractive.unit_reading import PARTS, read_units, whether
 from ragstone.answer.extractive.units import units
 from ragstone.core.answer import Instructions
 from ragstone.core.turn import Ask, Passage
@@ -59,9 +59,9 @@ async def test_given_the_answer_in_other_words_then_it_comes_before_what_repeats
 ):
     question = "Which office gives the form for parental leave?"
     house = a_passage(3, "Room 12 is where Mrs Keller hands it out.")
-    by_words = await Extractive(no_tokens, 0.0).rank(Ask(question), [LEAVE, house])
+    by_words = await Extractive(no_tokens).rank(Ask(question), [LEAVE, house])
     reader = Scripted("Room 12")
-    read = await Extractive(no_tokens, 0.0, reader=reader).rank(Ask(question), [LEAVE, house])
+    read = await Extractive(no_tokens, reader=reader).rank(Ask(question), [LEAVE, house])
     assert by_words.best[0].passage is LEAVE
     first = read.best[0]
     assert (first.passage, first.reading and first.reading.placed) == (house, True)
@@ -118,7 +118,7 @@ WARD = a_passage(
 async def test_given_a_question_for_yes_or_no_then_the_answer_begins_with_it(
     reader: LocalReader, question: str, passage: Passage, word: str
 ) -> None:
-    answerer = Extractive(no_tokens, 0.0, reader=reader)
+    answerer = Extractive(no_tokens, reader=reader)
     said = [
         one.text async for one in answerer.answer(Ask(question), [passage], Instructions("", ""))
     ]
@@ -136,6 +136,25 @@ async def test_given_a_question_for_yes_or_no_then_the_answer_begins_with_it(
 async def test_given_what_the_passages_do_not_say_then_neither_yes_nor_no(
     reader: LocalReader, question: str
 ) -> None:
-    answerer = Extractive(no_tokens, 0.0, reader=reader)
+    answerer = Extractive(no_tokens, reader=reader)
     said = [one.text async for one in answerer.answer(Ask(question), [LEAVE], Instructions("", ""))]
     assert not "".join(said).startswith("Yes")
+
+
+@pytest.mark.parametrize(("answer", "least", "most"), [("Room 12", 0.9, 1.0), ("-", 0.0, 0.1)])
+async def test_passages_that_share_no_word_are_read_before_they_are_taken_for_nothing(
+    answer: str, least: float, most: float
+) -> None:
+    house = a_passage(3, "Room 12 is where Mrs Keller hands it out.")
+    answerer = Extractive(no_tokens, reader=Scripted(answer))
+    found = await answerer.likelihood(Ask("Quel bureau donne le formulaire ?"), [house])
+    assert least <= found <= most
+
+
+@pytest.mark.parametrize("text", ["- ☑ Export to CSV", "☐ Export to CSV", "* ☒ Export to CSV"])
+async def test_a_box_is_no_yes_and_no_no(text: str) -> None:
+    question = "Is export to CSV done?"
+    tasks = a_passage(1, text)
+    best, _ = ranked(question, [tasks], [units(tasks.text, tasks.blocks)], None)
+
+    assert await whether(question, best[0], Scripted("Export")) == ""

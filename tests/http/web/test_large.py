@@ -47,6 +47,22 @@ def patiently(app: WebApp, text: str) -> None:
     app.says(text)
 
 
+def test_finished_files_are_listed_while_a_long_one_of_their_batch_is_read(
+    app: WebApp, tmp_path: Path
+) -> None:
+    files = [tmp_path / "a-ledger.pdf", *(tmp_path / f"note{number}.md" for number in range(11))]
+    files[0].write_bytes(ledger(5 * PAGES))
+    for file in files[1:]:
+        file.write_text(f"# The note {file.stem}\n\nIt is short.\n")
+    app.go("#/documents")
+
+    app.find("#files").send_keys("\n".join(map(str, files)))
+
+    app.until(lambda: app.find("table.list").text.count("The note") == 11 or None, "the notes")
+    assert "a-ledger" not in app.find("table.list").text
+    patiently(app, "12 added, 0 failed, 0 skipped")
+
+
 def test_a_page_of_two_thousand_is_opened_at_its_line(app: WebApp, tmp_path: Path) -> None:
     app.model.says = ("The balance of account A-1777 is 3554 euros ", "[1].")
     file = tmp_path / "ledger.pdf"

@@ -150,7 +150,7 @@ def test_a_file_given_twice_or_too_large_says_so(house: WebApp, tmp_path: Path) 
 
 def test_a_browser_without_modules_is_told_what_to_use(app: WebApp) -> None:
     page = (FILES / "index.html").read_text(encoding="utf-8")
-    assert '<script nomodule src="/web/old.js"></script>' in page
+    assert '<script nomodule src="web/old.js"></script>' in page
     app.run("document.body.innerHTML = '<div id=app></div>'")
     app.run((FILES / "old.js").read_text(encoding="utf-8"))
     assert "too old for this page. Use a current Firefox" in app.find("#app").text

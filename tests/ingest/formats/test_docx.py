@@ -326,3 +326,64 @@ def test_given_groups_and_indented_labels_in_a_table_when_read_then_each_row_has
         ],
         ["Assets; 2019: 12; 2020: 14", "Assets > Cash; 2019: 5; 2020: 6"],
     ]
+
+
+def test_running_heads_stand_once_behind_the_title(tmp_path: Path) -> None:
+    def make(document: Any) -> None:
+        document.add_heading("Calibration", 1)
+        document.add_paragraph("Scales are calibrated.")
+        for section in (document.sections[0], document.add_section()):
+            section.header.is_linked_to_previous = False
+            section.header.paragraphs[0].text = "Document no. QM-4471\tConfidential"
+            section.footer.is_linked_to_previous = False
+            section.footer.paragraphs[0].text = "Approved by the council\tPage 1 of 3"
+            section.first_page_header.paragraphs[0].text = "Never shown"
+            section.even_page_header.paragraphs[0].text = "Never shown either"
+
+    blocks = read(tmp_path, make)
+
+    assert [block.text for block in blocks] == [
+        "Calibration",
+        "Header: Document no. QM-4471 Confidential",
+        "Footer: Approved by the council",
+        "Scales are calibrated.",
+    ]
+
+
+def test_the_head_of_a_first_page_is_read_where_it_is_shown(tmp_path: Path) -> None:
+    def make(document: Any) -> None:
+        document.add_paragraph("Text.")
+        document.sections[0].different_first_page_header_footer = True
+        document.sections[0].first_page_header.paragraphs[0].text = "Version 4"
+        document.sections[0].footer.paragraphs[0].text = "Page 7"
+
+    assert [block.text for block in read(tmp_path, make)] == ["Text.", "Header: Version 4"]
+
+
+def test_the_state_of_old_form_fields_is_in_the_text(tmp_path: Path) -> None:
+    def make_field(inside: str) -> str:
+        begin = f'<w:fldChar w:fldCharType="begin"><w:ffData>{inside}</w:ffData></w:fldChar>'
+        return f'<w:r>{begin}</w:r><w:r><w:fldChar w:fldCharType="end"/></w:r>'
+
+    def make(document: Any) -> None:
+        for inside, text in (
+            ("<w:checkBox><w:default w:val='0'/><w:checked/></w:checkBox>", "Tea"),
+            ("<w:checkBox><w:default w:val='1'/><w:checked w:val='0'/></w:checkBox>", "Milk"),
+            ("<w:checkBox><w:default w:val='1'/></w:checkBox>", "Bread"),
+            ("<w:ddList><w:result w:val='1'/><w:listEntry w:val='Red'/><w:listEntry w:val='Blue'/>"
+             "</w:ddList>", " paint"),
+        ):  # fmt: skip
+            add(document, f'{make_field(inside)}<w:r><w:t xml:space="preserve">{text}</w:t></w:r>')
+
+    assert [block.text for block in read(tmp_path, make)] == [
+        "☒ Tea", "☐ Milk", "☒ Bread", "Blue paint",
+    ]  # fmt: skip
+
+
+def test_boxes_of_symbol_fonts_keep_their_state(tmp_path: Path) -> None:
+    def make(document: Any) -> None:
+        for code, text in (("F0FE", "Tea"), ("F0A8", "Milk"), ("F078", "Bread")):
+            add(document, f'<w:r><w:sym w:font="Wingdings" w:char="{code}"/></w:r>'
+                          f'<w:r><w:t xml:space="preserve"> {text}</w:t></w:r>')  # fmt: skip
+
+    assert [block.text for block in read(tmp_path, make)] == ["☑ Tea", "☐ Milk", "☒ Bread"]

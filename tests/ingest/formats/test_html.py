@@ -272,3 +272,79 @@ def test_given_empty_first_cells_that_are_no_groups_when_read_then_they_stay_emp
         "<td></td><td>Dan</td><td></td>",
     )
     assert rows[1] == "name: Bob; days: 4"
+
+
+TOWN = "".join(
+    f"<p>Paragraph {n} tells about the tram of the town and how its lines grew in {1900 + n}.</p>"
+    for n in range(8)
+)
+ROWS = "<tr><th>Zone</th><th>Fare</th></tr><tr><td>A</td><td>2.40</td></tr>"
+FARES = f"<h2>Fares</h2><table>{ROWS}</table>"
+
+
+@pytest.mark.parametrize("page", [FARES + TOWN, TOWN + FARES, TOWN + FARES + TOWN])
+def test_a_table_stays_wherever_it_stands_on_a_page_without_marks(
+    tmp_path: Path, page: str
+) -> None:
+    source = f"<html><body><h1>Tram</h1>{page}</body></html>"
+    found = list(parse(write(tmp_path, source), SETTINGS).blocks)
+    texts = [block.text for block in found]
+    assert "Zone: A; Fare: 2.40" in texts
+    assert texts[texts.index("Zone: A; Fare: 2.40") - 1] == "Fares"
+
+
+def test_a_list_between_paragraphs_stays(tmp_path: Path) -> None:
+    items = "<ul><li>Tram</li><li>Bus</li><li>Ferry</li></ul>"
+    source = f"<html><body><h1>Tram</h1>{TOWN}{items}{TOWN}</body></html>"
+    found = list(parse(write(tmp_path, source), SETTINGS).blocks)
+    assert [block.text for block in found if block.kind == "item"] == ["- Tram", "- Bus", "- Ferry"]
+
+
+@pytest.mark.parametrize("kind", ["checkbox", "radio"])
+def test_boxes_show_whether_they_are_ticked(tmp_path: Path, kind: str) -> None:
+    page = tmp_path / "a.html"
+    page.write_text(
+        f"""<html><body><main><h1>Breakfast</h1><p>What the guest of room 12 has chosen.</p>
+        <ul><li><input type="{kind}" checked> Tea</li><li><label><input type="{kind}"> Milk</label>
+        </li></ul><p><input type="{kind}" checked="checked">Bread</p></main></body></html>""",
+        encoding="utf-8",
+    )
+
+    texts = [block.text for block in parse(page, IngestSettings()).blocks]
+
+    assert texts[2:] == ["- ☒ Tea", "- ☐ Milk", "☒ Bread"]
+
+
+FIELDS = """<p><label>Name <input name="n" value="Johan Berg"></label></p>
+<p><label>Country <select><option>Norway<option selected>Sweden</select></label></p>
+<p><label>When <textarea>In the morning.</textarea></label> <input type="hidden" value="x1"></p>
+<p><label>Code <input type="password" value="x2"></label></p>
+<p><button value="x3">Send</button></p>"""
+
+
+def test_what_is_filled_in_on_a_page_stands_behind_its_label(tmp_path: Path) -> None:
+    page = f"<html><body><main><h1>Fair</h1><p>{TEXT}</p><form>{FIELDS}</form></main></body></html>"
+    texts = [block.text for block in parse(write(tmp_path, page), SETTINGS).blocks]
+    assert texts[2:] == ["Name Johan Berg", "Country Sweden", "When In the morning.", "Code"]
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "<form><input value='Search'><select><option selected>English</select></form>",
+        "<form><p>Our newsletter</p><input type='email'><input type='checkbox' checked> Yes</form>",
+        "<form><p>Name <input value=''></p><p>Password <input type='password'></p></form>",
+    ],
+)
+def test_a_form_that_waits_for_visitors_is_left_out(tmp_path: Path, form: str) -> None:
+    page = f"<html><body><main><h1>Fair</h1><p>{TEXT}</p>{form}<p>{TEXT}</p></main></body></html>"
+    texts = [block.text for block in parse(write(tmp_path, page), SETTINGS).blocks]
+    assert texts == ["Fair", TEXT.strip(), TEXT.strip()]
+
+
+def test_a_page_that_is_one_form_keeps_its_tables(tmp_path: Path) -> None:
+    table = "<table><tr><th>Line</th><th>Price</th></tr><tr><td>North</td><td>12</td></tr></table>"
+    hidden = "<input type='hidden' value='x1'>"
+    page = f"<html><body><form>{hidden}<h3>Fares</h3><p>{TEXT}</p>{table}</form></body></html>"
+    texts = [block.text for block in parse(write(tmp_path, page), SETTINGS).blocks]
+    assert texts == ["Fares", TEXT.strip(), "Line: North; Price: 12"]

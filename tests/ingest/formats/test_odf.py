@@ -24,7 +24,7 @@ STYLES = """
 </text:list-style></office:automatic-styles>"""
 
 
-def read(path: Path, kind: str, body: str, title: str = "") -> Parsed:
+def read(path: Path, kind: str, body: str, title: str = "", styles: str = "") -> Parsed:
     content = (
         f"<office:document-content {NAMES}>{STYLES}<office:body>{body}</office:body>"
         "</office:document-content>"
@@ -38,6 +38,9 @@ def read(path: Path, kind: str, body: str, title: str = "") -> Parsed:
         package.writestr("mimetype", "application/vnd.oasis.opendocument")
         package.writestr("content.xml", content)
         package.writestr("meta.xml", meta)
+        if styles:
+            root = f"<office:document-styles {NAMES}>{styles}</office:document-styles>"
+            package.writestr("styles.xml", root)
     return parse(path / f"a.{kind}", IngestSettings())
 
 
@@ -157,3 +160,42 @@ def test_given_a_byte_order_mark_when_read_then_it_is_no_password(tmp_path: Path
     with zipfile.ZipFile(tmp_path / "b.odt", "w") as package:
         package.writestr("content.xml", b"\xef\xbb\xbf" + content)
     assert [one.text for one in parse(tmp_path / "b.odt", IngestSettings()).blocks] == ["Plain."]
+
+
+def test_running_heads_stand_once_behind_the_title(tmp_path: Path) -> None:
+    styles = """<office:master-styles><style:master-page style:name="Standard">
+        <style:header><text:p>Order QM-4471</text:p></style:header>
+        <style:header-left><text:p>Order QM-4471</text:p></style:header-left>
+        <style:header-first style:display="false"><text:p>Never</text:p></style:header-first>
+        <style:footer><text:p>Approved by the council<text:tab/>Page
+        <text:page-number>1</text:page-number> of <text:page-count>3</text:page-count></text:p>
+        </style:footer></style:master-page></office:master-styles>"""
+    body = """<office:text><text:h text:outline-level="1">Scales</text:h><text:p>Text.</text:p>
+        </office:text>"""
+
+    blocks = list(read(tmp_path, "odt", body, styles=styles).blocks)
+
+    assert [block.text for block in blocks] == [
+        "Scales",
+        "Header: Order QM-4471",
+        "Footer: Approved by the council",
+        "Text.",
+    ]
+
+
+def test_hidden_sheets_are_marked_and_come_last(tmp_path: Path) -> None:
+    def make_sheet(name: str, text: str, style: str = "") -> str:
+        return f"""<table:table table:name="{name}" table:style-name="{style}"><table:table-row>
+            <table:table-cell><text:p>{text}</text:p></table:table-cell></table:table-row>
+            </table:table>"""
+
+    styles = """<office:automatic-styles><style:style style:name="Off" style:family="table">
+        <style:table-properties table:display="false"/></style:style></office:automatic-styles>"""
+    sheets = make_sheet("Draft", "9.90", "Off") + make_sheet("Tariff", "2.40")
+    body = f"<office:spreadsheet>{sheets}</office:spreadsheet>"
+
+    blocks = list(read(tmp_path, "ods", body, styles=styles).blocks)
+
+    assert [(block.text, block.page) for block in blocks] == [
+        ("Tariff", 2), ("2.40", 2), ("Draft (hidden)", 1), ("9.90", 1),
+    ]  # fmt: skip

@@ -100,6 +100,43 @@ def test_given_running_headers_when_read_then_they_appear_once(tmp_path: Path) -
     assert all(f"Only page {n}" in texts and f"Page {n} of it" in texts for n in "abcdefgh")
 
 
+def make_short_page(text: list[Line], foot: str) -> list[Line]:
+    """A page with a running head and a foot in its margins, and little or nothing between them."""
+    return ["Ferry handbook - edition 3", "", "", *text, *[""] * (56 - len(text)), foot]
+
+
+@pytest.mark.parametrize("foot", ["Page {} of 4", "{}", "- {} -", "Seite {}", "{} / 4"])
+def test_running_heads_of_short_pages_are_no_text_of_theirs(tmp_path: Path, foot: str) -> None:
+    said = [["The ferry was built in 1958."], [], ["It carries 214 passengers."], ["Its home port:",
+            "Stavern."]]  # fmt: skip
+    pages = [make_short_page(list(text), foot.format(n)) for n, text in enumerate(said, 1)]
+
+    blocks = blocks_of(pdf(tmp_path / "a.pdf", pages))
+
+    assert [(b.text, b.page) for b in blocks] == [
+        ("Ferry handbook - edition 3", 1),
+        ("The ferry was built in 1958.", 1),
+        ("It carries 214 passengers.", 3),
+        ("Its home port: Stavern.", 4),
+    ]
+
+
+def test_running_heads_of_two_pages_are_said_once(tmp_path: Path) -> None:
+    pages = [make_short_page([text], f"{n}/2") for n, text in enumerate(("One.", "Two."), 1)]
+
+    blocks = blocks_of(pdf(tmp_path / "a.pdf", pages))
+
+    assert [b.text for b in blocks] == ["Ferry handbook - edition 3", "One.", "Two."]
+
+
+def test_what_repeats_within_the_text_of_short_pages_stays(tmp_path: Path) -> None:
+    pages = [["", "", "", "", "", "", f"Is {n} a prime?", "Yes."] for n in (2, 3, 5, 7, 11)]
+
+    texts = " ".join(b.text for b in blocks_of(pdf(tmp_path / "a.pdf", list(pages))))
+
+    assert texts.count("Yes.") == 5
+
+
 @pytest.mark.parametrize(
     "foot", ["All about ships {} / 8", "Page {} of 8", "[{}/8] Ships", "Seite {} von 8"]
 )

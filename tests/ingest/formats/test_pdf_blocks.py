@@ -38,6 +38,18 @@ def test_given_two_columns_when_read_then_the_left_one_comes_first(tmp_path: Pat
     assert words.index("right line 5") < words.rindex(WIDE)
 
 
+def test_given_words_cut_in_a_left_column_when_read_then_they_are_whole(tmp_path: Path) -> None:
+    items = columns(100)
+    cut = ["The dredging of the north ba-", "sin begins in May. At an ex-", "tra basin it is over."]
+    for number, line in enumerate(cut):
+        items.append(text(72, 172 + 12 * number, line))
+        items.append(text(320, 172 + 12 * number, "well-known words of the second column"))
+    words = " ".join(block.text for block in read(tmp_path, items))
+    assert "north basin begins" in words
+    assert "At an extra basin it is over. right line 0" in words
+    assert "well-known words" in words
+
+
 def test_given_a_sentence_over_two_columns_when_read_then_it_is_one_paragraph(
     tmp_path: Path,
 ) -> None:

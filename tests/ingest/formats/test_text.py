@@ -2,6 +2,7 @@
 
 import json
 import tracemalloc
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from ragstone.core.errors import (
     WrongType,
 )
 from ragstone.ingest.document import Block
+from ragstone.ingest.formats.decode import decode
 from ragstone.ingest.formats.types import FORMATS, ZIP, supported
 from ragstone.ingest.parse import parse
 from ragstone.settings import IngestSettings
@@ -345,3 +347,47 @@ def test_given_a_large_file_when_read_then_memory_stays_bounded(
     tracemalloc.stop()
     assert count > 40
     assert peak < (8 << 20 if name in ("a.txt", "a.log") else 2 << 20)
+
+
+SHORT = {
+    "de": ("Größe der Prüfgeräte: 30 m.", ("cp1252", "cp850", "mac_roman")),
+    "fr": ("L'élève rentra chez sa mère.", ("cp1252", "iso8859_15", "cp850")),
+    "da": ("Mødet begynder på rådhuset. Prisen er 12 €.", ("cp1252", "iso8859_15")),
+    "pl": ("Spotkanie odbędzie się w środę.", ("cp1250", "iso8859_2")),
+    "ru": ("Собрание начнётся в среду.", ("cp1251", "koi8_r", "cp866")),
+    "el": ("Η συνάντηση αρχίζει στις εννέα.", ("cp1253",)),
+    "tr": ("Toplantı öğleden sonra başlıyor.", ("cp1254",)),
+    "he": ("הפגישה מתחילה בתשע.", ("cp1255",)),
+    "ar": ("يبدأ الاجتماع في الساعة التاسعة.", ("cp1256",)),
+    "th": ("การประชุมเริ่มเวลาเก้าโมง", ("cp874",)),
+    "zh": ("水泵的报价是三千二百元。", ("gb18030",)),
+    "zh-tw": ("會議在星期三下午開始。", ("big5hkscs",)),
+    "ja": ("倉庫の鍵は総務課にあります。", ("cp932", "euc_jp")),
+    "ko": ("창고 열쇠는 총무과에 있습니다.", ("cp949",)),
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [(text, encoding) for text, encodings in SHORT.values() for encoding in encodings],
+)
+def test_a_short_text_is_read_in_the_encoding_that_makes_sense_of_it(
+    text: str, encoding: str
+) -> None:
+    assert decode(text.encode(encoding), "a.txt") == text
+
+
+def test_a_page_is_read_in_the_encoding_that_it_declares() -> None:
+    page = '<html><head><meta charset="iso-8859-5"></head><body>Цена</body></html>'
+    assert decode(page.encode("iso8859_5"), "a.html") == page
+
+
+def test_names_in_an_archive_are_read_in_their_encoding(tmp_path: Path) -> None:
+    file = tmp_path / "a.zip"
+    with zipfile.ZipFile(file, "w") as archive:
+        entry = zipfile.ZipInfo("xxxxxx.txt")
+        archive.writestr(entry, "倉庫の鍵は総務課にあります。")
+    raw = file.read_bytes().replace(b"xxxxxx.txt", b"__" + "文章".encode("cp932") + b".txt")
+    file.write_bytes(raw)
+    [heading, text] = parse(file, SETTINGS).blocks
+    assert (heading.text, text.text) == ("__文章.txt", "倉庫の鍵は総務課にあります。")

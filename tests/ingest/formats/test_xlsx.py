@@ -109,7 +109,7 @@ def test_given_hidden_sheets_and_rows_when_read_then_they_are_there(tmp_path: Pa
     parsed = parse(tmp_path / "a.xlsx", IngestSettings())
     assert (parsed.title, parsed.pages) == ("a", 2)
     assert [(one.text, one.page) for one in parsed.blocks] == [
-        ("Sheet", 1), ("open", 1), ("Lists", 2), ("behind", 2),
+        ("Sheet", 1), ("open", 1), ("Lists (hidden)", 2), ("behind (hidden)", 2),
     ]  # fmt: skip
 
 
@@ -195,4 +195,30 @@ def test_given_labels_that_spaces_indent_when_read_then_they_carry_the_one_above
         "Assets > Cash; 2019: 5; 2020: 7",
         "Assets > Stock; 2019: 4; 2020: 5",
         "Debts; 2020: 2",
+    ]
+
+
+def test_what_is_hidden_is_marked_and_its_sheets_come_last(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    draft, tariff = book.active, book.create_sheet("Tariff")
+    draft.title, draft.sheet_state = "Draft", "veryHidden"
+    for row in (["Zone", "Fare"], ["A", 9.9]):
+        draft.append(row)
+    for row in (["Zone", "Fare", "Cost"], ["A", 2.4, 1.1], ["B", 3.1, 1.6]):
+        tariff.append(row)
+    tariff.row_dimensions[3].hidden = True
+    tariff.column_dimensions["C"].hidden = True
+    book.save(tmp_path / "a.xlsx")
+
+    blocks = list(parse(tmp_path / "a.xlsx", IngestSettings()).blocks)
+
+    assert [(block.text, block.page) for block in blocks] == [
+        ("Tariff", 2),
+        (
+            "Zone: A; Fare: 2.4; Cost (hidden): 1.1\n"
+            "Zone: B (hidden); Fare: 3.1; Cost (hidden): 1.6",
+            2,
+        ),
+        ("Draft (hidden)", 1),
+        ("Zone: A; Fare: 9.9", 1),
     ]

@@ -27,7 +27,11 @@ async def graphs(state: Database, tmp_path: Path) -> AsyncIterator[Graphs]:
 
 
 async def added(
-    graphs: Graphs, principal: Principal = EVA, strategy: Strategy = "hybrid", **parts: Any
+    graphs: Graphs,
+    principal: Principal = EVA,
+    strategy: Strategy = "hybrid",
+    left_out: tuple[str, ...] = (),
+    **parts: Any,
 ) -> Step:
     [ship] = await graphs.related("the Meridian", limit=1)
     chunk = (await graphs.index.fetch(graphs.collection, [ship.chunk_id]))[ship.chunk_id]
@@ -38,6 +42,7 @@ async def added(
         plan=Plan(strategy=strategy),
         collection=graphs.collection,
         hits=(Hit(chunk, 0.8),),
+        left_out=left_out,
     )
     held = {"index": graphs.index, "catalog": graphs.catalog, "graph": graphs.graph, **parts}
     step, _ = await ran(AddRelated(most=2), turn, **held)
@@ -65,6 +70,14 @@ async def test_given_nothing_new_then_the_passages_stay(graphs: Graphs) -> None:
     step = await added(graphs)
     assert len(step.turn.hits) == 1
     assert step.decision == "nothing new"
+
+
+async def test_given_a_passage_that_was_left_out_then_nothing_brings_it_back(
+    graphs: Graphs,
+) -> None:
+    person = (await added(graphs)).turn.hits[1].chunk.chunk_id
+    step = await added(graphs, left_out=(person,))
+    assert [hit.chunk.document_id for hit in step.turn.hits] == ["ship"]
 
 
 async def test_given_whole_documents_or_no_graph_then_it_is_skipped(graphs: Graphs) -> None:

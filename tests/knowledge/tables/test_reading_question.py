@@ -52,6 +52,7 @@ def test_how_many_counts_the_rows_that_are_meant(question: str, start: str, tmp_
         ("How many wards are there?", "7 rows; Ward has 4 different values in them."),
         ("Wie viele Ventilatoren gibt es?", "2 Zeilen der Tabelle"),
         ("Was kosten die Ventilatoren zusammen?", "ist 65.300, wo Device Ventilator ist."),
+        ("How many devices are not in the ICU?", "5 rows of the table"),
         ("有多少 Ventilator？", "有 2 行符合（Device 为 Ventilator）。"),
     ],
 )
@@ -64,7 +65,6 @@ def test_figures_and_rows_in_the_language_of_the_question(
 @pytest.mark.parametrize(
     "question",
     [
-        "How many devices are not in the ICU?",
         "How many ventilators other than EQ-0107 are there?",
         "Which devices except ventilators are in the ICU?",
         "How many nurses work in the ICU?",
@@ -125,6 +125,61 @@ def test_given_a_column_of_numbers_of_things_then_these_are_added_up(tmp_path: P
     assert "is 16 where Item is Chair" in said(
         "How many chairs are there?", written(tmp_path, text)
     )
+
+
+ORDERS = (
+    "Order,Customer,Status,Paid\n"
+    "1001,Hansen,shipped,yes\n1002,Ibarra,open,no\n1003,Kowalski,returned,yes\n1004,Larsen,open,no\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "start"),
+    [
+        ("Which orders are not paid?", "2 rows of the table “orders” match where Paid is no."),
+        ("Which orders aren't paid?", "2 rows of the table “orders” match where Paid is no."),
+        ("Which orders are paid?", "2 rows of the table “orders” match where Paid is yes."),
+        ("How many orders are paid?", "2 rows of the table “orders” match where Paid is yes."),
+        (
+            "Which orders are not open?",
+            "2 rows of the table “orders” match where Status is returned",
+        ),
+        (
+            "Which orders are paid but not shipped?",
+            "1 row of the table “orders” matches where Status is open or returned and Paid is yes.",
+        ),
+        (
+            "Welche Orders sind nicht open?",
+            "2 Zeilen der Tabelle „orders“ passen, wo Status returned",
+        ),
+    ],
+)
+def test_rows_that_contradict_a_condition_are_left_out(
+    question: str, start: str, tmp_path: Path
+) -> None:
+    assert said(question, written(tmp_path, ORDERS, "orders.csv")).startswith(start)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which orders are not open or shipped?",
+        "Which orders are not 1003?",
+        "Which orders are not the most expensive?",
+        "Which orders are not?",
+        "Which orders are not not open?",
+    ],
+)
+def test_a_negation_of_something_else_is_left_to_the_other_stages(
+    question: str, tmp_path: Path
+) -> None:
+    assert not said(question, written(tmp_path, ORDERS, "orders.csv"))
+
+
+def test_a_row_that_leaves_open_what_is_denied_leaves_the_question_open(tmp_path: Path) -> None:
+    path = written(tmp_path, ORDERS.replace("Hansen,shipped", "Hansen,"), "orders.csv")
+
+    assert not said("Which orders are not open?", path)
 
 
 def test_given_a_value_of_two_columns_then_the_named_column_decides(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from ragstone.core.evaluation import (
 from ragstone.core.turn import Principal, SearchOptions
 from ragstone.ports import StoredRun
 from ragstone.store.sql.database import open_database
+from ragstone.store.sql.erasure import SqlErasure
 from ragstone.store.sql.evaluation import SqlEvaluations
 
 EVA, BOB = Principal("acme", "eva"), Principal("acme", "bob")
@@ -95,7 +96,7 @@ async def test_what_is_removed_or_forgotten_leaves_nothing(store: SqlEvaluations
     await store.keep("r1", outcome(0, 0, True), "")
     assert await store.outcomes("r1") == [], "an outcome that comes late is not kept"
     await store.put_set(EVA, SET)
-    await store.forget(EVA)
+    await SqlErasure(store._database, Path()).delete(EVA, None, [])
     assert await store.sets(EVA) == []
     assert await store.runs(EVA, "", 10) == []
     assert await store.outcomes("r2") == []

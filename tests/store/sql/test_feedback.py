@@ -7,6 +7,7 @@ from pathlib import Path
 from ragstone.core.records import Feedback
 from ragstone.core.turn import Principal
 from ragstone.store.sql.database import open_database
+from ragstone.store.sql.erasure import SqlErasure
 from ragstone.store.sql.feedback import SqlFeedback
 
 GIVEN = Feedback("default", "ada", "a1", "up", "", "How high?", "41 metres.", "default", 1.0)
@@ -30,5 +31,5 @@ async def test_who_is_forgotten_has_no_opinion(tmp_path: Path) -> None:
         store = SqlFeedback(database)
         await store.put(GIVEN)
         await store.put(replace(GIVEN, user="bob"))
-        await store.forget(Principal("default", "ada"))
+        await SqlErasure(database, tmp_path).delete(Principal("default", "ada"), None, [])
         assert [one.user for one in await store.latest("default", 10)] == ["bob"]

@@ -253,3 +253,47 @@ async def test_workers_see_each_other(database: Database) -> None:
     await workers.leave("w1", "unknown")
     assert not await workers.beat("w1")
     assert await workers.beats() == {"w2": 0}
+
+
+@pytest.mark.parametrize(
+    ("waiting", "place", "awaited"),
+    [
+        (NewJob("w", "ingest", {}, "acme", collection="docs"), False, True),
+        (NewJob("w", "delete", {}, "acme", collection="docs"), False, True),
+        (NewJob("w", "ingest", {}, "acme", collection="docs", priority=9), False, False),
+        (NewJob("w", "ingest", {}, "acme", collection="other"), False, False),
+        (NewJob("w", "ingest", {}, "acme", collection="other"), True, True),
+        (NewJob("w", "ingest", {}, "idle", collection="docs"), True, True),
+        (NewJob("w", "ingest", {}, "busy", collection="docs"), True, False),
+    ],
+    ids=["its collection", "another kind", "a later priority", "another collection", "its place",
+         "a tenant with fewer", "a tenant with more"],
+)  # fmt: skip
+async def test_a_job_is_awaited_by_who_would_get_what_it_has(
+    store: SqlJobs, waiting: NewJob, place: bool, awaited: bool
+) -> None:
+    for number in range(2):
+        await store.submit(
+            NewJob(f"b{number}", "ingest", {}, "busy", collection=f"b{number}"), MOST
+        )
+    await store.submit(NewJob("long", "ingest", {}, "acme", collection="docs"), MOST)
+    running = await store.claim("w1", {"ingest": 3})
+    await store.submit(waiting, MOST)
+
+    [long] = [job for job in running if job.id == "long"]
+
+    assert await store.is_awaited(long, place, begun_too=False) == awaited
+
+
+async def test_a_job_that_stepped_aside_goes_behind_those_that_were_there(store: SqlJobs) -> None:
+    for name in ("long", "short"):
+        await store.submit(NewJob(name, "ingest", {}, collection="docs"), MOST)
+    [long] = await store.claim("w1", {"ingest": 1})
+    await store.again(long, time.time(), "", "", failed=False)
+    assert await store.goes_on("default", "docs")
+
+    [next_one] = await store.claim("w1", {"ingest": 1})
+
+    assert next_one.id == "short"
+    assert not await store.is_awaited(next_one, False, begun_too=False)
+    assert await store.is_awaited(next_one, False, begun_too=True)

@@ -106,6 +106,7 @@ async def test_an_older_state_is_kept_and_migrated(
     of_running = {"running_answers", "running_parts", "waiting_approvals"}
     new = (
         {"awaited_collections", "unused_indexes", "feedback", "looks"}
+        | {"vector_stores", "store_files", "ended_sessions"}
         | of_evaluation
         | of_graph
         | of_running

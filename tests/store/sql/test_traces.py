@@ -2,12 +2,14 @@
 
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from ragstone.core.records import QuestionTrace, RecordedStage
 from ragstone.core.turn import Principal
 from ragstone.store.sql.database import Database
+from ragstone.store.sql.erasure import SqlErasure
 from ragstone.store.sql.traces import DAY, SqlTraces
 
 NOW = time.time()
@@ -48,9 +50,10 @@ async def test_given_several_then_the_newest_come_first_page_by_page(traces: Sql
 async def test_given_a_user_to_forget_then_the_others_stay(traces: SqlTraces) -> None:
     for number, (user, account) in enumerate([("ann", "a"), ("ann", "b"), ("bob", "a")]):
         await traces.keep(replace(ONE, id=str(number), user=user, user_id=account), 7)
-    await traces.forget(Principal("acme", "ann"), "b")
+    erasure = SqlErasure(traces._database, Path())
+    await erasure.delete(Principal("acme", "ann"), "b", [])
     assert {one.id for one in await traces.latest("acme", 9)} == {"0", "2"}
-    await traces.forget(Principal("acme", "ann"), None)
+    await erasure.delete(Principal("acme", "ann"), None, [])
     assert {one.id for one in await traces.latest("acme", 9)} == {"2"}
 
 

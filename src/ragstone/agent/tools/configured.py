@@ -1,8 +1,15 @@
 """The tool gateway of the settings. Its library is imported only when there is one."""
 
-from ragstone.core.errors import ConfigError
-from ragstone.ports import Toolbox
+import logging
+from contextlib import AbstractAsyncContextManager
+
+from ragstone.core.errors import ConfigError, ToolsUnavailable
+from ragstone.ports import Toolbox, ToolSession
 from ragstone.settings import McpSettings
+
+log = logging.getLogger(__name__)
+
+MISSING = "tools over MCP need the MCP client: pip install 'ragstone[mcp]'."
 
 
 def toolbox(settings: McpSettings) -> Toolbox | None:
@@ -17,8 +24,15 @@ def toolbox(settings: McpSettings) -> Toolbox | None:
         raise ConfigError("MCP__GATEWAY and MCP__COMMAND are both set: leave one of them out.")
     try:
         from ragstone.agent.tools.gateway import McpGateway
-    except ImportError as error:
-        raise ConfigError(
-            "Tools over MCP need the MCP client: pip install 'ragstone[mcp]'."
-        ) from error
+    except ImportError:
+        # Only questions need the tools: everything else goes on without them.
+        log.warning("MCP__MCP_ENABLED is true, but %s", MISSING)
+        return MissingTools()
     return McpGateway(settings)
+
+
+class MissingTools:
+    """`ports.Toolbox` where its library is not installed."""
+
+    def session(self, organisation: str) -> AbstractAsyncContextManager[ToolSession]:
+        raise ToolsUnavailable(MISSING)

@@ -1,35 +1,56 @@
-"""How likely an answer is what was asked: logistic regressions over `answering_evidence`.
+"""How likely an answer is what was asked.
 
-The weights are made by `training/answering_weights.py`.
+That a sentence stands in a document says nothing of whether it answers. Three numbers tell: how
+surely the passages are of what is asked, how far the chosen units are ahead of the others in the
+ranking, and what the reader makes of the text about them. A logistic regression over these makes a
+probability; its weights are made by `training/answering_weights.py`.
 """
 
 import json
-import math
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from ragstone.answer.extractive.answering_evidence import CLOSE_NAMES, READ_NAMES, Evidence
-from ragstone.language.language import detect
-from ragstone.language.words import mostly_in_pairs
+import numpy as np
+
+from ragstone.answer.extractive.unit_ranking import RankedUnit
+from ragstone.core.answer import log_odds, probability
+from ragstone.core.turn import Passage
+from ragstone.language.named import named
+from ragstone.language.words import words
+from ragstone.verify.sufficiency import coverage
 
 WEIGHTS = "answering.json"
 
-OTHER_THING = -1.5
-"""Added to the log-odds of a way to do something where the cited passages lack a name of the
-question: it is the way with another tool or on another system. Of 117 answers to such questions
-over real documents 14 lacked one, and none of these was right; of the others 65 were. German writes
-every noun as a name."""
+SUREST = 2.0
+"""Log-odds of the sureness above which it tells no more: passages that are of what is asked may
+answer or not."""
+
+LEAST = 1e-4
+"""Shares nearer to 0 or 1 than this count as this."""
 
 ROW_UNCOVERED = -8.0
 """Added to the log-odds of a row of a table, times the share of what is asked about that no passage
-speaks of: the head of a department that no table has is none of the heads in it. Set by hand: of
-221 questions over real documents, four rows more were rightly refused and one wrongly."""
+speaks of: the head of a department that no table has is none of the heads in it. No set that the
+weights are fitted on asks this of tables. Of 219 answers over real documents four more were rightly
+refused with this and `OTHER_THING`, and two wrongly."""
 
-CODE_MISSING, OTHER_NUMBER = -3.0, -3.0
-"""Added to the log-odds where no passage has a code of the question, and where the cited documents
-are of another number of what it names. Set by hand, as nothing else can be meant."""
+OTHER_THING = -4.0
+"""Added to the log-odds where no passage has a code or a year of the question (ATtiny28,
+memory_limit, 2021), of a row where not the row itself has it, and where the cited documents are of
+another number of what the question names (Jest 30, for Jest 31): then it is of something else."""
+
+_CODE = re.compile(
+    r"(?<![\w-])(?:(?:\w+-)*[^\W\d_]+\d\w*(?:-\w+)*|\w*[^\W\d_]\w*_\w*[^\W_]\w*)(?![\w-])"
+    r"|(?<![\d.,])(?:1[5-9]|20)\d\d(?![\d.,]*\d)"
+)
+"""A word with digits behind its letters or with an underscore inside, or a year."""
+
+_NUMBER = re.compile(r"(?<![\w-])\d[\d.,']*(?!\w)")
+
+_FIRST_CELL = re.compile(r"(?:[^:;|\n]*: )?(?P<value>[^;|\n]*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,41 +60,103 @@ class _Model:
 
 
 def likelihood(
-    question: str, evidence: Evidence, across: bool, how_to: bool = False, shows: bool = False
+    question: str,
+    said: str,
+    chosen: Sequence[RankedUnit],
+    best: Sequence[RankedUnit],
+    passages: Sequence[Passage],
+    sure: float,
+    across: bool,
 ) -> float:
-    """The probability (0..1) that what the evidence was taken of is what was asked. `how_to` says
-    that it is asked how something is done. What `shows` that by code is judged half without the
-    reader, which learned from prose."""
-    in_pairs = mostly_in_pairs(question)
-    odds = _odds(which(evidence, across, in_pairs), evidence)
-    if shows:
-        bare = {name: value for name, value in evidence.items() if name not in READ_NAMES}
-        odds = (odds + _odds(which(bare, across, in_pairs), bare)) / 2
-    if how_to and evidence["names_missing"] and not across and detect(question) != "de":
-        odds += OTHER_THING
+    """The probability (0..1) that what is `said`, which rests on the `chosen` ones of the `best`
+    units, is what was asked. `sure` (0..1) is how surely the passages are of it at all; `across`
+    says that question and passages differ in language, so that they share no words."""
+    found = evidence(chosen, best, sure)
+    model = _models()["read" if "read" in found else "unread"]
+    odds = model.bias + sum(weight * found[name] for name, weight in model.weights.items())
     if not across:
-        odds += ROW_UNCOVERED * evidence["row_uncovered"]
-        odds += CODE_MISSING * evidence["codes_missing"]
-    odds += OTHER_NUMBER * evidence["other_number"]
-    return 1 / (1 + math.exp(-min(max(odds, -30.0), 30.0)))
+        odds += _odds_of_missing_words(question, said, chosen, passages)
+    return probability(odds)
 
 
-def _odds(name: str, evidence: Evidence) -> float:
-    model = _models()[name]
-    return model.bias + sum(weight * evidence[one] for one, weight in model.weights.items())
+def evidence(
+    chosen: Sequence[RankedUnit], best: Sequence[RankedUnit], sure: float
+) -> dict[str, float]:
+    """What speaks for the chosen units: `sureness`, the log-odds that the passages are of what is
+    asked, at most `SUREST`; `share`, the log-odds of their share among all, by the ranker's odds;
+    and `read`, the log-odds that the text about them answers, where the reader could read it."""
+    taken = {(id(unit.passage), unit.place) for unit in chosen}
+    scores = np.array([unit.score for unit in best])
+    odds = np.exp(scores - scores.max())
+    mine = np.array([(id(unit.passage), unit.place) in taken for unit in best])
+    found = {
+        "sureness": min(SUREST, log_odds(sure, LEAST)),
+        "share": log_odds(float(odds[mine].sum() / odds.sum()), LEAST),
+    }
+    read = [unit.reading.odds for unit in chosen if unit.reading]
+    return found | ({"read": max(read)} if read else {})
 
 
-def which(evidence: Evidence, across: bool, in_pairs: bool) -> str:
-    """The model's name: whether question and passages are in different languages, there are token
-    vectors, or words are compared as such or by pairs of characters; and whether there was a
-    reader."""
-    if across:
-        kind = "across"
-    elif CLOSE_NAMES[0] in evidence:
-        kind = "tokens"
-    else:
-        kind = "pairs" if in_pairs else "words"
-    return f"{kind} read" if READ_NAMES[0] in evidence else kind
+def _odds_of_missing_words(
+    question: str, said: str, chosen: Sequence[RankedUnit], passages: Sequence[Passage]
+) -> float:
+    """What is added to the log-odds for what the question names and nothing speaks of."""
+    first = chosen[0]
+    is_row = first.unit.form == "row"
+    cited = [unit.passage.hit.chunk for unit in chosen]
+    about = "\n".join(
+        [f"{chunk.heading}\n{chunk.path}\n{chunk.subject}" for chunk in cited]
+        + [unit.unit.context for unit in chosen]
+        + [_heading_above(unit) for unit in chosen]
+    )
+    everywhere = "\n".join(f"{p.hit.chunk.heading}\n{p.text}" for p in passages)
+    odds = 0.0
+    if is_row and not _is_named_by_number(question, first):
+        # A number of the question may lie in a range of the row.
+        asked = _NUMBER.sub(" ", question)
+        odds += ROW_UNCOVERED * (1 - coverage(asked, (everywhere, about))[0])
+    titled = "\n".join(f"{chunk.title}\n{chunk.path}" for chunk in cited)
+    whole = "\n".join([about, *(unit.passage.text for unit in chosen)])
+    lacks_code = _lacks_code(question, f"{said if is_row else everywhere}\n{about}")
+    if lacks_code or _is_of_another_number(question, titled, whole):
+        odds += OTHER_THING
+    return odds
+
+
+def _heading_above(unit: RankedUnit) -> str:
+    """The last heading inside the passage that a unit stands below."""
+    text, start = unit.passage.text, unit.unit.start
+    above = [b for b in unit.passage.blocks if b.kind == "heading" and b.end <= start]
+    return text[above[-1].start : above[-1].end] if above else ""
+
+
+def _is_named_by_number(question: str, row: RankedUnit) -> bool:
+    """Whether the first cell of a row has a number or code of the question."""
+    cell = _FIRST_CELL.match(row.passage.text, row.unit.start, row.unit.end)
+    held = set(words(cell["value"])) if cell else set()
+    return any(word in held for word in words(question) if any(map(str.isdigit, word)))
+
+
+def _lacks_code(question: str, text: str) -> bool:
+    """Whether a text lacks a code of the question, with and without its hyphens."""
+    codes = [code.group().casefold() for code in _CODE.finditer(question)]
+    spelt = text.casefold() if codes else ""
+    return any(
+        not any(code.replace("-", joint) in spelt for joint in ("-", " ", "")) for code in codes
+    )
+
+
+def _is_of_another_number(question: str, titled: str, text: str) -> bool:
+    """Whether titles and paths number a thing that the question names otherwise, and neither they
+    nor the text say its number."""
+    others = named(titled).numbered
+    names = {other.name for other in others}
+    numbered = [asked for asked in named(question).numbered if asked.name and asked.name in names]
+    held = others | named(text).numbered if numbered else others
+    return any(
+        not any(asked.name == other.name and asked.same(other) for other in held)
+        for asked in numbered
+    )
 
 
 @cache

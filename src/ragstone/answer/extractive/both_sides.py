@@ -6,10 +6,12 @@ and who reads both can compare.
 
 import math
 from collections.abc import Sequence
+from pathlib import PurePosixPath
 
 from ragstone.answer.extractive.lists import text_of
 from ragstone.answer.extractive.unit_ranking import RankedUnit
 from ragstone.answer.extractive.units import UNANSWERING
+from ragstone.answer.extractive.values_apart import ValuesApart, label_of
 from ragstone.language.words import content_word_set, similar_words
 from ragstone.understand.comparison import comparison
 
@@ -17,25 +19,50 @@ LEAST = 0.01
 """How likely a unit answers, by the best one's likelihood, to be said for its side."""
 
 
-def both_sides(question: str, best: Sequence[RankedUnit]) -> list[RankedUnit]:
-    """The best unit of each of the two things that are compared; none where nothing is, where the
-    best unit speaks of both, or where nothing likely is about one of them."""
+def both_sides(question: str, best: Sequence[RankedUnit]) -> ValuesApart | None:
+    """The best unit of each of the two things that are compared, with its document where it does
+    not name the thing; None where nothing is compared, where the best unit speaks of both, or where
+    nothing likely is about one of them."""
     compared = comparison(question)
     if compared is None or not best:
-        return []
+        return None
     first, second = (content_word_set(one) for one in (compared.first, compared.second))
-    sides = (first - second, second - first)
-    if not all(sides) or all(_holds(best[0], own) for own in sides):
-        return []
+    mine, theirs = first - second, second - first
+    if not (mine and theirs) or all(_holds(_unit_text(best[0]), own) for own in (mine, theirs)):
+        return None
     least = best[0].score + math.log(LEAST)
     likely = [one for one in best if one.score >= least and one.unit.form not in UNANSWERING]
-    mine, theirs = (next((u for u in likely if _holds(u, own)), None) for own in sides)
-    return [mine, theirs] if mine and theirs and mine is not theirs else []
+    # "Valid from 2021" names the side; what is compared may stand in the sentence behind it.
+    common = content_word_set(question) - mine - theirs
+    likely.sort(key=lambda unit: len(common & content_word_set(text_of(unit))), reverse=True)
+    one = next((unit for unit in likely if _is_about(unit, mine, theirs)), None)
+    other = next((unit for unit in likely if _is_about(unit, theirs, mine)), None)
+    if one is None or other is None or one is other:
+        return None
+    sides = ((one, mine), (other, theirs))
+    labels = ["" if _holds(text_of(unit), own) else label_of(unit.passage) for unit, own in sides]
+    return ValuesApart((one, other), labels)
 
 
-def _holds(one: RankedUnit, wanted: frozenset[str]) -> bool:
-    """Whether a unit, what stands above it or the document's subject names all of these words."""
-    chunk = one.passage.hit.chunk
-    text = f"{chunk.subject}\n{chunk.heading}\n{one.unit.context}\n{text_of(one)}"
+def _is_about(unit: RankedUnit, own: frozenset[str], others: frozenset[str]) -> bool:
+    """Whether a unit names one of the things, or its passage this one alone."""
+    if _holds(_unit_text(unit), own):
+        return True
+    whole = f"{_unit_titles(unit)}\n{unit.passage.text}"
+    return _holds(whole, own) and not any(_holds(whole, frozenset((one,))) for one in others)
+
+
+def _unit_text(unit: RankedUnit) -> str:
+    return f"{_unit_titles(unit)}\n{unit.unit.context}\n{text_of(unit)}"
+
+
+def _unit_titles(unit: RankedUnit) -> str:
+    """What the document and the section are called."""
+    chunk = unit.passage.hit.chunk
+    return f"{chunk.subject}\n{PurePosixPath(chunk.path).stem}\n{chunk.heading}"
+
+
+def _holds(text: str, wanted: frozenset[str]) -> bool:
+    """Whether a text has all of these words."""
     missing = wanted - content_word_set(text)
     return not missing - similar_words(missing, text.casefold())

@@ -100,12 +100,6 @@ def _column_words(name: str) -> frozenset[str]:
     return frozenset(word for word in words if len(word) > 1) or frozenset(words)
 
 
-def range_score(question: str, row: str) -> float:
-    """The addition to the score of a row such as "Years of service: 10 to 19; Days of leave: 32"
-    for a question about 12 years of service."""
-    return sum(RANGE if within else -RANGE for _, within in _ranged(question, row))
-
-
 def date_score(question: str, row: str) -> float:
     """The addition to the score of a row such as "date: 2014-07-04; wind: 2.1" for a question about
     4 July 2014, or about July 2014."""
@@ -142,15 +136,10 @@ def denied_score(question: str, row: str) -> float:
     return DENIED if only_there else 0.0
 
 
-def numbers_in_ranges(question: str, rows: str) -> list[str]:
-    """The numbers of a question, as it spells them, that lie in a range of one of these rows."""
-    found = (_ranged(question, row) for row in rows.splitlines())
-    return [number for several in found for number, within in several if within]
-
-
-def _ranged(question: str, row: str) -> list[tuple[str, bool]]:
-    """The first number of a question that is of what a range of the row is of, and whether it lies
-    in there; none where there is no such range."""
+def range_score(question: str, row: str) -> float:
+    """The addition to the score of a row such as "Years of service: 10 to 19; Days of leave: 32"
+    for a question about 12 years of service: by the question's first number of what a range of the
+    row is of."""
     for cell in row.split("; "):
         name, _, value = cell.partition(": ")
         held = range_of(value)
@@ -162,5 +151,5 @@ def _ranged(question: str, row: str) -> list[tuple[str, bool]]:
             if held and stated and (about or (held.unit and stated[0].unit)):
                 within = held.holds(stated[0])
                 if within is not None:
-                    return [(number.group().rstrip(".,'"), within)]
-    return []
+                    return RANGE if within else -RANGE
+    return 0.0

@@ -13,11 +13,9 @@ from ragstone.answer.extractive.unit_ranking import (
     units_following,
 )
 from ragstone.answer.extractive.units import LIST_CHARS, LIST_ITEMS, AnswerUnit, Excerpt
-from ragstone.core.document import BlockSpan
+from ragstone.core.document import LEAD_ENDS, BlockSpan
 from ragstone.core.turn import Passage
 from ragstone.language.outline import outline
-
-LEADS = (":", "：")
 
 LEAST_ITEMS = 2
 """Items that make a list, and rows a table."""
@@ -74,7 +72,7 @@ def _list_behind(
             return own[later].unit
         later += 1
     items = _items(own[later:], several)
-    if not items or not (several or text_of(sentence).endswith(LEADS)):
+    if not items or not (several or text_of(sentence).endswith(LEAD_ENDS)):
         return None
     torn = not sentence.passage.text[items[-1].end :].strip()
     if len(items) < LEAST_ITEMS and not torn:
@@ -87,7 +85,7 @@ def _rows_behind(
 ) -> list[RankedUnit]:
     """The rows of the table that a sentence leads in, as many as are said of a list; what stands in
     brackets between them, such as "(in millions)", belongs to the table."""
-    if sentence.unit.form != "sentence" or not text_of(sentence).endswith(LEADS):
+    if sentence.unit.form != "sentence" or not text_of(sentence).endswith(LEAD_ENDS):
         return []
     own = units_beside(sentence, passages, found)
     rows: list[RankedUnit] = []
@@ -136,7 +134,7 @@ def list_goes_on(
 ) -> list[RankedUnit]:
     """The rest of a list in the passage that follows in its document."""
     last = first.unit.said[-1]
-    leads = first.unit.form == "sentence" and first.passage.text[: last.end].endswith(LEADS)
+    leads = first.unit.form == "sentence" and first.passage.text[: last.end].endswith(LEAD_ENDS)
     if (not leads and first.unit.form != "list") or first.passage.text[last.end :].strip():
         return []
     following = units_following(first, passages, found)

@@ -115,9 +115,6 @@ class RankedUnit:
     asked: bool = False
     """Whether the unit is the very question, with its answer."""
 
-    row: Floats | None = None
-    """Its features."""
-
     reading: UnitReading | None = None
 
 
@@ -196,7 +193,7 @@ def ranked(
     best = []
     for i in order:
         passage, place, unit = places[i]
-        best.append(RankedUnit(unit, passage, place, float(scores[i]), same[i], rows[i]))
+        best.append(RankedUnit(unit, passage, place, float(scores[i]), same[i]))
     return best, float(1 / (1 + np.exp(-np.clip(sure, -30, 30))))
 
 

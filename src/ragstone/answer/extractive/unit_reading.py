@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from ragstone.answer.extractive.unit_ranking import RankedUnit, UnitReading, asks_how_to
 from ragstone.core.answer import log_odds
+from ragstone.core.document import missing_lead
 from ragstone.core.turn import Passage
 from ragstone.language.sentences import whole_sentences
 from ragstone.language.words import mostly_in_pairs
@@ -43,7 +44,8 @@ little of code."""
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Characters of a passage; `lead` is read before them: the header of a row."""
+    """Characters of a passage; `lead` is read before them: the header of a row, or what introduces
+    a list and stands further above."""
 
     passage: int
     start: int
@@ -53,6 +55,9 @@ class _Part:
     def holds(self, one: RankedUnit) -> bool:
         inside = self.start <= one.unit.start and one.unit.end <= self.end
         return self.passage == one.passage.number and inside
+
+
+_BOXES = tuple("☐☑☒")
 
 
 async def read_units(
@@ -74,7 +79,12 @@ async def whether(question: str, one: RankedUnit, reader: PairReader) -> str:
     """Yes or no in the question's language, where it asks for that and what stands about the unit
     says it clearly; else nothing."""
     words = yes_no(question)
-    if words is None:
+    if one.passage.text[one.unit.start : one.unit.end].lstrip("-*• ").startswith(_BOXES):
+        # The reader does not see whether a box is ticked: the box itself is the answer.
+        return ""
+    # The reader takes an item for what its list says, whatever the line above it denies: such an
+    # answer is the line and the item alone.
+    if words is None or (one.unit.context and one.unit.form != "row"):
         return ""
     (part,) = _parts(question, [one])
     pairs = [
@@ -98,11 +108,33 @@ def _parts(question: str, best: Sequence[RankedUnit]) -> list[_Part]:
         if len(found) == PARTS:
             break
         if not any(part.holds(one) for part in found):
-            around = 0 if one.unit.form == "row" else reach
-            start, end = whole_sentences(one.passage.text, one.unit.start, one.unit.end, around)
-            lead = f"{one.unit.context}\n" if one.unit.context else ""
+            start, end = _read_span(one, reach)
+            lead = one.unit.context
+            if one.unit.form != "row":
+                lead = missing_lead(one.passage.text, one.passage.blocks, start, end)
+            lead = f"{lead}\n" if lead else ""
             found.append(_Part(one.passage.number, start, end, lead))
     return found
+
+
+def _read_span(one: RankedUnit, reach: int) -> tuple[int, int]:
+    """What is read with a unit: a row alone, of a list what it introduces, else the sentences
+    within `reach` characters. What another list says beside it would be taken for its own."""
+    unit, text = one.unit, one.passage.text
+    if unit.form == "row":
+        return whole_sentences(text, unit.start, unit.end, 0)
+    start, end = whole_sentences(text, unit.start, unit.end, reach)
+    if unit.form == "list":
+        return unit.start, max(unit.end, min(end, unit.said[-1].end))
+    if not unit.context:
+        return start, end
+    lead = unit.context.split("\n")[0]
+    same = [block for block in one.passage.blocks if block.lead.split("\n")[0] == lead]
+    inside = [block for block in same if start <= block.start and block.end <= end]
+    return (
+        min((block.start for block in inside), default=unit.start),
+        max((block.end for block in inside), default=unit.end),
+    )
 
 
 def _pair(question: str, passage: Passage, part: _Part) -> Pair:

@@ -15,6 +15,9 @@ from ragstone.language.words import STOPWORDS
 
 Form = Literal["sentence", "list", "row", "code", "answer", "heading", "fragment"]
 
+LED: frozenset[Form] = frozenset({"sentence", "list"})
+"""Forms that are read and said with the lines that introduce them."""
+
 UNANSWERING: frozenset[Form] = frozenset({"heading", "fragment"})
 """Forms that no answer is made of where there is another."""
 
@@ -78,7 +81,8 @@ class Excerpt:
 @dataclass(frozen=True, slots=True)
 class AnswerUnit:
     """A stretch of a passage that is compared with the question (`start` to `end`), and what is
-    `said` if it is chosen. `context` is read with it: a row's header."""
+    `said` if it is chosen. `context` is read with it: a row's header, or the lines that introduce
+    the list that it is in."""
 
     start: int
     end: int
@@ -101,7 +105,9 @@ def units(text: str, blocks: Sequence[BlockSpan] = ()) -> list[AnswerUnit]:
     found: list[AnswerUnit] = []
     for place, piece in enumerate(pieces):
         if place not in headers:
-            found.append(_unit(text, pieces, place))
+            unit = _unit(text, pieces, place)
+            lead = piece.block.lead if unit.form in LED else ""
+            found.append(replace(unit, context=lead) if lead else unit)
         elif (header := headers[place]) is not None:
             shown = (header, piece) if header.end > header.start else (piece,)
             context = text[header.start : header.end] or piece.block.label

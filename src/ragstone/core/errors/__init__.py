@@ -8,8 +8,11 @@ RagstoneError
 │   ├── UnknownCollection
 │   ├── UnknownDocument
 │   ├── UnknownEntity
+│   ├── UnknownFile
+│   ├── UnknownResponse
 │   ├── UnknownFolder
 │   ├── UnknownOriginal
+│   ├── UnknownPassage
 │   ├── UnknownPicture
 │   ├── UnknownOperation
 │   ├── UnknownModel
@@ -48,6 +51,7 @@ RagstoneError
 │   └── EmbeddingMismatch
 ├── Conflict                something else holds what is needed
 │   ├── DataDirectoryInUse
+│   ├── FileInUse
 │   ├── JobEnded
 │   └── VersionMismatch
 ├── StorageFull             the disk is full; nothing already written is harmed
@@ -58,6 +62,7 @@ RagstoneError
     ├── IndexUnavailable
     ├── RetrievalUnavailable
     ├── StateUnavailable
+    ├── FilesUnavailable
     ├── ModelUnavailable
     │   ├── NoChatModel
     │   └── NoVision
@@ -103,15 +108,18 @@ from ragstone.core.errors.inputs import (
     UnknownCollection,
     UnknownDocument,
     UnknownEntity,
+    UnknownFile,
     UnknownFolder,
     UnknownJob,
     UnknownKey,
     UnknownModel,
     UnknownOperation,
     UnknownOriginal,
+    UnknownPassage,
     UnknownPicture,
     UnknownPrompt,
     UnknownQuestionSet,
+    UnknownResponse,
     UnknownRoom,
     UnknownRun,
     UnknownSetting,
@@ -125,6 +133,8 @@ from ragstone.core.errors.operation import (
     Conflict,
     DataDirectoryInUse,
     EmbeddingMismatch,
+    FileInUse,
+    FilesUnavailable,
     GuardUnavailable,
     IndexUnavailable,
     JobEnded,
@@ -160,6 +170,8 @@ __all__ = [
     "EmptyDocument",
     "EmptyQuestion",
     "EncryptedDocument",
+    "FileInUse",
+    "FilesUnavailable",
     "Forbidden",
     "GuardUnavailable",
     "IndexUnavailable",
@@ -197,15 +209,18 @@ __all__ = [
     "UnknownCollection",
     "UnknownDocument",
     "UnknownEntity",
+    "UnknownFile",
     "UnknownFolder",
     "UnknownJob",
     "UnknownKey",
     "UnknownModel",
     "UnknownOperation",
     "UnknownOriginal",
+    "UnknownPassage",
     "UnknownPicture",
     "UnknownPrompt",
     "UnknownQuestionSet",
+    "UnknownResponse",
     "UnknownRoom",
     "UnknownRun",
     "UnknownSetting",

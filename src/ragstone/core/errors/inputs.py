@@ -50,6 +50,35 @@ class UnknownDocument(InputError):
         super().__init__(f"There is no document {name!r}. List them with 'ragstone documents'.")
 
 
+class UnknownFile(InputError):
+    code = "unknown_file"
+    status = 404
+
+    def __init__(self, id: str) -> None:
+        super().__init__(f"There is no file {id[:100]!r} of yours. GET /v1/files lists them.")
+
+
+class UnknownResponse(InputError):
+    code = "unknown_response"
+    status = 404
+
+    def __init__(self, id: str) -> None:
+        super().__init__(
+            f"There is no response {id[:100]!r} of yours, or it was not kept. Send the whole "
+            "conversation instead."
+        )
+
+
+class UnknownPassage(InputError):
+    code = "unknown_passage"
+    status = 404
+
+    def __init__(self, id: str) -> None:
+        super().__init__(
+            f"There is no passage {id[:100]!r}, or its document has changed. Ask again."
+        )
+
+
 class UnknownOriginal(InputError):
     code = "unknown_original"
     status = 404

@@ -30,6 +30,13 @@ class DataDirectoryInUse(Conflict):
     retry = True
 
 
+class FileInUse(Conflict):
+    """A file is being indexed."""
+
+    code = "file_in_use"
+    retry = True
+
+
 class JobEnded(Conflict):
     """The state of a job does not allow what was asked of it."""
 
@@ -52,8 +59,10 @@ class StageTimeout(RagstoneError):
     status = 504
     retry = True
 
-    def __init__(self, stage: str, seconds: float) -> None:
-        super().__init__(f"The {stage} stage took longer than its {seconds:g} s limit.")
+    def __init__(self, stage: str, seconds: float, setting: str = "") -> None:
+        """`setting` is what raises the limit, if one does."""
+        named = f"{seconds:g} s limit ({setting})" if setting else f"{seconds:g} s limit"
+        super().__init__(f"The {stage} stage took longer than its {named}.")
 
 
 class RequestTimeout(RagstoneError):
@@ -96,6 +105,12 @@ class RetrievalUnavailable(Unavailable):
     """The retrieval service that is asked instead of an index does not answer."""
 
     code = "retrieval_unavailable"
+
+
+class FilesUnavailable(Unavailable):
+    """The disk or mount that files of a user are on does not answer."""
+
+    code = "files_unavailable"
 
 
 class StateUnavailable(Unavailable):

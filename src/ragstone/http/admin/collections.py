@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from ragstone.core.comments import ToneName
-from ragstone.http.identity import Who, at_least, narrowed
+from ragstone.http.identity import Who, at_least, for_guests, narrowed
 from ragstone.http.openapi import documented
 from ragstone.http.responses import Json, well_formed
 from ragstone.service import CollectionSummary, Service, wire
@@ -73,6 +73,7 @@ def router(service: Service) -> APIRouter:
         dependencies=[Depends(at_least("reader"))],
         responses=documented("image/png", "image/jpeg"),
     )
+    @for_guests
     async def picture(
         name: Name,
         document: Annotated[Name, ApiPath(max_length=200)],

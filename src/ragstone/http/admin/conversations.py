@@ -66,7 +66,7 @@ def router(service: Service) -> APIRouter:
 
     @routes.post("/forget", response_model=None)
     async def forget(body: Forget, caller: Who) -> Response:
-        """Delete all that is kept of a user: conversations, statistics, blocked questions."""
+        """Erase a user: conversations, statistics, documents of their own, jobs and keys."""
         whose = principal_of(caller, body.user)
         return Json(wire.dump(await service.conversations.forget(whose, body.user_id)))
 

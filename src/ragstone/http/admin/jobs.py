@@ -4,7 +4,6 @@ A caller sees the jobs of its own security context; an admin every one of the te
 answer of another's question. Another's job is answered as one that does not exist.
 """
 
-from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Annotated, Any, Literal
 
@@ -120,7 +119,7 @@ def _is_reachable(caller: Caller, view: JobView) -> bool:
     return not view.collection or caller.reaches(view.collection)
 
 
-async def _events(jobs: JobsService, caller: Caller, id: str) -> AsyncGenerator[bytes, None]:
+async def _events(jobs: JobsService, caller: Caller, id: str) -> sse.Events:
     """Each state of the job as an event of its name; one that is forgotten meanwhile ends it."""
     watched: Any = jobs.watch(caller.principal, id, admin=caller.may("admin"))
     try:

@@ -16,7 +16,7 @@ from ragstone.core.source import Source, described_pictures, hit_sources
 from ragstone.core.turn import Ask, SearchOptions, Strategy
 from ragstone.http.bodies import Body, Name, Text
 from ragstone.http.dialects import DialectParts
-from ragstone.http.identity import Who, narrowed
+from ragstone.http.identity import Who, for_guests, narrowed
 from ragstone.http.responses import Json, json_unless_left
 from ragstone.service import Service
 
@@ -120,6 +120,7 @@ def router(parts: DialectParts) -> APIRouter:
 
     @routes.post("/retrieval/retrieve", response_model=None)
     @routes.post("/retrieval/hybrid_search", response_model=None)
+    @for_guests
     async def retrieve(body: RetrieveRequest, request: Request, caller: Who) -> Response:
         """The passages for a query, best first."""
         return await json_unless_left(request, _search_documents(service, _ask(body, caller)))
@@ -131,6 +132,7 @@ def router(parts: DialectParts) -> APIRouter:
         return Json({"status": "healthy", "service": "retrieval"})
 
     @routes.post("/document/search_rerank", response_model=None)
+    @for_guests
     async def search_rerank(body: SearchRerankRequest, request: Request, caller: Who) -> Response:
         """The paragraphs or chunks for a query, as chat-core's retriever reads them."""
         return await json_unless_left(request, _paragraphs(service, _ask(body, caller)))

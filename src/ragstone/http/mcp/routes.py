@@ -13,7 +13,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from ragstone.core.errors import Unavailable
 from ragstone.http.dialects import DialectParts
-from ragstone.http.identity import Who
+from ragstone.http.identity import Who, for_guests
 from ragstone.service import Service
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ def router(parts: DialectParts) -> APIRouter:
     routes = APIRouter(tags=["MCP"], lifespan=lifespan)
 
     @routes.post("/mcp", response_model=None, include_in_schema=False)
+    @for_guests
     async def mcp(request: Request, caller: Who) -> Response:
         """The tools search, ask, list_collections and read_document, for MCP clients."""
         manager = await sessions.manager()

@@ -19,9 +19,11 @@ from ragstone.core.filters import under
 from ragstone.core.source import Source, described_pictures, hit_sources, sources
 from ragstone.core.turn import Ask, Level
 from ragstone.http.identity import caller_in, narrowed
+from ragstone.http.permitted import permit
 from ragstone.http.responses import well_formed
 from ragstone.http.streaming import finished
 from ragstone.service import Service, wire
+from ragstone.service.contract import operations
 
 T = TypeVar("T")
 Json = dict[str, Any]
@@ -63,7 +65,7 @@ class _Tools:
         folder: Annotated[Path, Field(description="Only documents below this path.")] = "",
     ) -> Json:
         """Find the passages of the documents that fit a query best, with where they stand."""
-        caller = _caller(context, collection)
+        caller = await _caller(context, "search", collection)
         ask = Ask(
             question=well_formed(query),
             principal=caller.principal,
@@ -85,13 +87,14 @@ class _Tools:
         ] = False,
     ) -> Json:
         """Answer a question from the documents, with the sources that it cites."""
-        caller = _caller(context, collection)
+        caller = await _caller(context, "ask", collection)
         ask = Ask(
             question=well_formed(question),
             principal=caller.principal,
             collection=collection,
             level=level,
             id=f"mcp-{uuid.uuid4().hex}",
+            streams=False,
         )
         turn = await _finish_unless_left(context, finished(self._service.ask(ask)))
         turn = by_first_citation(turn)
@@ -104,11 +107,12 @@ class _Tools:
             "refused": answer.refused,
             "confidence": answer.confidence_level,
             "sources": [_cited(one) for one in sources(turn) if one.number in numbers],
+            **({"note": answer.note} if answer.note else {}),
         }
 
     async def list_collections(self, context: AnyContext) -> Json:
         """List the collections of documents that can be searched."""
-        caller = _caller(context)
+        caller = await _caller(context, "collections")
         found = await _finish_unless_left(context, self._service.collections(caller.principal))
         return {
             "collections": [
@@ -132,7 +136,7 @@ class _Tools:
         limit: Annotated[int, Field(ge=1, le=100_000)] = 20_000,
     ) -> Json:
         """Read a document's text, from a character on."""
-        caller = _caller(context, collection)
+        caller = await _caller(context, "reading.read", collection)
         reading = self._service.reading
         part = reading.read(caller.principal, collection, well_formed(path), offset, limit)
         found = await _finish_unless_left(context, part)
@@ -148,11 +152,12 @@ class _Tools:
         }
 
 
-def _caller(context: AnyContext, collection: str | None = None) -> Caller:
-    """Who calls; raises ToolError for a collection out of reach."""
+async def _caller(context: AnyContext, operation: str, collection: str | None = None) -> Caller:
+    """Who calls; raises ToolError for an operation or a collection out of reach."""
     request = context.request_context.request
     caller = LOCAL if request is None else caller_in(request)
     try:
+        await permit(caller, operations()[operation])
         if collection is not None:
             narrowed(caller, collection)
     except RagstoneError as error:

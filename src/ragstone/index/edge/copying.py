@@ -1,9 +1,14 @@
 """Copies of a shard without its holes."""
 
+import atexit
 import os
 import shutil
 import sys
+import tempfile
 from pathlib import Path
+
+from ragstone.core.disk import free_floor
+from ragstone.core.errors import StorageFull
 
 ZEROS = bytes(4096)
 """What is left out of a copy: a block of most file systems. With larger ones the indexes of fields
@@ -22,6 +27,21 @@ def copy_shard(source: Path, target: Path, with_log: bool = True) -> None:
     shutil.rmtree(target, ignore_errors=True)
     left_out = None if with_log else shutil.ignore_patterns(LOG)
     shutil.copytree(source, target, ignore=left_out, copy_function=_copy_sparse)
+
+
+def copy_elsewhere(source: Path) -> Path:
+    """A copy of a shard's directory on another disk, or in memory. Raises StorageFull."""
+    for place in dict.fromkeys((tempfile.gettempdir(), "/dev/shm")):  # noqa: S108
+        size = disk_bytes(source) + free_floor(source)
+        if os.path.isdir(place) and shutil.disk_usage(place).free >= size:
+            folder = Path(tempfile.mkdtemp(prefix="ragstone-", dir=place))
+            atexit.register(shutil.rmtree, folder, ignore_errors=True)
+            copy_shard(source, folder)
+            return folder
+    raise StorageFull(
+        f"The disk of {source} is full, and no other one has {size:,} bytes for a copy to read. "
+        "Free some space."
+    )
 
 
 def disk_bytes(path: Path) -> int:

@@ -19,6 +19,8 @@ from typing import Any, Literal
 import qdrant_edge as edge
 
 from ragstone.core.chunk import Chunk
+from ragstone.core.disk import disk_error, free_floor, need_room
+from ragstone.core.errors import StateUnavailable
 from ragstone.index.bm25 import Bm25Encoder
 from ragstone.index.edge.copying import copy_shard, disk_bytes
 from ragstone.index.edge.shard import (
@@ -100,6 +102,7 @@ def save(shard: Shard, target: Path) -> Saved | None:
     """
     draft = target.with_name(f"{target.name}-saving")
     try:
+        need_room(shard.path, 2 * disk_bytes(shard.path) + free_floor(shard.path))
         copy_shard(shard.path, draft)
         said = _in_child("save", replace(shard, path=draft), target)
         if not isinstance(said, dict):
@@ -111,7 +114,9 @@ def save(shard: Shard, target: Path) -> Saved | None:
 
 
 def _in_child(task: Literal["open", "check", "save"], shard: Shard, target: Path) -> Any:
-    """What the task says, or a phrase about how its process ended."""
+    """What the task says, or a phrase about how its process ended. Raises what the disk refuses."""
+    # On a full one Edge's memory maps end the process, which would look like damage.
+    need_room(shard.path, free_floor(shard.path))
     command = [
         *(sys.executable, "-m", __name__, task, str(shard.path), str(target)),
         *(str(shard.dimensions), json.dumps(shard.language), str(shard.late)),
@@ -124,19 +129,25 @@ def _in_child(task: Literal["open", "check", "save"], shard: Shard, target: Path
             text=True,
             timeout=SECONDS + SECONDS_A_GIGABYTE * disk_bytes(shard.path) / 2**30,
         )
-        return json.loads(done.stdout.rpartition("RESULT ")[2])
+        said = json.loads(done.stdout.rpartition("RESULT ")[2])
+        if isinstance(said, dict) and "refused" in said:
+            raise StateUnavailable(said["refused"])
+        return said
     except subprocess.TimeoutExpired:
         return "reading it comes to no end"
     except ValueError:
         return f"reading it ended the process (status {done.returncode})"
 
 
-def check(shard: Shard, whole: bool = True) -> list[str]:
-    """`flaws`, in the process that may die of them; if not `whole`, whether it opens."""
+def check(shard: Shard, whole: bool = True) -> list[str] | dict[str, str]:
+    """`flaws`, in the process that may die of them; if not `whole`, whether it opens. What the disk
+    has `refused` is none of them."""
     try:
         opened = _open(shard)
         return list(_read_flaws(opened, shard)) if whole else []
     except BaseException as error:  # Edge's panics are no Exceptions.
+        if meant := disk_error(error, shard.path):
+            return {"refused": meant.message}
         return [f"it cannot be read ({_short(error)})"]
 
 

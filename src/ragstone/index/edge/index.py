@@ -7,6 +7,7 @@ memory maps, of which Linux allows a process 65,530).
 
 import asyncio
 import logging
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -26,7 +27,7 @@ from ragstone.index.bm25 import Bm25Encoder
 from ragstone.index.edge.filter import translate
 from ragstone.index.edge.optimize import Builder
 from ragstone.index.edge.pool import OpenShard, ShardPool, translated
-from ragstone.index.edge.shard import BM25, DENSE, LATE, flush_shard, points
+from ragstone.index.edge.shard import BM25, DENSE, LATE, flush_shard, holds_deleted, points
 from ragstone.index.late import chunk_encodings, compared, question_encoding, wanted
 from ragstone.index.vectors import check_searches, check_vectors
 from ragstone.ports import Search, Vectors
@@ -54,6 +55,9 @@ takes as much again."""
 MANY_UNOPTIMIZED, MAX_UNOPTIMIZED = 12_500, 100_000
 """Chunks written before search structures are built behind the writer, and before a writer waits
 for them: until then they are in memory, 5 KB each, and are scanned by every search."""
+
+GONE_SECONDS = 0.02
+"""How often it is looked whether the former files of a shard are gone."""
 
 SHARE = 4
 """Of a large shard, which is copied each time, a part as large as this is written first."""
@@ -210,6 +214,7 @@ class EdgeIndex:
         condition = translate(where)
 
         def write(held: OpenShard) -> None:
+            self._pool.need_space()
             offset: Any = None
             while True:
                 request = edge.ScrollRequest(limit=DELETED, filter=condition, offset=offset)
@@ -219,10 +224,10 @@ class EdgeIndex:
                 if offset is None:
                     break
                 with held.lock:
-                    held.live.write(edge.UpdateOperation.delete_points(ids))
+                    held.live.delete(edge.UpdateOperation.delete_points(ids))
             # What was written meanwhile too.
             with held.lock:
-                held.live.write(edge.UpdateOperation.delete_points_by_filter(condition))
+                held.live.delete(edge.UpdateOperation.delete_points_by_filter(condition))
 
         await self._run(collection, write)
 
@@ -253,6 +258,18 @@ class EdgeIndex:
                 flush_shard(held.live.path, held.live.shard)
 
         await self._run(collection, build, self._background)
+
+    async def erase(self, collection: Collection, deleted: bool) -> None:
+        """`ports.Erases`: the shard keeps track of what was deleted from it."""
+
+        def rewrite(held: OpenShard) -> Path:
+            self._builder.build(collection, held, erasing=True)
+            held.tokens.rewrite()
+            return held.path
+
+        if await asyncio.to_thread(holds_deleted, self._root, collection):
+            former = await self._run(collection, rewrite, self._background)
+            await asyncio.to_thread(_wait_until_gone, former)
 
     async def ready(self) -> None:
         if not self._root.is_dir():
@@ -301,11 +318,17 @@ class EdgeIndex:
         threads: ThreadPoolExecutor | None = None,
     ) -> T:
         def call() -> T:
-            with self._pool.using(collection) as held, translated():
+            with self._pool.using(collection) as held, translated(self._root):
                 return work(held)
 
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(threads or self._threads, call)
+
+
+def _wait_until_gone(former: Path) -> None:
+    """Wait for the last search that still looks at the former files of a shard."""
+    while former.exists():
+        time.sleep(GONE_SECONDS)
 
 
 def _without_vectors(where: Filter) -> edge.Filter:

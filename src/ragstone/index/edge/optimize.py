@@ -12,11 +12,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+from ragstone.core.errors import IndexUnavailable, StorageFull
 from ragstone.core.records import Collection
 from ragstone.index.edge.copying import LOG, copy_shard, disk_bytes
 from ragstone.index.edge.pool import OpenShard, ShardPool
 from ragstone.index.edge.shard import (
     BUILDING,
+    UNDELETED,
     flush_shard,
     next_generation,
     open_shard,
@@ -42,10 +44,19 @@ class Builder:
         self._child: subprocess.Popen[bytes] | None = None
         self._stopped = False
 
-    def build(self, collection: Collection, held: OpenShard) -> None:
-        """Give the shard search structures for everything written before. Blocks for long."""
+    def build(self, collection: Collection, held: OpenShard, erasing: bool = False) -> None:
+        """Give the shard search structures for everything written before; if `erasing`, leave
+        nothing of what was deleted in its files. Blocks for long.
+
+        Raises StorageFull and IndexUnavailable, if `erasing`: searches go on without structures.
+        """
         copied = disk_bytes(held.path) - disk_bytes(held.path / LOG)
         if shutil.disk_usage(held.path).free < COPIES * copied:
+            if erasing:
+                raise StorageFull(
+                    f"The index of {collection.name} needs {COPIES * copied:,} free bytes to be "
+                    "written anew without what was deleted. Make room and try again."
+                )
             log.warning("The disk has no room to build search structures; searches are slower.")
             held.unoptimized = 0  # so that the next write does not ask again
             return
@@ -54,8 +65,13 @@ class Builder:
         building = target.with_name(f"{target.name}{BUILDING}-{os.getpid()}")
         try:
             self._copy(held, building)
-            if self._optimize_in_child(building, collection):
+            if self._optimize_in_child(building, collection, erasing):
                 self._take_over(collection, held, building, target)
+            elif erasing:
+                raise IndexUnavailable(
+                    f"The index of {collection.name} could not be written anew without what was "
+                    "deleted; the log says why. Try again."
+                )
         finally:
             held.journal = None
             shutil.rmtree(building, ignore_errors=True)
@@ -73,8 +89,8 @@ class Builder:
             held.journal = []
             held.unoptimized = 0
 
-    def _optimize_in_child(self, building: Path, collection: Collection) -> bool:
-        widths = (str(collection.dimensions), str(collection.late))
+    def _optimize_in_child(self, building: Path, collection: Collection, erasing: bool) -> bool:
+        widths = (str(collection.dimensions), str(collection.late), str(int(erasing)))
         command = [sys.executable, "-m", __name__, str(building), *widths]
         self._child = subprocess.Popen(  # noqa: S603 - this module, without a shell
             command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
@@ -93,6 +109,8 @@ class Builder:
             for operation in held.journal or ():
                 shard.update(operation)
             shard.close()
+            if held.journal:
+                (building / UNDELETED).unlink(missing_ok=True)
             building.rename(target)
             built = OpenShard(
                 target,
@@ -106,11 +124,11 @@ class Builder:
             self._pool.replace(collection, held, built)
 
 
-def main(path: str, dimensions: str, late: str) -> None:
+def main(path: str, dimensions: str, late: str, erasing: str) -> None:
     """Optimize the shard at `path`, after everything else on this machine."""
     if sys.platform != "win32":
         os.nice(NICE)
-    optimize_shard(Path(path), int(dimensions), int(late))
+    optimize_shard(Path(path), int(dimensions), int(late), bool(int(erasing)))
 
 
 if __name__ == "__main__":

@@ -10,10 +10,13 @@ from pathlib import Path
 
 import qdrant_edge as edge
 
+from ragstone.core.disk import disk_error, has_space, need_floor
 from ragstone.core.errors import IndexUnavailable, RagstoneError, StorageFull
 from ragstone.core.records import Collection
 from ragstone.index.bm25 import Bm25Encoder
+from ragstone.index.edge.copying import copy_elsewhere
 from ragstone.index.edge.shard import (
+    UNDELETED,
     newest_generation,
     open_shard,
     optimized_points,
@@ -22,16 +25,13 @@ from ragstone.index.edge.shard import (
 )
 from ragstone.index.edge.token_store import TokenStore
 
-MIN_FREE_BYTES = 64 * 2**20
-"""Edge opens and writes through memory maps (its log alone takes 32 MB), and a full disk would kill
-the process with a bus error. An index that is open goes on answering."""
-
 
 @dataclass
 class OpenShard:
     """An open shard. `lock` orders writes; `users` keeps it open while it is being used.
 
     `unoptimized` chunks have been written since search structures were built, of `optimized` ones.
+    `borrowed` is a copy on another disk, which is what is open while the shard's own one is full.
     `journal` holds what is written while a copy is being optimized, and `successor` is that copy
     once it has taken over: a caller that still holds this one reads here and writes there.
     """
@@ -46,6 +46,7 @@ class OpenShard:
     lock: threading.Lock = field(default_factory=threading.Lock)
     journal: list[edge.UpdateOperation] | None = None
     successor: "OpenShard | None" = None
+    borrowed: Path | None = None
 
     @property
     def live(self) -> "OpenShard":
@@ -55,13 +56,22 @@ class OpenShard:
     def write(self, operation: edge.UpdateOperation, points: int = 0) -> int:
         """Apply a change of so many points; the caller holds `lock` and asked for `live`.
 
-        Returns how many have been written since the search structures were built.
+        Returns how many have been written since the search structures were built. Raises
+        StorageFull for a copy, which is opened anew as soon as nobody uses it.
         """
+        if self.borrowed:
+            raise StorageFull("The disk of the index was full. Try again in a moment.")
         self.shard.update(operation)
         self.unoptimized += points
         if self.journal is not None:
             self.journal.append(operation)
         return self.unoptimized
+
+    def delete(self, operation: edge.UpdateOperation) -> None:
+        """Apply a deletion, after which the files hold what was deleted until they are written
+        anew; otherwise as `write`."""
+        (self.path / UNDELETED).unlink(missing_ok=True)
+        self.write(operation)
 
     def release(self) -> None:
         """One user less, also of the successor; the last one removes the replaced files."""
@@ -75,6 +85,8 @@ class OpenShard:
     def close(self) -> None:
         self.tokens.close()
         self.shard.close()
+        if self.borrowed:
+            shutil.rmtree(self.borrowed, ignore_errors=True)
 
 
 class ShardPool:
@@ -137,27 +149,38 @@ class ShardPool:
 
     def need_space(self) -> None:
         """Raise StorageFull when the disk has no room for another write."""
-        if shutil.disk_usage(self._root).free < MIN_FREE_BYTES:
-            raise StorageFull(
-                f"Less than {MIN_FREE_BYTES // 2**20} MB are free on the disk of {self._root}. "
-                "Free some space, then run the command again; what is indexed is unharmed."
-            )
+        need_floor(self._root)
 
     def _acquire(self, collection: Collection) -> OpenShard:
         path = shard_path(self._root, collection)
-        with self._guard, translated():
+        with self._guard, translated(self._root):
             self._guard.wait_for(lambda: path not in self._removing)
             held = self._open.get(path)
+            if held and held.borrowed and not held.users and has_space(self._root):
+                self._open.pop(path).close()
+                held = None
             if held is None:
-                self.need_space()
-                newest = newest_generation(path)
+                newest, borrowed = newest_generation(path), None
+                if not has_space(self._root):
+                    if not newest.exists():
+                        self.need_space()
+                    # It is only read; but Edge, which also reads through memory maps, fills holes
+                    # in its files, and on a full disk that ends the process.
+                    borrowed = copy_elsewhere(newest)
                 with _readable(newest):
-                    shard = open_shard(newest, collection.dimensions, collection.late)
+                    place = borrowed or newest
+                    shard = open_shard(place, collection.dimensions, collection.late)
                 bm25, tokens = Bm25Encoder(collection.language), TokenStore(_tokens(path))
                 optimized = optimized_points(newest)
                 unoptimized = abs(shard.info().points_count - optimized)
                 held = self._open[path] = OpenShard(
-                    newest, shard, bm25, tokens, unoptimized=unoptimized, optimized=optimized
+                    newest,
+                    shard,
+                    bm25,
+                    tokens,
+                    unoptimized=unoptimized,
+                    optimized=optimized,
+                    borrowed=borrowed,
                 )
                 self._close_idle()
             self._open.move_to_end(path)
@@ -180,8 +203,9 @@ def _readable(path: Path) -> Iterator[None]:
     try:
         yield
     except BaseException as error:  # Edge's panics are no Exceptions.
-        failed = isinstance(error, Exception) and "No space left" not in str(error)
-        if failed or _is_panic(error):
+        if meant := disk_error(error, path.parents[2]):
+            raise meant from error
+        if isinstance(error, Exception) or _is_panic(error):
             raise IndexUnavailable(
                 f"The index at {path} is damaged. 'ragstone doctor' says what can be done."
             ) from error
@@ -193,7 +217,7 @@ def _is_panic(error: BaseException) -> bool:
 
 
 @contextmanager
-def translated() -> Iterator[None]:
+def translated(root: Path) -> Iterator[None]:
     """Translate Edge's bare exceptions into errors with a meaning."""
     try:
         yield
@@ -202,8 +226,8 @@ def translated() -> Iterator[None]:
     except BaseException as error:  # Edge's panics are no Exceptions.
         if not isinstance(error, Exception) and not _is_panic(error):
             raise
-        if "No space left" in str(error):
-            raise StorageFull("The disk is full. Free some space and run it again.") from error
+        if meant := disk_error(error, root):
+            raise meant from error
         raise IndexUnavailable(
             f"The index does not answer: {error}. If it stays so, run 'ragstone doctor'."
         ) from error

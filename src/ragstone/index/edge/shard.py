@@ -68,6 +68,10 @@ GRAPH_KB = 2_500
 
 NAME_BYTES = 200
 BUILDING = "-building"
+UNDELETED = "undeleted"
+"""A file in the directory of a shard from which nothing was deleted since its files were written:
+what is deleted stays in them, and in the log, until they are written anew."""
+
 OPTIMIZED = "optimized"
 """A file in a shard's directory: how many points it had when its search structures were built."""
 
@@ -134,13 +138,14 @@ def _safe(name: str) -> str:
     return quote(name, safe="").replace(".", "%2E")[:NAME_BYTES]
 
 
-def open_shard(path: Path, dimensions: int, late: int = 0) -> edge.EdgeShard:
+def open_shard(path: Path, dimensions: int, late: int = 0, erasing: bool = False) -> edge.EdgeShard:
     """Load the shard at `path`, or create it with every payload index; where `late` is not 0, it
-    is searched by late interaction too.
+    is searched by late interaction too. `erasing` has the next optimize write every part anew from
+    which anything was deleted.
 
     Vectors take a byte a number. One that was made when they were floats stays as it was.
     """
-    config = _config(dimensions, late)
+    config = _config(dimensions, late, erasing)
     if not any(path.glob("segments/*")):
         _create(path, config)
     _read_vectors(path)
@@ -149,7 +154,7 @@ def open_shard(path: Path, dimensions: int, late: int = 0) -> edge.EdgeShard:
     except Exception as error:
         if "datatype" not in str(error):
             raise
-        shard = edge.EdgeShard.load(str(path), former_config(dimensions, late))
+        shard = edge.EdgeShard.load(str(path), former_config(dimensions, late, erasing))
     _index_fields(shard)
     return shard
 
@@ -177,7 +182,7 @@ def flush_shard(path: Path, shard: edge.EdgeShard) -> None:
     shard.flush()
 
 
-def _config(dimensions: int, late: int) -> edge.EdgeConfig:
+def _config(dimensions: int, late: int, erasing: bool) -> edge.EdgeConfig:
     numbers = {DENSE: dimensions} | ({LATE: DIMENSIONS} if late else {})
     vectors = {
         name: edge.EdgeVectorParams(
@@ -188,10 +193,10 @@ def _config(dimensions: int, late: int) -> edge.EdgeConfig:
         )
         for name, count in numbers.items()
     }
-    return _with_words(vectors, edge.VectorStorageDatatype.Float16, GRAPH_KB)
+    return _with_words(vectors, edge.VectorStorageDatatype.Float16, GRAPH_KB, erasing)
 
 
-def former_config(dimensions: int, late: int) -> edge.EdgeConfig:
+def former_config(dimensions: int, late: int, erasing: bool = False) -> edge.EdgeConfig:
     """Of floats, which once optimized are searched as bytes in memory and scored as they are on
     disk."""
     bytes_ = edge.ScalarQuantizationConfig(edge.ScalarType.Int8, memory=edge.Memory.Pinned)
@@ -208,13 +213,14 @@ def former_config(dimensions: int, late: int) -> edge.EdgeConfig:
             quantization_config=bytes_,
             memory=edge.Memory.Cold,
         )
-    return _with_words(vectors, None, None)
+    return _with_words(vectors, None, None, erasing)
 
 
 def _with_words(
     vectors: dict[str, edge.EdgeVectorParams],
     datatype: edge.VectorStorageDatatype | None,
     threshold: int | None,
+    erasing: bool,
 ) -> edge.EdgeConfig:
     """The configuration of a shard with these vectors and those of words."""
     words = edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf, datatype=datatype)
@@ -222,7 +228,10 @@ def _with_words(
         vectors=vectors,
         sparse_vectors={BM25: words},
         optimizers=edge.EdgeOptimizersConfig(
-            default_segment_number=SEGMENTS, indexing_threshold=threshold
+            default_segment_number=SEGMENTS,
+            indexing_threshold=threshold,
+            deleted_threshold=0.0 if erasing else None,
+            vacuum_min_vector_number=0 if erasing else None,
         ),
     )
 
@@ -233,6 +242,7 @@ def _create(path: Path, config: edge.EdgeConfig) -> None:
     making = _free_path(path)
     making.mkdir(parents=True)
     edge.EdgeShard.create(str(making), config).close()
+    (making / UNDELETED).touch()
     shutil.rmtree(path, ignore_errors=True)
     making.rename(path)
 
@@ -252,12 +262,14 @@ def _index_fields(shard: edge.EdgeShard) -> None:
                 shard.update(edge.UpdateOperation.create_field_index(field, params(memory)))
 
 
-def optimize_shard(path: Path, dimensions: int, late: int = 0) -> None:
+def optimize_shard(path: Path, dimensions: int, late: int = 0, erasing: bool = False) -> None:
     """Build the search structures of the shard at `path`, which nothing else has open and which was
-    copied without its log."""
-    shard = open_shard(path, dimensions, late)
+    copied without its log; if `erasing`, leave nothing of what was deleted in its files."""
+    shard = open_shard(path, dimensions, late, erasing)
     _number_on(shard)
     shard.optimize()
+    if erasing:
+        (path / UNDELETED).touch()
     (path / OPTIMIZED).write_text(str(shard.info().points_count))
     shard.close()
 
@@ -273,6 +285,13 @@ def _number_on(shard: edge.EdgeShard) -> None:
     nothing = edge.UpdateOperation.delete_points([])
     for _ in range(1 + max((part["segment_version"] or 0 for part in held), default=0)):
         shard.update(nothing)
+
+
+def holds_deleted(root: Path, collection: Collection) -> bool:
+    """Whether files of the collection may hold what was deleted from it."""
+    base = shard_path(root, collection)
+    there = [path for path in (base, *_generations(base)) if path.exists()]
+    return not all((path / UNDELETED).exists() for path in there)
 
 
 def optimized_points(path: Path) -> int:

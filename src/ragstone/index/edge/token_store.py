@@ -6,8 +6,13 @@ chunks at a question and wants them as bytes.
 
 import sqlite3
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+
+from ragstone.core.deleted_rows import rewrite
+from ragstone.core.disk import disk_error
+from ragstone.core.errors import StorageFull
 
 MOST_VARIABLES = 500
 """Ids in one statement; SQLite takes 999 at least."""
@@ -39,11 +44,11 @@ class TokenStore:
             )
 
     def get(self, ids: Sequence[str]) -> dict[str, bytes]:
-        """The rows of `ids` that exist."""
+        """The rows of `ids` that exist; on a full disk none, as a log would need room."""
         if self._connection is None and not self._path.exists():
             return {}
         found: dict[str, bytes] = {}
-        with self._lock, self._open_connection() as connection:
+        with self._lock, self._unless_full(), self._open_connection() as connection:
             for start in range(0, len(ids), MOST_VARIABLES):
                 part = ids[start : start + MOST_VARIABLES]
                 marks = ",".join("?" * len(part))
@@ -58,11 +63,26 @@ class TokenStore:
         with self._lock, self._open_connection() as connection:
             connection.executemany("DELETE FROM tokens WHERE id = ?", [(one,) for one in ids])
 
+    def rewrite(self) -> None:
+        """Leave nothing of deleted rows in the file and its log."""
+        if self._path.exists():
+            with self._lock:
+                rewrite(self._open_connection())
+
     def close(self) -> None:
         with self._lock:
             if self._connection is not None:
                 self._connection.close()
                 self._connection = None
+
+    @contextmanager
+    def _unless_full(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            if not isinstance(disk_error(error, self._path), StorageFull):
+                raise
+            self._connection = None
 
     def _open_connection(self) -> sqlite3.Connection:
         if self._connection is None:

@@ -16,7 +16,8 @@ from pgvector import HalfVector, Vector
 from psycopg.errors import LockNotAvailable, UndefinedTable
 
 from ragstone.core.chunk import Chunk
-from ragstone.core.errors import InvalidFilter, RagstoneError
+from ragstone.core.deleted_rows import until_unseen
+from ragstone.core.errors import IndexUnavailable, InvalidFilter, RagstoneError
 from ragstone.core.filters import EVERYTHING, KEYWORDS, Filter
 from ragstone.core.records import Collection
 from ragstone.core.turn import RankedList, Scored
@@ -273,6 +274,22 @@ class PostgresIndex:
             await self._database.run_alone(work)
         except UndefinedTable:
             return
+
+    async def erase(self, collection: Collection, deleted: bool) -> None:
+        """`ports.Erases`: nobody reads the table while it is written anew."""
+        table = rows.table_of(collection).name
+
+        async def work(connection: Connection) -> None:
+            if not await until_unseen(connection):
+                raise IndexUnavailable(
+                    "A long transaction keeps the chunks that were deleted. Try again when the "
+                    "ingest, the backup or the other program that has it has ended."
+                )
+            await connection.execute(f"VACUUM (FULL) {table}")
+
+        if deleted:
+            with suppress(UndefinedTable):
+                await self._database.run_alone(work)
 
     def pool_use(self) -> PoolUse:
         """`ports.Pooled`."""

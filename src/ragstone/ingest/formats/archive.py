@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ragstone.ingest.document import Block, Parsed
+from ragstone.ingest.formats.decode import likeliest_encoding
 from ragstone.ingest.formats.members import is_readable, member_blocks
 from ragstone.ingest.formats.package import open_archive
 from ragstone.ingest.formats.types import ZIP, Format
 
 _READ_BYTES = 1 << 20
+_UTF8 = 0x800
+"""The flag of a member whose name is in UTF-8."""
 
 
 def parse_archive(path: Path, ending: str, max_bytes: int) -> Parsed:
@@ -48,12 +51,23 @@ def _blocks(path: Path, max_bytes: int, depth: int) -> Iterator[Block]:
 
 def _shown_name(entry: zipfile.ZipInfo) -> str:
     """The path of a member as it is shown, "" for folders, links and hidden files."""
-    parts = [
-        part for part in entry.filename.replace("\\", "/").split("/") if part not in ("", ".", "..")
-    ]
+    name = _decode_name(entry).replace("\\", "/")
+    parts = [part for part in name.split("/") if part not in ("", ".", "..")]
     linked = stat.S_ISLNK(entry.external_attr >> 16)
     hidden = any(part.startswith(".") or part == "__MACOSX" for part in parts)
     return "" if entry.is_dir() or linked or hidden else "/".join(parts)
+
+
+def _decode_name(entry: zipfile.ZipInfo) -> str:
+    """Return a member's name, in its likeliest encoding where the archive does not say that it is
+    UTF-8: zipfile then takes it for that of the first IBM PCs."""
+    if entry.flag_bits & _UTF8 or entry.filename.isascii():
+        return entry.filename
+    data = entry.filename.encode("cp437")
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return data.decode(likeliest_encoding(data), "replace")
 
 
 def _unpack(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, file: BinaryIO) -> None:

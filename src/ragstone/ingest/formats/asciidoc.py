@@ -19,6 +19,8 @@ from ragstone.ingest.formats.includes import with_included
 from ragstone.ingest.formats.inline_code import Literals, marked, spanned, unmarked
 from ragstone.ingest.formats.labels import ADMONITIONS, counted
 from ragstone.ingest.formats.metadata import described
+from ragstone.ingest.formats.raised import lower_text, raise_text
+from ragstone.ingest.formats.surroundings import Surroundings
 from ragstone.ingest.formats.tables import table_blocks
 from ragstone.ingest.formats.types import Format
 
@@ -46,6 +48,8 @@ _ANNOTATIONS = re.compile(
     re.MULTILINE,
 )
 _CELL = re.compile(r"(?:(?<=\s)|^)(\d+(?:\.\d+)?[+*]|\.\d+[+])?[<^>.]{0,4}([aehlmdsv])?(?<!\\)\|")
+_RAISED, _LOWERED = re.compile(r"\^([^\s^]+)\^"), re.compile(r"~([^\s~]+)~")
+
 _QUOTES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern), shown)
     for pattern, shown in (
@@ -72,7 +76,6 @@ _QUOTES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"(?<![\w\\_])_(\S|\S[^_]*?\S)_(?![\w_])", r"\1"),
         (r"(?<![\w#&])##(\S|\S[^#]*?\S)##", r"\1"),
         (r"(?<![\w\\#&])#(\S|\S[^#]*?\S)#(?![\w#])", r"\1"),
-        (r"(?<!\w)\^([^\s^]+)\^|~([^\s~]+)~", r"\1\2"),
         (r"(?<!\\)\{(?:sp|nbsp|zwsp|empty|blank)\}", " "),
         (r"(?<=\w)--(?=\w)|(?<=\s)--(?=\s)", "\u2014"),
         (r"\\(?=[*_`#{<\[:h(~^-])", ""),
@@ -106,9 +109,11 @@ def parse_asciidoc(path: Path, ending: str, max_bytes: int) -> Parsed:
     return parse_asciidoc_in(path, ending, max_bytes, None)
 
 
-def parse_asciidoc_in(path: Path, ending: str, max_bytes: int, folder: Path | None) -> Parsed:
+def parse_asciidoc_in(
+    path: Path, ending: str, max_bytes: int, around: Surroundings | None
+) -> Parsed:
     """The blocks of a file. Its title is the document's, else its first heading."""
-    included = with_included(decoded(path).replace("\x00", ""), path, folder)
+    included = with_included(decoded(path).replace("\x00", ""), path, around)
     lines = included.text.expandtabs(8).split("\n")
     reader = _Reader()
     read = reader.blocks([line.rstrip() for line in lines], _Within())
@@ -365,6 +370,8 @@ class _Reader:
 
         text = _LITERALS.sub(kept, _QUOTED.sub(r'"\1"', text))
         text = _REFERENCE.sub(self._value, text)
+        text = _RAISED.sub(lambda match: raise_text(match[1]), text)
+        text = _LOWERED.sub(lambda match: lower_text(match[1]), text)
         for pattern, shown in _QUOTES:
             text = pattern.sub(shown, text)
         parts = re.split(r" \+\n", text)

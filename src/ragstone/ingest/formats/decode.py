@@ -1,6 +1,7 @@
 """Text files in whatever encoding they have."""
 
 import codecs
+import io
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,7 +22,19 @@ _BOMS = (
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\ufffd]")
 _MAX_CONTROL = 0.02
 _MAX_BAD_UTF8 = 0.001
-_FALLBACK = "cp1252"
+_ENCODINGS = (
+    "cp1252", "iso8859_15", "cp1250", "iso8859_2", "cp1251", "koi8_r", "cp866", "cp1253", "cp1254",
+    "cp1255", "cp1256", "cp1257", "cp1258", "cp874", "cp437", "cp850", "mac_roman", "gb18030",
+    "big5hkscs", "cp932", "euc_jp", "cp949",
+)  # fmt: skip
+"""What people wrote in before UTF-8. Of those that make the same text of some bytes the first one
+is taken."""
+
+_SCORED_BYTES = 2048
+_DECLARED = re.compile(
+    rb"""<(?:meta[^>]{1,200}?charset|\?xml[^>]{1,200}?encoding)\s*=\s*["']?([\w.:-]{1,40})"""
+)
+_NOT_TEXT = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f-\x84\x86-\x9f\ufffd\ue000-\uf8ff]")
 
 
 @contextmanager
@@ -39,18 +52,30 @@ def open_text(path: Path, newline: str | None = None) -> Iterator[TextIO]:
 
 def decoded(path: Path) -> str:
     """The whole text of a file; see `open_text`."""
-    with open_text(path) as file:
-        return file.read()
+    try:
+        return decode(path.read_bytes(), path.name)
+    except OSError as error:
+        raise UnreadableDocument(f"{path.name} cannot be read: {error.strerror}.") from error
+
+
+def decode(data: bytes, name: str) -> str:
+    """Decode the bytes of a text file of this name; raises UnreadableDocument for binary data."""
+    encoding = _checked_encoding(data[:_SAMPLE_BYTES], name)
+    with io.TextIOWrapper(io.BytesIO(data), encoding, errors="replace") as text:
+        return text.read()
 
 
 def encoding_of(path: Path) -> str:
     """The name of the file's encoding; raises UnreadableDocument for binary data."""
     with path.open("rb") as file:
-        sample = file.read(_SAMPLE_BYTES)
+        return _checked_encoding(file.read(_SAMPLE_BYTES), path.name)
+
+
+def _checked_encoding(sample: bytes, name: str) -> str:
     encoding = _encoding(sample)
     text = sample.decode(encoding, errors="replace")
     if len(_CONTROL.findall(text)) > _MAX_CONTROL * len(text):
-        raise UnreadableDocument(f"{path.name} holds binary data, not text.")
+        raise UnreadableDocument(f"{name} holds binary data, not text.")
     return encoding
 
 
@@ -63,12 +88,34 @@ def _encoding(sample: bytes) -> str:
     bad = _bad_utf8(sample)
     if bad == 0:
         return "utf-8"
-    from charset_normalizer import from_bytes  # Few files are not UTF-8.
-
-    match = from_bytes(sample[:_DETECT_BYTES]).best()
     if bad <= _MAX_BAD_UTF8 * len(sample) and not sample[:_DETECT_BYTES].isascii():
         return "utf-8"
-    return match.encoding if match else _FALLBACK
+    declared = _DECLARED.search(sample[:_DETECT_BYTES])
+    return likeliest_encoding(sample, declared[1].decode() if declared else "")
+
+
+def likeliest_encoding(sample: bytes, declared: str = "") -> str:
+    """Return the name of the encoding in which some bytes that are not UTF-8 are most like what
+    people write: `declared` if they can be that."""
+    from ragstone.models.text_likelihood import text_likelihood  # Few files are not UTF-8.
+
+    lines = [line for line in sample.splitlines(keepends=True) if not line.isascii()]
+    scored = b"".join(lines)[:_SCORED_BYTES]
+    if declared and _decode_strictly(sample, declared):
+        return declared
+    texts = {name: _decode_strictly(scored, name) for name in _ENCODINGS}
+    possible = [name for name in _ENCODINGS if texts[name]]
+    return max(possible or _ENCODINGS[:1], key=lambda name: text_likelihood(texts[name]))
+
+
+def _decode_strictly(data: bytes, encoding: str) -> str:
+    """Return bytes as text, empty if they are none in this encoding; a character that is cut off
+    at the end is left out."""
+    try:
+        text = codecs.getincrementaldecoder(encoding)().decode(data)
+    except (UnicodeError, LookupError):
+        return ""
+    return "" if _NOT_TEXT.search(text) else text
 
 
 def _bad_utf8(sample: bytes) -> int:

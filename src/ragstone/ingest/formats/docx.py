@@ -1,8 +1,9 @@
 """DOCX: python-docx opens the package, and its XML is read in order as Word shows it.
 
-Lists keep their numbers, insertions are kept and deletions are not; comments, running heads and the
-table of contents (whose headings follow anyway) are left out. A note stands after the paragraph
-that refers to it, the text of a box after the one that it is anchored in.
+Lists keep their numbers, insertions are kept and deletions are not; comments and the table of
+contents (whose headings follow anyway) are left out. Running heads and feet stand once, behind the
+title, a note after the paragraph that refers to it, the text of a box after the one that it is
+anchored in.
 """
 
 import re
@@ -18,10 +19,13 @@ from docx.oxml.parser import parse_xml
 from ragstone.ingest.document import Block, Parsed
 from ragstone.ingest.formats.drawing import chart_blocks, diagram_lines
 from ragstone.ingest.formats.embedded import Pictures, packed_picture, packed_pictures
+from ragstone.ingest.formats.furniture import add_running_heads
 from ragstone.ingest.formats.inline_code import marked, spanned, unmarked
 from ragstone.ingest.formats.numbering import BULLET, Numbering, W
 from ragstone.ingest.formats.package import office_package
+from ragstone.ingest.formats.picture_signs import PICTURE_SIGNS
 from ragstone.ingest.formats.properties import core_properties, opened
+from ragstone.ingest.formats.raised import lower_text, raise_text
 from ragstone.ingest.formats.tables import INDENT, filled_down, header_rows, table_blocks
 from ragstone.ingest.formats.types import ZIP, Format
 
@@ -36,6 +40,19 @@ _PICTURES = {
     "{urn:schemas-microsoft-com:vml}imagedata",
 }
 
+_MATH_SIGNS = {
+    f"{_MATH}{name}": sign
+    for name, sign in (
+        ("num", ""),
+        ("den", "/"),
+        ("sup", "^"),
+        ("sub", "_"),
+        ("rad", "√"),
+        ("d", ""),
+    )
+}
+"""What is written before a part of a formula in a line of text."""
+
 _DROPPED = {
     f"{W}{name}"
     for name in (
@@ -47,6 +64,12 @@ _DRAWN = {f"{W}drawing", f"{W}pict", f"{W}object"}
 _MARKS = {f"{W}tab": " ", f"{W}ptab": " ", f"{W}cr": "\n", f"{W}noBreakHyphen": "-"}
 _NOTE_MARKS = {f"{W}footnoteReference": "footnote", f"{W}endnoteReference": "endnote"}
 _SYMBOL_FONTS = ("wingdings", "webdings", "symbol")
+_SYMBOLS = dict(zip(
+    (*range(0x61, 0x7B), 0xA3, 0xA5, 0xB0, 0xB1, 0xB3, 0xB4, 0xB8, 0xB9, 0xBB, 0xD6),
+    "αβχδεφγηιϕκλμνοπθρστυϖωξψζ≤∞°±≥×÷≠≈√", strict=True,
+))  # fmt: skip
+"""What people insert of Adobe's Symbol font, by its codes."""
+
 _BODY_TEXT = 9
 _HEADING_NAME = re.compile(r"heading ([1-9])", re.IGNORECASE)
 _CONTENTS_NAME = re.compile(r"(?:toc|table of figures|index)( ?\d| heading)?", re.IGNORECASE)
@@ -114,7 +137,24 @@ class _Reader:
 
     def blocks(self) -> Iterator[Block]:
         with opened(self._path):
-            yield from _captioned(_joined_code(self._children(self._body, 0)))
+            headers, footers = self._running("header"), self._running("footer")
+            body = _captioned(_joined_code(self._children(self._body, 0)))
+            yield from add_running_heads(body, headers, footers)
+
+    def _running(self, kind: str) -> list[str]:
+        """The texts of the headers or footers that a section shows."""
+        shows_even = _is_on(self._related(RELATION.SETTINGS), "evenAndOddHeaders")
+        found: list[str] = []
+        for reference in self._body.iter(f"{W}{kind}Reference"):
+            page = reference.get(f"{W}type", "default")
+            if page == "first" and not _is_on(reference.getparent(), "titlePg"):
+                continue
+            if page == "even" and not shows_even:
+                continue
+            root = self._xml_of(reference.get(f"{_R}id"))
+            if root is not None:
+                found += (" ".join(block.text.split()) for block in self._children(root, 0))
+        return found
 
     def _related(self, kind: str) -> Any:
         """The XML of a part that the document is related to, None without one."""
@@ -183,6 +223,7 @@ class _Reader:
                 continue
             if tag == f"{W}fldChar":
                 self._field(child.get(f"{W}fldCharType", ""))
+                found.parts.append(_field_state(child))
             elif any(self._fields):
                 self._inline(child, found, depth)
             elif tag in _DRAWN or tag == f"{_MC}AlternateContent":
@@ -191,12 +232,21 @@ class _Reader:
                 found.notes.append((_NOTE_MARKS[tag], child.get(f"{W}id", "")))
             elif (text := _own_text(child)) is not None:
                 found.parts.append(text)
-            elif tag != f"{W}r" or not _is_hidden(child):
+            elif tag != f"{W}r" or not _is_unseen(child):
                 before = len(found.parts)
                 self._inline(child, found, depth)
-                text = "".join(found.parts[before:])
-                if tag == f"{W}r" and text.strip() and self._is_code(child):
-                    found.parts[before:] = [marked(text)]
+                found.parts[before:] = [self._format_part(child, "".join(found.parts[before:]))]
+
+    def _format_part(self, element: Any, text: str) -> str:
+        """Return the text of a part of a paragraph as the part says that it is written."""
+        if element.tag in _MATH_SIGNS:
+            return _math_text(element.tag, text)
+        if element.tag != f"{W}r" or not text.strip():
+            return text
+        kind = _attribute(element.find(f"{W}rPr/{W}vertAlign"))
+        if write := {"superscript": raise_text, "subscript": lower_text}.get(kind):
+            return write(text)
+        return marked(text) if self._is_code(element) else text
 
     def _is_code(self, run: Any) -> bool:
         """Whether a run has a style for code inside a line."""
@@ -522,14 +572,38 @@ def _own_text(element: Any) -> str | None:
     return _MARKS.get(tag)
 
 
+def _field_state(field: Any) -> str:
+    """Return what a box or a list of an old form is set to; the text of other fields stands
+    behind them."""
+    box, choice = field.find(f"{W}ffData/{W}checkBox"), field.find(f"{W}ffData/{W}ddList")
+    if box is not None:
+        state = "checked" if box.find(f"{W}checked") is not None else "default"
+        return "☒ " if _is_on(box, state) else "☐ "
+    if choice is None:
+        return ""
+    chosen = _attribute(choice.find(f"{W}result")) or _attribute(choice.find(f"{W}default")) or "0"
+    entries = [_attribute(entry) for entry in choice.iterchildren(f"{W}listEntry")]
+    return "".join(entries[int(chosen[:4]) :][:1]) if chosen.isdecimal() else ""
+
+
+def _math_text(tag: str, text: str) -> str:
+    """Return a part of a formula as it is written in a line of text: 3/16, x^2, (a+b)/c."""
+    if not text:
+        return ""
+    is_term = tag != f"{_MATH}d" and re.fullmatch(r"[^\s+\-\u2212±×·*/=]+", text)
+    return _MATH_SIGNS[tag] + (text if is_term else f"({text})")
+
+
 def _is_contents(element: Any) -> bool:
     """Whether a content control holds the generated table of contents."""
     gallery = element.find(f"{W}sdtPr/{W}docPartObj/{W}docPartGallery")
     return _attribute(gallery) == "Table of Contents"
 
 
-def _is_hidden(run: Any) -> bool:
-    return _is_on(run.find(f"{W}rPr"), "vanish")
+def _is_unseen(run: Any) -> bool:
+    """Whether a run is hidden, or struck out: then it is no longer said."""
+    properties = run.find(f"{W}rPr")
+    return any(_is_on(properties, name) for name in ("vanish", "strike", "dstrike"))
 
 
 def _is_deleted(properties: Any) -> bool:
@@ -550,6 +624,10 @@ def _symbol(element: Any) -> str:
         number = int(code, 16)
     except ValueError:
         return ""
+    if font == "symbol" and number & 0xFF in _SYMBOLS:
+        return _SYMBOLS[number & 0xFF]
+    if sign := PICTURE_SIGNS.get(font.replace(" ", "").encode(), {}).get(chr(number & 0xFF)):
+        return sign
     if font.startswith(_SYMBOL_FONTS) or 0xE000 <= number <= 0xF8FF or number > 0xFFFF:
         return ""
     return chr(number)

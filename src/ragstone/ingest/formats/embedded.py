@@ -15,6 +15,7 @@ from ragstone.ingest.document import Block
 from ragstone.ingest.formats.package import open_archive, unpacked
 from ragstone.ingest.formats.recognition import CHOSEN, PICTURES_UNREAD, in_time
 from ragstone.ingest.formats.redrawn import is_figure
+from ragstone.ingest.formats.surroundings import Surroundings
 from ragstone.ingest.formats.types import PICTURES
 
 MOST_PICTURES = 200
@@ -200,7 +201,7 @@ def is_worth_it(size: int) -> bool:
 
 
 def packed_picture(
-    path: Path, ending: str, max_bytes: int, folder: Path | None, name: str
+    path: Path, ending: str, max_bytes: int, around: Surroundings | None, name: str
 ) -> bytes:
     """The bytes of the picture with this name in a package; raises UnreadableDocument."""
     return packed_pictures(path, None, anywhere=True).content(name)

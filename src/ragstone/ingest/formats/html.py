@@ -17,15 +17,29 @@ from ragstone.ingest.formats.inline_code import marked, spanned, unmarked
 from ragstone.ingest.formats.labels import ADMONITIONS, counted
 from ragstone.ingest.formats.metadata import described
 from ragstone.ingest.formats.page_pictures import Signs, page_pictures
+from ragstone.ingest.formats.raised import lower_text, raise_text
+from ragstone.ingest.formats.surroundings import Surroundings
 from ragstone.ingest.formats.tables import INDENT, filled_down, table_blocks
 from ragstone.ingest.formats.types import Format
 
 _SILENT = {
     "script", "style", "noscript", "template", "svg", "iframe", "object", "head", "button",
     "select", "input", "textarea", "math-annotation", "annotation", "audio", "video", "canvas",
-    "rp",
+    "rp", "del", "s", "strike", "option", "optgroup",
 }  # fmt: skip
-_FURNITURE = {"nav", "footer", "aside", "form"}
+"""What is not read; what is struck out is no longer said."""
+
+_FURNITURE = {"nav", "footer", "aside"}
+_TEXT_FIELDS = {
+    "text", "email", "tel", "url", "number", "date", "datetime-local", "month", "time", "week",
+}  # fmt: skip
+_MIN_FILLED = 3
+"""Fields that are filled in where a form shows what somebody has said; fields for searching and
+signing in, and the lists of languages and countries beside them, are fewer."""
+
+_CHARS_PER_FIELD = 100
+"""Of a form with more text than this it is text that the page is about."""
+
 _FURNITURE_ROLES = {
     "navigation", "banner", "contentinfo", "search", "dialog", "alertdialog", "menu", "menubar",
     "doc-toc", "complementary", "doc-backlink", "doc-noteref",
@@ -50,9 +64,10 @@ _INLINE = {
     "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn",
     "em", "font", "i", "img", "ins", "kbd", "label", "br", "mark", "q", "rt", "ruby", "s", "samp",
     "small", "span", "strike", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr", "math",
-    "nobr",
+    "nobr", "input", "select", "textarea",
 }  # fmt: skip
 _CODE = {"code", "tt", "samp"}
+_SHIFTED = {"sup": raise_text, "sub": lower_text}
 _BREAK = "\u2028"
 """Stands for a line break of the page while white space is folded."""
 _ENOUGH = 0.25
@@ -81,7 +96,7 @@ def parse_html(path: Path, ending: str, max_bytes: int) -> Parsed:
     return parse_html_in(path, ending, max_bytes, None)
 
 
-def parse_html_in(path: Path, ending: str, max_bytes: int, folder: Path | None) -> Parsed:
+def parse_html_in(path: Path, ending: str, max_bytes: int, around: Surroundings | None) -> Parsed:
     """Read a page whole, with its pictures that are in a folder. Scripts and styles are dropped,
     entities outside never fetched.
 
@@ -94,7 +109,7 @@ def parse_html_in(path: Path, ending: str, max_bytes: int, folder: Path | None) 
         raise UnreadableDocument(f"{path.name} holds no HTML that can be read.") from error
     title = _plain(next(iter(tree.xpath("//title")), None))
     facts = _facts(tree)
-    pictures = page_pictures(tree, path, folder)
+    pictures = page_pictures(tree, path, around)
     signs = Signs(pictures)
     signs.put(tree, str)
     return Parsed(
@@ -108,14 +123,14 @@ def parse_html_in(path: Path, ending: str, max_bytes: int, folder: Path | None) 
 
 
 def picture_in_page(
-    path: Path, ending: str, max_bytes: int, folder: Path | None, name: str
+    path: Path, ending: str, max_bytes: int, around: Surroundings | None, name: str
 ) -> bytes:
     """The bytes of the picture with this name in its id; raises UnreadableDocument."""
     try:
         tree = _tree(decoded(path))
     except (etree.LxmlError, ValueError) as error:
         raise UnreadableDocument(f"{path.name} holds no HTML that can be read.") from error
-    return page_pictures(tree, path, folder).content(name)
+    return page_pictures(tree, path, around).content(name)
 
 
 def page_blocks(
@@ -218,8 +233,8 @@ _FACTS: Mapping[str, str] = {
 def _main_blocks(tree: Any, source: str) -> list[Block]:
     """The part the page marks as main, else what trafilatura finds of it, else all blocks.
 
-    trafilatura guesses well on pages without marks, but drops code and tables, which are kept where
-    they stand between what it finds.
+    trafilatura guesses well on pages without marks, but drops code, lists and tables: those between
+    what it finds are kept, and tables before and after it too.
     """
     visible = list(_blocks(tree, _TOP))
     marked = tree.xpath("//main | //*[@role='main']") or tree.xpath("//article")
@@ -228,6 +243,10 @@ def _main_blocks(tree: Any, source: str) -> list[Block]:
         return own
     main = _found_by_trafilatura(visible, source)
     return main if _size(main) >= enough else visible
+
+
+_ALWAYS_KEPT = ("heading", "code", "table", "caption", "item")
+"""Kinds of blocks that are content wherever they stand between what was found."""
 
 
 def _found_by_trafilatura(visible: list[Block], source: str) -> list[Block]:
@@ -240,7 +259,10 @@ def _found_by_trafilatura(visible: list[Block], source: str) -> list[Block]:
     found = [block.kind != "heading" and _is_found(block, runs, text) for block in visible]
     if not any(found):
         return []
-    first, last = found.index(True), len(found) - found[::-1].index(True)
+    inside = [
+        is_found or block.kind == "table" for block, is_found in zip(visible, found, strict=True)
+    ]
+    first, last = inside.index(True), len(inside) - inside[::-1].index(True)
     while first and (visible[first - 1].kind == "heading" or _is_wordless(visible[first - 1])):
         first -= 1
     while last < len(visible) and _is_wordless(visible[last]):
@@ -248,7 +270,7 @@ def _found_by_trafilatura(visible: list[Block], source: str) -> list[Block]:
     return [
         block
         for block, is_found in zip(visible[first:last], found[first:last], strict=True)
-        if is_found or block.kind in ("heading", "code", "table", "caption")
+        if is_found or block.kind in _ALWAYS_KEPT
     ]
 
 
@@ -310,9 +332,30 @@ def _is_furniture(element: Any, tag: str) -> bool:
         name.strip() and tag not in ("body", "main", "html") and _is_named_so(element, name.lower())
     ):
         return True
-    if tag == "form":
-        return not any(True for _ in element.iter("h1", "h2", "article", "main"))
-    return tag in _FURNITURE
+    return _is_empty_form(element) if tag == "form" else tag in _FURNITURE
+
+
+def _is_empty_form(form: Any) -> bool:
+    """Whether a form is for visitors to fill in. Some sites make a form of a whole page, and a page
+    that was saved may show what somebody has filled in."""
+    states = [_field_state(field) for field in form.iter("input", "select", "textarea")]
+    fields = [state for state in states if state is not None]
+    filled = sum(state not in ("", "☐ ") for state in fields)
+    return filled < _MIN_FILLED and _length(form) < _CHARS_PER_FIELD * max(1, len(fields))
+
+
+def _field_state(field: Any) -> str | None:
+    """Return what a field shows, empty for one that waits to be filled in; None for one without a
+    state that is seen."""
+    if field.tag == "input":
+        kind = (field.get("type") or "text").lower()
+        if kind in ("checkbox", "radio"):
+            return "☐ " if field.get("checked") is None else "☒ "
+        return (field.get("value") or "").strip() if kind in _TEXT_FIELDS else None
+    if field.tag == "textarea":
+        return (field.text or "").strip()
+    chosen = (option for option in field.iter("option") if option.get("selected") is not None)
+    return ", ".join(" ".join(option.text_content().split()) for option in chosen)
 
 
 def _is_named_so(element: Any, name: str) -> bool:
@@ -551,7 +594,10 @@ def _folded(text: str) -> str:
 
 
 def _raw(element: Any, alternatives: bool = True) -> str:
-    """All text below an element except of silent ones, with marks where it has line breaks."""
+    """All text below an element except of silent ones, with marks where it has line breaks, and
+    what its fields show."""
+    if element.tag in ("input", "select", "textarea"):
+        return "" if _is_hidden(element) else f" {_field_state(element) or ''} "
     if not isinstance(element.tag, str) or _is_furniture(element, element.tag):
         return ""
     if element.tag == "img":
@@ -564,6 +610,8 @@ def _raw(element: Any, alternatives: bool = True) -> str:
         parts.append(inside if child.tag in _INLINE else f" {inside} ")
         parts.append(child.tail or "")
     text = "".join(parts)
+    if write := _SHIFTED.get(element.tag):
+        return write(text)
     return _BREAK.join(map(marked, text.split(_BREAK))) if element.tag in _CODE else text
 
 

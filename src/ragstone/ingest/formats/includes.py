@@ -4,6 +4,7 @@ The lines that include a file are replaced by its text before the document is re
 the folder that was given count, none whose name or folder is hidden, and only so many and so much.
 """
 
+import errno
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,8 +13,10 @@ from pathlib import Path
 from textwrap import dedent
 
 from ragstone.core.errors import DocumentError
-from ragstone.ingest.formats.decode import decoded
+from ragstone.ingest.formats.decode import decode
 from ragstone.ingest.formats.front_matter import split_front_matter
+from ragstone.ingest.formats.surroundings import Surroundings
+from ragstone.ingest.safe_open import read_regular
 
 MOST_FILES, MOST_CHARS, MOST_DEPTH = 300, 8_000_000, 10
 """Inclusions in one document, characters of them all, and how deep they may be in each other."""
@@ -41,25 +44,27 @@ class Included:
     notes: tuple[str, ...] = ()
 
 
-def with_included(source: str, path: Path, folder: Path | None) -> Included:
-    """The text of the file at `path` with the files that it includes from `folder`; without a
-    folder all of them are left out."""
+def with_included(source: str, path: Path, around: Surroundings | None) -> Included:
+    """The text of the file at `path` with the files that it includes from around it; of a file
+    without surroundings all of them are left out."""
     expand = _DIALECTS.get(path.suffix.lower())
     if expand is None or not _MENTIONED.search(source.encode("utf-8", "replace")):
         return Included(source)
-    files = _Files(path, folder)
-    text = "\n".join(expand(files, source.split("\n"), _Place(path, (path,))))
+    files = _Files(around)
+    main = around.document if around else path
+    text = "\n".join(expand(files, source.split("\n"), _Place(main, (main,))))
     return Included(text, tuple(files.read_files), files.notes())
 
 
 def included_files(path: Path, folder: Path) -> tuple[Path, ...]:
     """The files that the one at `path` includes, those inside them too; raises DocumentError."""
+    if path.suffix.lower() not in _DIALECTS:
+        return ()
     try:
-        if path.suffix.lower() not in _DIALECTS or path.stat().st_size > _FILE_BYTES:
-            return ()
+        source = decode(read_regular(path, _FILE_BYTES), path.name)
     except OSError:
         return ()
-    return with_included(decoded(path), path, folder).files
+    return with_included(source, path, Surroundings(folder, path)).files
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +78,8 @@ class _Place:
 class _Files:
     """Finds and reads what one document includes."""
 
-    def __init__(self, main: Path, folder: Path | None) -> None:
-        self._main = main
-        self._folder = Path(os.path.realpath(folder)) if folder else None
+    def __init__(self, around: Surroundings | None) -> None:
+        self._around = around
         self._left: dict[str, str] = {}
         self._count = self._chars = 0
         self.read_files: dict[Path, None] = {}
@@ -99,9 +103,12 @@ class _Files:
             self._left.setdefault(" ".join(name.split())[:80], found)
             return None
         try:
-            text = decoded(found).replace("\x00", "")
+            text = decode(read_regular(found, _FILE_BYTES), found.name).replace("\x00", "")
+        except OSError as error:
+            self.leave(name, "too much" if error.errno == errno.EFBIG else "not to be read")
+            return None
         except DocumentError:
-            self._left.setdefault(name[:80], "no text")
+            self.leave(name, "no text")
             return None
         self._count += 1
         self._chars += len(text)
@@ -114,40 +121,36 @@ class _Files:
 
     def _find(self, name: str, place: _Place, anywhere: bool) -> Path | str:
         """The file that a name means, or why it is left out."""
-        if self._folder is None:
+        if self._around is None:
             return "the document was given without its folder"
         outside = False
-        for base in self._bases(name, place, anywhere):
-            target = Path(os.path.realpath(base / name.lstrip("/")))
-            if not target.is_relative_to(self._folder):
+        for base in _bases(self._around, name, place, anywhere):
+            target = self._around.find(base, name)
+            if target is None:
                 outside = True
                 continue
-            hidden = any(part.startswith(".") for part in target.relative_to(self._folder).parts)
-            if hidden or not _is_file(target):
+            if self._around.is_hidden(target) or not _is_file(target):
                 continue
             if target in place.above:
                 return "it includes itself"
             if len(place.above) > MOST_DEPTH:
                 return f"more than {MOST_DEPTH} files in each other"
-            if (
-                self._count >= MOST_FILES
-                or self._chars >= MOST_CHARS
-                or _size(target) > _FILE_BYTES
-            ):
+            if self._count >= MOST_FILES or self._chars >= MOST_CHARS:
                 return "too much"
             return target
         return "outside the given folder" if outside else "not there"
 
-    def _bases(self, name: str, place: _Place, anywhere: bool) -> Iterator[Path]:
-        """The folders that a name may count from, nearest first."""
-        if not name.startswith("/"):
-            yield place.path.parent
-            yield self._main.parent
-        if name.startswith("/") or anywhere:
-            for folder in self._main.parents:
-                yield folder
-                if folder == self._folder:
-                    return
+
+def _bases(around: Surroundings, name: str, place: _Place, anywhere: bool) -> Iterator[Path]:
+    """The folders that a name may count from, nearest first."""
+    if not name.startswith("/"):
+        yield place.path.parent
+        yield around.document.parent
+    if name.startswith("/") or anywhere:
+        for folder in around.document.parents:
+            yield folder
+            if folder == around.folder:
+                return
 
 
 def _is_file(path: Path) -> bool:
@@ -155,13 +158,6 @@ def _is_file(path: Path) -> bool:
         return path.is_file()
     except (OSError, ValueError):
         return False
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0
 
 
 def language_of(path: Path) -> str:

@@ -20,6 +20,7 @@ from typing import Any, BinaryIO
 
 from ragstone.core.errors import TooLarge, UnreadableDocument, WrongType
 from ragstone.ingest.document import Block, Parsed
+from ragstone.ingest.formats.decode import likeliest_encoding
 from ragstone.ingest.formats.members import is_readable, member_blocks, written_blocks
 from ragstone.ingest.formats.plain_mail import is_earlier_mail, plain_blocks
 from ragstone.ingest.formats.types import Format
@@ -291,10 +292,7 @@ def _text(part: Any) -> str:
         charset = part.get_content_charset() or "utf-8"
         return data.decode(charset)
     except (*_HEADER_ERRORS,):
-        from charset_normalizer import from_bytes  # Few mails say a wrong charset.
-
-        match = from_bytes(data[: 1 << 14]).best()
-        return data.decode(match.encoding if match else "cp1252", "replace")
+        return data.decode(likeliest_encoding(data), "replace")
 
 
 def _write(part: Any, file: BinaryIO) -> None:

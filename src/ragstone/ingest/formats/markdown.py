@@ -33,6 +33,8 @@ from ragstone.ingest.formats.inline_code import (
 )
 from ragstone.ingest.formats.labels import ADMONITIONS
 from ragstone.ingest.formats.metadata import described
+from ragstone.ingest.formats.raised import lower_text, raise_text
+from ragstone.ingest.formats.surroundings import Surroundings
 from ragstone.ingest.formats.tables import table_blocks
 from ragstone.ingest.formats.types import Format
 
@@ -100,11 +102,13 @@ def parse_markdown(path: Path, ending: str, max_bytes: int) -> Parsed:
     return parse_markdown_in(path, ending, max_bytes, None)
 
 
-def parse_markdown_in(path: Path, ending: str, max_bytes: int, folder: Path | None) -> Parsed:
+def parse_markdown_in(
+    path: Path, ending: str, max_bytes: int, around: Surroundings | None
+) -> Parsed:
     """The blocks of a Markdown file. Its title is that of the front matter, else its first heading
     of the first level."""
     front, source = split_front_matter(decoded(path).replace("\x00", ""))
-    included = with_included(source, path, folder)
+    included = with_included(source, path, around)
     source = included.text
     title = front.pop("title", None)
     blocks = list(markdown_blocks(source, is_mdx=ending == ".mdx"))
@@ -389,19 +393,16 @@ def _text(tokens: Sequence[Token]) -> str:
     """The same, with code between its marks."""
     parts: list[str] = []
     literals = Literals()
+    opened: list[tuple[str, int]] = []
     for token in tokens:
-        if token.type == "code_inline":
-            code = marked(token.content)
-            if parts and (role := _ROLE.search(parts[-1])):
-                parts[-1] = parts[-1][: role.start()]
-                title = _ROLE_TITLE.fullmatch(token.content)
-                shown = title[1] if title and title[1] else token.content
-                code = marked(shown) if is_code_role(role[0].strip("{}")) else shown
-            parts.append(literals.kept(code))
+        if tag := _text_tag(token):
+            _write_tag(tag, opened, parts)
+        elif token.type == "code_inline":
+            parts.append(literals.kept(_inline_code(token.content, parts)))
         elif token.type == "image":
             parts.append(unmarked(_text(token.children or ())))
-        elif token.type == "html_inline" and (tag := _HTML_CODE.fullmatch(token.content)):
-            parts.append(CODE[bool(tag[1])])
+        elif token.type == "html_inline" and (code := _HTML_CODE.fullmatch(token.content)):
+            parts.append(CODE[bool(code[1])])
         elif token.type == "softbreak":
             parts.append(" ")
         elif token.type == "hardbreak" or (
@@ -416,6 +417,44 @@ def _text(tokens: Sequence[Token]) -> str:
     lines = (" ".join(line.split()) for line in text.split("\n"))
     text = _CJK_BREAK.sub("", "\n".join(line for line in lines if line))
     return literals.restored(text).strip()
+
+
+def _inline_code(content: str, parts: list[str]) -> str:
+    """Return code as it is shown, and take its role (of MyST) from the end of `parts`."""
+    if not parts or not (role := _ROLE.search(parts[-1])):
+        return marked(content)
+    parts[-1] = parts[-1][: role.start()]
+    title = _ROLE_TITLE.fullmatch(content)
+    shown = title[1] if title and title[1] else content
+    if write := _WRITTEN.get(name := role[0].strip("{}")):
+        return write(shown)
+    return marked(shown) if is_code_role(name) else shown
+
+
+_WRITTEN: Mapping[str, Callable[[str], str]] = {
+    "sup": raise_text,
+    "sub": lower_text,
+    **dict.fromkeys(("s", "del", "strike"), lambda text: ""),
+}
+"""How the text of an element is written: what is struck out is no longer said."""
+
+
+def _text_tag(token: Token) -> str:
+    """Return the name of an element in `_WRITTEN` that a token opens, with a slash if it closes
+    one; empty for any other token."""
+    if token.type in ("s_open", "s_close"):
+        return "s" if token.type == "s_open" else "/s"
+    tag = token.content.strip("<> ").lower() if token.type == "html_inline" else ""
+    return tag if tag.removeprefix("/") in _WRITTEN else ""
+
+
+def _write_tag(tag: str, opened: list[tuple[str, int]], parts: list[str]) -> None:
+    """Note where an element begins, or at its end write its `parts` as it has them."""
+    if not tag.startswith("/"):
+        opened.append((tag, len(parts)))
+    elif opened and opened[-1][0] == tag[1:]:
+        name, start = opened.pop()
+        parts[start:] = [_WRITTEN[name]("".join(parts[start:]))]
 
 
 def _is_break(tag: str) -> bool:

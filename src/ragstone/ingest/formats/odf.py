@@ -13,11 +13,13 @@ from typing import Any
 from ragstone.core.errors import EncryptedDocument
 from ragstone.ingest.document import Block, Parsed
 from ragstone.ingest.formats.embedded import Pictures, packed_picture, packed_pictures
+from ragstone.ingest.formats.furniture import add_running_heads
 from ragstone.ingest.formats.metadata import keyword_list
 from ragstone.ingest.formats.numbering import BULLET, numeral
 from ragstone.ingest.formats.package import bomb_error, safe_tree, xml_parts
 from ragstone.ingest.formats.properties import iso_date, opened
-from ragstone.ingest.formats.sheets import sheet_blocks
+from ragstone.ingest.formats.raised import lower_text, raise_text
+from ragstone.ingest.formats.sheets import headed_sheet, sheet_blocks
 from ragstone.ingest.formats.tables import table_blocks
 from ragstone.ingest.formats.types import ZIP, Format
 
@@ -56,7 +58,8 @@ _FURNITURE = {"header", "footer", "date-time", "page-number"}
 _MAX_DEPTH = 60
 _COVERED = f"{_TABLE}covered-table-cell"
 _MAX_REPEATED = 1000
-"""So often at most a cell or a row that is said to repeat is repeated."""
+"""So often at most a cell that is said to repeat is repeated, and a row as often as makes so many
+cells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,13 +167,22 @@ class _Reader:
             for root in trees
             for one in root.iter(f"{_STYLE}style")
         }
+        self._masters = [one for root in trees for one in root.iter(f"{_STYLE}master-page")]
         self._headings = _List()
         self._numbered = 0
         self._counts: dict[str, _List] = {}
 
     def text(self, body: Any) -> Iterator[Block]:
         with opened(self._path):
-            yield from self._children(body, 0)
+            headers, footers = self._running("header"), self._running("footer")
+            yield from add_running_heads(self._children(body, 0), headers, footers)
+
+    def _running(self, kind: str) -> list[str]:
+        """The texts of the headers or footers that pages show, first and left ones too."""
+        tags = [f"{{*}}{kind}{page}" for page in ("", "-first", "-left")]
+        shown = [one for page in self._masters for one in page.iter(*tags)
+                 if one.get(f"{_STYLE}display") != "false"]  # fmt: skip
+        return [" ".join(block.text.split()) for one in shown for block in self._children(one, 0)]
 
     def slides(self, pages: Sequence[Any]) -> Iterator[Block]:
         with opened(self._path):
@@ -180,17 +192,21 @@ class _Reader:
 
     def sheets(self, tables: Sequence[Any]) -> Iterator[Block]:
         with opened(self._path):
-            for number, table in enumerate(tables, 1):
+            numbered = enumerate(tables, 1)
+            for number, table in sorted(numbered, key=lambda pair: self._is_hidden(pair[1])):
                 self._page = number
                 merged = set[str]()
                 rows = self._limited(_grid(table, self._cell_text, merged))
                 found = sheet_blocks(rows, number, merged)
                 shapes = (self._children(one, 0) for one in table.iter(f"{_TABLE}shapes"))
                 found = chain(found, self._from_cells(), *shapes)
-                if first := next(found, None):
-                    yield Block(table.get(f"{_TABLE}name", ""), "heading", 1, number)
-                    yield first
-                    yield from found
+                name = table.get(f"{_TABLE}name", "")
+                yield from headed_sheet(name, found, number, is_hidden=self._is_hidden(table))
+
+    def _is_hidden(self, table: Any) -> bool:
+        style = self._styles.get(table.get(f"{_TABLE}style-name", ""))
+        properties = None if style is None else style.find(f"{_STYLE}table-properties")
+        return properties is not None and properties.get(f"{_TABLE}display") == "false"
 
     def _limited(self, rows: Iterator[list[str]]) -> Iterator[list[str]]:
         size = 0
@@ -392,8 +408,24 @@ class _Reader:
             elif isinstance(tag, str) and tag.startswith(_DRAW) and tag != f"{_DRAW}a":
                 found.boxes.append(child)
             elif isinstance(tag, str) and tag not in _DROPPED and depth <= _MAX_DEPTH:
+                before = len(found.parts)
                 self._inline(child, found, depth + 1)
+                if tag == f"{_TEXT}span":
+                    found.parts[before:] = [self._span_text(child, "".join(found.parts[before:]))]
             found.parts.append(child.tail or "")
+
+    def _span_text(self, span: Any, text: str) -> str:
+        """Return the text as raised or lowered, if it is; nothing if it is struck out."""
+        style = self._styles.get(span.get(f"{_TEXT}style-name", ""))
+        properties = None if style is None else style.find(f"{_STYLE}text-properties")
+        if properties is None:
+            return text
+        if properties.get(f"{_STYLE}text-line-through-style", "none") != "none":
+            return ""
+        position = properties.get(f"{_STYLE}text-position", "").split()
+        if not position or position[0] in ("0", "0%"):
+            return text
+        return lower_text(text) if position[0].startswith(("-", "sub")) else raise_text(text)
 
     def _style_names(self, name: str) -> set[str]:
         """The style of a paragraph and those it is derived from."""
@@ -479,7 +511,7 @@ def _grid(table: Any, text: Any, merged: set[str]) -> Iterator[list[str]]:
         if left_out and not empty:
             _cover(cells, spans)
         repeated = _count(row, "number-rows-repeated") if cells else 1
-        for _ in range(min(repeated, _MAX_REPEATED)):
+        for _ in range(min(repeated, max(1, _MAX_REPEATED // max(1, len(cells))))):
             yield list(cells)
 
 

@@ -7,7 +7,6 @@ given; nothing is fetched.
 
 import base64
 import binascii
-import os
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -28,6 +27,8 @@ from ragstone.ingest.formats.embedded import (
     is_worth_it,
     picture_kind,
 )
+from ragstone.ingest.formats.surroundings import Surroundings
+from ragstone.ingest.safe_open import read_regular
 
 _FIRST_SIGN, _LAST_SIGN = 0x10F000, 0x10F000 + MOST_SHOWN
 """Characters that nobody uses: the end of the last private plane."""
@@ -81,12 +82,12 @@ class Signs:
             yield from found
 
 
-def page_pictures(tree: Any, path: Path, folder: Path | None) -> Pictures:
+def page_pictures(tree: Any, path: Path, around: Surroundings | None) -> Pictures:
     """The pictures of a page, by their addresses in it."""
     found: dict[str, EmbeddedPicture] = {}
     for element in tree.iter("img", "svg"):
         address = _address(element)
-        if address not in found and (picture := _picture(address, path, folder)):
+        if address not in found and (picture := _picture(address, around)):
             long = len(address) > _LONGEST_NAME
             found[address] = replace(picture, name=f"#{len(found) + 1}") if long else picture
     return Pictures(path.name, found)
@@ -96,14 +97,13 @@ def shown_files(path: Path, folder: Path) -> tuple[Path, ...]:
     """The pictures beside the page at `path` that are read with it, as far as a look at its text
     shows them."""
     try:
-        if path.stat().st_size > _LARGEST_PAGE:
-            return ()
-        source = path.read_bytes()
+        source = read_regular(path, _LARGEST_PAGE)
     except OSError:
         return ()
+    around = Surroundings(folder, path)
     addresses = ("".join(part.decode("utf-8", "replace") for part in found.groups() if part)
                  for found in _SHOWN.finditer(source))  # fmt: skip
-    files = (_beside(one, path, folder) for one in dict.fromkeys(addresses) if picture_kind(one))
+    files = (_beside(one, around) for one in dict.fromkeys(addresses) if picture_kind(one))
     return tuple(dict.fromkeys(one for one in files if one))[:MOST_SHOWN]
 
 
@@ -124,7 +124,7 @@ def _address(element: Any) -> str:
     return late or str(element.get("src") or "")
 
 
-def _picture(address: str, path: Path, folder: Path | None) -> EmbeddedPicture | None:
+def _picture(address: str, around: Surroundings | None) -> EmbeddedPicture | None:
     if inside := _DATA.match(address):
         kind = KINDS.get(inside[1].lower(), "")
         coded = ";base64" in inside[2].lower()
@@ -132,7 +132,7 @@ def _picture(address: str, path: Path, folder: Path | None) -> EmbeddedPicture |
         read = partial(_decoded, address, inside.end(), coded)
         return EmbeddedPicture(kind, read) if kind and is_worth_it(size) else None
     kind = picture_kind(re.split("[?#]", address)[0])
-    file = _beside(address, path, folder) if kind else None
+    file = _beside(address, around) if kind else None
     return EmbeddedPicture(kind, partial(_contents, file)) if file else None
 
 
@@ -145,17 +145,14 @@ def _decoded(address: str, start: int, coded: bool) -> bytes:
         raise UnreadableDocument("A picture inside the page is damaged.") from error
 
 
-def _beside(address: str, path: Path, folder: Path | None) -> Path | None:
+def _beside(address: str, around: Surroundings | None) -> Path | None:
     """The file that an address means, if it may be read: in the folder, and not hidden there."""
     plain = unquote(re.split("[?#]", address)[0])
-    if folder is None or not plain or _ELSEWHERE.match(address) or "\x00" in plain:
+    if around is None or not plain or _ELSEWHERE.match(address) or "\x00" in plain:
         return None
-    base = folder if plain.startswith("/") else path.parent
-    real = Path(os.path.realpath(folder))
-    file = Path(os.path.realpath(base / plain.lstrip("/")))
-    if not file.is_relative_to(real):
-        return None
-    if any(part.startswith(".") for part in file.relative_to(real).parts):
+    base = around.folder if plain.startswith("/") else around.document.parent
+    file = around.find(base, plain)
+    if file is None or around.is_hidden(file):
         return None
     try:
         return file if file.is_file() and is_worth_it(file.stat().st_size) else None
@@ -165,7 +162,6 @@ def _beside(address: str, path: Path, folder: Path | None) -> Path | None:
 
 def _contents(file: Path) -> bytes:
     try:
-        with file.open("rb") as opened:
-            return opened.read(MOST_BYTES)
+        return read_regular(file, MOST_BYTES)
     except OSError as error:
         raise UnreadableDocument(f"{file.name} cannot be read: {error.strerror}.") from error

@@ -1,12 +1,13 @@
 """PDF through PDFium, page by page: text in reading order, with page numbers from 1. The text of
 scanned pages is recognised."""
 
+import os
 import re
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import date
-from itertools import islice
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,6 +17,8 @@ import pypdfium2.raw
 from ragstone.core.errors import EncryptedDocument, TooLarge, UnreadableDocument
 from ragstone.ingest.document import Block, Parsed
 from ragstone.ingest.formats.pdf_blocks import Prose, across_pages, page_blocks
+from ragstone.ingest.formats.pdf_codes import is_unreadable
+from ragstone.ingest.formats.pdf_fields import insert_fields
 from ragstone.ingest.formats.pdf_figures import (
     PdfPicture,
     PdfPictures,
@@ -42,6 +45,7 @@ from ragstone.ingest.formats.recognition import (
     recognised,
 )
 from ragstone.ingest.formats.redrawn import encoded
+from ragstone.ingest.formats.surroundings import Surroundings
 from ragstone.ingest.formats.types import Format
 
 _C: Any = pypdfium2.raw
@@ -62,6 +66,9 @@ _STAMP_CHARS = 150
 _COVERED = 0.6
 _MOST_OBJECTS = 200
 """So many objects of a page are looked at in search of a picture."""
+
+_MAX_SPANS = 20
+"""Pages, or neighbouring ones together, that a sentence names."""
 
 _POINTS = 72
 
@@ -91,19 +98,34 @@ def parse_pdf(path: Path, ending: str, max_bytes: int) -> Parsed:
             document.close()
     if not pages:
         raise UnreadableDocument(f"{path.name} is damaged: it has no pages.")
-    without, scans = _scans(document, pages)
+    without, scans, unreadable = _scans(document, pages)
     if without:
         metadata["pages_without_text"] = without
     recognition = CHOSEN.get()
-    if scans and not recognition.possible:
-        if recognition.wanted:
-            metadata[UNREAD] = len(scans)
-        scans = frozenset()
+    left_out: frozenset[int] = frozenset()
+    if recognition.possible:
+        scans |= unreadable
+    else:
+        if recognition.wanted and (waiting := len(scans | unreadable)):
+            metadata[UNREAD] = waiting
+        scans, left_out = frozenset(), unreadable
     if scans:
         _check_number(path, document, len(scans), recognition)
         metadata["pages_recognised"] = len(scans)
+    notes: tuple[str, ...] = ()
+    if left_out:
+        on_pages = "" if len(left_out) + without == pages else f" on {_page_list(left_out)}"
+        reason = (
+            f"Not readable text{on_pages}: the fonts of {path.name} do not say which letters they "
+            f"show. {recognition.why_not}"
+        )
+        if not on_pages:
+            with _PDFIUM:
+                document.close()
+            raise UnreadableDocument(reason)
+        notes = (reason,)
     pictures = PdfPictures(path.name)
-    read = _blocks(path, document, pages, _Scans(scans, recognition), pictures)
+    read = _blocks(path, document, pages, _Scans(scans, recognition, left_out), pictures)
     title = clean(facts.get("Title", ""))
     return Parsed(
         "" if _PROGRAM_TITLE.fullmatch(title) else title,
@@ -111,12 +133,13 @@ def parse_pdf(path: Path, ending: str, max_bytes: int) -> Parsed:
         pages,
         metadata,
         recognised=len(scans),
+        notes=notes,
         last_notes=pictures.last_notes,
     )
 
 
 def picture_in_pdf(
-    path: Path, ending: str, max_bytes: int, folder: Path | None, name: str
+    path: Path, ending: str, max_bytes: int, around: Surroundings | None, name: str
 ) -> bytes:
     """The stored bytes of the picture with this name; raises a DocumentError."""
     with _pictured(path, name) as (page, number, _):
@@ -151,19 +174,18 @@ def _pictured(path: Path, name: str) -> Iterator[tuple[Any, int, Frame]]:
 
 
 def _open(path: Path) -> Any:
-    try:
-        return _Document(path)
-    except pypdfium2.PdfiumError as error:
-        if getattr(error, "err_code", None) in (
-            _C.FPDF_ERR_PASSWORD,
-            _C.FPDF_ERR_SECURITY,
-        ):
-            raise EncryptedDocument(
-                f"{path.name} is protected by a password. Save a copy without one and ingest that."
-            ) from error
-        raise UnreadableDocument(
-            f"{path.name} is damaged or incomplete and cannot be read as PDF."
-        ) from error
+    # A `PdfDocument` made of a path would resolve it: the file may have another name by now.
+    raw = _C.FPDF_LoadDocument(os.fsencode(path) + b"\0", None)
+    if _C.FPDF_GetPageCount(raw) >= 1:
+        document = _Document(raw)
+        if document.get_formtype():
+            document.init_forms()
+        return document
+    if _C.FPDF_GetLastError() in (_C.FPDF_ERR_PASSWORD, _C.FPDF_ERR_SECURITY):
+        raise EncryptedDocument(
+            f"{path.name} is protected by a password. Save a copy without one and ingest that."
+        )
+    raise UnreadableDocument(f"{path.name} is damaged or incomplete and cannot be read as PDF.")
 
 
 def _metadata(facts: dict[str, str], language: str) -> dict[str, Any]:
@@ -191,21 +213,35 @@ def _language(document: Any) -> str:
     return match[0].lower() if match else ""
 
 
-def _scans(document: Any, pages: int) -> tuple[int, frozenset[int]]:
-    """How many pages hold no text, and the indexes of those on which some may be recognised. Pages
-    that cannot be opened are left to the reading."""
-    count, scans = 0, set()
+def _scans(document: Any, pages: int) -> tuple[int, frozenset[int], frozenset[int]]:
+    """How many pages hold no text, the indexes of those on which some may be recognised, and of
+    those whose text cannot be read. Pages that cannot be opened are left to the reading."""
+    count, scans, unreadable = 0, set(), set()
     for index in range(pages):
         with _PDFIUM, suppress(pypdfium2.PdfiumError):
             page = document[index]
             text_page = page.get_textpage()
             chars = text_page.count_chars()
             count += chars == 0
+            if is_unreadable(text_page.raw):
+                unreadable.add(index)
             text_page.close()
             if chars <= _STAMP_CHARS and _is_scan(page, empty=not chars):
                 scans.add(index)
             page.close()
-    return count, frozenset(scans)
+    return count, frozenset(scans), frozenset(unreadable)
+
+
+def _page_list(indexes: frozenset[int]) -> str:
+    """Name pages by their numbers from 1, neighbours together: "pages 2, 4-7"."""
+    numbers = sorted(index + 1 for index in indexes)
+    # Neighbours differ from their places in the list by the same number.
+    groups = groupby(enumerate(numbers), lambda placed: placed[1] - placed[0])
+    spans = [[number for _, number in group] for _, group in groups]
+    named = [f"{span[0]}-{span[-1]}" if span[1:] else f"{span[0]}" for span in spans]
+    if len(named) > _MAX_SPANS:
+        named[_MAX_SPANS:] = [f"and {sum(map(len, spans[_MAX_SPANS:])):,} more"]
+    return f"page{'s' * (len(numbers) > 1)} {', '.join(named)}"
 
 
 def _is_scan(page: Any, *, empty: bool) -> bool:
@@ -246,17 +282,19 @@ def _check_end(path: Path) -> None:
 
 
 class _Scans(NamedTuple):
-    """The indexes of the pages whose text is recognised, and how."""
+    """The indexes of the pages whose text is recognised, and how; those of others are left out."""
 
     pages: frozenset[int]
     recognition: Recognition
+    left_out: frozenset[int] = frozenset()
 
 
 class _Read(NamedTuple):
-    """The lines of a page and what is ruled on it; those of a scan are seen in a view of their
-    own."""
+    """The lines of a page, its height in points, and what is ruled on it; the lines of a scan are
+    seen in a view of their own."""
 
     lines: list[PageLine]
+    height: float = 0.0
     rules: Rules = Rules()
     view: Outlook | None = None
     pictures: Sequence[PdfPicture] = ()
@@ -273,7 +311,8 @@ def _blocks(
             read = [_page(path, document, index, scans, pictures) for index in window]
             for page in read:
                 prose.learn(page.lines)
-            kept = without_edges([page.lines for page in read], running, window[0] + 1)
+            lines_of, heights = [page.lines for page in read], [page.height for page in read]
+            kept = without_edges(lines_of, heights, running, window[0] + 1)
             for index, page, lines in zip(window, read, kept, strict=True):
                 blocks = page_blocks(lines, index + 1, prose, page.rules)
                 if page.view:
@@ -300,6 +339,8 @@ def _windows(pages: int, scans: _Scans) -> Iterator[list[int]]:
 
 
 def _page(path: Path, document: Any, index: int, scans: _Scans, pictures: PdfPictures) -> _Read:
+    if index in scans.left_out:
+        return _Read([])
     try:
         if index not in scans.pages:
             return _ruled_lines(document, index, pictures)
@@ -309,7 +350,7 @@ def _page(path: Path, document: Any, index: int, scans: _Scans, pictures: PdfPic
             f"{path.name} is damaged: page {index + 1} cannot be read."
         ) from error
     lines, view = recognised_lines(recognised(pixels, scans.recognition), points)
-    return _Read(lines, view=view)
+    return _Read(lines, len(pixels) * points, view=view)
 
 
 def _ruled_lines(document: Any, index: int, pictures: PdfPictures) -> _Read:
@@ -318,11 +359,12 @@ def _ruled_lines(document: Any, index: int, pictures: PdfPictures) -> _Read:
         text_page = page.get_textpage()
         frame = frame_of(page)
         rules = page_rules(page, frame)
-        lines = top_first(page_lines(text_page, frame, rules))
+        lines = insert_fields(top_first(page_lines(text_page, frame, rules)), page, frame)
         shown = pictures.on(page, index, frame) if lines else ()
+        height = page.get_height()
         text_page.close()
         page.close()
-    return _Read(lines, rules, pictures=shown)
+    return _Read(lines, height, rules, pictures=shown)
 
 
 def _picture(document: Any, index: int) -> tuple[Any, float]:

@@ -9,16 +9,23 @@ from ragstone.core.document import BlockKind, Box, Place
 from ragstone.ingest.document import Block
 from ragstone.ingest.formats.pdf_columns import in_reading_order
 from ragstone.ingest.formats.pdf_grids import ruled_apart
-from ragstone.ingest.formats.pdf_lines import HYPHEN, PageLine, joined, learn_words
+from ragstone.ingest.formats.pdf_lines import BULLETS, HYPHEN, PageLine, joined, learn_words
 from ragstone.ingest.formats.pdf_rules import Rules
 from ragstone.ingest.formats.pdf_tables import Table, TableRow, find_tables
 from ragstone.ingest.formats.pdf_words import find_word_tables
 
 _NUMBERED = re.compile(r"(?:^|\s)\(?[$€£¥]?[-–—(]?\d[\d.,]*[)%]*(?=\s|$)|(?<=\s)[-–—](?=\s|$)")
+_SENTENCE_WORDS = 4
+"""Words in small letters that a sentence of one line has at least; titles that end with a full stop
+have fewer."""
+
 _LOWER_WORD = re.compile(r"\b[a-z]{2,}\b")
 _TOKEN = re.compile(r"\S+")
 _LEADER = re.compile(r"(?:\.\s?){4,}\s*\d+$|…\s*\d+$")
-_BULLET = re.compile(r"([•●▪■◦‣⁃∙–*-]|\(?(?:\d{1,2}|[a-z]|[ivx]{1,4})[.)])\s+\S")
+_BULLET = re.compile(
+    rf"([{BULLETS}])\s*[\w\"'“‘«„(\[$€£]|([–*-]|\(?(?:\d{{1,2}}|[a-z]|[ivx]{{1,4}})[.)])\s+\S"
+)
+_MARK = re.compile(rf"[{BULLETS}–-]")
 _NUMBER_BULLET = re.compile(r"\(?\w")
 _ENDED = re.compile(r"[.!?:;。！？：；]['\"”’)\]]*$")
 _WORD = re.compile(r"[^\W\d_]{2,}")
@@ -270,7 +277,7 @@ def _text_blocks(
             yield Block(text, "heading", _level(group[0], body), page, places=places)
         elif match := _BULLET.match(text):
             level = _depth(bullets, group[0].box.left)
-            yield Block(text, "item", level, page, match[1], places)
+            yield Block(text, "item", level, page, match[1] or match[2], places)
         else:
             bullets.clear()
             yield Block(text, _prose_kind(text), 0, page, _mark(group[0], body), places)
@@ -329,12 +336,14 @@ def _is_row(text: str) -> bool:
 
 def _is_heading(line: PageLine, body: float) -> bool:
     text = line.text
-    if not body or len(text) > 120 or not _WORD.search(text) or text[0] in "•●▪-–":
+    if not body or len(text) > 120 or not _WORD.search(text) or _MARK.match(text):
         return False
     if _BRACKETED.fullmatch(text) or text[0].islower():
         return False
     if line.size >= 1.15 * body:
-        return len(text) > 2
+        # On a page with a line of text and a long footnote, the text is what is larger.
+        is_sentence = text.endswith(".") and len(_LOWER_WORD.findall(text)) >= _SENTENCE_WORDS
+        return len(text) > 2 and not is_sentence
     return line.bold and line.size >= 0.95 * body and not text.endswith((".", ",", ";"))
 
 
@@ -381,7 +390,7 @@ def _begins_item(before: PageLine, line: PageLine) -> bool:
     match = _BULLET.match(line.text)
     if not match:
         return False
-    if not _NUMBER_BULLET.match(match[1]):
+    if not _NUMBER_BULLET.match(match[1] or match[2]):
         return True
     full = before.box.right > line.box.right - 3 * line.size
     return not (_continues_sentence(before.text, "a") and full and line.size)

@@ -7,21 +7,27 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ragstone.core.document import Box
+from ragstone.ingest.formats.furniture import OF_PAGES, is_page_number
 
 HYPHEN = "\x02"
 """Stands for the mark (U+FFFE, or this) that PDFium puts where a line ends with a hyphen."""
 
+BULLETS = "•●○▪▫■□▲►▶◆◇◦‣⁃∙☐☑☒\u2701-\u27bf"
+"""Signs that begin an item, for the inside of a class in a regular expression: dots, squares,
+boxes, and what the font of dingbats has."""
+
+_HYPHENS = "-‐\u00ad"
 _EDGE_LINES = 2
 _EDGE_CHARS = 100
 _MIN_PAGES = 4
 _EDGE_SHARE = 0.6
+_MARGIN = 1 / 12
+"""The share of a page above and below its text, where only running heads stand."""
+
 _YEAR = re.compile(r"(?:19|20)\d\d")
-_OF_PAGES = re.compile(
-    r"(?<!\S)[(\[]?\d{1,4}\s?(?:/|of|von|van|de|di|sur|av|af|из)\s?\d{1,4}[)\]]?(?!\S)",
-    re.IGNORECASE,
-)
+_AROUND_NUMBER = "-–—|.[]()"
 _CONTROL = re.compile(r"[\x00-\x01\x03-\x08\x0b-\x1f\x7f\ufffe\uffff]")
-_TEX = {
+TEX_LETTERS = {
     0x0B: "ff", 0x0C: "fi", 0x0E: "ffi", 0x0F: "ffl",
     0x10: "“", 0x11: "”", 0x12: "„", 0x13: "«", 0x14: "»", 0x15: "–", 0x16: "—",
     0x1B: "ff", 0x1C: "fi", 0x1D: "fl", 0x1E: "ffi", 0x1F: "ffl",
@@ -61,16 +67,22 @@ class PageLine:
 
 def clean(text: str) -> str:
     """The text of a run in one line, without controls; those of TeX's fonts are letters."""
-    return " ".join(_CONTROL.sub("", text.translate(_TEX)).split())
+    return " ".join(_CONTROL.sub("", text.translate(TEX_LETTERS)).split())
 
 
 def line_of(runs: Sequence[TextRun]) -> PageLine | None:
-    """The line that runs make, None if nothing is in it."""
+    """The line that runs make, None if nothing is in it.
+
+    A hyphen at its end may cut a word: PDFium sees the end of a line only where nothing of another
+    column stands beside it, so every line says it here.
+    """
     seen = tuple(run for run in runs if run.text.strip(HYPHEN))
     if not seen:
         return None
     first = seen[0]
     text = " ".join(run.text for run in seen)
+    if text[-1] in _HYPHENS and text[-2:-1].isalpha():
+        text = text[:-1] + HYPHEN
     bold = first.bold and seen[-1].bold
     return PageLine(text, around([run.box for run in seen]), first.baseline, first.size, bold, seen)
 
@@ -101,35 +113,51 @@ def top_first(lines: list[PageLine]) -> list[PageLine]:
 
 
 def without_edges(
-    pages: Sequence[Sequence[PageLine]], known: set[str], first: int
+    pages: Sequence[Sequence[PageLine]], heights: Sequence[float], known: set[str], first: int
 ) -> list[list[PageLine]]:
     """Drop running headers, footers and page numbers from consecutive pages.
 
     A line among the two highest or lowest of a page goes if most of the pages have it there, but
-    for the page number. `known` are those found so far and grows. The first time, a header with
-    words in it stays, and so it does on pages of a few lines, so that nothing is lost. `first` is
-    the number of the first page.
+    for the page number. On pages of a few lines, and in documents of a few pages, it has to stand
+    in the margin, so that nothing is lost. The first time, a header with words in it stays.
+
+    Args:
+        pages: The lines of each page.
+        heights: How high each page is, in points.
+        known: The forms of the lines found so far; grows.
+        first: The number of the first page, from 1.
     """
     edges = [_edges(page) for page in pages]
+    margins = [
+        {i for i in places if _is_in_margin(page[i], height)}
+        for page, places, height in zip(pages, edges, heights, strict=True)
+    ]
+    are_few = len(pages) < _MIN_PAGES
     counts = Counter(
         form
-        for page, places in zip(pages, edges, strict=True)
+        for page, places in zip(pages, margins if are_few else edges, strict=True)
         for form in {_form(page[i].text) for i in places}
     )
     seen = set(known) if first > 1 else set()
-    if len(pages) >= _MIN_PAGES:
-        known.update(form for form, n in counts.items() if n >= _EDGE_SHARE * len(pages))
+    if len(pages) > 1:
+        share = 1.0 if are_few else _EDGE_SHARE
+        known.update(form for form, n in counts.items() if n >= share * len(pages))
     kept = []
-    for page, places in zip(pages, edges, strict=True):
+    for page, places, margin in zip(pages, edges, margins, strict=True):
         dropped = set()
-        for i in places:
+        for i in margin if are_few else places:
             form = _form(page[i].text)
-            furniture = form in seen and len(page) > 2 * _EDGE_LINES
-            if form in known and (furniture or not _WORD.search(form)):
+            is_around_text = len(page) > (1 if i in margin else 2 * _EDGE_LINES)
+            is_repeated = form in seen and is_around_text
+            if form in known and (is_repeated or is_page_number(form)):
                 dropped.add(i)
             seen.add(form)
         kept.append([line for i, line in enumerate(page) if i not in dropped])
     return kept
+
+
+def _is_in_margin(line: PageLine, height: float) -> bool:
+    return line.box.bottom <= _MARGIN * height or line.box.top >= (1 - _MARGIN) * height
 
 
 def _edges(page: Sequence[PageLine]) -> set[int]:
@@ -142,15 +170,14 @@ def _edges(page: Sequence[PageLine]) -> set[int]:
 def _form(text: str) -> str:
     """The line without a page number at its start or end; other numbers tell lines apart. A number
     of so many ("9 / 48") is one wherever it stands."""
-    tokens = text.split()
-    if _OF_PAGES.search(text):
-        return " ".join(_OF_PAGES.sub(" # ", text).split())
+    if OF_PAGES.search(text):
+        return " ".join(OF_PAGES.sub(" # ", text).split())
+    tokens = [token for token in text.split() if token.strip(_AROUND_NUMBER)]
     for place in (0, -1):
-        if tokens and tokens[place].strip("-–—|.[]()").isdigit():
-            number = tokens[place].strip("-–—|.[]()")
-            if len(number) <= 4 and not _YEAR.fullmatch(number):
-                tokens[place] = "#"
-                break
+        number = tokens[place].strip(_AROUND_NUMBER) if tokens else ""
+        if number.isdigit() and len(number) <= 4 and not _YEAR.fullmatch(number):
+            tokens[place] = "#"
+            break
     return " ".join(tokens)
 
 

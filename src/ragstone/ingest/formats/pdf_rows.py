@@ -6,23 +6,23 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ragstone.core.document import Box
-from ragstone.ingest.formats.pdf_lines import HYPHEN, PageLine, TextRun, around
+from ragstone.ingest.formats.pdf_lines import BULLETS, HYPHEN, PageLine, TextRun, around
 
 _SIGN = r"[-+–—−]"
 _CURRENCY = r"(?:(?:US|CA?|AU?|HK|NZ|S|R)?\$|[€£¥₹]|(?:EUR|USD|GBP|CHF)\s)"
 _NUMBER = rf"\(?\s*{_SIGN}?\s*{_CURRENCY}?\s*\(?{_SIGN}?\s*(?:\d[\d.,'’\u202f]*|[.,]\d+)"
 _AFTER = r"(?:\s?(?:%|\)|x|bps|pts?|pp|million|billion|[€$£]))*"
-_NOTE = r"(?:\s?\(?[*†‡]+\)?|\s?\((?:\d{1,2}|[a-z])\)|[¹²³⁴⁵])*"
+_NOTE = r"(?:\s?\(?[*†‡]+\)?|\s?\((?:\d{1,2}|[a-z])\)|[⁰¹²³⁴-⁹])*"
 _VALUE = re.compile(
     rf"(?:{_NUMBER}(?:\s?{_NUMBER})?{_AFTER}{_NOTE}"
     rf"|{_CURRENCY}?\s*\(?(?:[-–—−]|--)\)?\s?%?{_NOTE}"
     r"|n/?a|N/?A|n/?m|N/?M|nil|\*+)",
 )
 _PREFIX = re.compile(rf"(?:\(?{_SIGN}?{_CURRENCY}\s*\(?{_SIGN}?|\()", re.IGNORECASE)
-_SUFFIX = re.compile(r"[)%*†‡¹²³]+|\((?:\d{1,2}|[a-z])\)[,;]?|\)\s?%")
+_SUFFIX = re.compile(r"[)%*†‡⁰¹²³⁴-⁹]+|\((?:\d{1,2}|[a-z])\)[,;]?|\)\s?%")
 _TIGHT = re.compile(r"(?<=[$€£¥₹(])\s+(?=[\d.(\-–—−])|(?<=[\d)])\s+(?=[)%])|(?<=[–—-])\s+(?=%)")
 _BULLET_RUN = re.compile(
-    r"[•●▪■◦‣⁃∙·○–—*-]|\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})[.)]|\d+(?:\.\d+)+\.?"
+    rf"[{BULLETS}·–—*-]|\(?(?:\d{{1,3}}|[A-Za-z]|[ivxIVX]{{1,5}})[.)]|\d+(?:\.\d+)+\.?"
     r"|(?:Item|Note|Section|Article|Step|Chapter|Part)\s+\w{1,4}[.:)]?|[*†‡]+",
     re.IGNORECASE,
 )

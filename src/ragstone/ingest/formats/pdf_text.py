@@ -9,9 +9,11 @@ from typing import Any
 import pypdfium2.raw
 
 from ragstone.core.document import Box
+from ragstone.ingest.formats.pdf_codes import BREAKS, CUTS, SPACES, read_codes
 from ragstone.ingest.formats.pdf_frame import Edges, Frame
-from ragstone.ingest.formats.pdf_lines import HYPHEN, PageLine, TextRun, clean, line_of
+from ragstone.ingest.formats.pdf_lines import BULLETS, HYPHEN, PageLine, TextRun, clean, line_of
 from ragstone.ingest.formats.pdf_rules import Rules
+from ragstone.ingest.formats.raised import raise_text
 
 _C: Any = pypdfium2.raw
 
@@ -28,9 +30,11 @@ _WORD_GAP = 0.15
 _RISE = 0.5
 """A baseline that moves by more font sizes than this begins another run."""
 
-_BREAKS = (10, 13)
-_SPACES = (9, 32, 160, 0x2002, 0x2003, 0x2009, 0x202F, 0x3000)
-_CUTS = (2, 0xFFFE)
+_MIN_RAISED, _MAX_RAISED = 0.15, 0.85
+"""A raised character stands higher by more font sizes than this, and is smaller than this part of
+the text before it."""
+
+_BULLET = re.compile(f"[{BULLETS}]")
 _NOWHERE = (0.0, 0.0, 0.0, 0.0)
 
 
@@ -40,10 +44,12 @@ def page_lines(text_page: Any, frame: Frame, rules: Rules) -> list[PageLine]:
     for place, code, edges, baseline in _characters(text_page.raw, frame):
         if edges is not None:
             found.add(place, code, edges, baseline)
-        elif code in _SPACES:
+        elif code in SPACES:
             found.space()
+        elif code in CUTS:
+            found.end_line(cut=True)
         else:
-            found.end_line(cut=code in _CUTS)
+            found.break_line()
     found.end_line()
     return found.lines
 
@@ -59,6 +65,8 @@ class _Open:
     boxes: list[Edges] = field(default_factory=list)
     last: int = 0
     space: bool = False
+    is_raised: bool = False
+    """Whether its last character is."""
 
 
 class _Lines:
@@ -71,19 +79,27 @@ class _Lines:
         self._fonts = _Fonts()
         self._runs: list[TextRun] = []
         self._run: _Open | None = None
+        self._may_end = False
 
     def add(self, place: int, code: int, edges: Edges, baseline: float) -> None:
+        if self._may_end and not (self._run and _is_on_line(self._run, edges, baseline)):
+            self.end_line()
+        self._may_end = False
         if self._run is not None and (
             _apart(self._run, edges, baseline) or self._is_parted(self._run, edges)
         ):
             self._end_run()
         if self._run is None:
             self._run = _Open(place, baseline, _height(self._raw, place))
+        elif len(self._run.boxes) == 1 and _BULLET.match(self._run.parts[0]):
+            self._run.space = True  # Between an item's bullet and its text some PDFs leave none.
         run = self._run
         if run.space:
             run.parts.append(" ")
             run.space = False
-        run.parts.append(chr(code))
+        text = chr(code)
+        run.is_raised = _is_raised(run, edges, baseline)
+        run.parts.append(raise_text(text) if run.is_raised else text)
         run.boxes.append(edges)
         run.last = place
 
@@ -96,6 +112,14 @@ class _Lines:
     def space(self) -> None:
         if self._run is not None:
             self._run.space = True
+
+    def break_line(self) -> None:
+        """End the line, unless PDFium only takes raised text for the end of one."""
+        if self._run is not None and self._run.is_raised:
+            self.space()
+            self._may_end = True
+        else:
+            self.end_line()
 
     def end_line(self, *, cut: bool = False) -> None:
         """`cut` says that a hyphen divides the word at the end."""
@@ -141,30 +165,16 @@ class _Fonts:
 
 def _characters(raw: Any, frame: Frame) -> Iterator[tuple[int, int, Edges | None, float]]:
     """Index, code point, edges and baseline of what is seen; spaces and ends of lines have none."""
-    unicode, loose, origin = (
-        _C.FPDFText_GetUnicode,
-        _C.FPDFText_GetLooseCharBox,
-        _C.FPDFText_GetCharOrigin,
-    )
+    loose, origin = _C.FPDFText_GetLooseCharBox, _C.FPDFText_GetCharOrigin
     edges, x, y = _C.FS_RECTF(), ctypes.c_double(), ctypes.c_double()
     to_edges, to_x, to_y = ctypes.byref(edges), ctypes.byref(x), ctypes.byref(y)
     upright = not frame.rotation
     left, top = frame.left, frame.top
-    high = 0
-    for place in range(_C.FPDFText_CountChars(raw)):
-        code = unicode(raw, place)
-        if 0xD800 <= code < 0xDC00:
-            high = code
+    for place, code in enumerate(read_codes(raw).codes):
+        if not code:
             continue
-        if high:
-            code = 0x10000 + ((high - 0xD800) << 10) + (code - 0xDC00)
-            high = 0
-            if not 0x10000 <= code <= 0x10FFFF:
-                continue
-        if code in _SPACES or code in _BREAKS or code in _CUTS:
+        if code in SPACES or code in BREAKS or code in CUTS:
             yield place, code, None, 0.0
-            continue
-        if not code or 0xD800 <= code < 0xE000:
             continue
         if not loose(raw, place, to_edges):
             yield place, code, _NOWHERE, 0.0
@@ -187,6 +197,23 @@ def _apart(run: _Open, edges: Edges, baseline: float) -> bool:
         beside = min(abs(top - edges[3]), abs(edges[1] - bottom))
         return not (abs(edges[0] - left) < _RISE * size and beside < _GAP * size)
     return max(edges[0] - right, left - edges[2]) > _GAP * size
+
+
+def _is_on_line(run: _Open, edges: Edges, baseline: float) -> bool:
+    """Whether a character stands behind a run on the same line."""
+    return abs(baseline - run.baseline) < _MIN_RAISED * run.size and not _apart(
+        run, edges, baseline
+    )
+
+
+def _is_raised(run: _Open, edges: Edges, baseline: float) -> bool:
+    """Whether a character of a run is smaller and higher than its first one, and not in brackets of
+    its own, which part it from a number."""
+    raised = run.baseline - baseline > _MIN_RAISED * run.size
+    if not raised or not run.boxes or run.parts[-1] in "( ":
+        return False
+    _, top, _, bottom = run.boxes[0]
+    return edges[3] - edges[1] < _MAX_RAISED * (bottom - top)
 
 
 def _height(raw: Any, char: int) -> float:

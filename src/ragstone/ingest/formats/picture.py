@@ -15,6 +15,7 @@ from ragstone.ingest.formats.pdf_blocks import Prose, page_blocks
 from ragstone.ingest.formats.recognised import page_block, recognised_lines
 from ragstone.ingest.formats.recognition import CHOSEN, MOST_SIDE, Recognition, recognised
 from ragstone.ingest.formats.redrawn import redrawn
+from ragstone.ingest.formats.surroundings import Surroundings
 from ragstone.ingest.formats.types import Format
 
 _POINTS = 72.0
@@ -47,7 +48,9 @@ def embedded_blocks(kind: str, name: str, data: bytes, recognition: Recognition)
     return list(_blocks(kind, Path(name), 1, recognition, data))
 
 
-def whole_file(path: Path, ending: str, max_bytes: int, folder: Path | None, name: str) -> bytes:
+def whole_file(
+    path: Path, ending: str, max_bytes: int, around: Surroundings | None, name: str
+) -> bytes:
     """The bytes of a picture that is a document; raises UnreadableDocument."""
     try:
         return path.read_bytes()

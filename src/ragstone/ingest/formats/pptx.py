@@ -20,6 +20,7 @@ from ragstone.ingest.formats.embedded import Pictures, packed_picture, packed_pi
 from ragstone.ingest.formats.numbering import BULLET, numeral
 from ragstone.ingest.formats.package import office_package, safe_tree
 from ragstone.ingest.formats.properties import core_properties, opened
+from ragstone.ingest.formats.raised import lower_text, raise_text
 from ragstone.ingest.formats.tables import table_blocks
 from ragstone.ingest.formats.types import ZIP, Format
 
@@ -324,9 +325,22 @@ def _cell_text(cell: Any) -> str:
 def _paragraph_text(paragraph: Any) -> str:
     parts = []
     for element in paragraph.iter(f"{_A}t", f"{_A}br", f"{_A}tab", _MATH):
-        parts.append("\n" if element.tag == f"{_A}br" else (element.text or ""))
+        parts.append("\n" if element.tag == f"{_A}br" else _run_text(element))
     lines = (" ".join(line.split()) for line in "".join(parts).replace("\v", "\n").split("\n"))
     return "\n".join(line for line in lines if line)
+
+
+def _run_text(element: Any) -> str:
+    """Return the text of a run as raised or lowered, if it is; nothing if it is struck out."""
+    text, properties = element.text or "", element.getparent().find(f"{_A}rPr")
+    if properties is None:
+        return text
+    if properties.get("strike", "noStrike") != "noStrike":
+        return ""
+    shift = properties.get("baseline", "0")
+    if shift in ("0", "0%"):
+        return text
+    return lower_text(text) if shift.startswith("-") else raise_text(text)
 
 
 PPTX = Format(

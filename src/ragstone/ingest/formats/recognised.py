@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from ragstone.core.document import Box
 from ragstone.ingest.document import Block
-from ragstone.ingest.formats.pdf_lines import HYPHEN, PageLine, TextRun, around, clean, line_of
+from ragstone.ingest.formats.pdf_lines import PageLine, TextRun, around, clean, line_of
 from ragstone.ingest.formats.recognition import Corners, Stretch
 
 SIZE = 10.0
@@ -26,7 +26,6 @@ _TOUCH = 0.3
 """A gap of fewer type sizes is one between words."""
 
 _MOST_SKEW = 20.0
-_HYPHENS = "-‐\u00ad"
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,10 +119,7 @@ def _run(one: Stretch, view: Outlook) -> TextRun:
     height = math.dist(one.corners[0], one.corners[3]) * view.scale / _HEIGHT
     least, most = _ALIKE
     size = SIZE if least * SIZE <= height <= most * SIZE else round(height * 2) / 2
-    text = clean(one.text)
-    if text[-1:] in _HYPHENS and text[-2:-1].isalpha():
-        text = text[:-1] + HYPHEN
-    return TextRun(text, box, (box.top + box.bottom) / 2 + 0.35 * size, size)
+    return TextRun(clean(one.text), box, (box.top + box.bottom) / 2 + 0.35 * size, size)
 
 
 def _rows(runs: Sequence[TextRun]) -> list[list[TextRun]]:

@@ -21,6 +21,7 @@ from ragstone.ingest.formats.inline_code import marked, spanned, unmarked
 from ragstone.ingest.formats.labels import counted
 from ragstone.ingest.formats.metadata import described
 from ragstone.ingest.formats.rst_tree import REFERENCE, document_tree
+from ragstone.ingest.formats.surroundings import Surroundings
 from ragstone.ingest.formats.tables import table_blocks
 from ragstone.ingest.formats.text import outlined
 from ragstone.ingest.formats.types import Format
@@ -47,9 +48,9 @@ def parse_rst(path: Path, ending: str, max_bytes: int) -> Parsed:
     return parse_rst_in(path, ending, max_bytes, None)
 
 
-def parse_rst_in(path: Path, ending: str, max_bytes: int, folder: Path | None) -> Parsed:
+def parse_rst_in(path: Path, ending: str, max_bytes: int, around: Surroundings | None) -> Parsed:
     """The blocks of a file. Its title is that of its first section."""
-    included = with_included(decoded(path).replace("\x00", ""), path, folder)
+    included = with_included(decoded(path).replace("\x00", ""), path, around)
     source = included.text
     try:
         tree = document_tree(source)

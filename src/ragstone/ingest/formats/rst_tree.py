@@ -6,7 +6,7 @@ No file is opened and no command is run: `includes` has put in what the text inc
 
 import copy
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar
 
 from docutils import frontend, nodes
@@ -20,6 +20,7 @@ from docutils.utils import new_document, unescape
 
 from ragstone.ingest.formats.inline_code import OBJECT_ROLES, VERBATIM_ROLES
 from ragstone.ingest.formats.labels import ADMONITIONS
+from ragstone.ingest.formats.raised import lower_text, raise_text
 
 REFERENCE = "reference-by-label"
 """The class of what refers to a place by its label alone; `refname` is the label."""
@@ -113,6 +114,14 @@ def _interpreted(
     return [_seen(unescape(text, False), unescape(text, True), (role or "").lower())], []
 
 
+_WRITTEN: Mapping[str, Callable[[str], str]] = {
+    "abbr": str,
+    **dict.fromkeys(("sup", "superscript"), raise_text),
+    **dict.fromkeys(("sub", "subscript"), lower_text),
+}
+"""How the text of a role is written, by its name."""
+
+
 def _seen(text: str, raw: str, role: str) -> nodes.Node:
     """The node of a text with a role; `raw` is the text with its backslashes."""
     _, _, name = role.rpartition(":")
@@ -120,8 +129,8 @@ def _seen(text: str, raw: str, role: str) -> nodes.Node:
         return nodes.literal(raw, re.sub(r"\{([^{}]*)\}", r"\1", raw) if name == "samp" else raw)
     if name in _AS_WRITTEN:
         return nodes.inline(raw, raw)
-    if name == "abbr":
-        return nodes.inline(text, text)
+    if write := _WRITTEN.get(name):
+        return nodes.inline(text, write(text))
     if titled := _TITLED.fullmatch(text):
         return nodes.inline(text, titled["title"])
     if role in _LABELS:

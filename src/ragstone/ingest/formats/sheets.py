@@ -1,14 +1,36 @@
 """The cells of a sheet as tables: empty rows and columns divide them, titles stand above them."""
 
 from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain, islice
 
+from ragstone.core.document import HIDDEN
 from ragstone.ingest.document import Block
 from ragstone.ingest.formats.tables import header_rows, table_blocks
 
 _LOOK_AHEAD = 500
 _MAX_HELD = 20_000
 """So many rows at most are held for tables that stand side by side."""
+
+
+def mark_hidden(name: str) -> str:
+    """Return the name of a sheet, row or column so that a reader knows that it is hidden."""
+    return f"{name} {HIDDEN}"
+
+
+def headed_sheet(
+    name: str, blocks: Iterator[Block], page: int, *, is_hidden: bool
+) -> Iterator[Block]:
+    """Yield the name of a sheet and its blocks, nothing for an empty one. A hidden sheet's name
+    says so, and stands at its tables too: a chunk may hold several sheets."""
+    if (first := next(blocks, None)) is None:
+        return
+    heading = mark_hidden(name) if is_hidden else name
+    yield Block(heading, "heading", 1, page)
+    for block in chain([first], blocks):
+        if is_hidden and block.kind == "table":
+            block = replace(block, label=mark_hidden(block.label or name))
+        yield block
 
 
 def sheet_blocks(

@@ -14,6 +14,7 @@ from ragstone.core.errors import (
 )
 from ragstone.ingest.document import Parsed
 from ragstone.ingest.formats.recognition import Recognition, is_installed
+from ragstone.ingest.formats.surroundings import Surroundings
 from ragstone.registry import Extension, Registry
 
 log = logging.getLogger(__name__)
@@ -38,11 +39,11 @@ class NestedParser(Protocol):
 
 
 class IncludingParser(Protocol):
-    """A parser of files that include others; `folder` is the one that they must be in, None where
-    the file was given without one."""
+    """A parser of files that show others, which are `around` them; None where the file was given
+    without a folder."""
 
     def __call__(
-        self, path: Path, ending: str, max_bytes: int, folder: Path | None, /
+        self, path: Path, ending: str, max_bytes: int, around: Surroundings | None, /
     ) -> Parsed: ...
 
 
@@ -51,7 +52,7 @@ class PictureReader(Protocol):
     id too. Raises a DocumentError. Arguments and place are a parser's."""
 
     def __call__(
-        self, path: Path, ending: str, max_bytes: int, folder: Path | None, name: str, /
+        self, path: Path, ending: str, max_bytes: int, around: Surroundings | None, name: str, /
     ) -> bytes: ...
 
 

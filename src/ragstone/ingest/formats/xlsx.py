@@ -1,14 +1,15 @@
 """XLSX through openpyxl: a page per sheet, its name as heading, its tables row by row.
 
 Cells are shown as their number format shows them, formulas as the value that was saved with them.
-Hidden sheets, rows and columns are read like others: what is looked up often stands there.
+What is hidden is read too, as what is looked up often stands there: hidden sheets, rows and columns
+are marked, and the sheets come last.
 """
 
 import posixpath
 import re
 import zipfile
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -22,7 +23,7 @@ from ragstone.ingest.document import Block, Parsed
 from ragstone.ingest.formats.number_format import shown
 from ragstone.ingest.formats.package import bomb_error, office_package, safe_tree
 from ragstone.ingest.formats.properties import core_properties, opened
-from ragstone.ingest.formats.sheets import sheet_blocks
+from ragstone.ingest.formats.sheets import headed_sheet, mark_hidden, sheet_blocks
 from ragstone.ingest.formats.tables import INDENT
 from ragstone.ingest.formats.types import ZIP, Format
 
@@ -31,6 +32,11 @@ _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _S = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _MERGED = re.compile(rb"<(?:\w+:)?mergeCell\s[^>]*?\bref=[\"']([A-Z]+\d+:[A-Z]+\d+)[\"']")
 _PROTECTION = re.compile(rb"<(?:\w+:)?sheetProtection\b[^<>]*/>")
+_COLUMN = re.compile(rb"<(?:\w+:)?col\s[^<>]*>")
+_ROW = re.compile(rb"<(?:\w+:)?row\s[^<>]*>")
+_ATTRIBUTE = re.compile(rb"\b(hidden|min|max|r)=[\"'](\d+|true)[\"']")
+_TRUE = (b"1", b"true")
+_MAX_COLUMNS = 16_384
 _MAX_FILLED = 256
 """Over so many columns at most a merged value is repeated."""
 
@@ -54,19 +60,17 @@ def parse_xlsx(path: Path, ending: str, max_bytes: int) -> Parsed:
 def _blocks(path: Path, book: Any, package: BinaryIO, max_bytes: int) -> Iterator[Block]:
     with opened(path):
         parts = _Parts(path, package)
-        for page, name in enumerate(book.sheetnames, 1):
-            sheet = book[name]
+        numbered = [(page, book[name]) for page, name in enumerate(book.sheetnames, 1)]
+        for page, sheet in sorted(numbered, key=lambda pair: _is_hidden(pair[1])):
+            name = sheet.title
             found: Iterator[Block] = iter(())
             if hasattr(sheet, "iter_rows"):
                 sheet.reset_dimensions()
                 said = set[str]()
-                rows = _limited(path, _rows(sheet, parts.merged(name), said), max_bytes)
+                rows = _limited(path, _rows(sheet, parts.layout(name), said), max_bytes)
                 found = sheet_blocks(rows, page, said)
             found = chain(found, parts.drawn(name, page))
-            if first := next(found, None):
-                yield Block(name, "heading", 1, page)
-                yield first
-                yield from found
+            yield from headed_sheet(name, found, page, is_hidden=_is_hidden(sheet))
 
 
 def _plain_part(path: Path, name: str, data: bytes) -> bytes:
@@ -110,14 +114,26 @@ def _limited(path: Path, rows: Iterator[Sequence[str]], max_bytes: int) -> Itera
         yield row
 
 
-Merged = dict[int, list[tuple[int, int, int, int]]]
-"""By their first row: the columns and rows of merged cells, from 1."""
+def _is_hidden(sheet: Any) -> bool:
+    return getattr(sheet, "sheet_state", "visible") != "visible"
 
 
-def _rows(sheet: Any, merged: Merged, said: set[str]) -> Iterator[Sequence[str]]:
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """What a sheet says of its cells; rows and columns count from 1."""
+
+    merged: Mapping[int, Sequence[tuple[int, int, int, int]]]
+    """By their first row: the columns and rows of merged cells."""
+    hidden_rows: Set[int]
+    hidden_columns: Set[int]
+
+
+def _rows(sheet: Any, layout: _Layout, said: set[str]) -> Iterator[Sequence[str]]:
     """The rows as texts; merged cells repeat their value where the row holds anything. What is in
-    cells that reach over columns is put into `said`."""
+    cells that reach over columns is put into `said`. The first cells of hidden rows and columns are
+    marked."""
     open_ones: list[tuple[int, int, int, str]] = []
+    unmarked = set(layout.hidden_columns)
     for number, cells in enumerate(sheet.iter_rows(), 1):
         row = [shown(cell.value, cell.number_format) if cell.value is not None else ""
                for cell in cells]  # fmt: skip
@@ -128,7 +144,7 @@ def _rows(sheet: Any, merged: Merged, said: set[str]) -> Iterator[Sequence[str]]
         while row and not row[-1]:
             row.pop()
         open_ones = [one for one in open_ones if one[2] >= number]
-        for left, _, right, bottom in merged.get(number, ()):
+        for left, _, right, bottom in layout.merged.get(number, ()):
             value = row[left - 1] if left <= len(row) else ""
             if value:
                 open_ones.append((left, min(right, left + _MAX_FILLED), bottom, value))
@@ -136,7 +152,21 @@ def _rows(sheet: Any, merged: Merged, said: set[str]) -> Iterator[Sequence[str]]
                     said.add(value)
         if row and open_ones:
             _fill(row, open_ones)
+        if unmarked or number in layout.hidden_rows:
+            _mark_cells(row, unmarked, is_row_hidden=number in layout.hidden_rows)
         yield row
+
+
+def _mark_cells(row: list[str], unmarked: set[int], *, is_row_hidden: bool) -> None:
+    """Mark the first cell of a hidden row, and those of hidden columns, which then are no longer
+    among the `unmarked` ones."""
+    filled = [place for place, cell in enumerate(row) if cell]
+    marks = {place for place in filled if place + 1 in unmarked}
+    unmarked -= {place + 1 for place in marks}
+    if is_row_hidden:
+        marks.update(filled[:1])
+    for place in marks:
+        row[place] = mark_hidden(row[place])
 
 
 def _fill(row: list[str], merged: list[tuple[int, int, int, str]]) -> None:
@@ -155,15 +185,28 @@ class _Parts:
         self._names = set(self._archive.namelist())
         self._sheets = self._sheet_parts()
 
-    def merged(self, name: str) -> Merged:
-        """Found in the end of the part, behind its rows, so that those are not parsed twice."""
-        found: Merged = {}
+    def layout(self, name: str) -> _Layout:
+        """Found in the source of the part, so that its rows are not parsed twice."""
+        merged: dict[int, list[tuple[int, int, int, int]]] = {}
         data = self._read(self._sheets.get(name, ""))
+        rows = re.search(rb"<(?:\w+:)?sheetData\b", data)
         for match in _MERGED.finditer(data, max(data.rfind(b"sheetData"), 0)):
             edges = range_boundaries(match[1].decode())  # type: ignore[no-untyped-call]
             left, top, right, bottom = edges
-            found.setdefault(top or 1, []).append((left or 1, top or 1, right or 1, bottom or 1))
-        return found
+            merged.setdefault(top or 1, []).append((left or 1, top or 1, right or 1, bottom or 1))
+        columns: set[int] = set()
+        for tag in _COLUMN.findall(data, 0, rows.start() if rows else len(data)):
+            said = dict(_ATTRIBUTE.findall(tag))
+            if said.get(b"hidden") in _TRUE:
+                first, last = (int(said.get(edge, b"")[:9] or 1) for edge in (b"min", b"max"))
+                columns.update(range(first, min(last, _MAX_COLUMNS) + 1))
+        hidden_rows = {
+            int(said[b"r"][:9])
+            for tag in _ROW.finditer(data)
+            if b"hidden" in tag[0]
+            if (said := dict(_ATTRIBUTE.findall(tag[0]))).get(b"hidden") in _TRUE and b"r" in said
+        }
+        return _Layout(merged, hidden_rows, columns)
 
     def drawn(self, name: str, page: int) -> Iterator[Block]:
         """The text of boxes and shapes on a sheet."""

@@ -32,7 +32,7 @@ class AddRelated(Stage):
             return Step(turn, "skipped", "there is nothing to begin at")
         if turn.plan.strategy == "sequential":
             return Step(turn, "skipped", "whole documents are read")
-        known = {hit.chunk.chunk_id for hit in turn.hits}
+        known = {*(hit.chunk.chunk_id for hit in turn.hits), *turn.left_out}
         async with adapters.catalog.snapshot(turn.collection) as hidden:
             related = await adapters.graph.related(
                 turn.collection,

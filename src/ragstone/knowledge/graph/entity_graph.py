@@ -5,7 +5,6 @@ the asker may not read has no part in it, and there is nothing that a deletion w
 """
 
 import asyncio
-import difflib
 import math
 import re
 from collections import Counter
@@ -25,6 +24,7 @@ from ragstone.core.filters import Filter, matches
 from ragstone.core.records import Collection
 from ragstone.knowledge.graph.entity_key import entity_key
 from ragstone.knowledge.graph.walk import Place, walked
+from ragstone.language.similar_names import find_similar
 from ragstone.language.words import STOPWORDS, content_word_set
 from ragstone.ports import ChunkIndex, Mentions, Themes
 from ragstone.understand.mentions import function_words, names
@@ -142,7 +142,7 @@ class LocalEntityGraph:
     async def _alike(self, collection: Collection, readers: Several[str], name: str) -> list[str]:
         """The entity whose key is most like one that nothing has."""
         near = await self._mentions.like(collection, readers, name[:2], NEAR)
-        return await asyncio.to_thread(difflib.get_close_matches, name, near, 1, ALIKE)
+        return await asyncio.to_thread(find_similar, name, near, 1, ALIKE)
 
     async def _of(
         self, collection: Collection, readers: Several[str], entities: Sequence[str], limit: int

@@ -1,8 +1,9 @@
 """Which names are so alike that they are one entity: spellings and endings, not other names."""
 
-import difflib
 import re
 from collections.abc import Iterable, Iterator
+
+from ragstone.language.similar_names import similarity
 
 ALIKE = 0.93
 """Share of characters in common."""
@@ -29,7 +30,7 @@ def alike(one: str, other: str) -> bool:
         return False
     if sum(a != b for a, b in zip(here, there, strict=True)) != 1:
         return False
-    return difflib.SequenceMatcher(None, one, other, autojunk=False).ratio() >= ALIKE
+    return similarity(one, other) >= ALIKE
 
 
 def alike_pairs(keys: Iterable[str]) -> Iterator[tuple[str, str]]:

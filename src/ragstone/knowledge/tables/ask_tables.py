@@ -204,7 +204,7 @@ async def _by_rules(
     if any(one.is_like(asked.table) for one in tables if one is not asked.table):
         return None, "the document has several tables of this kind"
     found = await asyncio.to_thread(outcome, asked)
-    if found is None or (asked.operation == "list" and len(found.rows) < 2):
+    if found is None or (asked.operation == "list" and not found.rows):
         return None, "no rows match"
     if asked.operation == "sum" and not _totals_agree(asked, found):
         return None, "the table's own total is another one"

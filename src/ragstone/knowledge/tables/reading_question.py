@@ -25,6 +25,7 @@ from ragstone.knowledge.tables.typed_table import (
 )
 from ragstone.language.word_lists import word_lists
 from ragstone.language.words import stem
+from ragstone.language.yes_no import read_yes_no
 
 Operation = Literal["count", "sum", "average", "most", "least", "list", "lookup"]
 Comparison = Literal["in", ">", ">=", "<", "<="]
@@ -38,6 +39,9 @@ LONGEST_CELL = 120
 
 LONGEST_VALUE = 8
 """Words of a value that a question can name."""
+
+MAX_OTHER_VALUES = 10
+"""Values of a column besides one that a question denies: the answer names them all."""
 
 _CJK = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _TOKEN = re.compile(rf"\d+(?:[.,'’]\d{{3}})*(?:[.,]\d+)?(?![^\W\d_{_CJK}])|[{_CJK}]|[^\W_{_CJK}]+")
@@ -122,6 +126,7 @@ class _Found:
     operations: list[tuple[int, str, int]] = field(default_factory=list)
     columns: list[tuple[int, int, str]] = field(default_factory=list)
     values: list[tuple[int, str, tuple[str, ...]]] = field(default_factory=list)
+    denied: set[str] = field(default_factory=set)
     compared: list[Condition] = field(default_factory=list)
     marks: set[str] = field(default_factory=set)
     units: list[_Word] = field(default_factory=list)
@@ -165,7 +170,8 @@ def read_question(question: str, table: TypedTable) -> TableQuestion | None:
 
 
 def _words(text: str) -> list[_Word]:
-    plain = unicodedata.normalize("NFKC", text).casefold().replace("’s", "").replace("'s", "")
+    plain = unicodedata.normalize("NFKC", text).casefold().replace("’", "'")
+    plain = plain.replace("n't", " not").replace("'s", "")
     return [_Word(match[0], norm(match[0])) for match in _TOKEN.finditer(plain)]
 
 
@@ -268,6 +274,8 @@ class _Reading:
         self._titles = {part for one in table.titles for part in _meant_by(_title_norms(one))}
         self._used = set[int]()
         self._found = _Found()
+        self._denies = False
+        """Whether a negation was read, and what it denies was not yet."""
 
     def take(self, place: int) -> int:
         """How many words are explained by what begins at a word; 0 for none."""
@@ -275,7 +283,7 @@ class _Reading:
         taken = _compared(words, place, self._table, found, self._named)
         if taken := taken or self._take_equal(place):
             found.named += taken
-            return taken
+            return 0 if self._denies else taken
         phrase = _phrase(words, place)
         value = self._values.at(words, place, self._named)
         if value is not None and self._in_longer_name(place, value[0]):
@@ -285,7 +293,11 @@ class _Reading:
         of_column = any(place in at for at, _ in self._named)
         if phrase is not None and (phrase[1] > 1 or not of_column):
             kind, length = phrase
-            if kind in _OPERATIONS:
+            if self._denies and kind in (*_OPERATIONS, "not"):
+                return 0
+            if kind == "not":
+                self._denies = True
+            elif kind in _OPERATIONS:
                 found.operations.append((place, kind, length))
             else:
                 found.marks.add(kind)
@@ -323,9 +335,17 @@ class _Reading:
         if not column or touched != inside:
             return 0
         self._named = [(at, name) for at, name in self._named if name not in inside]
+        if self._denies:
+            cells = _other_cells(self._table, column, cells)
+            self._end_denial(column)
         self._found.values.append((place, column, cells))
         self._found.named += length
-        return length
+        return length if cells else 0
+
+    def _end_denial(self, column: str) -> None:
+        """Note which column the negation that was read is about."""
+        self._found.denied.add(column)
+        self._denies = False
 
     def _take_word(self, place: int, of_column: bool) -> bool:
         word, found = self._words[place], self._found
@@ -333,6 +353,9 @@ class _Reading:
         if of_column:
             self._used.add(place)
             found.named += 1
+            [name] = [name for at, name in self._named if place in at]
+            if self._denies and _cells_saying(self._table, name, False):
+                self._end_denial(name)
         elif meant in self._names or meant in self._titles:
             found.called += 1
             found.titled += meant not in self._names
@@ -345,15 +368,43 @@ class _Reading:
         return True
 
     def end(self) -> _Found | None:
-        """What was found; None where only a part of a column's name was read as that."""
-        compared = {one.column for one in self._found.compared}
+        """What was found; None where only a part of a column's name was read as that, or where it
+        was not read what is denied.
+
+        A column of yes and no is a condition: "which orders are paid"."""
+        found = self._found
+        if self._denies:
+            return None
+        used = {one.column for one in found.compared} | {column for _, column, _ in found.values}
+        grouped = any(kind in ("group", "by", "sort") for _, kind, _ in found.operations)
         for at, name in self._named:
-            if set(at) <= self._used or name in compared:
-                self._found.columns.append((min(at), len(at), name))
-                self._found.whole += len(at) >= len(_core(name))
+            if set(at) <= self._used or name in used:
+                cells = _cells_saying(self._table, name, name not in found.denied)
+                if cells and name not in used and not grouped:
+                    found.values.append((min(at), name, cells))
+                else:
+                    found.columns.append((min(at), len(at), name))
+                found.whole += len(at) >= len(_core(name))
             elif self._used & set(at):
                 return None
-        return self._found
+        return found
+
+
+def _other_cells(table: TypedTable, column: str, cells: Sequence[str]) -> tuple[str, ...]:
+    """The cells of a column that say otherwise; none where they are too many to be named, or where
+    a row leaves open what it says."""
+    held = {row.cells[table.place(column)] for row in table.rows}
+    others = tuple(sorted(cell for cell in held if cell is not None and cell not in cells))
+    return () if None in held or len(others) > MAX_OTHER_VALUES else others
+
+
+def _cells_saying(table: TypedTable, column: str, answer: bool) -> tuple[str, ...]:
+    """The cells of a column of yes and no that say the one; none in another column."""
+    held = [cell for cell in {row.cells[table.place(column)] for row in table.rows} if cell]
+    answers = {cell: read_yes_no(cell) for cell in held[:MAX_OTHER_VALUES]}
+    if None in answers.values() or len(held) > len(answers):
+        return ()
+    return tuple(sorted(cell for cell in held if answers[cell] is answer))
 
 
 def _phrase(words: Sequence[_Word], place: int) -> tuple[str, int] | None:
@@ -438,8 +489,10 @@ def _is_telling(part: str) -> bool:
 
 
 def _says_nothing(word: _Word) -> bool:
-    """Whether a word is one of the lexicon's, or too short to name a value."""
-    return len(word.text) < 2 or word.text in _lexicon()
+    """Whether a word is too short to name a value, or one of the lexicon's, but for a verb such as
+    "paid", which may be a value too."""
+    kinds = {kind for kind, _ in _lexicon().get(word.text, ())}
+    return len(word.text) < 2 or not kinds <= {"spend"}
 
 
 def _title_norms(title: str) -> tuple[str, ...]:
@@ -632,7 +685,8 @@ def _meant(found: _Found, table: TypedTable) -> TableQuestion | None:
     named = [(at, one) for at, one in named if one.name != group]
     asked_time = _asked_time(found, table, named) if operation in ("most", "least") else None
     named = [(at, one) for at, one in named if one is not asked_time]
-    measures = [(at, one) for at, one in named if one.type != "text"]
+    key = _number_of_row(table) if operation in ("list", "count") else None
+    measures = [(at, one) for at, one in named if one.type != "text" and one is not key]
     if not measures and (implied or _spends(found, operation)):
         only = _implied(table, implied or "money")
         if only is None:
@@ -649,6 +703,13 @@ def _meant(found: _Found, table: TypedTable) -> TableQuestion | None:
         operation = "least" if operation == "most" else "most"
     asks = _Asked(table, found, conditions, measure, texts, group)
     return asks.question(operation, place)
+
+
+def _number_of_row(table: TypedTable) -> Column | None:
+    """The first column where it numbers the rows: "which orders", "how many orders" name it."""
+    first = table.columns[0]
+    numbers = first.type == "number" and first.unique and not first.scale and not first.years
+    return first if numbers else None
 
 
 def _asked_time(
@@ -734,7 +795,9 @@ def _conditions(found: _Found) -> tuple[Condition, ...] | None:
     by_column: dict[str, list[tuple[str, ...]]] = defaultdict(list)
     for _, column, cells in found.values:
         by_column[column].append(cells)
-    if any(len(cells) > 1 for cells in by_column.values()) and "and" not in found.marks:
+    several = {column for column, cells in by_column.items() if len(cells) > 1}
+    # What is neither this nor that is not what is either.
+    if several and ("and" not in found.marks or several & found.denied):
         return None
     numbers = [one.column for one in found.compared]
     if len(set(numbers)) < len(numbers):
@@ -882,11 +945,9 @@ class _Asked:
     def _key_condition(self) -> bool:
         """Whether a condition is on what each row is called. Where nothing tells the rows apart,
         every condition may be: a group may have a row for each year."""
-        first = self.table.columns[0]
-        numbered = first.type == "number" and first.unique and not first.scale and not first.years
         keys = [one.name for one in self.table.columns if one.type == "text" and one.unique]
         chosen = [one.column for one in self.conditions if isinstance(one.values[0], str)]
-        if not chosen or numbered:
+        if not chosen or _number_of_row(self.table):
             return False
         return not keys or keys[0] in chosen
 

@@ -68,7 +68,7 @@ def _remembered(folder: Path) -> FetchedModel | None:
 def _fetch(setting: str, repo: str, revision: str, file: str, folder: Path) -> FetchedModel:
     from huggingface_hub import HfApi, snapshot_download
 
-    endpoint = os.environ.get("HF_ENDPOINT")
+    endpoint = os.environ.get("HF_ENDPOINT") or None
     api = HfApi(endpoint=endpoint, library_name="ragstone")
     info = api.model_info(repo, revision=revision or None, files_metadata=True)
     names = [one.rfilename for one in info.siblings or ()]

@@ -12,9 +12,10 @@ import numpy as np
 from ragstone.core.chunk import Chunk
 from ragstone.core.records import Collection
 from ragstone.language.late_interaction import EncodedQuestion
+from ragstone.language.markers import neutral
 from ragstone.language.templates import shipped
 from ragstone.language.tokens import cut
-from ragstone.models.prompt import fenced
+from ragstone.models.prompt import fence_source
 from ragstone.ports import Completer, Judgement, Templates
 
 MOST = 20
@@ -41,7 +42,7 @@ class ListwiseReranker:
     ) -> Judgement:
         read = chunks[:MOST]
         passages = "\n".join(
-            fenced(i, chunk.heading or chunk.path, cut(chunk.text, PASSAGE_TOKENS))
+            fence_source(f"[{i}] {neutral(chunk.heading)}", cut(chunk.text, PASSAGE_TOKENS))
             for i, chunk in enumerate(read, start=1)
         )
         own = await self._templates.texts(collection.tenant) if self._templates else {}

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import shutil
 import sys
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
@@ -13,10 +12,12 @@ from typing import Any
 
 from ragstone import __version__
 from ragstone.access.asking import check_everywhere
+from ragstone.core.disk import has_space
 from ragstone.core.errors import (
     InputError,
     InvalidTopic,
     ModelUnavailable,
+    NoChatModel,
     RagstoneError,
     StorageFull,
     UnknownApproval,
@@ -26,11 +27,13 @@ from ragstone.core.errors import (
 from ragstone.core.events import Event
 from ragstone.core.filters import And, Scalar, but_hidden, readable
 from ragstone.core.metadata import described
+from ragstone.core.readers import check_readers
 from ragstone.core.records import (
     BlockedQuestion,
     Collection,
     Document,
     GuardDecision,
+    ModelCheck,
     Report,
     Topic,
 )
@@ -40,6 +43,7 @@ from ragstone.guard.topic_file import MOST_TOPICS, topic
 from ragstone.ingest.files import is_text
 from ragstone.ingest.graph import reading_name
 from ragstone.ingest.handed import Originals
+from ragstone.ingest.kept_files import Files
 from ragstone.ingest.languages import may_outgrow, outgrown
 from ragstone.ingest.move import move_all
 from ragstone.ingest.pipeline import Pipeline
@@ -47,10 +51,12 @@ from ragstone.jobs.runner import Runner
 from ragstone.language.phrases import key
 from ragstone.ports import (
     Adapters,
+    Answerer,
     CacheFigures,
     Embedder,
     PoolUse,
     Shares,
+    StatusCount,
     Total,
     Vectors,
     home,
@@ -68,6 +74,8 @@ from ragstone.service.local.collections import rename
 from ragstone.service.local.comments import LocalComments
 from ragstone.service.local.configured import Configured
 from ragstone.service.local.conversations import LocalConversations
+from ragstone.service.local.disposal import Disposal
+from ragstone.service.local.erasure import UserErasure
 from ragstone.service.local.evaluation import LocalEvaluation
 from ragstone.service.local.feedback import LocalFeedback
 from ragstone.service.local.graph import LocalGraph
@@ -79,6 +87,7 @@ from ragstone.service.local.removal import Removal
 from ragstone.service.local.resuming import KeptAnswers
 from ragstone.service.local.settings import LocalSettings
 from ragstone.service.local.statistics import LocalStatistics
+from ragstone.service.local.vector_stores import LocalVectorStores
 from ragstone.service.local.warming import MOST_SECONDS, warm
 from ragstone.service.local.watching import Watch
 from ragstone.service.local.work import DELETE, INGEST, REBUILD, progress_of
@@ -116,6 +125,7 @@ class Ragstone:
         configured: Configured,
         maintenance: MaintenanceService,
         delete_at_once: int,
+        erasure: Callable[[LocalKeys], UserErasure],
         changed: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self._adapters = adapters
@@ -132,7 +142,12 @@ class Ragstone:
         self._data = data
         self.maintenance = maintenance
         self.statistics = LocalStatistics(adapters)
-        self.conversations = LocalConversations(adapters, answers.aclose)
+        files = Files(data)
+        self._disposal = Disposal(adapters, removal, jobs, files)
+        self.vector_stores = LocalVectorStores(adapters, files, self._disposal)
+        self.keys = LocalKeys(adapters.keys, adapters.catalog)
+        self._erasure = erasure(self.keys)
+        self.conversations = LocalConversations(adapters, answers.aclose, self._erasure.erase)
         self.reading = LocalReading(adapters, Originals(data), pipeline.picture)
         self.feedback = LocalFeedback(adapters.feedback)
         by_model = configured.base.ingest.graph == "model" and adapters.completer is not None
@@ -149,9 +164,9 @@ class Ragstone:
         self._watch = Watch(adapters.settings, refreshes)
         self._purging: asyncio.Task[None] | None = None
         self._moving: asyncio.Task[None] | None = None
+        self._expiring: asyncio.Task[None] | None = None
         self._warming = False
         self._notes: dict[tuple[str, str, tuple[str, ...]], tuple[str, str]] = {}
-        self.keys = LocalKeys(adapters.keys, adapters.catalog)
         self._totals: tuple[float, tuple[Total, ...]] | None = None
 
     def ask(self, ask: Ask, key: str = "", after: int = 0) -> AsyncGenerator[Event, None]:
@@ -178,6 +193,8 @@ class Ragstone:
     async def ingest(self, request: IngestRequest) -> AsyncGenerator[Progress, None]:
         if not all(map(is_text, (*request.paths, *request.only))):
             raise InputError("A path is not valid text. Rename the file or the folder.")
+        for readers in (request.allowed, *(handed.allowed for handed in request.handed)):
+            check_readers(readers)
         request = replace(request, metadata=described(request.metadata))
         whose = request.by or Principal(request.tenant)
         async with aclosing(self._job(INGEST, asdict(request), whose)) as job:
@@ -200,25 +217,21 @@ class Ragstone:
                 yield progress_of(view)
 
     async def collections(self, principal: Principal) -> list[CollectionSummary]:
-        known = await self._adapters.catalog.collections(principal.tenant)
-        return list(await asyncio.gather(*(self._summary(c, principal) for c in known)))
+        catalog, names = self._adapters.catalog, principal.names
+        known = await catalog.collections(principal.tenant)
+        counts = await catalog.counts(principal.tenant)
+        made = await asyncio.to_thread(lambda: [_summary(c, counts, names) for c in known])
+        return [await self._with_note(one, principal) if one.documents else one for one in made]
 
     async def collection(self, principal: Principal, collection: str) -> CollectionSummary:
         known = await self._removal.known(principal.tenant, collection)
-        return await self._summary(known, principal)
+        counts = await self._adapters.catalog.counts(known.tenant, known.id)
+        return await self._with_note(_summary(known, counts, principal.names), principal)
 
-    async def _summary(self, collection: Collection, principal: Principal) -> CollectionSummary:
-        names = set(principal.names)
-        counted = await self._adapters.catalog.counts(collection.tenant, collection.id)
-        mine = [one for one in counted if names & set(one.allowed)]
-        return CollectionSummary(
-            collection=collection,
-            documents=sum(one.documents for one in mine if one.answers),
-            chunks=sum(one.chunks for one in mine if one.answers),
-            failed=sum(one.documents for one in mine if one.status == "failed"),
-            pending=sum(one.chunks for one in mine if one.status == "text"),
-            note=await self._note(collection, principal),
-        )
+    async def _with_note(
+        self, summary: CollectionSummary, principal: Principal
+    ) -> CollectionSummary:
+        return replace(summary, note=await self._note(summary.collection, principal))
 
     async def _note(self, collection: Collection, principal: Principal) -> str:
         """What is to be said to its keeper, asked of the index where it could be anything."""
@@ -263,7 +276,9 @@ class Ragstone:
             limit=limit,
             offset=offset,
         )
-        return [replace(document, collection=known.name) for document in found]
+        return await asyncio.to_thread(
+            lambda: [replace(document, collection=known.name) for document in found]
+        )
 
     async def rename_collection(self, principal: Principal, old: str, new: str) -> Collection:
         check_everywhere()
@@ -285,6 +300,14 @@ class Ragstone:
                 if view.state == "done" and view.result:
                     return int(view.result["deleted"])
         raise RagstoneError(view.error or "The deletion was cancelled; what it did stays.")
+
+    async def check_models(self) -> AsyncGenerator[ModelCheck, None]:
+        check_everywhere()
+        if self._adapters.check_models is None:
+            raise NoChatModel("This check")
+        async with aclosing(self._adapters.check_models()) as checks:
+            async for check in checks:
+                yield check
 
     async def report(self, principal: Principal, days: int) -> Report:
         check_everywhere()
@@ -397,7 +420,9 @@ class Ragstone:
         await self._pipeline.placement.check_all()
 
     async def _models_ready(self) -> str | None:
-        said = await self._adapters.answerer.ready()
+        chat, alone = self._adapters.chat, self._configured.base.llm.fallback == "none"
+        answerer = chat if alone and isinstance(chat, Answerer) else self._adapters.answerer
+        said = await answerer.ready()
         if self._warming:
             raise ModelUnavailable("What the first question needs is being loaded.")
         return said
@@ -419,6 +444,7 @@ class Ragstone:
         """Continue the work that an earlier process left unfinished."""
         await self._runner.start()
         self._purging = self._purging or asyncio.create_task(self._purge())
+        self._expiring = self._expiring or asyncio.create_task(self._disposal.watch())
         index = self._adapters.index
         if (home(index) or isinstance(index, Shares)) and self._moving is None:
             moving = move_all(index, self._adapters.catalog)
@@ -434,9 +460,10 @@ class Ragstone:
 
     async def aclose(self) -> None:
         """Stop jobs (the next start continues them) and wait for what is being stored."""
+        await self._erasure.aclose()
         await self._watch.aclose()
         await self._kept.aclose()
-        for task in (self._purging, self._moving):
+        for task in (self._purging, self._moving, self._expiring):
             if task is not None:
                 task.cancel()
                 await asyncio.gather(task, return_exceptions=True)
@@ -445,7 +472,7 @@ class Ragstone:
         await self._answers.aclose()
         await self._searches.aclose()
         await self._functions.aclose()
-        self._pipeline.close()
+        await self._pipeline.aclose()
 
 
 def _check_result(result: object) -> str:
@@ -455,13 +482,9 @@ def _check_result(result: object) -> str:
     return f"ok: {result}" if result else "ok"
 
 
-LEAST_FREE = 10_000_000
-"""Bytes below which the next question or document may not be kept."""
-
-
 def _check_space(data: Path) -> None:
     """Raise StorageFull where the data directory has no room left."""
-    if shutil.disk_usage(data).free < LEAST_FREE:
+    if not has_space(data):
         raise StorageFull("The disk of the data directory is full. Free some space.")
 
 
@@ -471,3 +494,17 @@ def _size(root: Path) -> int:
     if sys.platform == "win32":
         return sum(one.st_size for one in found)
     return sum(one.st_blocks * 512 for one in found)
+
+
+def _summary(
+    collection: Collection, counts: Mapping[str, Sequence[StatusCount]], names: Sequence[str]
+) -> CollectionSummary:
+    """What these principals may read of a collection, by the counts of its tenant's."""
+    mine = [one for one in counts.get(collection.id, ()) if not set(names).isdisjoint(one.allowed)]
+    return CollectionSummary(
+        collection=collection,
+        documents=sum(one.documents for one in mine if one.answers),
+        chunks=sum(one.chunks for one in mine if one.answers),
+        failed=sum(one.documents for one in mine if one.status == "failed"),
+        pending=sum(one.chunks for one in mine if one.status == "text"),
+    )

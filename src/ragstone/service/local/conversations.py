@@ -1,5 +1,6 @@
 """Conversations in this process."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
@@ -29,11 +30,17 @@ IN_ONE_READ = 500
 
 class LocalConversations:
     """`service.conversations.ConversationService` on the ports. `settled` waits until what was
-    answered by now is kept."""
+    answered by now is kept, `erase` erases a user or one of its accounts."""
 
-    def __init__(self, adapters: Adapters, settled: Callable[[], Awaitable[None]]) -> None:
+    def __init__(
+        self,
+        adapters: Adapters,
+        settled: Callable[[], Awaitable[None]],
+        erase: Callable[[Principal, str | None], Awaitable[Forgotten]],
+    ) -> None:
         self._adapters = adapters
         self._settled = settled
+        self._erase = erase
 
     async def rooms(
         self, principal: Principal, user_id: str | None = None, limit: int = 50, offset: int = 0
@@ -66,7 +73,7 @@ class LocalConversations:
         while page := await self._conversations.entries(conversation, IN_ONE_READ, len(entries)):
             entries += page
         write = as_json if form == "json" else as_markdown
-        return write(room, entries[::-1])
+        return await asyncio.to_thread(write, room, entries[::-1])
 
     async def take_in(self, principal: Principal, text: str) -> int:
         check_known()
@@ -82,19 +89,16 @@ class LocalConversations:
         if not await self._conversations.delete(conversation):
             raise UnknownRoom(conversation.room)
 
+    async def remove(self, conversation: ConversationKey, chat_id: str) -> bool:
+        await self._existing_room(conversation)
+        return await self._conversations.remove(conversation, chat_id)
+
     async def forget(self, principal: Principal, user_id: str | None = None) -> Forgotten:
         check_known()
         check_everywhere()
         account = None if user_id is None else user_name(user_id)
         await self._settled()
-        rooms, turns = await self._conversations.forget(principal, account)
-        days = await self._adapters.history.forget(principal, account)
-        await self._adapters.traces.forget(principal, account)
-        if account is None:
-            await self._adapters.feedback.forget(principal)
-            await self._adapters.evaluations.forget(principal)
-        blocked = await self._adapters.topics.forget(principal, account)
-        return Forgotten(rooms, turns, days, blocked, await self._adapters.cache.clear())
+        return await self._erase(principal, account)
 
     async def tokens(self, conversation: ConversationKey, search_type: SearchType) -> int:
         if not conversation.user:

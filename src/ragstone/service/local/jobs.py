@@ -1,5 +1,6 @@
 """The jobs of this process's Ragstone: who may see and steer which."""
 
+import asyncio
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
@@ -168,6 +169,7 @@ class LocalJobs:
                 yield now
                 if now.ended:
                     return
+            self._runner.check_store()
             await self._runner.changed(LOOK_SECONDS)
 
     async def kinds(self) -> Sequence[KindView]:
@@ -214,14 +216,12 @@ class LocalJobs:
             if job.collection:
                 ids.setdefault(job.tenant, set()).add(job.collection)
         names = {tenant: await self._names.names(tenant, some) for tenant, some in ids.items()}
-        return [
-            _job_view(
-                job,
-                names.get(job.tenant, {}).get(job.collection, _submitted_collection(job)),
-                with_result,
-            )
-            for job in jobs
-        ]
+
+        def view(job: Job) -> JobView:
+            name = names.get(job.tenant, {}).get(job.collection, _submitted_collection(job))
+            return _job_view(job, name, with_result)
+
+        return await asyncio.to_thread(lambda: [view(job) for job in jobs])
 
     async def _has(self, principal: Principal, job: Job, admin: bool) -> bool:
         """Whether the principal may know of the job."""

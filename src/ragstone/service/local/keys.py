@@ -69,6 +69,8 @@ class LocalKeys:
         self._names = names
         self._clock = clock
         self._seen: OrderedDict[str, _Seen] = OrderedDict()
+        self._sessions: OrderedDict[str, tuple[bool, float]] = OrderedDict()
+        """Whether each session has ended, and until when that need not be looked up again."""
         self._any = False
         self._asked = False
         self._any_until = 0.0
@@ -182,6 +184,20 @@ class LocalKeys:
             self._asked = True
             self._any_until = self._clock() + FRESH
         return self._any
+
+    async def end_session(self, name: str, until: float) -> None:
+        await self._store.end_session(name, until, self._clock())
+        self._sessions.pop(name, None)
+
+    async def has_ended(self, name: str) -> bool:
+        now = self._clock()
+        ended, fresh_until = self._sessions.get(name, (False, 0.0))
+        if not 0 <= fresh_until - now <= FRESH:
+            ended = await self._store.has_ended(name)
+            self._sessions[name] = (ended, now + FRESH)
+            while len(self._sessions) > MOST_REMEMBERED:
+                self._sessions.popitem(last=False)
+        return ended
 
     async def aclose(self) -> None:
         """Wait for what is being written."""

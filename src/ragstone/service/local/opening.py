@@ -1,7 +1,7 @@
 """Opens what is in Redis where the settings name one, and in this process where they do not."""
 
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,8 +39,8 @@ async def open_templates(
     """The prompts, over those of the configuration file (`below`)."""
     shared = None
     if settings.url:
-        from ragstone.store.redis.prompts import RedisTexts
-
+        with _naming_the_client():
+            from ragstone.store.redis.prompts import RedisTexts
         shared = RedisTexts(settings.url, settings.password.get_secret_value())
     try:
         yield SqlTemplates(database, shared, below)
@@ -49,13 +49,20 @@ async def open_templates(
             await shared.aclose()
 
 
-def _redis_cache(settings: CacheSettings) -> "RedisCache":
-    """The cache of several servers."""
+@contextmanager
+def _naming_the_client() -> Iterator[None]:
+    """Raise ConfigError where what is imported inside is not installed."""
     try:
-        from ragstone.cache.redis import RedisCache
+        yield
     except ImportError as error:
         raise ConfigError(
             "CACHE__URL needs the Redis client: pip install 'ragstone[redis]'."
         ) from error
+
+
+def _redis_cache(settings: CacheSettings) -> "RedisCache":
+    """The cache of several servers."""
+    with _naming_the_client():
+        from ragstone.cache.redis import RedisCache
     password = settings.password.get_secret_value()
     return RedisCache(settings.url, password, settings.max_entries)

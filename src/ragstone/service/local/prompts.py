@@ -1,7 +1,8 @@
 """The prompts of this process, and of every other one on the same store."""
 
+import asyncio
 import difflib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from ragstone.core.errors import UnknownPrompt
 from ragstone.core.records import TemplateVersion
@@ -43,14 +44,8 @@ class LocalPrompts:
 
     async def diff(self, name: str, tenant: str, old: int, new: int) -> str:
         before, after = [await self._text(name, tenant, version) for version in (old, new)]
-        lines = difflib.unified_diff(
-            before.splitlines(),
-            after.splitlines(),
-            f"{name} version {old}",
-            f"{name} version {new}",
-            lineterm="",
-        )
-        return "\n".join(lines)
+        heads = f"{name} version {old}", f"{name} version {new}"
+        return await asyncio.to_thread(_diff, before.splitlines(), after.splitlines(), *heads)
 
     async def rollback(self, name: str, tenant: str, version: int, who: str) -> PromptText:
         found = await self._version(name, tenant, version)
@@ -106,3 +101,7 @@ def _prompt(name: str, text: str, source: PromptSource, version: int) -> PromptT
         tuple(sorted(known.needed)),
         tuple(sorted(known.allowed)),
     )
+
+
+def _diff(before: Sequence[str], after: Sequence[str], old: str, new: str) -> str:
+    return "\n".join(difflib.unified_diff(before, after, old, new, lineterm=""))

@@ -2,13 +2,13 @@
 
 import asyncio
 import base64
-import difflib
 import os
-import stat
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
+from uuid import UUID
 
 from ragstone.core.chunk import MADE, Chunk, joined, revision
 from ragstone.core.document import cut_blocks
@@ -18,15 +18,20 @@ from ragstone.core.errors import (
     UnknownDocument,
     UnknownFolder,
     UnknownOriginal,
+    UnknownPassage,
     UnknownPicture,
 )
 from ragstone.core.filters import And, Scalar, but_hidden, eq, readable, token, under
 from ragstone.core.records import Collection, Document
 from ragstone.core.turn import Principal
+from ragstone.ingest import file_threads
 from ragstone.ingest.formats.redrawn import media_type_of
 from ragstone.ingest.handed import Originals
+from ragstone.ingest.safe_open import open_regular
+from ragstone.language.similar_names import MAX_NAMES, find_similar
 from ragstone.ports import Adapters, ValueCount
 from ragstone.service.reading import (
+    PASSAGE_CONTEXT,
     ChunkPlace,
     DocumentText,
     DrawnPicture,
@@ -38,9 +43,6 @@ from ragstone.service.reading import (
 
 Draw = Callable[[Document, str], Awaitable[bytes]]
 """Draws a picture of a document by its id; raises DocumentError."""
-
-MOST_NAMES = 5_000
-"""Names that are compared with one that is unknown."""
 
 
 class LocalReading:
@@ -56,39 +58,42 @@ class LocalReading:
     ) -> DocumentText:
         known = await self._known(principal, collection)
         document = await self._document(principal, known, path)
-        where = And((readable(principal), eq("revision", revision(document.id, document.version))))
-        chunks: list[Chunk] = []
-        async for some in self._adapters.index.scan(known, where):
-            chunks += some
-        document = replace(document, collection=known.name)
-        own = sorted((c for c in chunks if c.kind not in MADE), key=lambda c: (c.start, c.end))
-        text, blocks = joined(own)
-        end = offset + limit
-        return DocumentText(
-            document,
-            text[offset:end],
-            offset,
-            len(text),
-            cut_blocks(blocks, offset, end),
-            tuple(
-                ChunkPlace(c.chunk_id, c.start, c.end, c.page, c.kind, c.language)
-                for c in own
-                if c.start < end and offset < c.end
-            ),
-        )
+        chunks = await self._chunks(principal, known, document)
+        return _cut(replace(document, collection=known.name), chunks, offset, offset + limit)
+
+    async def passage(self, principal: Principal, collection: str, passage: str) -> DocumentText:
+        known = await self._known(principal, collection)
+        try:
+            # Indexes take nothing else for an id.
+            id = str(UUID(passage))
+            cited = (await self._adapters.index.fetch(known, [id]))[id]
+            document = await self._document(principal, known, cited.document_id)
+        except (ValueError, KeyError, UnknownDocument) as error:
+            raise UnknownPassage(passage) from error
+        chunks = await self._chunks(principal, known, document)
+        if cited not in chunks:
+            raise UnknownPassage(passage)
+        page = [chunk for chunk in chunks if chunk.page == cited.page]
+        start = max(cited.start - PASSAGE_CONTEXT, page[0].start)
+        end = min(cited.end + PASSAGE_CONTEXT, max(chunk.end for chunk in page))
+        return _cut(replace(document, collection=known.name), chunks, start, end)
 
     async def original(
         self, principal: Principal, collection: str, path: str, offset: int, limit: int
     ) -> OriginalPart:
         known = await self._known(principal, collection)
         document = await self._document(principal, known, path)
-        return await asyncio.to_thread(self._part, document, offset, limit)
+        folder = Path(document.source).parent
+        return await file_threads.run([folder], self._part, document, offset, limit)
 
     async def picture(
         self, principal: Principal, collection: str, path: str, picture: str
     ) -> DrawnPicture:
         known = await self._known(principal, collection)
         document = await self._document(principal, known, path)
+        chunks = await self._chunks(principal, known, document)
+        if not any(picture in block.pictures for chunk in chunks for block in chunk.blocks):
+            raise UnknownPicture(document.path)
         try:
             data = await self._draw(document, picture)
             media_type = media_type_of(data)
@@ -96,14 +101,24 @@ class LocalReading:
             raise UnknownPicture(document.path) from error
         return DrawnPicture(media_type, base64.b64encode(data).decode())
 
+    async def _chunks(
+        self, principal: Principal, collection: Collection, document: Document
+    ) -> list[Chunk]:
+        """What the document consists of, as far as the principal may read it, in order."""
+        where = And((readable(principal), eq("revision", revision(document.id, document.version))))
+        found: list[Chunk] = []
+        async for batch in self._adapters.index.scan(collection, where):
+            found += [chunk for chunk in batch if chunk.kind not in MADE]
+        return sorted(found, key=attrgetter("start", "end"))
+
     def _part(self, document: Document, offset: int, limit: int) -> OriginalPart:
         kept = self._originals.of(document)
         try:
-            with (kept or Path(document.source)).open("rb") as file:
+            with open(kept or document.source, "rb", opener=open_regular) as file:
                 about = os.fstat(file.fileno())
                 # A copy of ours is replaced with its document; a file of the user's may be changed.
                 same = (about.st_size, about.st_mtime) == (document.size, document.modified)
-                if not stat.S_ISREG(about.st_mode) or not (kept or same):
+                if not (kept or same):
                     raise UnknownOriginal(document.path)
                 file.seek(offset)
                 part = base64.b64encode(file.read(limit)).decode()
@@ -145,10 +160,10 @@ class LocalReading:
             if await self._adapters.index.count(known, where):
                 return
         found = await self._adapters.catalog.documents(
-            known.tenant, known.id, readers=principal.names, limit=MOST_NAMES
+            known.tenant, known.id, readers=principal.names, limit=MAX_NAMES
         )
         paths = [one.path for one in found if one.version]
-        raise UnknownFolder(path, _nearest_places(path, paths))
+        raise UnknownFolder(path, await asyncio.to_thread(_nearest_places, path, paths))
 
     async def _known(self, principal: Principal, collection: str) -> Collection:
         known = await self._adapters.catalog.collection(principal.tenant, collection)
@@ -163,6 +178,22 @@ class LocalReading:
         if shown := [one for one in found if one.version]:
             return shown[0]
         raise UnknownDocument(path)
+
+
+def _cut(document: Document, chunks: Sequence[Chunk], start: int, end: int) -> DocumentText:
+    text, blocks = joined(chunks)
+    return DocumentText(
+        document,
+        text[start:end],
+        start,
+        len(text),
+        cut_blocks(blocks, start, end),
+        tuple(
+            ChunkPlace(c.chunk_id, c.start, c.end, c.page, c.kind, c.language)
+            for c in chunks
+            if c.start < end and start < c.end
+        ),
+    )
 
 
 def _facet(key: str, counted: Sequence[ValueCount], names: set[str], limit: int) -> Facet:
@@ -184,9 +215,9 @@ def _nearest_places(path: str, paths: Sequence[str]) -> list[str]:
         for parts in (one.strip("/").split("/") for one in paths)
         for end in range(1, len(parts))
     }
-    places = [*sorted(folders), *sorted(paths)][:MOST_NAMES]
+    places = [*sorted(folders), *sorted(paths)][:MAX_NAMES]
     wanted = "/" + path.strip("/")
     by_name = {place.rpartition("/")[2]: place for place in reversed(places)}
-    near = difflib.get_close_matches(wanted, places, 3)
-    near += [by_name[n] for n in difflib.get_close_matches(wanted.rpartition("/")[2], by_name, 3)]
+    near = find_similar(wanted, places)
+    near += [by_name[name] for name in find_similar(wanted.rpartition("/")[2], by_name)]
     return list(dict.fromkeys(near))[:3] or places[:3]

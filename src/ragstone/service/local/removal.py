@@ -36,7 +36,8 @@ class Removal:
         if paths is not None:
             return len(await self._named(principal, collection, paths))
         names = set(principal.names)
-        counted = await self._adapters.catalog.counts(collection.tenant, collection.id)
+        counts = await self._adapters.catalog.counts(collection.tenant, collection.id)
+        counted = counts.get(collection.id, ())
         return sum(one.documents for one in counted if names & set(one.allowed))
 
     async def remove(

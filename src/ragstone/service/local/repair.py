@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ragstone.backup.chain import Chain
+from ragstone.core.disk import disk_errors, free_floor, need_room
 from ragstone.core.errors import StateUnavailable
 from ragstone.core.records import Collection
 from ragstone.index.edge import examine
@@ -48,7 +49,7 @@ def find_damage(settings: Settings) -> list[Damage]:
     data = settings.ragstone_data.expanduser().absolute()
     if not data.is_dir():
         return []
-    with locked(data):
+    with locked(data), disk_errors(data):
         found = [*_cache(data), *_jobs(data), *_uploads(data)]
         if not settings.state.url:
             found += _state(data)
@@ -69,7 +70,7 @@ def make_way(settings: Settings, backup: Path, earlier: Sequence[Path] = ()) -> 
     if not data.is_dir():
         return []
     aside = _Aside(data)
-    with locked(data):
+    with locked(data), disk_errors(data):
         done = [found.mend() for found in (*_cache(data), *_jobs(data)) if found.mend]
         if not settings.state.url and list(_state(data)):
             done.append(aside.move(*salvage.with_its_own(data / STATE)))
@@ -101,6 +102,7 @@ class _Aside:
 
     def move(self, *paths: Path) -> str:
         """Move files and folders of the data directory there; a sentence that says so."""
+        need_room(self._data, free_floor(self._data))  # For the folders, and what follows the move.
         for path in paths:
             if path.exists():
                 target = self._folder / path.relative_to(self._data)

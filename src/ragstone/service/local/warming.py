@@ -52,7 +52,7 @@ async def warm(adapters: Adapters, recipe: Recipe | None = None) -> None:
         with contextlib.suppress(RagstoneError):  # A question will be told.
             await adapters.statistics.specificity(collection, ANYTHING)
     with contextlib.suppress(RagstoneError):
-        await adapters.checker.support([Claim(CLAIM)], [EvidenceSource(BESIDE)], None)
+        await adapters.checker.support([Claim(CLAIM)], [EvidenceSource(BESIDE)])
     await asyncio.to_thread(_load_tables)
     if recipe and adapters.completer is None and adapters.external_retriever is None:
         await _ask(adapters, recipe, collections[0])

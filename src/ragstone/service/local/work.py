@@ -15,7 +15,7 @@ from ragstone.ingest.pipeline import Pipeline
 from ragstone.jobs.questions import CREDENTIAL, Answers, answer
 from ragstone.jobs.runner import Report, Work
 from ragstone.ports import Catalog
-from ragstone.ports.jobs import EMBED_PART, READ_PART, Job
+from ragstone.ports.jobs import EMBED_PART, READ_PART, Job, JobStore
 from ragstone.service import FileFailure, IngestRequest, Progress, Skipped
 from ragstone.service.jobs import ASK, JobView
 from ragstone.service.local.removal import Removal
@@ -39,14 +39,21 @@ _SUMMARY = (
 
 
 def works(
-    catalog: Catalog, pipeline: Pipeline, answers: Answers, removal: Removal
+    catalog: Catalog, pipeline: Pipeline, answers: Answers, removal: Removal, store: JobStore
 ) -> dict[str, Work]:
     """The kinds of jobs that every Ragstone does."""
 
     async def ingest(job: Job, report: Report) -> dict[str, Any]:
         request, reported = IngestRequest.of(job.request), _progress_reporter(report)
         earlier = _progress(job.id, job.progress) if job.attempts > 1 else None
-        return _summary(await pipeline.ingest(job.id, request, reported, job.collection, earlier))
+
+        async def leaves() -> bool:
+            # What an attempt before has written cannot be told from what others have.
+            return job.attempts == 1 and await store.goes_on(job.tenant, job.collection)
+
+        return _summary(
+            await pipeline.ingest(job.id, request, reported, job.collection, earlier, leaves)
+        )
 
     async def rebuild(job: Job, report: Report) -> dict[str, Any]:
         collection = await catalog.identified(job.tenant, job.collection)

@@ -157,6 +157,18 @@ class MongoConversations:
             await self._blocks.delete_many(_room_fields(conversation))
         return bool(gone.deleted_count)
 
+    async def remove(self, conversation: ConversationKey, chat_id: str) -> bool:
+        here, room = _room_fields(conversation), {"_id": _key(conversation)}
+        with self._mongo.asked():
+            found = await self._blocks.find_one_and_delete(kept({**here, "chat_id": chat_id}))
+            if found is None:
+                return False
+            counted = {"turns": -1, "errors": -int(found["is_error"])}
+            await self._rooms.update_one(room, {"$inc": counted})
+            if await self._blocks.find_one(here) is None:
+                await self._rooms.delete_one(room)
+        return True
+
     async def forget(self, principal: Principal, user_id: str | None) -> tuple[int, int]:
         whose = _owner_filter(principal, user_id)
         with self._mongo.asked():

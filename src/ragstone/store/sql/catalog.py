@@ -24,7 +24,14 @@ from ragstone.store.sql.database import Database
 from ragstone.store.sql.parts import check_claim
 from ragstone.store.sql.rows import batches, insert, to_collection, to_document
 from ragstone.store.sql.settings import forget_scope
-from ragstone.store.sql.tables import awaited_collections, collections, documents, revisions
+from ragstone.store.sql.tables import (
+    awaited_collections,
+    collections,
+    documents,
+    revisions,
+    store_files,
+    vector_stores,
+)
 from ragstone.store.sql.tallies import Tallies
 from ragstone.store.sql.view import MemoryView, View
 from ragstone.store.sql.visibility import Change, Revision
@@ -77,8 +84,10 @@ class SqlCatalog:
         to_come = select(awaited_collections.c.id).where(
             awaited_collections.c.tenant == tenant, awaited_collections.c.name == name
         )
+        # In this order: one that comes between the two is found by the second, though the view,
+        # which learns of it a moment later, has not seen it.
         async with self._database.reading() as connection:
-            id: str | None = await connection.scalar(to_come)
+            id: str | None = await connection.scalar(to_come) or await connection.scalar(there)
         if id is not None or not make:
             return id or ""
 
@@ -98,11 +107,12 @@ class SqlCatalog:
         names = {one.id: one.name for one in await self._view.some(tenant, ids)}
         missing = sorted(set(ids) - names.keys())
         for some in batches(missing):
-            to_come = select(awaited_collections.c.id, awaited_collections.c.name).where(
-                awaited_collections.c.tenant == tenant, awaited_collections.c.id.in_(some)
-            )
             async with self._database.reading() as connection:
-                names.update((id, name) for id, name in await connection.execute(to_come))
+                for table in (awaited_collections, collections):  # As in `identity`.
+                    named = select(table.c.id, table.c.name).where(
+                        table.c.tenant == tenant, table.c.id.in_(some)
+                    )
+                    names.update((id, name) for id, name in await connection.execute(named))
         return names
 
     async def collections(self, tenant: str | None = None) -> list[Collection]:
@@ -166,6 +176,9 @@ class SqlCatalog:
             gone = tuple(Revision(tenant, id, name) for name in found)
             await forget_scope(connection, of_collection(tenant, id), _DROPPED)
             await connection.run_sync(revising.leave_index, tenant, id)
+            for table in (vector_stores, store_files):
+                mine = (table.c.tenant == tenant) & (table.c.collection == id)
+                await connection.execute(delete(table).where(mine))
             # Documents and revisions go with it, by their foreign keys.
             await connection.execute(
                 delete(collections).where(collections.c.tenant == tenant, collections.c.id == id)
@@ -286,7 +299,9 @@ class SqlCatalog:
         """`ports.Catalog`."""
         return await self._tallies.statuses(tenant, collection)
 
-    async def counts(self, tenant: str, collection: str) -> Sequence[StatusCount]:
+    async def counts(
+        self, tenant: str, collection: str | None = None
+    ) -> Mapping[str, Sequence[StatusCount]]:
         """`ports.Catalog`."""
         return await self._tallies.counts(tenant, collection)
 

@@ -78,8 +78,9 @@ class SqlConversations:
             .limit(limit)
             .offset(offset)
         )
-        async with self._database.reading() as connection:
-            return [to_entry(dict(row)) for row in (await connection.execute(newest)).mappings()]
+        return await self._database.read(
+            lambda c: [to_entry(dict(row)) for row in c.execute(newest).mappings()]
+        )
 
     async def room(self, conversation: ConversationKey) -> Room | None:
         async with self._database.reading() as connection:
@@ -115,10 +116,13 @@ class SqlConversations:
             .limit(limit)
             .offset(offset)
         )
-        async with self._database.reading() as connection:
-            found = (await connection.execute(newest)).mappings()
-            total = await connection.execute(select(func.count()).where(*theirs))
-            return Rooms(tuple(Room(**row) for row in found), total.scalar_one())
+
+        def read(connection: Connection) -> Rooms:
+            found = tuple(Room(**row) for row in connection.execute(newest).mappings())
+            total = connection.execute(select(func.count()).where(*theirs))
+            return Rooms(found, total.scalar_one())
+
+        return await self._database.read(read)
 
     async def rename(self, conversation: ConversationKey, name: str) -> bool:
         renamed = update(rooms).where(*_room_conditions(rooms, conversation)).values(title=name)
@@ -128,6 +132,23 @@ class SqlConversations:
         return bool(
             await self._changed_rows(delete(rooms).where(*_room_conditions(rooms, conversation)))
         )
+
+    async def remove(self, conversation: ConversationKey, chat_id: str) -> bool:
+        here = _room_conditions(turns, conversation)
+        room = _room_conditions(rooms, conversation)
+        gone = delete(turns).where(*here, turns.c.chat_id == storable(chat_id))
+
+        async def work(connection: AsyncConnection) -> bool:
+            failed = (await connection.execute(gone.returning(turns.c.is_error))).scalars().all()
+            counted = {
+                "turns": rooms.c.turns - len(failed),
+                "errors": rooms.c.errors - sum(failed),
+            }
+            await connection.execute(update(rooms).where(*room).values(counted))
+            await connection.execute(delete(rooms).where(*room, ~exists().where(*here)))
+            return bool(failed)
+
+        return await self._database.write(work)
 
     async def forget(self, principal: Principal, user_id: str | None) -> tuple[int, int]:
         async def work(connection: AsyncConnection) -> tuple[int, int]:

@@ -52,6 +52,10 @@ class Backend(Protocol):
         """What is read on `connection` in its transaction may take long, and rest in between."""
         ...
 
+    async def need_room(self) -> None:
+        """Raise StorageFull when the database's disk has no room for much."""
+        ...
+
     async def begin_writing(self, connection: AsyncConnection) -> None:
         """Begin a transaction once no other process is writing."""
         ...
@@ -67,6 +71,10 @@ class Backend(Protocol):
     def keep(self, connection: Connection, schema: str) -> str:
         """Keep what there is, which has this schema, before it is migrated in the transaction of
         `connection`; what it is kept in. Raises StateUnavailable if it cannot be kept."""
+        ...
+
+    async def rewrite(self) -> None:
+        """Leave nothing of deleted rows, and no former schema's copy, in the database's files."""
         ...
 
     async def check(self, connection: AsyncConnection) -> None:
@@ -174,6 +182,13 @@ class Database:
                 result = await self.backend.whole(self.engine, work, writing=True)
             committed(result)
             return result
+
+    async def rewrite(self) -> None:
+        """Leave nothing of deleted rows in the database's files; who writes waits meanwhile."""
+        self._check_open()
+        async with self._turn:
+            with translated(self.backend):
+                await self.backend.rewrite()
 
     async def ready(self) -> None:
         """Raise StateUnavailable unless the database answers."""

@@ -1,12 +1,10 @@
 """The state store as rows of a backup, and back."""
 
 import base64
-import tempfile
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict
 from datetime import date
-from pathlib import Path
 from typing import Any
 
 from sqlalchemy import (
@@ -26,6 +24,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ragstone.core.errors import ConfigError, InputError
 from ragstone.core.records import Collection
+from ragstone.core.temporary import TemporaryFolder
 from ragstone.ports import Row, Rows
 from ragstone.store.sql import revising
 from ragstone.store.sql.catalog import SqlCatalog
@@ -189,10 +188,10 @@ class _brought_up:  # noqa: N801  a context manager that reads like a function
     def __init__(self, schema: str, rows: Iterable[Rows]) -> None:
         self._schema = schema
         self._rows = rows
-        self._folder = tempfile.TemporaryDirectory(prefix="ragstone-restore-")
+        self._folder = TemporaryFolder()
 
     def __enter__(self) -> Iterator[Rows]:
-        self._engine = create_engine(f"sqlite:///{Path(self._folder.name) / 'state.sqlite'}")
+        self._engine = create_engine(f"sqlite:///{self._folder.path / 'state.sqlite'}")
         upgrade(self._engine, self._schema)
         old = MetaData()
         with self._engine.begin() as connection:
@@ -211,7 +210,7 @@ class _brought_up:  # noqa: N801  a context manager that reads like a function
 
     def __exit__(self, *_: object) -> None:
         self._engine.dispose()
-        self._folder.cleanup()
+        self._folder.remove()
 
 
 def _dump_row(row: Row) -> Row:

@@ -171,16 +171,6 @@ class SqlEvaluations:
         """`ports.EvaluationStore`."""
         return await self._remove(whose, evaluation_runs.c.id == id) > 0
 
-    async def forget(self, whose: Principal) -> None:
-        """`ports.EvaluationStore`."""
-        await self._remove(whose, evaluation_runs.c.id != "")
-        mine = delete(question_sets).where(_own(question_sets, whose))
-
-        async def work(connection: AsyncConnection) -> None:
-            await connection.execute(mine)
-
-        await self._database.write(work)
-
     async def _remove(self, whose: Principal, which: ColumnElement[bool]) -> int:
         mine = _own(evaluation_runs, whose) & which
         runs = select(evaluation_runs.c.id).where(mine)

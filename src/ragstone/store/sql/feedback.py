@@ -2,11 +2,9 @@
 
 from dataclasses import asdict, fields
 
-from sqlalchemy import delete, select
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import select
 
 from ragstone.core.records import Feedback
-from ragstone.core.turn import Principal
 from ragstone.store.sql.database import Database
 from ragstone.store.sql.rows import put
 from ragstone.store.sql.tables import feedback as table
@@ -32,14 +30,6 @@ class SqlFeedback:
             .order_by(table.c.at.desc())
             .limit(limit)
         )
-        async with self._database.reading() as connection:
-            return [Feedback(**row) for row in (await connection.execute(newest)).mappings()]
-
-    async def forget(self, principal: Principal) -> None:
-        """`ports.FeedbackStore`."""
-        theirs = (table.c.tenant == principal.tenant) & (table.c.user == principal.user)
-
-        async def work(connection: AsyncConnection) -> None:
-            await connection.execute(delete(table).where(theirs))
-
-        await self._database.write(work)
+        return await self._database.read(
+            lambda connection: [Feedback(**row) for row in connection.execute(newest).mappings()]
+        )

@@ -1,11 +1,11 @@
 """Which of the waiting jobs are begun next: of the tenant that has the fewest running, the first by
-priority, then by age."""
+priority, then by how long it waits."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, func, or_, select, text, update
+from sqlalchemy import ColumnElement, and_, case, func, or_, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ragstone.core.clock import state_time
@@ -27,9 +27,13 @@ OF_RUNNING = or_(
 )
 """Jobs, and parts of those that are running."""
 
-READY = (
+_WAITS = (
     jobs.c.state == QUEUED,
     jobs.c.kind.not_in(select(job_kinds.c.kind).where(job_kinds.c.paused)),
+)
+
+READY = (
+    *_WAITS,
     jobs.c.kind.not_in(WRITING)
     | ~(
         select(_other.c.id)
@@ -40,6 +44,9 @@ READY = (
     OF_RUNNING,
 )
 """Waiting jobs that may begin when they are due."""
+
+_SINCE = case((jobs.c.due_at > jobs.c.created_at, jobs.c.due_at), else_=jobs.c.created_at)
+"""Since when a job waits: one that was tried, or had a turn, goes behind those that were there."""
 
 _WAITING = text(
     "WITH RECURSIVE waiting(tenant) AS ("
@@ -78,10 +85,8 @@ async def _by_turns(
     waiting: Sequence[str],
 ) -> list[Job]:
     """The next jobs of several tenants, one after the other."""
-    going = select(jobs.c.tenant, func.count()).where(jobs.c.kind == kind, jobs.c.state == RUNNING)
-    rows = (await connection.execute(going.group_by(jobs.c.tenant))).all()
-    running = dict.fromkeys(waiting, 0)
-    running.update((tenant, number) for tenant, number in rows if tenant in running)
+    counted = await _running(connection, kind)
+    running = {tenant: counted.get(tenant, 0) for tenant in waiting}
     claimed: list[Job] = []
     while running and len(claimed) < places:
         fewest = min(running.values())
@@ -107,7 +112,7 @@ async def _next(
     waiting = (
         select(jobs)
         .where(*which)
-        .order_by(jobs.c.priority, jobs.c.created_at, jobs.c.id)
+        .order_by(jobs.c.priority, _SINCE, jobs.c.id)
         .limit(places * CROWD if kind in WRITING and places > 1 else places)
         # A job that is cancelled in this instant is either not found or waits for this.
         .with_for_update(skip_locked=True)
@@ -120,6 +125,33 @@ async def _next(
         these = update(jobs).where(jobs.c.id.in_([job.id for job in begun]))
         await connection.execute(these.values(**mine, attempts=jobs.c.attempts + 1))
     return [replace(job, state=RUNNING, worker=worker, attempts=job.attempts + 1) for job in begun]
+
+
+async def awaits(connection: AsyncConnection, job: Job, place: bool, begun_too: bool) -> bool:
+    """Whether others wait for the collection of a running job, or for its `place`, and would get
+    it. Without `begun_too`, those that were begun before do not count."""
+    first = [*_WAITS, jobs.c.due_at <= state_time(), jobs.c.priority <= job.priority]
+    if not begun_too:
+        first.append(jobs.c.attempts == 0)
+    same = jobs.c.tenant == job.tenant, jobs.c.collection == job.collection
+    for_collection = select(jobs.c.id).where(*first, *same, jobs.c.kind.in_(WRITING)).limit(1)
+    if await connection.scalar(for_collection) is not None:
+        return True
+    if not place:
+        return False
+    for_place = select(jobs.c.tenant).where(*first, *READY, jobs.c.kind == job.kind).distinct()
+    waiting = (await connection.scalars(for_place)).all()
+    running = await _running(connection, job.kind) if waiting else {}
+    # Whoever has more running already would not get it.
+    most = running.get(job.tenant, 1) - 1
+    return any(tenant == job.tenant or running.get(tenant, 0) <= most for tenant in waiting)
+
+
+async def _running(connection: AsyncConnection, kind: str) -> dict[str, int]:
+    """How many jobs of a kind each tenant has running."""
+    going = select(jobs.c.tenant, func.count()).where(jobs.c.kind == kind, jobs.c.state == RUNNING)
+    rows = await connection.execute(going.group_by(jobs.c.tenant))
+    return {row[0]: row[1] for row in rows}
 
 
 def able(unable: Unable) -> ColumnElement[bool]:

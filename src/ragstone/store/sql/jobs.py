@@ -18,6 +18,7 @@ from ragstone.ports.jobs import (
     CANCELLED,
     ENDED,
     FAILED,
+    INGEST,
     NOTHING,
     QUEUED,
     RUNNING,
@@ -28,13 +29,10 @@ from ragstone.ports.jobs import (
     Unable,
 )
 from ragstone.store.sql.database import Database
-from ragstone.store.sql.job_claims import OF_RUNNING, READY, able, claim, in_turn, to_job
+from ragstone.store.sql.job_claims import OF_RUNNING, READY, able, awaits, claim, in_turn, to_job
 from ragstone.store.sql.parts import drop, lose
 from ragstone.store.sql.rows import insert
 from ragstone.store.sql.tables import job_kinds, jobs
-
-INGEST = "ingest"
-"""The kind of job that has parts."""
 
 FULL_SECONDS = 5.0
 """When a submission that found the queue full is to be tried again."""
@@ -52,6 +50,8 @@ class SqlJobs:
 
         Raises QueueFull if `most` jobs of the kind wait.
         """
+        if new.kind == INGEST:
+            await self._database.backend.need_room()  # Else its end could not be recorded.
         now = state_time()
 
         async def work(connection: AsyncConnection) -> Job:
@@ -96,6 +96,21 @@ class SqlJobs:
         async with self._database.reading() as connection:
             due: float | None = await connection.scalar(waiting)
         return due
+
+    async def is_awaited(self, job: Job, place: bool, begun_too: bool) -> bool:
+        """Whether others wait for what a running job has: its collection, or its `place`, which
+        would be theirs next. Without `begun_too`, those that were begun before do not count."""
+        async with self._database.reading() as connection:
+            return await awaits(connection, job, place, begun_too)
+
+    async def goes_on(self, tenant: str, collection: str) -> bool:
+        """Whether an ingest into a collection has begun, and waits to be gone on with."""
+        begun = select(jobs.c.id).where(
+            jobs.c.state == QUEUED, jobs.c.kind == INGEST, jobs.c.attempts > 0,
+            jobs.c.tenant == tenant, jobs.c.collection == collection,
+        )  # fmt: skip
+        async with self._database.reading() as connection:
+            return await connection.scalar(begun.limit(1)) is not None
 
     async def held(self, worker: str) -> dict[str, int]:
         """The jobs that `worker` has, and which attempt of each; parts while the whole runs."""
@@ -243,8 +258,9 @@ class SqlJobs:
         await self._database.write(work)
 
     async def _select_jobs(self, statement: Select[Any]) -> list[Job]:
-        async with self._database.reading() as connection:
-            return [to_job(row) for row in (await connection.execute(statement)).mappings()]
+        return await self._database.read(
+            lambda connection: [to_job(row) for row in connection.execute(statement).mappings()]
+        )
 
     async def _change(self, where: Sequence[ColumnElement[bool]], **values: Any) -> int:
         async def work(connection: AsyncConnection) -> int:

@@ -13,6 +13,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from ragstone.core.clock import compare
+from ragstone.core.deleted_rows import until_unseen
 from ragstone.core.errors import ConfigError, RagstoneError, StateUnavailable, StorageFull
 
 log = logging.getLogger(__name__)
@@ -33,6 +34,9 @@ IDLE_SECONDS = 60
 WRITING_IDLE_SECONDS = 5
 """The same while it writes, since it keeps all others from writing."""
 
+REWRITE_WAIT_SECONDS = 10
+"""How long a table that is to be written anew is waited for: who reads it next waits behind."""
+
 WRITERS = 1_918_989_424
 """The advisory lock of the writer."""
 
@@ -51,6 +55,16 @@ _KEPT = text(
     "AND table_type = 'BASE TABLE' AND table_name !~ '^ragstone_|_[0-9]{4}$' ORDER BY table_name"
 )
 """Tables of the state: an index's begin with ragstone_, kept ones end in their schema."""
+
+_REWRITTEN = (
+    "SELECT format('%I.%I', schemaname, tablename) FROM pg_tables "
+    "WHERE schemaname IN (current_schema(), 'dbos') AND tablename !~ '^ragstone_' ORDER BY 1"
+)
+_COPIES = (
+    "SELECT format('%I', tablename) FROM pg_tables "
+    "WHERE schemaname = current_schema() AND tablename ~ '_[0-9]{4}$' AND tablename !~ '^ragstone_'"
+)
+"""Copies of tables that `keep` made."""
 
 _DRIVER = "postgresql+psycopg://"
 
@@ -106,6 +120,9 @@ class Postgres:
     async def take_time(self, connection: AsyncConnection) -> None:
         await connection.execute(_UNLIMITED)
 
+    async def need_room(self) -> None:
+        """Its disk is its server's to watch."""
+
     async def begin_writing(self, connection: AsyncConnection) -> None:
         await connection.begin()
         await connection.execute(_WRITING)
@@ -136,6 +153,26 @@ class Postgres:
                 f"({str(error.orig).splitlines()[0]}). Nothing has changed."
             ) from error
         return f"the tables of {self.name} whose names end in _{schema}"
+
+    async def rewrite(self) -> None:
+        """A plain VACUUM leaves the bytes of deleted rows in their pages. Each table is locked for
+        as long as it is written anew; one that others have for longer is an error."""
+        try:
+            async with await psycopg.AsyncConnection.connect(
+                **self.parameters, autocommit=True
+            ) as connection:
+                await connection.execute(f"SET lock_timeout = '{REWRITE_WAIT_SECONDS}s'")
+                if not await until_unseen(connection):
+                    raise StateUnavailable(
+                        f"A long transaction keeps what was deleted in the database {self.name}: "
+                        "an ingest, a backup or another program's. Try again when it has ended."
+                    )
+                for (copy,) in await (await connection.execute(_COPIES)).fetchall():
+                    await connection.execute(f"DROP TABLE {copy}")
+                for (table,) in await (await connection.execute(_REWRITTEN)).fetchall():
+                    await connection.execute(f"VACUUM (FULL) {table}")
+        except psycopg.Error as error:
+            raise meaning(error, self.name) or error from error
 
     async def check(self, connection: AsyncConnection) -> None:
         await connection.execute(text("SELECT version_num FROM alembic_version"))

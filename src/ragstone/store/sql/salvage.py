@@ -9,11 +9,14 @@ from pathlib import Path
 
 from sqlalchemy import create_engine
 
+from ragstone.core.disk import disk_error, free_floor, need_room
 from ragstone.store.sql.migrations import REVISIONS, upgrade
 from ragstone.store.sql.tables import metadata
 
 MAGIC = b"SQLite format 3\0"
 MOST_FLAWS = 3
+COPIES = 2
+"""The damaged file, and what can be read of it."""
 ERRORS = (sqlite3.Error, UnicodeDecodeError)
 """What reading a damaged file raises: its own names and messages may be no text any more."""
 TOGETHER = ("-wal", "-shm", "-journal")
@@ -27,7 +30,8 @@ def with_its_own(path: Path) -> list[Path]:
 
 
 def flaws(path: Path) -> list[str]:
-    """What is wrong with a SQLite file, a phrase each; nothing with one that is not there."""
+    """What is wrong with a SQLite file, a phrase each; nothing with one that is not there. Raises
+    what the disk refuses, which is nothing that is wrong with the file."""
     if not path.exists():
         return []
     if path.stat().st_size == 0:
@@ -37,6 +41,8 @@ def flaws(path: Path) -> list[str]:
             found = connection.execute("PRAGMA integrity_check").fetchall()
             said = [str(row[0]).encode(errors="replace").decode() for row in found]
     except ERRORS as error:
+        if meant := disk_error(error, path):
+            raise meant from error
         return [str(error)]
     return [line for line in said if line != "ok"][:MOST_FLAWS]
 
@@ -81,6 +87,8 @@ def save_rows(broken: Path, target: Path) -> int:
 
     `broken` is not changed. With no row there is no `target`.
     """
+    size = sum(file.stat().st_size for file in with_its_own(broken))
+    need_room(broken.parent, COPIES * size + free_floor(broken.parent))
     copy = target.with_name(f"{target.name}-saving")
     draft = target.with_name(f"{target.name}-saved")
     try:

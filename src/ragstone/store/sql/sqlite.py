@@ -3,17 +3,20 @@
 import asyncio
 import os
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
+from ragstone.core.deleted_rows import rewrite
+from ragstone.core.disk import disk_error, need_floor
 from ragstone.core.errors import RagstoneError, StateUnavailable, StorageFull
 
 T = TypeVar("T")
@@ -23,7 +26,6 @@ BUSY_SECONDS = 10.0
 
 _CONNECTIONS = 4
 _WRITING = {"writing": True}
-_FULL = ("SQLITE_FULL", "SQLITE_IOERR_SHMSIZE")
 _DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
 _ITS_OWN = ("IntegrityError", "ProgrammingError", "DataError", "NotSupportedError")
 
@@ -38,9 +40,23 @@ class Sqlite:
         self.name = str(path)
         self._threads = ThreadPoolExecutor(_CONNECTIONS, thread_name_prefix="state")
 
+    @cached_property
+    def _where(self) -> Mapping[str, Any]:
+        """How the file is opened. A log needs a file of its own beside it, which finds no room on a
+        full disk: then it is kept in memory, which shuts other programs out."""
+        try:
+            with closing(sqlite3.connect(self.path)) as connection:
+                connection.execute("PRAGMA journal_mode = WAL")
+                connection.execute("PRAGMA schema_version")
+        except sqlite3.Error as error:
+            if isinstance(disk_error(error, self.path), StorageFull) and self.path.exists():
+                query = {"vfs": "unix-excl", "uri": "true"}
+                return {"database": f"file:{quote(str(self.path))}", "query": query}
+        return {"database": str(self.path)}
+
     def engine(self) -> AsyncEngine:
         made = create_async_engine(
-            URL.create("sqlite+aiosqlite", database=str(self.path)),
+            URL.create("sqlite+aiosqlite", **self._where),
             connect_args={"timeout": BUSY_SECONDS, "isolation_level": None},
             pool_size=_CONNECTIONS,
             max_overflow=0,
@@ -55,7 +71,7 @@ class Sqlite:
     def _thread_engine(self) -> Engine:
         """An engine for threads."""
         made = create_engine(
-            URL.create("sqlite", database=str(self.path)),
+            URL.create("sqlite", **self._where),
             connect_args={"timeout": BUSY_SECONDS, "isolation_level": None},
             pool_size=_CONNECTIONS,
             pool_use_lifo=True,
@@ -76,6 +92,9 @@ class Sqlite:
 
     async def take_time(self, connection: AsyncConnection) -> None:
         """Reading is not limited."""
+
+    async def need_room(self) -> None:
+        await asyncio.to_thread(need_floor, self.path.parent)
 
     async def begin_writing(self, connection: AsyncConnection) -> None:
         # Tasks of this process take turns, so SQLite's lock is only ever held by another.
@@ -124,6 +143,11 @@ class Sqlite:
             ) from error
         return str(kept)
 
+    async def rewrite(self) -> None:
+        await asyncio.to_thread(rewrite_file, self.path)
+        for copy in self.path.parent.glob(f"{self.path.stem}-*{self.path.suffix}"):
+            copy.unlink(missing_ok=True)
+
     async def check(self, connection: AsyncConnection) -> None:
         if not await asyncio.to_thread(self.path.exists):
             raise StateUnavailable(
@@ -140,10 +164,8 @@ class Sqlite:
             )
         if type(error).__name__ in _ITS_OWN:
             return None
-        if name.startswith(_FULL):
-            return StorageFull(
-                f"The disk that holds {path} is full. Free some space and try again."
-            )
+        if meant := disk_error(error.orig, self.path):
+            return meant
         if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
             return StateUnavailable(f"The database {path} is locked by another process. Try again.")
         if name.startswith("SQLITE_CANTOPEN"):
@@ -152,6 +174,17 @@ class Sqlite:
             f"The database {path} does not answer ({error.orig}). If it stays so, run "
             "'ragstone doctor'."
         )
+
+
+def rewrite_file(file: Path) -> None:
+    """Leave nothing of deleted rows in a SQLite file; raises StateUnavailable."""
+    try:
+        with closing(sqlite3.connect(file, BUSY_SECONDS, isolation_level=None)) as connection:
+            rewrite(connection)
+    except sqlite3.Error as error:
+        raise disk_error(error, file) or StateUnavailable(
+            f"What was deleted is not out of {file.name} yet ({error}). Try again."
+        ) from error
 
 
 def _configure(engine: Engine) -> None:

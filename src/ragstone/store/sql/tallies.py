@@ -42,16 +42,18 @@ class Tallies:
 
     async def statuses(self, tenant: str, collection: str) -> Sequence[StatusCount]:
         """`ports.Catalog`."""
-        counted = partial(_counts, place=(tenant, collection))
 
         def count(connection: Connection) -> tuple[StatusCount, ...]:
-            return tuple(one for one in counted(connection) if one.answers)
+            counted = _counts(connection, tenant, collection).get(collection, ())
+            return tuple(one for one in counted if one.answers)
 
         return await self._at_edition((tenant, collection), ("statuses",), count)
 
-    async def counts(self, tenant: str, collection: str) -> Sequence[StatusCount]:
+    async def counts(
+        self, tenant: str, collection: str | None = None
+    ) -> Mapping[str, Sequence[StatusCount]]:
         """`ports.Catalog`."""
-        return await self._database.read(partial(_counts, place=(tenant, collection)))
+        return await self._database.read(partial(_counts, tenant=tenant, collection=collection))
 
     async def totals(self) -> Sequence[Total]:
         """`ports.Catalog`."""
@@ -111,21 +113,27 @@ def _of(place: Key, *columns: Any) -> Select[Any]:
     return select(*columns).where(mine)
 
 
-def _counts(connection: Connection, place: Key) -> tuple[StatusCount, ...]:
+def _counts(
+    connection: Connection, tenant: str, collection: str | None
+) -> dict[str, list[StatusCount]]:
     # SQLite reads the groups in the order of its index, without sorting, where they are columns.
     sqlite = connection.dialect.name == "sqlite"
     allowed = type_coerce(documents.c.allowed, String) if sqlite else ALLOWED
-    kind = (documents.c.status, documents.c.version, allowed)
-    wanted = _of(place, *kind, func.count(), func.sum(documents.c.chunks)).group_by(*kind)
-    found: dict[tuple[str, str, bool], tuple[int, int]] = {}
-    for status, version, names, n, chunks in connection.execute(wanted):
-        group = (status, names, version > 0)
+    kind = (documents.c.collection, documents.c.status, documents.c.version, allowed)
+    wanted = select(*kind, func.count(), func.sum(documents.c.chunks)).group_by(*kind)
+    wanted = wanted.where(documents.c.tenant == tenant)
+    if collection is not None:
+        wanted = wanted.where(documents.c.collection == collection)
+    found: dict[tuple[str, str, str, bool], tuple[int, int]] = {}
+    for place, status, version, names, n, chunks in connection.execute(wanted):
+        group = (place, status, names, version > 0)
         before = found.get(group, (0, 0))
         found[group] = before[0] + n, before[1] + int(chunks)
-    return tuple(
-        StatusCount(status, _readers(names), n, chunks, answers)
-        for (status, names, answers), (n, chunks) in found.items()
-    )
+    counts: dict[str, list[StatusCount]] = {}
+    for (place, status, names, answers), (n, chunks) in found.items():
+        count = StatusCount(status, _readers(names), n, chunks, answers)
+        counts.setdefault(place, []).append(count)
+    return counts
 
 
 def _described(place: Key) -> Select[Any]:

@@ -3,12 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 
-from sqlalchemy import delete, select
+from sqlalchemy import Connection, delete, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ragstone.core.clock import state_time
 from ragstone.core.records import BlockedQuestion, Topic
-from ragstone.core.turn import Principal
 from ragstone.store.sql.database import Database
 from ragstone.store.sql.rows import batches, count_up, counted, insert, put
 from ragstone.store.sql.tables import blocked_questions, topic_vectors, topics
@@ -28,14 +27,17 @@ class SqlTopics:
         self._database = database
 
     async def tenants(self) -> Mapping[str, Sequence[Topic]]:
-        found: dict[str, list[Topic]] = {}
-        async with self._database.reading() as connection:
-            rows = await connection.execute(select(topics).order_by(topics.c.term, topics.c.id))
-            for row in rows.mappings():
+        wanted = select(topics).order_by(topics.c.term, topics.c.id)
+
+        def read(connection: Connection) -> dict[str, list[Topic]]:
+            found: dict[str, list[Topic]] = {}
+            for row in connection.execute(wanted).mappings():
                 lists = {name: tuple(row[name]) for name in ("synonyms", "examples")}
                 topic = Topic(**{**row, **lists})
                 found.setdefault(topic.tenant, []).append(topic)
-        return found
+            return found
+
+        return await self._database.read(read)
 
     async def number(self) -> int:
         return await self._database.read(lambda connection: counted(connection, COUNTER))
@@ -103,23 +105,9 @@ class SqlTopics:
             .order_by(blocked_questions.c.id.desc())
             .limit(limit)
         )
-        async with self._database.reading() as connection:
-            rows = await connection.execute(newest)
-            return [BlockedQuestion(**row) for row in rows.mappings()]
-
-    async def forget(self, principal: Principal, user_id: str | None) -> int:
-        theirs = [
-            blocked_questions.c.tenant == principal.tenant,
-            blocked_questions.c.user == principal.user,
-        ]
-        if user_id is not None:
-            theirs.append(blocked_questions.c.user_id == user_id)
-
-        async def work(connection: AsyncConnection) -> int:
-            gone = await connection.execute(delete(blocked_questions).where(*theirs))
-            return int(gone.rowcount)
-
-        return await self._database.write(work)
+        return await self._database.read(
+            lambda c: [BlockedQuestion(**row) for row in c.execute(newest).mappings()]
+        )
 
 
 async def _forget(connection: AsyncConnection, ids: Sequence[str]) -> None:

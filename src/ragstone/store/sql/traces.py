@@ -6,11 +6,9 @@ from dataclasses import fields
 from typing import Any
 
 from sqlalchemy import Connection, delete, select
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ragstone.core.clock import state_time
 from ragstone.core.records import QuestionTrace, RecordedStage, StageUse
-from ragstone.core.turn import Principal
 from ragstone.store.sql.database import Database
 from ragstone.store.sql.rows import putting
 from ragstone.store.sql.tables import traces
@@ -71,20 +69,10 @@ class SqlTraces:
             wanted = wanted.where(traces.c.user == user)
         if origins is not None:
             wanted = wanted.where(traces.c.origin.in_(origins))
-        async with self._database.reading() as connection:
-            rows = await connection.execute(wanted.order_by(traces.c.at.desc()).limit(limit))
-            return [_trace(row) for row in rows.mappings()]
-
-    async def forget(self, principal: Principal, user_id: str | None) -> None:
-        """`ports.Traces`."""
-        theirs = (traces.c.tenant == principal.tenant) & (traces.c.user == principal.user)
-        if user_id is not None:
-            theirs &= traces.c.user_id == user_id
-
-        async def work(connection: AsyncConnection) -> None:
-            await connection.execute(delete(traces).where(theirs))
-
-        await self._database.write(work)
+        newest = wanted.order_by(traces.c.at.desc()).limit(limit)
+        return await self._database.read(
+            lambda connection: [_trace(row) for row in connection.execute(newest).mappings()]
+        )
 
     async def origins(self, tenant: str) -> list[str]:
         """`ports.Traces`."""

@@ -52,7 +52,7 @@ async def synced(
 ) -> Synced:
     settings = a_setting(site, **changes)
     async with aclosing(PloneClient(settings)) as client:
-        run = PloneSync(ragstone, client, settings, data).run(full)
+        run = PloneSync(ragstone, client, settings, data / "data").run(full)
         done = [step async for step in run][-1]
     assert done.finished
     return done
@@ -82,7 +82,7 @@ async def test_given_a_site_then_pages_and_files_answer_with_titles_and_types(
     assert (chunk.path, chunk.title) == ("/contact", "Contact")
     assert chunk.metadata["portal_type"] == "ContentPage"
     assert await paths(ragstone) == ["/contact", "/files/paper", "/internal/salary"]
-    assert not [file for file in (tmp_path / "spool").rglob("*") if file.is_file()]
+    assert not [file for file in (tmp_path / "data" / "spool").rglob("*") if file.is_file()]
 
 
 @pytest.mark.conforms("Plone", "Question-answering", "Results depend on the user's permissions")
@@ -275,7 +275,7 @@ async def test_given_one_object_then_it_is_indexed_or_forgotten(
 ) -> None:
     settings = a_setting(site)
     async with aclosing(PloneClient(settings)) as client:
-        sync = PloneSync(ragstone, client, settings, tmp_path)
+        sync = PloneSync(ragstone, client, settings, tmp_path / "data")
         assert (await sync.one("contact")).indexed == 1
         del site.objects["contact"]
         assert (await sync.one("contact")).deleted == 1

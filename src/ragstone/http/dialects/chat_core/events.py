@@ -92,7 +92,7 @@ class Conversation(Transcript):
             "final_response": answer.text,
             "usage": wire.usage(turn.usage),
             "references": references(turn),
-            **wire.statements(answer),
+            **wire.statements(turn),
         }
 
     def failed(self, error: RagstoneError, used: Usage) -> Json:

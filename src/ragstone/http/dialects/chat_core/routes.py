@@ -21,7 +21,7 @@ from ragstone.http.dialects import DialectParts
 from ragstone.http.dialects.chat_core.events import Conversation, refused
 from ragstone.http.dialects.chat_core.requests import SessionChatRequest, VisionRequest
 from ragstone.http.dialects.pictures import MOST, MOST_BYTES, picture, pictures
-from ragstone.http.identity import Who, narrowed
+from ragstone.http.identity import Who, for_guests, narrowed
 from ragstone.http.openapi import STREAM, documented
 from ragstone.http.opening import opened
 from ragstone.http.responses import Json, Refusal
@@ -59,21 +59,25 @@ def router(parts: DialectParts) -> APIRouter:
         return sse.EventStream(streamed(begun, Conversation(ask.search_type)))
 
     @routes.post("/rag/query", response_model=None, responses=_ANSWERS)
+    @for_guests
     async def rag(body: SessionChatRequest, caller: Who) -> Response:
         """Answer from documents, as a stream of events."""
         return answered(body.ask("rag", caller, _id()), caller)
 
     @routes.post("/gpt/query", response_model=None, responses=_ANSWERS)
+    @for_guests
     async def gpt(body: SessionChatRequest, caller: Who) -> Response:
         """Answer from the conversation alone; takes a chat model."""
         return answered(body.ask("gpt", caller, _id()), caller)
 
     @routes.post("/pa/query", response_model=None, responses=_ANSWERS)
+    @for_guests
     async def pa(body: SessionChatRequest, caller: Who) -> Response:
         """Answer from documents and tools over MCP."""
         return answered(body.ask("pa", caller, _id()), caller)
 
     @routes.post("/voc/query", response_model=None, responses=_ANSWERS)
+    @for_guests
     async def voc(body: SessionChatRequest, caller: Who) -> Response:
         """Answer from customers' comments, counted and quoted, as a stream of events."""
         return answered(body.ask("voc", caller, _id()), caller)
@@ -87,6 +91,7 @@ def router(parts: DialectParts) -> APIRouter:
     @routes.post(
         "/vision/query", response_model=None, openapi_extra=_vision_body(), responses=_ANSWERS
     )
+    @for_guests
     async def vision(request: Request, caller: Who) -> Response:
         """Answer about images, by a chat model that can look at them; JSON, or a form with the
         images as files."""

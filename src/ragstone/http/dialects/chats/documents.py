@@ -107,7 +107,7 @@ class ChatDocuments:
         check_type(name, self._types)
         if not name.lower().endswith(supported()):
             return None
-        kept = await asyncio.to_thread(self._spool.add, file.file, name)
+        kept = await asyncio.to_thread(self._spool.add, file.file, name, whose=caller.principal)
         user = caller.principal.user
         path = f"/{name}" if caller.local else f"/{user_folder(user)}/{name}"
         return Handed(kept, path, f"upload:{collection}{path}", allowed=(f"user:{user}",))

@@ -20,7 +20,7 @@ from ragstone.http import sse
 from ragstone.http.bodies import StrictBody, Text
 from ragstone.http.dialects import DialectParts
 from ragstone.http.dialects.chats.documents import ChatDocuments
-from ragstone.http.identity import Who, at_least, narrowed
+from ragstone.http.identity import Who, at_least, for_guests, narrowed
 from ragstone.http.openapi import STREAM, documented
 from ragstone.http.responses import Json, json_unless_left
 from ragstone.http.streaming import Transcript, or_refusal, streamed, token
@@ -84,7 +84,7 @@ class ChatStream(Transcript):
                         "is_grounded": is_grounded(turn),
                         "groundedness_score": answer.groundedness_score,
                         "state": state(turn),
-                        **wire.statements(answer),
+                        **wire.statements(turn),
                         "session_id": self._session,
                     },
                 ]
@@ -99,6 +99,7 @@ def router(parts: DialectParts) -> APIRouter:
     editor = [Depends(at_least("editor"))]
 
     @routes.post("/stream", response_model=None, responses=documented("application/json", STREAM))
+    @for_guests
     async def stream(chat_id: ChatId, body: ChatsMessage, caller: Who) -> Response:
         """Answer a message from the chat's documents as events: token, sources, done."""
         ask = body.ask(chat_id, caller)
@@ -148,13 +149,13 @@ def collection_of(chat_id: str) -> str:
     return f"chat_{chat_id}"
 
 
-def is_grounded(turn: Turn) -> bool:
-    """The check's verdict; without one, whether the answer cites its sources or claims nothing from
-    any."""
+def is_grounded(turn: Turn) -> bool | None:
+    """The check's verdict; what claims nothing from any source is grounded, and of what was not
+    checked nobody knows."""
     answer = turn.answer or GeneratedAnswer()
-    if answer.is_grounded is not None:
-        return answer.is_grounded
-    return answer.refused or not turn.passages or bool(answer.citations)
+    if answer.is_grounded is None and (answer.refused or not turn.passages):
+        return True
+    return answer.is_grounded
 
 
 def state(turn: Turn) -> Object:

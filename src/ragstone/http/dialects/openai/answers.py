@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ragstone.answer.first_cited import cited_numbers, markers_in
+from ragstone.answer.first_cited import cited_numbers
 from ragstone.core.answer import GeneratedAnswer, Usage
 from ragstone.core.errors import RagstoneError
 from ragstone.core.events import Done, Event, Sources, Thinking, Token
@@ -70,7 +70,7 @@ class Completion(Transcript):
             "role": "assistant",
             "content": None if refusal else text or (None if answer.calls else ""),
             "refusal": refusal,
-            "annotations": annotations(answer.text, cited),
+            "annotations": annotations(answer, cited),
         }
         if answer.calls:
             message["tool_calls"] = tool_calls(answer)
@@ -130,7 +130,7 @@ class Completion(Transcript):
         """What is known at the end: calls and citations, the end itself, the usage if it is asked
         for."""
         answer, cited = _answer(turn), cited_in(turn, self._base)
-        noted = annotations(answer.text, cited)
+        noted = annotations(answer, cited)
         calls = [{"index": i, **one} for i, one in enumerate(tool_calls(answer))]
         chunks = [self._chunk({"tool_calls": calls}, None)] if calls else []
         if self._request.wants_json:
@@ -199,20 +199,21 @@ def shown_sources(turn: Turn, cited: Sequence[CitedSource]) -> list[dict[str, An
     ]
 
 
-def annotations(text: str, cited: Sequence[CitedSource]) -> list[dict[str, Any]]:
-    """The cited sources, each at every marker in the text that cites it."""
+def annotations(answer: GeneratedAnswer, cited: Sequence[CitedSource]) -> list[dict[str, Any]]:
+    """At every marker the source that says what it stands for, with the words that do; that is
+    another one than it names where that does not."""
     by_number = {one.source.number: one for one in cited}
     found = []
-    for marker in markers_in(text):
-        one = by_number.get(int(marker[1]))
+    for marker in answer.markers:
+        one = by_number.get(marker.citation.number)
         if one is None:
             continue
         place = {
-            "start_index": marker.start(),
-            "end_index": marker.end(),
+            "start_index": marker.start,
+            "end_index": marker.end,
             "title": one.source.title or one.source.path,
             "url": one.url,
-            "content": one.source.snippet,
+            "content": marker.citation.snippet,
         }
         found.append({"type": "url_citation", "url_citation": place})
     return found

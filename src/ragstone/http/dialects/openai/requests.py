@@ -121,11 +121,19 @@ REFUSED: Mapping[str, tuple[Any, str]] = {
 to any other."""
 
 
-def refuse(given: Mapping[str, Any]) -> None:
-    """Raise ValueError for a field that cannot be had."""
-    for name, (harmless, why) in REFUSED.items():
+class RefusedField(ValueError):
+    """A field that cannot be had."""
+
+    def __init__(self, field: str, why: str) -> None:
+        super().__init__(f"{field} cannot be had: {why}")
+        self.field = field
+
+
+def refuse(given: Mapping[str, Any], refused: Mapping[str, tuple[Any, str]] = REFUSED) -> None:
+    """Raise RefusedField for one that has a value other than a harmless one."""
+    for name, (harmless, why) in refused.items():
         if given.get(name) not in harmless:
-            raise ValueError(f"{name} cannot be had: {why}")
+            raise RefusedField(name, why)
 
 
 class ChatRequest(StrictBody):

@@ -18,8 +18,8 @@ from ragstone.http.dialects.openai.answers import (
     extension_fields,
     list_of,
 )
+from ragstone.http.dialects.openai.members import attributes, file_id
 from ragstone.http.dialects.openai.responses_requests import ResponsesRequest
-from ragstone.http.dialects.openai.stores import attributes, file_id
 from ragstone.http.streaming import Transcript
 from ragstone.service import wire
 
@@ -31,19 +31,27 @@ RESULTS = "file_search_call.results"
 
 class ResponseObject(Transcript):
     """Makes the objects of one response. `base` is the server's own address; `lists` says whether
-    the sources stand at the answer's end."""
+    the sources stand at the answer's end. `created` is in seconds since 1970, now without it."""
 
-    def __init__(self, request: ResponsesRequest, id: str, base: str, lists: bool) -> None:
+    def __init__(
+        self,
+        request: ResponsesRequest,
+        id: str,
+        base: str,
+        lists: bool,
+        created: float | None = None,
+    ) -> None:
         self.id = id
         self._request = request
         self._chat = request.chat()
         self._base = base
         self._lists = lists and not self._chat.wants_json
-        self._created = int(time.time())
+        self._created = int(time.time() if created is None else created)
         self._number = 0
         self._text = ""
-        self._message = f"msg_{uuid.uuid4().hex}"
-        self._search = f"fs_{uuid.uuid4().hex}"
+        # The same again when the response is retrieved.
+        turn = id.rpartition("_")[2]
+        self._message, self._search = f"msg_{turn}", f"fs_{turn}"
         self._opened = False
         self._speaks = False
         self._items: list[Object] = []
@@ -65,10 +73,13 @@ class ResponseObject(Transcript):
 
     def failed(self, error: RagstoneError, used: Usage) -> Object:
         """`streaming.Transcript`."""
-        response = self._head("failed", [])
-        response["error"] = {"code": "server_error", "message": error.message}
-        failed = {"type": "response.failed", "response": response}
+        failed = {"type": "response.failed", "response": self.failed_json(error.message)}
         return next(self._numbered([failed]))
+
+    def failed_json(self, message: str) -> Object:
+        """A response that is none, and why."""
+        error = {"code": "server_error", "message": message}
+        return {**self._head("failed", []), "error": error}
 
     def _numbered(self, events: Sequence[Object]) -> Iterator[Object]:
         for event in events:
@@ -200,14 +211,14 @@ class ResponseObject(Transcript):
             part: Object = {"type": "refusal", "refusal": answer.text}
         else:
             text = answer.text + (list_of(cited) if self._lists else "")
-            noted = self._annotations(answer.text, cited)
+            noted = self._annotations(answer, cited)
             part = {"type": "output_text", "text": text, "annotations": noted, "logprobs": []}
         status = "incomplete" if answer.finish == "length" else "completed"
         return [self._message_item(status, [part])]
 
-    def _annotations(self, text: str, cited: Sequence[CitedSource]) -> list[Object]:
+    def _annotations(self, answer: GeneratedAnswer, cited: Sequence[CitedSource]) -> list[Object]:
         """Each marker with the address of its source, and as a file where files were searched."""
-        places = (one["url_citation"] for one in annotations(text, cited))
+        places = (one["url_citation"] for one in annotations(answer, cited))
         found = [{"type": "url_citation", **place} for place in places]
         if not self._request.searching:
             return found

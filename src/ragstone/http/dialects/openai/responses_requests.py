@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from typing import Annotated, Any, Literal
+from uuid import uuid4
 
 from pydantic import ConfigDict, Field, model_validator
 
@@ -168,11 +169,11 @@ class ResponsesRequest(StrictBody):
             place = ".".join(str(part) for part in found[0]["loc"])[:100] if found else ""
             raise InputError(f"{place}: {what}." if place else f"{what}.") from error
 
-    def ask(self, id: str, fresh: str) -> Ask:
-        """The question; raises InputError, UnknownModel."""
-        ask, search = self.chat().ask(id), self.searching
+    def ask(self, fresh: str) -> Ask:
+        """The question, with the response's id; raises InputError, UnknownModel."""
+        ask, search = self.chat().ask(""), self.searching
         room = None if ask.pictures else self.room(fresh)
-        changes: Object = {"room": room}
+        changes: Object = {"room": room, "id": response_id(room, uuid4().hex)}
         if search is not None:
             changes["top_k"] = search.max_num_results
             changes["where"] = condition(search.filters) if search.filters else None
@@ -196,6 +197,12 @@ def response_id(room: str | None, turn: str) -> str:
     """The id of a response, by which a later one can continue its conversation."""
     whose = room.removeprefix(ROOM) if room else ""
     return f"resp_{whose if re.fullmatch('[0-9a-f]{32}', whose) else UNKEPT}_{turn}"
+
+
+def room_of(id: str) -> str | None:
+    """The room that the response of this id was kept in; None if it was not."""
+    found = _ID.fullmatch(id)
+    return ROOM + found[1] if found and found[1] != UNKEPT else None
 
 
 def condition(given: Any, depth: int = 0) -> Filter:

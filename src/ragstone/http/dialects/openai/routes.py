@@ -12,6 +12,7 @@ from fastapi.routing import APIRoute
 from starlette.responses import Response
 
 from ragstone.answer.first_cited import numbered
+from ragstone.core.caller import Caller
 from ragstone.core.errors import InputError, NoChatModel, NoVision, UnknownModel
 from ragstone.core.events import Event
 from ragstone.http import sse
@@ -19,12 +20,17 @@ from ragstone.http.addresses import base_address
 from ragstone.http.dialects import DialectParts
 from ragstone.http.dialects.openai import shapes
 from ragstone.http.dialects.openai.answers import Completion
+from ragstone.http.dialects.openai.completions import CompletionRequest, LegacyCompletion
+from ragstone.http.dialects.openai.files import add_file_routes
 from ragstone.http.dialects.openai.housekeeping import chore_in, done
+from ragstone.http.dialects.openai.kept_responses import KeptResponses, add_response_routes
+from ragstone.http.dialects.openai.members import Members
 from ragstone.http.dialects.openai.requests import CHAT_MODELS, ChatRequest, EmbeddingRequest
 from ragstone.http.dialects.openai.responses import ResponseObject
-from ragstone.http.dialects.openai.responses_requests import ResponsesRequest, response_id
-from ragstone.http.dialects.openai.store_routes import add_routes
-from ragstone.http.identity import Who, narrowed
+from ragstone.http.dialects.openai.responses_requests import ResponsesRequest
+from ragstone.http.dialects.openai.store_routes import add_store_routes
+from ragstone.http.dialects.openai.stores import Stores
+from ragstone.http.identity import Who, for_guests, narrowed
 from ragstone.http.openapi import STREAM, documented
 from ragstone.http.responses import (
     OPENAI_PREFIX,
@@ -33,10 +39,13 @@ from ragstone.http.responses import (
     json_unless_left,
     refusal_response,
 )
-from ragstone.http.streaming import finished, streamed
+from ragstone.http.streaming import finished, or_refusal, streamed
+from ragstone.ingest.kept_files import Files
 from ragstone.service import Service
+from ragstone.settings import ServerSettings
 
 CHARACTERS_PER_TOKEN = 4
+NOTHING_YET = "There are no documents in this vector store yet."
 Kind = Literal["chat", "embedding"]
 
 
@@ -54,54 +63,102 @@ def router(parts: DialectParts) -> APIRouter:
     """The routes below /v1."""
     service, server = parts.service, parts.settings.server
     routes = APIRouter(prefix=OPENAI_PREFIX, tags=["OpenAI-compatible"], route_class=OpenAiRoute)
+    files = Files(parts.settings.ragstone_data)
+    members = Members(service, files)
+    stores = Stores(service, members)
+    kept = KeptResponses(service)
+    _add_completions(routes, service, server)
+    _add_responses(routes, service, server, stores, kept)
+    add_response_routes(routes, kept, server)
+    _add_models(routes, service)
+    add_file_routes(routes, service, files, server.upload_types)
+    add_store_routes(routes, stores, members)
+    return routes
+
+
+def _add_completions(routes: APIRouter, service: Service, server: ServerSettings) -> None:
+    def make_completion(body: ChatRequest, request: Request, kind: str) -> Completion:
+        lists = server.list_sources if body.list_sources is None else body.list_sources
+        id = f"{kind}-{uuid.uuid4().hex}"
+        return Completion(body, id, base_address(request, server), lists)
+
+    async def answer(
+        body: ChatRequest,
+        request: Request,
+        caller: Caller,
+        id: str,
+        made: Completion | LegacyCompletion,
+    ) -> Response:
+        ask = replace(body.ask(id), principal=caller.principal, streams=bool(body.stream))
+        chore = chore_in(ask)
+        if not ask.pictures and chore is None:
+            narrowed(caller, ask.collection)
+        events = done(chore, ask, service) if chore else numbered(service.ask(ask))
+        if body.stream:
+            return sse.EventStream(streamed(events, made, sse.DONE))
+        return await json_unless_left(request, _whole(made, events))
 
     @routes.post(
         "/chat/completions",
         response_model=None,
         responses=documented("application/json", STREAM, shape=shapes.ChatCompletion),
     )
+    @for_guests
     async def chat_completions(body: ChatRequest, request: Request, caller: Who) -> Response:
         """Answer the last message from the documents, or from the images that it holds, streamed
         or in one piece."""
-        lists = server.list_sources if body.list_sources is None else body.list_sources
-        base = base_address(request, server)
-        completion = Completion(body, f"chatcmpl-{uuid.uuid4().hex}", base, lists)
-        ask = replace(body.ask(completion.id), principal=caller.principal)
-        chore = chore_in(ask)
-        if not ask.pictures and chore is None:
-            narrowed(caller, ask.collection)
-        events = done(chore, ask, service) if chore else numbered(service.ask(ask))
-        if body.stream:
-            return sse.EventStream(streamed(events, completion, sse.DONE))
-        return await json_unless_left(request, _completion_json(completion, events))
+        made = make_completion(body, request, "chatcmpl")
+        return await answer(body, request, caller, made.id, made)
 
+    @routes.post(
+        "/completions",
+        response_model=None,
+        responses=documented("application/json", STREAM, shape=shapes.TextCompletion),
+    )
+    @for_guests
+    async def completions(body: CompletionRequest, request: Request, caller: Who) -> Response:
+        """Answer a prompt from the documents, streamed or in one piece, as OpenAI did before there
+        were chats."""
+        chat = body.chat()
+        made = make_completion(chat, request, "cmpl")
+        return await answer(chat, request, caller, made.id, LegacyCompletion(made))
+
+
+def _add_responses(
+    routes: APIRouter,
+    service: Service,
+    server: ServerSettings,
+    stores: Stores,
+    kept: KeptResponses,
+) -> None:
     @routes.post(
         "/responses",
         response_model=None,
         responses=documented("application/json", STREAM, shape=shapes.ResponseAnswer),
     )
+    @for_guests
     async def responses(body: ResponsesRequest, request: Request, caller: Who) -> Response:
         """Answer the last message of the input from the documents, streamed or in one piece."""
-        fresh = uuid.uuid4().hex
-        asked = body.ask(f"resp-{fresh}", fresh)
+        asked = body.ask(uuid.uuid4().hex)
+        if body.previous_response_id:
+            await kept.find(caller, body.previous_response_id)
         lists = server.list_sources if body.list_sources is None else body.list_sources
-        id = response_id(asked.room, uuid.uuid4().hex)
-        made = ResponseObject(body, id, base_address(request, server), lists)
-        ask = replace(asked, principal=caller.principal)
+        made = ResponseObject(body, asked.id, base_address(request, server), lists)
+        ask = replace(asked, principal=caller.principal, streams=bool(body.stream))
+        events = service.ask(ask)
         if not ask.pictures:
             narrowed(caller, ask.collection)
-        events = numbered(service.ask(ask))
+            if body.searching and await stores.is_empty(caller, ask.collection):
+                events = or_refusal(ask, events, NOTHING_YET)
+        events = numbered(events)
         if body.stream:
             return sse.EventStream(streamed(events, made, named=True))
-        return await json_unless_left(request, _response_json(made, events))
-
-    _add_models(routes, service)
-    add_routes(routes, parts)
-    return routes
+        return await json_unless_left(request, _whole(made, events))
 
 
 def _add_models(routes: APIRouter, service: Service) -> None:
     @routes.get("/models", response_model=None, responses=documented(shape=shapes.ModelList))
+    @for_guests
     async def models() -> Response:
         """The levels of answering as chat models, and the embedding models."""
         found = await _models(service)
@@ -110,6 +167,7 @@ def _add_models(routes: APIRouter, service: Service) -> None:
     @routes.get(
         "/models/{name:path}", response_model=None, responses=documented(shape=shapes.ModelObject)
     )
+    @for_guests
     async def model(name: str) -> Response:
         """One of the models."""
         kind = (await _models(service)).get(name)
@@ -125,14 +183,8 @@ def _add_models(routes: APIRouter, service: Service) -> None:
         return await json_unless_left(request, _embed(service, body))
 
 
-async def _completion_json(
-    completion: Completion, events: AsyncGenerator[Event, None]
-) -> dict[str, Any]:
-    return completion.whole(await finished(events))
-
-
-async def _response_json(
-    made: ResponseObject, events: AsyncGenerator[Event, None]
+async def _whole(
+    made: Completion | LegacyCompletion | ResponseObject, events: AsyncGenerator[Event, None]
 ) -> dict[str, Any]:
     return made.whole(await finished(events))
 

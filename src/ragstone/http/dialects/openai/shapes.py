@@ -77,6 +77,37 @@ class ResponseAnswer(BaseModel):
     ragstone: dict[str, Any] = Field(description="Sources, verdicts and confidence.")
 
 
+class ItemList(BaseModel):
+    """What a response answers."""
+
+    object: Literal["list"]
+    data: list[dict[str, Any]]
+    first_id: str | None
+    last_id: str | None
+    has_more: bool
+
+
+class CompletionChoice(BaseModel):
+    """The one answer of a legacy completion."""
+
+    index: int
+    text: str
+    logprobs: None
+    finish_reason: str | None
+
+
+class TextCompletion(BaseModel):
+    """A whole legacy completion."""
+
+    id: str
+    object: Literal["text_completion"]
+    created: int
+    model: str
+    choices: list[CompletionChoice]
+    usage: TokenUsage | None
+    ragstone: dict[str, Any] = Field(description="Sources, verdicts and confidence.")
+
+
 class ModelObject(BaseModel):
     """A model, and what it is for."""
 
@@ -119,7 +150,7 @@ class EmbeddingList(BaseModel):
 
 
 class FileObject(BaseModel):
-    """An upload that waits."""
+    """A file of the caller's."""
 
     id: str
     object: Literal["file"]
@@ -128,6 +159,17 @@ class FileObject(BaseModel):
     filename: str
     purpose: str
     status: str
+    expires_at: int | None
+
+
+class FileList(BaseModel):
+    """Some of the files."""
+
+    object: Literal["list"]
+    data: list[FileObject]
+    first_id: str | None
+    last_id: str | None
+    has_more: bool
 
 
 class FileCounts(BaseModel):
@@ -140,22 +182,24 @@ class FileCounts(BaseModel):
     total: int
 
 
-class VectorStore(BaseModel):
+class VectorStoreObject(BaseModel):
     """A collection."""
 
     id: str
     object: Literal["vector_store"]
     created_at: int
     name: str
-    status: str
+    status: Literal["in_progress", "completed", "expired"]
     file_counts: FileCounts
+    metadata: dict[str, str]
+    expires_at: int | None
 
 
 class VectorStoreList(BaseModel):
     """Some of the collections."""
 
     object: Literal["list"]
-    data: list[VectorStore]
+    data: list[VectorStoreObject]
     first_id: str | None
     last_id: str | None
     has_more: bool
@@ -168,7 +212,7 @@ class VectorStoreFile(BaseModel):
     object: Literal["vector_store.file"]
     created_at: int
     vector_store_id: str
-    status: Literal["in_progress", "completed", "failed"]
+    status: Literal["in_progress", "completed", "failed", "cancelled"]
     usage_bytes: int
     last_error: dict[str, Any] | None
     attributes: dict[str, Any]
@@ -184,11 +228,31 @@ class VectorStoreFileList(BaseModel):
     has_more: bool
 
 
+class VectorStoreFileBatch(BaseModel):
+    """Files that are indexed in one job."""
+
+    id: str
+    object: Literal["vector_store.files_batch"]
+    created_at: int
+    vector_store_id: str
+    status: Literal["in_progress", "completed", "failed", "cancelled"]
+    file_counts: FileCounts
+
+
 class SearchText(BaseModel):
     """The text of a passage."""
 
     type: Literal["text"]
     text: str
+
+
+class FileContentPage(BaseModel):
+    """The text of a document, in pieces."""
+
+    object: Literal["vector_store.file_content.page"]
+    data: list[SearchText]
+    has_more: bool
+    next_page: str | None
 
 
 class SearchHit(BaseModel):

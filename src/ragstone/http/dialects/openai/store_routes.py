@@ -1,56 +1,120 @@
-"""`/v1/files` and `/v1/vector_stores`."""
+"""`/v1/vector_stores`, with the files and batches of files in them."""
 
-from typing import Annotated, Any
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, File, Form, Path, Query, Request, UploadFile
-from pydantic import BaseModel, Field, field_validator
+from fastapi import APIRouter, Path, Query, Request
+from pydantic import Field, field_validator
 from starlette.responses import Response
 
-from ragstone.core.caller import Role
 from ragstone.core.errors import InputError
-from ragstone.core.limits import check_collection_name
-from ragstone.core.turn import Ask
+from ragstone.core.records import VectorStore
+from ragstone.core.turn import Ask, SearchOptions
 from ragstone.http.bodies import Name, StrictBody, Text
-from ragstone.http.dialects import DialectParts
 from ragstone.http.dialects.openai import shapes
+from ragstone.http.dialects.openai.members import BATCH, Members
+from ragstone.http.dialects.openai.pages import Page, options
 from ragstone.http.dialects.openai.responses_requests import condition
-from ragstone.http.dialects.openai.stores import Stores, new_store_json, page
-from ragstone.http.identity import Who, at_least, narrowed
-from ragstone.http.openapi import documented
+from ragstone.http.dialects.openai.stores import Stores
+from ragstone.http.identity import Who, for_guests
 from ragstone.http.responses import Json, json_unless_left, well_formed
-from ragstone.http.uploads import Uploads
 
 Object = dict[str, Any]
 Id = Annotated[str, Path(max_length=255)]
-MOST_LISTED = 100
-BYTES = documented("application/octet-stream")
+State = Annotated[
+    Literal["in_progress", "completed", "failed", "cancelled"] | None, Query(alias="filter")
+]
+
+MAX_PAIRS = 16
+MAX_FILES = 2_000
+POLL_MILLISECONDS = 500
+"""How soon a client may ask again for what is being indexed; what the official one does by
+itself is slower."""
+
+Key = Annotated[str, Field(min_length=1, max_length=64)]
+Value = Annotated[str, Field(max_length=512)]
+Metadata = Annotated[dict[Key, Value], Field(max_length=MAX_PAIRS)]
+Attributes = Annotated[dict[Key, Value | bool | int | float], Field(max_length=MAX_PAIRS)]
 
 
-def of(role: Role, shape: type[BaseModel] | None = None) -> Object:
-    """The options of a route whose callers need a role. It answers in this shape, else in bytes."""
-    responses = documented(shape=shape) if shape else BYTES
-    needs = [Depends(at_least(role))]
-    return {"response_model": None, "dependencies": needs, "responses": responses}
+class ExpiresAfter(StrictBody):
+    """When a store is deleted: so many days after it was last used here."""
+
+    anchor: Literal["last_active_at"]
+    days: int = Field(ge=1, le=365)
 
 
-class NewStore(StrictBody):
-    """The body of POST /v1/vector_stores. The name is the collection's, and the store's id."""
+class Chunking(StrictBody):
+    """How documents are cut is not chosen."""
 
-    name: Name = Field(min_length=1, max_length=255)
-    file_ids: list[Name] | None = Field(None, max_length=100)
-    metadata: Object | None = None
+    type: Literal["auto"]
+
+
+class StoreChanges(StrictBody):
+    """The body of POST /v1/vector_stores/{id}; what is not there stays as it is."""
+
+    name: Annotated[str, Field(max_length=255)] | None = None
+    description: Annotated[str, Field(max_length=512)] | None = None
+    metadata: Metadata | None = None
+    expires_after: ExpiresAfter | None = None
+
+    def changes(self) -> Object:
+        """The fields of a store that change."""
+        given = self.model_fields_set
+        said = {
+            "title": well_formed(self.name or ""),
+            "description": well_formed(self.description or ""),
+            "metadata": {well_formed(k): well_formed(v) for k, v in (self.metadata or {}).items()},
+            "days": self.expires_after.days if self.expires_after else None,
+        }
+        names = {"title": "name", "days": "expires_after"}
+        return {name: value for name, value in said.items() if names.get(name, name) in given}
+
+
+class NewStore(StoreChanges):
+    """The body of POST /v1/vector_stores. Without a name, or with one that is taken, the store's id
+    is another one."""
+
+    file_ids: list[Name] | None = Field(None, max_length=MAX_FILES)
+    chunking_strategy: Chunking | None = None
 
 
 class NewMember(StrictBody):
-    """The body of POST /v1/vector_stores/{id}/files. How documents are cut is not chosen here."""
+    """The body of POST /v1/vector_stores/{id}/files."""
 
     file_id: Name
-    attributes: Object | None = None
-    chunking_strategy: Object | None = None
+    attributes: Attributes | None = None
+    chunking_strategy: Chunking | None = None
+
+
+class NewBatch(StrictBody):
+    """The body of POST /v1/vector_stores/{id}/file_batches: ids of files, which all have the same
+    attributes, or files with their own."""
+
+    file_ids: list[Name] | None = Field(None, max_length=MAX_FILES)
+    files: list[NewMember] | None = Field(None, max_length=MAX_FILES)
+    attributes: Attributes | None = None
+    chunking_strategy: Chunking | None = None
+
+    def given(self) -> Mapping[str, Object]:
+        """The attributes of each file by its id; raises InputError."""
+        if bool(self.file_ids) == bool(self.files):
+            raise InputError("A batch needs file_ids or files, and not both.")
+        if self.files:
+            return {one.file_id: dict(one.attributes or {}) for one in self.files}
+        return {id: dict(self.attributes or {}) for id in self.file_ids or ()}
+
+
+class NewAttributes(StrictBody):
+    """The body of POST /v1/vector_stores/{id}/files/{id}."""
+
+    attributes: Attributes | None
 
 
 class RankingOptions(StrictBody):
-    """Which results are good enough."""
+    """Which results are good enough, and whether the best are compared again."""
 
     ranker: Text | None = None
     score_threshold: float = Field(0.0, ge=0, le=1)
@@ -76,89 +140,46 @@ class StoreSearch(StrictBody):
     def ask(self, store: str) -> Ask:
         """The search; raises InputError."""
         query = self.query if isinstance(self.query, str) else "\n".join(self.query)
-        where = condition(self.filters) if self.filters else None
-        question = well_formed(query)
-        return Ask(question, collection=store, top_k=self.max_num_results, where=where)
+        ranker = self.ranking_options.ranker if self.ranking_options else None
+        return Ask(
+            well_formed(query),
+            collection=store,
+            top_k=self.max_num_results,
+            where=condition(self.filters) if self.filters else None,
+            wanted=SearchOptions(
+                rerank=False if ranker == "none" else None,
+                rewrite="none" if self.rewrite_query is False else None,
+            ),
+        )
 
 
-Limit = Annotated[int, Query(ge=1, le=MOST_LISTED)]
-After = Annotated[str | None, Query(max_length=255)]
-Order = Annotated[str, Query(pattern="^(asc|desc)$")]
+def add_store_routes(routes: APIRouter, stores: Stores, members: Members) -> None:
+    """Add the addresses of vector stores, the longest first: the name of a collection may hold
+    slashes, so that a shorter one takes what goes on behind it."""
+    _add_batch_routes(routes, stores, members)
+    _add_member_routes(routes, stores, members)
+    _add_routes(routes, stores)
 
 
-def add_routes(routes: APIRouter, parts: DialectParts) -> None:
-    """Add the addresses of files and vector stores."""
-    uploads = Uploads(parts.settings.ragstone_data, parts.settings.server.upload_types)
-    stores = Stores(parts.service, uploads)
-    _add_files(routes, stores)
-    _add_members(routes, stores)
-    # The last ones: a collection's name may hold slashes, so what goes on behind it comes first.
-    _add_stores(routes, stores)
-
-
-def _add_files(routes: APIRouter, stores: Stores) -> None:
-    @routes.post("/files", **of("editor", shapes.FileObject))
-    async def upload_file(
+def _add_routes(routes: APIRouter, stores: Stores) -> None:
+    @routes.get("/vector_stores", **options("reader", shapes.VectorStoreList))
+    async def list_vector_stores(
         caller: Who,
-        file: Annotated[UploadFile, File()],
-        purpose: Annotated[str, Form(max_length=64)] = "assistants",
-    ) -> Response:
-        """Keep a file until it is put into a vector store, for 30 days at most."""
-        return Json(await stores.upload(caller, file, purpose))
-
-    @routes.get("/files/{file_id}", **of("editor", shapes.FileObject))
-    async def file(file_id: Id, caller: Who) -> Response:
-        """A file that waits."""
-        return Json(await stores.file(caller, file_id))
-
-    @routes.get("/files/{file_id}/content", **of("editor"))
-    async def file_content(file_id: Id, caller: Who) -> Response:
-        """What a file that waits holds."""
-        found = await stores.content(caller, file_id)
-        return Response(found, media_type="application/octet-stream")
-
-    @routes.delete("/files/{file_id}", **of("editor", shapes.Deleted))
-    async def delete_file(file_id: Id, caller: Who) -> Response:
-        """Delete a file that waits."""
-        return Json(await stores.forget(caller, file_id))
-
-
-def _add_stores(routes: APIRouter, stores: Stores) -> None:
-    @routes.get("/vector_stores", **of("reader", shapes.VectorStoreList))
-    async def vector_stores(
-        caller: Who, limit: Limit = 20, after: After = None, order: Order = "desc"
+        page: Page,
     ) -> Response:
         """The collections that the credential reaches, as vector stores."""
-        return Json(page(await stores.listed(caller), limit, after, order))
+        return Json(page.cut(await stores.listed(caller)))
 
-    @routes.post("/vector_stores", **of("editor", shapes.VectorStore))
-    async def create_vector_store(body: NewStore, request: Request, caller: Who) -> Response:
-        """Name a vector store: the collection is there with its first file."""
-        narrowed(caller, body.name)
-        check_collection_name(body.name)
-        if not body.file_ids:
-            return Json(new_store_json(body.name))
-        for id in body.file_ids:
-            await stores.file(caller, id)
+    @routes.post("/vector_stores", **options("editor", shapes.VectorStoreObject))
+    async def create_vector_store(body: NewStore, caller: Who) -> Response:
+        """Make a vector store, and begin to index files in it."""
+        now = time.time()
+        store = VectorStore(caller.principal.tenant, "", "", now, now)
+        new = replace(store, **body.changes())
+        return Json(await stores.create(caller, new, body.file_ids or ()))
 
-        async def filled() -> Object:
-            for id in body.file_ids or ():
-                await stores.put(caller, body.name, id, None)
-            return await stores.store(caller, body.name)
-
-        return await json_unless_left(request, filled())
-
-    @routes.get("/vector_stores/{store:path}", **of("reader", shapes.VectorStore))
-    async def vector_store(store: Id, caller: Who) -> Response:
-        """One of them."""
-        return Json(await stores.store(caller, store))
-
-    @routes.delete("/vector_stores/{store:path}", **of("admin", shapes.Deleted))
-    async def delete_vector_store(store: Id, caller: Who) -> Response:
-        """Forget a collection with all its documents."""
-        return Json(await stores.drop(caller, store))
-
-    @routes.post("/vector_stores/{store:path}/search", **of("reader", shapes.SearchPage))
+    @routes.post("/vector_stores/{store:path}/search", **options("reader", shapes.SearchPage))
+    @for_guests
     async def search_vector_store(
         store: Id, body: StoreSearch, request: Request, caller: Who
     ) -> Response:
@@ -166,36 +187,105 @@ def _add_stores(routes: APIRouter, stores: Stores) -> None:
         least = body.ranking_options.score_threshold if body.ranking_options else 0.0
         return await json_unless_left(request, stores.search(caller, body.ask(store), least))
 
+    @routes.get("/vector_stores/{store:path}", **options("reader", shapes.VectorStoreObject))
+    async def retrieve_vector_store(store: Id, caller: Who) -> Response:
+        """One of them."""
+        return Json(await stores.find(caller, store))
 
-def _add_members(routes: APIRouter, stores: Stores) -> None:
+    @routes.post("/vector_stores/{store:path}", **options("editor", shapes.VectorStoreObject))
+    async def update_vector_store(store: Id, body: StoreChanges, caller: Who) -> Response:
+        """Say something else of a vector store; its id stays."""
+        return Json(await stores.update(caller, store, body.changes()))
+
+    @routes.delete("/vector_stores/{store:path}", **options("admin", shapes.Deleted))
+    async def delete_vector_store(store: Id, caller: Who) -> Response:
+        """Delete a collection with all its documents; the files stay."""
+        return Json(await stores.drop(caller, store))
+
+
+def _add_member_routes(routes: APIRouter, stores: Stores, members: Members) -> None:
     place = "/vector_stores/{store:path}/files"
 
-    @routes.post(place, **of("editor", shapes.VectorStoreFile))
-    async def add_file_to_vector_store(
-        store: Id, body: NewMember, request: Request, caller: Who
+    @routes.post(place, **options("editor", shapes.VectorStoreFile))
+    async def add_file_to_vector_store(store: Id, body: NewMember, caller: Who) -> Response:
+        """Begin to index a file in a vector store."""
+        await stores.open(caller, store)
+        await members.add(caller, store, {body.file_id: dict(body.attributes or {})})
+        return _poll_response(await members.find(caller, store, body.file_id))
+
+    @routes.get(place, **options("reader", shapes.VectorStoreFileList))
+    async def list_vector_store_files(
+        store: Id,
+        caller: Who,
+        page: Page,
+        state: State = None,
     ) -> Response:
-        """Index a file that waits; the answer comes when that is done."""
-        if (body.chunking_strategy or {}).get("type") not in (None, "auto"):
-            raise InputError(
-                "chunking_strategy cannot be chosen: documents are cut by what they are. "
-                "Leave it out."
-            )
-        done = stores.put(caller, store, body.file_id, body.attributes)
+        """The documents of a vector store that the caller may read, and what becomes one."""
+        await stores.known(caller, store)
+        found = _in_state(await members.listed(caller, store), state)
+        return Json(page.cut(found))
+
+    @routes.get(f"{place}/{{file_id}}/content", **options("reader", shapes.FileContentPage))
+    async def vector_store_file_content(store: Id, file_id: Id, caller: Who) -> Response:
+        """The text of one of them."""
+        return Json(await members.content(caller, store, file_id))
+
+    @routes.get(f"{place}/{{file_id}}", **options("reader", shapes.VectorStoreFile))
+    async def retrieve_vector_store_file(store: Id, file_id: Id, caller: Who) -> Response:
+        """One of them, by the id of its file or of the document."""
+        return _poll_response(await members.find(caller, store, file_id))
+
+    @routes.post(f"{place}/{{file_id}}", **options("editor", shapes.VectorStoreFile))
+    async def update_vector_store_file(
+        store: Id, file_id: Id, body: NewAttributes, request: Request, caller: Who
+    ) -> Response:
+        """Give one of them other attributes; the answer comes when it can be found by them."""
+        done = members.update(caller, store, file_id, dict(body.attributes or {}))
         return await json_unless_left(request, done)
 
-    @routes.get(place, **of("reader", shapes.VectorStoreFileList))
-    async def vector_store_files(
-        store: Id, caller: Who, limit: Limit = 20, after: After = None, order: Order = "desc"
+    @routes.delete(f"{place}/{{file_id}}", **options("editor", shapes.Deleted))
+    async def delete_vector_store_file(store: Id, file_id: Id, caller: Who) -> Response:
+        """Delete a document; its file stays."""
+        return Json(await members.remove(caller, store, file_id))
+
+
+def _add_batch_routes(routes: APIRouter, stores: Stores, members: Members) -> None:
+    place = "/vector_stores/{store:path}/file_batches"
+
+    @routes.post(place, **options("editor", shapes.VectorStoreFileBatch))
+    async def create_file_batch(store: Id, body: NewBatch, caller: Who) -> Response:
+        """Begin to index files in a vector store, in one job."""
+        await stores.open(caller, store)
+        job = await members.add(caller, store, body.given())
+        return _poll_response(await members.batch(caller, store, f"{BATCH}{job}"))
+
+    @routes.get(f"{place}/{{batch}}/files", **options("reader", shapes.VectorStoreFileList))
+    async def list_files_of_batch(
+        store: Id,
+        batch: Id,
+        caller: Who,
+        page: Page,
+        state: State = None,
     ) -> Response:
-        """The documents of a vector store that the caller may read."""
-        return Json(await stores.members(caller, store, limit, after, order))
+        """The files of a batch."""
+        found = _in_state(await members.listed(caller, store, batch), state)
+        return Json(page.cut(found))
 
-    @routes.get(f"{place}/{{file_id}}", **of("reader", shapes.VectorStoreFile))
-    async def vector_store_file(store: Id, file_id: Id, caller: Who) -> Response:
-        """One of them, by the id of its upload or of the document."""
-        return Json(await stores.member(caller, store, file_id))
+    @routes.post(f"{place}/{{batch}}/cancel", **options("editor", shapes.VectorStoreFileBatch))
+    async def cancel_file_batch(store: Id, batch: Id, caller: Who) -> Response:
+        """End a batch; what is indexed stays."""
+        return Json(await members.cancel(caller, store, batch))
 
-    @routes.delete(f"{place}/{{file_id}}", **of("editor", shapes.Deleted))
-    async def delete_file_of_vector_store(store: Id, file_id: Id, caller: Who) -> Response:
-        """Forget a document."""
-        return Json(await stores.remove(caller, store, file_id))
+    @routes.get(f"{place}/{{batch}}", **options("reader", shapes.VectorStoreFileBatch))
+    async def retrieve_file_batch(store: Id, batch: Id, caller: Who) -> Response:
+        """A batch of the caller's."""
+        return _poll_response(await members.batch(caller, store, batch))
+
+
+def _in_state(found: Sequence[Object], state: str | None) -> list[Object]:
+    return [one for one in found if state in (None, one["status"])]
+
+
+def _poll_response(made: Object) -> Response:
+    """What a client may ask for again until it is done, and how soon."""
+    return Json(made, headers={"openai-poll-after-ms": str(POLL_MILLISECONDS)})

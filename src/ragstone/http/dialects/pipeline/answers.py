@@ -28,7 +28,7 @@ def rag_response(turn: Turn) -> dict[str, Any]:
         "context_sufficiency": asdict(answer.sufficiency) if answer.sufficiency else None,
         "is_grounded": answer.is_grounded,
         "groundedness_score": answer.groundedness_score,
-        **wire.statements(answer),
+        **wire.statements(turn),
     }
 
 

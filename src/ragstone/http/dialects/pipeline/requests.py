@@ -82,6 +82,7 @@ class PipelineRequest(NullableBody):
             approves=self.approves and self.stream,
             id=id,
             profile="pipeline",
+            streams=self.stream,
         )
 
     def _collection(self) -> str:

@@ -13,7 +13,7 @@ from ragstone.http.bodies import Approval
 from ragstone.http.dialects import DialectParts
 from ragstone.http.dialects.pipeline.answers import RagStream, rag_response
 from ragstone.http.dialects.pipeline.requests import PipelineRequest
-from ragstone.http.identity import Who, narrowed
+from ragstone.http.identity import Who, for_guests, narrowed
 from ragstone.http.openapi import STREAM, documented
 from ragstone.http.responses import Json, json_unless_left
 from ragstone.http.streaming import finished, streamed
@@ -30,6 +30,7 @@ def router(parts: DialectParts) -> APIRouter:
 
     @routes.post("/v1/chat/completions", response_model=None, responses=answers)
     @routes.post("/chat/completions", response_model=None, responses=answers)
+    @for_guests
     async def create_chat_completion(
         body: PipelineRequest, request: Request, caller: Who
     ) -> Response:

@@ -5,8 +5,8 @@ from typing import Any
 
 Object = dict[str, Any]
 
-STATEMENTS = ("supported", "answers")
-"""What is said of an answer; left out where nobody looked."""
+STATEMENTS = ("supported", "answers", "wrong_citations", "check_failure", "note")
+"""What is said of an answer; left out where there is nothing to say."""
 
 
 def answer(result: Mapping[str, Any]) -> Object:

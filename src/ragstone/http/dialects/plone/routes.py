@@ -33,7 +33,7 @@ from ragstone.http.dialects.plone.records import put_records
 from ragstone.http.dialects.plone.site import PloneSite
 from ragstone.http.dialects.plone.visitors import VisitorCall, site_settings, visitor_call
 from ragstone.http.dialects.plone.visitors import caller_of as visiting
-from ragstone.http.identity import Who, at_least, check_role, narrowed
+from ragstone.http.identity import Who, at_least, check_role, for_guests, narrowed
 from ragstone.http.responses import Json, Refusal, json_unless_left, plone_error
 from ragstone.http.streaming import finished, or_refusal
 from ragstone.ingest.connectors.plone.names import AUTHENTICATED, filtered_path
@@ -119,6 +119,7 @@ class Questions:
             id=f"plone-{uuid.uuid4().hex}",
             profile="plone",
             guidance=guidance,
+            streams=False,
         )
 
     async def answer(self, ask: Ask) -> Object:
@@ -190,6 +191,7 @@ def router(parts: DialectParts) -> APIRouter:
 def _add_asking(routes: APIRouter, questions: Questions) -> None:
     @routes.post("/@rag-ask", response_model=None)
     @routes.post("/{path:path}/@rag-ask", response_model=None)
+    @for_guests
     async def ask(body: AskRequest, request: Request, caller: Who) -> Response:
         """Ask a question: at once with `sync`, else by a job that GET asks for."""
         asked = questions.ask(body, request.url.path, caller)
@@ -198,6 +200,7 @@ def _add_asking(routes: APIRouter, questions: Questions) -> None:
 
     @routes.get("/@rag-ask", response_model=None)
     @routes.get("/{path:path}/@rag-ask", response_model=None)
+    @for_guests
     async def poll(
         request: Request, caller: Who, job_id: Annotated[Text, Query(min_length=1, max_length=200)]
     ) -> Response:
@@ -343,4 +346,4 @@ async def _with_address(request: Request, body: Coroutine[Any, Any, Object]) -> 
 
 
 def _address(request: Request) -> str:
-    return str(request.url.replace(query=None, fragment=None))
+    return f"{str(request.base_url).rstrip('/')}{request.url.path}"

@@ -70,7 +70,7 @@ def metadata(turn: Turn, seconds: float) -> Object:
         "confidence": answer.confidence,
         "is_grounded": answer.is_grounded,
         "hallucinations": _hallucinations(turn),
-        **wire.statements(answer),
+        **wire.statements(turn),
     }
 
 

@@ -125,6 +125,7 @@ class RagRequest(_How):
             tool_choice=self._choice(),
             id=id,
             profile="rag_v1",
+            streams=streamed,
         )
 
     def _rewrite(self, streamed: bool) -> Rewriting | None:
@@ -177,7 +178,7 @@ class QueryRequest(_Search):
     include_sources: bool = Field(True, description="Whether to return sources and citations.")
     collection: Collection = None
 
-    def ask(self, caller: Caller, id: str) -> Ask:
+    def ask(self, caller: Caller, id: str, streamed: bool = False) -> Ask:
         """The question; raises Forbidden, UnknownCollection."""
         collection = self.collection or DEFAULT
         principal = narrowed(caller, collection, self.tenant_id)
@@ -192,6 +193,7 @@ class QueryRequest(_Search):
             temperature=self._said("temperature"),
             id=id,
             profile="rag_v1",
+            streams=streamed,
         )
 
     def _said(self, name: str) -> Any:

@@ -20,7 +20,7 @@ from ragstone.http import sse
 from ragstone.http.dialects import DialectParts
 from ragstone.http.dialects.rag_v1 import answers
 from ragstone.http.dialects.rag_v1.requests import BatchRequest, QueryRequest, RagRequest
-from ragstone.http.identity import Who
+from ragstone.http.identity import Who, for_guests
 from ragstone.http.openapi import STREAM, documented
 from ragstone.http.ops import checks
 from ragstone.http.responses import Json, Refusal, json_unless_left, what_is_wrong
@@ -82,7 +82,7 @@ class RagEngine:
 
     def querying(self, body: QueryRequest, caller: Caller) -> Response:
         """The same as events."""
-        events = self._events(body.ask(caller, _id()), body.collection)
+        events = self._events(body.ask(caller, _id(), streamed=True), body.collection)
         return sse.EventStream(streamed(events, answers.QueryStream(body), sse.DONE, sse.DONE))
 
     async def batch(self, body: BatchRequest, caller: Caller) -> dict[str, Any]:
@@ -127,6 +127,7 @@ def router(parts: DialectParts) -> APIRouter:
     engine = RagEngine(service)
 
     @routes.post("/generate", response_model=None, responses=documented("application/json", STREAM))
+    @for_guests
     async def generate(body: RagRequest, request: Request, caller: Who) -> Response:
         """Answer a query in one piece, or let the chat model call a function."""
         if body.stream:
@@ -136,16 +137,19 @@ def router(parts: DialectParts) -> APIRouter:
     @routes.post(
         "/generate/stream", response_model=None, responses=documented("application/json", STREAM)
     )
+    @for_guests
     async def generate_stream(body: RagRequest, caller: Who) -> Response:
         """Answer a query as events: context, chunk, citations, done."""
         return engine.generating(body, caller)
 
     @routes.post("/batch", response_model=None)
+    @for_guests
     async def batch(body: BatchRequest, request: Request, caller: Who) -> Response:
         """Answer up to 50 queries; one that fails has an `error` and spoils no other."""
         return await json_unless_left(request, engine.batch(body, caller))
 
     @routes.post("/query", response_model=None)
+    @for_guests
     async def query(body: QueryRequest, request: Request, caller: Who) -> Response:
         """Answer a query of a conversation."""
         return await json_unless_left(request, engine.queried(body, caller))
@@ -153,6 +157,7 @@ def router(parts: DialectParts) -> APIRouter:
     @routes.post(
         "/query-stream", response_model=None, responses=documented("application/json", STREAM)
     )
+    @for_guests
     async def query_stream(body: QueryRequest, caller: Who) -> Response:
         """The same as events: query_rewritten, documents_retrieved, generation_start, token,
         generation_complete, and a last line [DONE]."""

@@ -5,6 +5,7 @@ import { sentence, t } from "./words.js";
 
 const AT_ONCE = 3; // Files that are sent at the same time.
 const PART = 50; // Files of one job: those of a first part are searchable while a second one is sent.
+const LIST_MS = 2000; // How often the lists of documents follow a job: a long file hides no finished one.
 
 // Every file that was given in this tab. `state`: waiting, sending, reading, done, failed, skipped.
 export const queue = { files: [], progress: null, running: false, started: 0 };
@@ -57,7 +58,7 @@ async function run() {
   } finally {
     queue.running = false;
     queue.progress = null;
-    update({ ingested: (page.ingested || 0) + 1 });
+    listAgain();
   }
 }
 
@@ -84,6 +85,7 @@ async function ingest(items, collection) {
   for (const one of items) one.state = "reading";
   const handed = items.map((one) => ({ file: one.handle, path: one.path, source: `upload:${one.path}`,
     modified: one.file.lastModified / 1000, ...(one.allowed ? { allowed: one.allowed } : {}) }));
+  let [listed, known] = [performance.now(), 0];
   try {
     for await (const progress of stream("ingest", { request: { collection, tenant: principal().tenant, handed } })) {
       queue.progress = progress;
@@ -93,11 +95,19 @@ async function ingest(items, collection) {
       }
       if (progress.error) throw new Error(progress.error);
       changed();
+      if (progress.indexed > known && performance.now() - listed > LIST_MS) {
+        [listed, known] = [performance.now(), progress.indexed];
+        listAgain();
+      }
     }
     for (const one of items) if (one.state === "reading") one.state = "done";
   } catch (error) {
     for (const one of items) if (one.state === "reading") Object.assign(one, { state: "failed", reason: sentence(error) });
   }
+  listAgain();
+}
+
+function listAgain() {
   update({ ingested: (page.ingested || 0) + 1 });
 }
 

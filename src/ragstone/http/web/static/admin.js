@@ -46,10 +46,26 @@ function Health() {
       ${[[t("Version"), overview.value.version], [t("Collections"), number(overview.value.collections)], [t("Documents"), number(overview.value.documents)], [t("Passages"), number(overview.value.chunks)],
         [t("Failed"), number(overview.value.failed)], [t("On the disk"), size(overview.value.disk_bytes)], [t("Answers"), overview.value.answerer]].map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
       <h3>${t("Models")}</h3><ul class="plain">${Object.entries(overview.value.models).map(([name, purpose]) => html`<li key=${name}>${name} <span class="dim">${purpose}</span></li>`)}</ul></section>`}
+    ${may("check_models") && html`<${ChatModels} />`}
     ${cache.value && html`<section class="card"><h2>${t("Cache")}</h2><dl class="figures">
       ${[[t("Questions"), number(cache.value.entries)], [t("Answered from it"), number(cache.value.hits)], [t("Not known"), number(cache.value.misses)], [t("Time saved"), duration(cache.value.saved_seconds)]].map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
       <p class="dim"><bdi dir="ltr">${cache.value.where}</bdi></p><${Button} icon="trash" label=${t("Forget every question")} onClick=${emptied} /></section>`}
     ${may("maintenance.back_up") && html`<${Backup} />`}</div>`;
+}
+
+function ChatModels() {
+  const [checks, setChecks] = useState([]);
+  const [busy, setBusy] = useState(false);
+  const run = () => {
+    setBusy(true);
+    setChecks([]);
+    return tried(async () => {
+      for await (const check of stream("check_models")) setChecks((done) => [...done, check]);
+    }).finally(() => setBusy(false));
+  };
+  return html`<section class="card"><h2>${t("Chat models")}</h2>
+    <ul class="checks" role="status">${checks.map((one) => html`<li key=${`${one.model} ${one.check}`}><${Icon} name=${one.state === "ok" ? "check" : "warn"} /> <strong>${one.model}: ${one.check}</strong> <span class=${one.state === "failed" ? "bad" : "dim"}>${one.said}</span></li>`)}</ul>
+    ${busy ? html`<${Busy} />` : html`<${Button} icon="again" label=${t("Check the chat models")} onClick=${run} />`}</section>`;
 }
 
 function Backup() {

@@ -36,7 +36,7 @@ export function sourcesOf(turn) {
     const one = cited.get(number);
     const { chunk } = hit;
     return {
-      number, title: chunk.title, path: chunk.path, section: chunk.section, document_id: chunk.document_id,
+      number, title: chunk.title, path: chunk.path, section: chunk.section, document_id: chunk.document_id, chunk_id: one?.chunk_id || chunk.chunk_id,
       page: one ? one.page : chunk.page, cited: Boolean(one), text: one ? one.snippet : text, score: hit.score,
       span: one ? { start: one.start, end: one.end } : { start: chunk.start, end: chunk.end },
       collection: turn.collection, pictures: picturesOf(chunk, one),

@@ -1,7 +1,11 @@
 // The server's operations, by the same addresses that the Python client uses.
 import { page, update } from "./lib.js";
+import { t } from "./words.js";
 
 const KEY = "ragstone.credential";
+
+// The server may be below a path of a site.
+export const address = (path) => new URL(`..${path}`, import.meta.url);
 
 export class ApiError extends Error {
   constructor(message, code, retry, status) {
@@ -14,30 +18,26 @@ export function credential() {
   return sessionStorage.getItem(KEY) || "";
 }
 
-// Ask the server who we are; with a credential it is kept for this tab, if the server knows it.
+// Ask the server who we are. A credential is kept for this tab if the server knows it; else this raises why not.
 export async function enter(given) {
   const before = credential();
   if (given !== undefined) sessionStorage.setItem(KEY, given);
   try {
     const session = await request("/local/operations");
     // Guests get an answer too, whatever they send: a key that is none makes nobody else of them.
-    if (given && !session.caller.key) {
-      sessionStorage.setItem(KEY, before);
-      return false;
-    }
-    update({ session, refused: "" });
+    if (given && !session.caller.key) throw new ApiError(t("This key is not known here."), "unauthorized", false, 401);
+    update({ session, signsIn: false });
   } catch (error) {
     if (given !== undefined) sessionStorage.setItem(KEY, before);
-    if (error.status === 401) update({ session: null, refused: error.message });
-    else throw error;
-    return false;
+    throw error;
   }
-  return true;
 }
 
-export function leave() {
+// End the session on the server too: a copy of it counts no longer.
+export async function leave() {
+  await request("/sign-out", { method: "POST" });
   sessionStorage.removeItem(KEY);
-  update({ session: null, refused: "left" });
+  update({ session: null, signsIn: true });
 }
 
 // Whether the server lets this caller do something.
@@ -64,7 +64,7 @@ export async function request(path, options = {}) {
   }
   let response;
   try {
-    response = await fetch(path, { method: options.method || "GET", headers, body, signal: options.signal });
+    response = await fetch(address(path), { method: options.method || "GET", headers, body, signal: options.signal });
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new ApiError("offline", "offline", true, 0);
@@ -79,8 +79,9 @@ async function failure(response) {
   let said = {};
   try { said = (await response.json()).error || {}; } catch { /* A proxy says it in its own way. */ }
   const message = said.message || `The server answered with status ${response.status}.`;
-  if (response.status === 401 && page.session) update({ refused: message });
-  return new ApiError(message, said.code || "error", Boolean(said.retry), response.status);
+  const error = new ApiError(message, said.code || "error", Boolean(said.retry), response.status);
+  if (response.status === 401 && page.session) update({ signsIn: credential() ? error : true });
+  return error;
 }
 
 function body(name, given) {
@@ -131,7 +132,8 @@ async function* events(response) {
         else if (line.startsWith("data: ")) event.data = JSON.parse(line.slice(6));
       }
       text = text.slice(end + 2);
-      yield event;
+      // Comments keep the connection alive, and say nothing.
+      if (event.name || event.data !== null) yield event;
     }
   }
 }
@@ -142,7 +144,7 @@ export function upload(file, sent, signal) {
     const form = new FormData();
     form.append("file", file, file.name);
     const xhr = new XMLHttpRequest();
-    xhr.open("POST", "/local/upload");
+    xhr.open("POST", address("/local/upload"));
     if (credential()) xhr.setRequestHeader("authorization", `Bearer ${credential()}`);
     xhr.upload.onprogress = (event) => event.lengthComputable && sent(event.loaded / event.total);
     xhr.onload = () => {

@@ -173,10 +173,11 @@ function stored(entry) {
 export function AskPage() {
   const room = page.route[1] || "";
   const [failed, setFailed] = useState(null);
-  const collections = useLoaded(() => call("collections"), [page.session, page.ingested]);
+  const collections = useLoaded(async () => (may("collections") ? call("collections") : []), [page.session, page.ingested]);
   useEffect(() => {
     setFailed(null);
-    if (room && room !== talk.room) open(room).catch(setFailed);
+    if (room && room !== talk.room && may("conversations.entries")) open(room).catch(setFailed);
+    else if (room && room !== talk.room) startNew();
     else if (!room && talk.room) startNew();
   }, [room]);
   const known = collections.value || [];
@@ -212,7 +213,7 @@ function Turns({ onEdit }) {
 // What somebody sees who has not asked yet.
 function Welcome({ documents, known }) {
   const samples = useLoaded(() => sampleQuestions(known), [talk.collection, documents]);
-  if (!documents) {
+  if (!documents && may("collections")) {
     return html`<section class="welcome"><h2>${t("Ask your own documents")}</h2>
       <p>${t("Every sentence of an answer shows where it comes from. Nothing leaves this server.")}</p>
       ${may("ingest") ? html`<p>${t("First, add some documents: drop files or whole folders here.")}</p>
@@ -276,6 +277,8 @@ function Composer({ known }) {
     <textarea id="question" ref=${field} rows="1" dir="auto" maxlength="20000" autofocus placeholder=${t("Ask a question about your documents")}
       value=${talk.draft} onInput=${(event) => { talk.draft = event.target.value; changed(); }} onKeyDown=${key}></textarea>
     <div class="row">
+      ${!may("collections") && html`<label class="field"><span>${t("Collection")}</span><input value=${talk.collection || "default"} maxlength="255" dir="auto"
+        onChange=${(event) => choose("collection")(event.target.value.trim())} /></label>`}
       ${names.length > 1 && html`<${Choice} label=${t("Collection")} value=${talk.collection} options=${names} onChange=${chooseCollection} />`}
       <${Choice} label=${t("Level")} value=${talk.level} options=${levelNames()} onChange=${choose("level")} />
       <${Button} icon="choices" quiet label=${t("More choices")} aria-expanded=${String(Boolean(choices))} disabled=${Boolean(talk.folder || talk.mode)} onClick=${() => forNow("choices")(!talk.choices)} />
@@ -301,9 +304,9 @@ function Evidence({ source, said }) {
       <${Button} icon="close" quiet label=${t("Close")} onClick=${close} /></header>
     ${said && html`<div class=${`callout verdict ${said.label}`}><div><strong>${t(VERDICTS[said.label])}</strong> · ${percent(said.confidence)}
       <p dir="auto">“${said.sentence}”</p>${said.reason && html`<p>${said.reason}</p>`}</div></div>`}
-    ${source ? html`<${DocumentView} key=${source.document_id} collection=${source.collection} path=${source.document_id} span=${source.span} page=${source.page} />`
+    ${source ? html`<${DocumentView} key=${source.document_id} collection=${source.collection} path=${source.document_id} span=${source.span} page=${source.page} passage=${source.chunk_id} />`
       : html`<p>${t("No sentence of the documents comes near to this one.")}</p>`}
-    ${source && html`<footer><a class="button" href=${`#/documents/${encodeURIComponent(source.collection)}/${encodeURIComponent(source.document_id)}`}>
+    ${source && may("reading.read") && html`<footer><a class="button" href=${`#/documents/${encodeURIComponent(source.collection)}/${encodeURIComponent(source.document_id)}`}>
       <${Icon} name="documents" /><span>${t("Open the document")}</span></a></footer>`}
   </aside>`;
 }
@@ -311,7 +314,7 @@ function Evidence({ source, said }) {
 // The list of conversations, beside every page.
 export function Conversations() {
   const [wanted, setWanted] = useState("");
-  const found = useLoaded(() => call("conversations.rooms", { limit: 200 }), [page.session, page.rooms]);
+  const found = useLoaded(async () => (may("conversations.rooms") ? call("conversations.rooms", { limit: 200 }) : null), [page.session, page.rooms]);
   const rooms = (found.value?.rooms || []).filter((one) => one.title.toLowerCase().includes(wanted.toLowerCase()));
   if (found.error || !found.value?.rooms.length) return null;
   return html`<section class="conversations"><h2>${t("Conversations")}</h2>

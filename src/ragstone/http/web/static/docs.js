@@ -1,4 +1,5 @@
 // The page at /docs sends the requests that it describes; the key stays in the tab.
+const script = document.currentScript.src;
 const key = document.getElementById("key");
 key.value = sessionStorage.getItem("ragstone.key") || "";
 key.addEventListener("change", () => sessionStorage.setItem("ragstone.key", key.value));
@@ -23,7 +24,7 @@ async function send(form) {
   if (body) headers["content-type"] = "application/json";
   out.textContent = "…";
   try {
-    const address = path + (query.size ? `?${query}` : "");
+    const address = new URL(`..${path}${query.size ? `?${query}` : ""}`, script);
     const answer = await fetch(address, { method: form.dataset.method, headers, body: body || undefined });
     out.textContent = `${answer.status}\n`;
     const text = answer.body.pipeThrough(new TextDecoderStream());

@@ -7,9 +7,32 @@ import { number, sentence, t } from "./words.js";
 
 const WINDOW = 40_000; // Characters that are read at a time.
 
+// Who may not read whole documents sees the `passage` and what stands around it.
+export function DocumentView({ collection, path, span, page, passage }) {
+  return may("reading.read") ? html`<${WholeDocument} collection=${collection} path=${path} span=${span} page=${page} />`
+    : html`<${PassageText} collection=${collection} passage=${passage} span=${span} />`;
+}
+
+function PassageText({ collection, passage, span }) {
+  const read = useLoaded(() => call("reading.passage", { collection, passage }), [collection, passage]);
+  const box = useShownMark(read.value, span);
+  if (read.error) return html`<${Failure} error=${read.error} again=${read.reload} />`;
+  if (!read.value) return html`<${Busy} label=${t("Opening the document…")} />`;
+  return html`<div ref=${box} class="document" dir="auto"><${Blocks} read=${read.value} span=${span} collection=${collection} /></div>`;
+}
+
+// The element in which the mark is scrolled to, once it is drawn.
+function useShownMark(drawn, span) {
+  const box = useRef(null);
+  useLayoutEffect(() => {
+    box.current?.querySelector("mark.evidence")?.scrollIntoView({ block: "center" });
+  }, [drawn, span?.start, span?.end]);
+  return box;
+}
+
 // A PDF file is shown as it looks, if the server still has it; everything else, and that on demand,
 // as its text. `page` is where to begin.
-export function DocumentView({ collection, path, span, page }) {
+function WholeDocument({ collection, path, span, page }) {
   const start = span ? Math.max(0, span.start - 2000) : 0;
   const about = useLoaded(
     () => call("reading.read", { collection, path, offset: start, limit: span ? span.end - start + 2000 : 2000 }),
@@ -48,10 +71,7 @@ export function DocumentText({ collection, path, span, chunks }) {
     () => call("reading.read", { collection, path, offset: range.offset, limit: range.limit }),
     [collection, path, range.offset, range.limit],
   );
-  const box = useRef(null);
-  useLayoutEffect(() => {
-    box.current?.querySelector("mark.evidence")?.scrollIntoView({ block: "center" });
-  }, [read.value, span?.start, span?.end]);
+  const box = useShownMark(read.value, span);
   if (read.error) return html`<${Failure} error=${read.error} again=${read.reload} />`;
   if (!read.value) return html`<${Busy} label=${t("Opening the document…")} />`;
   const found = read.value;

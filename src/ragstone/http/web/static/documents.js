@@ -57,21 +57,32 @@ function Overview({ named }) {
 
 function Drop({ collection }) {
   const [over, setOver] = useState(false);
+  const [readers, setReaders] = useState("");
   const files = useRef(null), folder = useRef(null);
+  const send = (given) => add(given, collection, readers.trim() ? { allowed: readerNames(readers) } : {});
   const take = async (event) => {
     event.preventDefault();
     setOver(false);
-    add(await dropped(event.dataTransfer), collection);
+    send(await dropped(event.dataTransfer));
   };
-  const pick = (event) => { add(chosen(event.target.files), collection); event.target.value = ""; };
+  const pick = (event) => { send(chosen(event.target.files)); event.target.value = ""; };
   return html`<section class=${`drop ${over ? "over" : ""}`} aria-label=${t("Add documents")} onDragOver=${(event) => { event.preventDefault(); setOver(true); }}
     onDragLeave=${() => setOver(false)} onDrop=${take}>
     <${Icon} name="upload" /><p>${t("Drop files or folders here, or choose them.")}</p>
     <div class="row"><${Button} kind="primary" label=${t("Choose files")} onClick=${() => files.current.click()} />
       <${Button} label=${t("Choose a folder")} onClick=${() => folder.current.click()} /></div>
+    <label class="readers">${t("Who may read it")}
+      <input type="text" list="readers" maxlength="1000" value=${readers} placeholder=${t("Everyone")} onInput=${(event) => setReaders(event.target.value)} /></label>
+    <datalist id="readers">${["everyone", `user:${principal().user}`, ...principal().groups.map((name) => `group:${name}`)].map((name) => html`<option value=${name} />`)}</datalist>
+    <p class="hint">${t("Groups and people by their names, such as {example}", { example: "group:hr, user:ada" })}</p>
     <p class="hint">PDF, Word, Excel, PowerPoint, HTML, Markdown, CSV, EPUB, ${t("mails, source code and more")}</p>
     <input type="file" multiple hidden id="files" ref=${files} onChange=${pick} aria-label=${t("Choose files")} />
     <input type="file" webkitdirectory hidden id="folder" ref=${folder} onChange=${pick} aria-label=${t("Choose a folder")} /></section>`;
+}
+
+// The names of groups and people, as the server knows them.
+function readerNames(text) {
+  return text.split(",").map((name) => name.trim()).filter(Boolean).map((name) => (name === "everyone" ? "*" : name));
 }
 
 const FILE_STATES = { waiting: "Waiting", sending: "Sending", sent: "Sent", reading: "Being read", done: "Done", failed: "Failed", skipped: "Skipped" };

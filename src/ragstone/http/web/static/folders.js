@@ -1,6 +1,6 @@
 // The folders of a collection: to ask about one, and to look into one.
 import { html, page, useLoaded } from "./lib.js";
-import { call } from "./api.js";
+import { call, may } from "./api.js";
 import { Button, Choice } from "./ui.js";
 import { number, t } from "./words.js";
 
@@ -12,7 +12,7 @@ export function below(path) {
 }
 
 function useFolders(collection, folder) {
-  const found = useLoaded(async () => (collection ? call("reading.folders", { collection, below: folder }) : []), [collection, folder, page.ingested]);
+  const found = useLoaded(async () => (collection && may("reading.folders") ? call("reading.folders", { collection, below: folder }) : []), [collection, folder, page.ingested]);
   return found.value || [];
 }
 

@@ -7,8 +7,9 @@ export { Fragment, render } from "./vendor/preact.js";
 export { useEffect, useLayoutEffect, useMemo, useRef, useState } from "./vendor/hooks.js";
 export const html = htm.bind(h);
 
-// What the whole page knows. `session` is null until the server has said who asks.
-export const page = { session: null, refused: "", route: [], notice: null, side: false, panel: null };
+// What the whole page knows. `session` is null until the server has said who asks. `signsIn` is true, or why not, where
+// a key is asked for.
+export const page = { session: null, signsIn: false, route: [], notice: null, side: false, panel: null };
 const watchers = new Set();
 
 export function update(changes) {

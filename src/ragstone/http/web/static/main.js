@@ -1,10 +1,10 @@
 // The frame of the page: where you are, who you are, and the page that the address names.
-import { html, page, remember, remembered, render, route, update, useEffect, useLoaded, usePage, useState } from "./lib.js";
+import { html, notify, page, remember, remembered, render, route, update, useEffect, useLoaded, usePage, useState } from "./lib.js";
 import { credential, enter, isAdmin, leave, may } from "./api.js";
 import { AskPage, Conversations, startNew, talk } from "./ask.js";
 import { begin, end, safe, signInAt } from "./provider.js";
 import { Busy, Button, Choice, Dialog, Failure, Icon, Notice } from "./ui.js";
-import { LANGUAGES, language, preferred, speak, t } from "./words.js";
+import { LANGUAGES, language, preferred, sentence, speak, t } from "./words.js";
 
 const LATER = {
   documents: () => import("./documents.js"),
@@ -17,9 +17,9 @@ const LATER = {
 function App() {
   usePage();
   if (page.failure) return html`<main class="alone"><${Failure} error=${page.failure} again=${start} /></main>`;
-  if (!page.session || page.refused) return html`<${SignIn} />`;
+  if (!page.session || page.signsIn) return html`<${SignIn} />`;
   const [where] = page.route;
-  const pages = [["ask", t("Ask")], ["documents", t("Documents")], ...(may("graph.show") ? [["graph", t("Graph")]] : []), ["why", t("Why")], ...(may("evaluation.sets") ? [["evaluate", t("Evaluate")]] : []), ...(isAdmin() ? [["admin", t("Admin")]] : [])];
+  const pages = [["ask", t("Ask")], ...(may("documents") ? [["documents", t("Documents")]] : []), ...(may("graph.show") ? [["graph", t("Graph")]] : []), ["why", t("Why")], ...(may("evaluation.sets") ? [["evaluate", t("Evaluate")]] : []), ...(isAdmin() ? [["admin", t("Admin")]] : [])];
   const close = () => update({ side: false });
   return html`<a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); document.getElementById("main").focus(); }}>${t("To the content")}</a>
     <header class="top"><${Button} icon="menu" quiet label=${t("Menu")} aria-expanded=${String(page.side)} onClick=${() => update({ side: !page.side })} />
@@ -36,7 +36,7 @@ function App() {
 }
 
 function Brand() {
-  return html`<a class="brand" href="#/ask"><img src="/web/icon.svg" alt="" width="28" height="28" /><span>Ragstone</span></a>`;
+  return html`<a class="brand" href="#/ask"><img src="web/icon.svg" alt="" width="28" height="28" /><span>Ragstone</span></a>`;
 }
 
 // A page whose program comes when it is first looked at.
@@ -59,30 +59,29 @@ function Foot() {
       <${Choice} label=${t("Language")} value=${language} options=${Object.entries(LANGUAGES)} onChange=${async (name) => { await speak(name); update({}); }} />
       <${Choice} label=${t("Colours")} value=${theme} options=${[["auto", t("As the system")], ["light", t("Light")], ["dark", t("Dark")]]} onChange=${dress} /></details>
     <p class="who"><span>${principal.user || t("Anonymous")} · ${t(ROLES[role])}</span>
-      ${credential() || key ? html`<${Button} icon="out" quiet label=${t("Sign out")} onClick=${leave} />`
-        : html`<${Button} icon="key" quiet label=${t("Sign in")} onClick=${() => update({ refused: "own" })} />`}</p></footer>`;
+      ${credential() || key ? html`<${Button} icon="out" quiet label=${t("Sign out")} onClick=${() => leave().catch((error) => notify(sentence(error), "bad"))} />`
+        : html`<${Button} icon="key" quiet label=${t("Sign in")} onClick=${() => update({ signsIn: true })} />`}</p></footer>`;
 }
 
 const ROLES = { reader: "reads", editor: "edits documents", admin: "administers" };
 
 function SignIn() {
   const [key, setKey] = useState("");
-  const [failed, setFailed] = useState(null);
+  const [failed, setFailed] = useState(page.signsIn instanceof Error ? page.signsIn : null);
   const sent = async (event) => {
     event.preventDefault();
     setFailed(null);
-    try {
-      if (!(await enter(key.trim()))) setFailed({ message: page.refused || t("This key is not known here.") });
-    } catch (error) { setFailed(error); }
+    try { await enter(key.trim()); }
+    catch (error) { setFailed(error); }
   };
   return html`<main class="alone"><form class="card" onSubmit=${sent}>
-    <h1><img src="/web/icon.svg" alt="" width="36" height="36" /> Ragstone</h1>
+    <h1><img src="web/icon.svg" alt="" width="36" height="36" /> Ragstone</h1>
     <${Elsewhere} />
     <p>${t("This server asks who you are. Enter the key that its administrator gave you.")}</p>
     <label class="field"><span>${t("Key")}</span><input type="password" autocomplete="current-password" required autofocus value=${key}
       onInput=${(event) => setKey(event.target.value)} /></label>
-    ${failed && html`<p class="bad" role="alert">${failed.message || t("The server does not answer. Is it running?")}</p>`}
-    <div class="row end">${page.session && html`<${Button} label=${t("Cancel")} onClick=${() => update({ refused: "" })} />`}
+    ${failed && html`<p class="bad" role="alert">${sentence(failed)}</p>`}
+    <div class="row end">${page.session && html`<${Button} label=${t("Cancel")} onClick=${() => update({ signsIn: false })} />`}
       <button class="button primary">${t("Sign in")}</button></div>
     <p class="hint">${t("On the machine of the server, this prints an address that signs you in:")} <code>ragstone token --login</code></p>
   </form></main>`;
@@ -113,7 +112,7 @@ async function start() {
     const back = await end();
     talk.draft = back?.draft || talk.draft;
     await enter(back?.token ?? (given && decodeURIComponent(given)));
-  } catch (failure) { update({ failure }); }
+  } catch (failure) { update(failure.status === 401 ? { signsIn: given || credential() ? failure : true } : { failure }); }
 }
 
 wear(remembered("theme", "auto"));

@@ -30,7 +30,7 @@ export async function end() {
   const begun = JSON.parse(sessionStorage.getItem(BEGUN) || "{}");
   sessionStorage.removeItem(BEGUN);
   // Out of the address at once: it would stay in the history.
-  history.replaceState(null, "", `/${begun.hash || "#/ask"}`);
+  history.replaceState(null, "", `./${begun.hash || "#/ask"}`);
   if (said.get("state") !== begun.state) throw new Error(t("This sign-in was not begun in this tab. Sign in again."));
   const { provider } = begun;
   if (said.get("error") === "access_denied") throw new Error(t("{provider} did not let you in, or it was cancelled.", { provider }));
@@ -41,7 +41,7 @@ export async function end() {
 }
 
 function redirect() {
-  return `${location.origin}/`;
+  return new URL("./", location.href).href;
 }
 
 function random() {

@@ -43,6 +43,8 @@ REVISIONS = (
     "0024",
     "0025",
     "0026",
+    "0027",
+    "0028",
 )
 """Every migration, oldest first; a test compares this with the files in `versions`."""
 

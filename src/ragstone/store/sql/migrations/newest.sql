@@ -514,3 +514,31 @@ CREATE TABLE unused_indexes (
 );
 CREATE INDEX ix_jobs_kind_state_tenant ON jobs (kind, state, tenant);
 CREATE INDEX ix_jobs_part_of ON jobs (part_of);
+CREATE TABLE vector_stores (
+	tenant TEXT NOT NULL, 
+	collection TEXT NOT NULL, 
+	title TEXT NOT NULL, 
+	description TEXT NOT NULL, 
+	metadata JSON NOT NULL, 
+	days INTEGER, 
+	created_at DOUBLE NOT NULL, 
+	active_at DOUBLE NOT NULL, 
+	CONSTRAINT pk_vector_stores PRIMARY KEY (tenant, collection)
+);
+CREATE TABLE store_files (
+	tenant TEXT NOT NULL, 
+	collection TEXT NOT NULL, 
+	file TEXT NOT NULL, 
+	path TEXT NOT NULL, 
+	user TEXT NOT NULL, 
+	job TEXT NOT NULL, 
+	created_at DOUBLE NOT NULL, 
+	CONSTRAINT pk_store_files PRIMARY KEY (tenant, collection, file)
+);
+CREATE INDEX ix_store_files_tenant_file ON store_files (tenant, file);
+CREATE INDEX ix_store_files_job ON store_files (job);
+CREATE TABLE ended_sessions (
+	name TEXT NOT NULL, 
+	until DOUBLE NOT NULL, 
+	CONSTRAINT pk_ended_sessions PRIMARY KEY (name)
+);

@@ -63,6 +63,36 @@ unused_indexes = Table(
 """What collections were that have been dropped, built anew or replaced: the chunks of that build
 are to be deleted. A row goes when they are."""
 
+vector_stores = Table(
+    "vector_stores",
+    metadata,
+    Column("tenant", Text, primary_key=True),
+    Column("collection", Text, primary_key=True),
+    Column("title", Text, nullable=False),
+    Column("description", Text, nullable=False),
+    Column("metadata", JSON, nullable=False),
+    Column("days", Integer),
+    Column("created_at", Double, nullable=False),
+    Column("active_at", Double, nullable=False),
+)
+"""What clients of OpenAI's API say of collections. One may be there before its collection, which
+comes with the first document: no foreign key, `drop_collection` deletes both."""
+
+store_files = Table(
+    "store_files",
+    metadata,
+    Column("tenant", Text, primary_key=True),
+    Column("collection", Text, primary_key=True),
+    Column("file", Text, primary_key=True),
+    Column("path", Text, nullable=False),
+    Column("user", Text, nullable=False),
+    Column("job", Text, nullable=False),
+    Column("created_at", Double, nullable=False),
+    Index(None, "tenant", "file"),
+    Index(None, "job"),
+)
+"""Which files were put into vector stores by which job, of which documents are made."""
+
 documents = Table(
     "documents",
     metadata,

@@ -176,6 +176,14 @@ api_keys = Table(
 """`digest` is of the secret; `old_digest` of the one before it, which holds until `old_until`.
 `sites` are where a widget's key may be used, null for others."""
 
+ended_sessions = Table(
+    "ended_sessions",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("until", Double, nullable=False),
+)
+"""Sessions that their user signed out of; after `until` they would have ended by themselves."""
+
 blocked_questions = Table(
     "blocked_questions",
     metadata,

@@ -1,0 +1,137 @@
+"""Units that give another value of the same thing: of other editions, or of sources that disagree.
+
+Of the sections of one document that are editions, as in a changelog, only the wanted one is said.
+Where two documents contradict each other, and none of them is the edition that is wanted, both are
+said, each with its title and date, and that they disagree. Where the question asks how something
+has changed, each edition's is.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from ragstone.answer.extractive.lists import text_of
+from ragstone.answer.extractive.unit_ranking import RankedUnit
+from ragstone.answer.extractive.units import UNANSWERING
+from ragstone.core.turn import Passage
+from ragstone.language.edition_names import says_any
+from ragstone.language.language import detect
+from ragstone.language.outline import outline
+from ragstone.ports import Pair, PairReader
+from ragstone.retrieve.diversity import adds_nothing
+from ragstone.retrieve.editions import preferences, read_document_edition, read_section
+from ragstone.verify.sufficiency import same_matter, same_subject
+
+MAX_COMPARED = 10
+"""The best units of which sections are compared."""
+
+MAX_READ = 3
+"""Units that the reader compares with the best one."""
+
+CONTRADICTED = 0.5
+"""How likely each of two units contradicts the other where sources disagree."""
+
+LEAST = 0.01
+"""How likely a unit answers, by the best one's likelihood, to be said beside it."""
+
+_DISAGREE = {
+    "en": "The sources disagree:",
+    "de": "Die Quellen widersprechen sich:",
+    "fr": "Les sources se contredisent :",
+    "es": "Las fuentes no coinciden:",
+    "it": "Le fonti non concordano:",
+    "pt": "As fontes não coincidem:",
+    "nl": "De bronnen spreken elkaar tegen:",
+    "zh": "资料说法不一：",
+    "ja": "資料によって内容が異なります：",
+    "ko": "자료마다 내용이 다릅니다:",
+    "ru": "Источники противоречат друг другу:",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ValuesApart:
+    """Units that are said one below the other, what each is called, and what is said before: None
+    leaves yes or no to who reads them."""
+
+    units: Sequence[RankedUnit]
+    labels: Sequence[str]
+    opening: str | None = None
+
+
+def without_other_editions(question: str, best: Sequence[RankedUnit]) -> list[RankedUnit]:
+    """The units without those that say otherwise than the same section of the edition that the
+    question wants of their document."""
+    compared = best[:MAX_COMPARED]
+    sections = {
+        place: edition
+        for place, unit in enumerate(compared)
+        if (edition := read_section(unit.passage.hit.chunk.document_id, _headings(unit))).families
+    }
+    superseded = {
+        id(compared[other])
+        for one, other in preferences(question, sections)
+        if same_matter(text_of(compared[one]), text_of(compared[other]))
+    }
+    return [unit for unit in best if id(unit) not in superseded]
+
+
+async def find_values_apart(
+    question: str, best: Sequence[RankedUnit], reader: PairReader | None
+) -> ValuesApart | None:
+    """Find what other documents say of the same thing as the best unit, and otherwise; None where
+    nothing does, or where it is of something else."""
+    first = best[0]
+    least = first.score + math.log(LEAST)
+    others = {first.passage.hit.chunk.document_id: first}
+    for unit in best[1:]:
+        if unit.score >= least and _says_otherwise(first, unit):
+            others.setdefault(unit.passage.hit.chunk.document_id, unit)
+    if len(others) == 1:
+        return None
+    if says_any(question, "several"):
+        units = sorted(
+            others.values(), key=lambda unit: read_document_edition(unit.passage.hit.chunk).date
+        )
+        return ValuesApart(units, [label_of(unit.passage) for unit in units], "")
+    if reader is None:
+        return None
+    for other in list(others.values())[1 : MAX_READ + 1]:
+        if same_subject(first.passage, other.passage) and await _contradict(first, other, reader):
+            opening = _DISAGREE.get(detect(question), _DISAGREE["en"])
+            return ValuesApart(
+                (first, other), (label_of(first.passage), label_of(other.passage)), opening
+            )
+    return None
+
+
+def _says_otherwise(first: RankedUnit, other: RankedUnit) -> bool:
+    mine, theirs = text_of(first), text_of(other)
+    alike = other.unit.form not in UNANSWERING and same_matter(mine, theirs)
+    return alike and not adds_nothing(mine, theirs)
+
+
+async def _contradict(one: RankedUnit, other: RankedUnit, reader: PairReader) -> bool:
+    mine, theirs = text_of(one), text_of(other)
+    readings = await reader.read([Pair(mine, theirs), Pair(theirs, mine)])
+    return all(reading.contradicted >= CONTRADICTED for reading in readings)
+
+
+def label_of(passage: Passage) -> str:
+    """The title of a passage's document, and its date as far as it is known."""
+    chunk = passage.hit.chunk
+    day = read_document_edition(chunk).day
+    title = chunk.title or PurePosixPath(chunk.path).name
+    return f"{title} ({day})" if day else title
+
+
+def _headings(unit: RankedUnit) -> list[str]:
+    """The headings that a unit stands below, the nearest first."""
+    text, below = unit.passage.text, 100
+    found = []
+    for block in reversed(unit.passage.blocks or outline(text)):
+        if block.kind == "heading" and block.end <= unit.unit.start and block.level < below:
+            found.append(text[block.start : block.end].strip("# "))
+            below = block.level
+    return [*found, *reversed(unit.passage.hit.chunk.section)]

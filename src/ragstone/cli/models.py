@@ -1,0 +1,45 @@
+"""`ragstone models`: whether the chat models do what Ragstone needs."""
+
+from contextlib import aclosing
+from typing import TYPE_CHECKING
+
+import typer
+
+from ragstone.cli import options as opt
+from ragstone.cli.running import Context, run, settings_of
+
+if TYPE_CHECKING:
+    from ragstone.core.records import ModelCheck
+    from ragstone.service import Service
+
+app = typer.Typer(
+    help="Chat models: whether they work.", add_completion=False, no_args_is_help=True
+)
+
+
+@app.callback()
+def main() -> None:
+    """Keep `check` a command of its own, though it is the only one."""
+
+
+@app.command()
+def check(context: Context, as_json: opt.AsJson = False) -> None:
+    """Try what the chat models have to do; status 1 if one fails at something."""
+    run(settings_of(context), lambda service: _check(service, as_json))
+
+
+async def _check(service: "Service", as_json: bool) -> int:
+    from ragstone.cli.show import one_line, out, out_json
+    from ragstone.service import wire
+
+    done: list[ModelCheck] = []
+    async with aclosing(service.check_models()) as checks:
+        async for check in checks:
+            if not as_json and check.model not in {one.model for one in done}:
+                out(one_line(check.model))
+            if not as_json:
+                out(f"  {check.check:<8} {check.state:<8} {one_line(check.said)}")
+            done.append(check)
+    if as_json:
+        out_json({"checks": [wire.dump(check) for check in done]})
+    return int(any(check.state == "failed" for check in done))

@@ -1,0 +1,127 @@
+"""What a disk refuses, as errors: a full one, one that fails, one that may not be written.
+
+None of it is damage: what is on the disk stays as it is, and nothing is to be moved or mended.
+"""
+
+import errno
+import re
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ragstone.core.errors import ConfigError, RagstoneError, StateUnavailable, StorageFull
+
+SHARE, MAX_FLOOR = 20, 64 * 2**20
+"""The part of a disk that writers leave free, one byte in so many, and what is enough of any:
+Edge writes through memory maps, and a full disk would kill the process with a bus error."""
+
+FULL = (errno.ENOSPC, errno.EDQUOT)
+REFUSED = (errno.EROFS, errno.EACCES, errno.EPERM)
+FAILED = (errno.EIO, errno.ENXIO, errno.ENODEV, errno.ESTALE)
+
+_SQLITE = (
+    # Of these two the first is a file that was cut off, which is damage.
+    ("SQLITE_IOERR_SHORT_READ", 0),
+    ("SQLITE_IOERR_SHM", errno.ENOSPC),
+    ("SQLITE_FULL", errno.ENOSPC),
+    ("SQLITE_READONLY", errno.EROFS),
+    ("SQLITE_PERM", errno.EACCES),
+    ("SQLITE_IOERR", errno.EIO),
+)
+"""Beginnings of SQLite's names of errors, and what the system said."""
+
+
+def free_floor(path: Path) -> int:
+    """Bytes that are to stay free on the disk of `path`: what is written next needs them."""
+    return min(MAX_FLOOR, shutil.disk_usage(path).total // SHARE)
+
+
+def has_space(path: Path) -> bool:
+    """Whether `free_floor` is free on the disk of `path`."""
+    return shutil.disk_usage(path).free >= free_floor(path)
+
+
+def need_room(path: Path, size: int) -> None:
+    """Raise StorageFull unless so many bytes are free on the disk of `path`."""
+    free = shutil.disk_usage(path).free
+    if free < size:
+        raise StorageFull(
+            f"This needs {size:,} free bytes on the disk of {path}, which has {free:,}. Free some "
+            "space and try again; nothing has changed."
+        )
+
+
+def need_floor(path: Path) -> None:
+    """Raise StorageFull unless `free_floor` is free on the disk of `path`."""
+    if not has_space(path):
+        raise StorageFull(
+            f"The disk that holds {path.name} is full: less than {free_floor(path) // 2**20} MB "
+            "are free. Free some space and try again; what is indexed is unharmed."
+        )
+
+
+def disk_error(error: BaseException | None, path: Path) -> RagstoneError | None:
+    """What an error at `path` means if the disk refused; None for any other error, and for damage.
+
+    Knows those of the system, of SQLite, and of libraries that tell the system's in words.
+    """
+    number = _number(error, path)
+    if number in FULL:
+        return StorageFull(
+            f"The disk that holds {path.name} is full. Free some space and try again."
+        )
+    if number in REFUSED:
+        return ConfigError(
+            f"{path} may not be written or read by this user, or its disk is read-only. Change its "
+            "rights or its mount, or choose another directory with --data."
+        )
+    if number in FAILED:
+        return StateUnavailable(
+            f"The disk that holds {path.name} fails: it answered with an input/output error. Check "
+            "the disk and its cables before anything else."
+        )
+    return None
+
+
+def _number(error: BaseException | None, path: Path) -> int:
+    """The system's number of an error, 0 if there is none."""
+    if isinstance(error, OSError):
+        return error.errno or 0
+    name = str(getattr(error, "sqlite_errorname", ""))
+    if name.startswith("SQLITE_CANTOPEN"):
+        return _number_of_opening(path)
+    for beginning, number in _SQLITE:
+        if name.startswith(beginning):
+            return number
+    told = re.search(r"\(os error (\d+)\)", str(error)) if error and not name else None
+    if told is None and "No space left" in str(error):
+        return errno.ENOSPC
+    return int(told[1]) if told else 0
+
+
+def _number_of_opening(path: Path) -> int:
+    """Why a SQLite file cannot be opened: SQLite says only that."""
+    try:
+        path.open("r+b").close()
+        probe = path.with_name(f"{path.name}-probe")
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        return error.errno or 0
+    return errno.ENOSPC if shutil.disk_usage(path.parent).free < 2**16 else 0
+
+
+@contextmanager
+def disk_errors(path: Path) -> Iterator[None]:
+    """Raise what the disk refuses at `path` as Ragstone's errors."""
+    try:
+        yield
+    except RagstoneError:
+        raise
+    except (OSError, sqlite3.Error) as error:
+        meant = disk_error(error, path)
+        if meant is None:
+            raise
+        raise meant from error

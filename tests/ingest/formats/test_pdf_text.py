@@ -1,0 +1,37 @@
+"""Characters of PDF pages become lines."""
+
+from pathlib import Path
+
+from ragstone.ingest.parse import parse
+from ragstone.settings import IngestSettings
+from tests.ingest.pdf_files import Placed, placed_pdf
+
+BODY = [
+    Placed(72, 100 + 14 * number, f"Line {number} of the text goes over the page and on.", 11, "F1")
+    for number in range(6)
+]
+
+
+def read(path: Path, *items: Placed) -> str:
+    document = parse(placed_pdf(path / "a.pdf", [[*BODY, *items]]), IngestSettings())
+    return "\n".join(block.text for block in document.blocks)
+
+
+def test_a_line_goes_on_behind_raised_text(tmp_path: Path) -> None:
+    text = read(
+        tmp_path,
+        Placed(72, 240, "The sample held 3.2 x 10", 11, "F1"),
+        Placed(194, 236, "6", 6, "F1"),
+        Placed(200, 240, "spores per gram.", 11, "F1"),
+    )
+    assert "The sample held 3.2 x 10^6 spores per gram." in text
+
+
+def test_a_line_below_raised_text_is_another_line(tmp_path: Path) -> None:
+    text = read(
+        tmp_path,
+        Placed(72, 240, "Zinc: 412", 11, "F1"),
+        Placed(117.5, 236, "7", 6, "F1"),
+        Placed(72, 280, "Lead: 100", 11, "F1"),
+    )
+    assert "Zinc: 412 ⁷\nLead: 100" in text

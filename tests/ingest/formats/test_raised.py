@@ -1,0 +1,133 @@
+"""Raised and lowered digits never become part of a number that they do not belong to."""
+
+import re
+from pathlib import Path
+
+import docx
+import pytest
+from docx.oxml import parse_xml
+from docx.oxml.ns import nsdecls
+from hypothesis import given
+from hypothesis import strategies as st
+from pptx import Presentation
+from pptx.util import Inches
+
+from ragstone.core.document import Place
+from ragstone.ingest.document import Block
+from ragstone.ingest.formats.raised import lower_text, raise_text, write_out, write_out_block
+from ragstone.ingest.parse import parse
+from ragstone.settings import Settings
+
+
+def read(file: Path) -> str:
+    return "\n".join(block.text for block in parse(file, Settings().ingest).blocks)
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("The plant emitted 412⁷ tonnes.", "The plant emitted 412 ⁷ tonnes."),
+        ("It cost 1,250.50³ euros.", "It cost 1,250.50 ³ euros."),
+        ("as the tonnes³ show", "as the tonnes ³ show"),
+        ("3.2 × 10⁶ spores", "3.2 × 10^6 spores"),
+        ("5·10⁻⁹ grams", "5·10^-9 grams"),
+        ("2¹⁰ bytes", "2^10 bytes"),
+        ("in 2010⁴ and 1.2⁵", "in 2010 ⁴ and 1.2 ⁵"),
+        ("800 m², πr² and 5 km³", "800 m², πr² and 5 km³"),
+        ("H₂O and CO₂ of x₁", "H₂O and CO₂ of x₁"),
+        ("log₂8", "log_2 8"),
+        ("101₂ is 5", "101_2 is 5"),
+        ("⁷ Measured at the gate", "⁷ Measured at the gate"),
+    ],
+)
+def test_a_mark_is_apart_from_a_number_and_a_power_is_written_out(text: str, written: str) -> None:
+    assert write_out(text) == written
+
+
+@given(st.integers(11, 10**9), st.integers(0, 99))
+def test_no_mark_of_a_note_changes_a_number(number: int, mark: int) -> None:
+    written = write_out(f"It is {number}{raise_text(str(mark))} tonnes.")
+    assert re.findall(r"\b\d+\b", written) == [str(number)]
+
+
+@given(st.text(alphabet=st.characters(exclude_categories=["No", "Cs"])))
+def test_other_text_stays_as_it_is(text: str) -> None:
+    assert write_out(text) == text
+
+
+@pytest.mark.parametrize("text", ["st", "me", "TM", "", " ", "a", "*"])
+def test_raised_letters_are_letters(text: str) -> None:
+    assert raise_text(text) == lower_text(text) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [
+        ("a.html", "<p>Dust: 412<sup>7</sup> t. Sum 10<sup>5</sup>. Fee <del>30</del> 45.</p>"),
+        ("a.md", "Dust: 412<sup>7</sup> t. Sum 10<sup>5</sup>. Fee ~~30~~ 45."),
+        ("a.rst", "Dust: 412\\ :sup:`7` t. Sum 10\\ :sup:`5`. Fee 45."),
+        ("a.adoc", "Dust: 412^7^ t. Sum 10^5^. Fee 45."),
+    ],
+)
+def test_formats_of_text_tell_raised_and_struck_text(
+    tmp_path: Path, name: str, source: str
+) -> None:
+    file = tmp_path / name
+    file.write_text(source)
+    assert read(file) == "Dust: 412 ⁷ t. Sum 10^5. Fee 45."
+
+
+def test_word_tells_raised_and_struck_text_and_formulas(tmp_path: Path) -> None:
+    document = docx.Document()
+    paragraph = document.add_paragraph("Dust: 412")
+    paragraph.add_run("7").font.superscript = True
+    paragraph.add_run(" t. Fee ")
+    paragraph.add_run("30").font.strike = True
+    paragraph.add_run("45, H")
+    paragraph.add_run("2").font.subscript = True
+    paragraph.add_run("O. Share ")
+    paragraph._p.append(
+        parse_xml(
+            f"<m:oMath {nsdecls('m')}><m:f><m:num><m:r><m:t>3</m:t></m:r></m:num>"
+            "<m:den><m:r><m:t>16</m:t></m:r></m:den></m:f><m:r><m:t>+</m:t></m:r>"
+            "<m:sSup><m:e><m:r><m:t>x</m:t></m:r></m:e><m:sup><m:r><m:t>n+1</m:t></m:r></m:sup>"
+            "</m:sSup></m:oMath>"
+        )
+    )
+    paragraph.add_run(" at 5")._r.append(
+        parse_xml(f'<w:sym {nsdecls("w")} w:font="Symbol" w:char="F0B0"/>')
+    )
+    document.save(str(tmp_path / "a.docx"))
+    assert read(tmp_path / "a.docx") == "Dust: 412 ⁷ t. Fee 45, H₂O. Share 3/16+x^(n+1) at 5°"
+
+
+def test_slides_tell_raised_and_struck_text(tmp_path: Path) -> None:
+    presentation = Presentation()
+    slide = presentation.slides.add_slide(presentation.slide_layouts[6])
+    frame = slide.shapes.add_textbox(0, 0, Inches(5), Inches(1)).text_frame
+    for text, name, value in (
+        ("The plant emitted a total amount of dust of 412", "", ""),
+        ("7", "baseline", "30000"),
+        (" tonnes of dust in the year, and the fee was ", "", ""),
+        ("30", "strike", "sngStrike"),
+        ("45 euros for each of them, as the office says.", "", ""),
+    ):
+        run = frame.paragraphs[0].add_run()
+        run.text = text
+        if name:
+            run._r.get_or_add_rPr().set(name, value)
+    presentation.save(str(tmp_path / "a.pptx"))
+    said = read(tmp_path / "a.pptx")
+    assert "412 ⁷ tonnes" in said
+    assert "the fee was 45 euros" in said
+
+
+def test_places_keep_their_text() -> None:
+    block = write_out_block(
+        Block("412⁷ t\n10⁵ g\nend", places=tuple(Place(n, 1) for n in (0, 7, 13)))
+    )
+    assert [block.text[place.start :].split("\n")[0] for place in block.places] == [
+        "412 ⁷ t",
+        "10^5 g",
+        "end",
+    ]

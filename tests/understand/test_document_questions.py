@@ -1,0 +1,54 @@
+"""Questions for the document that says something."""
+
+import pytest
+
+from ragstone.understand.document_questions import sought_in_documents
+
+
+@pytest.mark.parametrize(
+    ("question", "sought"),
+    [
+        ("Which document mentions the noise limit?", "the noise limit?"),
+        ("What file says how high the tower is?", "how high the tower is?"),
+        ("Which files talk about the Harbour Act?", "the Harbour Act?"),
+        ("On which page of the manual is the warranty?", "the warranty?"),
+        ("In which document is the premium of 2023 given?", "the premium of 2023?"),
+        ("Where does it say that dogs are allowed?", "dogs are allowed?"),
+        ("In welchem Dokument steht der Grenzwert für Lärm?", "der Grenzwert für Lärm?"),
+        ("Auf welcher Seite wird die Garantie beschrieben?", "die Garantie?"),
+        ("Welche Datei enthält etwas über Urlaub?", "Urlaub?"),
+        ("Which email talks about kosher meals?", "kosher meals?"),
+        ("In welchem Dokument steht, wie lange es reicht?", "wie lange es reicht?"),
+        ("Wo steht, wer den Bau leitet?", "wer den Bau leitet?"),
+        ("Dans quel document se trouve le tarif ?", "le tarif?"),
+        ("¿Qué documento menciona el aforo?", "el aforo?"),
+        ("¿En qué página está la garantía?", "la garantía?"),
+        ("哪份文件提到夜间噪音？", "夜间噪音?"),
+        ("访客的规定在哪个文件里？", "访客?"),
+        ("保証はどの文書に書かれていますか。", "保証?"),
+    ],
+)
+def test_what_a_document_is_to_say_is_found(question: str, sought: str) -> None:
+    assert sought_in_documents(question) == sought
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which documents are required for a visa?",
+        "Which file does the tool read?",
+        "What page size does the printer take?",
+        "Which document do I have to sign?",
+        "What does travel-policy-2022.md say about hotels?",
+        "Where is the warden?",
+        "Welche Dokumente brauche ich für den Antrag?",
+        "Wo steht das Auto?",
+        "需要哪些文件？",
+        "最便宜的设备是哪个？",
+        "哪些规定适用于访客？",
+        "",
+        "Which document mentions " + "the noise limit and " * 40,
+    ],
+)
+def test_a_question_for_something_else_is_left_alone(question: str) -> None:
+    assert not sought_in_documents(question)

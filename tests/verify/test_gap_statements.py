@@ -1,0 +1,106 @@
+"""What an answer says of what the sources lack: no claim, and a refusal if it says nothing else."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ragstone.core.answer import GeneratedAnswer
+from ragstone.core.events import Checked
+from ragstone.core.turn import Ask, Turn
+from ragstone.engine.stage import Step
+from ragstone.models.chat import ChatModel
+from ragstone.models.multilingual import MultilingualE5
+from ragstone.reader.local import LocalReader
+from ragstone.settings import LlmSettings
+from ragstone.verify.check import LACKING, Check, CheckHeld
+from ragstone.verify.checker import ReadingChecker
+from ragstone.verify.gap_statements import count_pieces
+from ragstone.verify.reading_judge import ReadingJudge
+from tests.engine.adapters import ran
+from tests.engine.samples import a_passage
+
+READER = LocalReader()
+CHECKER = ReadingChecker(READER)
+JUDGE = ReadingJudge(READER, CHECKER, MultilingualE5())
+CHAT = ChatModel(LlmSettings(model="some", base_url="http://127.0.0.1:9/v1"))
+"""Never asked: what it said is given."""
+BRIDGE = (
+    "The bridge over the Rhine was built in 1890. It is 320 metres long. Lorries may not use it."
+)
+ASKED = "Who designed the bridge over the Rhine?"
+
+
+async def check(text: str, question: str = ASKED, held: bool = False) -> Step:
+    answer = GeneratedAnswer(text, held=held)
+    turn = Turn(Ask(question), question, passages=(a_passage(1, BRIDGE),), answer=answer)
+    stage = CheckHeld() if held else Check()
+    step, events = await ran(stage, turn, checker=CHECKER, judge=JUDGE, chat=CHAT)
+    assert [one for one in events if isinstance(one, Checked)]
+    return step
+
+
+@pytest.mark.parametrize("held", [False, True])
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        (ASKED, "The sources do not say who designed it [1]."),
+        (ASKED, "Unfortunately, I could not find the name of the designer in the documents."),
+        ("Wer hat die Brücke entworfen?", "Das geht aus den Unterlagen leider nicht hervor [1]."),
+        ("Qui a conçu le pont ?", "Les documents ne précisent pas qui a conçu le pont."),
+        ("¿Quién diseñó el puente?", "Las fuentes no indican quién diseñó el puente [1]."),
+        ("桥是谁设计的？", "参考资料中未找到相关信息。"),
+        ("橋を設計したのは誰ですか？", "資料には設計者についての記載がありません。"),
+    ],
+)
+async def test_a_refusal_in_own_words_is_a_refusal(question: str, text: str, held: bool) -> None:
+    step = await check(text, question, held)
+    answer = step.turn.answer
+    assert answer is not None
+    assert answer.refused
+    assert not answer.citations
+    assert answer.supported is None
+    assert {one.label for one in step.turn.verdicts} == {"no_claim"}
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("May lorries use the bridge?", "Lorries may not use it [1]."),
+        ("May lorries use the bridge?", "No, they may not [1]."),
+        ("How long is the bridge?", "It is 320 metres long [1]."),
+        (
+            "When was the bridge built?",
+            "The bridge was built in 1890 [1]. The sources name no month.",
+        ),
+    ],
+)
+async def test_an_answer_is_no_refusal(question: str, text: str) -> None:
+    answer = (await check(text, question)).turn.answer
+    assert answer is not None
+    assert not answer.refused
+
+
+async def test_what_the_sources_lack_is_no_claim_of_an_answer() -> None:
+    step = await check("It was built in 1890 [1]. The documents do not mention who designed it.")
+    first, second = step.turn.verdicts
+    assert (first.label, second.label, second.reason) == ("supported", "no_claim", LACKING)
+    assert step.turn.answer is not None
+    assert step.turn.answer.is_grounded
+
+
+async def test_own_knowledge_behind_a_refusal_stays_unsupported() -> None:
+    text = "The documents do not mention who designed it. Gustave Eiffel designed it in Paris."
+    step = await check(text)
+    cheese = await check("It was built in 1890 [1]. The moon over it is a blue cheese of Norway.")
+    assert cheese.turn.verdicts[1].label in ("unsupported", "contradicted")
+    assert step.turn.answer is not None
+    assert not step.turn.answer.refused
+    assert step.turn.verdicts[1].label in ("unsupported", "contradicted")
+
+
+@given(st.text(max_size=60))
+@settings(max_examples=50)
+def test_pieces_of_any_text_have_a_length_of_one_at_most(text: str) -> None:
+    length = float((count_pieces(text) ** 2).sum())
+    assert 0 <= length <= 1.0001
+    assert (count_pieces(text.replace("1", "7")) == count_pieces(text)).all()
