@@ -161,14 +161,10 @@ def swapping(place: Path, target: Path) -> Iterator[None]:
 def test_a_file_or_folder_that_is_swapped_for_a_link_is_never_read_from_outside(
     folder: Path, outside: Path, swapped: str, kept: bool
 ) -> None:
-    read = set()
-
     with swapping(folder / swapped, outside / swapped):
         for _ in range(1500):
             with keep_folder() if kept else nullcontext(), suppress(OSError):
-                read.add(read_regular(folder / "a.txt", 1000))
-
-    assert read == {b"Whales sing."}
+                assert read_regular(folder / "a.txt", 1000) == b"Whales sing."
 
 
 def test_a_link_that_is_swapped_while_it_is_followed_ends_nothing(
@@ -191,7 +187,6 @@ def test_a_link_that_is_swapped_while_it_is_followed_ends_nothing(
 def test_what_is_found_and_hashed_while_it_is_swapped_is_of_the_folder(
     folder: Path, outside: Path, tmp_path: Path, swapped: str
 ) -> None:
-    hashes = set()
     own = content_hash(folder / "a.txt")
 
     with swapping(tmp_path / swapped, outside / Path(swapped).name.replace("sub", "")):
@@ -199,10 +194,9 @@ def test_what_is_found_and_hashed_while_it_is_swapped_is_of_the_folder(
             for item in discover([tmp_path / "docs"], follow_links=False):
                 if isinstance(item, FoundFile):
                     assert item.source.is_relative_to(tmp_path / "docs")
+                    # A fast machine may swap it each time between the two.
                     with suppress(UnreadableDocument):
-                        hashes.add(content_hash(item.source))
-
-    assert hashes == {own}
+                        assert content_hash(item.source) == own
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
