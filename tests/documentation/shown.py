@@ -8,6 +8,7 @@ _PART = re.compile(
     r"|(?P<clock>\d\d:\d\d(?::\d\d)?)"
     r"|(?P<id>\b(?:[0-9a-f]{32}|[0-9a-f]{16})\b)"
     r"|(?P<time>\d[\d,.]*(?= ?(?:s|ms|seconds|minutes|MB|KB|pages/s|chunks/s)\b))"
+    r"|(?P<likelihood>(?<=\()\.\d\d(?=\)))"
     r"|(?P<gap> +)"
 )
 _MEANS = {
@@ -16,12 +17,14 @@ _MEANS = {
     "clock": r"\d\d:\d\d(?::\d\d)?",
     "id": r"[0-9a-f]+",
     "time": r"\d[\d,.]*",
+    "likelihood": r"\.\d\d",
     "gap": " +",
 }
 
 
 def fits(shown: str, written: str) -> bool:
-    """Whether they are equal but for times, sizes, dates, ids and the width of gaps.
+    """Whether they are equal but for times, sizes, dates, ids, the width of gaps and likelihoods in
+    brackets, whose last digit is another on another processor.
 
     `...` in a line stands for anything, and as a line for any number of lines.
     """
