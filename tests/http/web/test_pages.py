@@ -331,7 +331,12 @@ class TestDocuments:
             field.send_keys(readers)
             app.find("#files").send_keys(str(note))
             app.until(
-                lambda: not app.all(".queue .reading, .queue .sending, .queue .waiting") or None
+                lambda: [
+                    row
+                    for row in app.all(".queue li:not(.reading, .sending, .waiting)")
+                    if note.name in row.text
+                ]
+                or None
             )
             if name == "wrong":
                 app.says("Not a valid reader: 'board'.")
