@@ -21,7 +21,7 @@ from ragstone.verify.citation import citation
 from ragstone.verify.claims import Sentence, answer_sentences, plain
 from ragstone.verify.gap_statements import is_gap
 from ragstone.verify.groundedness import groundedness
-from ragstone.verify.json_fields import json_sentences, name_fields, with_fields
+from ragstone.verify.json_fields import cite_fields, json_sentences, name_fields
 from ragstone.verify.judge import judged
 from ragstone.verify.markers import (
     correct_markers,
@@ -89,7 +89,7 @@ class Check(Stage):
             return Step(turn, "refused", "the answer says that the sources lack what was asked")
         answer = with_markers(answer, found.markers)
         if answer.is_json:
-            answer = with_fields(answer, found.verdicts)
+            answer = cite_fields(answer, found.verdicts)
             verdicts = await asyncio.to_thread(name_fields, answer, found.verdicts)
             found = replace(found, verdicts=verdicts)
         turn = replace(turn, answer=answer, verdicts=found.verdicts, usage=turn.usage + found.usage)

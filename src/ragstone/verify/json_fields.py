@@ -29,6 +29,7 @@ MAX_KEYS = 3
 """Keys that are read with a value: its own, and those of the objects that it is in."""
 
 MAX_KEY_CHARS = 100
+"""Characters of a key that are shown and read."""
 
 _TOKEN = re.compile(
     r'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+"|[\[\]{},]|[^\s"\[\]{},:]++'
@@ -65,9 +66,9 @@ class _Container:
 
 
 def find_fields(text: str) -> Iterator[JsonField]:
-    """Find the strings and numbers of a JSON text in order, all of those whose key is the same.
+    """Find the strings and numbers of a JSON text in order; of a key that comes twice, both.
 
-    It never raises: of a text that is no JSON it finds those that can be told.
+    Never raises: of a text that is not JSON it finds what looks like them.
     """
     containers: list[_Container] = []
     for token in _TOKEN.finditer(text):
@@ -134,8 +135,8 @@ def read_values(answer: GeneratedAnswer) -> str:
     return ", ".join(_clean(field.value) for field in answer_fields(answer)) or answer.text
 
 
-def with_fields(answer: GeneratedAnswer, verdicts: Sequence[Verdict]) -> GeneratedAnswer:
-    """The answer that also cites the sources that support its fields."""
+def cite_fields(answer: GeneratedAnswer, verdicts: Sequence[Verdict]) -> GeneratedAnswer:
+    """Return the answer that also cites the sources that support its fields."""
     supported = (one.citation for one in verdicts if one.label == "supported" and one.citation)
     return replace(answer, citations=group_by_source([*supported, *answer.citations]))
 
