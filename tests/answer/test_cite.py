@@ -78,3 +78,15 @@ async def test_given_two_sentences_for_one_place_then_it_is_one_span() -> None:
 async def test_given_a_sentence_that_the_source_does_not_hold_then_it_adds_no_span() -> None:
     (one,) = await cited("The shop opens at nine [1]. Bicycles are rented out downstairs [1].")
     assert [span.snippet for span in one.spans] == ["The shop opens at nine."]
+
+
+@pytest.mark.parametrize("streams", [True, False], ids=["sent-already", "sent-at-the-end"])
+async def test_a_refusal_that_is_not_sent_yet_cites_nothing(streams: bool) -> None:
+    answer = GeneratedAnswer("The documents hold no answer [1].", finish="refused")
+    turn = Turn(Ask("When?", streams=streams), passages=PASSAGES, answer=answer)
+
+    step, _ = await ran(Cite(), turn)
+
+    assert step.turn.answer
+    said = "The documents hold no answer [1]." if streams else "The documents hold no answer."
+    assert step.turn.answer.text == said

@@ -226,14 +226,17 @@ async def test_tools_are_called_and_their_results_read(
 
 async def test_json_of_a_schema(modelled: tuple[OpenDocuments, ModelServer]) -> None:
     documents, model = modelled
-    model.says = ('{"days": 31}',)
+    model.says = ('{"days": 31, "table": [[2], [3]]}',)
     schema = {"type": "object", "properties": {"days": {"type": "integer"}}}
     wanted = {"format": {"type": "json_schema", "name": "days", "schema": schema, "strict": True}}
     response = await documents.openai.responses.create(
         model="ragstone", input=QUESTION, text=wanted
     )
-    assert response.output_text == '{"days": 31}'
-    assert model.calls[-1]["response_format"]["json_schema"]["schema"] == schema
+    assert response.output_text == '{"days": 31, "table": [[2], [3]]}'
+    [written] = [one for one in model.calls if "response_format" in one]
+    assert written["response_format"]["json_schema"]["schema"] == schema
+    kept = await documents.openai.responses.retrieve(response.id)
+    assert kept.output_text == response.output_text
 
 
 @pytest.mark.parametrize(

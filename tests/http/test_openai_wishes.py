@@ -115,7 +115,7 @@ async def test_json_is_written_by_the_model(tmp_path: Path, indexed_documents: P
             said = message(await asked(documents, response_format=wanted))
             assert json.loads(said["content"]) == {"days": 31, "of": [1]}
             assert said["refusal"] is None
-            assert model.calls[-1]["response_format"] == wanted
+            assert model.calls[0]["response_format"] == wanted
 
 
 async def test_json_of_our_own_form_names_the_sources_that_there_are(
@@ -137,12 +137,67 @@ async def test_json_of_a_schema_is_tried_once_more(tmp_path: Path, indexed_docum
         async with opened(indexed_documents, tmp_path, llm=model.url) as documents:
             said = message(await asked(documents, response_format=schema(DAYS)))
             assert json.loads(said["content"]) == {"days": 31}
-            assert len(model.calls) == 2
-            assert "$.days" in json.dumps(model.calls[-1]["messages"])
+            written = [one for one in model.calls if "response_format" in one]
+            assert len(written) == 2
+            assert "$.days" in json.dumps(written[-1]["messages"])
             model.replies = {}
             failed = await asked(documents, response_format=schema(DAYS))
             assert (failed["status"], failed["error"]["code"]) == (503, "model_unavailable")
             assert "$.days" in failed["error"]["message"]
+
+
+LASTS = {
+    "type": "object",
+    "properties": {"full_charge_lasts": {"type": "string"}, "colour": {"type": "string"}},
+}
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+async def test_json_has_a_verdict_for_each_field_and_a_confidence(
+    tmp_path: Path, indexed_documents: Path, stream: bool
+) -> None:
+    text = '{ "full_charge_lasts": "31 days without sun", "colour": "pink [3]" }'
+    rag = {"checking_judge": "local"}
+    with model_server(says=(text,)) as model:
+        async with opened(indexed_documents, tmp_path, llm=model.url, rag=rag) as documents:
+            response = await documents.post(
+                "/v1/chat/completions",
+                model="ragstone",
+                messages=[{"role": "user", "content": QUESTION}],
+                response_format=schema(LASTS),
+                stream=stream,
+            )
+
+    if stream:
+        chunks = [json.loads(line[6:]) for line in response.text.split("\n\n")[:-2]]
+        deltas = [one["choices"][0]["delta"] for one in chunks]
+        content, known = "".join(one.get("content", "") for one in deltas), chunks[-1]["ragstone"]
+    else:
+        content = message({"status": 200, **response.json()})["content"]
+        known = response.json()["ragstone"]
+    assert content == text
+    lasts, colour = known["verdicts"]
+    assert lasts["sentence"] == "full_charge_lasts = 31 days without sun"
+    assert text[lasts["start"] : lasts["end"]] == '"31 days without sun"'
+    assert lasts["label"] == "supported"
+    assert colour["label"] != "supported"
+    assert known["confidence"] is not None
+    assert [one["number"] for one in known["sources"] if one["cited"]] == [lasts["source"]]
+
+
+async def test_json_that_is_not_supported_is_refused_where_checking_is_strict(
+    tmp_path: Path, indexed_documents: Path
+) -> None:
+    text = '{"full_charge_lasts": "31 days without sun", "colour": "painted pink by Picasso"}'
+    rag = {"checking": "strict", "checking_judge": "local", "no_answer": "Nothing found."}
+    with model_server(says=(text,)) as model:
+        async with opened(indexed_documents, tmp_path, llm=model.url, rag=rag) as documents:
+            refused = message(await asked(documents, response_format=schema(LASTS)))
+            model.says = (text.replace(', "colour": "painted pink by Picasso"', ""),)
+            given = message(await asked(documents, response_format=schema(LASTS)))
+
+    assert (refused["content"], refused["refusal"]) == (None, "Nothing found.")
+    assert given["content"] == '{"full_charge_lasts": "31 days without sun"}'
 
 
 async def test_a_refusal_is_no_json(tmp_path: Path, indexed_documents: Path) -> None:

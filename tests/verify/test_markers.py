@@ -164,3 +164,32 @@ async def test_strict_answers_keep_the_places_of_markers() -> None:
     assert answer.text.startswith("[…]")
     assert all(answer.text[m.start : m.end] == f"[{m.number}]" for m in answer.markers)
     assert [one.number for one in answer.citations] == [2]
+
+
+class SaysGap:
+    """A judge for whom every sentence says that the sources lack something."""
+
+    async def gaps(self, question: str, sentences: Sequence[str]) -> list[float]:
+        return [1.0 for _ in sentences]
+
+
+@pytest.mark.parametrize("streams", [True, False], ids=["sent-already", "sent-at-the-end"])
+async def test_a_refusal_in_words_of_its_own_that_is_not_sent_yet_has_no_markers(
+    streams: bool,
+) -> None:
+    text = "No source names the architect [1][2]. Nor the painter. [3]"
+    turn = Turn(Ask("q", streams=streams), "q", passages=PASSAGES, answer=GeneratedAnswer(text))
+    kit = a_kit(checker=local_checker(), judge=SaysGap(), chat=object())
+
+    async def ignore(event: object) -> None:
+        pass
+
+    run = Run(turn, kit, ignore)
+    await run.through([Cite(), Check()])
+
+    answer = answer_of(run.turn)
+    assert (answer.refused, answer.markers) == (True, ())
+    plain = "No source names the architect. Nor the painter."
+    assert answer.text == (text if streams else plain)
+    last = run.turn.verdicts[-1]
+    assert answer.text[last.start : last.end].startswith("Nor the painter.")

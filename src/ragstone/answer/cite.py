@@ -1,5 +1,6 @@
 """Turns the answer's markers into citations with the span that supports each."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
@@ -14,6 +15,7 @@ from ragstone.language.sentences import Span, sentences
 from ragstone.language.words import content_word_set
 from ragstone.ports import Adapters
 from ragstone.verify.citation import citation, group_by_source
+from ragstone.verify.json_fields import read_values
 
 
 class Cite(Stage):
@@ -31,7 +33,9 @@ class Cite(Stage):
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         answer = turn.answer or GeneratedAnswer()
         sources = {passage.number: _SourceSentences(passage) for passage in turn.passages}
-        said = [] if answer.refused else cited_spans(answer.text)
+        if answer.refused and not (turn.ask.streams and not answer.held):
+            answer = replace(answer, text=bare(answer.text))
+        said = [] if answer.refused or answer.is_json else cited_spans(answer.text)
         found, unknown = list[Marker](), set[int]()
         for marker in find_markers(answer.text) if said else ():
             number = int(marker[1])
@@ -45,6 +49,8 @@ class Cite(Stage):
         # A source that is only said to be used is cited for all that is said.
         only_used = {n for n in answer.used if n in sources} - {one.number for one in found}
         claims = [bare(answer.text[span.start : span.end]) for span, _ in said]
+        if answer.is_json:
+            claims = [await asyncio.to_thread(read_values, answer)]
         used = [
             max((sources[n].cite(claim) for claim in claims), key=lambda one: one.similarity)
             for n in only_used

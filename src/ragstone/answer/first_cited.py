@@ -80,6 +80,8 @@ def by_first_citation(turn: Turn) -> Turn:
     """The turn with its sources numbered in the order in which its answer cites them; those that it
     says to have used come next, then all others by rank."""
     answer = turn.answer or GeneratedAnswer()
+    if answer.is_json:
+        return turn  # Its text may name sources by their numbers.
     markers = FirstCited()
     cited = {one.number for one in answer.citations}
     cited |= {one.number for one in answer.markers}
@@ -128,7 +130,7 @@ def cited_numbers(turn: Turn) -> frozenset[int]:
     """The numbers that the answer cites, in its text or beside it."""
     answer = turn.answer or GeneratedAnswer()
     known = {one.number for one in turn.passages}
-    marked = (int(one[1]) for one in find_markers(answer.text))
+    marked = (int(one[1]) for one in find_markers("" if answer.is_json else answer.text))
     return frozenset({*(one.number for one in answer.citations), *known.intersection(marked)})
 
 

@@ -6,13 +6,16 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Any, ClassVar
 
+from pydantic import Field
+
 from ragstone.core.answer import GeneratedAnswer, Usage
 from ragstone.core.errors import ModelUnavailable, NoChatModel
 from ragstone.core.events import Token
 from ragstone.core.turn import JsonFormat, Turn
 from ragstone.engine.stage import Emit, Stage, Step
-from ragstone.language.json_answer import json_answer
+from ragstone.language.json_answer import find_json
 from ragstone.language.json_schema import what_is_wrong
+from ragstone.language.markers import bare
 from ragstone.ports import Adapters, Answerer, Said
 
 TRIES = 2
@@ -24,12 +27,16 @@ AGAIN = "The object that you wrote before was not valid:"
 
 class Structured(Stage):
     """Asks the chat model for JSON, and once more if what comes is none, or not of the wanted
-    schema. Nothing else can write it, so without a chat model this is an error."""
+    schema. Nothing else can write it, so without a chat model this is an error.
+
+    The object leaves as the model wrote it, without what stands around it."""
 
     name: ClassVar[str] = "structured"
     timeout_setting: ClassVar[str] = "RAG__ANSWER_TIMEOUT"
     needs: ClassVar[frozenset[str]] = frozenset({"question", "passages", "instructions"})
     gives: ClassVar[frozenset[str]] = frozenset({"answer"})
+
+    holds: bool = Field(False, description="Whether the text waits until it is checked.")
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         if turn.answer and turn.answer.text:
@@ -37,21 +44,23 @@ class Structured(Stage):
         chat, wanted = adapters.chat, turn.ask.json or JsonFormat()
         if not isinstance(chat, Answerer):
             raise NoChatModel("An answer in JSON")
-        wrong, used = "", tuple[int, ...]()
+        wrong, used, is_json = "", tuple[int, ...](), False
         for _ in range(TRIES):
             said, turn = await self._said(chat, turn, _rules(turn.instructions.text, wanted, wrong))
             if said.finish == "refused" or said.calls:
                 break
-            value = json_answer(said.text)
+            value, text = await asyncio.to_thread(find_json, said.text)
             wrong = await asyncio.to_thread(_wrong, value, wanted)
             if not wrong:
                 if wanted.schema is None:
-                    value, used = _with_known_sources(value, turn)
-                said = replace(said, text=json.dumps(value, ensure_ascii=False))
+                    text, used = _with_known_sources(value, text, turn)
+                said, is_json = replace(said, text=text), True
                 break
         else:
             raise ModelUnavailable(f"The chat model wrote no JSON of the wanted form: {wrong}")
-        if said.text:
+        if not is_json:
+            said = replace(said, text=bare(said.text))
+        if said.text and not self.holds:
             await emit(Token(said.text))
         answer = GeneratedAnswer(
             text=said.text,
@@ -59,6 +68,8 @@ class Structured(Stage):
             model=said.model,
             used=used,
             calls=said.calls,
+            held=self.holds,
+            is_json=is_json,
         )
         return Step(replace(turn, answer=answer), answer.finish, wrong)
 
@@ -92,19 +103,27 @@ def _rules(rules: str, wanted: JsonFormat, wrong: str) -> str:
 
 
 def _with_known_sources(
-    value: dict[str, Any], turn: Turn
-) -> tuple[dict[str, Any], tuple[int, ...]]:
-    """The object whose field of sources names none that there is not, and those that it names."""
+    value: dict[str, Any], text: str, turn: Turn
+) -> tuple[str, tuple[int, ...]]:
+    """The object's text whose field of sources names none that there is not, and those that it
+    names."""
     told = value.get("sources")
     if not isinstance(told, list):
-        return value, ()
+        return text, ()
     known = {passage.number for passage in turn.passages}
     used = tuple(n for n in told if type(n) is int and n in known)
-    return {**value, "sources": list(used)}, used
+    if len(used) == len(told):
+        return text, used
+    changed = {**value, "sources": list(used)}
+    return json.dumps(changed, ensure_ascii=text.isascii()), used
 
 
 def _wrong(value: Any, wanted: JsonFormat) -> str:
     """What is wrong with it, in a sentence; nothing where nothing is."""
     if not isinstance(value, dict):
         return "It holds no JSON object."
+    try:
+        json.dumps(value, allow_nan=False)
+    except (ValueError, RecursionError):
+        return "It holds a number that JSON does not have, or is nested too deeply."
     return what_is_wrong(value, wanted.schema) if wanted.schema is not None else ""

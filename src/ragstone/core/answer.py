@@ -214,7 +214,7 @@ class GeneratedAnswer:
     that was not checked; `is_grounded` whether that is enough. A `held` text has not been sent
     yet, and is not until it is checked. `calls` are of the client's tools: the answer follows
     when the client has sent what they returned. `computed` is the query that it is the result of,
-    where it is one.
+    where it is one. `is_json` says that the text is JSON, in which nothing is a marker.
     """
 
     text: str = ""
@@ -235,6 +235,7 @@ class GeneratedAnswer:
     markers: tuple[Marker, ...] = ()
     check_failure: str = ""
     note: str = ""
+    is_json: bool = False
 
     @property
     def confidence_level(self) -> Confidence | None:

@@ -1,5 +1,6 @@
 """Who may read a document: everyone, single users, and groups, by their names."""
 
+import unicodedata
 from collections.abc import Iterable
 
 from ragstone.core.chunk import EVERYONE
@@ -30,8 +31,14 @@ def check_readers(readers: object) -> None:
 _NAMES = "Use '*' for everyone, 'user:NAME' or 'group:NAME'."
 
 
+MAX_CHARS = 1_000
+"""Characters of a reader's name."""
+
+
 def _is_reader(name: object) -> bool:
-    if not isinstance(name, str) or not name.isprintable():
+    if not isinstance(name, str) or len(name) > MAX_CHARS:
+        return False
+    if any(unicodedata.category(char) == "Cc" for char in name):
         return False
     kind, _, of = name.partition(":")
     return name == EVERYONE or (kind in ("user", "group") and bool(of.strip()))

@@ -19,21 +19,31 @@ MOST_TRIES = 20
 def json_answer(said: str) -> Any:
     """The first JSON object or array in `said`, also with a comma at its end; None if there is
     none."""
-    found = [next(_placed_values(text), None) for text in (said, _TRAILING.sub(r"\1", said))]
+    return find_json(said)[0]
+
+
+def find_json(said: str) -> tuple[Any, str]:
+    """The value that `json_answer` returns, and its text as it was written."""
+    found = [
+        (start, value, text[start:end])
+        for text in (said, _TRAILING.sub(r"\1", said))
+        for start, end, value in islice(_placed_values(text), 1)
+    ]
     # What stands inside a value with a comma at its end is JSON too, and begins behind it.
-    return min((one for one in found if one), key=itemgetter(0), default=(0, None))[1]
+    return min(found, key=itemgetter(0), default=(0, None, ""))[1:]
 
 
 def json_values(said: str) -> Iterator[Any]:
     """Every JSON object and array in `said`, those inside another one too, by where they begin."""
-    for _, value in _placed_values(said):
+    for _, _, value in _placed_values(said):
         yield value
 
 
-def _placed_values(said: str) -> Iterator[tuple[int, Any]]:
-    """The values of `said`, each with its first character's place."""
+def _placed_values(said: str) -> Iterator[tuple[int, int, Any]]:
+    """The values of `said`, each with where it begins and ends."""
     for match in islice(_START.finditer(said[:MOST_CHARS]), MOST_TRIES):
         try:
-            yield match.start(), json.JSONDecoder().raw_decode(said, match.start())[0]
+            value, end = json.JSONDecoder().raw_decode(said, match.start())
+            yield match.start(), end, value
         except (ValueError, RecursionError):
             continue

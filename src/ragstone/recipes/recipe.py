@@ -69,7 +69,7 @@ Variant = Literal["plain", "judged", "search", "functions", "tools", "conversati
 """plain answers once, judged tries again until the answer is good enough; search ends with the
 ranked passages; functions is a search and one reply that may call the request's functions; tools
 lets the chat model gather what it answers from; conversation answers from what was said;
-structured writes JSON, which is neither recalled nor checked by the sentence."""
+structured writes JSON, which is not recalled, and is checked by the field."""
 
 
 Names = tuple[str, ...]
@@ -205,6 +205,9 @@ FORMS: Mapping[Variant, Form] = {
             "assemble",
             "build_prompt",
             "structured",
+            "cite",
+            "check",
+            "score",
         ),
         ("persist", "record"),
         options={
@@ -416,7 +419,7 @@ def _answer_stages(settings: Settings, level: Level) -> Iterator[Stage]:
         ),
     )
     yield CutShort()
-    yield Structured(timeout=rag.answer_timeout)
+    yield Structured(timeout=rag.answer_timeout, holds=holds)
     yield Cite()
     asks = rag.checking_judge == "llm"
     if rag.checking == "report":

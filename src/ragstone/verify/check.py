@@ -1,4 +1,4 @@
-"""A verdict on every sentence of the answer: do the documents support it, and where?"""
+"""A verdict on every sentence or field of the answer: do the documents support it, and where?"""
 
 import asyncio
 import logging
@@ -21,10 +21,12 @@ from ragstone.verify.citation import citation
 from ragstone.verify.claims import Sentence, answer_sentences, plain
 from ragstone.verify.gap_statements import is_gap
 from ragstone.verify.groundedness import groundedness
+from ragstone.verify.json_fields import cite_fields, json_sentences, name_fields
 from ragstone.verify.judge import judged
 from ragstone.verify.markers import (
     correct_markers,
     judge_marker,
+    remove_markers,
     report_markers,
     split_at_markers,
     with_markers,
@@ -78,18 +80,19 @@ class Check(Stage):
         """The turn with verdicts."""
         answer = turn.answer or GeneratedAnswer()
         found = await self._verdicts(answer, turn, adapters)
-        if found.refuses:
-            answer = replace(answer, finish="refused", citations=(), markers=())
-            answer = weighed(answer, found.verdicts)
-            turn = replace(turn, answer=answer, verdicts=found.verdicts)
-            return Step(turn, "refused", "the answer says that the sources lack what was asked")
-        turn = replace(
-            turn,
-            answer=with_markers(answer, found.markers),
-            verdicts=found.verdicts,
-            usage=turn.usage + found.usage,
-        )
         sent = turn.ask.streams and not answer.held
+        if found.refuses:
+            turn = replace(turn, verdicts=found.verdicts)
+            turn = turn if sent else remove_markers(turn)
+            answer = replace(turn.answer or answer, finish="refused", citations=(), markers=())
+            turn = replace(turn, answer=weighed(answer, turn.verdicts))
+            return Step(turn, "refused", "the answer says that the sources lack what was asked")
+        answer = with_markers(answer, found.markers)
+        if answer.is_json:
+            answer = cite_fields(answer, found.verdicts)
+            verdicts = await asyncio.to_thread(name_fields, answer, found.verdicts)
+            found = replace(found, verdicts=verdicts)
+        turn = replace(turn, answer=answer, verdicts=found.verdicts, usage=turn.usage + found.usage)
         turn = report_markers(turn) if sent else correct_markers(turn)
         turn = replace(turn, answer=weighed(turn.answer or answer, turn.verdicts))
         claims = [one for one in turn.verdicts if one.label != "no_claim"]
@@ -106,8 +109,11 @@ class Check(Stage):
     async def _verdicts(
         self, answer: GeneratedAnswer, turn: Turn, adapters: Adapters
     ) -> _CheckResult:
-        said = answer_sentences(answer.text)
-        whether = None if answer.refused else _yes_or_no_claim(said, turn)
+        if answer.is_json:
+            said = await asyncio.to_thread(json_sentences, answer, turn.ask.json)
+        else:
+            said = answer_sentences(answer.text)
+        whether = None if answer.refused or answer.is_json else _yes_or_no_claim(said, turn)
         if whether:
             said[0] = replace(said[0], claims=True)
         if answer.refused:
@@ -120,8 +126,12 @@ class Check(Stage):
             ]
         claims = [one for one in said if one.claims and not _is_computed(one, answer)]
         sources = [EvidenceSource(p.text, p.hit.chunk.heading, p.blocks) for p in turn.passages]
+        # Fields of JSON have no markers, so that each may rest on any source.
+        unmarked = [passage.number for passage in turn.passages] if answer.is_json else []
         asked = [
-            whether if whether and one is said[0] else _claim(one.text, one.cited, turn)
+            whether
+            if whether and one is said[0]
+            else _claim(one.statement or one.text, one.cited or unmarked, turn)
             for one in claims
         ]
         clauses = [
@@ -151,7 +161,7 @@ class Check(Stage):
         ]
         likely = {one.start: by.probability for one, by in zip(claims, found, strict=True)}
         verdicts, refuses = await _find_gaps(verdicts, likely, turn, adapters)
-        if refuses:
+        if refuses and not answer.is_json:
             return _CheckResult(tuple(verdicts), refuses=True)
         if self.asks_model and adapters.completer:
             told = [replace(one, text=c.text) for one, c in zip(claims, asked, strict=True)]
@@ -203,7 +213,8 @@ class CheckHeld(Check):
     """Checks an answer that has not left yet, and sends it: the verdicts first, then the text.
 
     If that fails, the answer is not sent. With `strict`, what the documents do not support is
-    taken out of it; if nothing is left, the answer is that there is none.
+    taken out of it; if nothing is left, the answer is that there is none. So it is if a field of
+    JSON would have to be taken out.
     """
 
     fails: ClassVar[Literal["open", "closed"]] = "closed"
@@ -218,11 +229,13 @@ class CheckHeld(Check):
         except Exception as error:
             log.exception("The check of an answer broke; the answer is not sent")
             raise CheckUnavailable from error
+        answer = step.turn.answer or GeneratedAnswer()
         out = sum(one.label in REMOVED for one in step.turn.verdicts) if self.strict else 0
         if out:
             turn = removed(step.turn)
             step = replace(step, turn=turn, decision=f"{step.decision}, {out} taken out")
-            await emit(Note(self.name, f"Taken out, as no document supports it: {out} sentences."))
+            of = "fields, and the answer with them" if answer.is_json else "sentences"
+            await emit(Note(self.name, f"Taken out, as no document supports it: {out} {of}."))
         await emit(_event(step.turn))
         answer = replace(step.turn.answer or GeneratedAnswer(), held=False)
         if answer.text:

@@ -46,13 +46,15 @@ _FRAMES = re.compile(
 @dataclass(frozen=True, slots=True)
 class Sentence:
     """A sentence of an answer: its place in it, its text without markers and layout, the numbers
-    of the sources it cites, and whether it claims something. A block of code is one, as it is."""
+    of the sources it cites, and whether it claims something. A block of code is one, as it is.
+    `statement` is what it claims where its text does not say that by itself."""
 
     start: int
     end: int
     text: str
     cited: tuple[int, ...]
     claims: bool
+    statement: str = ""
 
 
 def answer_sentences(answer: str) -> list[Sentence]:

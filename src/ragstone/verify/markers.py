@@ -5,7 +5,7 @@ not help one whose source does not. A marker inside a sentence may be for what s
 only, so that it is right too if its source supports that.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ragstone.core.answer import Citation, GeneratedAnswer, Marker, log_odds
@@ -113,10 +113,21 @@ def with_markers(answer: GeneratedAnswer, markers: Sequence[Marker]) -> Generate
 def correct_markers(turn: Turn) -> Turn:
     """The turn whose text has the number of the source that supports in place of each wrong one;
     where its sentence cites that already, the wrong one is left out."""
+    return _renumber_markers(turn, _right_numbers(turn))
+
+
+def remove_markers(turn: Turn) -> Turn:
+    """The turn whose text has no markers: a refusal cites nothing."""
+    markers = turn.answer.markers if turn.answer else ()
+    return _renumber_markers(turn, dict.fromkeys(range(len(markers)), 0))
+
+
+def _renumber_markers(turn: Turn, numbers: Mapping[int, int]) -> Turn:
+    """The turn whose markers at these places among all have other numbers, or are left out for 0,
+    and whose verdicts stand where they then do."""
     answer = turn.answer or GeneratedAnswer()
     markers, text, end = list[Marker](), "", 0
     shifts = [(0, 0)]
-    numbers = _right_numbers(turn)
     for place, marker in enumerate(answer.markers):
         text += answer.text[end : marker.start]
         end = marker.end

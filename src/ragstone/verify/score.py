@@ -1,5 +1,6 @@
 """How sure the answer is, and whether the passages were enough for it."""
 
+import asyncio
 from dataclasses import replace
 from typing import ClassVar, Literal
 
@@ -9,6 +10,7 @@ from ragstone.core.answer import GeneratedAnswer, Statement, Sufficiency
 from ragstone.core.turn import Turn
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.ports import Adapters
+from ragstone.verify.json_fields import read_values
 from ragstone.verify.sufficiency import ENOUGH, conflicting, coverage
 
 LIKELY = 0.5
@@ -86,4 +88,5 @@ async def _likelihood(turn: Turn, answer: GeneratedAnswer, adapters: Adapters) -
     numbers = {citation.number for citation in answer.citations}
     cited = [passage for passage in turn.passages if passage.number in numbers]
     ask = replace(turn.ask, question=turn.question)
-    return await adapters.judge.answers(ask, answer.text, cited or turn.passages)
+    said = await asyncio.to_thread(read_values, answer) if answer.is_json else answer.text
+    return await adapters.judge.answers(ask, said, cited or turn.passages)

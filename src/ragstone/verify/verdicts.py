@@ -66,13 +66,13 @@ def removed(turn: Turn) -> Turn:
     """The turn without the sentences that nothing supports: `MARK` stands in their place.
 
     Their verdicts stay, without the text; the groundedness is that of the rest. If no claim is
-    left, the answer is a refusal.
+    left, or the answer is JSON, it is a refusal.
     """
     answer = turn.answer or GeneratedAnswer()
     out = [one for one in turn.verdicts if one.label in REMOVED]
     rest = [one for one in turn.verdicts if one not in out]
     answer = weighed(answer, rest)
-    if all(one.label == "no_claim" for one in rest):
+    if answer.is_json or all(one.label == "no_claim" for one in rest):
         said = replace(
             answer,
             text=turn.instructions.no_answer,
@@ -80,6 +80,7 @@ def removed(turn: Turn) -> Turn:
             markers=(),
             finish="refused",
             supported=None,
+            is_json=False,
         )
         blank = (replace(one, sentence="", citation=None, start=0, end=0) for one in out)
         return replace(turn, answer=said, verdicts=tuple(blank))

@@ -172,9 +172,10 @@ class GuardUnavailable(Unavailable):
 class CheckUnavailable(Unavailable):
     code = "check_unavailable"
 
-    def __init__(self) -> None:
+    def __init__(self, message: str = "") -> None:
         super().__init__(
-            "The answer could not be checked against its sources, so it was not sent. "
+            message
+            or "The answer could not be checked against its sources, so it was not sent. "
             "Try again; the server's log says what failed."
         )
 
