@@ -105,7 +105,7 @@ async def read_rows(given: Sequence[Row], reader: LocalReader) -> tuple[Floats, 
     for row in given:
         claim, evidence = Claim(row.claim), Evidence(row.sources)
         places = places_to_read(claim, evidence.nearest(claim), row.sources)
-        if places and not evidence.quoted(row.claim):
+        if places and not evidence.quotations(row.claim):
             found.append((row, places[0]))
             pairs.append(pair_of(claim, places[0], row.sources))
     values = [

@@ -161,50 +161,48 @@ Batch = tuple[Tensor, ...]
 
 
 def tensors(batch: tuple[np.ndarray, ...]) -> Batch:
-    return tuple(torch.from_numpy(one).long().to(DEVICE) for one in batch)
+    """The arrays on the device; the labels stay here, so that choosing rows waits for nothing."""
+    *arrays, labels = (torch.from_numpy(one).long() for one in batch)
+    return (*(one.to(DEVICE, non_blocking=True) for one in arrays), labels)
+
+
+def rows_with(labels: Tensor) -> tuple[Tensor, Tensor]:
+    """The rows that have this label, and the labels, on the device."""
+    rows = (labels >= 0).nonzero()[:, 0]
+    return rows.to(DEVICE, non_blocking=True), labels[rows].to(DEVICE, non_blocking=True)
 
 
 def loss_of(seen: Tensor, each: Tensor, batch: Batch) -> Tensor:
     _, parts, right, labels = batch
-    answers, start, end, verdict = labels.T
-    total = 0 * each.sum()  # So that all processes have the same gradients.
-    asked = answers >= 0
-    if asked.any():
-        total = total + functional.binary_cross_entropy_with_logits(
-            seen[asked, 0], answers[asked].float(), reduction="sum"
-        )
-    claims = verdict >= 0
-    if claims.any():
-        likely = functional.log_softmax(seen[claims, 1:], 1)
-        either = torch.logsumexp(likely[:, 1:], 1, keepdim=True)
-        likely = torch.cat([likely, either], 1)
-        total = total - likely.gather(1, verdict[claims, None]).sum()
-    spans = start >= 0
-    if spans.any():
-        logits = each[spans, :, :2].masked_fill((parts[spans] != 3)[..., None], -1e4)
-        total = total + 0.25 * (
-            functional.cross_entropy(logits[..., 0], start[spans], reduction="sum")
-            + functional.cross_entropy(logits[..., 1], end[spans], reduction="sum")
-        )
+    (asked, answers), (spans, start) = rows_with(labels[:, 0]), rows_with(labels[:, 1])
+    claims, verdict = rows_with(labels[:, 3])
+    end = labels[:, 2][labels[:, 1] >= 0].to(DEVICE, non_blocking=True)
+    total = functional.binary_cross_entropy_with_logits(
+        seen[asked, 0], answers.float(), reduction="sum"
+    )
+    likely = functional.log_softmax(seen[claims, 1:], 1)
+    either = torch.logsumexp(likely[:, 1:], 1, keepdim=True)
+    likely = torch.cat([likely, either], 1)
+    total = total - likely.gather(1, verdict[:, None]).sum()
+    logits = each[spans, :, :2].masked_fill((parts[spans] != 3)[..., None], -1e4)
+    total = total + 0.25 * (
+        functional.cross_entropy(logits[..., 0], start, reduction="sum")
+        + functional.cross_entropy(logits[..., 1], end, reduction="sum")
+    )
     marked = right >= 0
-    if marked.any():
-        each_loss = functional.binary_cross_entropy_with_logits(
-            each[..., 2],
-            right.float(),
-            reduction="none",
-            pos_weight=torch.tensor(3.0, device=DEVICE),
-        )
-        share = marked.float() / marked.sum(1, keepdim=True).clamp(min=1)
-        total = total + 2.0 * (each_loss * share).sum()
+    each_loss = functional.binary_cross_entropy_with_logits(
+        each[..., 2], right.float(), reduction="none", pos_weight=each.new_tensor(3.0)
+    )
+    share = marked.float() / marked.sum(1, keepdim=True).clamp(min=1)
+    total = total + 2.0 * (each_loss * share).sum()
     return total / len(labels)
 
 
 def distilled(seen: Tensor, each: Tensor, taught: tuple[Tensor, Tensor], batch: Batch) -> Tensor:
     """How far the outputs are from those of a teacher, where a row of its kind has any."""
     _, parts, right, labels = batch
-    answers, start, _, verdict = labels.T
-    pair, tokens = taught[0].float(), taught[1].float()
-    asked, claims, spans, marked = answers >= 0, verdict >= 0, start >= 0, right >= 0
+    asked, spans, claims = (rows_with(labels[:, column])[0] for column in (0, 1, 3))
+    pair, tokens, marked = taught[0].float(), taught[1].float(), right >= 0
     total = functional.binary_cross_entropy_with_logits(
         seen[asked, 0], pair[asked, 0].sigmoid(), reduction="sum"
     )
