@@ -2,12 +2,14 @@
 
 import base64
 import time
+from functools import partial
 from pathlib import Path
 
 import pypdfium2
 import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import Select
 
 from tests.e2e.processes import run, serving
@@ -233,6 +235,12 @@ class TestAsking:
         assert app.find("#question").get_attribute("value") == typed
 
 
+def settled_rows(app: WebApp, name: str) -> list[WebElement] | None:
+    """The rows of a file in the list of those being added, once nothing more is done with it."""
+    rows = app.all(".queue li:not(.reading, .sending, .waiting)")
+    return [row for row in rows if name in row.text] or None
+
+
 class TestDocuments:
     def test_files_are_added_with_their_names_as_text(self, app: WebApp, tmp_path: Path) -> None:
         good = tmp_path / "<b>bold<b> & mast.txt"
@@ -330,14 +338,7 @@ class TestDocuments:
             field.clear()
             field.send_keys(readers)
             app.find("#files").send_keys(str(note))
-            app.until(
-                lambda: [
-                    row
-                    for row in app.all(".queue li:not(.reading, .sending, .waiting)")
-                    if note.name in row.text
-                ]
-                or None
-            )
+            app.until(partial(settled_rows, app, note.name))
             if name == "wrong":
                 app.says("Not a valid reader: 'board'.")
         app.find(".filters input").send_keys(".txt")
