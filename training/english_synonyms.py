@@ -56,9 +56,9 @@ def usual(file: Path) -> dict[tuple[str, str], float]:
     counts: dict[str, dict[str, float]] = defaultdict(dict)
     kinds = {"1": "n", "2": "v", "3": "a", "4": "r", "5": "a"}
     for line in file.read_text(encoding="utf-8").splitlines():
-        key, offset, _, count = line.split()
+        key, offset, _, seen = line.split()
         word, kind = key.split("%")
-        counts[word][kinds[kind[0]] + offset] = int(count) + 0.5
+        counts[word][kinds[kind[0]] + offset] = int(seen) + 0.5
     found: dict[tuple[str, str], float] = defaultdict(float)
     for word, senses in counts.items():
         for synset, count in senses.items():

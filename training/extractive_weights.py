@@ -99,7 +99,7 @@ def trained_scores(examples: Sequence[Example]) -> Floats:
         slope: Floats = features.T @ (share - share * right / np.maximum(held, 1e-12))
         return slope / len(usable) + DECAY * weights
 
-    return descended(gradient, features.shape[1]) / spread
+    return np.asarray(descended(gradient, features.shape[1]) / spread)
 
 
 def trained_sureness(

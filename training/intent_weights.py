@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.common import eval_data
+from ragstone.core.intent import SMALL_TALK_KINDS
 from ragstone.models.minilm import MiniLmModel
 from ragstone.understand.intent_examples import CLASSES, WEIGHTS, signs
-from ragstone.understand.small_talk import KINDS
 
 Floats = NDArray[np.float32]
 
@@ -78,7 +78,7 @@ def small_talk_examples() -> tuple[list[str], list[int], list[float]]:
         near = bool(signs(text)[:2].any())
         weight = NEAR_WEIGHT if near else OWN_WEIGHT
         rows += [(t, CLASSES[0], weight) for t in (text, written(text))]
-    for kind in KINDS:
+    for kind in SMALL_TALK_KINDS:
         for text in (phrase.rstrip("…") for phrase in phrases()[kind]):
             rows += [(t, kind, SMALL_TALK_WEIGHT) for t in (text, written(text))]
     texts, kinds, weights = zip(*rows, strict=True)

@@ -125,7 +125,7 @@ def fitted(sets: Mapping[str, tuple[Floats, NDArray[np.bool_]]]) -> Floats:
 
 def _shares(right: NDArray[np.bool_]) -> Floats:
     positive = right.mean()
-    return np.where(right, 0.5 / positive, 0.5 / (1 - positive)) / len(right)
+    return np.asarray(np.where(right, 0.5 / positive, 0.5 / (1 - positive)) / len(right))
 
 
 def describe(name: str, values: Floats, right: NDArray[np.bool_], weights: Sequence[Floats]) -> str:

@@ -75,16 +75,16 @@ JAPANESE_MEASURED = (
 
 def passages() -> dict[str, list[str]]:
     """Texts by their set."""
-    texts = {}
+    texts: dict[str, list[str]] = {}
     for name in SETS:
         corpus = [entry.text for entry in dataset.corpus(eval_data() / name)]
-        texts[name] = dataset.spread(corpus, PASSAGES)
+        texts[name] = list(dataset.spread(corpus, PASSAGES))
     pairs = dataset.read_rows(eval_data() / KOREAN / "dev/pairs.jsonl.gz")
     said = [f"{pair['a']} {pair['b']}" for pair in pairs]
     texts[KOREAN] = [" ".join(said[i : i + 6]) for i in range(0, 6 * PASSAGES, 6)]
     # Learnt on some sentences, measured on others.
-    pairs = zip(_four(JAPANESE), _four(JAPANESE_MEASURED) * 2, strict=True)
-    texts["japanese"] = [text for pair in pairs for text in pair]
+    turns = zip(_four(JAPANESE), _four(JAPANESE_MEASURED) * 2, strict=True)
+    texts["japanese"] = [text for both in turns for text in both]
     return texts
 
 

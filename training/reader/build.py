@@ -121,7 +121,8 @@ def packages(folder: Path) -> Passages:
 def _paragraphs() -> Iterator[tuple[str, str]]:
     for found in sorted(distributions(), key=lambda d: d.metadata["Name"]):
         meta = found.metadata
-        licence = f"{meta.get('License-Expression')} {(meta.get('License') or '')[:60]}"
+        named = (meta[key] for key in ("License-Expression", "License") if key in meta)
+        licence = " ".join(str(name)[:60] for name in named)
         text = meta.get_payload() if isinstance(meta.get_payload(), str) else ""  # type: ignore[attr-defined]
         if not any(name in licence for name in OPEN) or not text:
             continue

@@ -100,7 +100,7 @@ def read_batches(
     while True:
         files = sorted(folder.glob("train-*[0-9].npz"))
         if own is None:
-            chance.shuffle(files)  # type: ignore[arg-type]
+            chance.shuffle(files)
             files = [min(files, key=times_read.__getitem__)]
         times_read.update(files)
         rows = Rows(*files, longest=longest, own=1.0 if own is None else own)

@@ -27,12 +27,8 @@ def main() -> None:
         ]
     )
     places = weights.vector("emb.pos").reshape(LONGEST, WIDTH) + weights.vector("emb.type")[:WIDTH]
-    found = {
-        "words": table,
-        "places": places,
-    }
-    found |= _shipped() if sys.argv[2:] == ["shipped"] else _embedder(weights)
-    np.savez(folder / "start.npz", **found)
+    model = _shipped() if sys.argv[2:] == ["shipped"] else _embedder(weights)
+    np.savez(folder / "start.npz", words=table, places=places, **model)  # type: ignore[arg-type]
 
 
 def _embedder(weights: E5Weights) -> dict[str, Floats]:
