@@ -123,7 +123,7 @@ def test_a_directory_is_the_same_where_it_is_mounted(original: Path, tmp_path: P
     try:
         assert find_server(mount) == find_server(original)
     finally:
-        subprocess.run(["umount", mount], check=True)
+        subprocess.run(["umount", "-l", mount], check=True)
 
 
 def test_a_directory_of_an_earlier_version_keeps_its_token(original: Path) -> None:

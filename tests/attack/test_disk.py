@@ -31,7 +31,8 @@ def mounted(folder: Path, *options: str) -> Iterator[Path]:
     try:
         yield folder
     finally:
-        subprocess.run(["umount", str(folder)], check=True)
+        # Lazily: processes of the test that end may still hold it.
+        subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
 @pytest.fixture
