@@ -2,7 +2,6 @@
 
 import http.client
 import json
-import threading
 import time
 import urllib.error
 import urllib.request
@@ -20,6 +19,7 @@ from ragstone.service.contract import operations
 from ragstone.service.wire import OPERATION_HEADER
 from tests.e2e.processes import run, run_json, serving, serving_until_killed
 from tests.patience import wait_for
+from tests.repetition import repeating
 from tests.silent_mount import silent_mount
 
 pytestmark = pytest.mark.real
@@ -31,24 +31,17 @@ SECRET = "The password is hunter2."
 @contextmanager
 def flipping(files: list[Path], secret: Path) -> Iterator[None]:
     """Files that are swapped for links to the secret and back, over and over."""
-    ended = threading.Event()
 
     def flip() -> None:
-        while not ended.is_set():
-            for file in files:
-                link, own = file.with_name("link"), file.with_name("own")
-                link.symlink_to(secret)
-                file.rename(own)
-                link.rename(file)
-                own.rename(file)
+        for file in files:
+            link, own = file.with_name("link"), file.with_name("own")
+            link.symlink_to(secret)
+            file.rename(own)
+            link.rename(file)
+            own.rename(file)
 
-    thread = threading.Thread(target=flip)
-    thread.start()
-    try:
+    with repeating(flip):
         yield
-    finally:
-        ended.set()
-        thread.join()
 
 
 def test_files_that_are_swapped_for_links_while_they_are_ingested_show_nothing_from_outside(

@@ -2,7 +2,6 @@
 
 import os
 import socket
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -16,6 +15,7 @@ from ragstone.ingest.parse import parse
 from ragstone.ingest.safe_open import keep_folder, open_folder, open_regular, pin, read_regular
 from ragstone.settings import IngestSettings
 from tests.ingest.formats.test_golden import FILES
+from tests.repetition import repeating
 
 SECRET = "The password is hunter2."
 
@@ -136,24 +136,17 @@ def test_no_descriptor_stays_open(folder: Path, outside: Path) -> None:
 @contextmanager
 def swapping(place: Path, target: Path) -> Iterator[None]:
     """A file or folder that is swapped for a link and back, over and over."""
-    ended = threading.Event()
     own, link = place.with_name("own"), place.with_name("link")
     link.symlink_to(target)
 
     def swap() -> None:
-        while not ended.is_set():
-            place.rename(own)
-            link.rename(place)
-            place.rename(link)
-            own.rename(place)
+        place.rename(own)
+        link.rename(place)
+        place.rename(link)
+        own.rename(place)
 
-    thread = threading.Thread(target=swap)
-    thread.start()
-    try:
+    with repeating(swap):
         yield
-    finally:
-        ended.set()
-        thread.join()
 
 
 @pytest.mark.parametrize("swapped", ["a.txt", ""], ids=["the file", "its folder"])
