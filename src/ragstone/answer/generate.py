@@ -7,7 +7,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from ragstone.answer.reply import Reply
-from ragstone.answer.voting import Voting, voted
+from ragstone.answer.voting import Voting, answer_by_vote
 from ragstone.core.answer import GeneratedAnswer
 from ragstone.core.errors import RagstoneError, Unavailable
 from ragstone.core.events import Note, Token
@@ -74,7 +74,7 @@ class Generate(Stage):
         self, turn: Turn, answerer: Answerer, adapters: Adapters, emit: Emit
     ) -> Step:
         """The answer that wins the vote."""
-        vote = await voted(turn, answerer, adapters, self.voting)
+        vote = await answer_by_vote(turn, answerer, adapters, self.voting)
         await _report(vote.dropped, emit)
         if vote.answer.note:
             await emit(Note(self.name, vote.answer.note))

@@ -76,7 +76,7 @@ class _ScoredAnswer:
         return GROUNDED * self.grounded + AGREED * self.agreed
 
 
-async def voted(turn: Turn, answerer: Answerer, adapters: Adapters, how: Voting) -> Vote:
+async def answer_by_vote(turn: Turn, answerer: Answerer, adapters: Adapters, how: Voting) -> Vote:
     """Ask all members, or the answerer several times where there are none, and choose; raises what
     the first failed with if every one fails."""
     members = await _ask_members(turn, answerer, adapters, how)

@@ -417,11 +417,11 @@ class ArchiveReader:
         for table, some in self.rows():
             rows += len(some)
             documents.update(str(row.get("id")) for row in some if table == "documents")
-            collections += [_described(row) for row in some if table == "collections"]
+            collections += [_describe_collection(row) for row in some if table == "collections"]
         if rows != self.manifest.rows:
             raise self.damaged(_state_name(0))
         # What is restored is found by the state, and its chunks by the manifest.
-        told = [_described(asdict(part.collection)) for part in self.manifest.parts]
+        told = [_describe_collection(asdict(part.collection)) for part in self.manifest.parts]
         if sorted(told) != sorted(collections):
             raise self.damaged(MANIFEST)
         for number, original in enumerate(originals):
@@ -584,7 +584,7 @@ class ArchiveReader:
         self._zip.close()
 
 
-def _described(collection: Mapping[str, Any]) -> list[str]:
+def _describe_collection(collection: Mapping[str, Any]) -> list[str]:
     """What the state and the manifest both say of a collection. Before collections had ids, their
     names were all that told them apart."""
     said = {"id": collection.get("name"), "late": 0, **collection}

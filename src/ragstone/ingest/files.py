@@ -245,11 +245,11 @@ def _below(given: Path, root: Path, only: Sequence[Path]) -> set[Path]:
             if start.is_relative_to(place):
                 found.add(Path())
             elif place.is_relative_to(start):
-                found.add(_described(place.relative_to(start)))
+                found.add(_path_it_describes(place.relative_to(start)))
     return found
 
 
-def _described(place: Path) -> Path:
+def _path_it_describes(place: Path) -> Path:
     """The file or folder that a file says something about; another one is itself."""
     if place.name == FOLDER_FILE:
         return place.parent

@@ -72,7 +72,7 @@ def parse(
     )
     CHOSEN.set(recognition)
     with ExitStack() as opened:
-        path = opened.enter_context(_pinned(path))
+        path = opened.enter_context(_pin_document(path))
         check_size(path, path.stat().st_size, known.whole, settings)
         check_type(path, known.magic)
         with _format_errors(path):
@@ -113,7 +113,7 @@ def shown_picture(
         known = FORMATS.get(_name(path))
     if parts is None or known.picture is None:
         raise gone
-    with _pinned(path) as path:
+    with _pin_document(path) as path:
         check_size(path, path.stat().st_size, known.whole, settings)
         check_type(path, known.magic)
         with _format_errors(path):
@@ -128,7 +128,7 @@ def _surroundings(path: Path, folder: Path | None) -> Surroundings | None:
 
 
 @contextmanager
-def _pinned(path: Path) -> Iterator[Path]:
+def _pin_document(path: Path) -> Iterator[Path]:
     """See `pin`; raises UnreadableDocument."""
     with ExitStack() as stack:
         try:

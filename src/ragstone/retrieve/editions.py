@@ -83,7 +83,7 @@ class DocumentEdition:
 
     def is_newer(self, other: "DocumentEdition") -> bool:
         """Whether it comes after another edition of the same, as far as that is known."""
-        mine, theirs = self._takes_place_of(other), other._takes_place_of(self)
+        mine, theirs = self._replaces(other), other._replaces(self)
         if mine != theirs:
             return mine
         if not self.families & other.families:
@@ -96,7 +96,7 @@ class DocumentEdition:
             return self.standing > other.standing
         return bool(other.written) and self.written > other.written
 
-    def _takes_place_of(self, other: "DocumentEdition") -> bool:
+    def _replaces(self, other: "DocumentEdition") -> bool:
         return any(map(other._is_meant, self.replaces)) or any(map(self._is_meant, other.replaced))
 
     def _is_meant(self, sentence: EditionName) -> bool:
@@ -239,7 +239,8 @@ def find_superseded(
 
 def preferences(question: str, editions: Mapping[K, DocumentEdition]) -> Iterator[tuple[K, K]]:
     """Pairs of which the question wants the first edition rather than the second."""
-    newer = [pair for pair in _related(editions) if editions[pair[0]].is_newer(editions[pair[1]])]
+    pairs = _edition_pairs(editions)
+    newer = [pair for pair in pairs if editions[pair[0]].is_newer(editions[pair[1]])]
     if not newer or says_any(question, "several"):
         return
     asked = named(question)
@@ -265,7 +266,7 @@ def preferences(question: str, editions: Mapping[K, DocumentEdition]) -> Iterato
             yield one, other
 
 
-def _related(editions: Mapping[K, DocumentEdition]) -> Iterable[tuple[K, K]]:
+def _edition_pairs(editions: Mapping[K, DocumentEdition]) -> Iterable[tuple[K, K]]:
     """Pairs of which one may be newer than the other: of one family, or with a statement."""
     families = defaultdict[str, list[K]](list)
     for key, edition in editions.items():

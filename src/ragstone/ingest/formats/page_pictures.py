@@ -103,7 +103,7 @@ def shown_files(path: Path, folder: Path) -> tuple[Path, ...]:
     around = Surroundings(folder, path)
     addresses = ("".join(part.decode("utf-8", "replace") for part in found.groups() if part)
                  for found in _SHOWN.finditer(source))  # fmt: skip
-    files = (_beside(one, around) for one in dict.fromkeys(addresses) if picture_kind(one))
+    files = (_picture_file(one, around) for one in dict.fromkeys(addresses) if picture_kind(one))
     return tuple(dict.fromkeys(one for one in files if one))[:MOST_SHOWN]
 
 
@@ -132,7 +132,7 @@ def _picture(address: str, around: Surroundings | None) -> EmbeddedPicture | Non
         read = partial(_decoded, address, inside.end(), coded)
         return EmbeddedPicture(kind, read) if kind and is_worth_it(size) else None
     kind = picture_kind(re.split("[?#]", address)[0])
-    file = _beside(address, around) if kind else None
+    file = _picture_file(address, around) if kind else None
     return EmbeddedPicture(kind, partial(_contents, file)) if file else None
 
 
@@ -145,7 +145,7 @@ def _decoded(address: str, start: int, coded: bool) -> bytes:
         raise UnreadableDocument("A picture inside the page is damaged.") from error
 
 
-def _beside(address: str, around: Surroundings | None) -> Path | None:
+def _picture_file(address: str, around: Surroundings | None) -> Path | None:
     """The file that an address means, if it may be read: in the folder, and not hidden there."""
     plain = unquote(re.split("[?#]", address)[0])
     if around is None or not plain or _ELSEWHERE.match(address) or "\x00" in plain:
