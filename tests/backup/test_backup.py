@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sqlalchemy import create_engine
 
 from ragstone import build
 from ragstone.backup.archive import ArchiveReader
@@ -24,11 +23,13 @@ from ragstone.ports.jobs import NewJob
 from ragstone.service import Handed, IngestRequest
 from ragstone.service.local.repair import find_damage
 from ragstone.settings import Settings
+from ragstone.store.sql import migrations
+from ragstone.store.sql.dump import SqlDump
 from ragstone.store.sql.jobs import SqlJobs
-from ragstone.store.sql.migrations import upgrade
 from ragstone.store.sql.tables import documents, jobs, statistics
 from tests.backup.house import House, opened
 from tests.databases import DatabaseOpener
+from tests.store.sql.next_schema import NEXT, next_schema
 
 TEXT = "The museum opens at nine. Guided tours begin at ten and last an hour. "
 
@@ -454,21 +455,18 @@ async def test_given_rows_that_fit_no_table_then_nothing_changes(
 
 
 async def test_given_a_backup_of_an_older_schema_then_its_rows_are_brought_up_to_date(
-    house: House, tmp_path: Path
+    house: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    engine = create_engine(f"sqlite:///{tmp_path / 'old.sqlite'}")
-    upgrade(engine, "0001")
-    with engine.begin() as connection:
-        connection.exec_driver_sql(
-            "INSERT INTO statistics (day, tenant, user, room, model, questions, refused,"
-            " prompt_tokens, completion_tokens, cost)"
-            " VALUES ('2026-01-02', 'default', 'ann', '', 'm', 3, 1, 10, 20, 0.5)"
-        )
-        row = dict(connection.exec_driver_sql("SELECT * FROM statistics").mappings().one())
-    engine.dispose()
-    await house.dump.replace("0001", [("statistics", [row])], [])
+    row = {
+        "day": "2026-01-02", "tenant": "default", "user": "ann", "room": "", "model": "m",
+        "questions": 3, "refused": 1, "blocked": 0, "prompt_tokens": 10, "completion_tokens": 20,
+        "cost": 0.5,
+    }  # fmt: skip
+    with next_schema(tmp_path):
+        monkeypatch.setattr(SqlDump, "schema", NEXT)
+        await house.dump.replace(migrations.REVISIONS[0], [("statistics", [row])], [])
     [kept] = await house.rows(statistics)
-    assert (kept["user"], kept["questions"], kept["blocked"]) == ("ann", 3, 0)
+    assert (kept["user"], kept["questions"], kept["blocked"]) == ("ann", 4, 0)
     assert str(kept["day"]) == "2026-01-02"
 
 

@@ -1,23 +1,24 @@
-"""A data directory as the release before wrote it: documents, a conversation, a topic, a key and
+"""A data directory as the first release writes it: documents, a conversation, a topic, a key and
 settings, of a collection that is there and of one to come."""
 
 import sqlite3
 import subprocess
 import sys
 import tarfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from sqlalchemy import Connection
 
 from ragstone import build
-from ragstone.core.errors import StorageFull
+from ragstone.core.errors import StateUnavailable, StorageFull
 from ragstone.core.turn import Ask, Principal
-from ragstone.ingest.write import document_id
 from ragstone.settings import CacheSettings, Settings
 from ragstone.store.sql import migrations
+from tests.store.sql.next_schema import NEXT, next_schema
 
-PACKED = Path(__file__).parent.parent / "released" / "data-0012.tar.xz"
+PACKED = Path(__file__).parent.parent / "released" / "data-0100.tar.xz"
 ASK = Ask("How long does the battery of the Lantern 3 last?", cache=False)
 ME = Principal()
 
@@ -27,6 +28,13 @@ def data(tmp_path: Path) -> Path:
     with tarfile.open(PACKED) as packed:
         packed.extractall(tmp_path, filter="data")
     return tmp_path / "data"
+
+
+@pytest.fixture
+def of_next_version(tmp_path: Path) -> Iterator[None]:
+    """The program is the one after the release."""
+    with next_schema(tmp_path):
+        yield
 
 
 def settings(data: Path) -> Settings:
@@ -44,7 +52,21 @@ def shards(data: Path) -> set[str]:
     return {str(file.relative_to(data)) for file in data.glob("index/*/*/*")}
 
 
-async def test_it_is_opened_with_a_backup_and_answers_as_before(
+async def test_this_version_opens_it_as_it_is(data: Path) -> None:
+    before = dump(data / "state.sqlite")
+    async with build.open(settings(data)) as ragstone:
+        assert {one.collection.name for one in await ragstone.collections(ME)} == {
+            "default",
+            "minutes",
+        }
+    assert not list(data.glob("state-*"))
+    assert [line for line in dump(data / "state.sqlite") if "CREATE" in line] == [
+        line for line in before if "CREATE" in line
+    ]
+
+
+@pytest.mark.usefixtures("of_next_version")
+async def test_the_next_version_keeps_a_backup_and_answers_as_before(
     data: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     before, places = dump(data / "state.sqlite"), shards(data)
@@ -66,17 +88,16 @@ async def test_it_is_opened_with_a_backup_and_answers_as_before(
         for name, value in (("default", 4), ("reports", 3), ("minutes", 10)):
             assert (await ragstone.settings.get("rag.top_k", "default", name)).value == value
         assert [note async for note in ragstone.maintenance.examine(False)][-1].notes == ()
+        ids = {document.id for document in await ragstone.documents(ME, "default")}
         # What it has goes with it to another name, and nothing of it is moved.
         await ragstone.rename_collection(ME, "default", "handbook")
         assert (await ragstone.settings.get("rag.top_k", "default", "handbook")).value == 4
         assert (await ragstone.settings.get("rag.top_k", "default", "default")).value == 10
         assert (await ragstone.keys.listed("default"))[0].collections == ("handbook", "reports")
-        # Ids of documents follow from the name of their time, so an ingest finds them again.
-        for one in await ragstone.documents(ME, "handbook"):
-            assert one.id == document_id("default", "default", one.path)
-    kept = data / "state-0012.sqlite"
+        assert {document.id for document in await ragstone.documents(ME, "handbook")} == ids
+    kept = data / "state-0100.sqlite"
     assert dump(kept) == before
-    assert f"from schema 0012 to {migrations.REVISIONS[-1]}" in caplog.text
+    assert f"from schema 0100 to {NEXT}" in caplog.text
     assert str(kept) in caplog.text
     assert shards(data) == places
     kept.unlink()
@@ -95,18 +116,20 @@ def refused(data: Path) -> list[str]:
     return run.stderr.splitlines()
 
 
-def test_a_backup_that_cannot_be_written_stops_it_and_nothing_has_changed(
+@pytest.mark.usefixtures("of_next_version")
+async def test_a_backup_that_cannot_be_written_stops_it_and_nothing_has_changed(
     data: Path,
 ) -> None:
     before = dump(data / "state.sqlite")
-    (data / "state-0012.sqlite").mkdir()
-    [line] = refused(data)
-    assert "state-0012.sqlite, cannot be written" in line
-    assert "Nothing has changed" in line
+    (data / "state-0100.sqlite").mkdir()
+    with pytest.raises(StateUnavailable, match="state-0100.sqlite, cannot be written.*Nothing has"):
+        async with build.open(settings(data)):
+            pass
     assert dump(data / "state.sqlite") == before
     assert not list(data.glob(".state*"))
 
 
+@pytest.mark.usefixtures("of_next_version")
 async def test_a_full_disk_stops_it_too(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(self: Path, target: Path) -> Path:
         raise OSError(28, "No space left on device")
@@ -120,6 +143,7 @@ async def test_a_full_disk_stops_it_too(data: Path, monkeypatch: pytest.MonkeyPa
         assert len(await ragstone.collections(ME)) == 2
 
 
+@pytest.mark.usefixtures("of_next_version")
 async def test_a_migration_that_breaks_leaves_both(
     data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -133,7 +157,7 @@ async def test_a_migration_that_breaks_leaves_both(
     with pytest.raises(RuntimeError, match="power cut"):
         async with build.open(settings(data)):
             pass
-    assert dump(data / "state.sqlite") == before == dump(data / "state-0012.sqlite")
+    assert dump(data / "state.sqlite") == before == dump(data / "state-0100.sqlite")
 
 
 def test_a_newer_one_is_refused_in_one_line(data: Path) -> None:
@@ -141,6 +165,6 @@ def test_a_newer_one_is_refused_in_one_line(data: Path) -> None:
     connection.execute("UPDATE alembic_version SET version_num = '9999'")
     connection.commit()
     connection.close()
-    [line] = refused(data)
+    *_, line = refused(data)  # A warning that the directory is a copy comes first.
     assert line.startswith("ragstone: The data was written by a newer Ragstone (schema 9999")
     assert not list(data.glob("state-*"))

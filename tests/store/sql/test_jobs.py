@@ -5,13 +5,9 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from alembic import command
-from alembic.config import Config
-from sqlalchemy import create_engine, text
 
 from ragstone.core.errors import QueueFull
 from ragstone.ports.jobs import Job, NewJob
-from ragstone.store.sql import migrations
 from ragstone.store.sql.database import Database, open_database
 from ragstone.store.sql.jobs import SqlJobs
 from ragstone.store.sql.workers import SqlWorkers
@@ -226,22 +222,6 @@ async def test_ended_jobs_are_forgotten(store: SqlJobs) -> None:
     assert await store.forget("other", ["done"], time.time()) == []
     assert await store.forget("default", ["done"], time.time() - 100) == []
     assert [e.id for e in await store.forget("default", ["done"], time.time())] == ["kept"]
-
-
-async def test_jobs_of_an_earlier_version_are_queued(tmp_path: Path) -> None:
-    path = tmp_path / "state.sqlite"
-    config = Config()
-    config.set_main_option("script_location", str(Path(migrations.__file__).parent))
-    engine = create_engine(f"sqlite:///{path}")
-    with engine.begin() as connection:
-        config.attributes["connection"] = connection
-        command.upgrade(config, "0005")
-        old = """('j', 'ingest', '{"paths": []}', '{}', 'running', '', 1, 1)"""
-        connection.execute(text(f"INSERT INTO jobs VALUES {old}"))
-    engine.dispose()
-    async with open_database(path) as database:
-        (job,) = await SqlJobs(database).claim("w1", {"ingest": 1})
-        assert (job.id, job.request, job.groups, job.tenant) == ("j", {"paths": []}, [], "default")
 
 
 async def test_workers_see_each_other(database: Database) -> None:

@@ -25,6 +25,7 @@ from ragstone.store.sql.tables import jobs, metadata, settings
 from ragstone.store.sql.templates import SqlTemplates
 from ragstone.store.sql.vocabulary import SqlVocabulary
 from tests.databases import Databases
+from tests.store.sql.next_schema import next_schema
 
 
 @pytest.fixture
@@ -59,73 +60,60 @@ async def keys(database: Database) -> list[str]:
         return list(found.scalars())
 
 
-def at_0012(url: str) -> None:
-    """Make the schema of the release before, with two collections."""
+def make_first_release(url: str) -> None:
+    """Make the state of the first release, with two collections, beside a table of an index."""
     engine = Postgres(url).migrating()
-    migrations.upgrade(engine, "0012")
+    migrations.upgrade(engine)
     engine.dispose()
-    document = "INSERT INTO documents VALUES ('{0}', 't', '{1}', '/a', '', '', 'h', 1, '[\"*\"]', "
-    rest = "NULL, 'ready', '', '/a', 1, 1, 1, 1)"
+    collection = (
+        "INSERT INTO collections"
+        " (tenant, id, name, model, fingerprint, dimensions, language, build)"
+        " VALUES ('t', '{0}', '{0}', 'm', 'f', 3, 'en', 1)"
+    )
     execute(
         url,
-        "INSERT INTO collections VALUES ('t', 'law', 'm', 'f', 3, 'en', 1)",
-        "INSERT INTO collections VALUES ('t', 'tax', 'm', 'f', 3, 'en', 1)",
-        document.format("d1", "law") + rest,
-        document.format("d2", "tax") + rest,
-        "INSERT INTO revisions VALUES ('d1@1', 'd1', 1, 't', 'law', 'live')",
-        "INSERT INTO vocabulary VALUES ('t', 'law', 'whale')",
+        collection.format("law"),
+        collection.format("tax"),
+        "INSERT INTO vocabulary (tenant, collection, word) VALUES ('t', 'law', 'whale')",
         "CREATE TABLE ragstone_index (id int)",
     )
 
 
 async def test_an_older_state_is_kept_and_migrated(
-    empty: str, caplog: pytest.LogCaptureFixture
+    empty: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    at_0012(empty)
-    async with open_backend(Postgres(empty)) as database:
-        catalog = await SqlCatalog.open(database)
-        law = await catalog.collection("t", "law")
-        assert law == Collection("t", "law", "m", "f", 3, "en", id="law")
-        await catalog.rename_collection(law, "statutes")
-        assert [one.id for one in await catalog.documents("t", "law")] == ["d1"]
-        assert await SqlVocabulary(database).known(law, {"whale"}) == {"whale"}
-        await catalog.drop_collection("t", "law")
-        assert [one.id for one in await catalog.documents("t")] == ["d2"]
-        assert await SqlVocabulary(database).known(law, {"whale"}) == frozenset()
-        engine = Postgres(empty).migrating()
-        with engine.connect() as connection:
-            kept = {name for name in inspect(connection).get_table_names() if "_0012" in name}
-            names = connection.execute(text("SELECT name FROM collections_0012 ORDER BY name"))
-            assert names.scalars().all() == ["law", "tax"]
-            version = connection.execute(text("SELECT version_num FROM alembic_version_0012"))
-            assert version.scalars().all() == ["0012"]
-        engine.dispose()
-    of_evaluation = {"question_sets", "evaluation_runs", "evaluation_outcomes"}
-    of_graph = {"mentions_read", "entity_mentions", "entity_relations", "model_readings"}
-    of_graph |= {"chunk_readings", "theme_audiences", "themes", "theme_revisions"}
-    of_running = {"running_answers", "running_parts", "waiting_approvals"}
-    new = (
-        {"awaited_collections", "unused_indexes", "feedback", "looks"}
-        | {"vector_stores", "store_files", "ended_sessions"}
-        | of_evaluation
-        | of_graph
-        | of_running
-    )
-    assert kept == {f"{name}_0012" for name in (metadata.tables.keys() - new) | {"alembic_version"}}
-    assert "names end in _0012" in caplog.text
+    make_first_release(empty)
+    with next_schema(tmp_path):
+        async with open_backend(Postgres(empty)) as database:
+            catalog = await SqlCatalog.open(database)
+            law = await catalog.collection("t", "law")
+            assert law == Collection("t", "law", "m", "f", 3, "en", id="law")
+            assert await SqlVocabulary(database).known(law, {"whale"}) == {"whale"}
+    engine = Postgres(empty).migrating()
+    with engine.connect() as connection:
+        names = inspect(connection).get_table_names()
+        kept = connection.execute(text("SELECT name FROM collections_0100 ORDER BY name"))
+        assert kept.scalars().all() == ["law", "tax"]
+        version = connection.execute(text("SELECT version_num FROM alembic_version_0100"))
+        assert version.scalars().all() == ["0100"]
+    engine.dispose()
+    assert {name for name in names if name.endswith("_0100")} == {
+        f"{name}_0100" for name in metadata.tables.keys() | {"alembic_version"}
+    }
+    assert "tomorrow" in names
+    assert "names end in _0100" in caplog.text
 
 
-async def test_a_state_that_cannot_be_kept_is_left_alone(
-    empty: str,
-) -> None:
-    at_0012(empty)
-    execute(empty, "CREATE VIEW traces_0012 AS SELECT 1")
-    with pytest.raises(StateUnavailable, match="backup .* cannot be written"):
-        async with open_backend(Postgres(empty)):
-            pass
-    execute(empty, "DROP VIEW traces_0012", "SELECT name FROM collections")
-    async with open_backend(Postgres(empty)) as database:
-        assert len(await (await SqlCatalog.open(database)).collections()) == 2
+async def test_a_state_that_cannot_be_kept_is_left_alone(empty: str, tmp_path: Path) -> None:
+    make_first_release(empty)
+    execute(empty, "CREATE VIEW traces_0100 AS SELECT 1")
+    with next_schema(tmp_path):
+        with pytest.raises(StateUnavailable, match="backup .* cannot be written"):
+            async with open_backend(Postgres(empty)):
+                pass
+        execute(empty, "DROP VIEW traces_0100", "SELECT name FROM collections")
+        async with open_backend(Postgres(empty)) as database:
+            assert len(await (await SqlCatalog.open(database)).collections()) == 2
 
 
 async def test_servers_that_start_at_once_migrate_once(empty: str) -> None:

@@ -6,16 +6,12 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from alembic import command
-from alembic.config import Config
-from sqlalchemy import create_engine, text
 
 from ragstone.core.errors import InvalidPrompt, UnknownPrompt
 from ragstone.language.templates import shipped
 from ragstone.service.local.prompts import LocalPrompts
 from ragstone.service.local.watching import Watch
 from ragstone.store.redis.prompts import PREFIX, RedisTexts
-from ragstone.store.sql import migrations
 from ragstone.store.sql.database import Database, open_database
 from ragstone.store.sql.settings import SqlSettings
 from ragstone.store.sql.templates import SqlTemplates
@@ -132,21 +128,3 @@ async def test_given_redis_then_it_stands_before_the_database_until_it_is_gone(
             await two.refresh()
             assert (await two.texts())["mode.simple"] == "- Two."
             await shared.aclose()
-
-
-async def test_given_prompts_of_an_older_version_then_they_hold_for_all_tenants(
-    tmp_path: Path,
-) -> None:
-    path = tmp_path / "state.sqlite"
-    engine = create_engine(f"sqlite:///{path}")
-    config = Config()
-    config.set_main_option("script_location", str(Path(migrations.__file__).parent))
-    with engine.begin() as connection:
-        config.attributes["connection"] = connection
-        command.upgrade(config, "0005")
-        connection.execute(text("INSERT INTO prompts VALUES ('mode.simple', 1, '- Old.', 1.5)"))
-    engine.dispose()
-    async with open_database(path) as database:
-        templates = SqlTemplates(database)
-        assert (await templates.texts("acme"))["mode.simple"] == "- Old."
-        assert await templates.put("mode.simple", "- New.") == 2

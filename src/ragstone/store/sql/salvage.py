@@ -72,12 +72,10 @@ def lost_columns(path: Path) -> list[str]:
 def collections_of(path: Path) -> list[tuple[str, str, int, int, str, int]]:
     """Tenant, id, build, dimensions, language and length of searched token vectors of the
     collections; none if it cannot say."""
-    query = "SELECT tenant, id, build, dimensions, language, {} FROM collections"
+    query = "SELECT tenant, id, build, dimensions, language, late FROM collections"
     try:
         with closing(_opened(path)) as connection:
-            rows = connection.execute('PRAGMA table_info("collections")').fetchall()
-            late = "late" if any(row[1] == "late" for row in rows) else "0"
-            return [tuple(row) for row in connection.execute(query.format(late))]
+            return [tuple(row) for row in connection.execute(query)]
     except ERRORS:
         return []
 

@@ -1,52 +1,27 @@
 """Brings a database to the schema of this program, with Alembic.
 
-Importing Alembic takes 0.4 s, so `behind` needs only SQLAlchemy, an empty file is given the newest
-schema as it is kept (`newest.py`), and only `migrate` imports Alembic.
+Importing Alembic takes 0.4 s, so only `migrate` imports it: `behind` needs only SQLAlchemy, and an
+empty database is given the tables as they are declared.
 """
 
 import logging
+import os
 from collections.abc import Callable
 from pathlib import Path
 from threading import Lock
 
-from sqlalchemy import Connection, Engine, inspect, text
+from sqlalchemy import Column, Connection, Engine, MetaData, String, Table, inspect, text
 
 from ragstone.core.errors import ConfigError
-from ragstone.store.sql.migrations import newest
 from ragstone.store.sql.tables import metadata
 
 log = logging.getLogger(__name__)
 
-REVISIONS = (
-    "0001",
-    "0002",
-    "0004",
-    "0005",
-    "0006",
-    "0007",
-    "0008",
-    "0009",
-    "0010",
-    "0011",
-    "0012",
-    "0013",
-    "0014",
-    "0015",
-    "0016",
-    "0017",
-    "0018",
-    "0019",
-    "0020",
-    "0021",
-    "0022",
-    "0023",
-    "0024",
-    "0025",
-    "0026",
-    "0027",
-    "0028",
-)
+REVISIONS = ("0100",)
 """Every migration, oldest first; a test compares this with the files in `versions`."""
+
+VERSIONS = (Path(__file__).parent / "versions",)
+"""The folders of the migrations."""
 
 MIGRATING = 1_918_989_425
 """The advisory lock of PostgreSQL under which one server migrates while others wait."""
@@ -81,18 +56,29 @@ def upgrade(engine: Engine, schema: str = "head", keep: Keep | None = None) -> N
     program, and what `keep` raises, with nothing changed.
     """
     with engine.begin() as connection:
-        if schema in ("head", REVISIONS[-1]) and newest.fits(connection):
-            newest.make(connection, REVISIONS[-1])
-            return
         shared = connection.dialect.name == "postgresql"
         if shared:
             connection.execute(text(f"SELECT pg_advisory_xact_lock({MIGRATING})"))
-        if behind(connection):
+        if schema in ("head", REVISIONS[-1]) and not inspect(connection).get_table_names():
+            create_newest(connection)
+        elif behind(connection):
             if keep:
                 _keep(connection, keep)
             migrate(connection, schema)
-            if shared:
-                _order_by_code_points(connection)
+        else:
+            return
+        if shared:
+            _order_by_code_points(connection)
+
+
+def create_newest(connection: Connection) -> None:
+    """Create the tables in an empty database, marked as those of the newest schema."""
+    version = Table(
+        "alembic_version", MetaData(), Column("version_num", String(32), primary_key=True)
+    )
+    version.create(connection)
+    metadata.create_all(connection, checkfirst=False)
+    connection.execute(version.insert().values(version_num=REVISIONS[-1]))
 
 
 def migrate(connection: Connection, schema: str = "head") -> None:
@@ -102,6 +88,9 @@ def migrate(connection: Connection, schema: str = "head") -> None:
 
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
+    folders = os.pathsep.join(str(folder) for folder in VERSIONS)
+    config.set_main_option("version_locations", folders.replace("%", "%%"))
+    config.set_main_option("path_separator", "os")
     with _ONE_AT_A_TIME:
         config.attributes["connection"] = connection
         command.upgrade(config, schema)
