@@ -59,6 +59,7 @@ NAMES = (
     "markers",
 )
 APART = {
+    "code_size": "python -m benchmarks code_size",
     "listings": "python -m benchmarks listings",
     "files": "python -m benchmarks files",
     "large": "RAGSTONE_LARGE_FILES=FOLDER python -m benchmarks large",
