@@ -21,8 +21,8 @@ from ragstone.core.turn import LEVELS
 from ragstone.engine.stage import Stage
 from ragstone.language.similar_names import find_similar
 from ragstone.recipes.recipe import stages
-from ragstone.recipes.stage_options import PREFIX, Options, free
-from ragstone.recipes.stages import with_added
+from ragstone.recipes.stage_options import PREFIX, Options, settable_options
+from ragstone.recipes.stages import STAGES, with_added
 from ragstone.settings import Settings
 from ragstone.settings.aliases import ALIASES, BY_NAME, current_key
 from ragstone.settings.dialects import added_dialects
@@ -219,7 +219,8 @@ def _fields() -> Mapping[str, FieldInfo]:
 
 def _options() -> Iterator[tuple[str, str, FieldInfo]]:
     for level in LEVELS:
-        yield from free(with_added(tuple(stages(Settings(), level).values())))
+        made = tuple(stages(Settings(), level).values())
+        yield from settable_options(with_added(made), STAGES.ours)
 
 
 def _row(key: str, field: FieldInfo) -> Setting:

@@ -1,10 +1,6 @@
-"""Options of stages that have no setting: each is `stages.<stage>.<option>`.
+"""Options of stages that are settings: each is `stages.<stage>.<option>`."""
 
-The recipes decide the options that settings are for; every other field of a stage keeps its
-default unless it is named here, so that nothing in the pipeline is out of an operator's reach.
-"""
-
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import ValidationError
@@ -17,17 +13,30 @@ Options = Mapping[str, Mapping[str, Any]]
 
 PREFIX = "stages"
 
+SETTABLE: Mapping[str, frozenset[str]] = {
+    "rewrite": frozenset({"imagines_from", "temperature"}),
+    "multi_hop": frozenset({"seeds"}),
+    "deduplicate": frozenset({"near_duplicate", "high", "medium"}),
+    "tables": frozenset({"asks_model"}),
+    "cite": frozenset({"confidence"}),
+}
+"""Options of our stages that a document or an operator sets. All those of other packages' stages
+are settings."""
+
 
 def with_options(stages: Sequence[Stage], options: Options) -> tuple[Stage, ...]:
     """The stages with the options that are named for them; raises ConfigError for a wrong value."""
     return tuple(_apply_options(stage, options) for stage in stages) if options else tuple(stages)
 
 
-def free(stages: Iterable[Stage]) -> Iterator[tuple[str, str, FieldInfo]]:
-    """Stage, option and field of every option that no setting decides."""
+def settable_options(
+    stages: Iterable[Stage], ours: Container[str]
+) -> Iterator[tuple[str, str, FieldInfo]]:
+    """Stage, option and field of every option that is a setting; `ours` names our own stages."""
     for stage in stages:
         for name, field in type(stage).model_fields.items():
-            if name not in stage.model_fields_set and not field.exclude:
+            decided = name in stage.model_fields_set or bool(field.exclude)
+            if not decided and (stage.name not in ours or name in SETTABLE.get(stage.name, ())):
                 yield stage.name, name, field
 
 

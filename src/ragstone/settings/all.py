@@ -82,7 +82,7 @@ class Settings(BaseModel):
     service: ServiceSettings = ServiceSettings()
     plone: PloneSettings = PloneSettings()
     stages: dict[str, dict[str, Any]] = Field(
-        {}, description="Options of stages that have no setting, as STAGES__<stage>__<option>."
+        {}, description="Options of stages, as STAGES__<stage>__<option>."
     )
     prompts: dict[str, str] = Field(
         {}, description="Prompts that replace the shipped ones, by name; see docs/prompts.md."
