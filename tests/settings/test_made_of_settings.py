@@ -25,7 +25,6 @@ from ragstone.access.setup import gate, interceptor
 from ragstone.agent.tools.configured import toolbox
 from ragstone.core.caller import Caller
 from ragstone.core.errors import (
-    ConfigError,
     InputError,
     ToolsUnavailable,
     TooManyRequests,
@@ -63,6 +62,7 @@ from ragstone.settings import (
     RerankSettings,
     ServerSettings,
     Settings,
+    StandbySettings,
     TelemetrySettings,
 )
 from ragstone.telemetry.spans import tracer
@@ -235,39 +235,31 @@ async def test_what_a_plone_site_is_read_with(tmp_path: Path) -> None:
     site.reached_by(Caller(Principal("acme"), "editor", ("intranet",)))
 
 
-def test_the_spare_model_has_all_of_its_own_settings() -> None:
-    spare = LlmSettings(
-        model="spare",
+def test_the_spare_model_is_reached_by_its_own_settings_and_used_like_the_first() -> None:
+    first = LlmSettings(
+        model="first",
         base_url="http://127.0.0.1:9/v1",
-        api_key=SecretStr("k"),
-        model_path="",
         temperature=0.1,
         context_window=900,
         profiles='{"spare": {"vision": true}}',
         vision=False,
         retries=1,
-        top_p=0.5,
-        max_tokens=7,
-        timeout=1,
-        total_timeout=2,
-        retry_seconds=3,
-        breaker_failures=4,
-        breaker_recovery=5,
-        parallel=6,
-        patience=7,
     )
-    first = LlmSettings(model="first", base_url="http://127.0.0.1:9/v1")
+    spare = StandbySettings(
+        model="spare", base_url="http://127.0.0.1:8/v1", api_key=SecretStr("k"), model_path=""
+    )
     made: Any = chat_model(Settings(llm=first, llm_fallback=spare))
-    alone: Any = chat_model(Settings(llm=spare))
-    assert (made.first._settings, made.second._settings) == (first, spare)
-    assert made.second.profile == alone.profile
-
-
-def test_a_spare_of_the_spare_model_is_an_error() -> None:
-    llm = LlmSettings(model="first", base_url="http://127.0.0.1:9/v1")
-    spare = llm.model_copy(update={"fallback": "extractive"})
-    with pytest.raises(ConfigError, match="LLM__FALLBACK=extractive"):
-        chat_model(Settings(llm=llm, llm_fallback=spare))
+    second = made.second._settings
+    assert made.first._settings == first
+    assert (second.model, second.base_url, second.retries, second.temperature) == (
+        "spare",
+        "http://127.0.0.1:8/v1",
+        1,
+        0.1,
+    )
+    assert second.api_key.get_secret_value() == "k"
+    assert made.second.profile.vision
+    assert made.second.profile.context_window != 900
 
 
 async def test_threads_and_times_of_models() -> None:

@@ -9,7 +9,7 @@ from ragstone.core.errors import ConfigError
 from ragstone.core.records import ModelCheck
 from ragstone.models.fallback import ChatAnswerer, WithFallback, members
 from ragstone.registry import Extension, Registry
-from ragstone.settings import LlmSettings, Settings
+from ragstone.settings import LlmSettings, Settings, StandbySettings
 
 
 def chat_model(settings: Settings) -> ChatAnswerer | None:
@@ -22,14 +22,13 @@ def chat_model(settings: Settings) -> ChatAnswerer | None:
         if other.configured:
             raise ConfigError("LLM_FALLBACK__* is set, but no chat model is: set LLM__MODEL.")
         return None
-    if "fallback" in other.model_fields_set:
-        raise ConfigError(
-            f"LLM_FALLBACK__FALLBACK has no effect: set LLM__FALLBACK={other.fallback}."
-        )
     first = _chat_model(llm, "LLM", standby=True)
     if not other.configured:
         return first
-    return WithFallback(first, _chat_model(other, "LLM_FALLBACK", standby=True))
+    reached = {name: getattr(other, name) for name in StandbySettings.model_fields}
+    # The window and the eyes of the first model say nothing of another one.
+    second = llm.model_copy(update={**reached, "context_window": None, "vision": None})
+    return WithFallback(first, _chat_model(second, "LLM_FALLBACK", standby=True))
 
 
 async def read_windows(chat: ChatAnswerer) -> None:

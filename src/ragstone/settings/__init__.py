@@ -15,6 +15,7 @@ from ragstone.settings.models import (
     LlmSettings,
     ReaderSettings,
     RerankSettings,
+    StandbySettings,
 )
 from ragstone.settings.observing import LogSettings, StatisticsSettings, TelemetrySettings
 from ragstone.settings.origin import Origin
@@ -55,6 +56,7 @@ __all__ = [
     "ServerSettings",
     "Settings",
     "SpellingSettings",
+    "StandbySettings",
     "StateSettings",
     "StatisticsSettings",
     "TelemetrySettings",

@@ -15,6 +15,7 @@ from ragstone.settings.models import (
     LlmSettings,
     ReaderSettings,
     RerankSettings,
+    StandbySettings,
 )
 from ragstone.settings.observing import LogSettings, StatisticsSettings, TelemetrySettings
 from ragstone.settings.origin import GivenValue, Origin
@@ -56,7 +57,7 @@ class Settings(BaseModel):
     index: IndexSettings = IndexSettings()
     state: StateSettings = StateSettings()
     llm: LlmSettings = LlmSettings()
-    llm_fallback: LlmSettings = LlmSettings()
+    llm_fallback: StandbySettings = StandbySettings()
     rerank: RerankSettings = RerankSettings()
     reader: ReaderSettings = ReaderSettings()
     rag: RagSettings = RagSettings()

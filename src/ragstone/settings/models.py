@@ -45,8 +45,9 @@ class EmbeddingSettings(Section):
     timeout: Seconds = Field(60.0, gt=0, description="Seconds that a call of that server may take.")
 
 
-class LlmSettings(Section):
-    """The chat model; without one, answers are extracted from the passages."""
+class StandbySettings(Section):
+    """The chat model that answers when the first one fails: how it is reached. All other settings
+    of the first one hold for it too, but for what is known of its own name."""
 
     model: str = Field(
         "",
@@ -57,6 +58,16 @@ class LlmSettings(Section):
     base_url: str = Field("", description="An OpenAI-compatible server, up to and with /v1.")
     api_key: SecretStr = Field(SecretStr(""), description="The key of the model's server.")
     model_path: str = Field("", description="A GGUF file to run in this process.")
+
+    @property
+    def configured(self) -> bool:
+        """Whether there is a chat model at all."""
+        return bool(self.model or self.base_url or self.model_path)
+
+
+class LlmSettings(StandbySettings):
+    """The chat model; without one, answers are extracted from the passages."""
+
     temperature: float | None = Field(
         None, ge=0, le=2, description="Sampling temperature; by the model's profile."
     )
@@ -106,11 +117,6 @@ class LlmSettings(Section):
         "passages' own sentences, or none for an error. The documents of chat-core, the query "
         "pipeline and RAG engine v1 have none.",
     )
-
-    @property
-    def configured(self) -> bool:
-        """Whether there is a chat model at all."""
-        return bool(self.model or self.base_url or self.model_path)
 
 
 class RerankSettings(Section):
