@@ -84,7 +84,7 @@ def run() -> Iterator[Row]:
 
 
 def give_memory(server: PostgresServer) -> None:
-    """What docs/scaling.md says of memory, for this many chunks."""
+    """What docs/stores.md says of memory, for this many chunks."""
     with psycopg.connect(server.url, autocommit=True) as connection:
         for name, value in (("shared_buffers", "3GB"), ("max_wal_size", "8GB")):
             connection.execute(f"ALTER SYSTEM SET {name} = '{value}'".encode())

@@ -1,5 +1,5 @@
 """What a chunk takes on the disk, part by part: in PostgreSQL with its indexes, and in Qdrant's
-engine; and how long PostgreSQL takes to build its index over meaning. `docs/scaling.md` reckons
+engine; and how long PostgreSQL takes to build its index over meaning. `docs/stores.md` reckons
 with it.
 
 Texts are synthetic, of 1,000 characters in words as rare as in a language; vectors have 384

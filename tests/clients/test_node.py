@@ -1,4 +1,4 @@
-"""Clients in JavaScript: each is a row of docs/clients.md."""
+"""Clients in JavaScript: each is named in docs/dialects.md."""
 
 import json
 from collections.abc import Callable

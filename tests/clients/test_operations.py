@@ -1,4 +1,4 @@
-"""What operators run beside Ragstone: each is a row of docs/clients.md."""
+"""What operators run beside Ragstone: each is named in docs/dialects.md."""
 
 import json
 import subprocess

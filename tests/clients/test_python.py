@@ -1,4 +1,4 @@
-"""Clients in Python, as people install and call them: each is a row of docs/clients.md."""
+"""Clients in Python, as people install and call them: each is named in docs/dialects.md."""
 
 import json
 from collections.abc import Callable

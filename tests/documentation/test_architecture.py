@@ -17,7 +17,7 @@ def first_cells(heading: str) -> list[str]:
 
 
 def test_the_rooms_stand_in_the_order_of_imports() -> None:
-    rows = [re.findall(r"`([\w/]+)(?:\.py|/)`", cell) for cell in first_cells("The rooms")]
+    rows = [re.findall(r"`([\w/]+)(?:\.py|/)`", cell) for cell in first_cells("Packages")]
     shown = [{room.replace("/", ".") for room in row} for row in rows]
     assert shown == [set(layer) for layer in LAYERS]
 

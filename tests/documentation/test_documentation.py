@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Iterator
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -56,6 +57,8 @@ MODULE = re.compile(r"python3? -m ((?:ragstone|benchmarks|training)[\w.]*)(?: ([
 EXTRA = re.compile(r"ragstone\[([a-z0-9,]+)\]")
 CODE = re.compile(r"\b(?:src|tests|benchmarks|training|deploy|examples)/[\w./-]+")
 FILE = re.compile(r"\.(?:csv|json|jsonl|md|py|sqlite|txt|yaml)$")
+WRITTEN_BY_PROGRAMS = ("docs/conformance.md", "docs/measured.md")
+MAX_WORDS = 50_000
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 
@@ -97,6 +100,36 @@ def test_every_link_leads_to_a_file() -> None:
     ]
     assert links
     assert [one for one in links if not ((ROOT / one[0]).parent / one[1]).exists()] == []
+
+
+def test_every_link_to_a_heading_leads_to_one() -> None:
+    links = [
+        (page.name, path, heading)
+        for page in PAGES
+        for path, heading in re.findall(r"\]\((?!\w+:)([^)#]*)#([^)]+)\)", page.prose)
+    ]
+    assert links
+    lost = [
+        f"{name}: {path}#{heading}"
+        for name, path, heading in links
+        if heading not in headings((ROOT / name).parent / path if path else ROOT / name)
+    ]
+    assert lost == []
+
+
+def headings(page: Path) -> set[str]:
+    """The anchors of a page, as GitHub and MkDocs make them of its headings."""
+    lines = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", line.lower()).replace(" ", "-") for line in lines}
+
+
+def test_what_people_write_can_be_read_in_a_day() -> None:
+    words = {
+        page.name: len((ROOT / page.name).read_text(encoding="utf-8").split())
+        for page in PAGES
+        if page.name.startswith("docs/") and page.name not in WRITTEN_BY_PROGRAMS
+    }
+    assert sum(words.values()) <= MAX_WORDS, sorted(words.items(), key=lambda item: -item[1])
 
 
 def test_the_map_names_every_page() -> None:

@@ -1,6 +1,6 @@
 """`kill -9` at random instants under mixed load: what was acknowledged is there afterwards.
 
-RAGSTONE_KILLS=100 for the figure of docs/state.md; a few of them in each `make test-real`.
+RAGSTONE_KILLS=100 for the figure of docs/stores.md; a few of them in each `make test-real`.
 """
 
 import asyncio

@@ -9,7 +9,7 @@ _SIMILARITY = (0.40, 0.65, 0.78, 1.00)
 _SCORE = (0.0, 0.30, CONTEXTUAL, SYNONYM, EXACT, 1.0)
 """Measured with a list of 60 topics against questions on other subjects, by the bundled embedders:
 2 % of such questions reach .30 (cosines .49 and .885), 1 in 300 reaches .50 (.62 and .906); half
-of the questions on a topic reach .80 (.77 and .945). `docs/guard.md` says how."""
+of the questions on a topic reach .80 (.77 and .945)."""
 
 _SAME = 0.8
 """How far the same words in another form are from nearly equal texts to equal ones."""

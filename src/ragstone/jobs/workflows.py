@@ -2,7 +2,7 @@
 
 DBOS is one per process and runs workflows on threads of its own, so a workflow hands its work to
 the event loop that the adapters belong to. Its queues are not used: they look for work at fixed
-intervals, which makes an attempt wait or an idle process work (docs/jobs.md has figures).
+intervals, which makes an attempt wait or an idle process work.
 """
 
 import asyncio

@@ -86,7 +86,7 @@ class Settings(BaseModel):
         {}, description="Options of stages, as STAGES__<stage>__<option>."
     )
     prompts: dict[str, str] = Field(
-        {}, description="Prompts that replace the shipped ones, by name; see docs/prompts.md."
+        {}, description="Prompts that replace the shipped ones, by name; see docs/settings.md."
     )
 
     _given: dict[str, GivenValue] = PrivateAttr({})

@@ -14,7 +14,7 @@ class EmbeddingSettings(Section):
         "auto",
         description="auto (English or multilingual by the collection's text), minilm, "
         "multilingual, an embedder of a package, a model's folder, package:NAME or OWNER/NAME of a "
-        "hub (docs/search_models.md), or the model's name at EMBEDDING__BASE_URL.",
+        "hub (docs/models.md), or the model's name at EMBEDDING__BASE_URL.",
     )
     base_url: str = Field("", description="An OpenAI-compatible server, up to and with /v1.")
     api_key: SecretStr = Field(SecretStr(""), description="The key of that server.")
@@ -38,7 +38,7 @@ class EmbeddingSettings(Section):
         "",
         description="A ColBERT model whose token vectors passages are compared by instead of the "
         "bundled English model's: its folder, package:NAME or OWNER/NAME of a hub "
-        "(docs/search_models.md).",
+        "(docs/models.md).",
     )
     batch_size: int = Field(32, ge=1, le=2048, description="Texts in one call of that server.")
     threads: int = Field(0, ge=0, description="Threads of a model here; 0 is one per core.")
@@ -126,7 +126,7 @@ class RerankSettings(Section):
     model: str = Field(
         "",
         description="The model's name at that endpoint; else a cross-encoder's folder, "
-        "package:NAME or OWNER/NAME of a hub (docs/search_models.md), llm for the chat model of "
+        "package:NAME or OWNER/NAME of a hub (docs/models.md), llm for the chat model of "
         "LLM__*, the name of a package's reranker, or empty for late interaction.",
     )
     api_key: SecretStr = Field(SecretStr(""), description="The key of the endpoint.")
@@ -145,7 +145,7 @@ class ReaderSettings(Section):
     model: str = Field(
         "",
         description="A model of natural language inference for the verdicts: its folder, "
-        "package:NAME or OWNER/NAME of a hub (docs/search_models.md); or a folder that make reader "
+        "package:NAME or OWNER/NAME of a hub (docs/models.md); or a folder that make reader "
         "made. Empty for the bundled one.",
     )
     threads: int = Field(0, ge=0, description="Threads of the model; 0 is one per core.")

@@ -3,7 +3,7 @@
 A weighted edit distance over deletions, insertions, substitutions and transpositions (optimal
 string alignment). One unlikely edit costs about 1; what people do often costs less: doubled
 letters, letters in wrong order, and above all leaving letters out. The costs were fitted to one
-half of a list of misspellings and hold on the other (`docs/spelling.md`).
+half of a list of misspellings and hold on the other.
 """
 
 from functools import cache

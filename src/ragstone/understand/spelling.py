@@ -2,7 +2,7 @@
 
 A noisy channel: a frequent word that differs little from the one typed is probably meant, unless
 the typed one is probably a word itself: a term, a name, a compound. Both are judged by one score,
-whose weights are the rounded ones of a logistic regression (`docs/spelling.md`).
+whose weights are the rounded ones of a logistic regression.
 """
 
 import math
