@@ -18,9 +18,10 @@ from ragstone.ports import Catalog
 from ragstone.ports.jobs import EMBED_PART, READ_PART, Job, JobStore
 from ragstone.service import FileFailure, IngestRequest, Progress, Skipped
 from ragstone.service.jobs import ASK, JobView
+from ragstone.service.local.readers import Wanted
 from ragstone.service.local.removal import Removal
 
-INGEST, REBUILD, DELETE = "ingest", "rebuild", "delete"
+INGEST, REBUILD, DELETE, READERS = "ingest", "rebuild", "delete", "readers"
 
 _SUMMARY = (
     "files",
@@ -71,13 +72,21 @@ def works(
             raise UnknownCollection(job.request["collection"])
         return {"deleted": await removal.remove(principal, collection, paths)}
 
+    async def give_readers(job: Job, report: Report) -> dict[str, Any]:
+        collection = await catalog.identified(job.tenant, job.collection)
+        if collection is None:
+            raise UnknownCollection(job.request["collection"])
+        ids = await Wanted(**job.request["wanted"]).ids(catalog, collection)
+        await pipeline.give_readers(collection, ids, tuple(job.request["readers"]))
+        return {"documents": len(ids)}
+
     async def ask(job: Job, report: Report) -> dict[str, Any]:
         whose = Principal(job.tenant, job.user, tuple(job.groups))
         # The question counts for who asked it, and waits with the others of that credential.
         ASKING.set(Caller(whose, "reader", None, str(job.request.get(CREDENTIAL, ""))))
         return await answer(answers, job)
 
-    freeing = {INGEST: ingest, REBUILD: rebuild, DELETE: delete}
+    freeing = {INGEST: ingest, REBUILD: rebuild, DELETE: delete, READERS: give_readers}
     return {ASK: ask, **{kind: _giving_back(work) for kind, work in freeing.items()}}
 
 

@@ -45,6 +45,7 @@ REVISIONS = (
     "0026",
     "0027",
     "0028",
+    "0029",
 )
 """Every migration, oldest first; a test compares this with the files in `versions`."""
 

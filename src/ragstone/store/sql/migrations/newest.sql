@@ -29,7 +29,7 @@ CREATE TABLE documents (
 	size BIGINT NOT NULL, 
 	modified DOUBLE NOT NULL, 
 	chunks INTEGER NOT NULL, 
-	pages INTEGER NOT NULL, 
+	pages INTEGER NOT NULL, own_readers JSON DEFAULT '[]' NOT NULL, readers_fixed BOOLEAN DEFAULT 0 NOT NULL, 
 	CONSTRAINT pk_documents PRIMARY KEY (id), 
 	CONSTRAINT fk_documents_collections FOREIGN KEY(tenant, collection) REFERENCES collections (tenant, id) ON DELETE CASCADE
 );
@@ -541,4 +541,14 @@ CREATE TABLE ended_sessions (
 	name TEXT NOT NULL, 
 	until DOUBLE NOT NULL, 
 	CONSTRAINT pk_ended_sessions PRIMARY KEY (name)
+);
+CREATE TABLE folder_readers (
+	tenant TEXT NOT NULL, 
+	collection TEXT NOT NULL, 
+	folder TEXT NOT NULL, 
+	by_file BOOLEAN NOT NULL, 
+	readers JSON NOT NULL, 
+	file TEXT NOT NULL, 
+	applied BOOLEAN NOT NULL, 
+	CONSTRAINT pk_folder_readers PRIMARY KEY (tenant, collection, folder, by_file)
 );
