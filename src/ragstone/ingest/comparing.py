@@ -84,8 +84,8 @@ class Comparing:
         compared = await file_threads.run(
             roots, _compared_all, described, known, looks, request.by, rules, self._settings
         )
-        given: dict[tuple[str, ...] | None, list[str]] = {}
         new: list[Changed] = []
+        same: list[_Described] = []
         refused: list[tuple[_Described, DocumentError]] = []
         seen: dict[str, Look] = {}
         for one, result in zip(described, compared, strict=True):
@@ -100,18 +100,12 @@ class Comparing:
             elif result is _ENDED:
                 self._ended_before(known.get(one.document.id), item)
             else:
-                if changes.gives_readers(known[one.document.id], one.document):
-                    given.setdefault(one.document.own_readers, []).append(one.document.id)
-                    self._tracker.changed(item.size)
-                    self._tracker.indexed(item.size, 0, 0)
-                else:
-                    self._tracker.unchanged(item.size)
+                same.append(one)
                 if isinstance(result, Look):
                     seen[one.document.id] = result
                 if item.handed:
                     await asyncio.to_thread(self._originals.keep, item, one.document)
-        for own, some in given.items():
-            await readers.give_readers(self._index, self._catalog, collection, some, own)
+        await self._give_readers(collection, same, known)
         await self._refuse(refused, known)
         if seen:
             await self._catalog.put_looks(seen)
@@ -130,6 +124,22 @@ class Comparing:
             )
             known = await self._catalog.folder_readers(*place)
         return known
+
+    async def _give_readers(
+        self, collection: Collection, same: Sequence[_Described], known: Mapping[str, Document]
+    ) -> None:
+        """Give documents whose content has not changed the readers that they come with."""
+        given: dict[tuple[str, ...] | None, list[str]] = {}
+        for one in same:
+            document, size = one.document, one.item.size
+            if changes.gives_readers(known[document.id], document):
+                given.setdefault(document.own_readers, []).append(document.id)
+                self._tracker.changed(size)
+                self._tracker.indexed(size, 0, 0)
+            else:
+                self._tracker.unchanged(size)
+        for own, some in given.items():
+            await readers.give_readers(self._index, self._catalog, collection, some, own)
 
     def _described(
         self, collection: Collection, request: IngestRequest, found: Sequence[FoundFile]

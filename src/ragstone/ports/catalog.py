@@ -76,7 +76,7 @@ class ValueCount:
 
 
 class CollectionNames(Protocol):
-    """What collections are called, and which ids the names stand for now."""
+    """What collections are called, which ids the names stand for now, and what documents are."""
 
     async def identity(self, tenant: str, name: str, *, make: bool = True) -> str:
         """The id of the collection of this name; if there is none, that of the collection to come,
@@ -85,6 +85,10 @@ class CollectionNames(Protocol):
 
     async def names(self, tenant: str, ids: Several[str]) -> Mapping[str, str]:
         """The names by id of those that exist or are to come."""
+        ...
+
+    async def known(self, document_ids: Sequence[str]) -> Mapping[str, Document]:
+        """Those of these documents that exist, by id."""
         ...
 
 
@@ -136,10 +140,6 @@ class Catalog(CollectionNames, Protocol):
         ...
 
     async def document(self, document_id: str) -> Document | None: ...
-
-    async def known(self, document_ids: Sequence[str]) -> Mapping[str, Document]:
-        """Those of these documents that exist, by id."""
-        ...
 
     async def documents(
         self,

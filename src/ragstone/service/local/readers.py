@@ -165,4 +165,3 @@ class Wanted:
 def _checked(readers: Sequence[str]) -> tuple[str, ...]:
     check_readers(readers)
     return tuple(dict.fromkeys(readers))
-

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields, replace
+from functools import partial
 from typing import Any
 
 from ragstone.access.asking import ASKING
@@ -72,22 +73,26 @@ def works(
             raise UnknownCollection(job.request["collection"])
         return {"deleted": await removal.remove(principal, collection, paths)}
 
-    async def give_readers(job: Job, report: Report) -> dict[str, Any]:
-        collection = await catalog.identified(job.tenant, job.collection)
-        if collection is None:
-            raise UnknownCollection(job.request["collection"])
-        ids = await Wanted(**job.request["wanted"]).ids(catalog, collection)
-        await pipeline.give_readers(collection, ids, tuple(job.request["readers"]))
-        return {"documents": len(ids)}
-
     async def ask(job: Job, report: Report) -> dict[str, Any]:
         whose = Principal(job.tenant, job.user, tuple(job.groups))
         # The question counts for who asked it, and waits with the others of that credential.
         ASKING.set(Caller(whose, "reader", None, str(job.request.get(CREDENTIAL, ""))))
         return await answer(answers, job)
 
-    freeing = {INGEST: ingest, REBUILD: rebuild, DELETE: delete, READERS: give_readers}
+    readers: Work = partial(_give_readers, catalog, pipeline)
+    freeing = {INGEST: ingest, REBUILD: rebuild, DELETE: delete, READERS: readers}
     return {ASK: ask, **{kind: _giving_back(work) for kind, work in freeing.items()}}
+
+
+async def _give_readers(
+    catalog: Catalog, pipeline: Pipeline, job: Job, report: Report
+) -> dict[str, Any]:
+    collection = await catalog.identified(job.tenant, job.collection)
+    if collection is None:
+        raise UnknownCollection(job.request["collection"])
+    ids = await Wanted(**job.request["wanted"]).ids(catalog, collection)
+    await pipeline.give_readers(collection, ids, tuple(job.request["readers"]))
+    return {"documents": len(ids)}
 
 
 def part_works(pipeline: Pipeline) -> dict[str, Work]:
