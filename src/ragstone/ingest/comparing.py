@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ragstone.core.errors import DocumentError, EmptyDocument, PathTaken, ReadersRefused
-from ragstone.core.readers import FolderReaders
+from ragstone.core.readers import FolderReaders, folders_of
 from ragstone.core.records import Collection, Document
 from ragstone.core.turn import Principal
 from ragstone.ingest import changes, file_threads, handed, readers
@@ -62,6 +62,8 @@ class Comparing:
         self._originals = originals
         self._settings = settings
         self._beside = MetadataFiles(settings.follow_links)
+        self._folders: set[str] = set()
+        self._ruled: set[str] = set()
         self._tracker = tracker
 
     async def changed(
@@ -117,6 +119,10 @@ class Comparing:
         """The readers of the collection's folders, with those that their files say now."""
         place = collection.tenant, collection.id
         found = {rule.folder: rule for one in described for rule in one.said.readers}
+        self._ruled |= found.keys()
+        for one in described:
+            if one.item.handed is None and not one.said.closed:
+                self._folders.update(folders_of(one.document.path))
         known = await self._catalog.folder_readers(*place)
         if not set(known).issuperset(found.values()):
             await readers.put_folder_readers(
@@ -124,6 +130,16 @@ class Comparing:
             )
             known = await self._catalog.folder_readers(*place)
         return known
+
+    async def note_former_rules(self, collection: Collection) -> None:
+        """Tell of folders whose files spoke of readers and do not any more: they stay closed."""
+        for rule in await self._catalog.folder_readers(collection.tenant, collection.id):
+            if rule.file and rule.folder in self._folders - self._ruled:
+                self._tracker.note(
+                    f"{printable_path(rule.file)} says nothing of readers any more. What is in "
+                    f"{rule.folder} stays for {', '.join(rule.readers)}; 'ragstone readers folder "
+                    f"{rule.folder} inherit' ends that."
+                )
 
     async def _give_readers(
         self, collection: Collection, same: Sequence[_Described], known: Mapping[str, Document]

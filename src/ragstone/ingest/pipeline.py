@@ -536,6 +536,7 @@ class Pipeline:
                 some = found[start : start + COMPARED_AT_ONCE]
                 for changed in await comparing.changed(collection, request, some):
                     await waiting.put(changed)
+            await comparing.note_former_rules(collection)
             await sharing.all_read()
             for _ in range(processes):
                 await waiting.put(None)
