@@ -9,7 +9,9 @@ from typing import Any
 import httpx2
 import pytest
 
+from ragstone import __version__
 from ragstone.service.contract import operations
+from ragstone.service.wire import OPERATION_HEADER, VERSION_HEADER
 from tests.attack.house import LOCAL, House, a_house
 from tests.credentials import bearer
 
@@ -31,7 +33,10 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
 
 
 async def call(house: House, headers: dict[str, str], name: str, **given: Any) -> httpx2.Response:
-    version = {"x-ragstone-operation": operations()[name].fingerprint}
+    version = {
+        VERSION_HEADER: __version__,
+        OPERATION_HEADER: operations()[name].fingerprint,
+    }
     return await house.send({**headers, **version}, "POST", f"/local/call/{name}", given)
 
 
@@ -71,6 +76,7 @@ async def test_whom_a_document_is_taken_from_finds_nothing_of_it_any_more(house:
     for _ in range(2):  # The second answer is the cache's.
         assert told(await house.ask(eva, PAY, "room-1", "hr"))
     assert told(await house.ask(board, PAY, "room-2", "hr"))
+    assert len(await seen(house, eva, "room-1")) >= 5
 
     body = {"readers": BOARD, "paths": ["/hr/pay.md"]}
     changed = await house.send(admin, "PUT", READERS, body)

@@ -1,8 +1,12 @@
 """Who may read what after any history of ingests, rules, changes of readers, deletions and crashes:
 just whom a plain model lets in, on the real index and the real catalog."""
 
+import asyncio
+import json
 import random
 import shutil
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -24,6 +28,7 @@ from tests.hashing import OneEmbedder
 
 pytestmark = pytest.mark.slow
 
+ROOT = Path(__file__).parents[2]
 NAMES = ("user:ada", "user:bob", "group:hr", "group:board")
 UNIVERSE = frozenset({*NAMES, "*"})
 FOLDERS = ("", "/docs", "/docs/a", "/docs/a/b", "/docs/c")
@@ -127,6 +132,7 @@ class World:
 
 @asynccontextmanager
 async def opened(place: Path, model: Model) -> AsyncIterator[World]:
+    place.mkdir(parents=True, exist_ok=True)
     async with open_database(place / "state.sqlite") as database:
         catalog = await SqlCatalog.open(database)
         index = EdgeIndex(place / "index")
@@ -157,7 +163,9 @@ async def ingest(world: World, draw: random.Random) -> None:
         rule = world.folder / folder.strip("/") / "ragstone.yaml"
         # A folder in which nothing is has nothing to say.
         if rule.exists() and any(path.startswith(f"{folder}/") for path in present):
-            world.model.files[folder] = let_in(eval(rule.read_text().removeprefix("readers: ")))
+            world.model.files[folder] = let_in(
+                json.loads(rule.read_text().removeprefix("readers: "))
+            )
     for path in present:
         world.model.comes(path, let_in(told) if told else frozenset())
     await world.run(IngestRequest((str(root),), allowed=told))
@@ -359,3 +367,75 @@ async def test_a_rule_whose_file_is_gone_stays_until_somebody_ends_it(tmp_path: 
 
         assert await world.found(Principal(user="guest")) == []
         assert any("stays" in note for note in last.notes)
+
+
+async def test_readers_that_change_during_a_rebuild_hold_after_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened(tmp_path, Model()) as world:
+        for path in FILES:
+            world.write(path, f"Text of {path}.")
+        await world.run(IngestRequest((str(world.folder / "docs"),)))
+        collection = await world.collection()
+        optimize = world.index.optimize
+
+        async def changing(new: Any) -> None:
+            monkeypatch.undo()
+            rule = FolderReaders("/docs/a", ("group:hr",))
+            await world.pipeline.put_folder_readers(collection, [rule])
+            await optimize(new)
+
+        monkeypatch.setattr(world.index, "optimize", changing)
+        await rebuild(world, random.Random(1))
+
+        assert (await world.collection()).build > collection.build
+        for who in (Principal(user="guest"), Principal(groups=("hr",))):
+            assert await world.found(who) == await world.listed(who)
+        assert await world.found(Principal(user="guest")) == ["/docs/c/x.txt", "/docs/x.txt"]
+
+
+DYING = """
+import asyncio, sys
+from pathlib import Path
+from ragstone.ingest import readers
+from tests.ingest.test_readers import Model, opened
+readers.AT_ONCE = 5
+async def main():
+    async with opened(Path(sys.argv[1]), Model()) as world:
+        collection = await world.collection()
+        ids = await world.catalog.ids("default", collection.id, None)
+        print("begun", flush=True)
+        await world.pipeline.give_readers(collection, ids, ("group:hr",))
+        print("done", flush=True)
+asyncio.run(main())
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="it has no SIGKILL")
+async def test_after_kill_9_in_a_change_of_many_documents_each_is_as_before_or_as_intended(
+    tmp_path: Path,
+) -> None:
+    draw = random.Random(9)
+    async with opened(tmp_path / "first", Model()) as world:
+        for number in range(60):
+            world.write(f"/docs/{number}.txt", f"Text number {number}.")
+        await world.run(IngestRequest((str(world.folder / "docs"),), allowed=("user:bob",)))
+    for number in range(6):
+        place = tmp_path / str(number)
+        shutil.copytree(tmp_path / "first", place)
+        command = [sys.executable, "-c", DYING, str(place)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT) as process:
+            assert process.stdout
+            assert process.stdout.readline() == b"begun\n"
+            await asyncio.sleep(draw.uniform(0, 0.3))
+            process.kill()
+        async with opened(place, Model()) as world:
+            for _ in range(2):
+                bob, hr = Principal(user="bob"), Principal(groups=("hr",))
+                ada, both = Principal(user="ada"), Principal(user="bob", groups=("hr",))
+                found, theirs = await world.found(bob), await world.found(hr)
+                assert await world.found(ada) == []
+                assert not set(found) & set(theirs)
+                assert len(await world.listed(both)) == 60
+                await world.pipeline.finish_readers()
+            assert len(found) + len(theirs) == 60
