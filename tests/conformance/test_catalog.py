@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from ragstone.core.errors import Conflict, UnknownCollection
+from ragstone.core.readers import FolderReaders
 from ragstone.core.records import Collection, Document, SettingEdit
 from ragstone.ports import Catalog, Edition, Look, StatusCount, Total, ValueCount
 from ragstone.store.sql.catalog import SqlCatalog
@@ -883,3 +884,64 @@ async def test_values_of_metadata_are_counted_by_reader_and_follow_each_change(
     assert (await catalog.metadata_keys("acme", "c1"))["year"] == frozenset({everyone})
     [year] = (await catalog.metadata_values("acme", "c1", ["year"]))["year"]
     assert (year.value, year.documents) == (2023, 3)
+
+
+async def test_documents_with_other_readers_are_withheld_until_their_chunks_have_these(
+    catalog: Catalog,
+) -> None:
+    await publish(catalog, DOC)
+    before = await catalog.edition(DOC.tenant, DOC.collection)
+
+    await catalog.give_readers([DOC.id], ("user:eva",), fixed=True)
+
+    known = await catalog.document(DOC.id)
+    assert known
+    assert (known.allowed, known.readers_fixed) == (("user:eva",), True)
+    assert await hidden(catalog) == {"d1@1"}
+    after = await catalog.edition(DOC.tenant, DOC.collection)
+    assert before
+    assert after
+    assert after.stamp != before.stamp
+    assert "user:eva" in after.readers
+    place = (DOC.tenant, DOC.collection)
+    assert await catalog.withheld(9, *place) == [(place, "d1@1", ("user:eva",))]
+    await catalog.grant({"d1@1": ("group:hr",)})
+    assert await hidden(catalog) == {"d1@1"}, "these are not its readers"
+    await catalog.grant({"d1@1": ("user:eva",)})
+    assert await hidden(catalog) == set()
+    assert await catalog.withheld(9) == []
+
+
+async def test_a_version_is_published_for_whom_its_folder_lets_in_by_then(catalog: Catalog) -> None:
+    place, rule = (DOC.tenant, DOC.collection), FolderReaders("/a", ("group:hr",))
+    document = replace(DOC, path="/a/x", own_readers=None)
+    version = await catalog.begin(document)
+    await catalog.put_folder_readers(*place, [rule])
+    assert await catalog.unapplied_readers() == [(place, rule)]
+
+    await catalog.publish(document, version)
+
+    known = await catalog.document(DOC.id)
+    assert known
+    assert known.allowed == ("group:hr",)
+    assert await hidden(catalog) == {f"d1@{version}"}
+    await catalog.applied_readers(*place, [rule])
+    assert await catalog.unapplied_readers() == []
+    assert await catalog.folder_readers(*place) == [rule]
+
+
+async def test_a_dropped_collection_leaves_no_rules(catalog: Catalog) -> None:
+    place = (DOC.tenant, DOC.collection)
+    await catalog.put_folder_readers(*place, [FolderReaders("", ("group:hr",))])
+    await catalog.drop_collection(*place)
+    assert await catalog.folder_readers(*place) == []
+
+
+async def test_a_document_that_is_withheld_can_be_replaced_and_deleted(catalog: Catalog) -> None:
+    await publish(catalog, DOC)
+    await catalog.give_readers([DOC.id], ("user:eva",))
+    await publish(catalog, replace(DOC, own_readers=None))
+    assert await catalog.withheld(9) == [((DOC.tenant, DOC.collection), "d1@2", ("user:eva",))]
+    await catalog.retire([DOC.id])
+    assert await catalog.withheld(9) == []
+    assert {name for _, name in await catalog.retired()} == {"d1@1", "d1@2"}
