@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from ragstone.core.errors import Conflict, UnknownCollection
+from ragstone.core.readers import FolderReaders
 from ragstone.core.records import Collection, Document, SettingEdit
 from ragstone.ports import Catalog, Edition, Look, StatusCount, Total, ValueCount
 from ragstone.store.sql.catalog import SqlCatalog
@@ -175,7 +176,12 @@ async def test_settings_end_with_their_collection(
 
 async def test_a_new_document_is_hidden_until_published(catalog: Catalog) -> None:
     given = replace(
-        DOC, allowed=("group:hr", "user:eva"), metadata={"ä": [1, None]}, size=2**40, modified=1.5
+        DOC,
+        allowed=("group:hr", "user:eva"),
+        own_readers=("group:hr", "user:eva"),
+        metadata={"ä": [1, None]},
+        size=2**40,
+        modified=1.5,
     )
     assert await catalog.begin(given) == 1
     assert await hidden(catalog) == {"d1@1"}
@@ -189,7 +195,7 @@ async def test_a_new_document_is_hidden_until_published(catalog: Catalog) -> Non
 
 
 async def test_a_new_version_takes_over_at_once(catalog: Catalog) -> None:
-    first = replace(DOC, chunks=3, allowed=("user:eva",))
+    first = replace(DOC, chunks=3, allowed=("user:eva",), own_readers=("user:eva",))
     await publish(catalog, first)
     second = replace(DOC, title="Two", content_hash="h2", chunks=5)
     assert await catalog.begin(second) == 2
@@ -549,7 +555,7 @@ async def test_every_change_of_what_is_shown_makes_another_edition(catalog: Cata
     await changed()
     await catalog.embedded(["d1"])
     await changed()
-    await publish(catalog, replace(DOC, allowed=("group:hr",)))
+    await publish(catalog, replace(DOC, allowed=("group:hr",), own_readers=("group:hr",)))
     await changed()
     await publish(catalog, replace(DOC, id="d2", path="/b"))
     await changed()
@@ -577,7 +583,13 @@ async def test_an_edition_names_its_readers_and_outlasts_a_restart(
         await catalog.put_collection(LAW)
         await edition(catalog)
         for number in range(5):
-            document = replace(DOC, id=f"d{number}", path=f"/{number}", allowed=(f"user:{number}",))
+            document = replace(
+                DOC,
+                id=f"d{number}",
+                path=f"/{number}",
+                allowed=(f"user:{number}",),
+                own_readers=(f"user:{number}",),
+            )
             await publish(catalog, document)
         await catalog.embedded(["d1", "d2"])
         await catalog.retire(["d0"])
@@ -649,7 +661,9 @@ async def test_statuses_count_what_answers_for_whom_and_follow_each_change(
 ) -> None:
     assert await catalog.statuses("acme", "c1") == ()
     await publish(catalog, DOC)
-    await publish(catalog, replace(DOC, id="d2", path="/b", allowed=("user:eva",)))
+    await publish(
+        catalog, replace(DOC, id="d2", path="/b", allowed=("user:eva",), own_readers=("user:eva",))
+    )
     await catalog.fail(replace(DOC, id="d3", path="/c"), "It is a scan.")
     waiting = {StatusCount("text", ("*",), 1), StatusCount("text", ("user:eva",), 1)}
     assert set(await catalog.statuses("acme", "c1")) == waiting
@@ -661,7 +675,10 @@ async def test_statuses_count_what_answers_for_whom_and_follow_each_change(
     await publish(catalog, replace(DOC, chunks=7))
     answering = [one for one in (await catalog.counts("acme", "c1"))["c1"] if one.answers]
     assert sum(one.chunks for one in answering) == 7
-    await catalog.fail(replace(DOC, id="d4", path="/d", allowed=("user:max",)), "It is empty.")
+    await catalog.fail(
+        replace(DOC, id="d4", path="/d", allowed=("user:max",), own_readers=("user:max",)),
+        "It is empty.",
+    )
     told = (await catalog.counts("acme", "c1"))["c1"]
     assert {one.allowed for one in told if one.status == "failed"} == {("*",), ("user:max",)}
     await catalog.retire(["d1", "d2"])
@@ -739,7 +756,13 @@ async def test_documents_are_listed_for_those_who_may_read_them(catalog: Catalog
     strange = ('user:"eva"', "group:häuser", "user:\\x", "user:\u2028")
     await publish(catalog, DOC)
     for number, name in enumerate(strange):
-        one = replace(DOC, id=f"r{number}", path=f"/r{number}", allowed=("group:no", name))
+        one = replace(
+            DOC,
+            id=f"r{number}",
+            path=f"/r{number}",
+            allowed=("group:no", name),
+            own_readers=("group:no", name),
+        )
         await publish(catalog, one)
     for number, name in enumerate(strange):
         assert await paths(catalog, readers=[name, "user:other"]) == [f"/r{number}"]
@@ -756,7 +779,7 @@ async def test_folders_are_counted_and_listed_for_those_who_may_read_them(catalo
     names = ["/a", "/a/b", "/a/c/d", "/a/c/e", "/a-b/x", "/a0/x", "/ä%_/ü/x", "/a/'\"/x", "/a//x"]
     for number, name in enumerate(names):
         await publish(catalog, replace(DOC, id=f"d{number}", path=name))
-    hidden = replace(DOC, id="h", path="/a/c/h", allowed=("user:eva",))
+    hidden = replace(DOC, id="h", path="/a/c/h", allowed=("user:eva",), own_readers=("user:eva",))
     await publish(catalog, hidden)
 
     async def folders(below: str, *readers: str, limit: int = 9) -> dict[str, int]:
@@ -835,7 +858,14 @@ async def test_values_of_metadata_are_counted_by_reader_and_follow_each_change(
     await publish(catalog, replace(DOC, metadata=many))
     await publish(catalog, replace(DOC, id="d2", path="/b", metadata={"year": 2023.0, "one": 1}))
     await publish(catalog, replace(DOC, id="d4", path="/d", metadata=many))
-    mine = replace(DOC, id="d3", path="/c", allowed=("user:eva",), metadata={"year": "2023"})
+    mine = replace(
+        DOC,
+        id="d3",
+        path="/c",
+        allowed=("user:eva",),
+        own_readers=("user:eva",),
+        metadata={"year": "2023"},
+    )
     await publish(catalog, mine)
     everyone, eva = ("*",), ("user:eva",)
     keys = await catalog.metadata_keys("acme", "c1")
@@ -854,3 +884,64 @@ async def test_values_of_metadata_are_counted_by_reader_and_follow_each_change(
     assert (await catalog.metadata_keys("acme", "c1"))["year"] == frozenset({everyone})
     [year] = (await catalog.metadata_values("acme", "c1", ["year"]))["year"]
     assert (year.value, year.documents) == (2023, 3)
+
+
+async def test_documents_with_other_readers_are_withheld_until_their_chunks_have_these(
+    catalog: Catalog,
+) -> None:
+    await publish(catalog, DOC)
+    before = await catalog.edition(DOC.tenant, DOC.collection)
+
+    await catalog.give_readers([DOC.id], ("user:eva",), fixed=True)
+
+    known = await catalog.document(DOC.id)
+    assert known
+    assert (known.allowed, known.readers_fixed) == (("user:eva",), True)
+    assert await hidden(catalog) == {"d1@1"}
+    after = await catalog.edition(DOC.tenant, DOC.collection)
+    assert before
+    assert after
+    assert after.stamp != before.stamp
+    assert "user:eva" in after.readers
+    place = (DOC.tenant, DOC.collection)
+    assert await catalog.withheld(9, *place) == [(place, "d1@1", ("user:eva",))]
+    await catalog.grant({"d1@1": ("group:hr",)})
+    assert await hidden(catalog) == {"d1@1"}, "these are not its readers"
+    await catalog.grant({"d1@1": ("user:eva",)})
+    assert await hidden(catalog) == set()
+    assert await catalog.withheld(9) == []
+
+
+async def test_a_version_is_published_for_whom_its_folder_lets_in_by_then(catalog: Catalog) -> None:
+    place, rule = (DOC.tenant, DOC.collection), FolderReaders("/a", ("group:hr",))
+    document = replace(DOC, path="/a/x", own_readers=None)
+    version = await catalog.begin(document)
+    await catalog.put_folder_readers(*place, [rule])
+    assert await catalog.unapplied_readers() == [(place, rule)]
+
+    await catalog.publish(document, version)
+
+    known = await catalog.document(DOC.id)
+    assert known
+    assert known.allowed == ("group:hr",)
+    assert await hidden(catalog) == {f"d1@{version}"}
+    await catalog.applied_readers(*place, [rule])
+    assert await catalog.unapplied_readers() == []
+    assert await catalog.folder_readers(*place) == [rule]
+
+
+async def test_a_dropped_collection_leaves_no_rules(catalog: Catalog) -> None:
+    place = (DOC.tenant, DOC.collection)
+    await catalog.put_folder_readers(*place, [FolderReaders("", ("group:hr",))])
+    await catalog.drop_collection(*place)
+    assert await catalog.folder_readers(*place) == []
+
+
+async def test_a_document_that_is_withheld_can_be_replaced_and_deleted(catalog: Catalog) -> None:
+    await publish(catalog, DOC)
+    await catalog.give_readers([DOC.id], ("user:eva",))
+    await publish(catalog, replace(DOC, own_readers=None))
+    assert await catalog.withheld(9) == [((DOC.tenant, DOC.collection), "d1@2", ("user:eva",))]
+    await catalog.retire([DOC.id])
+    assert await catalog.withheld(9) == []
+    assert {name for _, name in await catalog.retired()} == {"d1@1", "d1@2"}

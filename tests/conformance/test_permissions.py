@@ -8,8 +8,11 @@ in every run; `make test-permissions` gives each 10,000.
 import asyncio
 import os
 import random
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, replace
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -17,6 +20,7 @@ from ragstone.core.chunk import EVERYONE, Chunk
 from ragstone.core.filters import And, AnyOf, Filter, Not, Or, Range, matches, readable, under
 from ragstone.core.records import Collection
 from ragstone.core.turn import Principal
+from ragstone.ingest.migrate import End, copy_all
 from ragstone.ports import ChunkIndex, Search
 from tests.conformance.test_chunk_index import (
     INDEXES,
@@ -135,5 +139,35 @@ async def test_given_any_principal_filter_and_query_then_exactly_what_may_be_rea
             await index.delete(collection, gone)
             corpus = [one for one in corpus if not matches(gone, one[1])]
         await check(index, collection, corpus, a_case(r))
+    await index.drop(collection)
+    await index.aclose()
+
+
+@pytest.mark.parametrize("kind", INDEXES)
+async def test_given_chunks_with_other_readers_then_these_find_them_with_their_vectors(
+    kind: str, request: pytest.FixtureRequest, tmp_path: Any
+) -> None:
+    index, collection = an_index(kind, request, tmp_path / "index"), a_collection(language="")
+    chunks = [a_document(random.Random(1), collection, number) for number in range(20)]
+    chunks = [
+        replace(one, chunk_id=str(UUID(int=n)), allowed=("u",)) for n, one in enumerate(chunks)
+    ]
+    await index.upsert(collection, chunks[:15], vectors(*range(15)))
+    await index.upsert(collection, chunks[15:])
+
+    async def with_others() -> AsyncIterator[Sequence[Chunk]]:
+        async for some in index.scan(collection):
+            yield [replace(chunk, allowed=("v",)) for chunk in some]
+
+    place = End(index, collection)
+    async with aclosing(copy_all(place, place, with_others())) as batches:
+        assert [step async for step in batches] == [(20, 20)]
+
+    for user, expected in (("u", 0), ("v", 15)):
+        where = AnyOf("allowed", (user,))
+        search = [Search("", vectors(3)[0])]
+        [found] = await index.search(collection, search, where, MANY, exact=True)
+        assert len(found.found) == expected
+        assert await index.count_without_vectors(collection, where) == expected // 3
     await index.drop(collection)
     await index.aclose()

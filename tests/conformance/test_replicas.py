@@ -104,7 +104,13 @@ async def test_editions_are_the_same_in_both_and_change_in_both(two: Two) -> Non
     here, there = two
     stamps = []
     for number in range(3):
-        one = replace(DOC, id=f"d{number}", path=f"/{number}", allowed=(f"user:{number}",))
+        one = replace(
+            DOC,
+            id=f"d{number}",
+            path=f"/{number}",
+            allowed=(f"user:{number}",),
+            own_readers=(f"user:{number}",),
+        )
         await publish(two[number % 2], one)
         both = [await catalog.edition("acme", "c1") for catalog in two]
         assert both[0] == both[1]
@@ -242,7 +248,9 @@ async def test_a_server_that_joins_leaves_the_writers_of_others_alone(
 
 async def test_text_that_postgresql_cannot_hold_comes_back_as_it_was(two: Two) -> None:
     here, there = two
-    odd = replace(DOC, title="a\0b", allowed=("user:\0",), metadata={"k\0": "\0"})
+    odd = replace(
+        DOC, title="a\0b", allowed=("user:\0",), own_readers=("user:\0",), metadata={"k\0": "\0"}
+    )
     await publish(here, odd)
     stored = await there.document("d1")
     assert stored is not None

@@ -24,6 +24,7 @@ from ragstone.service import CollectionSummary, Progress
 from ragstone.service.comments import CommentsView, CommentsWanted
 from ragstone.service.conversations import Format
 from ragstone.service.jobs import JobState, JobView
+from ragstone.service.readers import FolderRule, ReadersView
 from ragstone.service.reading import DocumentText, Facet, Folder
 
 MOST_CHARACTERS = 1_000_000
@@ -56,6 +57,20 @@ class AsyncCollections:
         service = await self._session.service()
         await service.rename_collection(self._session.principal, name, new)
         return await self.get(new)
+
+    async def readers(self, name: str = "default") -> Sequence[FolderRule]:
+        """The folders that have readers of their own; an empty one is the collection. Raises
+        UnknownCollection."""
+        service = await self._session.service()
+        return await service.readers.folders(self._session.principal, name)
+
+    async def set_readers(
+        self, readers: Sequence[str], name: str = "default", *, folder: str = ""
+    ) -> None:
+        """Set the readers of the collection, which may be still to come, or of one `folder`: for
+        what is there and what comes. Without `readers` it has none of its own."""
+        service = await self._session.service()
+        await service.readers.set_folder(self._session.principal, name, folder, readers)
 
     async def facets(
         self, name: str = "default", *, key: str = "", limit: int = 10
@@ -197,6 +212,41 @@ class AsyncDocuments:
         )
         for failure in progress.failed:
             raise DocumentError(failure.reason)
+
+    async def readers(
+        self, path: str, *, collection: str = "default", admin: bool = False
+    ) -> ReadersView:
+        """Who may read a document, and why; with `admin` also one that the client itself may not
+        read, or that is still to come to this path.
+
+        Raises UnknownDocument, UnknownCollection.
+        """
+        service = await self._session.service()
+        return await service.readers.explain(self._session.principal, collection, path, admin)
+
+    async def set_readers(
+        self,
+        readers: Sequence[str],
+        *paths: str,
+        collection: str = "default",
+        below: str = "",
+        having: Mapping[str, Scalar] | None = None,
+    ) -> int:
+        """Set the readers of documents at once, without reading their files again; how many. They
+        are those of these `paths`, or in the folder `below`, and `having` this metadata. Without
+        `readers` they have those of their folders and collection again.
+
+        Raises InputError, UnknownDocument, UnknownCollection.
+        """
+        service = await self._session.service()
+        return await service.readers.give(
+            self._session.principal,
+            collection,
+            readers,
+            paths=paths or None,
+            below=below,
+            having=having,
+        )
 
     async def delete(self, *paths: str, collection: str = "default") -> int:
         """Delete documents, or folders with all below them, from the index; how many. The files

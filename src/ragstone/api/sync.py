@@ -26,6 +26,7 @@ from ragstone.service import CollectionSummary, Overview, Progress
 from ragstone.service.comments import CommentsView
 from ragstone.service.conversations import Format
 from ragstone.service.jobs import JobState, JobView
+from ragstone.service.readers import FolderRule, ReadersView
 from ragstone.service.reading import DocumentText, Facet, Folder
 
 
@@ -46,6 +47,18 @@ class Collections(Twin[AsyncCollections]):
         Raises UnknownCollection, Conflict for a name that another has.
         """
         return self._thread.run(self._inner.rename(name, new))
+
+    def readers(self, name: str = "default") -> Sequence[FolderRule]:
+        """The folders that have readers of their own; an empty one is the collection. Raises
+        UnknownCollection."""
+        return self._thread.run(self._inner.readers(name))
+
+    def set_readers(
+        self, readers: Sequence[str], name: str = "default", *, folder: str = ""
+    ) -> None:
+        """Set the readers of the collection, which may be still to come, or of one `folder`: for
+        what is there and what comes. Without `readers` it has none of its own."""
+        return self._thread.run(self._inner.set_readers(readers, name, folder=folder))
 
     def facets(self, name: str = "default", *, key: str = "", limit: int = 10) -> Sequence[Facet]:
         """The metadata of the documents by key, or of one `key`: each with its most frequent
@@ -167,6 +180,36 @@ class Documents(Twin[AsyncDocuments]):
                 title=title,
                 metadata=metadata,
                 allowed=allowed,
+            )
+        )
+
+    def readers(
+        self, path: str, *, collection: str = "default", admin: bool = False
+    ) -> ReadersView:
+        """Who may read a document, and why; with `admin` also one that the client itself may not
+        read, or that is still to come to this path.
+
+        Raises UnknownDocument, UnknownCollection.
+        """
+        return self._thread.run(self._inner.readers(path, collection=collection, admin=admin))
+
+    def set_readers(
+        self,
+        readers: Sequence[str],
+        *paths: str,
+        collection: str = "default",
+        below: str = "",
+        having: Mapping[str, Scalar] | None = None,
+    ) -> int:
+        """Set the readers of documents at once, without reading their files again; how many. They
+        are those of these `paths`, or in the folder `below`, and `having` this metadata. Without
+        `readers` they have those of their folders and collection again.
+
+        Raises InputError, UnknownDocument, UnknownCollection.
+        """
+        return self._thread.run(
+            self._inner.set_readers(
+                readers, *paths, collection=collection, below=below, having=having
             )
         )
 

@@ -3,9 +3,9 @@
 import asyncio
 import time
 from collections import Counter, deque
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Container, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -177,7 +177,7 @@ class _Backup:
         key, held = (collection.tenant, collection.id), None
         if self._chain:
             held = self._chain.content.get(key, sorted_digests(()))
-        return _Saving(collection, number, then.chunks[key], then.live, held)
+        return _Saving(collection, number, then, held)
 
     async def _save(self, saving: Sequence["_Saving"]) -> AsyncGenerator[Upkeep, None]:
         """Write the chunks of all collections: some are read while others are compressed."""
@@ -199,7 +199,7 @@ class _Backup:
 
     async def _read(self, saving: "_Saving", some: Sequence[Chunk]) -> "_Read":
         """The chunks of a batch that the earlier backups lack, and which of them they have."""
-        chunks = [chunk for chunk in some if chunk.revision in saving.live]
+        chunks = saving.as_then(some)
         ids = [chunk.chunk_id for chunk in chunks]
         vectors, tokens = await asyncio.gather(
             self._index.vectors(saving.collection, ids), self._index.tokens(saving.collection, ids)
@@ -280,17 +280,21 @@ class _Then:
     answered, and how many chunks each collection had."""
 
     collections: list[Collection] = field(default_factory=list)
-    documents: set[str] = field(default_factory=set)
+    documents: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Those who might read them, which may change while their chunks are written."""
     live: set[str] = field(default_factory=set)
     chunks: Counter[tuple[str, str]] = field(default_factory=Counter)
+    readers: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
+    """Each list of readers once: many documents have the same."""
 
     def add(self, table: str, rows: list[Row]) -> None:
         """Take up some rows of the state."""
         if table == "revisions":
             self.live.update(row["name"] for row in rows)
         if table == "documents":
-            self.documents.update(row["id"] for row in rows)
             for row in rows:
+                allowed = tuple(row["allowed"])
+                self.documents[row["id"]] = self.readers.setdefault(allowed, allowed)
                 self.chunks[row["tenant"], row["collection"]] += row["chunks"]
         if table == "collections":
             names = [one.name for one in fields(Collection)]
@@ -315,13 +319,12 @@ class _Saving:
         self,
         collection: Collection,
         number: int,
-        expected: int,
-        live: set[str],
+        then: _Then,
         held: Digests | None,
     ) -> None:
         self.collection = collection
-        self.expected = expected
-        self.live = live
+        self.expected = then.chunks[collection.tenant, collection.id]
+        self._then = then
         self.done = 0
         self.last = False
         self._number = number
@@ -330,6 +333,18 @@ class _Saving:
         self._waiting: list[ChunkRecord] = []
         self._written: list[bytes] = []
         self._chunks = self._batches = 0
+
+    def as_then(self, chunks: Sequence[Chunk]) -> list[Chunk]:
+        """Those of some chunks that answered at the moment of the backup, for who might read them
+        then."""
+        allowed = self._then.documents
+        return [
+            chunk
+            if chunk.allowed == allowed.get(chunk.document_id, chunk.allowed)
+            else replace(chunk, allowed=allowed[chunk.document_id])
+            for chunk in chunks
+            if chunk.revision in self._then.live
+        ]
 
     def compared(self, batch: Batch) -> _Read:
         """Find what is held; for a thread."""
@@ -387,7 +402,7 @@ class _Uploads:
         self,
         writer: ArchiveWriter,
         links: Linked,
-        documents: set[str],
+        documents: Container[str],
         chain: Chain | None,
         at_once: int,
     ) -> None:

@@ -23,6 +23,7 @@ from ragstone.cli.models import app as models_app
 from ragstone.cli.plone import app as plone_app
 from ragstone.cli.plugins import app as plugins_app
 from ragstone.cli.prompts import app as prompts_app
+from ragstone.cli.readers import app as readers_app
 from ragstone.cli.running import CommandContext, Context, fail, guarded, run, settings_of
 from ragstone.cli.settings import app as settings_app
 from ragstone.cli.starting import seldom_collected, uncollected
@@ -48,6 +49,7 @@ app.add_typer(maintenance)
 app.add_typer(mcp_app)
 app.add_typer(plugins_app)
 app.add_typer(document_app, name="document")
+app.add_typer(readers_app, name="readers")
 app.add_typer(graph_app, name="graph")
 app.add_typer(comments_app, name="comments")
 app.add_typer(eval_app, name="eval")
@@ -119,8 +121,9 @@ def ingest(
         typer.Option(
             "--readers",
             metavar="NAMES",
-            help="Who may read them: group:hr,user:ada or everyone. Without it, documents keep "
-            "their readers, and new ones are for everyone.",
+            help="Who may read them, within what their folders allow: group:hr,user:ada or "
+            "everyone. Without it, documents keep their readers, and new ones have those of their "
+            "folder or collection.",
         ),
     ] = None,
     as_json: opt.AsJson = False,

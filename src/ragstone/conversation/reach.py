@@ -4,7 +4,7 @@ What an earlier version kept does not say what that was; it is for its user and 
 credentials that are not limited to some collections.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from functools import reduce
 from operator import or_
 
@@ -26,15 +26,25 @@ async def readable(
         return None
     known = {text: Provenance.of(text) for text in origins}
     called: dict[str, str] = {}
+    closed: set[str] = set()
     if reader.collections is not None:
-        ids = {id for one in known.values() if one for id in one.collections}
-        called = dict(await names.names(tenant, ids)) if ids else {}
-    return [text for text, one in known.items() if _reaches(reader, one, called)]
+        reached = {id for one in known.values() if one for id in one.collections}
+        called = dict(await names.names(tenant, reached)) if reached else {}
+    ids = {id for one in known.values() if one for id in one.documents}
+    if reader.names is not None and ids:
+        mine = set(reader.names)
+        documents = await names.known(sorted(ids))
+        closed = {id for id, now in documents.items() if mine.isdisjoint(now.allowed)}
+    return [text for text, one in known.items() if _reaches(reader, one, called, closed)]
 
 
-def _reaches(reader: Reader, origin: Provenance | None, called: dict[str, str]) -> bool:
+def _reaches(
+    reader: Reader, origin: Provenance | None, called: Mapping[str, str], closed: Set[str]
+) -> bool:
     if origin is None:
         return reader.collections is None
+    if not closed.isdisjoint(origin.documents):
+        return False
     if reader.names is not None and not _shares_each(reader.names, origin.groups):
         return False
     reach = reader.collections

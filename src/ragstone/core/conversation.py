@@ -5,7 +5,7 @@ Times are seconds since 1970.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from ragstone.core.answer import GeneratedAnswer, Usage, Verdict
@@ -19,7 +19,7 @@ from ragstone.core.conversation_turn import (
 )
 from ragstone.core.errors import InvalidRoom
 from ragstone.core.foreign_passages import references
-from ragstone.core.provenance import Provenance
+from ragstone.core.provenance import LONGEST, Provenance, catalog_ids
 from ragstone.core.turn import Ask, Principal, StageTrace, Turn
 
 LONGEST_NAME = 255
@@ -178,7 +178,12 @@ def origin_of(turn: Turn) -> Provenance:
     everybody = {EVERYONE, f"user:{ask.principal.user}"}
     needed = {tuple(sorted(mine & set(chunk.allowed))) for chunk in chunks}
     groups = tuple(sorted(one for one in needed if one and not everybody & set(one)))
-    return (Provenance(reached, groups) | (turn.remembered or Provenance())).short()
+    documents = catalog_ids(chunk.document_id for chunk in chunks)
+    own, before = Provenance(reached, groups, documents), turn.remembered or Provenance()
+    # The documents of a long conversation are those of its other turns, which are kept with them.
+    whole = own | before
+    fits = len(whole.text) <= LONGEST
+    return (whole if fits else own | replace(before, documents=())).short()
 
 
 def noted(turn: Turn, ask: Ask, answer: GeneratedAnswer) -> Notes:

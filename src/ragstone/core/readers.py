@@ -1,7 +1,9 @@
-"""Who may read a document: everyone, single users, and groups, by their names."""
+"""Who may read a document: everyone, single users, and groups, by their names; and why."""
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 from ragstone.core.chunk import EVERYONE
 from ragstone.core.errors import InputError
@@ -42,3 +44,100 @@ def _is_reader(name: object) -> bool:
         return False
     kind, _, of = name.partition(":")
     return name == EVERYONE or (kind in ("user", "group") and bool(of.strip()))
+
+
+@dataclass(frozen=True, slots=True)
+class FolderReaders:
+    """The readers that a folder of a collection gives to what is in it or deeper.
+
+    `folder` is a path in the collection, empty for the collection itself, whose readers are those
+    of documents of which nothing else is said. `file` is where the folder's ragstone.yaml stands,
+    empty for readers that an administrator has set; those hold instead of all that files of this
+    folder and of folders above say. No `readers` are as if there were no rule.
+    """
+
+    folder: str
+    readers: tuple[str, ...]
+    file: str = ""
+
+
+ReasonKind = Literal["document", "told", "folder", "file", "collection", "default"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Something that says who may read a document, and whom.
+
+    `kind`: document (an administrator has set them for it), told (they were given with it when it
+    came in), folder (set for the folder `place`), file (of the ragstone.yaml in `place`),
+    collection (its default), default (nothing was said: everyone).
+    """
+
+    kind: ReasonKind
+    readers: tuple[str, ...]
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedReaders:
+    """Who may read a document, and why: whom each of the `reasons` in turn let remain."""
+
+    allowed: tuple[str, ...]
+    reasons: tuple[Reason, ...]
+
+
+def resolve_readers(
+    path: str, own: tuple[str, ...], fixed: bool, rules: Sequence[FolderReaders]
+) -> ResolvedReaders:
+    """Find out who may read the document at `path`.
+
+    Args:
+        path: Its path in the collection.
+        own: The readers that it was given itself, none if none were.
+        fixed: An administrator has set them, so they hold whatever its folders say.
+        rules: Those of the collection.
+
+    Returns:
+        The readers, nobody where a folder and what is in it have no name in common. Files only take
+        away: what a ragstone.yaml says holds within what the folders above say, and what was told
+        of the document within all of those. So neither a copied folder nor a careless
+        `--readers everyone` opens what was closed.
+    """
+    if fixed and own:
+        return ResolvedReaders(own, (Reason("document", own),))
+    said = {(rule.folder, bool(rule.file)): rule for rule in rules if rule.readers}
+    allowed: tuple[str, ...] = ()
+    reasons: list[Reason] = []
+    for folder in folders_of(path) if said else ():
+        if rule := said.get((folder, False)):
+            allowed, reasons = rule.readers, [Reason("folder", rule.readers, folder)]
+        elif rule := said.get((folder, True)):
+            allowed = within(allowed, rule.readers) if reasons else rule.readers
+            reasons.append(Reason("file", rule.readers, folder))
+    if own:
+        allowed = within(allowed, own) if reasons else own
+        reasons.append(Reason("told", own))
+    if not reasons:
+        rule = said.get(("", False))
+        allowed = rule.readers if rule else (EVERYONE,)
+        reasons.append(Reason("collection" if rule else "default", allowed))
+    return ResolvedReaders(allowed, tuple(reasons))
+
+
+def folders_of(path: str) -> list[str]:
+    """The folders above a path, the outermost first, and the path itself, which may be one."""
+    parts = path.strip("/").split("/")
+    return ["/" + "/".join(parts[: number + 1]) for number in range(len(parts))]
+
+
+def is_within(readers: Iterable[str], others: Iterable[str]) -> bool:
+    """Whether these let in nobody whom the others do not."""
+    held = set(others)
+    return EVERYONE in held or held.issuperset(readers)
+
+
+def within(outer: Sequence[str], inner: Sequence[str]) -> tuple[str, ...]:
+    """The names that both let in."""
+    if EVERYONE in inner:
+        return tuple(outer)
+    return tuple(name for name in inner if EVERYONE in outer or name in outer)

@@ -48,6 +48,9 @@ class Document:
     `collection` is its collection's id; what clients are given has the name there. `status`:
     writing (not yet searchable), text (by keyword), ready (also by meaning), failed
     (`error` says why; an earlier version may still answer). `source` is where it was read from.
+    `allowed` are those who may read it. `own_readers` are those that it was given itself, none if
+    it has those of its folder or collection, and None while an ingest leaves them as they are;
+    `readers_fixed` says that an administrator has set them (`readers.resolve_readers`).
     """
 
     id: str
@@ -67,6 +70,8 @@ class Document:
     modified: float = 0.0
     chunks: int = 0
     pages: int = 0
+    own_readers: tuple[str, ...] | None = ()
+    readers_fixed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

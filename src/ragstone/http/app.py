@@ -12,7 +12,16 @@ from ragstone.access.gate import Gate
 from ragstone.access.interceptor import Interceptor
 from ragstone.access.rates import Rates
 from ragstone.http import docs, local, login, ops, sign_in, web, widget
-from ragstone.http.admin import collections, conversations, jobs, keys, prompts, statistics, topics
+from ragstone.http.admin import (
+    collections,
+    conversations,
+    jobs,
+    keys,
+    prompts,
+    readers,
+    statistics,
+    topics,
+)
 from ragstone.http.admin import settings as runtime
 from ragstone.http.admission import ALWAYS_OPEN, Authenticate, RateLimit, TimeLimit
 from ragstone.http.below import BelowPath, root_path
@@ -74,6 +83,7 @@ def create_app(
     parts = DialectParts(service, settings)
     for routes in (
         *dialects(parts, ours=True),
+        readers.router(service),
         collections.router(service),
         conversations.router(service),
         local.router(service, uploads),

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ragstone.core.chunk import EVERYONE
-from ragstone.core.errors import PathTaken
+from ragstone.core.errors import PathTaken, ReadersRefused
+from ragstone.core.readers import FolderReaders, is_within, resolve_readers
 from ragstone.core.records import Collection, Document
 from ragstone.core.turn import Principal
 from ragstone.ingest import handed
@@ -30,7 +30,7 @@ def described(
         tenant=collection.tenant,
         collection=collection.id,
         path=item.path,
-        allowed=request.allowed,
+        own_readers=request.allowed or None,
         source=item.place,
         size=item.size,
         modified=item.modified,
@@ -40,12 +40,42 @@ def described(
     return handed.described(document, item.handed) if item.handed else document
 
 
-def keep_readers(document: Document, known: Document | None) -> Document:
-    """Return the document with its readers: those that the request names, else those that it has
-    already, else everyone."""
-    if document.allowed:
-        return document
-    return replace(document, allowed=known.allowed if known else (EVERYONE,))
+def with_readers(
+    document: Document, known: Document | None, rules: Sequence[FolderReaders]
+) -> Document:
+    """The document with its readers: those that the request names or that it has already, within
+    those of its folders, else theirs, else the collection's."""
+    own, fixed = document.own_readers, False
+    if known and (own is None or known.readers_fixed):
+        own, fixed = known.own_readers, known.readers_fixed
+    found = resolve_readers(document.path, own or (), fixed, rules)
+    return replace(document, allowed=found.allowed, readers_fixed=fixed)
+
+
+def refuse_readers(
+    document: Document, known: Document | None, rules: Sequence[FolderReaders], by: Principal | None
+) -> None:
+    """Raise ReadersRefused if nobody could read the document, or if who hands it over would open a
+    known one to others by that."""
+    told = document.own_readers
+    if not document.allowed:
+        said = resolve_readers(document.path, told or (), False, rules).reasons
+        names = "; ".join(", ".join(one.readers) for one in said)
+        raise ReadersRefused(
+            f"Nobody could read {document.path}: its readers and those of its folders have no name "
+            f"in common ({names}). Leave its readers out, or name them in its folders too."
+        )
+    if by and known and told and not known.readers_fixed and not is_within(told, known.allowed):
+        raise ReadersRefused(
+            f"{document.path} is for {', '.join(known.allowed)} already. Leave readers out to keep "
+            "that; an administrator can change it."
+        )
+
+
+def gives_readers(known: Document, document: Document) -> bool:
+    """Whether a document whose content is known comes with other readers."""
+    told = document.own_readers is not None and not known.readers_fixed
+    return known.allowed != document.allowed or (told and known.own_readers != document.own_readers)
 
 
 def at_known_paths(
@@ -72,7 +102,6 @@ def unchanged(known: Document, document: Document) -> bool:
         and known.source == document.source
         and known.status in ("text", "ready")
         and known.content_hash == document.content_hash
-        and known.allowed == document.allowed
     )
 
 

@@ -9,17 +9,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ragstone.core.errors import DocumentError, EmptyDocument, PathTaken
+from ragstone.core.errors import DocumentError, EmptyDocument, PathTaken, ReadersRefused
+from ragstone.core.readers import FolderReaders, folders_of
 from ragstone.core.records import Collection, Document
 from ragstone.core.turn import Principal
-from ragstone.ingest import changes, file_threads, handed
+from ragstone.ingest import changes, file_threads, handed, readers
 from ragstone.ingest.files import WITHOUT_TEXT, FoundFile, printable_path
 from ragstone.ingest.formats.types import is_picture
 from ragstone.ingest.metadata import FoundMetadata, MetadataFiles
 from ragstone.ingest.progress import Tracker
 from ragstone.ingest.safe_open import keep_folder
 from ragstone.ingest.sizes import check_before_hashing
-from ragstone.ports import Catalog, Look
+from ragstone.ports import Catalog, ChunkIndex, Look
 from ragstone.service import IngestRequest
 from ragstone.settings import IngestSettings
 
@@ -50,15 +51,19 @@ class Comparing:
 
     def __init__(
         self,
+        index: ChunkIndex,
         catalog: Catalog,
         originals: handed.Originals,
         settings: IngestSettings,
         tracker: Tracker,
     ) -> None:
+        self._index = index
         self._catalog = catalog
         self._originals = originals
         self._settings = settings
         self._beside = MetadataFiles(settings.follow_links)
+        self._folders: set[str] = set()
+        self._ruled: set[str] = set()
         self._tracker = tracker
 
     async def changed(
@@ -67,17 +72,22 @@ class Comparing:
         """Those of the files that are to be read; of the others the tracker hears."""
         roots = {str(item.root) for item in found}
         described = await file_threads.run(roots, self._described, collection, request, found)
+        rules = await self._rules(collection, described)
         ids = [one.document.id for one in described]
         known = await self._catalog.known(ids)
         described = [
-            replace(one, document=changes.keep_readers(one.document, known.get(one.document.id)))
+            replace(
+                one,
+                document=changes.with_readers(one.document, known.get(one.document.id), rules),
+            )
             for one in described
         ]
         looks = await self._catalog.looks(ids)
         compared = await file_threads.run(
-            roots, _compared_all, described, known, looks, request.by, self._settings
+            roots, _compared_all, described, known, looks, request.by, rules, self._settings
         )
         new: list[Changed] = []
+        same: list[_Described] = []
         refused: list[tuple[_Described, DocumentError]] = []
         seen: dict[str, Look] = {}
         for one, result in zip(described, compared, strict=True):
@@ -92,15 +102,60 @@ class Comparing:
             elif result is _ENDED:
                 self._ended_before(known.get(one.document.id), item)
             else:
-                self._tracker.unchanged(item.size)
+                same.append(one)
                 if isinstance(result, Look):
                     seen[one.document.id] = result
                 if item.handed:
                     await asyncio.to_thread(self._originals.keep, item, one.document)
+        await self._give_readers(collection, same, known)
         await self._refuse(refused, known)
         if seen:
             await self._catalog.put_looks(seen)
         return new
+
+    async def _rules(
+        self, collection: Collection, described: Sequence[_Described]
+    ) -> Sequence[FolderReaders]:
+        """The readers of the collection's folders, with those that their files say now."""
+        place = collection.tenant, collection.id
+        found = {rule.folder: rule for one in described for rule in one.said.readers}
+        self._ruled |= found.keys()
+        for one in described:
+            if one.item.handed is None and not one.said.closed:
+                self._folders.update(folders_of(one.document.path))
+        known = await self._catalog.folder_readers(*place)
+        if not set(known).issuperset(found.values()):
+            await readers.put_folder_readers(
+                self._index, self._catalog, collection, list(found.values())
+            )
+            known = await self._catalog.folder_readers(*place)
+        return known
+
+    async def note_former_rules(self, collection: Collection) -> None:
+        """Tell of folders whose files spoke of readers and do not any more: they stay closed."""
+        for rule in await self._catalog.folder_readers(collection.tenant, collection.id):
+            if rule.file and rule.folder in self._folders - self._ruled:
+                self._tracker.note(
+                    f"{printable_path(rule.file)} says nothing of readers any more. What is in "
+                    f"{rule.folder} stays for {', '.join(rule.readers)}; 'ragstone readers folder "
+                    f"{rule.folder} inherit' ends that."
+                )
+
+    async def _give_readers(
+        self, collection: Collection, same: Sequence[_Described], known: Mapping[str, Document]
+    ) -> None:
+        """Give documents whose content has not changed the readers that they come with."""
+        given: dict[tuple[str, ...] | None, list[str]] = {}
+        for one in same:
+            document, size = one.document, one.item.size
+            if changes.gives_readers(known[document.id], document):
+                given.setdefault(document.own_readers, []).append(document.id)
+                self._tracker.changed(size)
+                self._tracker.indexed(size, 0, 0)
+            else:
+                self._tracker.unchanged(size)
+        for own, some in given.items():
+            await readers.give_readers(self._index, self._catalog, collection, some, own)
 
     def _described(
         self, collection: Collection, request: IngestRequest, found: Sequence[FoundFile]
@@ -124,7 +179,8 @@ class Comparing:
                 self._tracker.passed_over(WITHOUT_TEXT, one.item.size, read=False)
                 continue
             self._tracker.failed(one.item.path, error.message, one.item.size)
-            if not isinstance(error, PathTaken) and not (before and _says(before, document)):
+            untold = isinstance(error, PathTaken | ReadersRefused) or error is one.said.closed
+            if not untold and not (before and _says(before, document)):
                 failed.append(document)
         if failed:
             await self._catalog.fail_all(failed)
@@ -150,11 +206,13 @@ def _compared_all(
     known: Mapping[str, Document],
     looks: Mapping[str, Look],
     by: Principal | None,
+    rules: Sequence[FolderReaders],
     settings: IngestSettings,
 ) -> list[Changed | DocumentError | Look | object]:
     with keep_folder():
         return [
-            _compared(one, known.get(one.document.id), looks, by, settings) for one in described
+            _compared(one, known.get(one.document.id), looks, by, rules, settings)
+            for one in described
         ]
 
 
@@ -169,7 +227,7 @@ def _says(known: Document, failed: Document) -> bool:
     if known.version:  # The last good version is described, but for how the newest one failed.
         one = (known.status, known.error, known.source)
         return one == (failed.status, failed.error, failed.source)
-    return known == failed
+    return replace(known, own_readers=failed.own_readers) == failed
 
 
 def _compared(
@@ -177,12 +235,16 @@ def _compared(
     known: Document | None,
     looks: Mapping[str, Look],
     by: Principal | None,
+    rules: Sequence[FolderReaders],
     settings: IngestSettings,
 ) -> Changed | DocumentError | Look | object:
     """What is to be done with a file: read it, refuse it, note its new look, or nothing."""
     item, document = one.item, one.document
     try:
         changes.refuse_if_hidden(known, by)
+        if one.said.closed:
+            raise one.said.closed
+        changes.refuse_readers(document, known, rules, by)
         if item.handed is not None and handed.taken_in(item):
             return _ENDED
         said = _said(document)

@@ -300,7 +300,7 @@ def described(document: Document, handed: Handed) -> Document:
         document,
         source=handed.source,
         title=handed.title or (title if isinstance(title, str) else ""),
-        allowed=handed.allowed,
+        own_readers=handed.allowed or document.own_readers,
         metadata=metadata,
     )
 

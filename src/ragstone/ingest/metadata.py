@@ -1,13 +1,14 @@
-"""What people say of files beside them: sidecars (`report.pdf.meta.yaml`), and patterns in a
-folder's `ragstone.yaml`.
+"""What people say of files beside them: sidecars (`report.pdf.meta.yaml`), and patterns and readers
+in a folder's `ragstone.yaml`.
 
-Such a file may come from anyone who writes to the folder, so it is read with limits, and permits
-nothing.
+Such a file may come from anyone who writes to the folder, so it is read with limits, and what it
+says of readers holds within what the folders above say.
 """
 
 import fnmatch
 import json
 import os
+import stat
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,14 +18,18 @@ from typing import Any
 
 import yaml  # type: ignore[import-untyped]
 
-from ragstone.core.errors import InvalidMetadata
+from ragstone.core.errors import InputError, InvalidMetadata
 from ragstone.core.metadata import checked, typed
-from ragstone.ingest.files import FOLDER_FILE, SIDECARS, FoundFile, RefusedFile
+from ragstone.core.readers import FolderReaders, parse_readers, within
+from ragstone.ingest.files import FOLDER_FILE, SIDECARS, FoundFile, RefusedFile, given_folder
 from ragstone.ingest.formats.front_matter import WithoutAliases
 from ragstone.ingest.safe_open import open_regular, resolve_links
 
 MOST_BYTES = 64 * 1024
 MOST_PATTERNS, MOST_PARTS = 1_000, 50
+
+READERS = "readers"
+"""The key of a folder's readers, where patterns are others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +39,10 @@ class FoundMetadata:
 
     metadata: Mapping[str, Any] = field(default_factory=dict)
     refused: tuple[RefusedFile, ...] = ()
+    readers: tuple[FolderReaders, ...] = ()
+    """Those of the folders that the file is in, as folders of the collection."""
+    closed: InvalidMetadata | None = None
+    """Why it is not known who may read the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,22 +53,39 @@ class _Rule:
     metadata: Mapping[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class _FolderFile:
+    """What a folder's file says. `error` is why it cannot be used, and `closed` that it may say
+    more of readers than is known."""
+
+    rules: Sequence[_Rule] = ()
+    readers: tuple[str, ...] = ()
+    error: InvalidMetadata | None = None
+    closed: bool = False
+
+
 class MetadataFiles:
     """Reads the metadata files of one ingest; each folder's is read once. Blocking."""
 
     def __init__(self, follow_links: bool) -> None:
         self._follow_links = follow_links
-        self._rules: dict[Path, Sequence[_Rule]] = {}
-        self._above: dict[str, Sequence[tuple[Path, Sequence[_Rule]]]] = {}
+        self._files: dict[Path, _FolderFile] = {}
+        self._above: dict[str, Sequence[Path]] = {}
+        self._told: set[Path] = set()
 
     def of(self, item: FoundFile) -> FoundMetadata:
         """What is said of a file, the nearest last: folders from the outermost on, the later
         pattern after the earlier one, then the sidecar."""
         metadata: dict[str, Any] = {}
         refused: list[RefusedFile] = []
-        for folder, rules in self._rules_above(item, refused):
+        above = self._folders_above(item)
+        for folder in above:
+            said = self._files[folder]
+            if said.error and folder not in self._told:
+                self._told.add(folder)
+                refused.append(RefusedFile(str(folder / FOLDER_FILE), said.error))
             parts = item.source.relative_to(folder).parts
-            for rule in rules:
+            for rule in said.rules:
                 if _matches(rule.parts, parts):
                     metadata.update(rule.metadata)
         for ending in SIDECARS:
@@ -74,33 +100,79 @@ class MetadataFiles:
             except InvalidMetadata as error:
                 refused.append(RefusedFile(item.path + ending, error))
                 break
-        return FoundMetadata(metadata, tuple(refused))
+        readers, closed = self._readers(item, above)
+        return FoundMetadata(metadata, tuple(refused), readers, closed)
 
-    def _rules_above(
-        self, item: FoundFile, refused: list[RefusedFile]
-    ) -> Sequence[tuple[Path, Sequence[_Rule]]]:
-        """The folders above a file that have rules, with these, the outermost first."""
+    def _readers(
+        self, item: FoundFile, above: Sequence[Path]
+    ) -> tuple[tuple[FolderReaders, ...], InvalidMetadata | None]:
+        """The readers of the folders that a file is in, and why they are not known.
+
+        What folders above the given one say, of which the collection has nothing, is that one's. A
+        file that was given alone, or that a link leads to, has its own.
+        """
+        top, *parts = item.path.strip("/").split("/")
+        given = given_folder(item.path, item.source)
+        if given and not item.root.is_relative_to(given):
+            given = None  # A link on the way leads to a folder of the same name.
+        folders = list(above)
+        if given is None and item.root != item.source:
+            by_name = [item.root.joinpath(*parts[:n]) for n in range(1, len(parts))]
+            folders += [one for one in self._speaking(by_name, item.root) if one not in above]
+        by_path: dict[str, FolderReaders] = {}
+        for folder in folders:
+            said, file = self._files[folder], folder / FOLDER_FILE
+            if said.closed:
+                return (), InvalidMetadata(f"It is not known who may read this: {said.error}")
+            if not said.readers:
+                continue
+            path = item.path if given is None else f"/{top}"
+            if given is not None and folder.is_relative_to(given):
+                path = "/".join((path, *folder.relative_to(given).parts))
+            outer = by_path.get(path)
+            names = within(outer.readers, said.readers) if outer else said.readers
+            if outer and not names:
+                return (), InvalidMetadata(
+                    f"Nobody may read this: {outer.file} and {file} have no reader in common."
+                )
+            by_path[path] = FolderReaders(path, names, str(file))
+        return tuple(by_path.values()), None
+
+    def _folders_above(self, item: FoundFile) -> Sequence[Path]:
+        """The folders above a file whose files say something, the outermost first."""
         parent = os.path.dirname(item.place)
         if parent not in self._above:
-            found = []
-            for folder in reversed(item.source.parents):
-                try:
-                    rules = self._rules_of(folder, _within(item))
-                except InvalidMetadata as error:
-                    self._rules[folder] = ()
-                    refused.append(RefusedFile(str(folder / FOLDER_FILE), error))
-                    continue
-                if rules:
-                    found.append((folder, rules))
-            self._above[parent] = found
+            folders = list(reversed(item.source.parents))
+            self._above[parent] = self._speaking(folders, _within(item))
         return self._above[parent]
 
-    def _rules_of(self, folder: Path, within: Path) -> Sequence[_Rule]:
-        if folder not in self._rules:
-            file = folder / FOLDER_FILE
-            text = self._read(file, within) if _counts(file, within) else None
-            self._rules[folder] = () if text is None else tuple(_rules(file, text))
-        return self._rules[folder]
+    def _speaking(self, folders: Sequence[Path], within: Path) -> list[Path]:
+        """Those of some folders whose files say something."""
+        for folder in folders:
+            self._look(folder, within)
+        return [folder for folder in folders if self._files[folder] != _FolderFile()]
+
+    def _look(self, folder: Path, within: Path) -> None:
+        """Read the file of a folder, once."""
+        if folder in self._files:
+            return
+        file, text = folder / FOLDER_FILE, None
+        inside = folder.is_relative_to(within)
+        # Above what was given, anyone may put files into folders such as /tmp.
+        if not (inside or _may_count(file)):
+            self._files[folder] = _FolderFile()
+            return
+        try:
+            text = self._read(file, within)
+            if text is None:
+                self._files[folder] = _FolderFile()
+                return
+            rules, readers = _rules(file, text)
+            trusted = inside or _is_trusted(file.stat())
+            self._files[folder] = _FolderFile(rules if trusted else (), readers)
+        except (InvalidMetadata, OSError) as error:
+            said = error if isinstance(error, InvalidMetadata) else InvalidMetadata(str(error))
+            self._files[folder] = _FolderFile(error=said, closed=text is None or READERS in text)
 
     def _read(self, file: Path, within: Path) -> str | None:
         """The text of a metadata file, None if there is none. A link must stay inside, as those to
@@ -113,8 +185,6 @@ class MetadataFiles:
                 )
             with open(target, "rb", opener=open_regular) as content:
                 about = os.fstat(content.fileno())
-                if not (file.parent.is_relative_to(within) or _is_trusted(about)):
-                    return None  # It is another file than it was.
                 if about.st_size > MOST_BYTES:
                     raise InvalidMetadata(
                         f"{file.name} has more than {MOST_BYTES // 1024} kB: that is no metadata."
@@ -137,11 +207,13 @@ def _within(item: FoundFile) -> Path:
     return item.root if item.root != item.source else item.source.parent
 
 
-def _counts(file: Path, within: Path) -> bool:
-    """Whether a folder's file counts: inside what was given always, above it only where it is
-    trusted, as anyone may put files into folders such as /tmp."""
+def _may_count(file: Path) -> bool:
+    """Whether what a file above the given folder says of readers counts: where only who may change
+    the folder could put it there, or its user is trusted."""
     try:
-        return file.parent.is_relative_to(within) or _is_trusted(file.stat())
+        mode = file.parent.stat().st_mode
+        shared = bool(mode & stat.S_ISVTX and mode & stat.S_IWOTH)
+        return _is_trusted(file.stat()) if shared else os.path.lexists(file)
     except OSError:
         return False
 
@@ -158,24 +230,44 @@ def _sidecar(file: Path, text: str) -> dict[str, Any]:
         raise InvalidMetadata(f"{file.name} cannot be used: {error}.") from error
 
 
-def _rules(file: Path, text: str) -> Iterator[_Rule]:
+def _rules(file: Path, text: str) -> tuple[tuple[_Rule, ...], tuple[str, ...]]:
+    """The patterns of a folder's file with their metadata, and the folder's readers."""
     try:
         found = _load(file, text)
-        if not isinstance(found, Mapping) or len(found) > MOST_PATTERNS:
-            raise ValueError(
-                "it must have patterns with metadata, such as '\"reports/*\": {year: 2023}', "
-                f"at most {MOST_PATTERNS:,}"
-            )
-        for pattern, metadata in found.items():
-            parts = tuple(part for part in str(pattern).split("/") if part not in ("", "."))
-            if not 0 < len(parts) <= MOST_PARTS:
-                raise ValueError(f"{str(pattern)[:40]!r} is no pattern of file names")
-            try:
-                yield _Rule(parts if "/" in str(pattern) else ("**", *parts), checked(metadata))
-            except ValueError as error:
-                raise ValueError(f"below {str(pattern)[:40]!r}, {error}") from error
+        readers: tuple[str, ...] = ()
+        # A pattern that is called so has metadata.
+        if isinstance(found, Mapping) and not isinstance(found.get(READERS, {}), Mapping):
+            readers = _folder_readers(found[READERS])
+            found = {key: value for key, value in found.items() if key != READERS}
+        return tuple(_patterns(found)), readers
     except ValueError as error:
         raise InvalidMetadata(f"{file} cannot be used: {error}.") from error
+
+
+def _folder_readers(said: Any) -> tuple[str, ...]:
+    names = said if isinstance(said, list) else [said]
+    try:
+        if not names:
+            raise ValueError(f"'{READERS}' names nobody")
+        return parse_readers([str(name) for name in names])
+    except InputError as error:
+        raise ValueError(f"below '{READERS}': {error.message.rstrip('.')}") from error
+
+
+def _patterns(found: Any) -> Iterator[_Rule]:
+    if not isinstance(found, Mapping) or len(found) > MOST_PATTERNS:
+        raise ValueError(
+            "it must have patterns with metadata, such as '\"reports/*\": {year: 2023}', "
+            f"at most {MOST_PATTERNS:,}"
+        )
+    for pattern, metadata in found.items():
+        parts = tuple(part for part in str(pattern).split("/") if part not in ("", "."))
+        if not 0 < len(parts) <= MOST_PARTS:
+            raise ValueError(f"{str(pattern)[:40]!r} is no pattern of file names")
+        try:
+            yield _Rule(parts if "/" in str(pattern) else ("**", *parts), checked(metadata))
+        except ValueError as error:
+            raise ValueError(f"below {str(pattern)[:40]!r}, {error}") from error
 
 
 def _matches(pattern: Sequence[str], parts: Sequence[str]) -> bool:

@@ -18,6 +18,7 @@ from ragstone.core.chunk import Chunk
 from ragstone.core.errors import IndexUnavailable, RagstoneError
 from ragstone.core.filters import AnyOf
 from ragstone.core.records import Collection
+from ragstone.ingest import readers
 from ragstone.ingest.migrate import AT_ONCE, BATCH, End, copy_all
 from ragstone.ingest.unused import drop_unused
 from ragstone.ports import Catalog, ChunkIndex, Shares, check_late, home, loading, may_share
@@ -95,7 +96,11 @@ async def move(index: ChunkIndex, catalog: Catalog, collection: Collection) -> N
         async with loading(index, new):
             await _copy(index, catalog, old, new, frozenset())
         await index.optimize(new)
-        async with catalog.alone(old.tenant, old.id), catalog.keeping():
+        async with (
+            catalog.alone(old.tenant, old.id),
+            readers.alone(catalog, old),
+            catalog.keeping(),
+        ):
             now = await catalog.identified(old.tenant, old.id)
             if now is None or now.build != old.build:
                 return  # It was dropped or built anew.
@@ -126,14 +131,18 @@ async def retired(catalog: Catalog) -> frozenset[str]:
 async def remove_others(
     index: ChunkIndex, catalog: Catalog, old: Collection, new: Collection, gone: Set[str]
 ) -> bool:
-    """Delete from the index of `new` what that of `old` does not hold, and revisions that are
-    `gone`; whether something went that is to be copied again."""
+    """Delete from the index of `new` what that of `old` does not hold or holds for other readers,
+    and revisions that are `gone`; whether something went that is to be copied again."""
     again = False
     async for chunks in index.scan(new, batch=BATCH):
         known = await _known(catalog, chunks, gone)
         held = await index.fetch(old, [one.chunk_id for one in chunks])
         others = {
-            one.revision for one in chunks if one.revision not in known or one.chunk_id not in held
+            one.revision
+            for one in chunks
+            if one.revision not in known
+            or one.chunk_id not in held
+            or one.allowed != held[one.chunk_id].allowed
         }
         again |= bool(others & known)
         if others:

@@ -23,9 +23,10 @@ from ragstone.core.errors import (
 )
 from ragstone.core.filters import AnyOf
 from ragstone.core.limits import check_collection_name
+from ragstone.core.readers import FolderReaders
 from ragstone.core.records import Collection, Document
 from ragstone.core.turn import Ask
-from ragstone.ingest import changes, file_threads, handed
+from ragstone.ingest import changes, file_threads, handed, readers
 from ragstone.ingest.being_read import BeingRead
 from ragstone.ingest.captions import CaptionMaker
 from ragstone.ingest.comparing import Changed, Comparing, is_textless_picture
@@ -159,6 +160,7 @@ class Pipeline:
             if collection:
                 await self._index.create(collection)
                 await self.placement.check(collection)
+                await readers.apply_rules(self._index, self._catalog, collection)
                 found = await self._at_known_paths(collection, only, found)
                 tracker.expect(len(found), sum(item.size for item in found))
                 tracker.waiting(await self._index.count_without_vectors(collection))
@@ -256,6 +258,7 @@ class Pipeline:
                     await self._writer.write(collection, document, original, folder, captions)
             except DocumentError:
                 return False
+        await readers.grant(self._index, self._catalog, collection)
         await self.purge()
         if self._graph:
             self._graph.wake(collection)
@@ -429,7 +432,7 @@ class Pipeline:
         async def refuse(changed: Changed, error: DocumentError) -> None:
             await self._refuse(changed, error, tracker)
 
-        done = self._done(tracker)
+        done = self._done(collection, tracker)
         sharing = Sharing(self._parts, job, collection, pending, tracker, done, refuse)
         async with asyncio.TaskGroup() as group:
             reading = group.create_task(
@@ -523,18 +526,19 @@ class Pipeline:
         sharing: Sharing,
     ) -> None:
         """Sort out what is unchanged, and have several files read at once."""
-        comparing = Comparing(self._catalog, self.originals, self._settings, tracker)
-        together = Together(self._writer, collection, pending, self._done(tracker))
+        comparing = Comparing(self._index, self._catalog, self.originals, self._settings, tracker)
+        together = Together(self._writer, collection, pending, self._done(collection, tracker))
         waiting = sharing.files
-        readers = self._settings.parse_processes
+        processes = self._settings.parse_processes
 
         async def sort_out() -> None:
             for start in range(0, len(found), COMPARED_AT_ONCE):
                 some = found[start : start + COMPARED_AT_ONCE]
                 for changed in await comparing.changed(collection, request, some):
                     await waiting.put(changed)
+            await comparing.note_former_rules(collection)
             await sharing.all_read()
-            for _ in range(readers):
+            for _ in range(processes):
                 await waiting.put(None)
 
         async def read() -> None:
@@ -547,7 +551,7 @@ class Pipeline:
         with _errors_by_name(collection):
             async with _one_error(), together, asyncio.TaskGroup() as group:
                 group.create_task(sort_out())
-                for _ in range(readers):
+                for _ in range(processes):
                     group.create_task(read())
         tracker.phase("embedding")
 
@@ -584,7 +588,7 @@ class Pipeline:
         if item.handed:
             await asyncio.to_thread(handed.forget, item)
 
-    def _done(self, tracker: Tracker) -> Done:
+    def _done(self, collection: Collection, tracker: Tracker) -> Done:
         """What follows when documents can be found by their words."""
         replaced: list[str] = []
 
@@ -599,6 +603,8 @@ class Pipeline:
             looks = {one.document.id: one.look for one, _ in several if one.look}
             if looks:
                 await self._catalog.put_looks(looks)
+            # Others may read them than when they were compared.
+            await readers.grant(self._index, self._catalog, collection)
             for changed, written in several:
                 item = changed.item
                 if item.handed:
@@ -637,6 +643,31 @@ class Pipeline:
             tracker.note(note)
         await self.forget(collection, gone.documents)
         tracker.pruned(len(gone.documents))
+
+    async def give_readers(
+        self, collection: Collection, document_ids: Sequence[str], own: tuple[str, ...]
+    ) -> None:
+        """Set the readers of documents for an administrator, none for those of their folders."""
+        await readers.give_readers(
+            self._index, self._catalog, collection, document_ids, own, bool(own)
+        )
+        self._wake_graph(collection)
+
+    async def put_folder_readers(
+        self, collection: Collection, rules: Sequence[FolderReaders]
+    ) -> None:
+        """Have folders give these readers to what is in them and to what comes."""
+        await readers.put_folder_readers(self._index, self._catalog, collection, rules)
+        self._wake_graph(collection)
+
+    async def finish_readers(self) -> None:
+        """Give readers that an earlier process has not given to the end."""
+        await readers.finish(self._index, self._catalog)
+
+    def _wake_graph(self, collection: Collection) -> None:
+        """Themes are of documents that the same people may read."""
+        if self._graph:
+            self._graph.wake(collection)
 
     async def forget(self, collection: Collection, document_ids: Sequence[str]) -> None:
         """Delete documents, and their chunks once no search can be looking at them; so many at a

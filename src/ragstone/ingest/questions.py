@@ -14,6 +14,7 @@ from ragstone.core.chunk import QUESTION, Chunk, answering_id, question_id, revi
 from ragstone.core.errors import RagstoneError
 from ragstone.core.records import Collection
 from ragstone.ingest.progress import Tracker
+from ragstone.ingest.readers import upsert_made
 from ragstone.language.fences import fenced
 from ragstone.language.model_lists import lines, listed
 from ragstone.language.templates import filled, of_language, shipped
@@ -62,7 +63,7 @@ class QuestionMaker:
             said = await asyncio.gather(*(self._about(one) for one in chunks))
             questions = [question for one in said for question in one.questions]
             if questions:
-                await self.index.upsert(collection, questions)
+                await upsert_made(self.index, self.catalog, collection, questions)
             spent = sum((one.usage for one in said), Usage())
             tracker.asked(len(questions), spent)
             made, asked, usage = made + len(questions), asked + len(ids), usage + spent

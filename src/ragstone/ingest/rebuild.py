@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ragstone.core.errors import IndexUnavailable, UnknownCollection
 from ragstone.core.records import Collection
+from ragstone.ingest import readers
 from ragstone.ingest.embedding import Pending, embed_pending, late_dimensions, without_late
 from ragstone.ingest.languages import main_language
 from ragstone.ingest.move import remove_others, retired
@@ -68,7 +69,7 @@ async def rebuild(
         await _embed(index, catalog, embedders, new, tracker, settings, pending, sharing)
         tracker.phase("building")
         await index.optimize(new)
-        async with catalog.keeping():
+        async with readers.alone(catalog, old), catalog.keeping():
             # What was deleted meanwhile, and forgotten since, is hidden no more.
             gone = await retired(catalog)
             if not await remove_others(index, catalog, old, new, gone):

@@ -20,6 +20,7 @@ from ragstone.core.filters import OWN_TEXT, And, Range, eq
 from ragstone.core.records import Collection, Document
 from ragstone.core.summary_node import SummaryNode
 from ragstone.ingest.progress import Tracker
+from ragstone.ingest.readers import upsert_made
 from ragstone.knowledge.summaries.tree import (
     LEAST_CHUNKS,
     excerpt_lines,
@@ -133,7 +134,7 @@ class SummaryMaker:
                     node_chunk(replace(one, cited=text.cited, key=text.key), text.text, chunks)
                     for one, text in zip(some, said, strict=True)
                 ]
-                await self.index.upsert(collection, rows)
+                await upsert_made(self.index, self.catalog, collection, rows)
         old = And((_nodes_of(document), Range("chunk_index", len(nodes))))
         await self.index.delete(collection, old)
         made.trees, made.nodes = made.trees + 1, made.nodes + len(nodes)

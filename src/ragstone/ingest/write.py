@@ -98,6 +98,7 @@ class Writer:
         changed. A title that the document has already is kept. What the document includes must be
         in `folder`; `captions` are what a model said of its pictures, by their digests."""
         pending = Pending(self._index, collection)
+        document = replace(document, own_readers=None)  # Whoever may read it by now.
         source = file or Path(document.source)
         read = await self.read(
             collection, document, source, pending, folder=folder, captions=captions

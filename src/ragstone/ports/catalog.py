@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ragstone.core.filters import Scalar
+from ragstone.core.readers import FolderReaders
 from ragstone.core.records import Collection, Document, DocumentStatus
 from ragstone.core.turn import Ask
 from ragstone.ports.jobs import Job
@@ -75,7 +76,7 @@ class ValueCount:
 
 
 class CollectionNames(Protocol):
-    """What collections are called, and which ids the names stand for now."""
+    """What collections are called, which ids the names stand for now, and what documents are."""
 
     async def identity(self, tenant: str, name: str, *, make: bool = True) -> str:
         """The id of the collection of this name; if there is none, that of the collection to come,
@@ -84,6 +85,10 @@ class CollectionNames(Protocol):
 
     async def names(self, tenant: str, ids: Several[str]) -> Mapping[str, str]:
         """The names by id of those that exist or are to come."""
+        ...
+
+    async def known(self, document_ids: Sequence[str]) -> Mapping[str, Document]:
+        """Those of these documents that exist, by id."""
         ...
 
 
@@ -136,10 +141,6 @@ class Catalog(CollectionNames, Protocol):
 
     async def document(self, document_id: str) -> Document | None: ...
 
-    async def known(self, document_ids: Sequence[str]) -> Mapping[str, Document]:
-        """Those of these documents that exist, by id."""
-        ...
-
     async def documents(
         self,
         tenant: str,
@@ -169,10 +170,14 @@ class Catalog(CollectionNames, Protocol):
         ...
 
     async def ids(
-        self, tenant: str, collection: str, readers: Several[str], named: str | None = None
+        self,
+        tenant: str,
+        collection: str,
+        readers: Several[str] | None,
+        named: str | None = None,
     ) -> list[str]:
-        """The documents of a collection that are allowed to one of `readers`, by path: all, or
-        the one with this id or path and those below it."""
+        """The documents of a collection that are allowed to one of `readers`, None for whoever may
+        read them, by path: all, or the one with this id or path and those below it."""
         ...
 
     async def sources(
@@ -268,6 +273,51 @@ class Catalog(CollectionNames, Protocol):
 
     async def embedded(self, document_ids: Sequence[str]) -> None:
         """These documents have all their vectors: status text becomes ready."""
+        ...
+
+    async def folder_readers(self, tenant: str, collection: str) -> Sequence[FolderReaders]:
+        """The readers that folders of the collection of this id give to what is in them."""
+        ...
+
+    async def put_folder_readers(
+        self, tenant: str, collection: str, rules: Sequence[FolderReaders]
+    ) -> None:
+        """Put these in the place of those of the same folders, by file or not; without readers in
+        the place of none. They hold for what is published from now on, and are `unapplied`."""
+        ...
+
+    async def unapplied_readers(self) -> Sequence[tuple[tuple[str, str], FolderReaders]]:
+        """Rules that may not have reached every document yet, each with the tenant and id of its
+        collection."""
+        ...
+
+    async def applied_readers(
+        self, tenant: str, collection: str, rules: Sequence[FolderReaders]
+    ) -> None:
+        """These have reached every document."""
+        ...
+
+    async def give_readers(
+        self,
+        document_ids: Sequence[str],
+        own: tuple[str, ...] | None = None,
+        fixed: bool = False,
+    ) -> None:
+        """Give documents readers of their own, `fixed` for those that an administrator set; none
+        for those of folder and collection. Without `own` they are resolved anew. In the same
+        transaction the documents of which that changes the readers are `withheld`."""
+        ...
+
+    async def withheld(
+        self, limit: int, tenant: str = "", collection: str = ""
+    ) -> Sequence[tuple[tuple[str, str], str, tuple[str, ...]]]:
+        """Revisions that answer and are hidden until their chunks have the readers of their
+        document: tenant and id of the collection, the revision, these readers."""
+        ...
+
+    async def grant(self, given: Mapping[str, tuple[str, ...]]) -> None:
+        """Show revisions whose chunks have these readers now, but where their document has others
+        by now."""
         ...
 
     async def fail(self, document: Document, error: str) -> None:

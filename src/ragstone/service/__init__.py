@@ -36,6 +36,7 @@ from ragstone.service.jobs import JobsService
 from ragstone.service.keys import KeyService
 from ragstone.service.maintenance import MaintenanceService
 from ragstone.service.prompts import PromptService
+from ragstone.service.readers import ReadersService
 from ragstone.service.reading import Path, ReadingService
 from ragstone.service.settings import SettingsService
 from ragstone.service.statistics import StatisticsService
@@ -62,8 +63,9 @@ class Handed:
 
 @dataclass(frozen=True, slots=True)
 class IngestRequest:
-    """Files and folders to index. `allowed` are those who may read them; if there are none, a
-    document keeps its readers, and a new one is for everyone. `prune` forgets documents whose file
+    """Files and folders to index. `allowed` are those who may read them, within what their folders
+    allow; if there are none, a document keeps its readers, and a new one has those of its folder or
+    collection. `prune` forgets documents whose file
     under these is gone. Where `only` names places below them, nothing else is looked at, and only
     their documents go. `by` is who hands them over, None for the operator: what that one may not
     read is not replaced. `metadata` is that of every document, and counts more than what is said of
@@ -251,6 +253,11 @@ class Service(Protocol):
     @property
     def reading(self) -> ReadingService:
         """The texts of documents."""
+        ...
+
+    @property
+    def readers(self) -> ReadersService:
+        """Who may read documents."""
         ...
 
     @property

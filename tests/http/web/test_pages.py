@@ -344,6 +344,40 @@ class TestDocuments:
         app.until(lambda: [one for one in app.all("table.list a") if "open" in one.text] or None)
         assert not [one for one in app.all("table.list a") if "closed" in one.text]
 
+    def test_files_that_are_tried_again_may_have_other_readers(
+        self, app: WebApp, tmp_path: Path
+    ) -> None:
+        note = tmp_path / "again.txt"
+        note.write_text("The gull of Ost sleeps.\n")
+        app.go("#/documents")
+        app.find(".readers input").send_keys(Keys.CONTROL + "a" + Keys.NULL + "board")
+        app.find("#files").send_keys(str(note))
+        app.until(partial(settled_rows, app, note.name))
+        app.click("Try again")
+        app.find("dialog input").send_keys(Keys.CONTROL + "a" + Keys.NULL + "everyone")
+        app.find("dialog .primary").click()
+        app.find(".filters input").send_keys("again.txt")
+        app.until(lambda: len(app.all("table.list tbody tr")) == 1 or None)
+
+    def test_who_may_read_a_document_is_shown_and_changed(
+        self, app: WebApp, tmp_path: Path
+    ) -> None:
+        folder = tmp_path / "house"
+        folder.mkdir()
+        (folder / "rules.txt").write_text("The rules of the house are few.\n")
+        (folder / "ragstone.yaml").write_text("readers: [everyone]\n")
+        assert run(app.data, "ingest", str(folder)).returncode == 0
+        app.go("#/documents")
+        app.find(".filters input").send_keys("rules.txt")
+        app.until(lambda: len(app.all("table.list tbody tr")) == 1 or None)
+        app.find("table.list a").click()
+        app.click("Who may read it")
+        app.says("The file ragstone.yaml of the folder /house")
+        app.find(".who input").send_keys("user:local, group:board")
+        app.find(".who .primary").click()
+        app.says("Set for the document")
+        assert app.find(".who strong").text == "user:local, group:board"
+
     def test_what_is_dropped_is_added(self, app: WebApp) -> None:
         app.go("#/documents")
         app.find(".drop")

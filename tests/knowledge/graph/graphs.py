@@ -107,6 +107,7 @@ class Graphs:
             source=f"/{id}",
             title=title,
             allowed=allowed,
+            own_readers=allowed,
         )
         version = await self.catalog.begin(document)
         chunks = [

@@ -40,6 +40,7 @@ async def published(
         path=f"/{id}",
         source=f"/{id}",
         allowed=allowed,
+        own_readers=allowed,
     )
     version = await catalog.begin(document)
     await catalog.publish(document, version)

@@ -35,7 +35,10 @@ async def fill(database: Database) -> None:
     catalog = await SqlCatalog.open(database)
     await catalog.put_collection(LAW)
     odd = {"n": None, "list": [1, "\0"]}
-    await publish(catalog, replace(DOC, title="a\0b", metadata=odd, allowed=("user:eva",)))
+    await publish(
+        catalog,
+        replace(DOC, title="a\0b", metadata=odd, allowed=("user:eva",), own_readers=("user:eva",)),
+    )
     await catalog.begin(replace(DOC, id="d2", path="/two"))
     topics = SqlTopics(database)
     salary = topic("acme", "salary", ("wage",))

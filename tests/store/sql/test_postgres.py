@@ -62,6 +62,7 @@ async def keys(database: Database) -> list[str]:
 
 def make_first_release(url: str) -> None:
     """Make the state of the first release, with two collections, beside a table of an index."""
+    execute(url, "CREATE TABLE ragstone_index (id int)")
     engine = Postgres(url).migrating()
     migrations.upgrade(engine)
     engine.dispose()
@@ -75,7 +76,6 @@ def make_first_release(url: str) -> None:
         collection.format("law"),
         collection.format("tax"),
         "INSERT INTO vocabulary (tenant, collection, word) VALUES ('t', 'law', 'whale')",
-        "CREATE TABLE ragstone_index (id int)",
     )
 
 

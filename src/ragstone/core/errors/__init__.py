@@ -46,6 +46,7 @@ RagstoneError
 │   ├── ArchiveBomb
 │   ├── OutsideFolder
 │   ├── PathTaken
+│   ├── ReadersRefused
 │   └── InvalidMetadata
 ├── ConfigError             a setting must change first
 │   └── EmbeddingMismatch
@@ -84,6 +85,7 @@ from ragstone.core.errors.documents import (
     InvalidMetadata,
     OutsideFolder,
     PathTaken,
+    ReadersRefused,
     TooLarge,
     UnreadableDocument,
     WrongType,
@@ -194,6 +196,7 @@ __all__ = [
     "QuestionTooLong",
     "QueueFull",
     "RagstoneError",
+    "ReadersRefused",
     "RequestTimeout",
     "RetrievalUnavailable",
     "StageTimeout",

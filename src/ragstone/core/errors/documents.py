@@ -42,5 +42,10 @@ class PathTaken(DocumentError):
     status = 409
 
 
+class ReadersRefused(DocumentError):
+    code = "readers_refused"
+    status = 403
+
+
 class InvalidMetadata(DocumentError):
     code = "invalid_metadata"

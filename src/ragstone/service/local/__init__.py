@@ -82,6 +82,7 @@ from ragstone.service.local.graph import LocalGraph
 from ragstone.service.local.jobs import LocalJobs
 from ragstone.service.local.keys import LocalKeys
 from ragstone.service.local.prompts import LocalPrompts
+from ragstone.service.local.readers import LocalReaders
 from ragstone.service.local.reading import LocalReading
 from ragstone.service.local.removal import Removal
 from ragstone.service.local.resuming import KeptAnswers
@@ -90,7 +91,7 @@ from ragstone.service.local.statistics import LocalStatistics
 from ragstone.service.local.vector_stores import LocalVectorStores
 from ragstone.service.local.warming import MOST_SECONDS, warm
 from ragstone.service.local.watching import Watch
-from ragstone.service.local.work import DELETE, INGEST, REBUILD, progress_of
+from ragstone.service.local.work import DELETE, INGEST, READERS, REBUILD, progress_of
 from ragstone.service.maintenance import MaintenanceService
 
 log = logging.getLogger(__name__)
@@ -149,6 +150,7 @@ class Ragstone:
         self._erasure = erasure(self.keys)
         self.conversations = LocalConversations(adapters, answers.aclose, self._erasure.erase)
         self.reading = LocalReading(adapters, Originals(data), pipeline.picture)
+        self.readers = LocalReaders(adapters.catalog, pipeline, jobs, READERS, delete_at_once)
         self.feedback = LocalFeedback(adapters.feedback)
         by_model = configured.base.ingest.graph == "model" and adapters.completer is not None
         self.graph = LocalGraph(adapters, reading_name(by_model, adapters.recognizer))
@@ -454,6 +456,7 @@ class Ragstone:
         """Delete the chunks of retired revisions, and what else an earlier process left behind."""
         await asyncio.to_thread(self._pipeline.originals.drop_linked)
         try:
+            await self._pipeline.finish_readers()
             await self._pipeline.purge()
         except RagstoneError as error:
             log.warning("Chunks of old versions wait for the next ingest: %s", error)

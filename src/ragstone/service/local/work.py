@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields, replace
+from functools import partial
 from typing import Any
 
 from ragstone.access.asking import ASKING
@@ -18,9 +19,10 @@ from ragstone.ports import Catalog
 from ragstone.ports.jobs import EMBED_PART, READ_PART, Job, JobStore
 from ragstone.service import FileFailure, IngestRequest, Progress, Skipped
 from ragstone.service.jobs import ASK, JobView
+from ragstone.service.local.readers import Wanted
 from ragstone.service.local.removal import Removal
 
-INGEST, REBUILD, DELETE = "ingest", "rebuild", "delete"
+INGEST, REBUILD, DELETE, READERS = "ingest", "rebuild", "delete", "readers"
 
 _SUMMARY = (
     "files",
@@ -77,8 +79,20 @@ def works(
         ASKING.set(Caller(whose, "reader", None, str(job.request.get(CREDENTIAL, ""))))
         return await answer(answers, job)
 
-    freeing = {INGEST: ingest, REBUILD: rebuild, DELETE: delete}
+    readers: Work = partial(_give_readers, catalog, pipeline)
+    freeing = {INGEST: ingest, REBUILD: rebuild, DELETE: delete, READERS: readers}
     return {ASK: ask, **{kind: _giving_back(work) for kind, work in freeing.items()}}
+
+
+async def _give_readers(
+    catalog: Catalog, pipeline: Pipeline, job: Job, report: Report
+) -> dict[str, Any]:
+    collection = await catalog.identified(job.tenant, job.collection)
+    if collection is None:
+        raise UnknownCollection(job.request["collection"])
+    ids = await Wanted(**job.request["wanted"]).ids(catalog, collection)
+    await pipeline.give_readers(collection, ids, tuple(job.request["readers"]))
+    return {"documents": len(ids)}
 
 
 def part_works(pipeline: Pipeline) -> dict[str, Work]:

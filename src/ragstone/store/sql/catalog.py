@@ -15,11 +15,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from ragstone.core.chunk import revision
 from ragstone.core.errors import Conflict, UnknownCollection
 from ragstone.core.filters import Scalar, tokens
+from ragstone.core.readers import FolderReaders
 from ragstone.core.records import Collection, Document, DocumentStatus, new_collection_id
 from ragstone.ports import Begun, Edition, Look, StatusCount, Total, ValueCount
 from ragstone.ports.jobs import Job
 from ragstone.settings.scope import of_collection
-from ragstone.store.sql import listing, looking, revising
+from ragstone.store.sql import listing, looking, revising, rights
 from ragstone.store.sql.database import Database
 from ragstone.store.sql.parts import check_claim
 from ragstone.store.sql.rows import batches, insert, to_collection, to_document
@@ -176,6 +177,7 @@ class SqlCatalog:
             gone = tuple(Revision(tenant, id, name) for name in found)
             await forget_scope(connection, of_collection(tenant, id), _DROPPED)
             await connection.run_sync(revising.leave_index, tenant, id)
+            await connection.run_sync(rights.forget_rules, (tenant, id))
             for table in (vector_stores, store_files):
                 mine = (table.c.tenant == tenant) & (table.c.collection == id)
                 await connection.execute(delete(table).where(mine))
@@ -266,7 +268,11 @@ class SqlCatalog:
         return await self._database.read(read)
 
     async def ids(
-        self, tenant: str, collection: str, readers: Several[str], named: str | None = None
+        self,
+        tenant: str,
+        collection: str,
+        readers: Several[str] | None,
+        named: str | None = None,
     ) -> list[str]:
         """`ports.Catalog`."""
         wanted = listing.ids_of(tenant, collection)
@@ -274,7 +280,9 @@ class SqlCatalog:
             wanted = wanted.where(listing.named_or_below(named))
 
         def read(connection: Connection) -> list[str]:
-            some = wanted.where(listing.readable_by(connection, readers))
+            some = wanted
+            if readers is not None:
+                some = some.where(listing.readable_by(connection, readers))
             return list(connection.execute(some).scalars())
 
         return await self._database.read(read)
@@ -423,6 +431,50 @@ class SqlCatalog:
         """`ports.Catalog`."""
         rows = [replace(one, version=0, status="failed") for one in documents]
         await self._database.keep(partial(revising.fail_all, several=rows))
+
+    async def folder_readers(self, tenant: str, collection: str) -> Sequence[FolderReaders]:
+        """`ports.Catalog`."""
+        return await self._database.read(partial(rights.rules_of, key=(tenant, collection)))
+
+    async def put_folder_readers(
+        self, tenant: str, collection: str, rules: Sequence[FolderReaders]
+    ) -> None:
+        """`ports.Catalog`."""
+        key = (tenant, collection)
+        await self._database.keep(partial(rights.put_rules, key=key, rules=rules))
+
+    async def unapplied_readers(self) -> Sequence[tuple[tuple[str, str], FolderReaders]]:
+        """`ports.Catalog`."""
+        return await self._database.read(rights.unapplied)
+
+    async def applied_readers(
+        self, tenant: str, collection: str, rules: Sequence[FolderReaders]
+    ) -> None:
+        """`ports.Catalog`."""
+        key = (tenant, collection)
+        await self._database.keep(partial(rights.applied, key=key, rules=rules))
+
+    async def give_readers(
+        self,
+        document_ids: Sequence[str],
+        own: tuple[str, ...] | None = None,
+        fixed: bool = False,
+    ) -> None:
+        """`ports.Catalog`."""
+        work = partial(rights.give, document_ids=document_ids, own=own, fixed=fixed)
+        await self._change_visibility(document_ids, work)
+
+    async def withheld(
+        self, limit: int, tenant: str = "", collection: str = ""
+    ) -> Sequence[tuple[tuple[str, str], str, tuple[str, ...]]]:
+        """`ports.Catalog`."""
+        key = (tenant, collection) if collection else None
+        return await self._database.read(partial(rights.withheld, key=key, limit=limit))
+
+    async def grant(self, given: Mapping[str, tuple[str, ...]]) -> None:
+        """`ports.Catalog`."""
+        ids = [name.rpartition("@")[0] for name in given]
+        await self._change_visibility(ids, partial(rights.grant, given=given))
 
     async def retire(self, document_ids: Sequence[str]) -> None:
         await self._change_visibility(

@@ -70,7 +70,7 @@ class SqlDump:
     @asynccontextmanager
     async def snapshot(self) -> AsyncIterator[AsyncIterator[Rows]]:
         """`ports.StateDump`."""
-        written = revisions.c.state == "live"
+        written = revisions.c.state.in_(revising.ANSWERING)
         live = select(revisions.c.name).where(written)
         named = mentions_read.c.revision.in_(live)
         numbers = select(mentions_read.c.number).where(named)

@@ -16,6 +16,7 @@ from ragstone.core.turn import Principal
 from ragstone.ports.jobs import Job
 from ragstone.store.sql.database import Database
 from ragstone.store.sql.job_claims import to_job
+from ragstone.store.sql.revising import ANSWERING
 from ragstone.store.sql.rows import batches
 from ragstone.store.sql.sqlite import rewrite_file
 from ragstone.store.sql.tables import (
@@ -125,7 +126,7 @@ def _delete_made_of_gone(connection: Connection, tenant: str) -> None:
     again."""
     parts = select(func.count()).where(theme_revisions.c.theme == themes.c.id).scalar_subquery()
     connection.execute(delete(themes).where(themes.c.tenant == tenant, themes.c.revisions > parts))
-    live = select(revisions.c.name).where(revisions.c.state == "live")
+    live = select(revisions.c.name).where(revisions.c.state.in_(ANSWERING))
     read = vocabulary_read.c
     stale = select(read.collection).where(read.tenant == tenant, read.revision.not_in(live))
     for id in connection.execute(stale.distinct()).scalars().all():

@@ -4,6 +4,7 @@
                      -> fail -> retired
                      -> retire -> abandoned -> retired once its writer has stopped
                      -> lose -> lost -> retired once its writer has stopped
+                                      live -> withheld while its chunks are given other readers
 
 Every state but live is hidden.
 """
@@ -19,6 +20,7 @@ from ragstone.core.chunk import revision
 from ragstone.core.errors import UnknownCollection
 from ragstone.core.records import Collection, Document
 from ragstone.ports import Begun
+from ragstone.store.sql.rights import settle, withhold
 from ragstone.store.sql.rows import (
     adding,
     batches,
@@ -37,7 +39,10 @@ from ragstone.store.sql.tables import (
 )
 from ragstone.store.sql.visibility import Change, Revision
 
-State = Literal["writing", "live", "retired", "abandoned", "lost"]
+State = Literal["writing", "live", "retired", "abandoned", "lost", "withheld"]
+
+ANSWERING: tuple[State, ...] = ("live", "withheld")
+"""The states of the version that answers."""
 
 
 _REVISION = (revisions.c.tenant, revisions.c.collection, revisions.c.name)
@@ -63,6 +68,7 @@ def read(connection: Connection) -> Read:
 
 def begin_all(connection: Connection, *, several: Sequence[Document]) -> list[Begun]:
     """`begin` for each; those that were never there take a few statements in all."""
+    several = settle(connection, several)
     ids = [one.id for one in several]
     known = _ids_among(connection, documents.c.id, ids)
     known |= _ids_among(connection, revisions.c.document_id, ids)
@@ -158,14 +164,20 @@ def _describe(connection: Connection, document: Document, status: str, error: st
 
 
 def publish_all(connection: Connection, *, several: Sequence[Document]) -> Change:
-    """`publish` for each; the first versions take a few statements in all."""
+    """`publish` for each; the first versions take a few statements in all. What was written under
+    other readers than the document has by now stays hidden until its chunks have these."""
+    written = {revision(one.id, one.version): one.allowed for one in several}
+    several = settle(connection, several)
+    outdated = {
+        name for one in several if written[name := revision(one.id, one.version)] != one.allowed
+    }
     by_id = {one.id: one for one in several}
     states: dict[tuple[str, str], str] = {}
     for ids in batches(list(by_id)):
         there = select(revisions.c.document_id, revisions.c.name, revisions.c.state)
         for id, name, state in connection.execute(there.where(revisions.c.document_id.in_(ids))):
             states[id, name] = state
-    live = {id for (id, _), state in states.items() if state == "live"}
+    live = {id for (id, _), state in states.items() if state in ANSWERING}
     first = [
         one
         for one in by_id.values()
@@ -180,8 +192,9 @@ def publish_all(connection: Connection, *, several: Sequence[Document]) -> Chang
     done = {one.id for one in first}
     changes = [publish(connection, document=one) for one in several if one.id not in done]
     hide = {hidden for one in changes for hidden in one.hide}
-    show = {visible for one in changes for visible in one.show}
-    return Change(hide=tuple(hide), show=(*shown, *show))
+    show = {*shown, *(visible for one in changes for visible in one.show)}
+    withhold(connection, sorted(outdated))
+    return Change(tuple(hide), tuple(one for one in show if one.name not in outdated))
 
 
 def publish(connection: Connection, *, document: Document) -> Change:
@@ -195,7 +208,7 @@ def publish(connection: Connection, *, document: Document) -> Change:
         _move(connection, revisions.c.name == name, "retired")
         return Change()
     mine = revisions.c.document_id == document.id
-    before = mine & (revisions.c.state == "live") & (revisions.c.name != name)
+    before = mine & revisions.c.state.in_(ANSWERING) & (revisions.c.name != name)
     hide = _move(connection, before, "retired")
     show = _move(connection, revisions.c.name == name, "live")
     put_now(connection, documents, document_row(document))
@@ -204,6 +217,7 @@ def publish(connection: Connection, *, document: Document) -> Change:
 
 def fail_all(connection: Connection, *, several: Sequence[Document]) -> None:
     """Retire the unfinished revisions and store the reasons; the live ones stay live."""
+    several = settle(connection, several)
     by_id = {one.id: one for one in several}
     being_written = revisions.c.state.in_(["writing", "abandoned"])
     answering: set[str] = set()
@@ -227,7 +241,7 @@ def retire(connection: Connection, *, document_ids: Sequence[str]) -> Change:
     hide: list[Revision] = []
     for ids in batches(document_ids):
         mine = revisions.c.document_id.in_(ids)
-        hide += _move(connection, mine & (revisions.c.state == "live"), "retired")
+        hide += _move(connection, mine & revisions.c.state.in_(ANSWERING), "retired")
         _move(connection, mine & (revisions.c.state == "writing"), "abandoned")
         connection.execute(delete(documents).where(documents.c.id.in_(ids)))
     return Change(hide=tuple(hide))

@@ -101,13 +101,15 @@ def document_row(document: Document) -> dict[str, Any]:
     """A document as a row of its table."""
     row = {field.name: getattr(document, field.name) for field in fields(document)}
     row["allowed"] = list(document.allowed)
+    row["own_readers"] = list(document.own_readers or ())
     row["metadata"] = None if document.metadata is None else dict(document.metadata)
     return row
 
 
 def to_document(row: Mapping[str, Any]) -> Document:
     """The inverse of `document_row`."""
-    return Document(**{**row, "allowed": tuple(row["allowed"])})
+    lists = {name: tuple(row[name]) for name in ("allowed", "own_readers")}
+    return Document(**{**row, **lists})
 
 
 def to_collection(row: Mapping[str, Any]) -> Collection:

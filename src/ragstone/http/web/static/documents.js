@@ -4,6 +4,7 @@ import { call, may, principal, stream } from "./api.js";
 import { add, chosen, clear, counts, dropped, queue, retry } from "./adding.js";
 import { DocumentText, DocumentView } from "./document.js";
 import { FolderPath } from "./folders.js";
+import { DocumentReaders, readerNames, setFolderReaders, wantedReaders } from "./readers.js";
 import { ask as askUser, Bar, Busy, Button, Choice, Failure, Icon, Tabs } from "./ui.js";
 import { duration, number, sentence, size, t, when } from "./words.js";
 import { talk } from "./ask.js";
@@ -43,6 +44,7 @@ function Overview({ named }) {
   return html`<div class="sheet"><div class="row spread"><h1>${t("Documents")}</h1>
       <div class="row"><${Choice} label=${t("Collection")} value=${current} options=${names.map((one) => [one, one])} onChange=${(name) => go("documents", name)} />
       ${may("ingest") && html`<${Button} icon="plus" label=${t("New collection")} onClick=${create} />`}
+      ${may("readers.set_folder") && html`<${Button} icon="key" label=${t("Who may read it")} onClick=${() => setFolderReaders(current)} />`}
       ${summary && may("rebuild") && html`<${Button} icon="again" label=${t("Index anew")} onClick=${rebuild} />`}</div></div>
     ${summary && html`<p class="dim">${t("{documents} documents, {chunks} passages, {model}", {
       documents: number(summary.documents), chunks: number(summary.chunks), model: summary.collection.model })}
@@ -72,17 +74,12 @@ function Drop({ collection }) {
     <div class="row"><${Button} kind="primary" label=${t("Choose files")} onClick=${() => files.current.click()} />
       <${Button} label=${t("Choose a folder")} onClick=${() => folder.current.click()} /></div>
     <label class="readers">${t("Who may read it")}
-      <input type="text" list="readers" maxlength="1000" value=${readers} placeholder=${t("Everyone")} onInput=${(event) => setReaders(event.target.value)} /></label>
+      <input type="text" list="readers" maxlength="1000" value=${readers} placeholder=${t("As folder and collection say")} onInput=${(event) => setReaders(event.target.value)} /></label>
     <datalist id="readers">${["everyone", `user:${principal().user}`, ...principal().groups.map((name) => `group:${name}`)].map((name) => html`<option value=${name} />`)}</datalist>
     <p class="hint">${t("Groups and people by their names, such as {example}", { example: "group:hr, user:ada" })}</p>
     <p class="hint">PDF, Word, Excel, PowerPoint, HTML, Markdown, CSV, EPUB, ${t("mails, source code and more")}</p>
     <input type="file" multiple hidden id="files" ref=${files} onChange=${pick} aria-label=${t("Choose files")} />
     <input type="file" webkitdirectory hidden id="folder" ref=${folder} onChange=${pick} aria-label=${t("Choose a folder")} /></section>`;
-}
-
-// The names of groups and people, as the server knows them.
-function readerNames(text) {
-  return text.split(",").map((name) => name.trim()).filter(Boolean).map((name) => (name === "everyone" ? "*" : name));
 }
 
 const FILE_STATES = { waiting: "Waiting", sending: "Sending", sent: "Sent", reading: "Being read", done: "Done", failed: "Failed", skipped: "Skipped" };
@@ -97,16 +94,28 @@ function Queue() {
   return html`<section class="queue card" aria-label=${t("Files being added")}>
     <div class="row spread"><h2 role="status">${left.length ? t("Adding {left} of {total} files", { left: number(left.length), total: number(queue.files.length) })
       : t("{done} added, {failed} failed, {skipped} skipped", { done: number(found.done), failed: number(found.failed), skipped: number(found.skipped) })}</h2>
-      <div class="row">${failed.length > 0 && html`<${Button} icon="again" label=${t("Try the failed ones again")} onClick=${() => retry(failed)} />`}
+      <div class="row">${failed.length > 0 && html`<${Button} icon="again" label=${t("Try the failed ones again")} onClick=${() => again(failed)} />`}
       ${!left.length && html`<${Button} icon="close" label=${t("Clear the list")} onClick=${clear} />`}</div></div>
     ${progress && html`<p class="dim">${phase(progress)}</p><${Bar} share=${share(progress)} />`}
     <ul>${shown.map((one) => html`<li key=${one.collection + one.path} class=${one.state}>
       <span class="name" dir="auto">${one.path.slice(1)}</span>
       <span class="state">${t(FILE_STATES[one.state])}${one.state === "sending" ? ` ${Math.round(one.share * 100)} %` : ""}</span>
       ${one.reason && html`<span class="reason" dir="auto">${one.reason}</span>`}
-      ${one.state === "failed" && html`<${Button} icon="again" label=${t("Try again")} onClick=${() => retry([one])} />`}</li>`)}</ul>
+      ${one.state === "failed" && html`<${Button} icon="again" label=${t("Try again")} onClick=${() => again([one])} />`}</li>`)}</ul>
     ${queue.files.length > shown.length && html`<p class="hint">${t("and {count} more", { count: number(queue.files.length - shown.length) })}</p>`}
   </section>`;
+}
+
+// Files that were for some readers only are tried again for those, or for others that are named now.
+async function again(items) {
+  const rest = items.filter((one) => !one.allowed);
+  const readers = new Map();
+  for (const one of items.filter((item) => item.allowed)) readers.set(one.allowed.join(", "), [...(readers.get(one.allowed.join(", ")) || []), one]);
+  for (const [names, some] of readers) {
+    const allowed = await wantedReaders(some.length > 1 ? t("{count} files", { count: number(some.length) }) : some[0].path, names.split(", "));
+    if (allowed) rest.push(...some.map((one) => Object.assign(one, { allowed: allowed.length ? allowed : undefined })));
+  }
+  if (rest.length) retry(rest);
 }
 
 function share(progress) {
@@ -194,12 +203,23 @@ function List({ collection, summary }) {
       update({ ingested: (page.ingested || 0) + 1 });
     } catch (error) { notify(sentence(error), "bad"); }
   };
+  const restrict = async () => {
+    if (!picked.size) { await setFolderReaders(collection, folder); return; }
+    const readers = await wantedReaders(t("{count} documents", { count: number(picked.size) }), []);
+    if (!readers) return;
+    try {
+      await call("readers.give", { collection, readers, paths: [...picked] });
+      setPicked(new Set());
+      update({ ingested: (page.ingested || 0) + 1 });
+    } catch (error) { notify(sentence(error), "bad"); }
+  };
   return html`<section aria-label=${t("All documents")}>
     <${FolderPath} collection=${collection} value=${folder} onChange=${setFolder} />
     <div class="row filters">
       <label class="search"><${Icon} name="search" /><span class="unseen">${t("Filter by title or path")}</span><input type="search" value=${wanted} placeholder=${t("Filter by title or path")}
         onInput=${(event) => setWanted(event.target.value)} /></label>
       <${Choice} hidden label=${t("State")} value=${only} options=${[["all", t("Every state")], ...Object.entries(STATES).map(([key, name]) => [key, t(name)])]} onChange=${setOnly} />
+      ${may("readers.give") && (picked.size > 0 || folder) && html`<${Button} icon="key" label=${t("Who may read it")} onClick=${restrict} />`}
       ${picked.size > 0 && html`<${Button} icon="trash" kind="danger" label=${t("Delete {count}", { count: picked.size })} onClick=${remove} />`}</div>
     <${MetadataFilter} collection=${collection} having=${having} onChange=${setHaving} />
     ${!all.length && html`<p class="dim" role="status">${t("No document is like that.")}</p>`}
@@ -267,8 +287,9 @@ function OneDocument({ collection, id }) {
       ${may("delete") && html`<${Button} icon="trash" label=${t("Delete")} onClick=${remove} />`}</div></div>
     <p class="dim" dir="auto">${[document.path, document.media_type, size(document.size), document.pages && t("{count} pages", { count: number(document.pages) }), t("{count} passages", { count: number(document.chunks) }), t("{count} characters", { count: number(total) })].filter(Boolean).join(" · ")}</p>
     ${document.error && html`<div class="callout bad"><${Icon} name="warn" /><div dir="auto">${document.error}</div></div>`}
-    <${Tabs} label=${t("Views of the document")} current=${view} onChange=${setView} tabs=${[["text", t("Document")], ["chunks", t("As it is indexed")], ["metadata", t("Metadata")]]} />
+    <${Tabs} label=${t("Views of the document")} current=${view} onChange=${setView} tabs=${[["text", t("Document")], ["chunks", t("As it is indexed")], ["metadata", t("Metadata")], ["readers", t("Who may read it")]]} />
     <div class="card">${view === "metadata" ? html`<${Metadata} document=${document} />`
+      : view === "readers" ? html`<${DocumentReaders} collection=${collection} id=${id} />`
       : view === "chunks" ? html`<${DocumentText} collection=${collection} path=${id} span=${span} chunks />`
         : html`<${DocumentView} collection=${collection} path=${id} span=${span} page=${at} />`}</div></div>`;
 }

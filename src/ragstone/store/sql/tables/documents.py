@@ -113,6 +113,8 @@ documents = Table(
     Column("modified", Double, nullable=False),
     Column("chunks", Integer, nullable=False),
     Column("pages", Integer, nullable=False),
+    Column("own_readers", JSON, nullable=False, server_default="[]"),
+    Column("readers_fixed", Boolean, nullable=False, server_default=false()),
     ForeignKeyConstraint(
         ["tenant", "collection"], ["collections.tenant", "collections.id"], ondelete="CASCADE"
     ),
@@ -170,7 +172,8 @@ revisions = Table(
 `state`: writing, live (the one that answers), retired (its chunks are to be deleted), abandoned
 (retired while it was being written: hidden until its writer has surely stopped), lost (taken from
 a writer that seemed dead while others write the next one: hidden until that one says that it has
-stopped, or all servers have)."""
+stopped, or all servers have), withheld (the one that answers, hidden until its chunks have the
+document's readers)."""
 
 versions = Table(
     "versions",
@@ -206,6 +209,22 @@ readers = Table(
 )
 """Names that documents of a collection were allowed to, since which edition; kept on PostgreSQL
 only, where several servers must agree about them."""
+
+folder_readers = Table(
+    "folder_readers",
+    metadata,
+    Column("tenant", Text, primary_key=True),
+    Column("collection", Text, primary_key=True),
+    Column("folder", Text, primary_key=True),
+    Column("by_file", Boolean, primary_key=True),
+    Column("readers", JSON, nullable=False),
+    Column("file", Text, nullable=False),
+    Column("applied", Boolean, nullable=False),
+)
+"""The readers that folders give to what is in them (`core.readers.FolderReaders`). A rule may be
+there before its collection: no foreign key, `drop_collection` deletes both. One that is not
+`applied` is known to what comes in, and not yet to all documents that were there; without readers
+it goes then."""
 
 vocabulary = Table(
     "vocabulary",

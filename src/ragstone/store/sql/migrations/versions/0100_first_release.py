@@ -67,7 +67,7 @@ def upgrade() -> None:
         sa.Column("build", sa.Integer(), nullable=False),
         sa.Column("late", sa.Integer(), server_default="0", nullable=False),
         sa.Column("place", TEXT, server_default="", nullable=False),
-        sa.Column("shared", sa.Boolean(), server_default=sa.text("0"), nullable=False),
+        sa.Column("shared", sa.Boolean(), server_default=sa.false(), nullable=False),
         sa.PrimaryKeyConstraint("tenant", "id", name="pk_collections"),
     )
     op.create_index("ix_collections_tenant_name", "collections", ["tenant", "name"], unique=True)
@@ -134,6 +134,19 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("tenant", "user", "answer_id", name="pk_feedback"),
     )
     op.create_index("ix_feedback_tenant_at", "feedback", ["tenant", "at"])
+    op.create_table(
+        "folder_readers",
+        sa.Column("tenant", TEXT, nullable=False),
+        sa.Column("collection", TEXT, nullable=False),
+        sa.Column("folder", TEXT, nullable=False),
+        sa.Column("by_file", sa.Boolean(), nullable=False),
+        sa.Column("readers", sa.JSON(), nullable=False),
+        sa.Column("file", TEXT, nullable=False),
+        sa.Column("applied", sa.Boolean(), nullable=False),
+        sa.PrimaryKeyConstraint(
+            "tenant", "collection", "folder", "by_file", name="pk_folder_readers"
+        ),
+    )
     op.create_table(
         "job_kinds",
         sa.Column("kind", TEXT, nullable=False),
@@ -365,7 +378,7 @@ def upgrade() -> None:
         sa.Column("build", sa.Integer(), nullable=False),
         sa.Column("late", sa.Integer(), nullable=False),
         sa.Column("place", TEXT, nullable=False),
-        sa.Column("shared", sa.Boolean(), server_default=sa.text("0"), nullable=False),
+        sa.Column("shared", sa.Boolean(), server_default=sa.false(), nullable=False),
         sa.PrimaryKeyConstraint("tenant", "id", "build", name="pk_unused_indexes"),
     )
     op.create_table(
@@ -412,6 +425,8 @@ def upgrade() -> None:
         sa.Column("modified", sa.Double(), nullable=False),
         sa.Column("chunks", sa.Integer(), nullable=False),
         sa.Column("pages", sa.Integer(), nullable=False),
+        sa.Column("own_readers", sa.JSON(), server_default="[]", nullable=False),
+        sa.Column("readers_fixed", sa.Boolean(), server_default=sa.false(), nullable=False),
         sa.ForeignKeyConstraint(
             ["tenant", "collection"],
             ["collections.tenant", "collections.id"],

@@ -1,0 +1,180 @@
+"""`ragstone readers`: who may read documents, and why."""
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ragstone.cli import options as opt
+from ragstone.cli.running import Context, fail, run, settings_of
+from ragstone.core.chunk import EVERYONE
+from ragstone.core.errors import RagstoneError
+from ragstone.core.turn import Principal
+
+if TYPE_CHECKING:
+    from ragstone.core.readers import Reason
+    from ragstone.service import Service
+
+app = typer.Typer(
+    add_completion=False, help="Say and show who may read documents.", no_args_is_help=True
+)
+
+INHERIT = "inherit"
+
+Names = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAMES", help="group:hr,user:ada or everyone; 'inherit' for those of above."
+    ),
+]
+
+
+@app.command()
+def show(
+    context: Context,
+    path: Annotated[str, typer.Argument(help="A path as 'ragstone documents' shows it, or an id.")],
+    collection: opt.Collection = "default",
+    as_json: opt.AsJson = False,
+) -> None:
+    """Show who may read a document, or one that would come to this path, and why."""
+    from ragstone.cli.show import one_line, out, out_json
+    from ragstone.service import wire
+
+    async def shown(service: "Service") -> int:
+        view = await service.readers.explain(Principal(), collection, path, admin=True)
+        if as_json:
+            out_json(wire.dump(view))
+            return 0
+        out(f"{one_line(view.path)}{'' if view.exists else ' (no document yet)'}")
+        out(f"  may be read by: {said(view.readers) if view.readers else 'nobody'}")
+        for reason in view.reasons:
+            out(f"  {because(reason)}: {said(reason.readers)}")
+        return 0
+
+    run(settings_of(context), shown)
+
+
+@app.command("set")
+def give(
+    context: Context,
+    names: Names,
+    paths: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[PATH...]", help="Paths or ids of documents, or folders."),
+    ] = None,
+    below: Annotated[
+        str, typer.Option(metavar="FOLDER", help="Only documents in this folder or deeper.")
+    ] = "",
+    having: Annotated[
+        list[str] | None,
+        typer.Option("--where", metavar="KEY=VALUE", help="Only those with this metadata."),
+    ] = None,
+    collection: opt.Collection = "default",
+) -> None:
+    """Set the readers of documents at once, without reading their files again."""
+    from ragstone.cli.show import out
+    from ragstone.core.metadata import from_pairs
+
+    readers = parsed(names)
+    try:
+        metadata = from_pairs(having or ())
+    except RagstoneError as error:
+        fail(error.message)
+
+    async def change(service: "Service") -> int:
+        count = await service.readers.give(
+            Principal(), collection, readers, paths=paths or None, below=below, having=metadata
+        )
+        out(f"{count:,} {'document' if count == 1 else 'documents'}: {said(readers)}.")
+        return 0
+
+    run(settings_of(context), change)
+
+
+@app.command()
+def folder(
+    context: Context,
+    path: Annotated[str, typer.Argument(metavar="FOLDER", help="A folder of the collection.")],
+    names: Names,
+    collection: opt.Collection = "default",
+) -> None:
+    """Set the readers of a folder, for what is in it and for what comes."""
+    if not path.strip("/"):
+        raise typer.BadParameter("give the whole collection's readers with 'readers default'")
+    run(settings_of(context), _set_folder(collection, path, names))
+
+
+@app.command()
+def default(context: Context, names: Names, collection: opt.Collection = "default") -> None:
+    """Set the readers of a collection, for documents of which nothing else is said; it may be still
+    to come."""
+    run(settings_of(context), _set_folder(collection, "", names))
+
+
+@app.command()
+def folders(
+    context: Context, collection: opt.Collection = "default", as_json: opt.AsJson = False
+) -> None:
+    """List the folders that have readers of their own."""
+    from ragstone.cli.show import one_line, out, out_json
+    from ragstone.service import wire
+
+    async def shown(service: "Service") -> int:
+        rules = await service.readers.folders(Principal(), collection)
+        if as_json:
+            out_json({"folders": [wire.dump(rule) for rule in rules]})
+            return 0
+        for rule in rules:
+            by = "its ragstone.yaml" if rule.by == "file" else "an administrator"
+            place = one_line(rule.folder) or "the collection"
+            out(f"{place}: {said(rule.readers)} (by {by})")
+        if not rules:
+            out("No folder has readers of its own.")
+        return 0
+
+    run(settings_of(context), shown)
+
+
+def _set_folder(collection: str, path: str, names: str) -> "Callable[[Service], Awaitable[int]]":
+    from ragstone.cli.show import one_line, out
+
+    readers = parsed(names)
+
+    async def change(service: "Service") -> int:
+        await service.readers.set_folder(Principal(), collection, path, readers)
+        out(f"{one_line(path) or f'The collection {one_line(collection)}'}: {said(readers)}.")
+        return 0
+
+    return change
+
+
+def parsed(names: str) -> tuple[str, ...]:
+    """The readers that a command names, none for 'inherit'."""
+    from ragstone.core.readers import parse_readers
+
+    if names == INHERIT:
+        return ()
+    try:
+        return parse_readers([names])
+    except RagstoneError as error:
+        fail(error.message)
+
+
+def said(readers: "tuple[str, ...]") -> str:
+    """Readers in words."""
+    from ragstone.cli.show import one_line
+
+    names = ("everyone" if name == EVERYONE else name for name in readers)
+    return one_line(", ".join(names)) or "none of their own"
+
+
+def because(reason: "Reason") -> str:
+    """What says who may read a document."""
+    return {
+        "document": "set for the document",
+        "told": "told with the document",
+        "folder": f"set for the folder {reason.place}",
+        "file": f"ragstone.yaml of the folder {reason.place}",
+        "collection": "default of the collection",
+        "default": "nothing else is said",
+    }[reason.kind]
