@@ -21,6 +21,7 @@ from ragstone.core.errors import InvalidMetadata
 from ragstone.core.metadata import checked, typed
 from ragstone.ingest.files import FOLDER_FILE, SIDECARS, FoundFile, RefusedFile
 from ragstone.ingest.formats.front_matter import WithoutAliases
+from ragstone.ingest.places import archive_of, file_of
 from ragstone.ingest.safe_open import open_regular, resolve_links
 
 MOST_BYTES = 64 * 1024
@@ -51,6 +52,7 @@ class MetadataFiles:
         self._follow_links = follow_links
         self._rules: dict[Path, Sequence[_Rule]] = {}
         self._above: dict[str, Sequence[tuple[Path, Sequence[_Rule]]]] = {}
+        self._archives: dict[str, Mapping[str, Any]] = {}
 
     def of(self, item: FoundFile) -> FoundMetadata:
         """What is said of a file, the nearest last: folders from the outermost on, the later
@@ -62,19 +64,33 @@ class MetadataFiles:
             for rule in rules:
                 if _matches(rule.parts, parts):
                     metadata.update(rule.metadata)
+        archive = archive_of(item.place) if item.digest else ""
+        if not archive:
+            metadata.update(self._beside(item.place, item.path, _within(item), refused))
+        elif archive not in self._archives:
+            path = item.path[: len(archive) - len(item.place)]
+            said = self._beside(archive, path, _within(item), refused)
+            # What is in an archive is not called as that is.
+            self._archives[archive] = {key: said[key] for key in said if key != "title"}
+        metadata.update(self._archives.get(archive, {}))
+        return FoundMetadata(metadata, tuple(refused))
+
+    def _beside(
+        self, place: str, path: str, within: Path, refused: list[RefusedFile]
+    ) -> Mapping[str, Any]:
+        """What the sidecar of a file says."""
         for ending in SIDECARS:
             # Of most files there is none: looking is cheaper than a Path to read.
-            if not os.path.lexists(item.place + ending):
+            if not os.path.lexists(place + ending):
                 continue
-            file = Path(item.place + ending)
+            file = Path(place + ending)
             try:
-                if (text := self._read(file, _within(item))) is not None:
-                    metadata.update(_sidecar(file, text))
-                    break
+                if (text := self._read(file, within)) is not None:
+                    return _sidecar(file, text)
             except InvalidMetadata as error:
-                refused.append(RefusedFile(item.path + ending, error))
+                refused.append(RefusedFile(path + ending, error))
                 break
-        return FoundMetadata(metadata, tuple(refused))
+        return {}
 
     def _rules_above(
         self, item: FoundFile, refused: list[RefusedFile]
@@ -134,7 +150,8 @@ class MetadataFiles:
 
 def _within(item: FoundFile) -> Path:
     """The folder in which links must stay."""
-    return item.root if item.root != item.source else item.source.parent
+    given = item.root == item.source or (item.digest and item.root == file_of(item.place))
+    return item.root.parent if given else item.root
 
 
 def _counts(file: Path, within: Path) -> bool:

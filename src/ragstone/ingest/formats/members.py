@@ -66,7 +66,7 @@ def written_blocks(
         log.warning("%s", error)
         return
     with tempfile.TemporaryDirectory(prefix="ragstone-") as folder:
-        path = Path(folder) / _file_name(name, ending)
+        path = Path(folder) / file_name(name, ending)
         with path.open("wb") as file:
             write(file)
         check_type(path, known.magic)
@@ -81,7 +81,7 @@ def written_blocks(
                 yield replace(block, pictures=())
 
 
-def _file_name(name: str, ending: str) -> str:
+def file_name(name: str, ending: str) -> str:
     """A name for the disk: errors show it, so it is like the member's."""
     stem = PurePosixPath(name.replace("\\", "/")).stem
     safe = "".join(char if char.isalnum() or char in " ._-" else "_" for char in stem)
