@@ -54,8 +54,8 @@ class Field(NamedTuple):
     look: str
 
 
-def form_pdf(path: Path, items: Sequence[Placed], fields: Sequence[Field]) -> Path:
-    """A PDF of one page with these texts and, above them, these fields."""
+def form_pdf(path: Path, items: Sequence[Placed | Ruled], fields: Sequence[Field]) -> Path:
+    """A PDF of one page with these texts and lines and, above them, these fields."""
     widgets = [
         f"<< /Type /Annot /Subtype /Widget /T (field{number}) {one.look} "
         f"/Rect [{one.left} {792 - one.bottom} {one.right} {792 - one.top}] >>"

@@ -15,7 +15,7 @@ from ragstone.ingest.formats.archive import entries_by_name, unpack
 from ragstone.ingest.formats.members import MAX_DEPTH, file_name, is_readable
 from ragstone.ingest.formats.package import archive_errors, check_archive, check_totals
 from ragstone.ingest.formats.types import ZIP, check_type
-from ragstone.ingest.parse_messages import Member
+from ragstone.ingest.parse_messages import ArchiveMember
 from ragstone.ingest.places import is_archive, is_hidden, split_member
 from ragstone.ingest.safe_open import open_regular
 
@@ -37,7 +37,7 @@ _opened: list[_OpenArchive] = []
 """The archive that a member was last asked of, then those in it that lead to that member."""
 
 
-def list_members(path: Path, max_bytes: int, folder: Path | None = None) -> Iterator[Member]:
+def list_members(path: Path, max_bytes: int, folder: Path | None = None) -> Iterator[ArchiveMember]:
     """The members of an archive and of the archives in it, which together unpack to at most
     `max_bytes`; with a `folder` those that can be read are unpacked into it.
 
@@ -126,7 +126,7 @@ class _Listing:
         self._folder = folder
         self._entries = self._bytes = self._unpacked = 0
 
-    def members(self, file: BinaryIO, above: str, depth: int) -> Iterator[Member]:
+    def members(self, file: BinaryIO, above: str, depth: int) -> Iterator[ArchiveMember]:
         """The members of an archive that is open; `above` is its own path, with a slash."""
         path = Path(above) if above else self._path
         with archive_errors(path), zipfile.ZipFile(file) as archive:
@@ -137,7 +137,9 @@ class _Listing:
             check_totals(self._path, self._entries, self._bytes, self._max_bytes)
             for name, entry in entries_by_name(archive).items():
                 place = above + name
-                member = Member(place, entry.file_size, f"{entry.CRC:08x}-{entry.file_size:x}")
+                member = ArchiveMember(
+                    place, entry.file_size, f"{entry.CRC:08x}-{entry.file_size:x}"
+                )
                 if is_hidden(name) or not is_readable(name):
                     yield member
                 elif is_archive(name):
@@ -148,8 +150,8 @@ class _Listing:
                     yield member
 
     def _inner(
-        self, archive: zipfile.ZipFile, entry: zipfile.ZipInfo, member: Member, depth: int
-    ) -> Iterator[Member]:
+        self, archive: zipfile.ZipFile, entry: zipfile.ZipInfo, member: ArchiveMember, depth: int
+    ) -> Iterator[ArchiveMember]:
         """The members of an archive in another one; itself if it cannot be opened."""
         try:
             if depth > MAX_DEPTH:
@@ -162,7 +164,9 @@ class _Listing:
         except DocumentError as error:
             yield _failed(member, error)
 
-    def _unpack(self, archive: zipfile.ZipFile, entry: zipfile.ZipInfo, member: Member) -> Member:
+    def _unpack(
+        self, archive: zipfile.ZipFile, entry: zipfile.ZipInfo, member: ArchiveMember
+    ) -> ArchiveMember:
         assert self._folder is not None  # noqa: S101 - asked before
         folder = self._folder / str(self._unpacked)
         self._unpacked += 1
@@ -177,5 +181,5 @@ class _Listing:
         return replace(member, file=str(target))
 
 
-def _failed(member: Member, error: DocumentError) -> Member:
+def _failed(member: ArchiveMember, error: DocumentError) -> ArchiveMember:
     return replace(member, refusal=error.message)

@@ -10,14 +10,14 @@ from ragstone.core.errors import DocumentError, EmptyDocument, UnreadableDocumen
 from ragstone.ingest import file_threads, handed
 from ragstone.ingest.files import HIDDEN, NO_ENDING, FoundFile, SkippedFile, describes
 from ragstone.ingest.formats.types import supported
-from ragstone.ingest.parse_messages import Member
+from ragstone.ingest.parse_messages import ArchiveMember
 from ragstone.ingest.places import is_archive, is_hidden
 from ragstone.ingest.progress import Tracker
 
 UNPACKED = ".members"
 """What the name of an archive that was handed over gets for the folder of its members."""
 
-ListMembers = Callable[[FoundFile, Path | None], Awaitable[Sequence[Member]]]
+ListMembers = Callable[[FoundFile, Path | None], Awaitable[Sequence[ArchiveMember]]]
 """Lists the members of an archive, and unpacks them into a folder; raises DocumentError."""
 
 
@@ -79,7 +79,7 @@ def _unpacked(item: FoundFile) -> Path:
 
 
 def _files(
-    item: FoundFile, members: Sequence[Member], endings: Sequence[str]
+    item: FoundFile, members: Sequence[ArchiveMember], endings: Sequence[str]
 ) -> Iterator[FoundFile | SkippedFile]:
     for member in members:
         path = f"{item.path}/{member.path}"
@@ -92,7 +92,7 @@ def _files(
             yield _file(item, member, path)
 
 
-def _file(item: FoundFile, member: Member, path: str) -> FoundFile:
+def _file(item: FoundFile, member: ArchiveMember, path: str) -> FoundFile:
     refusal = UnreadableDocument(member.refusal) if member.refusal else None
     about = item.handed
     if about is not None:

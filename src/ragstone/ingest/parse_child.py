@@ -31,11 +31,11 @@ from ragstone.ingest.leads import attach_leads
 from ragstone.ingest.parse import parse, shown_picture
 from ragstone.ingest.parse_messages import (
     MEMORY,
+    ArchiveMembers,
     Beginning,
     DocumentHead,
     Drawn,
     Finished,
-    Members,
     Message,
     Pieces,
     ReadFailure,
@@ -135,7 +135,7 @@ def _send_members(request: ReadRequest, send: Send) -> None:
     folder = Path(request.unpack_to) if request.unpack_to else None
     members = list_members(Path(request.path), request.max_memory_mb * MEGABYTE, folder)
     while batch := list(islice(members, BATCH)):
-        send(Members(batch))
+        send(ArchiveMembers(batch))
     send(Finished())
 
 

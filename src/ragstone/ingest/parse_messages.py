@@ -85,7 +85,7 @@ class Pieces:
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class ArchiveMember:
     """A file in an archive: its path there, its bytes, and what tells its content from another.
 
     `file` is where it was unpacked; `refusal` says why it cannot be.
@@ -99,10 +99,10 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class Members:
+class ArchiveMembers:
     """Some members of an archive."""
 
-    members: list[Member]
+    members: list[ArchiveMember]
     kind: Literal["members"] = "members"
 
 
@@ -151,7 +151,7 @@ Message = (
     | DocumentHead
     | Recognising
     | Pieces
-    | Members
+    | ArchiveMembers
     | Beginning
     | Drawn
     | Finished

@@ -29,12 +29,12 @@ from ragstone.ingest.chunk import TextPiece
 from ragstone.ingest.daemon_thread import DaemonThread
 from ragstone.ingest.parse_messages import (
     MEMORY,
+    ArchiveMember,
+    ArchiveMembers,
     Beginning,
     DocumentHead,
     Drawn,
     Finished,
-    Member,
-    Members,
     Message,
     Pieces,
     ReadFailure,
@@ -157,7 +157,7 @@ class ParseProcesses:
 
     async def members(
         self, path: Path, size: int, folder: Path | None, heavy: Callable[[], None], owner: Owner
-    ) -> list[Member]:
+    ) -> list[ArchiveMember]:
         """The members of an archive, with a `folder` unpacked into it; raises DocumentError."""
         async with self._reading(path, size, owner, heavy) as reading:
             return await reading.members(folder)
@@ -284,12 +284,12 @@ class Reading:
         if not message.spent:
             self._process.finished()
 
-    async def members(self, folder: Path | None) -> list[Member]:
+    async def members(self, folder: Path | None) -> list[ArchiveMember]:
         """The members of the archive that it is, instead of the chunks."""
         await self._ask(members=True, unpack_to=str(folder or ""))
-        members: list[Member] = []
+        members: list[ArchiveMember] = []
         while not isinstance(message := await self._next(), Finished):
-            members += self._expected(message, Members).members
+            members += self._expected(message, ArchiveMembers).members
         self._process.finished()
         return members
 

@@ -55,7 +55,7 @@ from ragstone.ingest.languages import main_language, outgrown
 from ragstone.ingest.lost import Placement
 from ragstone.ingest.members import OpenedArchives, forget_archives, open_archives
 from ragstone.ingest.move import move_if_due
-from ragstone.ingest.parse_messages import Member
+from ragstone.ingest.parse_messages import ArchiveMember
 from ragstone.ingest.parse_process import ParseProcesses
 from ragstone.ingest.picture_question import with_picture_text
 from ragstone.ingest.places import file_of, is_archive
@@ -351,7 +351,7 @@ class Pipeline:
     async def _open_archives(
         self, owner: Owner, found: Sequence[FoundFile], tracker: Tracker
     ) -> OpenedArchives:
-        async def list_members(item: FoundFile, folder: Path | None) -> Sequence[Member]:
+        async def list_members(item: FoundFile, folder: Path | None) -> Sequence[ArchiveMember]:
             with self._being_read.marked(item) as heavy:
                 return await self._writer.members(item.source, item.size, folder, heavy, owner)
 

@@ -21,7 +21,7 @@ from ragstone.core.records import Collection, Document
 from ragstone.ingest.chunk import TextPiece
 from ragstone.ingest.embedding import Pending
 from ragstone.ingest.known_vectors import known_vectors
-from ragstone.ingest.parse_messages import DocumentHead, Member
+from ragstone.ingest.parse_messages import ArchiveMember, DocumentHead
 from ragstone.ingest.parse_process import ParseProcesses
 from ragstone.ingest.subject import subject
 from ragstone.ingest.turns import NOBODY, Owner
@@ -235,7 +235,7 @@ class Writer:
 
     async def members(
         self, file: Path, size: int, folder: Path | None, heavy: Callable[[], None], owner: Owner
-    ) -> list[Member]:
+    ) -> list[ArchiveMember]:
         """The members of an archive; see `ParseProcesses.members`."""
         return await self._processes.members(file, size, folder, heavy, owner)
 

@@ -372,7 +372,7 @@ def _picture(document: Any, index: int) -> tuple[Any, float]:
     with _PDFIUM:
         page = document[index]
         scale = min(DPI / _POINTS, MOST_SIDE / max(*page.get_size(), 1.0))
-        bitmap = page.render(scale=scale, may_draw_forms=False)
+        bitmap = page.render(scale=scale)  # What is filled in is seen too.
         pixels = bitmap.to_numpy().copy()
         bitmap.close()
         page.close()
