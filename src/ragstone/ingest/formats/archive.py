@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 from ragstone.ingest.document import Block, Parsed
 from ragstone.ingest.formats.decode import likeliest_encoding
-from ragstone.ingest.formats.members import is_readable, member_blocks
+from ragstone.ingest.formats.members import LeftOut, member_blocks
 from ragstone.ingest.formats.package import open_archive
 from ragstone.ingest.formats.types import ZIP, Format
 from ragstone.ingest.places import is_hidden
@@ -31,7 +31,9 @@ def parse_archive_in(path: Path, ending: str, max_bytes: int, depth: int) -> Par
     """The archive of a file that stands in `depth` others."""
     with open_archive(path, max_bytes):
         pass
-    return Parsed(path.stem, _blocks(path, max_bytes, depth))
+    left_out = LeftOut()
+    blocks = _blocks(path, max_bytes, left_out, depth)
+    return Parsed(path.stem, blocks, last_notes=left_out.notes)
 
 
 def entries_by_name(archive: zipfile.ZipFile) -> Mapping[str, zipfile.ZipInfo]:
@@ -58,16 +60,16 @@ def unpack(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, file: BinaryIO) -> 
         shutil.copyfileobj(source, file, _READ_BYTES)
 
 
-def _blocks(path: Path, max_bytes: int, depth: int) -> Iterator[Block]:
+def _blocks(path: Path, max_bytes: int, left_out: LeftOut, depth: int) -> Iterator[Block]:
     with open_archive(path, max_bytes) as archive:
         for name, entry in sorted(entries_by_name(archive).items()):
-            if is_hidden(name) or not is_readable(name):
+            if is_hidden(name):
                 continue
             yield from member_blocks(
-                path,
                 name,
                 lambda file, entry=entry: unpack(archive, entry, file),  # type: ignore[misc]
                 max_bytes,
+                left_out,
                 level=1,
                 depth=depth + 1,
             )
