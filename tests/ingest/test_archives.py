@@ -261,3 +261,20 @@ async def test_an_archive_that_is_to_be_one_document_is_one(
     given = hand(tmp_path, {"a.txt": "Whales sing.", "b.txt": "Cats purr."}, single=True)
     await ingest_handed(ragstone, given)
     assert await paths_of(ragstone) == ["/up/all.zip"]
+
+
+async def test_what_cannot_be_unpacked_of_an_upload_fails_alone_and_leaves_nothing_behind(
+    ragstone: Ragstone, tmp_path: Path
+) -> None:
+    given = hand(tmp_path, {"a.txt": "Whales sing in the deep.", "b.txt": "Cats purr."})
+    data = bytearray(Path(given.file).read_bytes())
+    data[data.index(b"a.txt") + 8] ^= 0xFF
+    Path(given.file).write_bytes(data)
+    last = await ingest_handed(ragstone, given)
+    assert [failure.path for failure in last.failed] == ["/up/all.zip/a.txt"]
+    cut = hand(tmp_path, {"a.txt": "Whales sing."}, path="/up/cut.zip")
+    Path(cut.file).write_bytes(Path(cut.file).read_bytes()[:-30])
+    last = await ingest_handed(ragstone, cut)
+    assert [failure.path for failure in last.failed] == ["/up/cut.zip"]
+    assert "/up/all.zip/b.txt" in await paths_of(ragstone)
+    assert not list((tmp_path / "spool").iterdir())

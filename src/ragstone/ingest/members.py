@@ -63,6 +63,8 @@ async def open_archives(
                 raise EmptyDocument(f"{item.source.name} holds no file that can be read.")
         except DocumentError as error:
             files.append(replace(item, refusal=error))
+            if folder is not None:
+                await file_threads.run([folder], shutil.rmtree, folder, True)
     return OpenedArchives(files, archives)
 
 
@@ -94,23 +96,25 @@ def _files(
 
 def _file(item: FoundFile, member: ArchiveMember, path: str) -> FoundFile:
     refusal = UnreadableDocument(member.refusal) if member.refusal else None
-    about = item.handed
+    about, place = item.handed, f"{item.place}/{member.path}"
     if about is not None:
+        # One that cannot be unpacked is nowhere.
+        place = member.file or str(_unpacked(item) / member.path)
         about = replace(
             about,
-            file=member.file,
+            file=place,
             path=path,
             source=f"{about.source}/{member.path}",
             title="",
             metadata={key: value for key, value in about.metadata.items() if key != "title"},
         )
     return FoundFile(
-        place=member.file or f"{item.place}/{member.path}",
+        place=place,
         path=path,
         root=item.root,
         size=member.size,
         modified=item.modified,
         handed=about,
-        digest="" if member.file else member.digest,
+        digest="" if about else member.digest,
         refusal=refusal,
     )
