@@ -22,6 +22,8 @@ from ragstone.settings import IngestSettings
 
 _SPACE = re.compile(r"[\W_]+")
 _WORD = re.compile(r"[^\W\d_]{3,}")
+_LIGATURE = re.compile(r"f+(?=[fil])|t(?=h)")
+"""What the known cells lack where a PDF calls ligatures their last letter: they were copied."""
 
 
 class _Cell(NamedTuple):
@@ -86,7 +88,7 @@ def _has_name(part: str, cell: _Cell) -> bool:
 
 
 def _plain(text: str) -> str:
-    return _SPACE.sub("", text).lower()
+    return _LIGATURE.sub("", _SPACE.sub("", text).lower())
 
 
 def _words(text: str) -> list[str]:

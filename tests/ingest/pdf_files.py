@@ -54,8 +54,8 @@ class Field(NamedTuple):
     look: str
 
 
-def form_pdf(path: Path, items: Sequence[Placed], fields: Sequence[Field]) -> Path:
-    """A PDF of one page with these texts and, above them, these fields."""
+def form_pdf(path: Path, items: Sequence[Placed | Ruled], fields: Sequence[Field]) -> Path:
+    """A PDF of one page with these texts and lines and, above them, these fields."""
     widgets = [
         f"<< /Type /Annot /Subtype /Widget /T (field{number}) {one.look} "
         f"/Rect [{one.left} {792 - one.bottom} {one.right} {792 - one.top}] >>"
@@ -193,3 +193,29 @@ def _assembled(objects: Sequence[str], trailer: str) -> bytes:
         f"trailer\n<< /Size {len(objects) + 1} {trailer} >>\nstartxref\n{start}\n%%EOF\n"
     ).encode()
     return data
+
+
+def ligature_pdf(path: Path, lines: Sequence[str]) -> Path:
+    """A PDF in Helvetica whose ligatures (fi, fl) are said to be their last letters alone."""
+    text = "\n".join(
+        f"1 0 0 1 72 {700 - 20 * number} Tm ({_escaped(line)}) Tj"
+        for number, line in enumerate(lines)
+    )
+    content = f"BT /F1 10 Tf {text} ET".replace("fi", "\\036").replace("fl", "\\037")
+    unicode_map = (
+        "begincmap 1 begincodespacerange <00> <FF> endcodespacerange 3 beginbfrange "
+        "<1E> <1E> <0069> <1F> <1F> <006C> <20> <7E> <0020> endbfrange endcmap"
+    )
+    encoding = "<< /Type /Encoding /BaseEncoding /WinAnsiEncoding /Differences [30 /fi /fl] >>"
+    objects = [
+        "<< /Type /Catalog /Pages 2 0 R >>",
+        "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R "
+        "/Resources << /Font << /F1 5 0 R >> >> >>",
+        f"<< /Length {len(content)} >>\nstream\n{content}\nendstream",
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica "
+        f"/Encoding {encoding} /ToUnicode 6 0 R >>",
+        f"<< /Length {len(unicode_map)} >>\nstream\n{unicode_map}\nendstream",
+    ]
+    path.write_bytes(_assembled(objects, "/Root 1 0 R"))
+    return path

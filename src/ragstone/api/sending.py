@@ -89,6 +89,7 @@ async def send_content(
         modified=time.time(),
         allowed=tuple(allowed),
         metadata=dict(metadata),
+        single=True,
     )
     service = await session.service()
     request = IngestRequest((), collection, session.principal.tenant, handed=(handed,))

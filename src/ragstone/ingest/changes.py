@@ -13,6 +13,7 @@ from ragstone.core.turn import Principal
 from ragstone.ingest import handed
 from ragstone.ingest.file_threads import report_progress
 from ragstone.ingest.files import FoundFile
+from ragstone.ingest.places import archive_of, is_archive
 from ragstone.ingest.safe_open import resolve_links
 from ragstone.ingest.write import document_id
 from ragstone.service import IngestRequest
@@ -141,10 +142,12 @@ def gone(
     request: IngestRequest,
     found: Sequence[FoundFile],
     shares: Set[str] = frozenset(),
+    opened: Set[str] = frozenset(),
 ) -> Gone:
     """The documents whose file under the given paths no longer exists. `known` are the paths by
     source. Nothing is gone because a given folder is not there, or is empty at once: a share that
-    is not mounted looks like that. Nor because one of the `shares` is not mounted."""
+    is not mounted looks like that. Nor because one of the `shares` is not mounted, or an archive is
+    not among those that were `opened`."""
     here = {item.place for item in found}
     named = {resolve_links(path) for path in request.only}
     documents: list[str] = []
@@ -162,11 +165,12 @@ def gone(
         missing = [
             source
             for source in known
-            if source not in here and Path(source).is_relative_to(root) and _is_gone(source)
+            if source not in here and Path(source).is_relative_to(root) and _is_gone(source, opened)
         ]
         if not missing:
             continue
-        folder = root.parent if missing == [str(root)] else root
+        alone = missing == [str(root)] or (is_archive(root.name) and not root.is_dir())
+        folder = root.parent if alone else root
         # A watcher may have seen these go, one by one.
         if _has_entries(folder, least=0 if named.issuperset(missing) else 1):
             here.update(missing)
@@ -196,13 +200,16 @@ def _has_entries(folder: Path, least: int) -> bool:
         return False
 
 
-def _is_gone(source: str) -> bool:
+def _is_gone(source: str, opened: Set[str]) -> bool:
     """Whether there is no such file; what cannot be told is there."""
     report_progress(source)
     try:
         Path(source).stat()
-    except (FileNotFoundError, NotADirectoryError):
+    except FileNotFoundError:
         return True
+    except NotADirectoryError:
+        archive = archive_of(source)
+        return not archive or archive in opened
     except OSError:
         return False
     return False

@@ -218,7 +218,7 @@ def _compared_all(
 
 def is_textless_picture(item: FoundFile, error: DocumentError) -> bool:
     """Whether this is a logo or a drawing in a folder, which nobody asked to read."""
-    alone = item.source == item.root or item.handed is not None
+    alone = item.source == item.root
     return not alone and isinstance(error, EmptyDocument) and is_picture(item.source.name)
 
 
@@ -245,6 +245,8 @@ def _compared(
         if one.said.closed:
             raise one.said.closed
         changes.refuse_readers(document, known, rules, by)
+        if item.refusal:
+            raise item.refusal
         if item.handed is not None and handed.taken_in(item):
             return _ENDED
         said = _said(document)
@@ -256,7 +258,7 @@ def _compared(
         check_before_hashing(item.source, item.size, settings)
         fingerprint, included = handed.fingerprint(item, document)
         document = replace(document, content_hash=fingerprint)
-        look = None if item.handed else _look(item, said, included)
+        look = None if item.handed or item.digest else _look(item, said, included)
         if known and changes.unchanged(known, document):
             return look or _SAME
         if known:

@@ -31,7 +31,8 @@ class FoundFile:
     `place` is where it is (absolute, links resolved), `path` its name in the collection, such
     as "/folder/sub/file.pdf", `root` the given file or folder it belongs to (absolute, links
     resolved). `size` is in bytes, `modified` in seconds since 1970. `handed` describes it if it was
-    handed over.
+    handed over. The place of a member of an archive is below that of the archive, and `digest`
+    tells its content from another. With a `refusal` it is known already that it cannot be read.
     """
 
     # A text: an ingest keeps a million of these, and a Path takes twice as much memory.
@@ -41,6 +42,8 @@ class FoundFile:
     size: int
     modified: float
     handed: Handed | None = None
+    digest: str = ""
+    refusal: DocumentError | None = None
 
     @property
     def source(self) -> Path:

@@ -308,8 +308,8 @@ def described(document: Document, handed: Handed) -> Document:
 def fingerprint(item: FoundFile, document: Document) -> tuple[str, tuple[Path, ...]]:
     """A hash of the content, of the files that it includes, and of what is said about it; and
     those files. Raises UnreadableDocument."""
-    content = content_hash(item.source)
-    files, included = ((), ()) if item.handed else _included(item, document)
+    content = item.digest or content_hash(item.source)
+    files, included = ((), ()) if item.handed or item.digest else _included(item, document)
     if item.handed is None and not document.metadata and not included:
         return content, files
     said = [content, document.title, document.metadata, *included]

@@ -11,7 +11,7 @@ import os
 import stat
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from ragstone.core.metadata import checked, typed
 from ragstone.core.readers import FolderReaders, parse_readers, within
 from ragstone.ingest.files import FOLDER_FILE, SIDECARS, FoundFile, RefusedFile, given_folder
 from ragstone.ingest.formats.front_matter import WithoutAliases
+from ragstone.ingest.places import archive_of, file_of
 from ragstone.ingest.safe_open import open_regular, resolve_links
 
 MOST_BYTES = 64 * 1024
@@ -72,6 +73,7 @@ class MetadataFiles:
         self._files: dict[Path, _FolderFile] = {}
         self._above: dict[str, Sequence[Path]] = {}
         self._told: set[Path] = set()
+        self._archives: dict[str, Mapping[str, Any]] = {}
 
     def of(self, item: FoundFile) -> FoundMetadata:
         """What is said of a file, the nearest last: folders from the outermost on, the later
@@ -88,20 +90,34 @@ class MetadataFiles:
             for rule in said.rules:
                 if _matches(rule.parts, parts):
                     metadata.update(rule.metadata)
-        for ending in SIDECARS:
-            # Of most files there is none: looking is cheaper than a Path to read.
-            if not os.path.lexists(item.place + ending):
-                continue
-            file = Path(item.place + ending)
-            try:
-                if (text := self._read(file, _within(item))) is not None:
-                    metadata.update(_sidecar(file, text))
-                    break
-            except InvalidMetadata as error:
-                refused.append(RefusedFile(item.path + ending, error))
-                break
+        archive = archive_of(item.place) if item.digest else ""
+        if not archive:
+            metadata.update(self._beside(item.place, item.path, _within(item), refused))
+        elif archive not in self._archives:
+            path = item.path[: len(archive) - len(item.place)]
+            said = self._beside(archive, path, _within(item), refused)
+            # What is in an archive is not called as that is.
+            self._archives[archive] = {key: said[key] for key in said if key != "title"}
+        metadata.update(self._archives.get(archive, {}))
         readers, closed = self._readers(item, above)
         return FoundMetadata(metadata, tuple(refused), readers, closed)
+
+    def _beside(
+        self, place: str, path: str, within: Path, refused: list[RefusedFile]
+    ) -> Mapping[str, Any]:
+        """What the sidecar of a file says."""
+        for ending in SIDECARS:
+            # Of most files there is none: looking is cheaper than a Path to read.
+            if not os.path.lexists(place + ending):
+                continue
+            file = Path(place + ending)
+            try:
+                if (text := self._read(file, within)) is not None:
+                    return _sidecar(file, text)
+            except InvalidMetadata as error:
+                refused.append(RefusedFile(path + ending, error))
+                break
+        return {}
 
     def _readers(
         self, item: FoundFile, above: Sequence[Path]
@@ -111,6 +127,10 @@ class MetadataFiles:
         What folders above the given one say, of which the collection has nothing, is that one's. A
         file that was given alone, or that a link leads to, has its own.
         """
+        if item.digest and (archive := archive_of(item.place)):
+            # What holds for an archive holds for its members.
+            path = item.path[: len(archive) - len(item.place)]
+            item = replace(item, place=archive, path=path)
         top, *parts = item.path.strip("/").split("/")
         given = given_folder(item.path, item.source)
         if given and not item.root.is_relative_to(given):
@@ -204,7 +224,8 @@ class MetadataFiles:
 
 def _within(item: FoundFile) -> Path:
     """The folder in which links must stay."""
-    return item.root if item.root != item.source else item.source.parent
+    given = item.root == item.source or (item.digest and item.root == file_of(item.place))
+    return item.root.parent if given else item.root
 
 
 def _may_count(file: Path) -> bool:

@@ -21,6 +21,7 @@ from ragstone.ingest.formats.redrawn import redrawn
 from ragstone.ingest.formats.surroundings import Surroundings
 from ragstone.ingest.formats.types import FORMATS, check_type
 from ragstone.ingest.pictures import described, placed
+from ragstone.ingest.places import archive_of
 from ragstone.ingest.safe_open import pin, resolve_links
 from ragstone.ingest.sizes import MEGABYTE, SizeSettings, check_size
 from ragstone.language.unicode import whole, whole_values
@@ -72,7 +73,7 @@ def parse(
     )
     CHOSEN.set(recognition)
     with ExitStack() as opened:
-        path = opened.enter_context(_pin_document(path))
+        path = opened.enter_context(_pin_document(path, settings))
         check_size(path, path.stat().st_size, known.whole, settings)
         check_type(path, known.magic)
         with _format_errors(path):
@@ -113,7 +114,7 @@ def shown_picture(
         known = FORMATS.get(_name(path))
     if parts is None or known.picture is None:
         raise gone
-    with _pin_document(path) as path:
+    with _pin_document(path, settings) as path:
         check_size(path, path.stat().st_size, known.whole, settings)
         check_type(path, known.magic)
         with _format_errors(path):
@@ -124,13 +125,21 @@ def shown_picture(
 
 
 def _surroundings(path: Path, folder: Path | None) -> Surroundings | None:
-    return Surroundings(Path(resolve_links(folder)), path) if folder else None
+    if folder is None or archive_of(path):
+        return None
+    return Surroundings(Path(resolve_links(folder)), path)
 
 
 @contextmanager
-def _pin_document(path: Path) -> Iterator[Path]:
-    """See `pin`; raises UnreadableDocument."""
+def _pin_document(path: Path, settings: ReadSettings) -> Iterator[Path]:
+    """See `pin`; a member of an archive is unpacked. Raises UnreadableDocument."""
     with ExitStack() as stack:
+        if archive_of(path):
+            from ragstone.ingest.archives import unpack_member  # Few files are in archives.
+
+            max_bytes = settings.max_memory_mb * MEGABYTE
+            yield stack.enter_context(unpack_member(path, max_bytes))
+            return
         try:
             pinned = stack.enter_context(pin(path))
         except OSError as error:

@@ -18,6 +18,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
@@ -30,6 +31,7 @@ from ragstone.ingest.leads import attach_leads
 from ragstone.ingest.parse import parse, shown_picture
 from ragstone.ingest.parse_messages import (
     MEMORY,
+    ArchiveMembers,
     Beginning,
     DocumentHead,
     Drawn,
@@ -44,6 +46,7 @@ from ragstone.ingest.parse_messages import (
     receive_frame,
     send_frame,
 )
+from ragstone.ingest.sizes import MEGABYTE
 from ragstone.language.tokens import count
 from ragstone.language.unicode import whole
 
@@ -97,6 +100,8 @@ def answer(request: ReadRequest, send: Send) -> None:
     try:
         if request.picture:
             send(Drawn(_drawn(request)))
+        elif request.members:
+            _send_members(request, send)
         elif request.beginning:
             send(Beginning(_beginning(request, send)))
         else:
@@ -122,6 +127,16 @@ def _beginning(request: ReadRequest, send: Send) -> str:
         if len(text) >= request.beginning:
             break
     return text[: request.beginning]
+
+
+def _send_members(request: ReadRequest, send: Send) -> None:
+    from ragstone.ingest.archives import list_members  # Few files are archives.
+
+    folder = Path(request.unpack_to) if request.unpack_to else None
+    members = list_members(Path(request.path), request.max_memory_mb * MEGABYTE, folder)
+    while batch := list(islice(members, BATCH)):
+        send(ArchiveMembers(batch))
+    send(Finished())
 
 
 def _drawn(request: ReadRequest) -> str:

@@ -27,7 +27,8 @@ class ReadRequest:
     the processor time after which the process ends; each page that is recognised adds
     `ocr_seconds`. `folder` is the one that it may include files of, empty if there is none. With
     `picture`, an id, that picture of it is wanted and nothing else. `captions` is what a model said
-    of its pictures, by their digests.
+    of its pictures, by their digests. With `members` those of an archive are wanted, with
+    `unpack_to` in files of that folder.
     """
 
     path: str
@@ -45,6 +46,8 @@ class ReadRequest:
     ocr_seconds: float = 60.0
     picture: str = ""
     captions: dict[str, str] = field(default_factory=dict)
+    members: bool = False
+    unpack_to: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,28 @@ class Pieces:
 
     pieces: list[TextPiece]
     kind: Literal["pieces"] = "pieces"
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveMember:
+    """A file in an archive: its path there, its bytes, and what tells its content from another.
+
+    `file` is where it was unpacked; `refusal` says why it cannot be.
+    """
+
+    path: str
+    size: int
+    digest: str
+    file: str = ""
+    refusal: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveMembers:
+    """Some members of an archive."""
+
+    members: list[ArchiveMember]
+    kind: Literal["members"] = "members"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +146,17 @@ class ReadFailure:
 MEMORY = "memory"
 """The code of a failure for want of memory."""
 
-Message = Ready | DocumentHead | Recognising | Pieces | Beginning | Drawn | Finished | ReadFailure
+Message = (
+    Ready
+    | DocumentHead
+    | Recognising
+    | Pieces
+    | ArchiveMembers
+    | Beginning
+    | Drawn
+    | Finished
+    | ReadFailure
+)
 
 
 def encoded(message: Message | ReadRequest) -> bytes:

@@ -29,6 +29,8 @@ from ragstone.ingest.chunk import TextPiece
 from ragstone.ingest.daemon_thread import DaemonThread
 from ragstone.ingest.parse_messages import (
     MEMORY,
+    ArchiveMember,
+    ArchiveMembers,
     Beginning,
     DocumentHead,
     Drawn,
@@ -153,6 +155,13 @@ class ParseProcesses:
         async with self._reading(path, size, owner, heavy) as reading:
             return await reading.beginning(characters)
 
+    async def members(
+        self, path: Path, size: int, folder: Path | None, heavy: Callable[[], None], owner: Owner
+    ) -> list[ArchiveMember]:
+        """The members of an archive, with a `folder` unpacked into it; raises DocumentError."""
+        async with self._reading(path, size, owner, heavy) as reading:
+            return await reading.members(folder)
+
     async def picture(
         self, path: Path, size: int, id: str, folder: Path | None = None, owner: Owner = NOBODY
     ) -> bytes:
@@ -255,12 +264,12 @@ class Reading:
 
     async def open(self) -> None:
         """Begin to read."""
-        await self._ask(0)
+        await self._ask()
         self.head = self._expected(await self._next(), DocumentHead)
 
     async def beginning(self, characters: int) -> str:
         """The beginning of the text instead of the chunks."""
-        await self._ask(characters)
+        await self._ask(beginning=characters)
         text = self._expected(await self._next(), Beginning).text
         self._process.finished()
         return text
@@ -275,9 +284,18 @@ class Reading:
         if not message.spent:
             self._process.finished()
 
+    async def members(self, folder: Path | None) -> list[ArchiveMember]:
+        """The members of the archive that it is, instead of the chunks."""
+        await self._ask(members=True, unpack_to=str(folder or ""))
+        members: list[ArchiveMember] = []
+        while not isinstance(message := await self._next(), Finished):
+            members += self._expected(message, ArchiveMembers).members
+        self._process.finished()
+        return members
+
     async def picture(self, id: str) -> bytes:
         """A picture of it instead of the chunks."""
-        await self._ask(0, id)
+        await self._ask(picture=id)
         drawn = self._expected(await self._next(), Drawn).base64
         self._process.finished()
         try:
@@ -285,7 +303,9 @@ class Reading:
         except ValueError as error:
             raise UnreadableDocument(f"{self._path.name} holds no such picture.") from error
 
-    async def _ask(self, beginning: int, picture: str = "") -> None:
+    async def _ask(
+        self, beginning: int = 0, picture: str = "", members: bool = False, unpack_to: str = ""
+    ) -> None:
         settings = self._settings
         request = ReadRequest(
             str(self._path),
@@ -303,6 +323,8 @@ class Reading:
             settings.ocr_seconds,
             picture,
             dict(self._captions),
+            members,
+            unpack_to,
         )
         with suppress(OSError):  # Why a process has died is told where its answer is read.
             await self._process.call(self._process.send, request)

@@ -54,9 +54,12 @@ from ragstone.ingest.graph_model import GraphModelReader
 from ragstone.ingest.helping import Helping
 from ragstone.ingest.languages import main_language, outgrown
 from ragstone.ingest.lost import Placement
+from ragstone.ingest.members import OpenedArchives, forget_archives, open_archives
 from ragstone.ingest.move import move_if_due
+from ragstone.ingest.parse_messages import ArchiveMember
 from ragstone.ingest.parse_process import ParseProcesses
 from ragstone.ingest.picture_question import with_picture_text
+from ragstone.ingest.places import file_of, is_archive
 from ragstone.ingest.progress import MOST_FAILURES, Tracker
 from ragstone.ingest.questions import QuestionMaker
 from ragstone.ingest.rebuild import rebuild
@@ -67,7 +70,7 @@ from ragstone.ingest.together import Done, Together
 from ragstone.ingest.turns import Owner
 from ragstone.ingest.unused import drop_unused
 from ragstone.ingest.vocabulary import VocabularyReader
-from ragstone.ingest.write import Writer, Written
+from ragstone.ingest.write import Writer, Written, document_id
 from ragstone.language.language import detect
 from ragstone.ports import Catalog, ChunkIndex, Embedders, Parts, check_late, erase, home, may_share
 from ragstone.service import IngestRequest, Progress
@@ -156,6 +159,8 @@ class Pipeline:
             shares = file_threads.mount_points() if request.prune else frozenset()
             paths = request.paths
             found = await file_threads.run(paths, self._discover, request, only, tracker)
+            opened = await self._open_archives(Owner(request.tenant, id), found, tracker)
+            found, archives = list(opened.files), opened.archives
             collection = await self._collection(request, id, found, tracker)
             if collection:
                 await self._index.create(collection)
@@ -165,8 +170,10 @@ class Pipeline:
                 tracker.expect(len(found), sum(item.size for item in found))
                 tracker.waiting(await self._index.count_without_vectors(collection))
                 await self._index_files(job, collection, request, found, tracker, leaves)
+                await self._forget_former(collection, request, found, archives)
                 if request.prune:
-                    await self._prune(collection, request, only, found, shares, tracker)
+                    places = {item.place for item in archives}
+                    await self._prune(collection, request, only, found, shares, places, tracker)
                 await self._describe(collection, tracker)
                 # What is known of the versions before is needed for the new ones.
                 await self._sum_up(collection, tracker)
@@ -343,6 +350,38 @@ class Pipeline:
         ]
         tracker.expect(len(found), sum(item.size for item in found))
         return found
+
+    async def _open_archives(
+        self, owner: Owner, found: Sequence[FoundFile], tracker: Tracker
+    ) -> OpenedArchives:
+        async def list_members(item: FoundFile, folder: Path | None) -> Sequence[ArchiveMember]:
+            with self._being_read.marked(item) as heavy:
+                return await self._writer.members(item.source, item.size, folder, heavy, owner)
+
+        return await open_archives(found, list_members, tracker, pictures=self._settings.ocr)
+
+    async def _forget_former(
+        self,
+        collection: Collection,
+        request: IngestRequest,
+        found: Sequence[FoundFile],
+        archives: Sequence[FoundFile],
+    ) -> None:
+        """Forget what archives were before: one document, or with other members where they were
+        handed over; then these themselves."""
+        if not archives:
+            return
+        sources = [_source(item) for item in archives]
+        below = [_source(item) for item in archives if item.handed]
+        known = await self._catalog.sources(collection.tenant, collection.id, sources, below)
+        here = {_source(item) for item in found}
+        paths = [path for source in known.keys() - here for path in known[source]]
+        ids = [document_id(collection.tenant, collection.id, path) for path in paths]
+        documents = await self._catalog.known(ids)
+        names = set(request.by.names) if request.by else None
+        former = [one.id for one in documents.values() if names is None or names & set(one.allowed)]
+        await self.forget(collection, former)
+        await asyncio.to_thread(forget_archives, archives)
 
     async def _collection(
         self, request: IngestRequest, id: str, found: Sequence[FoundFile], tracker: Tracker
@@ -632,12 +671,13 @@ class Pipeline:
         only: Sequence[Path] | None,
         found: Sequence[FoundFile],
         shares: AbstractSet[str],
+        archives: AbstractSet[str],
         tracker: Tracker,
     ) -> None:
         """Forget documents whose file was under the given paths and is gone."""
         known = await self._sources(collection, only, found)
         gone = await file_threads.run(
-            request.paths, changes.gone, collection, known, request, found, shares
+            request.paths, changes.gone, collection, known, request, found, shares, archives
         )
         for note in gone.notes:
             tracker.note(note)
@@ -740,10 +780,15 @@ class Pipeline:
         return whole
 
 
+def _source(item: FoundFile) -> str:
+    """The source of a file's document."""
+    return item.handed.source if item.handed else item.place
+
+
 def _check_readable(file: Path) -> None:
     """Raise UnreadableDocument for a file that a process could not open, or would wait for."""
     try:
-        os.close(open_regular(file))
+        os.close(open_regular(file_of(file)))
     except OSError as error:
         raise UnreadableDocument(f"{file.name} cannot be read: {error.strerror}.") from error
 
@@ -753,10 +798,11 @@ def _real_paths(paths: Sequence[str]) -> list[str]:
 
 
 def _files_and_folders(places: Sequence[Path]) -> tuple[set[str], set[str]]:
-    """The real places that are files, and those that are folders or gone, as a folder may be."""
+    """The real places that are files, and those that are folders, as archives are too, or gone, as
+    a folder may be."""
     real = {resolve_links(one) for one in places}
     files = {one for one in real if os.path.isfile(one)}
-    return files, real - files
+    return files, {one for one in real if one not in files or is_archive(one)}
 
 
 def _is_below(source: str, places: AbstractSet[str]) -> bool:

@@ -289,11 +289,12 @@ class Sharing:
         return NewPart(uuid4().hex, kind, {"collection": wire.dump(self._collection), **what})
 
     def _some_files(self, most: int) -> Iterator[Changed]:
-        """Files that another process may see too; uploads are in the data directory of this one."""
+        """Files that another process may see too; uploads are in the data directory of this one,
+        and what is in an archive is known to it alone."""
         size = 0
         while most > 0 and size <= MOST_BYTES and not self.files.empty():
             changed = self.files.get_nowait()
-            if changed is None or changed.item.handed is not None:
+            if changed is None or changed.item.handed is not None or changed.item.digest:
                 self.files.put_nowait(changed)
                 return
             most -= 1

@@ -21,7 +21,7 @@ from ragstone.core.records import Collection, Document
 from ragstone.ingest.chunk import TextPiece
 from ragstone.ingest.embedding import Pending
 from ragstone.ingest.known_vectors import known_vectors
-from ragstone.ingest.parse_messages import DocumentHead
+from ragstone.ingest.parse_messages import ArchiveMember, DocumentHead
 from ragstone.ingest.parse_process import ParseProcesses
 from ragstone.ingest.subject import subject
 from ragstone.ingest.turns import NOBODY, Owner
@@ -233,6 +233,12 @@ class Writer:
     ) -> str:
         """The beginning of the text of a file of so many bytes; raises DocumentError."""
         return await self._processes.beginning(file, size, SAMPLE_CHARS, heavy, owner)
+
+    async def members(
+        self, file: Path, size: int, folder: Path | None, heavy: Callable[[], None], owner: Owner
+    ) -> list[ArchiveMember]:
+        """The members of an archive; see `ParseProcesses.members`."""
+        return await self._processes.members(file, size, folder, heavy, owner)
 
     async def aclose(self) -> None:
         """End the processes that read."""

@@ -49,7 +49,8 @@ class Handed:
 
     `file` holds its content and is deleted once that is indexed; its ending says what it is.
     `path` is its place in the collection, `source` where it came from, which is no file. `allowed`
-    is as in `IngestRequest`.
+    is as in `IngestRequest`. An archive is a folder of its members, unless it is to be a `single`
+    document.
     """
 
     file: str
@@ -59,6 +60,7 @@ class Handed:
     modified: float = 0.0
     allowed: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    single: bool = False
 
 
 @dataclass(frozen=True, slots=True)

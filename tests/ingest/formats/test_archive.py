@@ -30,13 +30,13 @@ def test_given_members_when_read_then_each_is_a_section_under_its_path(tmp_path:
     parsed = parse(packed(tmp_path / "all.zip", members), IngestSettings())
     assert parsed.title == "all"
     assert [(one.kind, one.level, one.text) for one in parsed.blocks] == [
-        ("heading", 1, "out.txt"),
-        ("paragraph", 0, "Outside."),
         ("heading", 1, "a.txt"),
         ("paragraph", 0, "First."),
         ("heading", 1, "b/notes.md"),
         ("heading", 2, "Notes"),
         ("paragraph", 0, "Text."),
+        ("heading", 1, "out.txt"),
+        ("paragraph", 0, "Outside."),
     ]
     assert sorted(one.name for one in tmp_path.iterdir()) == ["all.zip"]
 

@@ -1,6 +1,5 @@
 """Mails: what is new, what is quoted, and what is attached."""
 
-import logging
 from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
@@ -134,14 +133,18 @@ def test_given_attachments_when_read_then_each_is_a_section(tmp_path: Path) -> N
     assert {"Step one.", "Inner text."} <= {one.text for one in found}
 
 
-def test_given_a_damaged_attachment_when_read_then_the_rest_is(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_attachments_that_cannot_be_read_are_told_and_the_rest_is_read(tmp_path: Path) -> None:
     message = mail("See below.")
-    message.add_attachment(b"PK", maintype="application", subtype="x", filename="../../b.docx")
-    with caplog.at_level(logging.WARNING):
-        assert [one.text for one in read(tmp_path, message)][-1] == "See below."
-    assert "b.docx in a.eml is left out" in caplog.text
+    for data, name in ((b"PK", "../../b.docx"), (b"1", "disk.vhd"), (b"GIF8", "logo.gif")):
+        message.add_attachment(data, maintype="application", subtype="x", filename=name)
+    (tmp_path / "a.eml").write_bytes(message.as_bytes())
+
+    parsed = parse(tmp_path / "a.eml", IngestSettings())
+
+    assert [one.text for one in parsed.blocks][-1] == "See below."
+    damaged, unknown = parsed.last_notes()
+    assert damaged.startswith("b.docx is left out: b.docx ends in .docx, but")
+    assert unknown == "disk.vhd is left out: files of its type (.vhd) cannot be read."
 
 
 def test_given_mails_in_mails_without_end_when_read_then_it_stops(tmp_path: Path) -> None:

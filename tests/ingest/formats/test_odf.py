@@ -199,3 +199,47 @@ def test_hidden_sheets_are_marked_and_come_last(tmp_path: Path) -> None:
     assert [(block.text, block.page) for block in blocks] == [
         ("Tariff", 2), ("2.40", 2), ("Draft (hidden)", 1), ("9.90", 1),
     ]  # fmt: skip
+
+
+def test_hidden_rows_and_columns_of_a_sheet_are_marked(tmp_path: Path) -> None:
+    def make_row(cells: tuple[str, ...], look: str = "") -> str:
+        found = "".join(
+            f"<table:table-cell><text:p>{cell}</text:p></table:table-cell>" for cell in cells
+        )
+        return f"<table:table-row {look}>{found}</table:table-row>"
+
+    columns = """<table:table-column table:number-columns-repeated="2"/>
+        <table:table-column table:visibility="collapse"/>"""
+    rows = (
+        make_row(("Zone", "Fare", "Cost"))
+        + make_row(("A", "2.40", "1.10"))
+        + make_row(("B", "3.10", "1.60"), 'table:visibility="filter"')
+    )
+    body = f"""<office:spreadsheet><table:table table:name="Fares">{columns}{rows}
+        </table:table></office:spreadsheet>"""
+
+    blocks = list(read(tmp_path, "ods", body).blocks)
+
+    assert blocks[1].text == (
+        "Zone: A; Fare: 2.40; Cost (hidden): 1.10\n"
+        "Zone: B (hidden); Fare: 3.10; Cost (hidden): 1.60"
+    )
+
+
+def test_running_heads_of_sheets_and_slides_stand_behind_the_first_title(tmp_path: Path) -> None:
+    styles = """<office:master-styles><style:master-page style:name="Default"><style:header>
+        <style:region-left><text:p>Tariff 2025</text:p></style:region-left></style:header>
+        <style:footer><text:p>Page <text:page-number>1</text:page-number></text:p></style:footer>
+        </style:master-page></office:master-styles>"""
+    sheet = """<office:spreadsheet><table:table table:name="Fares"><table:table-row>
+        <table:table-cell><text:p>2.40</text:p></table:table-cell></table:table-row></table:table>
+        </office:spreadsheet>"""
+    slide = """<office:presentation><presentation:footer-decl presentation:name="f1">Draft of May
+        </presentation:footer-decl><draw:page><draw:frame presentation:class="title"><draw:text-box>
+        <text:p>Plans</text:p></draw:text-box></draw:frame></draw:page></office:presentation>"""
+
+    sheets = [block.text for block in read(tmp_path, "ods", sheet, styles=styles).blocks]
+    slides = [block.text for block in read(tmp_path, "odp", slide).blocks]
+
+    assert sheets == ["Fares", "Header: Tariff 2025", "2.40"]
+    assert slides == ["Plans", "Footer: Draft of May"]

@@ -308,3 +308,24 @@ def test_given_glyphs_of_tex_without_a_meaning_when_cleaned_then_they_are_letter
         "the first different efficacy, 65–85%, “so”"
     )
     assert clean("\x0crst o\x0b") == "first off"
+
+
+def test_files_attached_to_a_pdf_are_read_behind_its_pages_or_told(tmp_path: Path) -> None:
+    inner = pdf_bytes([["The price is 40 euros."]])
+    document = pypdfium2.PdfDocument(pdf(tmp_path / "plain.pdf", [["Open the attachments."]]))
+    for name, data in (("offer.pdf", inner), ("notes.txt", b"Call Ada."), ("x.vhd", b"1")):
+        document.new_attachment(name).set_data(data)
+    document.save(tmp_path / "portfolio.pdf")
+    document.close()
+
+    parsed = parse(tmp_path / "portfolio.pdf", SETTINGS)
+    blocks = [(block.kind, block.text, block.page) for block in parsed.blocks]
+
+    assert blocks == [
+        ("paragraph", "Open the attachments.", 1),
+        ("heading", "notes.txt", None),
+        ("paragraph", "Call Ada.", None),
+        ("heading", "offer.pdf", None),
+        ("paragraph", "The price is 40 euros.", None),
+    ]
+    assert parsed.last_notes() == ("x.vhd is left out: files of its type (.vhd) cannot be read.",)

@@ -6,7 +6,7 @@ import pytest
 
 from ragstone.ingest.parse import parse
 from ragstone.settings import IngestSettings
-from tests.ingest.pdf_files import Field, Placed, form_pdf
+from tests.ingest.pdf_files import Field, Placed, Ruled, form_pdf
 
 
 def read(path: Path, *fields: Field) -> list[str]:
@@ -46,3 +46,17 @@ def test_a_field_beside_no_text_is_a_line_of_its_own(tmp_path: Path) -> None:
 )
 def test_what_nobody_sees_is_not_read(tmp_path: Path, look: str) -> None:
     assert read(tmp_path, Field(130, 90, 250, 104, look)) == read(tmp_path)
+
+
+def test_fields_of_a_page_without_text_are_read(tmp_path: Path) -> None:
+    name = Field(72, 100, 300, 120, "/FT /Tx /V (Alice Meyer)")
+    document = parse(form_pdf(tmp_path / "form.pdf", [], [name, box("Yes")]), IngestSettings())
+    assert [block.text for block in document.blocks] == ["Alice Meyer ☒"]
+
+
+@pytest.mark.slow
+def test_fields_above_a_scan_are_recognised_with_it(tmp_path: Path) -> None:
+    drawn = Ruled(50, 190, 400, 190)
+    name = Field(72, 100, 300, 120, "/FT /Tx /DA (/F1 12 Tf 0 g) /V (Alice Meyer lives here)")
+    document = parse(form_pdf(tmp_path / "form.pdf", [drawn], [name]), IngestSettings())
+    assert [block.text for block in document.blocks] == ["Alice Meyer lives here"]

@@ -253,3 +253,30 @@ def test_given_groups_in_the_middle_when_read_then_equal_labels_have_them(tmp_pa
         "Men > Low; 2023: 12; 2022: 11",
         "Men > High; 2023: 2; 2022: 1",
     ]
+
+
+def test_names_that_are_wider_than_all_figures_below_are_those_of_their_columns(
+    tmp_path: Path,
+) -> None:
+    head = [right(380, 110, "desired population"), right(460, 110, "Rate")]
+    head += row(120, "Country", "coverage", "before")
+    items = [*head, *row(132, "Malta", "98", "4"), *row(142, "Norway", "97", "5")]
+    assert lines(tmp_path, items)[-1] == ("Norway; desired population coverage: 97; Rate before: 5")
+
+
+def test_a_name_over_the_gap_between_groups_is_that_of_all_columns(tmp_path: Path) -> None:
+    edges = (200.0, 260.0, 400.0, 460.0)
+
+    def figures(top: float, label: str, *values: str) -> list[Placed]:
+        cells = [right(edge, top, value) for edge, value in zip(edges, values, strict=True)]
+        return [Placed(LEFT, top, label), *cells]
+
+    items = [Placed(290, 100, "Race"), Placed(190, 113, "Asian"), Placed(390, 113, "Black")]
+    items += [Placed(LEFT, 118, "Age"), *figures(127, "(yrs)", "No.", "Rate", "No.", "Rate")]
+    items += figures(141, "45-54", "91", "8.7", "1,564", "56.0")
+    items += figures(153, "55-64", "224", "31.9", "2,636", "147.8")
+    items += figures(165, "65-74", "527", "132.2", "3,859", "367.2")
+    assert lines(tmp_path, items)[-1] == (
+        "65-74; Race Asian No.: 527; Race Asian Rate: 132.2; "
+        "Race Black No.: 3,859; Race Black Rate: 367.2"
+    )

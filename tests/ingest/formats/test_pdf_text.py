@@ -4,7 +4,7 @@ from pathlib import Path
 
 from ragstone.ingest.parse import parse
 from ragstone.settings import IngestSettings
-from tests.ingest.pdf_files import Placed, placed_pdf
+from tests.ingest.pdf_files import Placed, ligature_pdf, placed_pdf
 
 BODY = [
     Placed(72, 100 + 14 * number, f"Line {number} of the text goes over the page and on.", 11, "F1")
@@ -35,3 +35,9 @@ def test_a_line_below_raised_text_is_another_line(tmp_path: Path) -> None:
         Placed(72, 280, "Lead: 100", 11, "F1"),
     )
     assert "Zinc: 412 ⁷\nLead: 100" in text
+
+
+def test_ligatures_that_a_file_calls_their_last_letter_are_whole(tmp_path: Path) -> None:
+    lines = ["The first final list fills it.", "A flat list of lilies lies in this field."]
+    blocks = parse(ligature_pdf(tmp_path / "a.pdf", lines), IngestSettings()).blocks
+    assert [block.text for block in blocks] == lines

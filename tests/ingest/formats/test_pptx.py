@@ -1,11 +1,13 @@
 """Presentations: a page per slide, in the order in which it is read."""
 
+import copy
 from pathlib import Path
 from typing import Any
 
 import pptx
 from pptx.chart.data import CategoryChartData
 from pptx.enum.chart import XL_CHART_TYPE
+from pptx.enum.shapes import PP_PLACEHOLDER
 from pptx.util import Inches
 
 from ragstone.ingest.document import Block
@@ -102,3 +104,18 @@ def test_given_a_numbered_list_when_read_then_it_counts_and_starts_where_it_says
         )
         paragraph._p.get_or_add_pPr().append(kind)
     assert [one.text for one in read(tmp_path, deck)] == ["Steps", "3) Call", "4) Leave"]
+
+
+def test_the_foot_of_the_slides_stands_once_behind_the_first_title(tmp_path: Path) -> None:
+    deck = pptx.Presentation()
+    for title in ("Plans", "Costs"):
+        slide = deck.slides.add_slide(deck.slide_layouts[5])
+        slide.shapes.title.text = title
+        for shape in slide.slide_layout.placeholders:
+            if shape.placeholder_format.type == PP_PLACEHOLDER.FOOTER:
+                slide.shapes._spTree.append(copy.deepcopy(shape._element))
+        slide.placeholders[11].text = "Draft for the council"
+
+    texts = [block.text for block in read(tmp_path, deck)]
+
+    assert texts == ["Plans", "Footer: Draft for the council", "Costs"]

@@ -48,7 +48,7 @@ def test_given_headings_lists_and_tables_when_read_then_they_are_known(tmp_path:
         (r"a\{b\}\\c\~d", r"a{b}\c d"),
         (r"see {\field{\*\fldinst HYPERLINK x}{\fldrslt here}}", "see here"),
         ("wrap\r\nped", "wrapped"),
-        (r"{\header Top}body{\footer 1}", "body"),
+        (r"{\header 1}body{\footer 1}", "body"),
         (r"\bin5 }}}}}after", "after"),
     ],
 )
@@ -61,6 +61,15 @@ def test_given_signs_and_groups_when_read_then_a_reader_sees_the_same(
 def test_given_a_footnote_when_read_then_it_follows_its_paragraph(tmp_path: Path) -> None:
     found = read(tmp_path, r"Sales rose{\footnote See annex.}.\par Costs fell.\par")
     assert [one.text for one in found] == ["Sales rose.", "Footnote: See annex.", "Costs fell."]
+
+
+def test_headers_and_footers_stand_once_behind_the_first_block(tmp_path: Path) -> None:
+    found = read(
+        tmp_path,
+        r"{\header\pard Order {\b QM-4471}\par\trowd\cell}{\headerl Order QM-4471}"
+        r"{\footer Page {\field{\*\fldinst PAGE}{\fldrslt 1}}}Scales\par Text.\par",
+    )
+    assert [one.text for one in found] == ["Scales", "Header: Order QM-4471", "Text."]
 
 
 def test_given_groups_without_end_when_read_then_it_is_refused(tmp_path: Path) -> None:

@@ -10,6 +10,8 @@ import openpyxl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from openpyxl.cell.rich_text import CellRichText, TextBlock
+from openpyxl.cell.text import InlineFont
 
 from ragstone.ingest.document import Block
 from ragstone.ingest.formats.number_format import shown
@@ -221,4 +223,42 @@ def test_what_is_hidden_is_marked_and_its_sheets_come_last(tmp_path: Path) -> No
         ),
         ("Draft (hidden)", 1),
         ("Zone: A; Fare: 9.9", 1),
+    ]
+
+
+def test_what_is_struck_out_is_not_said_and_raised_digits_join_no_number(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    sheet = book.active
+    raised, struck = InlineFont(vertAlign="superscript"), InlineFont(strike=True)
+    sheet.append(["Good", "Amount"])
+    sheet.append(["Salt", CellRichText("412", TextBlock(raised, "7"), " tonnes")])
+    sheet.append(["Peat", CellRichText(TextBlock(struck, "900"), " 700 tonnes")])
+    book.save(tmp_path / "a.xlsx")
+
+    [_, table] = parse(tmp_path / "a.xlsx", IngestSettings()).blocks
+
+    assert table.text == "Good: Salt; Amount: 412 ⁷ tonnes\nGood: Peat; Amount: 700 tonnes"
+
+
+def test_headers_and_footers_stand_once_behind_the_first_title(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    for sheet in (book.active, book.create_sheet("Other")):
+        sheet.append(["Text."])
+        sheet.oddHeader.left.text = "Tariff && Lores QM-4471"
+        sheet.oddHeader.left.font, sheet.oddHeader.left.size = "Arial,Bold", 10
+        sheet.oddFooter.center.text = "Page &P of &N"
+        sheet.oddFooter.right.text = "For members only"
+        sheet.firstFooter.center.text = "Never shown"
+    book.active.title = "Fares"
+    book.save(tmp_path / "a.xlsx")
+
+    texts = [block.text for block in parse(tmp_path / "a.xlsx", IngestSettings()).blocks]
+
+    assert texts == [
+        "Fares",
+        "Header: Tariff & Lores QM-4471",
+        "Footer: For members only",
+        "Text.",
+        "Other",
+        "Text.",
     ]

@@ -3,15 +3,16 @@
 import shutil
 import stat
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import BinaryIO
 
 from ragstone.ingest.document import Block, Parsed
 from ragstone.ingest.formats.decode import likeliest_encoding
-from ragstone.ingest.formats.members import is_readable, member_blocks
+from ragstone.ingest.formats.members import LeftOut, member_blocks
 from ragstone.ingest.formats.package import open_archive
 from ragstone.ingest.formats.types import ZIP, Format
+from ragstone.ingest.places import is_hidden
 
 _READ_BYTES = 1 << 20
 _UTF8 = 0x800
@@ -30,50 +31,74 @@ def parse_archive_in(path: Path, ending: str, max_bytes: int, depth: int) -> Par
     """The archive of a file that stands in `depth` others."""
     with open_archive(path, max_bytes):
         pass
-    return Parsed(path.stem, _blocks(path, max_bytes, depth))
+    left_out = LeftOut()
+    blocks = _blocks(path, max_bytes, left_out, depth)
+    return Parsed(path.stem, blocks, last_notes=left_out.notes)
 
 
-def _blocks(path: Path, max_bytes: int, depth: int) -> Iterator[Block]:
+def entries_by_name(archive: zipfile.ZipFile) -> Mapping[str, zipfile.ZipInfo]:
+    """The members of an archive by their paths in it: no folders and links, and no path that leads
+    out of it. Where a name stands there twice, the later one gets "-2" and so on."""
+    encoding = _names_encoding(archive)
+    entries: dict[str, zipfile.ZipInfo] = {}
+    for entry in archive.infolist():
+        if entry.is_dir() or stat.S_ISLNK(entry.external_attr >> 16):
+            continue
+        name = entry.filename
+        if not _is_unicode(entry):
+            name = name.encode("cp437").decode(encoding, "replace")
+        parts = name.replace("\\", "/").split("/")
+        name = "/".join(part for part in parts if part not in ("", ".", ".."))
+        if name:
+            entries[_unique(name, entries)] = entry
+    return entries
+
+
+def unpack(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, file: BinaryIO) -> None:
+    """Unpack a member; zipfile itself gives no more than the size that the directory states."""
+    with archive.open(entry) as source:
+        shutil.copyfileobj(source, file, _READ_BYTES)
+
+
+def _blocks(path: Path, max_bytes: int, left_out: LeftOut, depth: int) -> Iterator[Block]:
     with open_archive(path, max_bytes) as archive:
-        for entry in sorted(archive.infolist(), key=lambda one: one.filename):
-            name = _shown_name(entry)
-            if not name or not is_readable(name):
+        for name, entry in sorted(entries_by_name(archive).items()):
+            if is_hidden(name):
                 continue
             yield from member_blocks(
-                path,
                 name,
-                lambda file, entry=entry: _unpack(archive, entry, file),  # type: ignore[misc]
+                lambda file, entry=entry: unpack(archive, entry, file),  # type: ignore[misc]
                 max_bytes,
+                left_out,
                 level=1,
                 depth=depth + 1,
             )
 
 
-def _shown_name(entry: zipfile.ZipInfo) -> str:
-    """The path of a member as it is shown, "" for folders, links and hidden files."""
-    name = _decode_name(entry).replace("\\", "/")
-    parts = [part for part in name.split("/") if part not in ("", ".", "..")]
-    linked = stat.S_ISLNK(entry.external_attr >> 16)
-    hidden = any(part.startswith(".") or part == "__MACOSX" for part in parts)
-    return "" if entry.is_dir() or linked or hidden else "/".join(parts)
+def _is_unicode(entry: zipfile.ZipInfo) -> bool:
+    """Whether zipfile knows the name; it takes others for those of the first IBM PCs."""
+    return bool(entry.flag_bits & _UTF8) or entry.filename.isascii()
 
 
-def _decode_name(entry: zipfile.ZipInfo) -> str:
-    """Return a member's name, in its likeliest encoding where the archive does not say that it is
-    UTF-8: zipfile then takes it for that of the first IBM PCs."""
-    if entry.flag_bits & _UTF8 or entry.filename.isascii():
-        return entry.filename
-    data = entry.filename.encode("cp437")
+def _names_encoding(archive: zipfile.ZipFile) -> str:
+    """The likeliest encoding of the names that are not said to be in UTF-8; all of an archive are
+    written by one program."""
+    names = [one.filename for one in archive.infolist() if not _is_unicode(one)]
+    data = "\n".join(names).encode("cp437")
     try:
-        return data.decode()
+        data.decode()
     except UnicodeDecodeError:
-        return data.decode(likeliest_encoding(data), "replace")
+        return likeliest_encoding(data)
+    return "utf-8"
 
 
-def _unpack(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, file: BinaryIO) -> None:
-    """Unpack a member; zipfile itself gives no more than the size that the directory states."""
-    with archive.open(entry) as source:
-        shutil.copyfileobj(source, file, _READ_BYTES)
+def _unique(name: str, taken: Mapping[str, object]) -> str:
+    stem, dot, ending = name.rpartition(".")
+    unique, number = name, 1
+    while unique in taken:
+        number += 1
+        unique = f"{stem}-{number}.{ending}" if dot else f"{name}-{number}"
+    return unique
 
 
 ARCHIVE = Format("application/zip", parse_archive, magic=ZIP, nested=parse_archive_in)

@@ -9,7 +9,7 @@ _OF = "/|of|von|van|de|di|sur|av|af|из"
 OF_PAGES = re.compile(rf"(?<!\S)[(\[]?\d{{1,4}}\s?(?:{_OF})\s?\d{{1,4}}[)\]]?(?!\S)", re.IGNORECASE)
 _PAGE = r"(?:pages?|pag\.?|p\.|seite|s\.|página|pagina|sida|side|strona|стр(?:аница|\.)?)"
 _PAGE_NUMBER = re.compile(
-    rf"(?<!\S){_PAGE}\s*[-–—|]?\s*[\d#]{{1,4}}(?:\s*(?:{_OF})\s*\d{{1,4}})?(?!\S)", re.IGNORECASE
+    rf"(?<!\S){_PAGE}\s*[-–—|]?\s*[\d#]{{1,4}}(?:\s*(?:{_OF})\s*[\d#]{{1,4}})?(?!\S)", re.IGNORECASE
 )
 _PAGE_WORD = re.compile(_PAGE, re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]{2,}")
@@ -39,5 +39,5 @@ def add_running_heads(
     rest = iter(blocks)
     if first := next(rest, None):
         yield first
-        yield from map(Block, texts)
+        yield from (Block(text, page=first.page) for text in texts)
         yield from rest

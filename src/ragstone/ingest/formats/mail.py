@@ -21,7 +21,7 @@ from typing import Any, BinaryIO
 from ragstone.core.errors import TooLarge, UnreadableDocument, WrongType
 from ragstone.ingest.document import Block, Parsed
 from ragstone.ingest.formats.decode import likeliest_encoding
-from ragstone.ingest.formats.members import is_readable, member_blocks, written_blocks
+from ragstone.ingest.formats.members import LeftOut, member_blocks, written_blocks
 from ragstone.ingest.formats.plain_mail import is_earlier_mail, plain_blocks
 from ragstone.ingest.formats.types import Format
 
@@ -56,8 +56,9 @@ def parse_eml_in(path: Path, ending: str, max_bytes: int, depth: int) -> Parsed:
     data = path.read_bytes()
     if not _HEADER.search(data[:_HEAD_BYTES]):
         raise WrongType(f"{path.name} ends in .eml, but it has none of the header lines of a mail.")
-    mail = _Mail(path, data, max_bytes, depth)
-    return Parsed(mail.subject, mail.blocks(1), metadata=mail.metadata())
+    left_out = LeftOut()
+    mail = _Mail(path, data, max_bytes, left_out, depth)
+    return Parsed(mail.subject, mail.blocks(1), metadata=mail.metadata(), last_notes=left_out.notes)
 
 
 _HEAD_BYTES = 16_384
@@ -83,11 +84,13 @@ def parse_mbox_in(path: Path, ending: str, max_bytes: int, depth: int) -> Parsed
             raise _too_large(path)
         return replace(parse_eml_in(path, ending, max_bytes, depth), media_type=EML.media_type)
 
+    left_out = LeftOut()
+
     def blocks() -> Iterator[Block]:
         for data in _mails(path, max_bytes):
-            yield from _Mail(path, data, max_bytes, depth).blocks(1)
+            yield from _Mail(path, data, max_bytes, left_out, depth).blocks(1)
 
-    return Parsed(path.stem, blocks())
+    return Parsed(path.stem, blocks(), last_notes=left_out.notes)
 
 
 _STAMP = rb"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) +[A-Z][a-z]{2} +\d\d? +\d\d:\d\d.*\d{4}.*"
@@ -141,8 +144,10 @@ class _Parts:
 class _Mail:
     """One mail being read."""
 
-    def __init__(self, path: Path, data: bytes, max_bytes: int, depth: int) -> None:
-        self._path, self._max, self._depth = path, max_bytes, depth
+    def __init__(
+        self, path: Path, data: bytes, max_bytes: int, left_out: LeftOut, depth: int
+    ) -> None:
+        self._path, self._max, self._left_out, self._depth = path, max_bytes, left_out, depth
         try:
             self._message: Any = email.message_from_bytes(data, policy=email.policy.default)
             self._parts = _Parts()
@@ -179,15 +184,14 @@ class _Mail:
         for kind, text in self._parts.texts:
             yield from plain_blocks(text) if kind == "plain" else self._html(text, level)
         for name, part in self._parts.attached:
-            if is_readable(name):
-                yield from member_blocks(
-                    self._path,
-                    name,
-                    lambda file, part=part: _write(part, file),  # type: ignore[misc]
-                    self._max,
-                    level=level + 1,
-                    depth=self._depth + 1,
-                )
+            yield from member_blocks(
+                name,
+                lambda file, part=part: _write(part, file),  # type: ignore[misc]
+                self._max,
+                self._left_out,
+                level=level + 1,
+                depth=self._depth + 1,
+            )
 
     def _head(self) -> str:
         message = self._message
@@ -208,7 +212,11 @@ class _Mail:
         data = f"<html><body>{page}</body></html>".encode("utf-8", "replace")
         quoted = False
         found = written_blocks(
-            "mail.html", lambda file: _write_bytes(file, data), self._max, depth=self._depth
+            "mail.html",
+            lambda file: _write_bytes(file, data),
+            self._max,
+            LeftOut(),  # The page is the mail itself.
+            depth=self._depth,
         )
         for block in found:
             quoted = quoted or (block.kind != "table" and is_earlier_mail(block.text))

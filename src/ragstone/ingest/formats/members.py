@@ -1,20 +1,21 @@
 """Files inside of files (attachments, members of an archive), read by their types' parsers."""
 
-import logging
+import mimetypes
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
-from ragstone.core.errors import ConfigError, DocumentError
+from ragstone.core.errors import ConfigError, DocumentError, UnreadableDocument, WrongType
 from ragstone.ingest.document import Block, Parsed
-from ragstone.ingest.formats.types import FORMATS, check_type
-
-log = logging.getLogger(__name__)
+from ragstone.ingest.formats.types import FORMATS, check_type, instead
 
 MAX_DEPTH = 2
 """Files are read in a file, and in those, but no deeper."""
+
+MAX_TOLD = 20
+"""Of the files in a file that are left out, these are named."""
 
 _NAME_CHARS = 100
 
@@ -24,49 +25,75 @@ def is_readable(name: str) -> bool:
     return PurePosixPath(name).suffix.lower().removeprefix(".") in FORMATS
 
 
+class LeftOut:
+    """Which files in a file are not read, and why."""
+
+    def __init__(self) -> None:
+        self._notes: list[str] = []
+        self._count = 0
+
+    def add(self, sentence: str) -> None:
+        """Keep a sentence on one of them; only the first ones are told."""
+        self._count += 1
+        if self._count <= MAX_TOLD:
+            self._notes.append(sentence)
+
+    def notes(self) -> Sequence[str]:
+        """The sentences, for `Parsed.last_notes`."""
+        more = self._count - len(self._notes)
+        return (*self._notes, *([f"{more:,} more files in it are left out."] if more else ()))
+
+
 def member_blocks(
-    outer: Path,
     name: str,
     write: Callable[[BinaryIO], None],
     max_bytes: int,
+    left_out: LeftOut,
     *,
     level: int,
     depth: int,
 ) -> Iterator[Block]:
-    """The blocks of a file that stands in `outer`, below its name as heading.
+    """The blocks of a file that stands in another one, below its name as heading.
 
     `write` unpacks it; `depth` is how many files it stands in. Headings go down by `level`. There
-    are no pages: those of the member are not the outer file's. A member that cannot be read is left
-    out with a warning, so that the others still are read.
+    are no pages: those of the member are not the outer file's. A member that cannot be read is
+    `left_out`, so that the others still are read.
     """
-    if depth > MAX_DEPTH:
-        log.warning("%s in %s is left out: it stands too deep in other files.", name, outer.name)
-        return
     title = " ".join(name.split())
     headed = False
     try:
-        for block in written_blocks(title, write, max_bytes, depth=depth):
+        if depth > MAX_DEPTH:
+            raise UnreadableDocument("it stands too deep in other files.")
+        if not is_readable(name):
+            raise WrongType(_unreadable_message(name))
+        for block in written_blocks(title, write, max_bytes, left_out, depth=depth):
             if not headed:
                 yield Block(title, "heading", level)
                 headed = True
             lower = block.level + level if block.kind == "heading" else block.level
             yield replace(block, level=lower, page=None, places=())
     except DocumentError as error:
-        log.warning("%s in %s is left out: %s", name, outer.name, error)
+        # Most pictures of a mail are logos: nobody misses their text.
+        if not _is_picture(name):
+            left_out.add(f"{title} is left out: {error}")
 
 
 def written_blocks(
-    name: str, write: Callable[[BinaryIO], None], max_bytes: int, *, depth: int
+    name: str,
+    write: Callable[[BinaryIO], None],
+    max_bytes: int,
+    left_out: LeftOut,
+    *,
+    depth: int,
 ) -> Iterator[Block]:
     """The blocks of a file that `write` makes, as its parser gives them; raises a DocumentError."""
     ending = PurePosixPath(name).suffix.lower()
     try:
         known = FORMATS.get(ending.removeprefix("."))
     except ConfigError as error:
-        log.warning("%s", error)
-        return
+        raise UnreadableDocument(error.message) from error
     with tempfile.TemporaryDirectory(prefix="ragstone-") as folder:
-        path = Path(folder) / _file_name(name, ending)
+        path = Path(folder) / file_name(name, ending)
         with path.open("wb") as file:
             write(file)
         check_type(path, known.magic)
@@ -79,9 +106,22 @@ def written_blocks(
             # Its pictures are in no file that is there when somebody wants to see them.
             if block.text or not block.pictures:
                 yield replace(block, pictures=())
+        for note in (*parsed.notes, *parsed.last_notes()):
+            left_out.add(f"{name}: {note}")
 
 
-def _file_name(name: str, ending: str) -> str:
+def _unreadable_message(name: str) -> str:
+    ending = PurePosixPath(name).suffix
+    advice = instead(ending)
+    said = f"files of its type ({ending or 'no ending'}) cannot be read."
+    return f"{said} {advice} and ingest that." if advice else said
+
+
+def _is_picture(name: str) -> bool:
+    return (mimetypes.guess_type(name)[0] or "").startswith("image/")
+
+
+def file_name(name: str, ending: str) -> str:
     """A name for the disk: errors show it, so it is like the member's."""
     stem = PurePosixPath(name.replace("\\", "/")).stem
     safe = "".join(char if char.isalnum() or char in " ._-" else "_" for char in stem)

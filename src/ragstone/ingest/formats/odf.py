@@ -1,7 +1,7 @@
 """ODT, ODS and ODP (LibreOffice, OpenOffice), read from their XML.
 
 Lists have their numbers, notes follow their paragraph, merged cells repeat their value; comments,
-deleted text, running heads and tables of contents are left out. A sheet or a slide is a page.
+deleted text and tables of contents are left out. A sheet or a slide is a page.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ from ragstone.ingest.formats.numbering import BULLET, numeral
 from ragstone.ingest.formats.package import bomb_error, safe_tree, xml_parts
 from ragstone.ingest.formats.properties import iso_date, opened
 from ragstone.ingest.formats.raised import lower_text, raise_text
-from ragstone.ingest.formats.sheets import headed_sheet, sheet_blocks
+from ragstone.ingest.formats.sheets import headed_sheet, mark_cells, sheet_blocks
 from ragstone.ingest.formats.tables import table_blocks
 from ragstone.ingest.formats.types import ZIP, Format
 
@@ -57,6 +57,8 @@ _TITLES = {"title"}
 _FURNITURE = {"header", "footer", "date-time", "page-number"}
 _MAX_DEPTH = 60
 _COVERED = f"{_TABLE}covered-table-cell"
+_VISIBILITY = f"{_TABLE}visibility"
+_INVISIBLE = ("collapse", "filter")
 _MAX_REPEATED = 1000
 """So often at most a cell that is said to repeat is repeated, and a row as often as makes so many
 cells."""
@@ -186,11 +188,28 @@ class _Reader:
 
     def slides(self, pages: Sequence[Any]) -> Iterator[Block]:
         with opened(self._path):
+            headers, footers = (
+                [
+                    "".join(one.itertext())
+                    for page in pages[:1]
+                    for one in page.getparent().iterchildren(f"{_PRESENTATION}{kind}-decl")
+                ]
+                for kind in ("header", "footer")
+            )
+            yield from add_running_heads(self._slides(pages), headers, footers)
+
+    def _slides(self, pages: Sequence[Any]) -> Iterator[Block]:
+        with opened(self._path):
             for number, page in enumerate(pages, 1):
                 self._page = number
                 yield from self._slide(page, number)
 
     def sheets(self, tables: Sequence[Any]) -> Iterator[Block]:
+        with opened(self._path):
+            headers, footers = self._running("header"), self._running("footer")
+            yield from add_running_heads(self._sheets(tables), headers, footers)
+
+    def _sheets(self, tables: Sequence[Any]) -> Iterator[Block]:
         with opened(self._path):
             numbered = enumerate(tables, 1)
             for number, table in sorted(numbered, key=lambda pair: self._is_hidden(pair[1])):
@@ -490,6 +509,7 @@ def _grid(table: Any, text: Any, merged: set[str]) -> Iterator[list[str]]:
     leave them out. What is in cells that reach over columns is put into `merged`."""
     spans: dict[int, tuple[int, str]] = {}
     left_out = next(table.iter(_COVERED), None) is None
+    unmarked = _hidden_columns(table)
     for row in _own_rows(table):
         cells: list[str] = []
         empty = 0
@@ -510,9 +530,24 @@ def _grid(table: Any, text: Any, merged: set[str]) -> Iterator[list[str]]:
             empty = 0 if said else empty + repeated
         if left_out and not empty:
             _cover(cells, spans)
+        is_hidden = row.get(_VISIBILITY) in _INVISIBLE
+        if unmarked or is_hidden:
+            mark_cells(cells, unmarked, is_row_hidden=is_hidden)
         repeated = _count(row, "number-rows-repeated") if cells else 1
         for _ in range(min(repeated, max(1, _MAX_REPEATED // max(1, len(cells))))):
             yield list(cells)
+
+
+def _hidden_columns(table: Any) -> set[int]:
+    """The columns of a table that are hidden; they count from 1."""
+    hidden: set[int] = set()
+    column = 1
+    for one in table.iter(f"{_TABLE}table-column"):
+        repeated = _count(one, "number-columns-repeated")
+        if one.get(_VISIBILITY) in _INVISIBLE:
+            hidden.update(range(column, column + min(repeated, _MAX_REPEATED)))
+        column += repeated
+    return hidden
 
 
 def _reach(cell: Any, column: int, said: str, spans: dict[int, tuple[int, str]]) -> int:

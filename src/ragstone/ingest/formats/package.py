@@ -77,10 +77,16 @@ def open_archive(path: Path, max_bytes: int | None) -> Iterator[zipfile.ZipFile]
     `max_bytes` bounds what it unpacks to. Raises UnreadableDocument, EncryptedDocument or
     ArchiveBomb, also for what goes wrong while it is read.
     """
+    with archive_errors(path), zipfile.ZipFile(path) as archive:
+        check_archive(path, archive.infolist(), max_bytes)
+        yield archive
+
+
+@contextmanager
+def archive_errors(path: Path) -> Iterator[None]:
+    """Raise UnreadableDocument for what goes wrong while an archive is read."""
     try:
-        with zipfile.ZipFile(path) as archive:
-            _check(path, archive.infolist(), max_bytes)
-            yield archive
+        yield
     except (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError) as error:
         raise UnreadableDocument(
             f"{path.name} is damaged or incomplete: it is not a whole ZIP package."
@@ -238,16 +244,12 @@ def _mended_relations(path: Path, name: str, data: bytes, names: dict[str, str])
     return bytes(etree.tostring(tree))
 
 
-def _check(path: Path, entries: Sequence[zipfile.ZipInfo], max_bytes: int | None) -> None:
-    """Check the archive by its directory, before any entry is unpacked."""
+def check_archive(path: Path, entries: Sequence[zipfile.ZipInfo], max_bytes: int | None) -> None:
+    """Check an archive by its directory, before any entry is unpacked. Raises EncryptedDocument or
+    ArchiveBomb."""
     total = sum(entry.file_size for entry in entries)
     packed = sum(entry.compress_size for entry in entries) or 1
-    if len(entries) > MAX_ENTRIES:
-        raise ArchiveBomb(
-            f"{path.name} holds {len(entries):,} packed files; the limit is {MAX_ENTRIES:,}."
-        )
-    if max_bytes is not None and total > max_bytes:
-        raise bomb_error(path, max_bytes)
+    check_totals(path, len(entries), total, max_bytes)
     if total > _RATIO_COUNTS_FROM and total / packed > _MAX_RATIO:
         raise ArchiveBomb(
             f"{path.name} would unpack to {total / packed:,.0f} times its size, "
@@ -255,6 +257,16 @@ def _check(path: Path, entries: Sequence[zipfile.ZipInfo], max_bytes: int | None
         )
     if any(entry.flag_bits & _ENCRYPTED for entry in entries):
         raise EncryptedDocument(f"{path.name} is protected by a password.")
+
+
+def check_totals(path: Path, entries: int, size: int, max_bytes: int | None) -> None:
+    """Raise ArchiveBomb for more packed files or bytes than an archive may have."""
+    if entries > MAX_ENTRIES:
+        raise ArchiveBomb(
+            f"{path.name} holds {entries:,} packed files; the limit is {MAX_ENTRIES:,}."
+        )
+    if max_bytes is not None and size > max_bytes:
+        raise bomb_error(path, max_bytes)
 
 
 def _check_kind(path: Path, ending: str, names: Sequence[str]) -> None:

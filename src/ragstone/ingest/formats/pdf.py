@@ -7,15 +7,16 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import date
-from itertools import groupby, islice
+from itertools import chain, groupby, islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import pypdfium2
 import pypdfium2.raw
 
 from ragstone.core.errors import EncryptedDocument, TooLarge, UnreadableDocument
 from ragstone.ingest.document import Block, Parsed
+from ragstone.ingest.formats.members import LeftOut, member_blocks
 from ragstone.ingest.formats.pdf_blocks import Prose, across_pages, page_blocks
 from ragstone.ingest.formats.pdf_codes import is_unreadable
 from ragstone.ingest.formats.pdf_fields import insert_fields
@@ -70,6 +71,8 @@ _MOST_OBJECTS = 200
 _MAX_SPANS = 20
 """Pages, or neighbouring ones together, that a sentence names."""
 
+_MAX_ATTACHMENTS = 100
+
 _POINTS = 72
 
 _PROGRAM_TITLE = re.compile(
@@ -88,10 +91,16 @@ def parse_pdf(path: Path, ending: str, max_bytes: int) -> Parsed:
 
     Raises UnreadableDocument or EncryptedDocument.
     """
+    return parse_pdf_in(path, ending, max_bytes, 0)
+
+
+def parse_pdf_in(path: Path, ending: str, max_bytes: int, depth: int) -> Parsed:
+    """The PDF of a file that stands in `depth` others."""
     _check_end(path)
     with _PDFIUM:
         document = _open(path)
         pages = len(document)
+        attached = document.count_attachments() if pages else 0
         facts = document.get_metadata_dict(skip_empty=True)
         metadata = _metadata(facts, _language(document))
         if not pages:
@@ -126,16 +135,54 @@ def parse_pdf(path: Path, ending: str, max_bytes: int) -> Parsed:
         notes = (reason,)
     pictures = PdfPictures(path.name)
     read = _blocks(path, document, pages, _Scans(scans, recognition, left_out), pictures)
+    not_read = LeftOut()
+    attachments = _attachments(path, attached, max_bytes, not_read, depth)
     title = clean(facts.get("Title", ""))
     return Parsed(
         "" if _PROGRAM_TITLE.fullmatch(title) else title,
-        across_pages(read),
+        chain(across_pages(read), attachments),
         pages,
         metadata,
         recognised=len(scans),
         notes=notes,
-        last_notes=pictures.last_notes,
+        last_notes=lambda: (*pictures.last_notes(), *not_read.notes()),
     )
+
+
+def _attachments(
+    path: Path, count: int, max_bytes: int, left_out: LeftOut, depth: int
+) -> Iterator[Block]:
+    """The files that are attached to a PDF, behind its pages."""
+    if not count:
+        return
+    with _PDFIUM:
+        document = _open(path)
+    try:
+        for index in range(min(count, _MAX_ATTACHMENTS)):
+            try:
+                with _PDFIUM:
+                    attachment = document.get_attachment(index)
+                    name, data = clean(attachment.get_name()), bytes(attachment.get_data())
+            except pypdfium2.PdfiumError:
+                left_out.add(f"Attachment {index + 1} is left out: it is damaged or empty.")
+                continue
+            yield from member_blocks(
+                name or f"Attachment {index + 1}",
+                lambda file, data=data: _write(data, file),  # type: ignore[misc]
+                max_bytes,
+                left_out,
+                level=1,
+                depth=depth + 1,
+            )
+        if count > _MAX_ATTACHMENTS:
+            left_out.add(f"{count - _MAX_ATTACHMENTS:,} attachments are left out.")
+    finally:
+        with _PDFIUM:
+            document.close()
+
+
+def _write(data: bytes, file: BinaryIO) -> None:
+    file.write(data)
 
 
 def picture_in_pdf(
@@ -372,7 +419,7 @@ def _picture(document: Any, index: int) -> tuple[Any, float]:
     with _PDFIUM:
         page = document[index]
         scale = min(DPI / _POINTS, MOST_SIDE / max(*page.get_size(), 1.0))
-        bitmap = page.render(scale=scale, may_draw_forms=False)
+        bitmap = page.render(scale=scale)  # What is filled in is seen too.
         pixels = bitmap.to_numpy().copy()
         bitmap.close()
         page.close()
@@ -380,5 +427,10 @@ def _picture(document: Any, index: int) -> tuple[Any, float]:
 
 
 PDF = Format(
-    "application/pdf", parse_pdf, magic=b"%PDF-", picture=picture_in_pdf, drawn=drawn_in_pdf
+    "application/pdf",
+    parse_pdf,
+    magic=b"%PDF-",
+    nested=parse_pdf_in,
+    picture=picture_in_pdf,
+    drawn=drawn_in_pdf,
 )

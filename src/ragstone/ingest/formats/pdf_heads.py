@@ -108,8 +108,15 @@ def _levels(stacks: Sequence[_Stack]) -> list[list[_Stack]]:
             for one, depth in zip(reversed(stacks), depths, strict=False)
             if one.first > stack.last
         ]
-        under = [depth for one, depth in below if _overlaps(one.box, stack.box)]
-        depths.append(max(under or _beside(stack, below), default=-1) + 1)
+        over = [(one, depth) for one, depth in below if _overlaps(one.box, stack.box)]
+        beside = [] if over else _beside(stack, below)
+        if sum(one.first == stack.first for one in stacks) == 1:
+            # Alone in its row it may stand over the gap between two cells, and further down over
+            # the name of a column.
+            nearest = min((one.first for one, _ in over), default=len(stacks))
+            for row in range(stack.last + 1, nearest):
+                beside += _beside(stack, [pair for pair in below if pair[0].first == row])
+        depths.append(max([*beside, *(depth for _, depth in over)], default=-1) + 1)
     levels: list[list[_Stack]] = [[] for _ in range(max(depths, default=-1) + 1)]
     for stack, depth in zip(reversed(stacks), depths, strict=True):
         levels[depth].append(stack)

@@ -287,10 +287,16 @@ def _head_top(rows: Sequence[Row], first: int, left: float, above: _Above) -> in
             break
         if _names_columns(row, left, right, above.middle):
             top = place
-        elif not (_is_label(row, left) and top == first):
-            # Labels of groups may stand between the head and the first row.
+        # Labels of groups may stand between the head and the first row, and the name of the labels
+        # halfway between two rows of the head.
+        elif not (_is_label(row, left) and (top == first or _is_beside(rows[place - 1], row))):
             break
     return top
+
+
+def _is_beside(above: Row, row: Row) -> bool:
+    """Whether a row stands too close to the one above it to be the next line of it."""
+    return row.baseline - above.baseline < 0.8 * row.size
 
 
 def _is_label(row: Row, left: float) -> bool:
@@ -303,7 +309,8 @@ def _names_columns(row: Row, left: float, right: float, middle: float) -> bool:
         return True
     if _is_body(row) or row.has_leaders:
         return False
-    over = [cell for cell in row.cells if left - _NEAR <= cell.center and cell.box.left <= right]
+    # Figures that end where their name does may all be narrower than that.
+    over = [cell for cell in row.cells if left + _NEAR < cell.box.right and cell.box.left <= right]
     if not over or any(len(cell.text) > 60 for cell in row.cells):
         return False
     if len(row.cells) == 1:
@@ -347,8 +354,9 @@ def _table(head: Sequence[Row], body: Sequence[Row], above: Table | None) -> Tab
         return None
     stub = _has_stub(body, columns)
     head, body = _labelled_apart(head, body, columns)
-    labels = [row for row in head if _is_label(row, columns[1][0]) and not _is_period_row(row)]
-    top = [row for row in head if row not in labels]
+    is_name = [not _is_label(row, columns[1][0]) or _is_period_row(row) for row in head]
+    end = len(head) - is_name[::-1].index(True) if True in is_name else 0
+    top, labels = head[:end], head[end:]
     names, notes = _names(top, columns, stub)
     if not any(names) and above is not None and _stand_below(columns, above.columns):
         names = list(above.names)
@@ -512,9 +520,12 @@ def _aligned(cells: Sequence[Cell]) -> int:
 
 
 def _has_stub(rows: Sequence[Row], columns: Sequence[tuple[float, float]]) -> bool:
-    """Whether the first column labels the rows: by words, or by years."""
+    """Whether the first column labels the rows: by words, by years, or by ranges such as ages."""
     first = [row.cells[0] for row in rows if _column(row.cells[0], columns) == 0]
-    words = sum(not cell.is_value or _is_period(cell.text) for cell in first)
+    words = sum(
+        not cell.is_value or _is_period(cell.text) or _RANGE.fullmatch(cell.text) is not None
+        for cell in first
+    )
     return words * 2 >= len(first)
 
 

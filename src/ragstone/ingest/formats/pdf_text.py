@@ -2,7 +2,7 @@
 
 import ctypes
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +11,7 @@ import pypdfium2.raw
 from ragstone.core.document import Box
 from ragstone.ingest.formats.pdf_codes import BREAKS, CUTS, SPACES, read_codes
 from ragstone.ingest.formats.pdf_frame import Edges, Frame
+from ragstone.ingest.formats.pdf_ligatures import find_ligatures
 from ragstone.ingest.formats.pdf_lines import BULLETS, HYPHEN, PageLine, TextRun, clean, line_of
 from ragstone.ingest.formats.pdf_rules import Rules
 from ragstone.ingest.formats.raised import raise_text
@@ -40,8 +41,9 @@ _NOWHERE = (0.0, 0.0, 0.0, 0.0)
 
 def page_lines(text_page: Any, frame: Frame, rules: Rules) -> list[PageLine]:
     """The lines of a page as PDFium orders them; a ruled line parts what stands beside it."""
-    found = _Lines(text_page.raw, rules)
-    for place, code, edges, baseline in _characters(text_page.raw, frame):
+    characters = list(_characters(text_page.raw, frame))
+    found = _Lines(text_page.raw, rules, find_ligatures(text_page.raw, characters))
+    for place, code, edges, baseline in characters:
         if edges is not None:
             found.add(place, code, edges, baseline)
         elif code in SPACES:
@@ -72,10 +74,11 @@ class _Open:
 class _Lines:
     """Characters become runs, and runs lines."""
 
-    def __init__(self, raw: Any, rules: Rules) -> None:
+    def __init__(self, raw: Any, rules: Rules, ligatures: Mapping[int, str]) -> None:
         self.lines: list[PageLine] = []
         self._raw = raw
         self._rules = rules
+        self._ligatures = ligatures
         self._fonts = _Fonts()
         self._runs: list[TextRun] = []
         self._run: _Open | None = None
@@ -97,7 +100,7 @@ class _Lines:
         if run.space:
             run.parts.append(" ")
             run.space = False
-        text = chr(code)
+        text = self._ligatures.get(place) or chr(code)
         run.is_raised = _is_raised(run, edges, baseline)
         run.parts.append(raise_text(text) if run.is_raised else text)
         run.boxes.append(edges)

@@ -17,6 +17,7 @@ from ragstone.core.errors import UnreadableDocument
 from ragstone.ingest.document import Block, Parsed
 from ragstone.ingest.formats.drawing import chart_blocks, diagram_lines
 from ragstone.ingest.formats.embedded import Pictures, packed_picture, packed_pictures
+from ragstone.ingest.formats.furniture import add_running_heads
 from ragstone.ingest.formats.numbering import BULLET, numeral
 from ragstone.ingest.formats.package import office_package, safe_tree
 from ragstone.ingest.formats.properties import core_properties, opened
@@ -74,14 +75,27 @@ def parse_pptx(path: Path, ending: str, max_bytes: int) -> Parsed:
 
 def _blocks(path: Path, presentation: Any, pictures: Pictures) -> Iterator[Block]:
     with opened(path):
-        height = presentation.slide_height or 1
-        for page, slide in enumerate(presentation.slides, 1):
-            try:
-                yield from _Slide(path, slide, page, height, pictures).blocks()
-            except KeyError as error:
-                raise UnreadableDocument(
-                    f"{path.name} is damaged or incomplete: slide {page} misses a part."
-                ) from error
+        slides = _slides(path, presentation, pictures)
+        yield from add_running_heads(slides, (), _footers(presentation))
+
+
+def _slides(path: Path, presentation: Any, pictures: Pictures) -> Iterator[Block]:
+    height = presentation.slide_height or 1
+    for page, slide in enumerate(presentation.slides, 1):
+        try:
+            yield from _Slide(path, slide, page, height, pictures).blocks()
+        except KeyError as error:
+            raise UnreadableDocument(
+                f"{path.name} is damaged or incomplete: slide {page} misses a part."
+            ) from error
+
+
+def _footers(presentation: Any) -> Iterator[str]:
+    """The texts at the foot of slides."""
+    for slide in presentation.slides:
+        for shape in slide.shapes:
+            if _placeholder(shape) == PP_PLACEHOLDER.FOOTER and shape.has_text_frame:
+                yield " ".join(shape.text_frame.text.split())
 
 
 class _Slide:

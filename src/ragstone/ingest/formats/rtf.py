@@ -2,7 +2,7 @@
 
 Headings come from the names of styles and from outline levels, list labels from the text that
 writers put beside each item, tables from their cells. Pictures, fields' codes, hidden and deleted
-text, running heads and comments are left out.
+text and comments are left out.
 """
 
 import codecs
@@ -14,6 +14,7 @@ from typing import Any
 
 from ragstone.core.errors import EmptyDocument, UnreadableDocument
 from ragstone.ingest.document import Block, Parsed
+from ragstone.ingest.formats.furniture import add_running_heads
 from ragstone.ingest.formats.metadata import keyword_list
 from ragstone.ingest.formats.numbering import BULLET
 from ragstone.ingest.formats.tables import table_blocks
@@ -25,8 +26,7 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _DROPPED = {
-    "fonttbl", "colortbl", "listtable", "listoverridetable", "pict", "object", "header",
-    "headerl", "headerr", "headerf", "footer", "footerl", "footerr", "footerf", "fldinst",
+    "fonttbl", "colortbl", "listtable", "listoverridetable", "pict", "object", "fldinst",
     "annotation", "atnid", "atnauthor", "themedata", "colorschememapping", "datastore",
     "latentstyles", "rsidtbl", "xmlnstbl", "generator", "filetbl", "revtbl", "pgptbl",
     "nonshppict", "bkmkstart", "bkmkend", "shpinst", "wgrffmtfilter", "private", "comment",
@@ -34,7 +34,9 @@ _DROPPED = {
     "tc", "template", "fontemb", "objdata", "ffdeftext", "ffformat", "formfield", "datafield",
     "userprops", "docvar", "mmathPr", "nonesttables",
 }  # fmt: skip
+_RUNNING = {f"{kind}{page}": kind for kind in ("header", "footer") for page in ("", "l", "r", "f")}
 _SHOWN_ANYWAY = {"shptxt", "fldrslt", "result", "listtext", "pntext", "footnote", "info"}
+_ENDS = {"par", "sect", "cell", "nestcell", "row", "nestrow"}
 _SIGNS = {
     "tab": " ", "emdash": "—", "endash": "–", "lquote": "‘", "rquote": "’", "ldblquote": "“",
     "rdblquote": "”", "bullet": "•", "emspace": " ", "enspace": " ", "line": "\n",
@@ -80,6 +82,7 @@ class _Document:
     parts: list[str] = field(default_factory=list)
     label: list[str] = field(default_factory=list)
     notes: list[list[str]] = field(default_factory=list)
+    running: dict[str, list[str]] = field(default_factory=lambda: {"header": [], "footer": []})
     info: dict[str, list[str]] = field(default_factory=dict)
     styles: dict[int, str] = field(default_factory=dict)
     dates: dict[str, dict[str, int]] = field(default_factory=dict)
@@ -105,7 +108,8 @@ def parse_rtf(path: Path, ending: str, max_bytes: int) -> Parsed:
             hour, minute = parts.get("hr", 0), parts.get("min", 0)
             day = f"{parts['yr']:04}-{parts['mo']:02}-{parts['dy']:02}"
             metadata[ours] = f"{day}T{hour:02}:{minute:02}:00"
-    return Parsed(title, iter(found.blocks), metadata=metadata)
+    blocks = add_running_heads(found.blocks, found.running["header"], found.running["footer"])
+    return Parsed(title, blocks, metadata=metadata)
 
 
 class _Reader:
@@ -188,7 +192,7 @@ class _Reader:
         starred, self._starred, self._fresh = self._starred, False, False
         if word in _DROPPED:
             self._state.shown = False
-        elif word in _SHOWN_ANYWAY:
+        elif word in _SHOWN_ANYWAY or word in _RUNNING:
             self._destination(word)
         elif starred:
             self._state.shown = False
@@ -206,6 +210,9 @@ class _Reader:
         elif word == "footnote":
             state.target, state.shown = "note", state.shown
             self._document.notes.append([])
+        elif word in _RUNNING:
+            state.target = _RUNNING[word]
+            self._document.running[state.target].append("")
         elif word == "info":
             state.target, state.shown = "info", False
         elif word in ("shptxt", "fldrslt", "result"):
@@ -216,6 +223,10 @@ class _Reader:
         state = self._state
         if word in ("par", "sect") and state.target == "note":
             self._say("\n")
+        elif state.target in self._document.running:
+            if word not in _ENDS:
+                return False
+            self._say(" ")
         elif word in ("par", "sect"):
             self._paragraph()
         elif word in ("cell", "nestcell"):
@@ -317,6 +328,8 @@ class _Reader:
             return
         elif state.target == "label":
             document.label.append(text)
+        elif state.target in document.running:
+            document.running[state.target][-1] += text
         elif state.target == "note" and document.notes:
             document.notes[-1].append(text)
         else:

@@ -18,6 +18,18 @@ def mark_hidden(name: str) -> str:
     return f"{name} {HIDDEN}"
 
 
+def mark_cells(row: list[str], unmarked: set[int], *, is_row_hidden: bool) -> None:
+    """Mark the first cell of a hidden row, and those of hidden columns, which then are no longer
+    among the `unmarked` ones."""
+    filled = [place for place, cell in enumerate(row) if cell]
+    marks = {place for place in filled if place + 1 in unmarked}
+    unmarked -= {place + 1 for place in marks}
+    if is_row_hidden:
+        marks.update(filled[:1])
+    for place in marks:
+        row[place] = mark_hidden(row[place])
+
+
 def headed_sheet(
     name: str, blocks: Iterator[Block], page: int, *, is_hidden: bool
 ) -> Iterator[Block]:

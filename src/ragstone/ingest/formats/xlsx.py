@@ -5,6 +5,7 @@ What is hidden is read too, as what is looked up often stands there: hidden shee
 are marked, and the sheets come last.
 """
 
+import html
 import posixpath
 import re
 import zipfile
@@ -20,10 +21,12 @@ from openpyxl.reader.excel import load_workbook
 from openpyxl.utils.cell import range_boundaries
 
 from ragstone.ingest.document import Block, Parsed
+from ragstone.ingest.formats.furniture import add_running_heads
 from ragstone.ingest.formats.number_format import shown
 from ragstone.ingest.formats.package import bomb_error, office_package, safe_tree
 from ragstone.ingest.formats.properties import core_properties, opened
-from ragstone.ingest.formats.sheets import headed_sheet, mark_hidden, sheet_blocks
+from ragstone.ingest.formats.raised import lower_text, raise_text
+from ragstone.ingest.formats.sheets import headed_sheet, mark_cells, sheet_blocks
 from ragstone.ingest.formats.tables import INDENT
 from ragstone.ingest.formats.types import ZIP, Format
 
@@ -32,6 +35,13 @@ _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _S = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _MERGED = re.compile(rb"<(?:\w+:)?mergeCell\s[^>]*?\bref=[\"']([A-Z]+\d+:[A-Z]+\d+)[\"']")
 _PROTECTION = re.compile(rb"<(?:\w+:)?sheetProtection\b[^<>]*/>")
+_RICH = re.compile(rb"<(?:\w+:)?(?:vertAlign|strike)\b")
+_RUNNING = re.compile(rb"<(?:\w+:)?(odd|even|first)(Header|Footer)\b[^<>]*>([^<]*)</(?:\w+:)?\1\2>")
+_SHOWN_HEADS = re.compile(rb"<(?:\w+:)?headerFooter\b([^<>]*)>")
+_HEAD_CODE = re.compile(
+    r'&(?:"[^"]*"|K(?:[0-9A-Fa-f]{6}|\d\d[+-]\d{3})|\d{1,3}|(&)|([PN])|([LCR])|.)'
+)
+"""In a header: fonts, colours, sizes and places, an "&" itself, and numbers of pages."""
 _COLUMN = re.compile(rb"<(?:\w+:)?col\s[^<>]*>")
 _ROW = re.compile(rb"<(?:\w+:)?row\s[^<>]*>")
 _ATTRIBUTE = re.compile(rb"\b(hidden|min|max|r)=[\"'](\d+|true)[\"']")
@@ -60,6 +70,12 @@ def parse_xlsx(path: Path, ending: str, max_bytes: int) -> Parsed:
 def _blocks(path: Path, book: Any, package: BinaryIO, max_bytes: int) -> Iterator[Block]:
     with opened(path):
         parts = _Parts(path, package)
+        headers, footers = (parts.running(book.sheetnames, kind) for kind in ("Header", "Footer"))
+        yield from add_running_heads(_sheets(path, book, parts, max_bytes), headers, footers)
+
+
+def _sheets(path: Path, book: Any, parts: "_Parts", max_bytes: int) -> Iterator[Block]:
+    with opened(path):
         numbered = [(page, book[name]) for page, name in enumerate(book.sheetnames, 1)]
         for page, sheet in sorted(numbered, key=lambda pair: _is_hidden(pair[1])):
             name = sheet.title
@@ -75,9 +91,11 @@ def _blocks(path: Path, book: Any, package: BinaryIO, max_bytes: int) -> Iterato
 
 def _plain_part(path: Path, name: str, data: bytes) -> bytes:
     """A part without what is not read and openpyxl is strict about: all of the styles but number
-    formats, and how sheets are protected."""
+    formats and struck out text, and how sheets are protected. Raised digits are written as such."""
     if "/worksheets/" in name and b"sheetProtection" in data:
-        return _PROTECTION.sub(b"", data)
+        data = _PROTECTION.sub(b"", data)
+    if _RICH.search(data) and ("/worksheets/" in name or name.endswith("sharedStrings.xml")):
+        return _written_out(path, data)
     if posixpath.basename(name) != "styles.xml" or not data:
         return data
     root = safe_tree(path, data)
@@ -101,6 +119,25 @@ def _plain_part(path: Path, name: str, data: bytes) -> bytes:
     names = etree.SubElement(made, f"{_S}cellStyles")
     etree.SubElement(names, f"{_S}cellStyle", name="Normal", xfId="0", builtinId="0")
     return bytes(etree.tostring(made))
+
+
+def _written_out(path: Path, data: bytes) -> bytes:
+    """A part with rich text as plain text that means the same: without what is struck out, which is
+    said no longer, and with raised and lowered digits."""
+    root = safe_tree(path, data)
+    for run in root.iter("{*}r"):
+        text, properties = run.find("{*}t"), run.find("{*}rPr")
+        if text is None or properties is None or not text.text:
+            continue
+        struck, raised = properties.find("{*}strike"), properties.find("{*}vertAlign")
+        place = "" if raised is None else raised.get("val")
+        if struck is not None and struck.get("val", "1") not in ("0", "false"):
+            text.text = ""
+        elif place == "superscript":
+            text.text = raise_text(text.text)
+        elif place == "subscript":
+            text.text = lower_text(text.text)
+    return bytes(etree.tostring(root))
 
 
 def _limited(path: Path, rows: Iterator[Sequence[str]], max_bytes: int) -> Iterator[Sequence[str]]:
@@ -153,20 +190,8 @@ def _rows(sheet: Any, layout: _Layout, said: set[str]) -> Iterator[Sequence[str]
         if row and open_ones:
             _fill(row, open_ones)
         if unmarked or number in layout.hidden_rows:
-            _mark_cells(row, unmarked, is_row_hidden=number in layout.hidden_rows)
+            mark_cells(row, unmarked, is_row_hidden=number in layout.hidden_rows)
         yield row
-
-
-def _mark_cells(row: list[str], unmarked: set[int], *, is_row_hidden: bool) -> None:
-    """Mark the first cell of a hidden row, and those of hidden columns, which then are no longer
-    among the `unmarked` ones."""
-    filled = [place for place, cell in enumerate(row) if cell]
-    marks = {place for place in filled if place + 1 in unmarked}
-    unmarked -= {place + 1 for place in marks}
-    if is_row_hidden:
-        marks.update(filled[:1])
-    for place in marks:
-        row[place] = mark_hidden(row[place])
 
 
 def _fill(row: list[str], merged: list[tuple[int, int, int, str]]) -> None:
@@ -174,6 +199,10 @@ def _fill(row: list[str], merged: list[tuple[int, int, int, str]]) -> None:
         row += [""] * (right - len(row))
         for column in range(left - 1, right):
             row[column] = row[column] or value
+
+
+def _head_text(code: re.Match[str]) -> str:
+    return "&" if code[1] else "#" if code[2] else "\n" if code[3] else ""
 
 
 class _Parts:
@@ -207,6 +236,23 @@ class _Parts:
             if (said := dict(_ATTRIBUTE.findall(tag[0]))).get(b"hidden") in _TRUE and b"r" in said
         }
         return _Layout(merged, hidden_rows, columns)
+
+    def running(self, names: Sequence[str], kind: str) -> Iterator[str]:
+        """The headers or footers that sheets print, each part of them as a text."""
+        for name in names:
+            data = self._read(self._sheets.get(name, ""))
+            start = max(data.rfind(b"sheetData"), 0)
+            if (shown := _SHOWN_HEADS.search(data, start)) is None:
+                continue
+            for match in _RUNNING.finditer(data, start):
+                setting = {b"even": b"differentOddEven", b"first": b"differentFirst"}.get(match[1])
+                if match[2].decode() != kind or not (
+                    setting is None or re.search(setting + rb"=[\"'](?:1|true)", shown[1])
+                ):
+                    continue
+                text = html.unescape(match[3].decode("utf-8", "replace"))
+                for part in _HEAD_CODE.sub(_head_text, text).split("\n"):
+                    yield " ".join(part.split())
 
     def drawn(self, name: str, page: int) -> Iterator[Block]:
         """The text of boxes and shapes on a sheet."""

@@ -110,7 +110,8 @@ class ChatDocuments:
         kept = await asyncio.to_thread(self._spool.add, file.file, name, whose=caller.principal)
         user = caller.principal.user
         path = f"/{name}" if caller.local else f"/{user_folder(user)}/{name}"
-        return Handed(kept, path, f"upload:{collection}{path}", allowed=(f"user:{user}",))
+        source = f"upload:{collection}{path}"
+        return Handed(kept, path, source, allowed=(f"user:{user}",), single=True)
 
     async def _ingest(
         self,

@@ -84,7 +84,7 @@ class Members:
         paths = [f"/{file.id}/{file.name}" for file in kept]
         lent = await asyncio.to_thread(lambda: [self._files.lend(file) for file in kept])
         handed = [
-            Handed(file, path, f"upload:{path}", modified=now, metadata=said)
+            Handed(file, path, f"upload:{path}", modified=now, metadata=said, single=True)
             for file, path, said in zip(lent, paths, metadata, strict=True)
         ]
         request = IngestRequest(

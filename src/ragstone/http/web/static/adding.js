@@ -92,6 +92,9 @@ async function ingest(items, collection) {
       for (const { path, reason } of progress.failed) {
         const item = items.find((one) => path === one.path || path.endsWith(one.path));
         if (item) Object.assign(item, { state: "failed", reason });
+        // A file in an archive: the others of it are there.
+        const archive = items.find((one) => path.includes(`${one.path}/`));
+        if (archive) Object.assign(archive, { state: "failed", reason: `${path.split(`${archive.path}/`)[1]}: ${reason}` });
       }
       if (progress.error) throw new Error(progress.error);
       changed();

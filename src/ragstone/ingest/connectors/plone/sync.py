@@ -371,6 +371,7 @@ class PloneSync:
             modified=ready.about.modified,
             allowed=ready.allowed,
             metadata=_metadata(ready.about),
+            single=True,
         )
 
     async def _content(self, item: Item, path: str) -> tuple[bytes, str]:

@@ -1,0 +1,120 @@
+"""Archives that were found, as folders: their members in their place."""
+
+import os
+import shutil
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ragstone.core.errors import DocumentError, EmptyDocument, UnreadableDocument
+from ragstone.ingest import file_threads, handed
+from ragstone.ingest.files import HIDDEN, NO_ENDING, FoundFile, SkippedFile, describes
+from ragstone.ingest.formats.types import supported
+from ragstone.ingest.parse_messages import ArchiveMember
+from ragstone.ingest.places import is_archive, is_hidden
+from ragstone.ingest.progress import Tracker
+
+UNPACKED = ".members"
+"""What the name of an archive that was handed over gets for the folder of its members."""
+
+ListMembers = Callable[[FoundFile, Path | None], Awaitable[Sequence[ArchiveMember]]]
+"""Lists the members of an archive, and unpacks them into a folder; raises DocumentError."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedArchives:
+    """The files of an ingest, and the archives that some of them are members of."""
+
+    files: Sequence[FoundFile]
+    archives: Sequence[FoundFile]
+
+
+async def open_archives(
+    found: Sequence[FoundFile], list_members: ListMembers, tracker: Tracker, *, pictures: bool
+) -> OpenedArchives:
+    """Put the members of each archive in its place. One that cannot be opened is refused.
+
+    Those of an archive on the disk are unpacked when they are read. One that was handed over is
+    deleted in the end, so its members are files beside it until then.
+    """
+    endings = supported(pictures=pictures)
+    files: list[FoundFile] = []
+    archives: list[FoundFile] = []
+    for item in found:
+        if not is_archive(item.place) or (item.handed and item.handed.single):
+            files.append(item)
+            continue
+        folder = _unpacked(item) if item.handed else None
+        try:
+            if folder is not None:
+                if handed.taken_in(item):
+                    continue  # An earlier run of the job has done with all of it.
+                await file_threads.run([folder], shutil.rmtree, folder, True)
+            members = await list_members(item, folder)
+            archives.append(item)
+            readable = 0
+            for one in _files(item, members, endings):
+                if isinstance(one, SkippedFile):
+                    tracker.skipped(one.kind)
+                else:
+                    files.append(one)
+                    readable += 1
+            if not readable:
+                raise EmptyDocument(f"{item.source.name} holds no file that can be read.")
+        except DocumentError as error:
+            files.append(replace(item, refusal=error))
+            if folder is not None:
+                await file_threads.run([folder], shutil.rmtree, folder, True)
+    return OpenedArchives(files, archives)
+
+
+def forget_archives(archives: Sequence[FoundFile]) -> None:
+    """Delete those that were handed over, whose members are done. Blocking."""
+    for item in archives:
+        if item.handed:
+            shutil.rmtree(_unpacked(item), ignore_errors=True)
+            handed.forget(item)
+
+
+def _unpacked(item: FoundFile) -> Path:
+    return item.source.with_name(item.source.name + UNPACKED)
+
+
+def _files(
+    item: FoundFile, members: Sequence[ArchiveMember], endings: Sequence[str]
+) -> Iterator[FoundFile | SkippedFile]:
+    for member in members:
+        path = f"{item.path}/{member.path}"
+        ending = os.path.splitext(member.path)[1].lower()
+        if is_hidden(member.path):
+            yield SkippedFile(path, HIDDEN)
+        elif ending not in endings or describes(os.path.basename(member.path)):
+            yield SkippedFile(path, ending or NO_ENDING)
+        else:
+            yield _file(item, member, path)
+
+
+def _file(item: FoundFile, member: ArchiveMember, path: str) -> FoundFile:
+    refusal = UnreadableDocument(member.refusal) if member.refusal else None
+    about, place = item.handed, f"{item.place}/{member.path}"
+    if about is not None:
+        # One that cannot be unpacked is nowhere.
+        place = member.file or str(_unpacked(item) / member.path)
+        about = replace(
+            about,
+            file=place,
+            path=path,
+            source=f"{about.source}/{member.path}",
+            title="",
+            metadata={key: value for key, value in about.metadata.items() if key != "title"},
+        )
+    return FoundFile(
+        place=place,
+        path=path,
+        root=item.root,
+        size=member.size,
+        modified=item.modified,
+        handed=about,
+        digest="" if about else member.digest,
+        refusal=refusal,
+    )
