@@ -1,4 +1,4 @@
-"""English words for comparing questions: their plain form, and which mean the same."""
+"""English words for comparing questions: their plain form."""
 
 import re
 from collections.abc import Iterator
@@ -99,12 +99,6 @@ def participle(word: str) -> bool:
     return word.endswith("ed") or _irregular().get(word, word) != word
 
 
-def synonyms(first: str, second: str) -> bool:
-    """Whether two words have a usual meaning in common."""
-    known = _synonyms()
-    return any(forms(second) & known[form] for form in forms(first) if form in known)
-
-
 def common(word: str) -> bool:
     """Whether it is a usual word that is written without a capital."""
     return bool(forms(word) & _words())
@@ -118,24 +112,6 @@ def _words() -> frozenset[str]:
 @cache
 def _irregular() -> dict[str, str]:
     return {form: words[0] for words in _lines("english_irregular.txt") for form in words}
-
-
-@cache
-def _synonyms() -> dict[str, frozenset[str]]:
-    found: dict[str, set[str]] = {}
-
-    def add(a: str, b: str) -> None:
-        found.setdefault(a, set()).add(b)
-        found.setdefault(b, set()).add(a)
-
-    for word, *others in _lines("english_synonyms.txt"):
-        for other in others:
-            add(word, other)
-    for group in _lines("english_synonyms_more.txt"):
-        for word in group:
-            for other in group:
-                add(word, other)
-    return {word: frozenset(others) for word, others in found.items()}
 
 
 def _lines(name: str) -> Iterator[list[str]]:
