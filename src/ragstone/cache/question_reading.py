@@ -1,6 +1,6 @@
 """What a question asks, taken apart so that two can be compared: kind, negations, words in order.
 
-English is read closely. Questions in other languages are the same only where all of their words are.
+English is read closely. Questions in other languages are the same only where all their words are.
 """
 
 import re
