@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from ragstone.answer.extractive.lists import text_of
 from ragstone.answer.extractive.unit_ranking import RankedUnit
 from ragstone.answer.extractive.units import UNANSWERING
-from ragstone.answer.extractive.values_apart import ValuesApart, label_of
+from ragstone.answer.extractive.values_apart import ValuesApart, name_source
 from ragstone.language.words import content_word_set, similar_words
 from ragstone.understand.comparison import comparison
 
@@ -40,7 +40,9 @@ def both_sides(question: str, best: Sequence[RankedUnit]) -> ValuesApart | None:
     if one is None or other is None or one is other:
         return None
     sides = ((one, mine), (other, theirs))
-    labels = ["" if _holds(text_of(unit), own) else label_of(unit.passage) for unit, own in sides]
+    labels = [
+        "" if _holds(text_of(unit), own) else name_source(unit.passage) for unit, own in sides
+    ]
     return ValuesApart((one, other), labels)
 
 
