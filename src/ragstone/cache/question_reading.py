@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from ragstone.language.english import common, expanded, participle
+from ragstone.language.english import expand_contraction, is_common_word, is_participle
 from ragstone.language.language import detect
 
 _POLITE = re.compile(
@@ -34,7 +34,7 @@ _ASIDE = re.compile(r"\b(?:do you think|in your opinion|according to you|please|
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class QuestionFrame:
     """`kind` is the kind of question, `rest` the words that it is about."""
 
     kind: str
@@ -96,25 +96,25 @@ _PAST = re.compile(r"\b(?:was|were|did|had)\b")
 _FUTURE = re.compile(r"\b(?:will|going to|would)\b")
 
 
-def opened(text: str) -> Opened:
-    """The kind of a question that is `trimmed`, and what remains."""
+def find_frame(text: str) -> QuestionFrame:
+    """The kind of a question that is stripped of politeness, and what remains."""
     for kind, pattern in _frames():
         if found := pattern.search(text):
             if kind == "how measure":
                 kind = f"how {found[1]}"
             if kind == "if":
-                return opened(trimmed(text[found.end() :].strip()))
+                return find_frame(strip_politeness(text[found.end() :].strip()))
             rest = text[found.end() :].strip()
             if kind == "mean":
                 rest = _MEANS.sub("", rest)
-            return Opened(kind + _tense(kind, text), rest)
+            return QuestionFrame(kind + _tense(kind, text), rest)
     if found := _YES_NO.search(text):
-        return Opened(f"whether {_MODALITY[found[1]]}", text[found.end() :].strip())
+        return QuestionFrame(f"whether {_MODALITY[found[1]]}", text[found.end() :].strip())
     # Words that name something are asked like "What is ...?".
-    return Opened("" if _VERB.search(text) else "what", text)
+    return QuestionFrame("" if _VERB.search(text) else "what", text)
 
 
-def trimmed(text: str) -> str:
+def strip_politeness(text: str) -> str:
     """A question in plain words (lower case, single spaces) without politeness around it."""
     before = ""
     while text != before:
@@ -214,9 +214,9 @@ def _clause(sentence: str) -> Clause:
     shouted = sum(word.isupper() for word in raw) > len(raw) / 2
     # What looks like a usual word but is written in capitals is a name: US, WHO, AIDS.
     acronyms = set() if shouted else {w.casefold() for w in raw if len(w) > 1 and w.isupper()}
-    asked = trimmed(" ".join(part for word in raw for part in _parts(word, acronyms)))
+    asked = strip_politeness(" ".join(part for word in raw for part in _parts(word, acronyms)))
     words = asked.split()
-    frame = opened(asked)
+    frame = find_frame(asked)
     rest = frame.rest.split()
     kind = frame.kind + _modality(frame.kind, words)
     clause = _read_clause(kind, rest, _anybody(frame.kind, set(words)))
@@ -225,9 +225,9 @@ def _clause(sentence: str) -> Clause:
 
 def _parts(word: str, acronyms: set[str]) -> list[str]:
     plain = word.casefold()
-    if plain in acronyms and (plain in _FUNCTION or common(plain)):
+    if plain in acronyms and (plain in _FUNCTION or is_common_word(plain)):
         return [f"{plain}."]
-    return expanded(plain)
+    return expand_contraction(plain)
 
 
 def _modality(kind: str, words: Sequence[str]) -> str:
@@ -268,7 +268,7 @@ def _read_clause(kind: str, words: Sequence[str], dropped: frozenset[str]) -> Cl
         elif word in _BE and word != "be":
             suffered = True
         elif word not in _AUXILIARY | _LIGHT | dropped and word != "'s":
-            terms.append(QuestionTerm(word, label, joined, suffered and participle(word)))
+            terms.append(QuestionTerm(word, label, joined, suffered and is_participle(word)))
             label, begins, joined, suffered = "", "", "", False
     if begins:
         terms.append(QuestionTerm(begins, label))

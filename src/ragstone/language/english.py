@@ -53,7 +53,7 @@ LEAST = 4
 """Letters of a word that may have an ending."""
 
 
-def expanded(word: str) -> list[str]:
+def expand_contraction(word: str) -> list[str]:
     """The words that a contraction (casefolded, with a straight apostrophe) stands for."""
     if word in _CONTRACTIONS:
         return _CONTRACTIONS[word].split()
@@ -94,12 +94,12 @@ def _stems(word: str) -> Iterator[str]:
         yield word[:-1]
 
 
-def participle(word: str) -> bool:
+def is_participle(word: str) -> bool:
     """Whether "is" before this word says that it is done to somebody."""
     return word.endswith("ed") or _irregular().get(word, word) != word
 
 
-def common(word: str) -> bool:
+def is_common_word(word: str) -> bool:
     """Whether it is a usual word that is written without a capital."""
     return bool(forms(word) & _words())
 

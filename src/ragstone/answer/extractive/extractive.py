@@ -149,6 +149,9 @@ class Extractive:
         if form.bullets:
             lines = [_bulleted(line) for line in lines]
         said = "\n".join(line.text for line in lines)
+        if apart and apart.compares:
+            # "larger" and "than" are nothing that the two sides have to say.
+            ranking = replace(ranking, across=True)
         likely = await asyncio.to_thread(_likelihood, ask.question, said, chosen, ranking)
         least = instructions.refuse_unlikely
         if not lines or likely < (self._refuse_unlikely if least is None else least):

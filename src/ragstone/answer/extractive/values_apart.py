@@ -52,6 +52,8 @@ class ValuesApart:
     units: Sequence[RankedUnit]
     labels: Sequence[str]
     opening: str | None = None
+    compares: bool = False
+    """Whether they are the two things that the question compares."""
 
 
 def without_other_editions(question: str, best: Sequence[RankedUnit]) -> list[RankedUnit]:
