@@ -24,7 +24,7 @@ from ragstone.core.answer import log_odds
 from ragstone.evaluation.measures import auroc, balanced_accuracy
 from ragstone.ports import Claim, EvidenceSource
 from ragstone.reader.local import LocalReader
-from ragstone.verify.checker import LEAST, NAMES, WEIGHTS, features, pair_of, places_to_read
+from ragstone.verify.checker import LEAST, NAMES, WEIGHTS, build_pair, features, places_to_read
 from ragstone.verify.evidence import Evidence
 from ragstone.verify.groundedness import SUPPORTED
 from training import logistic, verdict_data
@@ -107,7 +107,7 @@ async def read_rows(given: Sequence[Row], reader: LocalReader) -> tuple[Floats, 
         places = places_to_read(claim, evidence.nearest(claim), row.sources)
         if places and not evidence.quotations(row.claim):
             found.append((row, places[0]))
-            pairs.append(pair_of(claim, places[0], row.sources))
+            pairs.append(build_pair(claim, places[0], row.sources))
     values = [
         features(reading, place, len(row.sources[place.source].text))
         for (row, place), reading in zip(found, await reader.read(pairs), strict=True)

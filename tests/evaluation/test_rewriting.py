@@ -20,23 +20,23 @@ def a_file(place: Path, *rows: dict[str, Any]) -> Path:
     return file
 
 
-async def test_given_questions_and_answers_then_rewrites_are_nearer_to_the_human_ones(
+async def test_given_a_part_of_a_question_then_its_rewrite_is_nearer_to_the_human_one(
     tmp_path: Path,
 ) -> None:
     row = {
-        "history": ["Who is Frank Zappa?", "An American musician."],
-        "question": "When was he born?",
-        "rewrite": "When was Frank Zappa born?",
+        "history": ["Who heads Surgery?", "Dr Sands."],
+        "question": "And Maternity?",
+        "rewrite": "Who heads Maternity?",
     }
     found = await evaluate(a_file(tmp_path, row), Settings())
     assert found["f1"] == 1
-    assert found["f1_unrewritten"] == pytest.approx(2 / 3)
+    assert found["f1_unrewritten"] == pytest.approx(2 / 5)
 
 
 async def test_given_questions_only_then_none_is_taken_for_an_answer(tmp_path: Path) -> None:
     rows = [
-        {"history": history, "question": "Is it big?", "rewrite": "Is Rome big?"}
-        for history in (["Where is Rome?"], ["Where is Rome?", "hello"])
+        {"history": history, "question": "And Maternity?", "rewrite": "Who heads Maternity?"}
+        for history in (["Who heads Surgery?"], ["Who heads Surgery?", "hello"])
     ]
     assert (await evaluate(a_file(tmp_path, *rows), Settings()))["f1"] == 1
 

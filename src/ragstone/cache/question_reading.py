@@ -1,19 +1,17 @@
 """What a question asks, taken apart so that two can be compared: kind, negations, words in order.
 
-English is read closely. Of other languages only the words that carry nothing are dropped, so that
-questions in them are the same when nearly everything in them is.
+English is read closely. Questions in other languages are the same only where all their words are.
 """
 
-import json
 import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any
 
-from ragstone.language.english import common, expanded, participle
+from ragstone.language.english import expand_contraction, is_common_word, is_participle
+from ragstone.language.language import detect
 
 _POLITE = re.compile(
     r"^(?:(?:hi|hello|hey|please|so|and|but|well|ok|okay|also|basically|actually|in general|"
@@ -36,7 +34,7 @@ _ASIDE = re.compile(r"\b(?:do you think|in your opinion|according to you|please|
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class QuestionFrame:
     """`kind` is the kind of question, `rest` the words that it is about."""
 
     kind: str
@@ -98,25 +96,25 @@ _PAST = re.compile(r"\b(?:was|were|did|had)\b")
 _FUTURE = re.compile(r"\b(?:will|going to|would)\b")
 
 
-def opened(text: str) -> Opened:
-    """The kind of a question that is `trimmed`, and what remains."""
+def find_frame(text: str) -> QuestionFrame:
+    """The kind of a question that is stripped of politeness, and what remains."""
     for kind, pattern in _frames():
         if found := pattern.search(text):
             if kind == "how measure":
                 kind = f"how {found[1]}"
             if kind == "if":
-                return opened(trimmed(text[found.end() :].strip()))
+                return find_frame(strip_politeness(text[found.end() :].strip()))
             rest = text[found.end() :].strip()
             if kind == "mean":
                 rest = _MEANS.sub("", rest)
-            return Opened(kind + _tense(kind, text), rest)
+            return QuestionFrame(kind + _tense(kind, text), rest)
     if found := _YES_NO.search(text):
-        return Opened(f"whether {_MODALITY[found[1]]}", text[found.end() :].strip())
+        return QuestionFrame(f"whether {_MODALITY[found[1]]}", text[found.end() :].strip())
     # Words that name something are asked like "What is ...?".
-    return Opened("" if _VERB.search(text) else "what", text)
+    return QuestionFrame("" if _VERB.search(text) else "what", text)
 
 
-def trimmed(text: str) -> str:
+def strip_politeness(text: str) -> str:
     """A question in plain words (lower case, single spaces) without politeness around it."""
     before = ""
     while text != before:
@@ -133,117 +131,6 @@ def _tense(kind: str, text: str) -> str:
     if _PAST.search(head):
         return ", past"
     return ", future" if _FUTURE.search(head) else ""
-
-
-_HAN = re.compile(r"[\u3400-\u9fff]")
-_KANA = re.compile(r"[\u3040-\u30ff]")
-_HANGUL = re.compile(r"[\uac00-\ud7af]")
-_WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:'[^\W\d_]+)*|[+\-*/=<>%$€£#@^&~|\\→]+")
-_CHAR = re.compile(r"\d+(?:[.,]\d+)*|[a-zà-ÿ]+|[^\W_]|[+\-*/=<>%$€£#@^&~|\\→]+")
-
-
-@dataclass(frozen=True, slots=True)
-class _Language:
-    """`light` words are dropped; `kinds` map the spellings of a question word to one; `same` are
-    spellings of one word; `endings` are cut from words of at least `least` letters."""
-
-    light: frozenset[str]
-    kinds: tuple[tuple[str, str], ...]
-    same: tuple[tuple[str, str], ...]
-    function: frozenset[str]
-
-
-def script(text: str) -> str:
-    """How a text is read: zh, ja, ko, or the language whose frequent words it has most of; en if
-    it has none and is in Latin letters, else `other`."""
-    if _HANGUL.search(text):
-        return "ko"
-    if _KANA.search(text):
-        return "ja"
-    if _HAN.search(text):
-        return "zh"
-    words = set(_WORD.findall(text.casefold()))
-    if not any(word.isascii() and word.isalpha() for word in words):
-        return "other"
-    counts = {name: len(words & one.function) for name, one in _languages().items()}
-    best = max(counts, key=lambda name: counts[name])
-    return best if counts[best] > counts["en"] else "en"
-
-
-def read_by_words(text: str, name: str) -> tuple[str, tuple[str, ...]]:
-    """The question word in one spelling, and the words in order (characters of Chinese)."""
-    language = _languages().get(name) or _Language(frozenset(), (), (), frozenset())
-    plain = text.casefold()
-    if name in ("zh", "ja"):
-        return _characters(plain, language)
-    kinds = dict(language.kinds)
-    same = dict(language.same)
-    words = [same.get(word, word) for word in _WORD.findall(plain)]
-    if name == "ko":
-        words = [part for word in words for part in _korean(word, kinds)]
-    kept = [kinds.get(word, word) for word in words if word not in language.light]
-    kind = next((word for word in kept if word.startswith("?")), "")
-    return kind, tuple(word for word in kept if word)
-
-
-def _characters(text: str, language: _Language) -> tuple[str, tuple[str, ...]]:
-    for spelling, one in language.same:
-        text = text.replace(spelling, one)
-    kinds: list[str] = []
-    for spelling, one in language.kinds:
-        if spelling in text:
-            kinds.append(one)
-            text = text.replace(spelling, " ")
-    for word in sorted(language.light, key=len, reverse=True):
-        text = text.replace(word, " ")
-    return "".join(sorted(kinds)), tuple(_CHAR.findall(text))
-
-
-_KOREAN_ENDINGS = re.compile(
-    r"(?:이?었나요|이었습니까|인가요|입니까|인지요?|이에요|이죠|이야|일까요?|예요|인가|이지|인지|야)$"
-)
-_DOES = re.compile(
-    r"(?:하나요|합니까|하는가요?|하는지요?|한가요|할까요?|해요|하죠|하니|하지요?|해)$"
-)
-_DID = re.compile(r"(?:었나요|었습니까|었어요?|었는지요?|었죠|었지요?|었을까요?)$")
-_ENDED = re.compile(r"(?:나요|습니까|는가요?|는지요?|을까요?|ㄹ까요?|어요|아요|죠|지요|니|냐)$")
-_PARTICLE = re.compile(r"(?:은|는|이|가)$")
-_OBJECT = re.compile(r"(?:을|를)$")
-
-
-def _korean(word: str, kinds: dict[str, str]) -> list[str]:
-    """A word without its politeness; subject and object keep a mark, since they are the roles."""
-    if word in kinds or not _HANGUL.search(word):
-        return [word]
-    ended = _KOREAN_ENDINGS.sub("", word)
-    if ended != word:
-        return [ended] if ended else []
-    for pattern, put in ((_DOES, "하"), (_DID, "었"), (_ENDED, "")):
-        changed = pattern.sub(put, word)
-        if changed != word and len(changed) > 1:
-            return [changed]
-    if len(word) > 1 and word.endswith("의"):
-        return [word[:-1]]
-    if len(word) > 1 and _OBJECT.search(word):
-        return [f"{word[:-1]}<"]
-    if len(word) > 1 and _PARTICLE.search(word):
-        return [f"{word[:-1]}>"]
-    return [word]
-
-
-@cache
-def _languages() -> dict[str, _Language]:
-    text = files("ragstone.cache").joinpath("data/question_words.json").read_text(encoding="utf-8")
-    data: dict[str, Any] = json.loads(text)
-    return {
-        name: _Language(
-            frozenset(one.get("light", "").split()),
-            tuple((word, kind) for kind, said in one.get("kinds", {}).items() for word in said),
-            tuple((word, kind) for kind, said in one.get("same", {}).items() for word in said),
-            frozenset(one.get("function", "").split()),
-        )
-        for name, one in data.items()
-    }
 
 
 _TOKEN = re.compile(
@@ -305,28 +192,21 @@ class Clause:
 
 @dataclass(frozen=True, slots=True)
 class ParsedQuestion:
-    """`plain` is the text without case and punctuation; `script` the way that it was read."""
+    """`plain` is the text without case and punctuation; only English has clauses."""
 
     plain: str
-    script: str
     clauses: tuple[Clause, ...]
 
 
 def read(text: str) -> ParsedQuestion:
     """Take a question apart; any text is fine."""
     text = unicodedata.normalize("NFKC", text).replace("’", "'")
-    written = script(text)
     plain = " ".join(token.casefold() for token in _TOKEN.findall(text))
-    if written != "en":
-        return ParsedQuestion(plain, written, (_word_clause(text, written),))
+    if detect(text) not in ("en", ""):
+        return ParsedQuestion(plain, ())
     sentences = [s for s in _SENTENCE.split(text) if s and _TOKEN.search(s)]
     clauses = (_clause(sentence) for sentence in sentences)
-    return ParsedQuestion(plain, written, tuple(c for c in clauses if c.terms or c.kind))
-
-
-def _word_clause(text: str, script: str) -> Clause:
-    kind, words = read_by_words(text, script)
-    return Clause(kind, (), tuple(QuestionTerm(word) for word in words))
+    return ParsedQuestion(plain, tuple(c for c in clauses if c.terms or c.kind))
 
 
 def _clause(sentence: str) -> Clause:
@@ -334,9 +214,9 @@ def _clause(sentence: str) -> Clause:
     shouted = sum(word.isupper() for word in raw) > len(raw) / 2
     # What looks like a usual word but is written in capitals is a name: US, WHO, AIDS.
     acronyms = set() if shouted else {w.casefold() for w in raw if len(w) > 1 and w.isupper()}
-    asked = trimmed(" ".join(part for word in raw for part in _parts(word, acronyms)))
+    asked = strip_politeness(" ".join(part for word in raw for part in _parts(word, acronyms)))
     words = asked.split()
-    frame = opened(asked)
+    frame = find_frame(asked)
     rest = frame.rest.split()
     kind = frame.kind + _modality(frame.kind, words)
     clause = _read_clause(kind, rest, _anybody(frame.kind, set(words)))
@@ -345,9 +225,9 @@ def _clause(sentence: str) -> Clause:
 
 def _parts(word: str, acronyms: set[str]) -> list[str]:
     plain = word.casefold()
-    if plain in acronyms and (plain in _FUNCTION or common(plain)):
+    if plain in acronyms and (plain in _FUNCTION or is_common_word(plain)):
         return [f"{plain}."]
-    return expanded(plain)
+    return expand_contraction(plain)
 
 
 def _modality(kind: str, words: Sequence[str]) -> str:
@@ -388,7 +268,7 @@ def _read_clause(kind: str, words: Sequence[str], dropped: frozenset[str]) -> Cl
         elif word in _BE and word != "be":
             suffered = True
         elif word not in _AUXILIARY | _LIGHT | dropped and word != "'s":
-            terms.append(QuestionTerm(word, label, joined, suffered and participle(word)))
+            terms.append(QuestionTerm(word, label, joined, suffered and is_participle(word)))
             label, begins, joined, suffered = "", "", "", False
     if begins:
         terms.append(QuestionTerm(begins, label))

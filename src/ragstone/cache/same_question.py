@@ -2,8 +2,7 @@
 
 The likeness of vectors says what is near; it does not see that a number, a name, a negation, a
 direction or who did what to whom is another one. So every word that counts must have its
-counterpart in the other question, in the same place; only their forms, spellings and usual
-synonyms may differ.
+counterpart in the other question, in the same place; only their forms and spellings may differ.
 """
 
 from collections.abc import Sequence
@@ -12,10 +11,10 @@ from functools import lru_cache
 from typing import Literal
 
 from ragstone.cache.question_reading import Clause, ParsedQuestion, QuestionTerm, read
-from ragstone.language.english import forms, synonyms
+from ragstone.language.english import forms
 
 PRECISION, RECALL = 0.95, 0.85
-"""The likeness from which questions are compared, and from which they are compared strictly."""
+"""The likeness from which questions are compared, by what is wanted more."""
 
 Mode = Literal["precision", "recall", "adaptive"]
 
@@ -38,28 +37,19 @@ def compare(
 ) -> QuestionComparison:
     """Compare two questions whose likeness (0 for unrelated ones, 1 for the same vector) is known.
 
-    The mode `precision` wants a likeness of `PRECISION`. `recall` is content with `RECALL`, and
-    then wants the same words in the same order, in whatever form. `adaptive` does the first, and
-    the second for what the first is not near enough for.
+    The mode `precision` wants a likeness of `PRECISION`, the others one of `RECALL`.
     """
     if likeness < least(mode):
         return QuestionComparison(False, "likeness")
-    strict = mode == "recall" or likeness < PRECISION
-    return _compare_parsed(reading(first), reading(second), strict)
-
-
-def _compare_parsed(a: ParsedQuestion, b: ParsedQuestion, strict: bool) -> QuestionComparison:
+    a, b = reading(first), reading(second)
     if a.plain == b.plain:
         return QuestionComparison(True, "the same words")
-    if a.script != b.script:
-        return QuestionComparison(False, "language")
     if len(a.clauses) != len(b.clauses):
         return QuestionComparison(False, "number of sentences")
-    for one, other in zip(a.clauses, b.clauses, strict=True):
-        differs = _difference(one, other, strict)
-        if differs:
+    for clause, other in zip(a.clauses, b.clauses, strict=True):
+        if differs := _difference(clause, other):
             return QuestionComparison(False, differs)
-    return QuestionComparison(bool(a.clauses), "" if a.clauses else "nothing to compare")
+    return QuestionComparison(bool(a.clauses), "" if a.clauses else "words")
 
 
 @lru_cache(4096)
@@ -68,12 +58,12 @@ def reading(text: str) -> ParsedQuestion:
     return read(text)
 
 
-def _difference(a: Clause, b: Clause, strict: bool) -> str:
+def _difference(a: Clause, b: Clause) -> str:
     if a.kind != b.kind:
         return f"kind: {a.kind or 'statement'}, {b.kind or 'statement'}"
     if not _equally_negated(a, b):
         return "negation"
-    return "" if _sequence(a.terms, b.terms, strict) else "words"
+    return "" if _sequence(a.terms, b.terms) else "words"
 
 
 def _equally_negated(a: Clause, b: Clause) -> bool:
@@ -83,22 +73,19 @@ def _equally_negated(a: Clause, b: Clause) -> bool:
     return sorted(n for n, _ in a.negations) == sorted(n for n, _ in b.negations)
 
 
-def _sequence(a: Sequence[QuestionTerm], b: Sequence[QuestionTerm], strict: bool) -> bool:
+def _sequence(a: Sequence[QuestionTerm], b: Sequence[QuestionTerm]) -> bool:
     """Whether every term has its counterpart in the same place."""
     if len(a) != len(b):
         return False
     return all(
-        (x.label, x.joined, x.suffered) == (y.label, y.joined, y.suffered)
-        and _terms_match(x, y, strict)
+        (x.label, x.joined, x.suffered) == (y.label, y.joined, y.suffered) and _terms_match(x, y)
         for x, y in zip(a, b, strict=True)
     )
 
 
-def _terms_match(x: QuestionTerm, y: QuestionTerm, strict: bool) -> bool:
+def _terms_match(x: QuestionTerm, y: QuestionTerm) -> bool:
     if x.text == y.text:
         return True
     if not x.text.isalpha() or not y.text.isalpha():
         return False
-    if forms(x.text) & forms(y.text):
-        return True
-    return not strict and synonyms(x.text, y.text)
+    return bool(forms(x.text) & forms(y.text))

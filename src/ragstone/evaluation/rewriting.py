@@ -6,9 +6,12 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from ragstone.build import open_embedders
 from ragstone.core.errors import InputError
 from ragstone.evaluation.answers import token_f1
 from ragstone.evaluation.dataset import read_rows, spread
+from ragstone.language.language import detect
+from ragstone.ports import Embedder
 from ragstone.settings import Settings
 from ragstone.understand.follow_up import Exchange, standalone
 
@@ -29,7 +32,9 @@ async def evaluate(file: Path, settings: Settings, limit: int | None = None) -> 
     answered = not odd or any(row.get("title") for row in rows)
     rows = list(spread(rows, limit))
     turns = settings.conversation.rewriting_turns
-    said = [_rewrite(row, answered, turns) for row in rows]
+    async with open_embedders(settings) as embedders:
+        embedder = embedders.for_text(detect(" ".join(row["question"] for row in rows[:50])))
+        said = [await _rewrite(row, answered, turns, embedder) for row in rows]
     human = [row["rewrite"] for row in rows]
     asked = [row["question"] for row in rows]
     return {
@@ -40,9 +45,11 @@ async def evaluate(file: Path, settings: Settings, limit: int | None = None) -> 
     }
 
 
-def _rewrite(row: dict[str, Any], answered: bool, turns: int) -> str:
+async def _rewrite(row: dict[str, Any], answered: bool, turns: int, embedder: Embedder) -> str:
     before = exchanges(row.get("history") or (), answered)[-turns:]
-    return standalone(row["question"], before, subject(row.get("title"))).text
+    if about := subject(row.get("title")):
+        before.insert(0, Exchange(about))
+    return (await standalone(row["question"], before, embedder)).text
 
 
 def exchanges(history: Sequence[Any], answered: bool) -> list[Exchange]:

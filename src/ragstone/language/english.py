@@ -1,4 +1,4 @@
-"""English words for comparing questions: their plain form, and which mean the same."""
+"""English words for comparing questions: their plain form."""
 
 import re
 from collections.abc import Iterator
@@ -53,7 +53,7 @@ LEAST = 4
 """Letters of a word that may have an ending."""
 
 
-def expanded(word: str) -> list[str]:
+def expand_contraction(word: str) -> list[str]:
     """The words that a contraction (casefolded, with a straight apostrophe) stands for."""
     if word in _CONTRACTIONS:
         return _CONTRACTIONS[word].split()
@@ -94,18 +94,12 @@ def _stems(word: str) -> Iterator[str]:
         yield word[:-1]
 
 
-def participle(word: str) -> bool:
+def is_participle(word: str) -> bool:
     """Whether "is" before this word says that it is done to somebody."""
     return word.endswith("ed") or _irregular().get(word, word) != word
 
 
-def synonyms(first: str, second: str) -> bool:
-    """Whether two words have a usual meaning in common."""
-    known = _synonyms()
-    return any(forms(second) & known[form] for form in forms(first) if form in known)
-
-
-def common(word: str) -> bool:
+def is_common_word(word: str) -> bool:
     """Whether it is a usual word that is written without a capital."""
     return bool(forms(word) & _words())
 
@@ -118,24 +112,6 @@ def _words() -> frozenset[str]:
 @cache
 def _irregular() -> dict[str, str]:
     return {form: words[0] for words in _lines("english_irregular.txt") for form in words}
-
-
-@cache
-def _synonyms() -> dict[str, frozenset[str]]:
-    found: dict[str, set[str]] = {}
-
-    def add(a: str, b: str) -> None:
-        found.setdefault(a, set()).add(b)
-        found.setdefault(b, set()).add(a)
-
-    for word, *others in _lines("english_synonyms.txt"):
-        for other in others:
-            add(word, other)
-    for group in _lines("english_synonyms_more.txt"):
-        for word in group:
-            for other in group:
-                add(word, other)
-    return {word: frozenset(others) for word, others in found.items()}
 
 
 def _lines(name: str) -> Iterator[list[str]]:

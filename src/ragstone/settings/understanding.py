@@ -23,8 +23,8 @@ class CacheSettings(Section):
     )
     threshold_mode: Literal["precision", "recall", "adaptive"] = Field(
         "adaptive",
-        description="How alike two questions must be: .95 (precision), .85 with a stricter "
-        "comparison (recall), or the first and then the second (adaptive).",
+        description="How alike two questions must be before their words are compared: .95 "
+        "(precision), or .85 (recall and adaptive).",
     )
     least_likeness: float = Field(
         0.0,

@@ -16,9 +16,10 @@ from ragstone.engine.prompts import prompt
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.language.budget import Tier
 from ragstone.language.fences import fenced
+from ragstone.language.language import detect
 from ragstone.language.model_lists import listed
 from ragstone.language.words import STOPWORDS, content_words, words
-from ragstone.ports import Adapters, Completer
+from ragstone.ports import Adapters, Completer, collection_of
 from ragstone.understand.follow_up import Exchange, standalone
 from ragstone.understand.politeness import social
 
@@ -112,7 +113,12 @@ class Contextualize(Stage):
             return Step(replace(turn, whole=False), "as asked", "rewriting broke; see the log")
 
     async def _follow_up(self, turn: Turn, adapters: Adapters, before: Sequence[Exchange]) -> Step:
-        by_rules = await asyncio.to_thread(standalone, turn.question, before)
+        collection = await collection_of(adapters.catalog, turn.ask)
+        embedders = adapters.embedders
+        embedder = (
+            embedders.of(collection) if collection else embedders.for_text(detect(turn.question))
+        )
+        by_rules = await standalone(turn.question, before, embedder)
         if not self.rewriting:
             whole = by_rules.text == turn.question and by_rules.whole
             return Step(replace(turn, whole=whole), "as asked", "rewriting is turned off")
@@ -131,11 +137,11 @@ class Contextualize(Stage):
         text = by_rules.text
         queries = (text, f"{by_rules.context} {text}") if by_rules.context else (text,)
         changed = f"asked as {text!r}" if text != turn.question else "as asked"
-        reasons = [*by_rules.done, "searched with what was said before" if queries[1:] else ""]
+        leans = "it leans on what was said before" if queries[1:] else "it stands by itself"
         return Step(
             replace(turn, question=text, queries=queries, whole=by_rules.whole),
             changed,
-            "; ".join(reason for reason in (failure, *reasons) if reason) or "it stands by itself",
+            f"{failure}; {leans}" if failure else leans,
         )
 
     def _uses_model(self, tier: Tier) -> bool:

@@ -1,4 +1,4 @@
-"""The polite phrases around a question: greetings, thanks, fillers; and answers that refuse."""
+"""The polite phrases around a question: greetings, thanks, fillers."""
 
 import re
 from functools import cache
@@ -14,13 +14,6 @@ _LEAD = re.compile(
     re.IGNORECASE,
 )
 _PLEASE = re.compile(r",?\s?\bplease\b,?", re.IGNORECASE)
-_REFUSAL = re.compile(
-    r"\b(?:sorry|apologi[sz]e|(?:do|does|did)(?: not|n['’]t) (?:\w+ )?(?:have|know|hold|provide|"
-    r"include|contain|mention)|(?:cannot|can['’]?t|unable to) (?:find|answer)|"
-    r"no (?:specific )?information|need more information|cannotanswer)\b",
-    re.IGNORECASE,
-)
-_REFUSED_EARLY = 200
 _WORD = re.compile(r"[\w'’]+")
 _LONGEST_SOCIAL = 80
 
@@ -37,11 +30,6 @@ def social(text: str) -> bool:
         return False
     said = " ".join(_WORD.findall(text.casefold()))
     return bool(said) and _social_pattern().fullmatch(said) is not None
-
-
-def refusal(answer: str) -> bool:
-    """Whether an answer is a refusal: its names are not those that were asked for."""
-    return _REFUSAL.search(answer[:_REFUSED_EARLY]) is not None
 
 
 @cache

@@ -2,9 +2,10 @@
 
 import re
 
+from ragstone.language.language import detect
 from ragstone.language.words import STOPWORDS, words
 from ragstone.understand.comparison import comparison
-from ragstone.understand.follow_up import find_topic, replace_pronoun
+from ragstone.understand.follow_up import ASKS, is_dependent
 from ragstone.understand.mentions import function_words
 
 MOST = 4
@@ -12,17 +13,11 @@ LONGEST = 500
 """Characters of a question that is taken apart."""
 
 _SENTENCE = re.compile(r"[^?？!！。\n]{1,400}[?？]")
-_ASKS = (
-    r"what|which|who|whom|whose|when|where|why|how|is|are|was|were|do|does|did|can|could|will|"
-    r"would|should|has|have|had|wer|wie|wo|wann|warum|welche\w?|ist|sind|hat|qui|comment|quand|"
-    r"pourquoi|combien|quel\w*|qué|quién|cuándo|dónde|cómo|cuál\w*|por qué"
-)
 _CLAUSES = re.compile(
-    rf"(?:,\s?|\s)(?:and|und|et|y|e|or|as well as)(?: also)?\s(?=(?:{_ASKS})\s)"
-    rf"|,\s(?=(?:{_ASKS})\s)",
+    rf"(?:,\s?|\s)(?:and|und|et|y|e|or|as well as)(?: also)?\s(?={ASKS.pattern}\s)"
+    rf"|,\s(?={ASKS.pattern}\s)",
     re.IGNORECASE,
 )
-_OPENS = re.compile(rf"^(?:{_ASKS})\b", re.IGNORECASE)
 
 
 def subquestions(question: str) -> list[str]:
@@ -50,26 +45,25 @@ def keywords(question: str) -> str:
 
 def _sentences(question: str) -> list[str]:
     found = [match.group().strip() for match in _SENTENCE.finditer(question)]
-    return _resolve_pronouns([one for one in found if len(words(one)) > 1])
+    return _complete([one for one in found if len(words(one)) > 1])
 
 
 def _clauses(question: str) -> list[str]:
-    if not _OPENS.match(question):
+    if not ASKS.match(question):
         return []
     parts = [part.strip(" ,?.!") for part in _CLAUSES.split(question)]
     if any(len(part.split()) < 3 for part in parts):
         return []
-    return _resolve_pronouns([f"{part}?" for part in parts])
+    return _complete([f"{part}?" for part in parts])
 
 
-def _resolve_pronouns(parts: list[str]) -> list[str]:
-    """The parts with pronouns that point at what an earlier part names."""
-    topic = ""
-    said: list[str] = []
-    for part in parts:
-        said.append(replace_pronoun(part, topic))
-        topic = find_topic(said[-1]) or topic
-    return said
+def _complete(parts: list[str]) -> list[str]:
+    """The parts; one that points back comes with the first, which it may lean on."""
+    language = detect(" ".join(parts)) or "en"
+    return [
+        f"{parts[0]} {part}" if place and is_dependent(part, language) else part
+        for place, part in enumerate(parts)
+    ]
 
 
 def _comparison_parts(question: str) -> list[str]:

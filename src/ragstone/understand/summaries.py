@@ -14,6 +14,7 @@ from ragstone.language.words import STOPWORDS
 from ragstone.understand.question_kinds import folded
 
 _WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
+_FILE_NAME = re.compile(r"\S+\.[a-z]\w{1,4}\b", re.IGNORECASE)
 _CLITIC = re.compile(r"^(?:[dl]|qu|s)['’]", re.IGNORECASE)
 
 
@@ -22,7 +23,11 @@ def wanted_document(question: str, intent: Intent | None) -> str | None:
     "this document"; None if it wants nothing summed up."""
     plain = folded(question)
     summary = intent is not None and intent.name == "summary"
-    asks = any(pattern.search(plain) for pattern in _asks())
+    rest = _FILE_NAME.sub(" ", question)
+    asks = any(pattern.search(plain) for pattern in _asks()) or (
+        # "What is in minutes.docx?" asks for nothing else of the file.
+        rest != question and not _unframed(rest)
+    )
     if not asks and (not summary or _others().search(plain)):
         return None
     return " ".join(word for word in _unframed(question) if word.casefold() not in _every())

@@ -84,10 +84,12 @@ class ReadingChecker:
     async def _read(self, plans: Sequence["_Plan"], sources: Sequence[EvidenceSource]) -> None:
         """Read what the plans want to be read, and add to them what it supports."""
         wanted = [(plan, place) for plan in plans for place in plan.unread]
-        pairs = [pair_of(plan.claim, place, sources) for plan, place in wanted]
+        pairs = [build_pair(plan.claim, place, sources) for plan, place in wanted]
         readings = await self._reader.read(pairs)
         for (plan, place), reading in zip(wanted, readings, strict=True):
-            support = await self._narrow(plan.claim, weigh(place, reading, sources), sources)
+            support = weigh(place, reading, sources)
+            if place.source_share is None:
+                support = await self._narrow(plan.claim, support, sources)
             if support.source is not None:
                 sentence = sources[support.source].text[support.start : support.end]
                 if states_other_number(plan.claim.text, sentence):
@@ -101,11 +103,11 @@ class ReadingChecker:
         self, claim: Claim, support: Support, sources: Sequence[EvidenceSource]
     ) -> Support:
         """Return the support by a whole source at the sentence of it that supports most."""
-        if support.source is None or support.end - support.start <= 2 * REACH:
+        if support.source is None:
             return support
         source = sources[support.source]
         spans = sentences(source.text)[:MAX_NARROWED]
-        if not spans:
+        if len(spans) < 2:
             return support
         pairs = [Pair(claim.text, source.text[s.start : s.end], source.title) for s in spans]
         likely = [reading.supported for reading in await self._reader.read(pairs)]
@@ -182,7 +184,7 @@ def _whole_sources(
     return [EvidencePlace(n, 0, len(sources[n].text)) for n in numbers if sources[n].text]
 
 
-def pair_of(claim: Claim, place: EvidencePlace, sources: Sequence[EvidenceSource]) -> Pair:
+def build_pair(claim: Claim, place: EvidencePlace, sources: Sequence[EvidenceSource]) -> Pair:
     """Return the claim beside the sentences about a place, with the line that introduces them."""
     source = sources[place.source]
     start, end = whole_sentences(source.text, place.start, place.end, REACH)

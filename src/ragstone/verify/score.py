@@ -9,9 +9,11 @@ from pydantic import Field
 from ragstone.core.answer import GeneratedAnswer, Statement, Sufficiency
 from ragstone.core.turn import Turn
 from ragstone.engine.stage import Emit, Stage, Step
+from ragstone.language.sentences import sentences
 from ragstone.ports import Adapters
+from ragstone.verify.disagreement import PassageSentence, find_disagreement
 from ragstone.verify.json_fields import read_values
-from ragstone.verify.sufficiency import ENOUGH, conflicting, coverage
+from ragstone.verify.sufficiency import ENOUGH, coverage
 
 LIKELY = 0.5
 """The likelihood from which an answer counts as what was asked."""
@@ -44,9 +46,8 @@ class Score(Stage):
         texts = [f"{p.hit.chunk.heading}\n{p.text}" for p in turn.passages]
         covered, missing = coverage(turn.question, texts)
         answer = await _stated(turn, answer, adapters)
-        conflicts = not answer.refused and await conflicting(
-            turn, adapters.checker, self.claims, self.others
-        )
+        pairs = [] if answer.refused else self._pairs(turn)
+        conflicts = await find_disagreement(pairs, adapters.checker) is not None
         answered = answer.answers is None or answer.answers.holds
         enough = not answer.refused and answered and not conflicts and covered >= ENOUGH
         found = Sufficiency(enough, round(covered, 4), conflicts, missing)
@@ -59,6 +60,19 @@ class Score(Stage):
             f"{said}, coverage {covered:.2f}{', conflicts' if conflicts else ''}",
             lacks,
         )
+
+    def _pairs(self, turn: Turn) -> list[tuple[PassageSentence, PassageSentence]]:
+        """The sentences that support the answer, each beside those of the best other passages."""
+        found = [v.citation for v in turn.verdicts if v.label == "supported" and v.citation]
+        cited = list({citation.snippet: citation for citation in found}.values())[: self.claims]
+        passages = {passage.number: passage for passage in turn.passages}
+        return [
+            (PassageSentence(citation.snippet, own), PassageSentence(sentence, other))
+            for other in turn.passages[: self.others]
+            for citation in cited
+            if citation.number != other.number and (own := passages.get(citation.number))
+            for sentence in (other.text[span.start : span.end] for span in sentences(other.text))
+        ]
 
 
 async def _stated(turn: Turn, answer: GeneratedAnswer, adapters: Adapters) -> GeneratedAnswer:

@@ -1,19 +1,12 @@
-"""Whether the passages were enough for an answer: what of the question they speak of, and whether
-they contradict each other."""
+"""Whether the passages were enough for an answer: what of the question they speak of."""
 
 import re
 from collections.abc import Sequence
 from functools import cache
-from itertools import chain
 
-from ragstone.core.turn import Passage, Turn
-from ragstone.language.named import named
-from ragstone.language.quantities import Quantity, quantities
-from ragstone.language.sentences import sentences
 from ragstone.language.word_lists import word_lists
 from ragstone.language.words import STOPWORDS, content_word_set, in_pairs, similar_words, words
-from ragstone.ports import Checker, Claim, EvidenceSource
-from ragstone.verify.terms import common_share, weight
+from ragstone.verify.terms import weight
 
 ENOUGH = 0.6
 """Share of what the question asks about from which passages can be sufficient."""
@@ -23,12 +16,6 @@ TELLING = 0.6
 
 PAIR = 0.7
 """The weight of a pair of characters."""
-
-SAME = 0.7
-"""The share (Dice) of common words from which two sentences say the same of the same."""
-
-MAX_COMPARED = 4
-"""Pairs of sentences about the same that are read for a conflict."""
 
 MOST_ASPECTS = 5
 _SIGNS = ".,;:!?()\"'“”„«»¿¡？。，"
@@ -91,71 +78,3 @@ def _weight(word: str, spelt: str) -> float:
     """How much a word tells, which is a stem, by itself or as it is spelt; of a script without
     spaces it is a pair of characters."""
     return PAIR if in_pairs(word) else min(weight(word), weight(spelt.casefold()))
-
-
-async def conflicting(turn: Turn, checker: Checker, claims: int, others: int) -> bool:
-    """Whether another passage says otherwise of the same thing than a sentence that supports the
-    answer. `claims` cited sentences are compared with `others` passages.
-
-    That a sentence is near to another and has another number is no conflict: a forecast, another
-    year, another row and another product have one too. Each has to contradict the other, and they
-    have to be about the same but for one value, and of the same time and document's subject.
-    """
-    found = [v.citation for v in turn.verdicts if v.label == "supported" and v.citation]
-    cited = list({one.snippet: one for one in found}.values())[:claims]
-    passages = {passage.number: passage for passage in turn.passages}
-    pairs = [
-        (citation.snippet, sentence)
-        for other in turn.passages[:others]
-        for citation in cited
-        if citation.number != other.number
-        and (own := passages.get(citation.number))
-        and same_subject(own, other)
-        for span in sentences(other.text)
-        if (sentence := other.text[span.start : span.end]) != citation.snippet
-        and same_matter(citation.snippet, sentence)
-    ]
-    for pair in pairs[:MAX_COMPARED]:
-        for claim, source in (pair, pair[::-1]):
-            [support] = await checker.support([Claim(claim)], [EvidenceSource(source)])
-            if not support.contradicted:
-                break
-        else:
-            return True
-    return False
-
-
-def same_subject(one: Passage, other: Passage) -> bool:
-    """Whether their documents are of the same product, version, year: not one of it and one of
-    another."""
-    mine, theirs = (named(f"{p.hit.chunk.heading}\n{p.hit.chunk.subject}") for p in (one, other))
-    if mine.years and theirs.years and mine.years.isdisjoint(theirs.years):
-        return False
-    return not any(
-        a.alike(b) and not a.same(b) for a in mine.numbered for b in theirs.numbered
-    ) and not (_titled_apart(one.hit.chunk.title, other.hit.chunk.title))
-
-
-def _titled_apart(one: str, other: str) -> bool:
-    """Whether two titles are alike but for a name: the handbooks of two houses."""
-    mine, theirs = content_word_set(one), content_word_set(other)
-    return mine != theirs and 2 * len(mine & theirs) >= max(len(mine), len(theirs)) > 1
-
-
-def same_matter(one: str, other: str) -> bool:
-    """Whether two sentences are about the same but for one value, and of the same time."""
-    if common_share(one, other) < SAME:
-        return False
-    own, there = quantities(one), quantities(other)
-    dated = [q for q in chain(own, there) if _is_time(q)]
-    only_times = len(dated) == len(own) + len(there)
-    return only_times or _times(own) == _times(there)
-
-
-def _times(found: Sequence[Quantity]) -> set[frozenset[float]]:
-    return {one.values for one in found if _is_time(one)}
-
-
-def _is_time(one: Quantity) -> bool:
-    """Whether a quantity is a year or a month."""
-    return one.unit == "month" or (not one.unit and all(1900 <= v <= 2100 for v in one.values))

@@ -1,21 +1,14 @@
-"""Whether a question names the row and the column of a cell, or a number in a range of a row."""
+"""Whether a question names the row and the column of a cell."""
 
 import pytest
 
 from ragstone.answer.extractive.cells import (
     COLUMN,
-    DATED,
-    DENIED,
     OF_PART,
     OTHER_COLUMN,
-    OTHER_DATE,
-    RANGE,
     ROW,
     WHOLE_CELL,
     cell_score,
-    date_score,
-    denied_score,
-    range_score,
 )
 
 SALES = "Net sales > Machines (1); Year to June 30, 2018: 25,655; Year to June 30, 2019: 35,026"
@@ -67,63 +60,6 @@ def test_given_row_and_column_by_name_then_that_cell_counts_most(
     question: str, score: float
 ) -> None:
     assert cell_score(question, MODES) == score
-
-
-@pytest.mark.parametrize(
-    ("question", "row", "score"),
-    [
-        ("How warm was it on 4 July 2014?", "date: 2014-07-04; temp: 23.9", DATED),
-        ("How warm was it on 4 July 2014?", "date: 2014-07-05; temp: 23.9", OTHER_DATE),
-        ("Wie warm war es im Juli 2014?", "date: 2014-07-05; temp: 23.9", DATED),
-        ("How many died in January 1855?", "Month: 1855-01; Disease: 1440", DATED),
-        ("How many died in January 1855?", "Month: 1856-01; Disease: 1440", OTHER_DATE),
-        ("How many died in 1855?", "Month: 1856-01; Disease: 1440", 0.0),
-        ("How warm was it on 4 July 2014?", "Town: Ost; temp: 23.9", 0.0),
-    ],
-)
-def test_given_a_date_in_words_then_the_row_with_it_in_digits_is_meant(
-    question: str, row: str, score: float
-) -> None:
-    assert date_score(question, row) == score
-
-
-LEAVE = "Completed years of service: 10 to 19; Days of leave: 32; Notice: 6 weeks"
-POSTAGE = "Weight: 2 to 5 kg; Inland: 6.49; Abroad: 14.49"
-
-
-@pytest.mark.parametrize(
-    ("question", "row", "score"),
-    [
-        ("How many days of leave does one with 12 years of service get?", LEAVE, RANGE),
-        ("How many days of leave does one with 3 years of service get?", LEAVE, -RANGE),
-        ("How many days of leave did 12 people take?", LEAVE, 0.0),
-        ("How many days of leave are there after 2024?", LEAVE, 0.0),
-        ("How many days of leave does Lantern 3 say after 12 years?", LEAVE, RANGE),
-        ("What does it cost to send 3 kg abroad?", POSTAGE, RANGE),
-        ("What does it cost to send 7 kg abroad?", POSTAGE, -RANGE),
-        ("What does it cost to send 3 letters abroad?", POSTAGE, 0.0),
-        ("How many days of leave does one with 12 years of service get?", "Ann; 3 to 9", 0.0),
-    ],
-)
-def test_a_number_in_a_range_counts_for_its_row_and_against_the_others(
-    question: str, row: str, score: float
-) -> None:
-    assert range_score(question, row) == score
-
-
-@pytest.mark.parametrize(
-    ("question", "score"),
-    [
-        ("Which extinguisher is for electrical equipment?", DENIED),
-        ("Which extinguisher is not for electrical equipment?", 0.0),
-        ("Which extinguisher is for paper?", 0.0),
-        ("Which extinguisher with water is for electrical equipment?", DENIED),
-        ("Which extinguisher has a red label?", 0.0),
-    ],
-)
-def test_what_a_column_denies_counts_against_its_row(question: str, score: float) -> None:
-    row = "Label: red; Contents: water; Use for: paper, wood; Not for: electrical equipment"
-    assert denied_score(question, row) == score
 
 
 def test_a_row_below_one_that_the_question_names_is_better_than_its_like() -> None:

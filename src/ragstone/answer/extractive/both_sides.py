@@ -11,7 +11,8 @@ from pathlib import PurePosixPath
 from ragstone.answer.extractive.lists import text_of
 from ragstone.answer.extractive.unit_ranking import RankedUnit
 from ragstone.answer.extractive.units import UNANSWERING
-from ragstone.answer.extractive.values_apart import ValuesApart, label_of
+from ragstone.answer.extractive.values_apart import ValuesApart, name_source
+from ragstone.language.named import named
 from ragstone.language.words import content_word_set, similar_words
 from ragstone.understand.comparison import comparison
 
@@ -23,10 +24,10 @@ def both_sides(question: str, best: Sequence[RankedUnit]) -> ValuesApart | None:
     """The best unit of each of the two things that are compared, with its document where it does
     not name the thing; None where nothing is compared, where the best unit speaks of both, or where
     nothing likely is about one of them."""
-    compared = comparison(question)
-    if compared is None or not best:
+    sides = _find_sides(question)
+    if sides is None or not best:
         return None
-    first, second = (content_word_set(one) for one in (compared.first, compared.second))
+    first, second = map(content_word_set, sides)
     mine, theirs = first - second, second - first
     if not (mine and theirs) or all(_holds(_unit_text(best[0]), own) for own in (mine, theirs)):
         return None
@@ -39,9 +40,23 @@ def both_sides(question: str, best: Sequence[RankedUnit]) -> ValuesApart | None:
     other = next((unit for unit in likely if _is_about(unit, theirs, mine)), None)
     if one is None or other is None or one is other:
         return None
-    sides = ((one, mine), (other, theirs))
-    labels = ["" if _holds(text_of(unit), own) else label_of(unit.passage) for unit, own in sides]
-    return ValuesApart((one, other), labels)
+    labels = [
+        "" if _holds(text_of(unit), own) else name_source(unit.passage)
+        for unit, own in ((one, mine), (other, theirs))
+    ]
+    return ValuesApart((one, other), labels, compares=True)
+
+
+def _find_sides(question: str) -> tuple[str, str] | None:
+    """What a question compares: by its words, or two things that differ by their number alone, as
+    "Is the Tern 400 heavier than the Tern 200?" has them."""
+    if compared := comparison(question):
+        return compared.first, compared.second
+    numbered = [thing for thing in named(question).numbered if thing.name]
+    if len(numbered) != 2 or len({thing.name for thing in numbered}) != 1:
+        return None
+    first, second = sorted(f"{thing.name} {thing.number}" for thing in numbered)
+    return first, second
 
 
 def _is_about(unit: RankedUnit, own: frozenset[str], others: frozenset[str]) -> bool:

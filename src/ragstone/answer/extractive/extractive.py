@@ -17,7 +17,6 @@ from pathlib import PurePosixPath
 from ragstone.answer.extractive.answering_likelihood import likelihood
 from ragstone.answer.extractive.both_sides import both_sides
 from ragstone.answer.extractive.code_behind import with_code_behind
-from ragstone.answer.extractive.labelled_lines import with_labelled_line
 from ragstone.answer.extractive.lists import text_of, with_lists
 from ragstone.answer.extractive.meaning_closeness import MeaningCloseness, in_other_languages
 from ragstone.answer.extractive.summary import excerpted, summary
@@ -33,7 +32,7 @@ from ragstone.answer.extractive.units import LED, UNANSWERING, AnswerUnit, Excer
 from ragstone.answer.extractive.values_apart import (
     ValuesApart,
     find_values_apart,
-    label_of,
+    name_source,
     without_other_editions,
 )
 from ragstone.answer.extractive.wanted_form import wanted_form
@@ -46,6 +45,7 @@ from ragstone.language.code_blocks import fence_around
 from ragstone.language.markers import neutral
 from ragstone.ports import PairReader, Said, Vectors
 from ragstone.understand.document_questions import sought_in_documents
+from ragstone.verify.checker import ReadingChecker
 
 Closeness = Callable[
     [Ask, Sequence[Passage], Sequence[Sequence[AnswerUnit]]], Awaitable[list[Vectors] | None]
@@ -122,6 +122,7 @@ class Extractive:
         self._refuse_unlikely = refuse_unlikely
         self._meaning = meaning
         self._reader = reader
+        self._checker = ReadingChecker(reader) if reader else None
 
     async def answer(
         self, ask: Ask, passages: Sequence[Passage], instructions: Instructions
@@ -135,7 +136,7 @@ class Extractive:
         # Who reads "Which document mentions X?" looks for a document's name beside X.
         ask = replace(ask, question=sought or ask.question)
         if document := which_document(ask.question, passages):
-            yield Said(f"{_clean_line(label_of(document))} [{document.number}]")
+            yield Said(f"{_clean_line(name_source(document))} [{document.number}]")
             yield Said(finish="stop", confidence=SAME_QUESTION)
             return
         ranking = await self.rank(ask, passages)
@@ -148,6 +149,9 @@ class Extractive:
         if form.bullets:
             lines = [_bulleted(line) for line in lines]
         said = "\n".join(line.text for line in lines)
+        if apart and apart.compares:
+            # "larger" and "than" are nothing that the two sides have to say.
+            ranking = replace(ranking, across=True)
         likely = await asyncio.to_thread(_likelihood, ask.question, said, chosen, ranking)
         least = instructions.refuse_unlikely
         if not lines or likely < (self._refuse_unlikely if least is None else least):
@@ -174,7 +178,7 @@ class Extractive:
         chosen = with_lists(ask.question, chosen, ranking.passages, ranking.units)
         if asks_how_to(ask.question):
             return with_code_behind(chosen, ranking.passages, ranking.units)
-        return with_labelled_line(ask.question, chosen, ranking.passages, ranking.units)
+        return chosen
 
     async def _find_apart(
         self, question: str, ranking: Ranking, passages: Sequence[Passage], names_documents: bool
@@ -185,7 +189,7 @@ class Extractive:
             return None
         if sides := both_sides(_spell_file_names(question, passages), ranking.best):
             return sides
-        apart = await find_values_apart(question, ranking.best, self._reader)
+        apart = await find_values_apart(question, ranking.best, self._checker)
         if apart or not names_documents:
             return apart
         best_of_each = {unit.passage.number: unit for unit in reversed(choose_units(ranking))}
@@ -309,7 +313,7 @@ def choose_units(ranking: Ranking, sentences: int | None = None) -> list[RankedU
             chosen.append(candidate)
     if before is not None and not any(_repeats(before, one) for one in chosen):
         chosen.append(before)
-    return [one for one in chosen if not any(_is_code_of(one, other) for other in chosen)]
+    return chosen
 
 
 def _exclude_hidden(best: Sequence[RankedUnit]) -> Sequence[RankedUnit]:
@@ -345,15 +349,6 @@ def _repeats(one: RankedUnit, other: RankedUnit) -> bool:
     return mine in theirs or theirs in mine
 
 
-def _is_code_of(one: RankedUnit, other: RankedUnit) -> bool:
-    """Whether a unit is code alone that another one shows with what introduces it."""
-    code = text_of(one) if one.unit.form == "code" and other.unit.form != "code" else ""
-    shown = other.passage.text
-    return bool(code) and any(
-        part.kind == "code" and shown[part.start : part.end] == code for part in other.unit.said
-    )
-
-
 def answer_lines(chosen: Sequence[RankedUnit]) -> list[AnswerLine]:
     """Everything that is said, in order; a header that several rows share is said once, and so are
     the lines that introduce several items. A single item continues the line that introduces it."""
@@ -383,7 +378,7 @@ def _lead_lines(candidate: RankedUnit) -> list[AnswerLine]:
 def _document_and_page(unit: RankedUnit) -> str:
     """The document that a unit stands in, and the page where it has pages."""
     page = page_at(unit.passage.blocks, unit.unit.start) or unit.passage.hit.chunk.page
-    return f"{label_of(unit.passage)}, p. {page}" if page else label_of(unit.passage)
+    return f"{name_source(unit.passage)}, p. {page}" if page else name_source(unit.passage)
 
 
 def _with_labels(lines: Sequence[AnswerLine], apart: ValuesApart) -> list[AnswerLine]:

@@ -7,13 +7,7 @@ import numpy as np
 
 from ragstone.answer.extractive import unit_words
 from ragstone.answer.extractive.answer_type import Kind, defined_term, defines, fit, kind_of, things
-from ragstone.answer.extractive.cells import (
-    cell_score,
-    date_score,
-    denied_score,
-    range_score,
-    record,
-)
+from ragstone.answer.extractive.cells import cell_score, record
 from ragstone.answer.extractive.unit_ranker import (
     KIND_NAMES,
     PASSAGE_NAMES,
@@ -172,7 +166,9 @@ def ranked(
     if asks_for_several(question):
         scores += [LISTED * (unit.form == "list") for _, _, unit in places]
     scores += [
-        _row_score(question, kind, record(text.text, unit.context)) if unit.form == "row" else 0.0
+        cell_score(question, record(text.text, unit.context))
+        if unit.form == "row" and kind in CELL_KINDS
+        else 0.0
         for (_, _, unit), text in zip(places, texts, strict=True)
     ]
     if term := defined_term(question):
@@ -195,14 +191,6 @@ def ranked(
         passage, place, unit = places[i]
         best.append(RankedUnit(unit, passage, place, float(scores[i]), same[i]))
     return best, float(1 / (1 + np.exp(-np.clip(sure, -30, 30))))
-
-
-def _row_score(question: str, kind: Kind, row: str) -> float:
-    """The addition to the score of a row for the cells that the question names."""
-    cell = cell_score(question, row) if kind in CELL_KINDS else 0.0
-    return (
-        cell + range_score(question, row) + denied_score(question, row) + date_score(question, row)
-    )
 
 
 def asks_for_several(question: str) -> bool:

@@ -18,19 +18,13 @@ from ragstone.core.turn import Passage
 from ragstone.language.edition_names import says_any
 from ragstone.language.language import detect
 from ragstone.language.outline import outline
-from ragstone.ports import Pair, PairReader
+from ragstone.ports import Checker
 from ragstone.retrieve.diversity import adds_nothing
 from ragstone.retrieve.editions import preferences, read_document_edition, read_section
-from ragstone.verify.sufficiency import same_matter, same_subject
+from ragstone.verify.disagreement import PassageSentence, find_disagreement, same_matter
 
 MAX_COMPARED = 10
 """The best units of which sections are compared."""
-
-MAX_READ = 3
-"""Units that the reader compares with the best one."""
-
-CONTRADICTED = 0.5
-"""How likely each of two units contradicts the other where sources disagree."""
 
 LEAST = 0.01
 """How likely a unit answers, by the best one's likelihood, to be said beside it."""
@@ -58,6 +52,8 @@ class ValuesApart:
     units: Sequence[RankedUnit]
     labels: Sequence[str]
     opening: str | None = None
+    compares: bool = False
+    """Whether they are the two things that the question compares."""
 
 
 def without_other_editions(question: str, best: Sequence[RankedUnit]) -> list[RankedUnit]:
@@ -78,7 +74,7 @@ def without_other_editions(question: str, best: Sequence[RankedUnit]) -> list[Ra
 
 
 async def find_values_apart(
-    question: str, best: Sequence[RankedUnit], reader: PairReader | None
+    question: str, best: Sequence[RankedUnit], checker: Checker | None
 ) -> ValuesApart | None:
     """Find what other documents say of the same thing as the best unit, and otherwise; None where
     nothing does, or where it is of something else."""
@@ -94,16 +90,17 @@ async def find_values_apart(
         units = sorted(
             others.values(), key=lambda unit: read_document_edition(unit.passage.hit.chunk).date
         )
-        return ValuesApart(units, [label_of(unit.passage) for unit in units], "")
-    if reader is None:
+        return ValuesApart(units, [name_source(unit.passage) for unit in units], "")
+    if checker is None:
         return None
-    for other in list(others.values())[1 : MAX_READ + 1]:
-        if same_subject(first.passage, other.passage) and await _contradict(first, other, reader):
-            opening = _DISAGREE.get(detect(question), _DISAGREE["en"])
-            return ValuesApart(
-                (first, other), (label_of(first.passage), label_of(other.passage)), opening
-            )
-    return None
+    units = list(others.values())
+    said = [PassageSentence(text_of(unit), unit.passage) for unit in units]
+    place = await find_disagreement([(said[0], other) for other in said[1:]], checker)
+    if place is None:
+        return None
+    both = (first, units[place + 1])
+    opening = _DISAGREE.get(detect(question), _DISAGREE["en"])
+    return ValuesApart(both, [name_source(unit.passage) for unit in both], opening)
 
 
 def _says_otherwise(first: RankedUnit, other: RankedUnit) -> bool:
@@ -112,13 +109,7 @@ def _says_otherwise(first: RankedUnit, other: RankedUnit) -> bool:
     return alike and not adds_nothing(mine, theirs)
 
 
-async def _contradict(one: RankedUnit, other: RankedUnit, reader: PairReader) -> bool:
-    mine, theirs = text_of(one), text_of(other)
-    readings = await reader.read([Pair(mine, theirs), Pair(theirs, mine)])
-    return all(reading.contradicted >= CONTRADICTED for reading in readings)
-
-
-def label_of(passage: Passage) -> str:
+def name_source(passage: Passage) -> str:
     """The title of a passage's document, and its date as far as it is known."""
     chunk = passage.hit.chunk
     day = read_document_edition(chunk).day
