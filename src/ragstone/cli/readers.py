@@ -12,7 +12,7 @@ from ragstone.core.errors import RagstoneError
 from ragstone.core.turn import Principal
 
 if TYPE_CHECKING:
-    from ragstone.core.readers import Reason
+    from ragstone.core.readers import ReadersReason
     from ragstone.service import Service
 
 app = typer.Typer(
@@ -168,7 +168,7 @@ def said(readers: "tuple[str, ...]") -> str:
     return one_line(", ".join(names)) or "none of their own"
 
 
-def because(reason: "Reason") -> str:
+def because(reason: "ReadersReason") -> str:
     """What says who may read a document."""
     return {
         "document": "set for the document",

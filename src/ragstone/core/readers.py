@@ -65,7 +65,7 @@ ReasonKind = Literal["document", "told", "folder", "file", "collection", "defaul
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
+class ReadersReason:
     """Something that says who may read a document, and whom.
 
     `kind`: document (an administrator has set them for it), told (they were given with it when it
@@ -83,7 +83,7 @@ class ResolvedReaders:
     """Who may read a document, and why: whom each of the `reasons` in turn let remain."""
 
     allowed: tuple[str, ...]
-    reasons: tuple[Reason, ...]
+    reasons: tuple[ReadersReason, ...]
 
 
 def resolve_readers(
@@ -104,23 +104,23 @@ def resolve_readers(
         `--readers everyone` opens what was closed.
     """
     if fixed and own:
-        return ResolvedReaders(own, (Reason("document", own),))
+        return ResolvedReaders(own, (ReadersReason("document", own),))
     said = {(rule.folder, bool(rule.file)): rule for rule in rules if rule.readers}
     allowed: tuple[str, ...] = ()
-    reasons: list[Reason] = []
+    reasons: list[ReadersReason] = []
     for folder in folders_of(path) if said else ():
         if rule := said.get((folder, False)):
-            allowed, reasons = rule.readers, [Reason("folder", rule.readers, folder)]
+            allowed, reasons = rule.readers, [ReadersReason("folder", rule.readers, folder)]
         elif rule := said.get((folder, True)):
             allowed = within(allowed, rule.readers) if reasons else rule.readers
-            reasons.append(Reason("file", rule.readers, folder))
+            reasons.append(ReadersReason("file", rule.readers, folder))
     if own:
         allowed = within(allowed, own) if reasons else own
-        reasons.append(Reason("told", own))
+        reasons.append(ReadersReason("told", own))
     if not reasons:
         rule = said.get(("", False))
         allowed = rule.readers if rule else (EVERYONE,)
-        reasons.append(Reason("collection" if rule else "default", allowed))
+        reasons.append(ReadersReason("collection" if rule else "default", allowed))
     return ResolvedReaders(allowed, tuple(reasons))
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Protocol
 from pydantic import Field
 
 from ragstone.core.filters import Scalar
-from ragstone.core.readers import Reason
+from ragstone.core.readers import ReadersReason
 from ragstone.core.turn import Principal
 from ragstone.service.allowed import allowed
 from ragstone.service.bounds import text
@@ -30,7 +30,7 @@ class ReadersView:
 
     path: str
     readers: tuple[str, ...]
-    reasons: tuple[Reason, ...]
+    reasons: tuple[ReadersReason, ...]
     exists: bool = True
 
 

@@ -22,7 +22,7 @@ Readers = Annotated[
 ]
 
 
-class DocumentReaders(BaseModel):
+class DocumentReadersBody(BaseModel):
     """The body of PUT /api/v1/collections/{name}/readers: the documents of which all is so that is
     said, which must be something."""
 
@@ -38,7 +38,7 @@ class DocumentReaders(BaseModel):
     )
 
 
-class FolderReaders(BaseModel):
+class FolderReadersBody(BaseModel):
     """The body of PUT /api/v1/collections/{name}/folder-readers."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -70,7 +70,7 @@ def router(service: Service) -> APIRouter:
     @routes.put(
         "/{name:path}/readers", response_model=None, dependencies=[Depends(at_least("admin"))]
     )
-    async def give(name: Name, body: DocumentReaders, caller: Who) -> Response:
+    async def give(name: Name, body: DocumentReadersBody, caller: Who) -> Response:
         """Set the readers of documents at once, without reading their files again; how many
         documents it concerned. Without readers they have those of their folders again."""
         principal = narrowed(caller, name)
@@ -99,7 +99,7 @@ def router(service: Service) -> APIRouter:
         response_model=None,
         dependencies=[Depends(at_least("admin"))],
     )
-    async def set_folder(name: Name, body: FolderReaders, caller: Who) -> Response:
+    async def set_folder(name: Name, body: FolderReadersBody, caller: Who) -> Response:
         """Set the readers of a folder or of the collection, for what is there and what comes."""
         principal = narrowed(caller, name)
         await service.readers.set_folder(principal, name, body.folder, body.readers)
@@ -108,6 +108,6 @@ def router(service: Service) -> APIRouter:
     return routes
 
 
-def _said(body: FolderReaders) -> dict[str, Any]:
+def _said(body: FolderReadersBody) -> dict[str, Any]:
     folder = body.folder.strip("/")
     return {"folder": f"/{folder}" if folder else "", "readers": body.readers}

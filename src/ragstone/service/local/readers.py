@@ -65,7 +65,7 @@ class LocalReaders:
         """`service.ReadersService`."""
         names = _checked(readers)
         known = await self._known(principal.tenant, collection)
-        wanted = Wanted(paths, below, having)
+        wanted = WantedDocuments(paths, below, having)
         ids = await wanted.ids(self._catalog, known)
         if len(ids) <= self._at_once:
             await self._pipeline.give_readers(known, ids, names)
@@ -118,7 +118,7 @@ class LocalReaders:
         return known
 
 
-class Wanted:
+class WantedDocuments:
     """Which documents of a collection are given other readers, whoever may read them now."""
 
     def __init__(

@@ -19,7 +19,7 @@ from ragstone.ports import Catalog
 from ragstone.ports.jobs import EMBED_PART, READ_PART, Job, JobStore
 from ragstone.service import FileFailure, IngestRequest, Progress, Skipped
 from ragstone.service.jobs import ASK, JobView
-from ragstone.service.local.readers import Wanted
+from ragstone.service.local.readers import WantedDocuments
 from ragstone.service.local.removal import Removal
 
 INGEST, REBUILD, DELETE, READERS = "ingest", "rebuild", "delete", "readers"
@@ -90,7 +90,7 @@ async def _give_readers(
     collection = await catalog.identified(job.tenant, job.collection)
     if collection is None:
         raise UnknownCollection(job.request["collection"])
-    ids = await Wanted(**job.request["wanted"]).ids(catalog, collection)
+    ids = await WantedDocuments(**job.request["wanted"]).ids(catalog, collection)
     await pipeline.give_readers(collection, ids, tuple(job.request["readers"]))
     return {"documents": len(ids)}
 

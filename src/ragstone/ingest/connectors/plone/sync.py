@@ -222,7 +222,7 @@ class PloneSync:
         path = self._path(one)
         return not any(
             document.path == path
-            and document.allowed == allowed
+            and _is_for(document, allowed)
             and document.modified == one.modified
             and (document.metadata or {}).items() >= _metadata(one).items()
             for document in documents
@@ -271,7 +271,7 @@ class PloneSync:
                     return False
                 if public:
                     return not about.hidden(time.time())
-                return (await readers.of([about], set()))[uid] == document.allowed
+                return _is_for(document, (await readers.of([about], set()))[uid])
 
         found = await asyncio.gather(*(there(uid) for uid in uids))
         return {uid for uid, is_there in zip(uids, found, strict=True) if is_there}
@@ -327,7 +327,7 @@ class PloneSync:
                 document
                 for path in broken & handed.keys()
                 for document in known.get(str(handed[path].metadata["uid"]), ())
-                if document.version and document.allowed != handed[path].allowed
+                if document.version and not _is_for(document, handed[path].allowed)
             ]
             deleted += await self._delete(stale)
         return replace(
@@ -456,7 +456,14 @@ def _unlike(
     documents: Sequence[Document], path: str | None, allowed: Names | None
 ) -> list[Document]:
     """Documents that are elsewhere, or for others."""
-    return [one for one in documents if one.path != path or one.allowed != allowed]
+    return [one for one in documents if one.path != path or not _is_for(one, allowed)]
+
+
+def _is_for(document: Document, allowed: Names | None) -> bool:
+    """Whether a document came for these readers. Those that an administrator has set stay, whatever
+    the site says."""
+    own = document.own_readers or document.allowed
+    return allowed is not None and (document.readers_fixed or own == allowed)
 
 
 def _is_below(address: str, root: str) -> bool:
