@@ -73,8 +73,6 @@ _SYMBOLS = dict(zip(
 _BODY_TEXT = 9
 _HEADING_NAME = re.compile(r"heading ([1-9])", re.IGNORECASE)
 _CONTENTS_NAME = re.compile(r"(?:toc|table of figures|index)( ?\d| heading)?", re.IGNORECASE)
-_BOXES = ("☐ ", "☒ ", "☑ ")
-"""Beginnings of what can be ticked."""
 _CODE_NAME = re.compile(r"(?:html )?preformatted(?: text)?|(?:source )?code(?: block)?|verbatim|"
                         r"plain ?code|listing", re.IGNORECASE)  # fmt: skip
 _INLINE_CODE_NAMES = {
@@ -393,8 +391,6 @@ def _text_block(text: str, heading: int, style: _Style, label: str | None, level
         return Block(f"{label} {text}" if numbered else text, "heading", heading)
     if label:
         return Block(f"{label} {text}", "item", level, label=label)
-    if text.startswith(_BOXES):
-        return Block(text, "item", 1, label=text[0])
     name = style.name
     if name == "caption":
         return Block(" ".join(text.split()), "caption")
