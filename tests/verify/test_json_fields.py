@@ -195,8 +195,8 @@ class Likely:
         self.asked = said
         return 0.9
 
-    async def gaps(self, question: str, sentences: Any) -> list[float]:
-        return [0.0 for _ in sentences]
+    async def kinds(self, question: str, sentences: Any, supported: Any) -> list[None]:
+        return [None for _ in sentences]
 
 
 async def test_the_confidence_is_that_of_the_fields_and_of_what_they_answer() -> None:

@@ -169,8 +169,8 @@ async def test_strict_answers_keep_the_places_of_markers() -> None:
 class SaysGap:
     """A judge for whom every sentence says that the sources lack something."""
 
-    async def gaps(self, question: str, sentences: Sequence[str]) -> list[float]:
-        return [1.0 for _ in sentences]
+    async def kinds(self, question: str, sentences: Sequence[str], supported: object) -> list[str]:
+        return ["gap" for _ in sentences]
 
 
 @pytest.mark.parametrize("streams", [True, False], ids=["sent-already", "sent-at-the-end"])

@@ -104,17 +104,30 @@ async def conflicting(turn: Turn, checker: Checker, claims: int, others: int) ->
     found = [v.citation for v in turn.verdicts if v.label == "supported" and v.citation]
     cited = list({one.snippet: one for one in found}.values())[:claims]
     passages = {passage.number: passage for passage in turn.passages}
+    said = [(passages[one.number], one.snippet) for one in cited if one.number in passages]
+    return await _contradict(said, turn.passages[:others], checker)
+
+
+async def passages_disagree(passages: Sequence[Passage], checker: Checker) -> bool:
+    """Whether sentences of two passages contradict each other, as an answer says they do."""
+    said = [(one, text) for one in passages for text in _sentences(one)]
+    return await _contradict(said, passages, checker)
+
+
+async def _contradict(
+    said: Sequence[tuple[Passage, str]], others: Sequence[Passage], checker: Checker
+) -> bool:
+    """Whether a sentence of a passage and one of another contradict each other."""
     pairs = [
-        (citation.snippet, sentence)
-        for other in turn.passages[:others]
-        for citation in cited
-        if citation.number != other.number
-        and (own := passages.get(citation.number))
-        and same_subject(own, other)
-        for span in sentences(other.text)
-        if (sentence := other.text[span.start : span.end]) != citation.snippet
-        and same_matter(citation.snippet, sentence)
+        (text, sentence)
+        for other in others
+        for own, text in said
+        if own.number != other.number and same_subject(own, other)
+        for sentence in _sentences(other)
+        if sentence != text and same_matter(text, sentence)
     ]
+    # Of two sentences it does not matter which is the first.
+    pairs = list({frozenset(pair): pair for pair in pairs}.values())
     for pair in pairs[:MAX_COMPARED]:
         for claim, source in (pair, pair[::-1]):
             [support] = await checker.support([Claim(claim)], [EvidenceSource(source)])
@@ -123,6 +136,10 @@ async def conflicting(turn: Turn, checker: Checker, claims: int, others: int) ->
         else:
             return True
     return False
+
+
+def _sentences(passage: Passage) -> list[str]:
+    return [passage.text[span.start : span.end] for span in sentences(passage.text)]
 
 
 def same_subject(one: Passage, other: Passage) -> bool:
