@@ -13,17 +13,18 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks.citations import make_passage
 from benchmarks.common import eval_data
 from benchmarks.row import Row
-from ragstone.answer.cite import Cite
+from ragstone.verify.cite import Cite
 from ragstone.build import open_adapters
 from ragstone.core.answer import GeneratedAnswer, Usage
-from ragstone.core.events import Event
 from ragstone.core.turn import Ask, Passage, Turn
+from ragstone.engine.stage import nowhere
 from ragstone.evaluation.measures import balanced_accuracy
 from ragstone.ports import Adapters, Said
 from ragstone.settings import LlmSettings, Settings
@@ -112,19 +113,20 @@ async def measure(statements: list[Statement]) -> tuple[list[bool], list[bool], 
 async def passes(statement: Statement, check: Check, adapters: Adapters) -> bool:
     """Whether nothing is said against a statement."""
 
-    async def drop(event: Event) -> None:
-        """The verdicts are in the turn."""
-
     ask = Ask(statement.question)
     turn = Turn(ask, ask.question, passages=statement.passages, answer=statement.answer)
-    turn = (await Cite().run(turn, adapters, drop)).turn
-    step = await check.run(turn, adapters, drop)
+    turn = (await Cite().run(turn, adapters, nowhere)).turn
+    step = await check.run(turn, adapters, nowhere)
     return all(one.label in ("supported", "no_claim") for one in step.turn.verdicts)
 
 
 def read_statements() -> list[Statement]:
     groups = json.loads(STATEMENTS.read_text(encoding="utf-8"))
-    texts = {group["source"]: passage_text(group["source"]) for group in groups}
+    texts = {
+        group["source"]: passages_of(folder)[id]
+        for group in groups
+        for folder, _, id in [group["source"].partition(":")]
+    }
     found = []
     for group in groups:
         near = [g["source"] for g in groups if g["language"] == group["language"]]
@@ -140,12 +142,8 @@ def read_statements() -> list[Statement]:
     return found
 
 
-def passage_text(source: str, held: dict[str, Mapping[str, str]] = {}) -> str:
-    """The text of a passage such as "xquad/de:7-2": set, folder and id."""
-    folder, _, id = source.partition(":")
-    if folder not in held:
-        file = eval_data() / folder / "corpus.jsonl.gz"
-        with gzip.open(file, "rt", encoding="utf-8") as lines:
-            rows = map(json.loads, lines)
-            held[folder] = {row["id"].rpartition(":")[2]: row["text"] for row in rows}
-    return held[folder][id]
+@cache
+def passages_of(folder: str) -> Mapping[str, str]:
+    """The passages of a set, by their ids."""
+    with gzip.open(eval_data() / folder / "corpus.jsonl.gz", "rt", encoding="utf-8") as lines:
+        return {row["id"].rpartition(":")[2]: row["text"] for row in map(json.loads, lines)}

@@ -3,18 +3,19 @@
 Two logistic regressions for each kind. The first tells its sentences from all others by the
 embedder's numbers and pieces of characters. It learns from `statement_kinds.json` (sentences of our
 own in twelve languages, whole ones and put together from parts) and sentences of xquad, read from
-RAGSTONE_EVAL_DATA. The second makes a likelihood of that. For what the sources lack it adds how
-little the sentence answers its question, and learns from the replies in the same file; for the
-others it learns from what the first says of languages that it did not see. How well sentences of
-such a language are told is printed.
+RAGSTONE_EVAL_DATA. The second makes a likelihood of what the first says of sentences that it was
+fitted without, written with other words: of replies, for what the sources lack, where it adds how
+little the sentence answers its question; of all else, for the rest. How well these are told is
+printed.
 """
 
 import asyncio
 import gzip
 import json
 import random
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,7 @@ from ragstone.verify.statement_kinds import KINDS, WEIGHTS, read_answering, read
 from training.logistic import fitted
 
 Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
 STATEMENTS = Path(__file__).parent / "statement_kinds.json"
 TOPICS = 4
@@ -53,11 +55,11 @@ EACH = 500.0
 """What the sentences of a kind weigh together, and what all else does."""
 
 DIMENSIONS = 384
-MOST = 600
+MOST = 800
 """Directions in which weights are fitted."""
 
 FOLDS = 4
-"""Groups of languages, each of which is told by what the others teach."""
+"""Groups of examples, each of which is told by what the others teach."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,10 @@ class Example:
     kind: str
     language: str
     weight: float = 1.0
+    question: str = ""
+    """What it is a reply to."""
+    form: str = ""
+    """The words that it was written with."""
 
 
 def examples() -> Iterator[Example]:
@@ -83,10 +89,14 @@ def examples() -> Iterator[Example]:
             for text in held[name]:
                 if "{}" in text:
                     some = chance.sample(topics, min(TOPICS, len(topics)))
-                    yield from (Example(text.format(topic), kind, language) for topic in some)
+                    for topic in some:
+                        yield Example(text.format(topic), kind, language, form=text)
                 else:
-                    yield Example(text, kind, language, weight)
-        yield from (Example(topic, "", language, 0.5) for topic in topics)
+                    yield Example(text, kind, language, weight, form=text)
+        yield from (Example(topic, "", language, 0.5, form=topic) for topic in topics)
+        for question, reply, is_gap in held["replies"]:
+            kind = "gap" if is_gap else ""
+            yield Example(first_sentence(reply), kind, language, 3.0, question, reply)
         for who, what, kind in (
             ("sources", "say_nothing", "gap"),
             ("people", "do_not", ""),
@@ -94,28 +104,32 @@ def examples() -> Iterator[Example]:
             ("people", "disagree", ""),
         ):
             for _ in range(COMPOSED):
-                yield Example(compose(language, held, who, what, chance), kind, language)
+                text, form = compose(language, held, who, what, chance)
+                yield Example(text, kind, language, form=form)
     for language in FOREIGN:
         file = eval_data() / "xquad" / language / "corpus.jsonl.gz"
         with gzip.open(file, "rt", encoding="utf-8") as lines:
             texts = [json.loads(line)["text"] for line, _ in zip(lines, range(60), strict=False)]
         said = [text[span.start : span.end] for text in texts for span in sentences(text)]
-        yield from (Example(text, "", language) for text in chance.sample(said, STRANGERS))
+        some = chance.sample(said, STRANGERS)
+        yield from (Example(text, "", language, form=text) for text in some)
 
 
 def compose(
     language: str, held: dict[str, Any], who: str, what: str, chance: random.Random
-) -> str:
-    """Return a sentence of a subject and what it does or does not; a third has more about it."""
+) -> tuple[str, str]:
+    """Return a sentence of a subject and what it does or does not, and the words for that; a third
+    has more about it."""
     space = "" if language in UNSPACED else " "
-    done = chance.choice(held[what]).format(chance.choice(held["topics"]))
-    text = chance.choice(held[who]) + space + done
+    form: str = chance.choice(held[what])
+    text = chance.choice(held[who]) + space + form.format(chance.choice(held["topics"]))
     if chance.random() < 1 / 3:
         text = chance.choice(held["openings"]) + text
     if what == "say_nothing" and chance.random() < 1 / 3:
         text += chance.choice(held["endings"])
     text = text[0].upper() + text[1:]
-    return text if text[-1] in ".。" else text + ("。" if language in ("zh", "ja") else ".")
+    ended = text if text[-1] in ".。" else text + ("。" if language in ("zh", "ja") else ".")
+    return ended, form
 
 
 def scale_numbers(rows: Floats) -> tuple[Floats, Floats]:
@@ -150,9 +164,9 @@ class Space:
         self._basis = main_directions(scaled)
         self._within = scaled @ self._basis.T
 
-    def fit(self, kind: str, without: Collection[str] = ()) -> Floats:
-        """Return the weights of the numbers for a kind, learned without some languages."""
-        used = np.array([one.language not in without for one in self._given])
+    def fit(self, kind: str, without: Flags | None = None) -> Floats:
+        """Return the weights of the numbers for a kind, learned without some examples."""
+        used = np.ones(len(self._given), np.bool_) if without is None else ~without
         right = np.array([one.kind == kind for one in self._given], np.float64)[used]
         mass = np.array([one.weight for one in self._given])[used]
         for side in (0, 1):
@@ -160,14 +174,11 @@ class Space:
         weights = fitted(self._within[used], right, mass, DECAY)
         return weights @ self._basis[:, :-1] * self._factors
 
-    def unseen(self, kind: str, rows: Floats) -> Floats:
-        """Return what the weights of all other languages say of each example."""
-        languages = np.array([one.language for one in self._given])
+    def unseen(self, kind: str, rows: Floats, folds: Sequence[Flags]) -> Floats:
+        """Return what the weights that are learned without its fold say of each example in one."""
         said = np.zeros(len(rows))
-        names = list(dict.fromkeys(languages.tolist()))
-        for fold in range(FOLDS):
-            own = np.isin(languages, names[fold::FOLDS])
-            said[own] = (rows[own] - self.mean) @ self.fit(kind, names[fold::FOLDS])
+        for own in folds:
+            said[own] = (rows[own] - self.mean) @ self.fit(kind, own)
         return said
 
 
@@ -175,48 +186,44 @@ def first_sentence(reply: str) -> str:
     return bare(next(text for text, _ in cited_sentences(reply)))
 
 
-async def fit_gaps(weights: Floats, mean: Floats, embedder: MultilingualE5) -> Floats:
-    """Return what makes a likelihood that the sources lack something, learned from replies."""
-    reader = LocalReader()
-    held = json.loads(STATEMENTS.read_text(encoding="utf-8"))
-    replies = [(language, *row) for language, one in held.items() for row in one["replies"]]
-    said = [first_sentence(reply) for _, _, reply, _ in replies]
-    meant = (await read_numbers(embedder, said) - mean) @ weights
-    asked = [(question, text) for (_, question, *_), text in zip(replies, said, strict=True)]
-    answering = await read_answering(reader, asked)
-    columns = np.stack([meant, answering, np.ones(len(said))], axis=1)
-    right = np.array([is_gap for *_, is_gap in replies], np.float64)
-    languages = np.array([language for language, *_ in replies])
-    mass = np.ones(len(said))
-    likely = np.zeros(len(said))
-    for language in set(languages.tolist()):
-        own = languages == language
-        likely[own] = columns[own] @ fitted(columns[~own], right[~own], mass[~own], SECOND_DECAY)
-    found, false = (likely[right == 1] > 0).sum(), (likely[right == 0] > 0).sum()
-    print(f"replies: {found} of {int(right.sum())} gaps, {false} of {int((1 - right).sum())} false")
-    return fitted(columns, right, mass, SECOND_DECAY)
+def folds_of(given: Sequence[Example], replies: bool) -> list[Flags]:
+    """Return which examples are in each group of those that are replies, or are not; what was
+    written with the same words is in one."""
+    used = np.array([bool(one.question) is replies for one in given])
+    numbers = np.array([zlib.crc32(one.form.encode()) % FOLDS for one in given])
+    return [used & (numbers == fold) for fold in range(FOLDS)]
 
 
 async def main() -> None:
-    given = [Example(bare(x.text), x.kind, x.language, x.weight) for x in examples()]
-    embedder = MultilingualE5()
+    given = [replace(one, text=bare(one.text)) for one in examples()]
+    embedder, reader = MultilingualE5(), LocalReader()
     rows = await read_numbers(embedder, [one.text for one in given])
+    replies = [one for one in given if one.question]
     space = Space(rows, given)
+    answering = np.zeros(len(given))
+    answering[[bool(one.question) for one in given]] = await read_answering(
+        reader, [(one.question, one.text) for one in replies]
+    )
     sentence, together = [], []
     for kind in KINDS:
-        weights = space.fit(kind)
-        right = np.array([one.kind == kind for one in given])
-        said = space.unseen(kind, rows)
-        columns = np.stack([said, np.zeros(len(said)), np.ones(len(said))], axis=1)
-        mass = np.array([one.weight for one in given])
-        apart = fitted(columns, right.astype(np.float64), mass, SECOND_DECAY)
-        likely = columns @ apart > 0
+        # How little a sentence answers is known of replies alone, which are refusals or answers.
+        folds = folds_of(given, kind == "gap")
+        said = space.unseen(kind, rows, folds)
+        columns = np.stack([said, answering if kind == "gap" else 0 * said, np.ones(len(said))], 1)
+        used = np.logical_or.reduce(folds)
+        right = np.array([one.kind == kind for one in given])[used]
+        mass = np.ones(len(right))
+        for side in (False, True):
+            mass[right == side] /= np.mean(right == side)
+        weights = fitted(columns[used], right.astype(np.float64), mass, SECOND_DECAY)
+        odds = columns[used] @ weights
         print(
-            f"{kind}: AUROC {auroc(said.tolist(), right.tolist()):.4f} in unseen languages, "
-            f"{likely[right].mean():.3f} found, {likely[~right].mean():.3f} false"
+            f"{kind}: of {len(odds)} not learned from, AUROC "
+            f"{auroc(odds.tolist(), right.tolist()):.4f}, {(odds[right] > 0).mean():.3f} found, "
+            f"{(odds[~right] > 0).mean():.3f} false"
         )
-        sentence.append(weights)
-        together.append(await fit_gaps(weights, space.mean, embedder) if kind == "gap" else apart)
+        sentence.append(space.fit(kind))
+        together.append(weights)
     np.savez_compressed(
         str(files("ragstone.verify").joinpath(f"data/{WEIGHTS}")),
         sentence=np.stack(sentence).astype(np.float16),

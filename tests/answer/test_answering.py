@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.answer.assemble import Assemble
-from ragstone.answer.cite import Cite
+from ragstone.verify.cite import Cite
 from ragstone.answer.generate import Generate
 from ragstone.core.answer import GeneratedAnswer, Usage
 from ragstone.core.chunk import Chunk

@@ -6,7 +6,7 @@ import pytest
 
 from ragstone.answer.assemble import Assemble
 from ragstone.answer.build_prompt import BuildPrompt
-from ragstone.answer.cite import Cite
+from ragstone.verify.cite import Cite
 from ragstone.answer.reason import Reason
 from ragstone.conversation.converse import Converse
 from ragstone.conversation.retrieval_gate import RetrievalGate

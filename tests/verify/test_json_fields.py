@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ragstone.answer.cite import Cite
+from ragstone.verify.cite import Cite
 from ragstone.answer.first_cited import by_first_citation, cited_numbers
 from ragstone.answer.structured import Structured
 from ragstone.core.answer import GeneratedAnswer, Instructions

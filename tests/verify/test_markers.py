@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from ragstone.answer.cite import Cite
+from ragstone.verify.cite import Cite
 from ragstone.answer.first_cited import by_first_citation
 from ragstone.core.answer import GeneratedAnswer
 from ragstone.core.turn import Ask, Turn

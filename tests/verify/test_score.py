@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from ragstone.answer.cite import Cite
+from ragstone.verify.cite import Cite
 from ragstone.core.answer import GeneratedAnswer, Statement, Sufficiency
 from ragstone.core.turn import Ask, Passage, Turn
 from ragstone.ports import AnswerJudge

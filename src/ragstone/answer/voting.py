@@ -86,9 +86,7 @@ async def answer_by_vote(turn: Turn, answerer: Answerer, adapters: Adapters, how
     given = [one for one in members if one.answer is not None]
     if not given:
         raise members[0].failure or ModelUnavailable("No member of the ensemble answered.")
-    checked = [
-        await _check(turn, one.answer, adapters) for one in given if one.answer is not None
-    ]
+    checked = [await _check(turn, one.answer, adapters) for one in given if one.answer is not None]
     answers = [answer for answer, _ in checked]
     scores = await _scores(checked, adapters.checker)
     best = max(range(len(given)), key=lambda i: (scores[i].score, -i))

@@ -16,7 +16,6 @@ from ragstone.agent.cut_short import CutShort
 from ragstone.agent.tool_agent import ToolAgent
 from ragstone.answer.assemble import Assemble
 from ragstone.answer.build_prompt import BuildPrompt
-from ragstone.answer.cite import Cite
 from ragstone.answer.generate import Generate
 from ragstone.answer.pre_answer_gate import PreAnswerGate
 from ragstone.answer.reason import Reason
@@ -60,6 +59,7 @@ from ragstone.understand.narrow import Narrow
 from ragstone.understand.rewrite import Rewrite
 from ragstone.understand.route import Route
 from ragstone.verify.check import Check, CheckHeld
+from ragstone.verify.cite import Cite
 from ragstone.verify.score import Score
 
 ROUNDS: tuple[Level, ...] = ("enhanced", "maximum")
@@ -421,11 +421,11 @@ def _answer_stages(settings: Settings, level: Level) -> Iterator[Stage]:
     yield CutShort()
     yield Structured(timeout=rag.answer_timeout, holds=holds)
     yield Cite()
-    asks = rag.checking_judge == "llm"
+    asks, quotes = rag.checking_judge == "llm", settings.llm.fallback == "extractive"
     if rag.checking == "report":
-        yield Check(asks_model=asks)
+        yield Check(asks_model=asks, quotes=quotes)
     elif rag.checking != "off":
-        yield CheckHeld(asks_model=asks, strict=rag.checking == "strict")
+        yield CheckHeld(asks_model=asks, quotes=quotes, strict=rag.checking == "strict")
     yield Score()
     yield Converse(timeout=rag.answer_timeout)
 

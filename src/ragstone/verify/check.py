@@ -22,10 +22,11 @@ from ragstone.core.errors import CheckUnavailable, ModelUnavailable, RagstoneErr
 from ragstone.core.events import Checked, Note, Token
 from ragstone.core.turn import Passage, Turn
 from ragstone.engine.prompts import prompt
-from ragstone.engine.stage import Emit, Stage, Step
+from ragstone.engine.stage import Emit, Stage, Step, nowhere
 from ragstone.language.yes_no import read_yes_no, yes_no
-from ragstone.ports import Adapters, Claim, EvidenceSource, Support
+from ragstone.ports import Adapters, Answerer, Claim, EvidenceSource, Support
 from ragstone.verify.citation import citation
+from ragstone.verify.cite import Cite
 from ragstone.verify.claims import Sentence, answer_sentences, plain
 from ragstone.verify.groundedness import groundedness
 from ragstone.verify.json_fields import cite_fields, json_sentences, name_fields
@@ -38,9 +39,18 @@ from ragstone.verify.markers import (
     split_at_markers,
     with_markers,
 )
+from ragstone.verify.quoting import NOTE, contradicts, quote_documents
 from ragstone.verify.score import LIKELY
 from ragstone.verify.sufficiency import passages_disagree
-from ragstone.verify.verdicts import REMOVED, UNDECIDED, removed, verdict, weighed
+from ragstone.verify.verdicts import (
+    UNCLEAR,
+    UNDECIDED,
+    is_rejected,
+    removed,
+    second_opinion,
+    verdict,
+    weighed,
+)
 
 LACKING = "It says that the sources lack something."
 ANNOUNCED = "It announces what follows."
@@ -77,9 +87,19 @@ class Check(Stage):
         True, description="Whether the chat model is asked where the comparison is unsure."
     )
     model_timeout: float = Field(15.0, gt=0, description="Seconds that the chat model may take.")
+    quotes: bool = Field(
+        True,
+        description="Whether the documents' own sentences answer where the chat model contradicts "
+        "them.",
+        exclude=True,
+    )
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         step = await self._check_turn(turn, adapters)
+        before, after = (one.answer.text if one.answer else "" for one in (turn, step.turn))
+        if _is_sent(turn) and len(after) > len(before):
+            await emit(Note(self.name, NOTE))
+            await emit(Token(after[len(before) :]))
         await emit(_event(step.turn))
         return step
 
@@ -89,9 +109,12 @@ class Check(Stage):
 
     async def _check_turn(self, turn: Turn, adapters: Adapters) -> Step:
         """The turn with verdicts."""
-        answer = turn.answer or GeneratedAnswer()
+        answer, sent = turn.answer or GeneratedAnswer(), _is_sent(turn)
         found = await self._verdicts(answer, turn, adapters)
-        sent = turn.ask.streams and not answer.held
+        if quoted := await self._quote(turn, found.verdicts, adapters):
+            turn, answer = quoted, quoted.answer or answer
+            again = await self._verdicts(answer, turn, adapters)
+            found = replace(again, usage=found.usage + again.usage)
         if found.refuses:
             turn = replace(turn, verdicts=found.verdicts)
             turn = turn if sent else remove_markers(turn)
@@ -116,6 +139,19 @@ class Check(Stage):
         if wrong:
             decision += f", {wrong} wrong citations {'found' if sent else 'corrected'}"
         return Step(turn, decision, found.reason)
+
+    async def _quote(
+        self, turn: Turn, verdicts: Sequence[Verdict], adapters: Adapters
+    ) -> Turn | None:
+        """The turn that the documents' own sentences answer, where the chat model contradicts them
+        and they are surely what was asked."""
+        answer, extractive = turn.answer or GeneratedAnswer(), adapters.answerable
+        if not (self.quotes and isinstance(extractive, Answerer)) or answer.is_json:
+            return None
+        if answer.model == extractive.name or not contradicts(verdicts):
+            return None
+        turn = await quote_documents(turn, extractive, _is_sent(turn)) or turn
+        return (await Cite().run(turn, adapters, nowhere)).turn if turn.answer != answer else None
 
     async def _verdicts(
         self, answer: GeneratedAnswer, turn: Turn, adapters: Adapters
@@ -182,7 +218,7 @@ class Check(Stage):
             told = [replace(one, text=c.text) for one, c in zip(claims, asked, strict=True)]
             judged = await self._model_verdicts(verdicts, told, found, turn, adapters)
             return replace(judged, markers=markers)
-        if whether and _is_unsure(found[0]):
+        if whether and _is_between(found[0], UNCLEAR):
             verdicts[0] = verdict(said[0], None, turn.passages)
         return _CheckResult(tuple(verdicts), markers)
 
@@ -199,7 +235,7 @@ class Check(Stage):
         unsure = {
             one.start: (one, support)
             for one, support in zip(claims, found, strict=True)
-            if _is_unsure(support) and one.start not in told
+            if _is_between(support, UNDECIDED) and one.start not in told
         }
         model = adapters.completer
         if not unsure or model is None:
@@ -207,15 +243,13 @@ class Check(Stage):
         rules = await prompt(turn, adapters, "judge_claims")
         try:
             async with asyncio.timeout(self.model_timeout):
-                labels, usage = await judged(model, rules, list(unsure.values()), turn.passages)
+                labels, usage = await judged(model, rules, turn, list(unsure.values()))
         except (ModelUnavailable, TimeoutError) as error:
             return _CheckResult(tuple(verdicts), reason=f"{model.name} did not judge: {error}")
         for place, label in zip(unsure, labels, strict=True):
             at = next(i for i, one in enumerate(verdicts) if one.start == place)
             if label is not None:
-                verdicts[at] = replace(
-                    verdicts[at], label=label[0], confidence=label[1], reason=model.name
-                )
+                verdicts[at] = second_opinion(verdicts[at], *label, model.name)
         judged_claims = sum(label is not None for label in labels)
         return _CheckResult(
             tuple(verdicts),
@@ -245,7 +279,7 @@ class CheckHeld(Check):
             log.exception("The check of an answer broke; the answer is not sent")
             raise CheckUnavailable from error
         answer = step.turn.answer or GeneratedAnswer()
-        out = sum(one.label in REMOVED for one in step.turn.verdicts) if self.strict else 0
+        out = sum(map(is_rejected, step.turn.verdicts)) if self.strict else 0
         if out:
             turn = removed(step.turn)
             step = replace(step, turn=turn, decision=f"{step.decision}, {out} taken out")
@@ -314,12 +348,17 @@ def _said_to_disagree(turn: Turn) -> Sequence[Passage]:
     return passages if len(passages) > 1 else turn.passages[:MAX_DISAGREEING]
 
 
+def _is_sent(turn: Turn) -> bool:
+    """Whether the answer's text has left already."""
+    return turn.ask.streams and not (turn.answer is not None and turn.answer.held)
+
+
 def _event(turn: Turn) -> Checked:
     return Checked(turn.verdicts, turn.answer.groundedness_score if turn.answer else None)
 
 
-def _is_unsure(support: Support) -> bool:
-    low, high = UNDECIDED
+def _is_between(support: Support, bounds: tuple[float, float]) -> bool:
+    low, high = bounds
     return low <= support.probability <= high
 
 

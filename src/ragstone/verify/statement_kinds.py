@@ -66,8 +66,9 @@ def load_kind_weights() -> KindWeights:
 async def kind_likelihoods(
     embedder: Embedder, reader: PairReader, question: str, sentences: Sequence[str]
 ) -> list[dict[StatementKind, float]]:
-    """Return how likely (0..1) each sentence of an answer to `question` is of each kind; `embedder`
-    is the one that the weights are of, multilingual-e5-small."""
+    """Return how likely (0..1) each sentence of an answer to `question` is of each kind, the one
+    first that its meaning and spelling are most of; `embedder` is the one that the weights are of,
+    multilingual-e5-small."""
     if not sentences:
         return []
     weights = load_kind_weights()
@@ -80,15 +81,25 @@ async def kind_likelihoods(
         for kind in range(len(KINDS))
     ]
     rows = np.stack(found, axis=1).tolist()
-    return [dict(zip(KINDS, map(probability, row), strict=True)) for row in rows]
+    orders = (-meant).argsort(axis=1).tolist()
+    return [
+        {KINDS[kind]: probability(row[kind]) for kind in order}
+        for row, order in zip(rows, orders, strict=True)
+    ]
 
 
 def kind_of(likely: dict[StatementKind, float], supported: float) -> StatementKind | None:
     """Return the kind of a sentence, None if it claims something, by how likely it is of each and
     how likely the sources support it."""
-    kind = max(KINDS, key=lambda one: likely[one] - LIKELY[one])
-    odds, claimed = log_odds(likely[kind], LEAST), log_odds(supported, LEAST)
-    return kind if likely[kind] >= LIKELY[kind] and odds > SUPPORT * claimed else None
+    claimed = SUPPORT * log_odds(supported, LEAST)
+    return next(
+        (
+            kind
+            for kind, share in likely.items()
+            if share >= LIKELY[kind] and log_odds(share, LEAST) > claimed
+        ),
+        None,
+    )
 
 
 async def read_numbers(embedder: Embedder, sentences: Sequence[str]) -> Floats:

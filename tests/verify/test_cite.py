@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragstone.answer.cite import Cite
+from ragstone.verify.cite import Cite
 from ragstone.core.answer import Citation, GeneratedAnswer
 from ragstone.core.turn import Ask, Turn
 from tests.engine.adapters import ran
