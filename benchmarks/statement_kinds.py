@@ -14,7 +14,6 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.citations import make_passage
 from benchmarks.row import Row
-from ragstone.verify.cite import Cite
 from ragstone.build import open_adapters
 from ragstone.core.answer import GeneratedAnswer, Label
 from ragstone.core.turn import Ask, Turn
@@ -22,6 +21,7 @@ from ragstone.engine.stage import nowhere
 from ragstone.ports import Adapters
 from ragstone.settings import LlmSettings, Settings
 from ragstone.verify.check import Check
+from ragstone.verify.cite import Cite
 
 STATEMENTS = Path(__file__).parent / "statement_kinds.json"
 

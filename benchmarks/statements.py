@@ -20,7 +20,6 @@ from tempfile import TemporaryDirectory
 from benchmarks.citations import make_passage
 from benchmarks.common import eval_data
 from benchmarks.row import Row
-from ragstone.verify.cite import Cite
 from ragstone.build import open_adapters
 from ragstone.core.answer import GeneratedAnswer, Usage
 from ragstone.core.turn import Ask, Passage, Turn
@@ -29,6 +28,7 @@ from ragstone.evaluation.measures import balanced_accuracy
 from ragstone.ports import Adapters, Said
 from ragstone.settings import LlmSettings, Settings
 from ragstone.verify.check import Check
+from ragstone.verify.cite import Cite
 
 STATEMENTS = Path(__file__).parent / "answer_statements.json"
 OTHERS = 4

@@ -32,6 +32,7 @@ from ragstone.conversation.record_trace import Record
 from ragstone.conversation.retrieval_gate import RetrievalGate
 from ragstone.core.clock import state_time
 from ragstone.core.turn import LEVELS, Ask, Level, Plan
+from ragstone.engine.budget import CallBudget
 from ragstone.engine.recipe import Recipe
 from ragstone.engine.stage import Stage
 from ragstone.guard.guard import Guard
@@ -64,6 +65,14 @@ from ragstone.verify.score import Score
 
 ROUNDS: tuple[Level, ...] = ("enhanced", "maximum")
 """Levels whose answers are judged and tried again."""
+
+BUDGETS: Mapping[Level, CallBudget] = {
+    "basic": CallBudget(4, 10_000),
+    "standard": CallBudget(8, 20_000),
+    "enhanced": CallBudget(16, 40_000),
+    "maximum": CallBudget(30, 80_000),
+}
+"""What the work around an answer may take at each level."""
 
 Variant = Literal["plain", "judged", "search", "functions", "tools", "conversation", "structured"]
 """plain answers once, judged tries again until the answer is good enough; search ends with the
@@ -275,6 +284,7 @@ class Recipes:
         return Recipe(
             with_options(with_added(_build_stages(form.stages, form, known)), options),
             with_options(with_added(_build_stages(form.tail, form, known)), options),
+            BUDGETS[level],
         )
 
 
