@@ -8,7 +8,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ragstone.verify.cite import Cite
 from ragstone.answer.first_cited import by_first_citation, cited_numbers
 from ragstone.answer.structured import Structured
 from ragstone.core.answer import GeneratedAnswer, Instructions
@@ -17,6 +16,7 @@ from ragstone.core.events import Token
 from ragstone.core.turn import Ask, JsonFormat, Turn
 from ragstone.ports import Said
 from ragstone.verify.check import Check, CheckHeld
+from ragstone.verify.cite import Cite
 from ragstone.verify.json_fields import MAX_FIELDS, find_fields, json_sentences
 from ragstone.verify.score import Score
 from tests.engine.adapters import ran

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 import pytest
 
-from ragstone.verify.cite import Cite
 from ragstone.answer.first_cited import by_first_citation
 from ragstone.core.answer import GeneratedAnswer
 from ragstone.core.turn import Ask, Turn
@@ -13,6 +12,7 @@ from ragstone.engine.runner import Run
 from ragstone.ports import Checker, Claim, EvidenceSource, Support
 from ragstone.service import wire
 from ragstone.verify.check import Check
+from ragstone.verify.cite import Cite
 from ragstone.verify.score import Score
 from ragstone.verify.verdicts import removed
 from tests.engine.adapters import a_kit

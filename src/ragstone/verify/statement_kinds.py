@@ -36,12 +36,12 @@ PIECES = (2, 3, 4, 5)
 LEAST = 1e-4
 """Probabilities nearer to 0 or 1 than this count as this."""
 
-LIKELY = {"gap": 0.2, "disagreement": 0.5, "announcement": 0.5}
+LIKELY = {"gap": 0.2, "disagreement": 0.8, "announcement": 0.5}
 """The likelihood from which a sentence may be of a kind."""
 
-SUPPORT = 1.5
-"""What the log-odds that a source supports a sentence count against those that it is of a kind.
-Chosen on the replies that the weights are made from."""
+SUPPORT, MARGIN = 1.5, 1.0
+"""What the log-odds that a source supports a sentence count against those that it is of a kind, and
+how much more these must be."""
 
 Floats = NDArray[np.float64]
 
@@ -96,7 +96,7 @@ def kind_of(likely: dict[StatementKind, float], supported: float) -> StatementKi
         (
             kind
             for kind, share in likely.items()
-            if share >= LIKELY[kind] and log_odds(share, LEAST) > claimed
+            if share >= LIKELY[kind] and log_odds(share, LEAST) > claimed + MARGIN
         ),
         None,
     )
