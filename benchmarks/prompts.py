@@ -35,8 +35,7 @@ def run() -> Iterator[Row]:
 
 
 async def _measured() -> list[Row]:
-    lines = (eval_data() / "exam" / "questions.jsonl").read_text(encoding="utf-8").splitlines()
-    rows = [row for row in map(json.loads, lines) if not row["refuse"]]
+    rows = [row for row in read_questions() if not row["refuse"]]
     kept = os.environ.get("BENCH_INDEX")
     with tempfile.TemporaryDirectory() as made, model_server() as server:
         settings = Settings(
@@ -47,7 +46,7 @@ async def _measured() -> list[Row]:
         )
         async with build.open(settings) as service:
             if not kept:
-                await _index(service)
+                await index_exam(service)
             prompts = [await _prompt(service, server, row) for row in rows]
     sent = [text for text in prompts if text]
     held = [_holds(text, row) for text, row in zip(prompts, rows, strict=True)]
@@ -57,7 +56,14 @@ async def _measured() -> list[Row]:
     ]
 
 
-async def _index(service: Service) -> None:
+def read_questions() -> list[dict[str, Any]]:
+    """The questions of the exam."""
+    lines = (eval_data() / "exam" / "questions.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+async def index_exam(service: Service) -> None:
+    """Index the exam's documents."""
     folder = eval_data() / "exam" / "docs"
     pdfs = tuple(str(eval_data() / "financebench" / "pdfs" / f"{name}.pdf") for name in PDFS)
     sets = {"filings": pdfs} | {one.name: (str(one),) for one in folder.iterdir()}

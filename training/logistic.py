@@ -6,6 +6,8 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 STEPS = 60
+NEAR = 1e-6
+"""A step so small ends it."""
 
 
 def fitted(rows: Floats, right: Floats, mass: Floats, decay: Floats | float = 0.0) -> Floats:
@@ -17,5 +19,8 @@ def fitted(rows: Floats, right: Floats, mass: Floats, decay: Floats | float = 0.
         likely = 1 / (1 + np.exp(-rows @ weights))
         slope = rows.T @ (mass * (likely - right)) + pull * weights
         bend = (rows * (mass * likely * (1 - likely))[:, None]).T @ rows + np.diag(pull)
-        weights -= np.linalg.solve(bend, slope)
+        step = np.linalg.solve(bend, slope)
+        weights -= step
+        if np.abs(step).max() < NEAR:
+            break
     return weights

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.answer.assemble import Assemble
-from ragstone.answer.cite import Cite
 from ragstone.answer.generate import Generate
 from ragstone.core.answer import GeneratedAnswer, Usage
 from ragstone.core.chunk import Chunk
@@ -25,6 +24,7 @@ from ragstone.models.scripted import Scripted
 from ragstone.ports import Judgement, Said
 from ragstone.retrieve.fuse import Fuse
 from ragstone.understand.contextualize import Contextualize
+from ragstone.verify.cite import Cite
 from tests.engine.adapters import ran
 from tests.engine.samples import a_chunk, a_hit, a_passage
 

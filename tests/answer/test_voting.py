@@ -80,6 +80,30 @@ async def test_given_most_refuse_and_the_rest_invents_then_it_is_refused() -> No
     assert step.turn.answer.refused
 
 
+class KnowsGaps:
+    """A judge that knows one phrase of what sources lack."""
+
+    async def kinds(
+        self, question: str, sentences: Sequence[str], supported: Sequence[float]
+    ) -> list[str | None]:
+        return ["gap" if "do not say" in one else None for one in sentences]
+
+
+async def test_members_that_refuse_in_own_words_count_as_refusals() -> None:
+    silent = "The sources do not say when it was built. [1]"
+    members = (member("a", silent), member("b", WRONG), member("c", silent))
+    turn = Turn(Ask("When?", votes=True), question="When?", passages=PASSAGES)
+    parts = {"answerer": members[0], "ensemble": members, "checker": local_checker()}
+
+    step, _ = await ran(
+        Generate(), turn, completer=Replies("x"), judge=KnowsGaps(), chat=object(), **parts
+    )
+
+    assert text(step) == silent
+    assert step.turn.answer
+    assert step.turn.answer.refused
+
+
 async def test_given_one_refuses_and_the_rest_is_grounded_then_it_is_answered() -> None:
     step, _ = await vote(Silent(), member("b", RIGHT), member("c", RIGHT))
     assert text(step) == RIGHT

@@ -6,7 +6,6 @@ import pytest
 
 from ragstone.answer.assemble import Assemble
 from ragstone.answer.build_prompt import BuildPrompt
-from ragstone.answer.cite import Cite
 from ragstone.answer.reason import Reason
 from ragstone.conversation.converse import Converse
 from ragstone.conversation.retrieval_gate import RetrievalGate
@@ -25,6 +24,7 @@ from ragstone.settings import CacheSettings, RagSettings, Settings
 from ragstone.understand.contextualize import Contextualize
 from ragstone.understand.rewrite import Rewrite
 from ragstone.understand.route import Route
+from ragstone.verify.cite import Cite
 from tests.engine.adapters import ran
 from tests.engine.samples import a_hit, a_passage
 from tests.local_checker import local_checker

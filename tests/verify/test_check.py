@@ -16,6 +16,7 @@ from ragstone.core.turn import Ask, Turn
 from ragstone.ports import Claim, EvidenceSource, Said, Support
 from ragstone.verify.check import Check, CheckHeld
 from ragstone.verify.judge import labels
+from ragstone.verify.quoting import NOTE, OTHERWISE
 from tests.engine.adapters import ran
 from tests.engine.samples import a_passage
 from tests.local_checker import local_checker
@@ -265,3 +266,117 @@ async def test_a_yes_that_is_unsure_is_judged_with_its_question() -> None:
     judge = Judge('{"1": "supported"}')
     await ran(Check(), turn, checker=Reads(0.5), completer=judge)
     assert "Was the bridge built in 1890? Yes." in json.dumps(judge.asked)
+
+
+class Contradicts:
+    """A checker for which the sources contradict all but their own sentences."""
+
+    async def support(
+        self, claims: Sequence[Claim], sources: Sequence[EvidenceSource]
+    ) -> list[Support]:
+        quoted = [any(claim.text in source.text for source in sources) for claim in claims]
+        return [Support(0.99, 0, 0, 44) if q else Support(0.02, 0, 0, 44, True) for q in quoted]
+
+
+class Extractive:
+    """An answerer of the documents' own sentences."""
+
+    name = "extractive"
+
+    def __init__(self, likely: float = 0.9) -> None:
+        self.likely = likely
+
+    async def answer(self, ask: Any, passages: Any, instructions: Any) -> Any:
+        yield Said("The bridge over the Rhine was built in 1890. [1]")
+        yield Said(finish="stop", confidence=self.likely)
+
+    async def likelihood(self, ask: Any, passages: Any) -> float:
+        return self.likely
+
+    async def ready(self) -> None: ...
+
+    async def aclose(self) -> None: ...
+
+
+WRONG_YEAR = "It was built in 1950 [1]."
+
+
+async def test_where_the_model_contradicts_the_sources_their_own_sentences_answer() -> None:
+    turn = a_turn(WRONG_YEAR, held=True)
+
+    step, events = await ran(
+        CheckHeld(), turn, checker=Contradicts(), answerable=Extractive(), chat=object()
+    )
+
+    answer = step.turn.answer
+    assert answer is not None
+    assert answer.text == "The bridge over the Rhine was built in 1890. [1]"
+    assert (answer.note, answer.model) == (NOTE, "extractive")
+    assert answer.is_grounded
+    assert events[-1] == Token(answer.text)
+
+
+async def test_behind_an_answer_that_is_sent_they_follow_and_are_marked() -> None:
+    step, events = await ran(
+        Check(), a_turn(WRONG_YEAR), checker=Contradicts(), answerable=Extractive()
+    )
+
+    answer = step.turn.answer
+    assert answer is not None
+    sent = "".join(one.text for one in events if isinstance(one, Token))
+    assert WRONG_YEAR + sent == answer.text
+    assert OTHERWISE in sent
+    assert any(isinstance(one, Note) and one.text == NOTE for one in events)
+    assert not answer.is_grounded
+
+
+@pytest.mark.parametrize(
+    ("text", "likely", "quotes"),
+    [
+        (WRONG_YEAR, 0.6, True),
+        (WRONG_YEAR, 0.9, False),
+        (f"{WRONG_YEAR} The bridge over the Rhine was built in 1890.", 0.9, True),
+    ],
+    ids=["unsure-sentences", "switched-off", "partly-right"],
+)
+async def test_otherwise_the_answer_of_the_model_stays(
+    text: str, likely: float, quotes: bool
+) -> None:
+    stage = Check(quotes=quotes)
+
+    step, _ = await ran(stage, a_turn(text), checker=Contradicts(), answerable=Extractive(likely))
+
+    assert step.turn.answer is not None
+    assert (step.turn.answer.text, step.turn.answer.note) == (text, "")
+
+
+@pytest.mark.parametrize(
+    ("likely", "said", "text"),
+    [
+        (0.1, '{"1": "unsupported"}', REFUSAL),
+        (0.7, '{"1": "unsupported"}', "It is somehow so."),
+        (0.3, "", "It is somehow so."),
+        (0.02, "", REFUSAL),
+        (0.1, '{"1": "supported"}', "It is somehow so."),
+    ],
+    ids=["both-reject", "only-the-model", "an-unsure-reader", "a-sure-reader", "only-the-reader"],
+)
+async def test_strict_removes_what_both_or_a_sure_reader_reject(
+    likely: float, said: str, text: str
+) -> None:
+    turn = a_turn("It is somehow so.", held=True)
+
+    step, _ = await ran(CheckHeld(strict=True), turn, checker=Reads(likely), completer=Judge(said))
+
+    assert step.turn.answer is not None
+    assert step.turn.answer.text == text
+
+
+async def test_the_chat_model_judges_with_question_and_neighbours() -> None:
+    turn = replace(a_turn(f"The bridge is old. {UNSURE}"), question="What is there?")
+    judge = Judge('{"1": "supported"}')
+
+    await ran(Check(), turn, checker=Reads(0.5), completer=judge)
+
+    assert judge.asked[0]["question"] == "What is there?"
+    assert judge.asked[0]["answer"] == f"The bridge is old. {UNSURE}"

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ragstone.answer.cite import Cite
 from ragstone.answer.first_cited import by_first_citation, cited_numbers
 from ragstone.answer.structured import Structured
 from ragstone.core.answer import GeneratedAnswer, Instructions
@@ -17,6 +16,7 @@ from ragstone.core.events import Token
 from ragstone.core.turn import Ask, JsonFormat, Turn
 from ragstone.ports import Said
 from ragstone.verify.check import Check, CheckHeld
+from ragstone.verify.cite import Cite
 from ragstone.verify.json_fields import MAX_FIELDS, find_fields, json_sentences
 from ragstone.verify.score import Score
 from tests.engine.adapters import ran
@@ -195,8 +195,8 @@ class Likely:
         self.asked = said
         return 0.9
 
-    async def gaps(self, question: str, sentences: Any) -> list[float]:
-        return [0.0 for _ in sentences]
+    async def kinds(self, question: str, sentences: Any, supported: Any) -> list[None]:
+        return [None for _ in sentences]
 
 
 async def test_the_confidence_is_that_of_the_fields_and_of_what_they_answer() -> None:

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 import pytest
 
-from ragstone.answer.cite import Cite
 from ragstone.answer.first_cited import by_first_citation
 from ragstone.core.answer import GeneratedAnswer
 from ragstone.core.turn import Ask, Turn
@@ -13,6 +12,7 @@ from ragstone.engine.runner import Run
 from ragstone.ports import Checker, Claim, EvidenceSource, Support
 from ragstone.service import wire
 from ragstone.verify.check import Check
+from ragstone.verify.cite import Cite
 from ragstone.verify.score import Score
 from ragstone.verify.verdicts import removed
 from tests.engine.adapters import a_kit
@@ -169,8 +169,8 @@ async def test_strict_answers_keep_the_places_of_markers() -> None:
 class SaysGap:
     """A judge for whom every sentence says that the sources lack something."""
 
-    async def gaps(self, question: str, sentences: Sequence[str]) -> list[float]:
-        return [1.0 for _ in sentences]
+    async def kinds(self, question: str, sentences: Sequence[str], supported: object) -> list[str]:
+        return ["gap" for _ in sentences]
 
 
 @pytest.mark.parametrize("streams", [True, False], ids=["sent-already", "sent-at-the-end"])

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from ragstone.answer.cite import Cite
 from ragstone.core.answer import GeneratedAnswer, Statement, Sufficiency
 from ragstone.core.turn import Ask, Passage, Turn
 from ragstone.ports import AnswerJudge
 from ragstone.verify.check import Check
+from ragstone.verify.cite import Cite
 from ragstone.verify.score import Score
 from tests.engine.adapters import ran
 from tests.engine.samples import a_passage

@@ -19,7 +19,9 @@ from ragstone.core.errors import ModelUnavailable, RagstoneError
 from ragstone.core.turn import Turn
 from ragstone.engine.stage import nowhere
 from ragstone.ports import Adapters, Answerer, Checker, Claim, EvidenceSource
+from ragstone.verify.check import Check
 from ragstone.verify.claims import answer_sentences
+from ragstone.verify.groundedness import likelihood
 
 log = logging.getLogger(__name__)
 
@@ -84,8 +86,9 @@ async def answer_by_vote(turn: Turn, answerer: Answerer, adapters: Adapters, how
     given = [one for one in members if one.answer is not None]
     if not given:
         raise members[0].failure or ModelUnavailable("No member of the ensemble answered.")
-    answers = [one.answer for one in given if one.answer is not None]
-    scores = await _scores(turn, answers, adapters.checker)
+    checked = [await _check(turn, one.answer, adapters) for one in given if one.answer is not None]
+    answers = [answer for answer, _ in checked]
+    scores = await _scores(checked, adapters.checker)
     best = max(range(len(given)), key=lambda i: (scores[i].score, -i))
     told = [
         f"{one.name}: grounded {s.grounded:.2f}, agreed {s.agreed:.2f}"
@@ -141,17 +144,30 @@ async def _answer(
     return _Member(answer.model, reply.usage, answer, reply.stream.dropped)
 
 
+async def _check(
+    turn: Turn, answer: GeneratedAnswer, adapters: Adapters
+) -> tuple[GeneratedAnswer, float]:
+    """The answer, which is a refusal if it says in its own words that the sources lack what was
+    asked, and the mean probability that they support its claims."""
+    asked = replace(turn, answer=replace(answer, held=True))
+    found = (await Check(asks_model=False).run(asked, adapters, nowhere)).turn
+    likely = [likelihood(one) for one in found.verdicts if one.label != "no_claim"]
+    if found.answer and found.answer.refused:
+        answer = replace(answer, finish="refused")
+    return answer, fmean(likely) if likely else UNKNOWN
+
+
 async def _scores(
-    turn: Turn, answers: Sequence[GeneratedAnswer], checker: Checker
+    checked: Sequence[tuple[GeneratedAnswer, float]], checker: Checker
 ) -> list[_ScoredAnswer]:
-    """How well each answer is supported. A refusal is as right as the other answers are badly
-    grounded, and agrees with other refusals alone."""
-    if len(answers) == 1:
-        return [_ScoredAnswer(UNKNOWN, UNKNOWN) for _ in answers]
+    """How well each answer is supported, by how far the passages support it. A refusal is as right
+    as the other answers are badly grounded, and agrees with other refusals alone."""
+    if len(checked) == 1:
+        return [_ScoredAnswer(UNKNOWN, UNKNOWN) for _ in checked]
+    answers = [answer for answer, _ in checked]
+    grounded = [share for _, share in checked]
     claims = [_claims(one) for one in answers]
-    passages = [EvidenceSource(p.text, p.hit.chunk.heading, p.blocks) for p in turn.passages]
-    grounded = [await _support(checker, one, passages) for one in claims]
-    said = [g for g, one in zip(grounded, answers, strict=True) if not one.refused]
+    said = [share for answer, share in checked if not answer.refused]
     silent = 1 - fmean(said) if said else 1.0
     scores = []
     for i, answer in enumerate(answers):

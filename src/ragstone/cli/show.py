@@ -134,9 +134,12 @@ def show_found(found: SearchResult) -> None:
 
 def show_trace(trace: Sequence[StageTrace]) -> None:
     """Print what each stage did, and how long it took."""
-    rows = [(t.stage, round(t.seconds * 1000, 1), t.status, t.decision, t.reason) for t in trace]
+    rows = [
+        (t.stage, round(t.seconds * 1000, 1), t.status, t.taken, t.decision, t.reason)
+        for t in trace
+    ]
     out()
-    table(("stage", "ms", "status", "decision", "reason"), rows)
+    table(("stage", "ms", "status", "chat model", "decision", "reason"), rows)
 
 
 def show_summary(progress: Progress) -> None:

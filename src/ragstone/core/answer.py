@@ -44,6 +44,9 @@ def cut_short_sentence(why: str) -> str:
 
 Layout = Literal["sources", "references", "last"]
 Label = Literal["supported", "partly", "contradicted", "unsupported", "no_claim"]
+StatementKind = Literal["gap", "disagreement", "announcement"]
+"""What a sentence of an answer may be that claims nothing of what the documents are on: it says
+that the sources lack something, or that they disagree, or what follows."""
 
 
 @dataclass(frozen=True, slots=True)

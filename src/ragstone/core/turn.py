@@ -326,7 +326,8 @@ class Subquery:
 @dataclass(frozen=True, slots=True)
 class StageTrace:
     """What one stage did: the trace is a tuple of these. `inside` names the stage that ran it,
-    whose own seconds hold these."""
+    whose own seconds hold these. `calls` of chat models took so many `tokens`, prompts and replies
+    together; what they bought is the decision."""
 
     stage: str
     seconds: float
@@ -334,6 +335,14 @@ class StageTrace:
     decision: str = ""
     reason: str = ""
     inside: str = ""
+    calls: int = 0
+    tokens: int = 0
+
+    @property
+    def taken(self) -> str:
+        """What the stage took of chat models, for people; empty for nothing."""
+        calls = "1 call" if self.calls == 1 else f"{self.calls} calls"
+        return f"{calls}, {self.tokens:,} tokens" if self.calls else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from ragstone.core.errors import RagstoneError
 from ragstone.core.events import Done, Event, Failed
 from ragstone.core.time_limits import TIME_LIMITS, UNLIMITED
 from ragstone.core.turn import Ask, Level, StageTrace, Turn
+from ragstone.engine.budget import within_budget
 from ragstone.engine.recipe import Recipe
 from ragstone.engine.room_queue import RoomQueue
 from ragstone.engine.runner import Run
@@ -71,7 +72,9 @@ class Engine:
     async def _run(self, ask: Ask) -> AsyncGenerator[Event, None]:
         ask = await self._asked(ask) if self._asked else ask
         events: asyncio.Queue[Event] = asyncio.Queue(self._buffer)
-        question = _Question(self._adapters, self._chosen(ask), Turn(ask), events.put, self._rooms)
+        recipe = self._chosen(ask)
+        adapters = within_budget(self._adapters, recipe.budget)
+        question = _Question(adapters, recipe, Turn(ask), events.put, self._rooms)
         worker = asyncio.create_task(question.stages())
         ended = False
         try:

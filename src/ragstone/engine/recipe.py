@@ -4,15 +4,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ragstone.core.errors import ConfigError
+from ragstone.engine.budget import CallBudget
 from ragstone.engine.stage import Stage
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """Stages that a client waits for, and a tail that runs after the last event, all at once."""
+    """Stages that a client waits for, a tail that runs after the last event, all at once, and what
+    the work around the answer may take of a chat model."""
 
     stages: tuple[Stage, ...]
     tail: tuple[Stage, ...] = ()
+    budget: CallBudget | None = None
 
     def __post_init__(self) -> None:
         _check_order((*self.stages, *self.tail), {"ask"})

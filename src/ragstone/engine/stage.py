@@ -125,6 +125,16 @@ async def attempt(stage: Stage, turn: Turn, adapters: Adapters, emit: Emit) -> S
         failure = RagstoneError(f"{type(error).__name__} in {stage.name}")
     else:
         seconds = time.perf_counter() - started
-        return StageRun(StageTrace(stage.name, seconds, "done", step.decision, step.reason), step)
+        before, after = turn.usage, step.turn.usage
+        traced = StageTrace(
+            stage.name,
+            seconds,
+            "done",
+            step.decision,
+            step.reason,
+            calls=after.calls - before.calls,
+            tokens=after.total_tokens - before.total_tokens,
+        )
+        return StageRun(traced, step)
     seconds = time.perf_counter() - started
     return StageRun(StageTrace(stage.name, seconds, status, "", str(failure)), failure=failure)

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from ragstone.core.answer import Finish, Instructions, Usage
+from ragstone.core.answer import Finish, Instructions, StatementKind, Usage
 from ragstone.core.records import By, Report, Use
 from ragstone.core.tool import ToolCall
 from ragstone.core.turn import Ask, Passage, Principal, Turn
@@ -95,9 +95,11 @@ class AnswerJudge(Protocol):
         of `ask` wants to know."""
         ...
 
-    async def gaps(self, question: str, sentences: Sequence[str]) -> list[float]:
-        """Return how likely (0..1) each sentence of an answer to `question` says that the sources
-        lack something."""
+    async def kinds(
+        self, question: str, sentences: Sequence[str], supported: Sequence[float]
+    ) -> list[StatementKind | None]:
+        """Return the kind of each sentence of an answer to `question`, None for a claim;
+        `supported` is how likely (0..1) the sources say each."""
         ...
 
 

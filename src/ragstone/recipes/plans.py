@@ -44,5 +44,7 @@ def plans(settings: Settings) -> Mapping[Level, Plan]:
             enhanced,
             strategy="iterative" if rag.use_hybrid_search else "dense",
             top_k=3 * rag.top_k,
+            # The query pipeline document adds HyDE and step-back to complex questions.
+            rewrite="combined" if rag.rewrite == "auto" else rag.rewrite,
         ),
     }

@@ -16,7 +16,6 @@ from ragstone.agent.cut_short import CutShort
 from ragstone.agent.tool_agent import ToolAgent
 from ragstone.answer.assemble import Assemble
 from ragstone.answer.build_prompt import BuildPrompt
-from ragstone.answer.cite import Cite
 from ragstone.answer.generate import Generate
 from ragstone.answer.pre_answer_gate import PreAnswerGate
 from ragstone.answer.reason import Reason
@@ -33,6 +32,7 @@ from ragstone.conversation.record_trace import Record
 from ragstone.conversation.retrieval_gate import RetrievalGate
 from ragstone.core.clock import state_time
 from ragstone.core.turn import LEVELS, Ask, Level, Plan
+from ragstone.engine.budget import CallBudget
 from ragstone.engine.recipe import Recipe
 from ragstone.engine.stage import Stage
 from ragstone.guard.guard import Guard
@@ -60,10 +60,19 @@ from ragstone.understand.narrow import Narrow
 from ragstone.understand.rewrite import Rewrite
 from ragstone.understand.route import Route
 from ragstone.verify.check import Check, CheckHeld
+from ragstone.verify.cite import Cite
 from ragstone.verify.score import Score
 
 ROUNDS: tuple[Level, ...] = ("enhanced", "maximum")
 """Levels whose answers are judged and tried again."""
+
+BUDGETS: Mapping[Level, CallBudget] = {
+    "basic": CallBudget(4, 10_000),
+    "standard": CallBudget(8, 20_000),
+    "enhanced": CallBudget(16, 40_000),
+    "maximum": CallBudget(30, 80_000),
+}
+"""What the work around an answer may take at each level."""
 
 Variant = Literal["plain", "judged", "search", "functions", "tools", "conversation", "structured"]
 """plain answers once, judged tries again until the answer is good enough; search ends with the
@@ -275,6 +284,7 @@ class Recipes:
         return Recipe(
             with_options(with_added(_build_stages(form.stages, form, known)), options),
             with_options(with_added(_build_stages(form.tail, form, known)), options),
+            BUDGETS[level],
         )
 
 
@@ -421,11 +431,11 @@ def _answer_stages(settings: Settings, level: Level) -> Iterator[Stage]:
     yield CutShort()
     yield Structured(timeout=rag.answer_timeout, holds=holds)
     yield Cite()
-    asks = rag.checking_judge == "llm"
+    asks, quotes = rag.checking_judge == "llm", settings.llm.fallback == "extractive"
     if rag.checking == "report":
-        yield Check(asks_model=asks)
+        yield Check(asks_model=asks, quotes=quotes)
     elif rag.checking != "off":
-        yield CheckHeld(asks_model=asks, strict=rag.checking == "strict")
+        yield CheckHeld(asks_model=asks, quotes=quotes, strict=rag.checking == "strict")
     yield Score()
     yield Converse(timeout=rag.answer_timeout)
 

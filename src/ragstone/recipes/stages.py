@@ -8,7 +8,6 @@ from ragstone.agent.cut_short import CutShort
 from ragstone.agent.tool_agent import ToolAgent
 from ragstone.answer.assemble import Assemble
 from ragstone.answer.build_prompt import BuildPrompt
-from ragstone.answer.cite import Cite
 from ragstone.answer.generate import Generate
 from ragstone.answer.pre_answer_gate import PreAnswerGate
 from ragstone.answer.reason import Reason
@@ -46,6 +45,7 @@ from ragstone.understand.narrow import Narrow
 from ragstone.understand.rewrite import Rewrite
 from ragstone.understand.route import Route
 from ragstone.verify.check import Check
+from ragstone.verify.cite import Cite
 from ragstone.verify.score import Score
 
 OURS: tuple[type[Stage], ...] = (

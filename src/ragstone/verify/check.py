@@ -8,18 +8,27 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from ragstone.core.answer import GeneratedAnswer, Marker, Usage, Verdict, cut_short_sentence
+from ragstone.core.answer import (
+    GeneratedAnswer,
+    Label,
+    Marker,
+    StatementKind,
+    Usage,
+    Verdict,
+    cut_short_sentence,
+)
 from ragstone.core.computed import Computed
 from ragstone.core.errors import CheckUnavailable, ModelUnavailable, RagstoneError
 from ragstone.core.events import Checked, Note, Token
-from ragstone.core.turn import Turn
+from ragstone.core.turn import Passage, Turn
 from ragstone.engine.prompts import prompt
-from ragstone.engine.stage import Emit, Stage, Step
+from ragstone.engine.stage import Emit, Stage, Step, nowhere
 from ragstone.language.yes_no import read_yes_no, yes_no
-from ragstone.ports import Adapters, Claim, EvidenceSource, Support
+from ragstone.ports import Adapters, Answerer, Claim, EvidenceSource, Support
 from ragstone.verify.citation import citation
+from ragstone.verify.cite import Cite
 from ragstone.verify.claims import Sentence, answer_sentences, plain
-from ragstone.verify.gap_statements import is_gap
+from ragstone.verify.disagreement import do_passages_disagree
 from ragstone.verify.groundedness import groundedness
 from ragstone.verify.json_fields import cite_fields, json_sentences, name_fields
 from ragstone.verify.judge import judged
@@ -31,10 +40,22 @@ from ragstone.verify.markers import (
     split_at_markers,
     with_markers,
 )
+from ragstone.verify.quoting import NOTE, contradicts, quote_documents
 from ragstone.verify.score import LIKELY
-from ragstone.verify.verdicts import REMOVED, UNDECIDED, removed, verdict, weighed
+from ragstone.verify.verdicts import (
+    UNCLEAR,
+    UNDECIDED,
+    is_rejected,
+    removed,
+    second_opinion,
+    verdict,
+    weighed,
+)
 
 LACKING = "It says that the sources lack something."
+ANNOUNCED = "It announces what follows."
+CONFLICT = "It says that the sources disagree, and two of them do."
+NO_CONFLICT = "It says that the sources disagree, and no two of them do."
 
 log = logging.getLogger(__name__)
 
@@ -66,9 +87,19 @@ class Check(Stage):
         True, description="Whether the chat model is asked where the comparison is unsure."
     )
     model_timeout: float = Field(15.0, gt=0, description="Seconds that the chat model may take.")
+    quotes: bool = Field(
+        True,
+        description="Whether the documents' own sentences answer where the chat model contradicts "
+        "them.",
+        exclude=True,
+    )
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         step = await self._check_turn(turn, adapters)
+        before, after = (one.answer.text if one.answer else "" for one in (turn, step.turn))
+        if _is_sent(turn) and len(after) > len(before):
+            await emit(Note(self.name, NOTE))
+            await emit(Token(after[len(before) :]))
         await emit(_event(step.turn))
         return step
 
@@ -78,9 +109,12 @@ class Check(Stage):
 
     async def _check_turn(self, turn: Turn, adapters: Adapters) -> Step:
         """The turn with verdicts."""
-        answer = turn.answer or GeneratedAnswer()
+        answer, sent = turn.answer or GeneratedAnswer(), _is_sent(turn)
         found = await self._verdicts(answer, turn, adapters)
-        sent = turn.ask.streams and not answer.held
+        if quoted := await self._quote(turn, found.verdicts, adapters):
+            turn, answer = quoted, quoted.answer or answer
+            again = await self._verdicts(answer, turn, adapters)
+            found = replace(again, usage=found.usage + again.usage)
         if found.refuses:
             turn = replace(turn, verdicts=found.verdicts)
             turn = turn if sent else remove_markers(turn)
@@ -105,6 +139,19 @@ class Check(Stage):
         if wrong:
             decision += f", {wrong} wrong citations {'found' if sent else 'corrected'}"
         return Step(turn, decision, found.reason)
+
+    async def _quote(
+        self, turn: Turn, verdicts: Sequence[Verdict], adapters: Adapters
+    ) -> Turn | None:
+        """The turn that the documents' own sentences answer, where the chat model contradicts them
+        and they are surely what was asked."""
+        answer, extractive = turn.answer or GeneratedAnswer(), adapters.answerable
+        if not (self.quotes and isinstance(extractive, Answerer)) or answer.is_json:
+            return None
+        if answer.model == extractive.name or not contradicts(verdicts):
+            return None
+        turn = await quote_documents(turn, extractive, _is_sent(turn)) or turn
+        return (await Cite().run(turn, adapters, nowhere)).turn if turn.answer != answer else None
 
     async def _verdicts(
         self, answer: GeneratedAnswer, turn: Turn, adapters: Adapters
@@ -159,15 +206,19 @@ class Check(Stage):
             else verdict(one, next(places) if one.claims else None, turn.passages)
             for one in said
         ]
-        likely = {one.start: by.probability for one, by in zip(claims, found, strict=True)}
-        verdicts, refuses = await _find_gaps(verdicts, likely, turn, adapters)
+        likely = {
+            one.start: by.probability
+            for one, by in zip(claims, found, strict=True)
+            if not (whether and one is said[0])
+        }
+        verdicts, refuses = await _find_kinds(verdicts, likely, turn, adapters)
         if refuses and not answer.is_json:
             return _CheckResult(tuple(verdicts), refuses=True)
         if self.asks_model and adapters.completer:
             told = [replace(one, text=c.text) for one, c in zip(claims, asked, strict=True)]
             judged = await self._model_verdicts(verdicts, told, found, turn, adapters)
             return replace(judged, markers=markers)
-        if whether and _is_unsure(found[0]):
+        if whether and _is_between(found[0], UNCLEAR):
             verdicts[0] = verdict(said[0], None, turn.passages)
         return _CheckResult(tuple(verdicts), markers)
 
@@ -180,11 +231,11 @@ class Check(Stage):
         adapters: Adapters,
     ) -> _CheckResult:
         """The verdicts, with the chat model's on the undecided claims."""
-        silent = {one.start for one in verdicts if one.label == "no_claim"}
+        told = {one.start for one in verdicts if one.label == "no_claim" or one.reason}
         unsure = {
             one.start: (one, support)
             for one, support in zip(claims, found, strict=True)
-            if _is_unsure(support) and one.start not in silent
+            if _is_between(support, UNDECIDED) and one.start not in told
         }
         model = adapters.completer
         if not unsure or model is None:
@@ -192,20 +243,18 @@ class Check(Stage):
         rules = await prompt(turn, adapters, "judge_claims")
         try:
             async with asyncio.timeout(self.model_timeout):
-                labels, usage = await judged(model, rules, list(unsure.values()), turn.passages)
+                labels, usage = await judged(model, rules, turn, list(unsure.values()))
         except (ModelUnavailable, TimeoutError) as error:
             return _CheckResult(tuple(verdicts), reason=f"{model.name} did not judge: {error}")
         for place, label in zip(unsure, labels, strict=True):
             at = next(i for i, one in enumerate(verdicts) if one.start == place)
             if label is not None:
-                verdicts[at] = replace(
-                    verdicts[at], label=label[0], confidence=label[1], reason=model.name
-                )
-        told = sum(label is not None for label in labels)
+                verdicts[at] = second_opinion(verdicts[at], *label, model.name)
+        judged_claims = sum(label is not None for label in labels)
         return _CheckResult(
             tuple(verdicts),
             usage=usage,
-            reason=f"{model.name} judged {told} of {len(unsure)}",
+            reason=f"{model.name} judged {judged_claims} of {len(unsure)}",
         )
 
 
@@ -230,7 +279,7 @@ class CheckHeld(Check):
             log.exception("The check of an answer broke; the answer is not sent")
             raise CheckUnavailable from error
         answer = step.turn.answer or GeneratedAnswer()
-        out = sum(one.label in REMOVED for one in step.turn.verdicts) if self.strict else 0
+        out = sum(map(is_rejected, step.turn.verdicts)) if self.strict else 0
         if out:
             turn = removed(step.turn)
             step = replace(step, turn=turn, decision=f"{step.decision}, {out} taken out")
@@ -243,12 +292,14 @@ class CheckHeld(Check):
         return replace(step, turn=replace(step.turn, answer=answer))
 
 
-async def _find_gaps(
+async def _find_kinds(
     verdicts: list[Verdict], supported: Mapping[int, float], turn: Turn, adapters: Adapters
 ) -> tuple[list[Verdict], bool]:
-    """Return the verdicts in which what says that the sources lack something claims nothing, and
-    whether that is what the answer says: it begins so, and what else it claims is true and not what
-    was asked. `supported` is how likely the sentences from these places on are supported."""
+    """Return the verdicts in which what says that the sources lack something, or what follows,
+    claims nothing, and what says that they disagree is as true as that; and whether the answer
+    refuses: it begins with what they lack, and what else it claims is true and not what was asked.
+    `supported` is how likely the sentences from these places on are supported."""
+    answer = turn.answer or GeneratedAnswer()
     unsure = [
         one
         for one in verdicts
@@ -258,32 +309,56 @@ async def _find_gaps(
     # Extractive answers never say so, and need no model for it in memory.
     if judge is None or adapters.chat is None or not unsure:
         return verdicts, False
-    likely = await judge.gaps(turn.question, [one.sentence for one in unsure])
-    gaps = [one for one, p in zip(unsure, likely, strict=True) if is_gap(p, supported[one.start])]
-    if not gaps:
-        return verdicts, False
-    begins = next(one for one in verdicts if one.label != "no_claim") in gaps
-    verdicts = [
-        replace(one, label="no_claim", confidence=1.0, citation=None, reason=LACKING)
-        if one in gaps
-        else one
-        for one in verdicts
-    ]
-    rest = [one for one in verdicts if one.label != "no_claim"]
+    likely = [supported[one.start] for one in unsure]
+    found = await judge.kinds(turn.question, [one.sentence for one in unsure], likely)
+    kinds = {one.start: kind for one, kind in zip(unsure, found, strict=True) if kind}
+    if answer.is_json:
+        # A field says nothing of the sources but that they lack it.
+        kinds = {start: kind for start, kind in kinds.items() if kind == "gap"}
+    conflict = False
+    if "disagreement" in kinds.values():
+        conflict = await do_passages_disagree(_said_to_disagree(turn), adapters.checker)
+    verdicts = [_of_kind(one, kinds.get(one.start), conflict) for one in verdicts]
+    claims = [one for one in verdicts if one.label != "no_claim" or one.reason == LACKING]
+    rest = [one for one in claims if one.reason != LACKING]
+    begins = bool(claims) and claims[0].reason == LACKING
     refuses = begins and all(one.label == "supported" for one in rest)
     if refuses and rest:
         ask = replace(turn.ask, question=turn.question)
-        said = (turn.answer or GeneratedAnswer()).text
-        refuses = await judge.answers(ask, said, turn.passages) < LIKELY
+        refuses = await judge.answers(ask, answer.text, turn.passages) < LIKELY
     return verdicts, refuses
+
+
+def _of_kind(verdict: Verdict, kind: StatementKind | None, conflict: bool) -> Verdict:
+    """The verdict on a sentence of this kind, where the sources disagree or do not."""
+    if kind is None:
+        return verdict
+    if kind == "disagreement":
+        label: Label = "supported" if conflict else "unsupported"
+        reason = CONFLICT if conflict else NO_CONFLICT
+        return replace(verdict, label=label, confidence=CONFLICT_SURE, reason=reason)
+    reason = LACKING if kind == "gap" else ANNOUNCED
+    return replace(verdict, label="no_claim", confidence=1.0, citation=None, reason=reason)
+
+
+def _said_to_disagree(turn: Turn) -> Sequence[Passage]:
+    """The passages that the answer cites if they are several, else the best ones."""
+    cited = {one.number for one in turn.answer.markers} if turn.answer else set()
+    passages = [one for one in turn.passages if one.number in cited]
+    return passages if len(passages) > 1 else turn.passages[:MAX_DISAGREEING]
+
+
+def _is_sent(turn: Turn) -> bool:
+    """Whether the answer's text has left already."""
+    return turn.ask.streams and not (turn.answer is not None and turn.answer.held)
 
 
 def _event(turn: Turn) -> Checked:
     return Checked(turn.verdicts, turn.answer.groundedness_score if turn.answer else None)
 
 
-def _is_unsure(support: Support) -> bool:
-    low, high = UNDECIDED
+def _is_between(support: Support, bounds: tuple[float, float]) -> bool:
+    low, high = bounds
     return low <= support.probability <= high
 
 
@@ -301,6 +376,12 @@ SURE = 0.95
 
 MAX_GAP = 300
 """Characters of a sentence that may say what the sources lack: longer ones say more than that."""
+
+MAX_DISAGREEING = 4
+"""Passages that are compared where an answer says that sources disagree, and not which."""
+
+CONFLICT_SURE = 0.85
+"""How sure it is that sources disagree, or do not: what a comparison of sentences tells."""
 
 COMPUTED, RAN = 0.99, 0.8
 """How likely the sources support a figure that two computations from their rows gave, and one that

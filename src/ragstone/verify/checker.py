@@ -19,6 +19,7 @@ from ragstone.language.sentences import sentences, whole_sentences
 from ragstone.ports import Claim, EvidenceSource, Pair, PairReader, PairReading, Support
 from ragstone.verify.evidence import Evidence, EvidencePlace
 from ragstone.verify.groundedness import SUPPORTED
+from ragstone.verify.sums import NUMBER, computed
 from ragstone.verify.terms import common_share
 from ragstone.verify.weights import load_weights
 
@@ -47,6 +48,10 @@ OTHER_NUMBER = 0.2
 """The most that a claim gets which is a sentence of the source with another number: a reader of
 pieces of words takes 48.6 and 46.8 for much the same."""
 
+COMPUTED = 2.0
+"""What counts for a claim whose numbers follow from the source's, in log-odds: of wrong numbers one
+in fifteen does so by chance, of right sums nearly all."""
+
 MAX_NARROWED = 24
 """Sentences of such a source of which the one that supports is looked for."""
 
@@ -59,9 +64,6 @@ these."""
 
 CONTRADICTED = 0.5
 """How likely a source says otherwise, from which an unsupported claim is called contradicted."""
-
-
-_NUMBER = re.compile(r"\d+(?:[.,'’\u00a0\u202f]\d+)*")
 
 
 class ReadingChecker:
@@ -85,12 +87,20 @@ class ReadingChecker:
         """Read what the plans want to be read, and add to them what it supports."""
         wanted = [(plan, place) for plan in plans for place in plan.unread]
         pairs = [build_pair(plan.claim, place, sources) for plan, place in wanted]
-        readings = await self._reader.read(pairs)
-        for (plan, place), reading in zip(wanted, readings, strict=True):
-            support = weigh(place, reading, sources)
+        sums = {
+            number: replace(pair, text=text)
+            for number, pair in enumerate(pairs)
+            if (text := computed(pair.text, pair.passage))
+        }
+        readings = await self._reader.read([*pairs, *sums.values()])
+        in_sums = dict(zip(sums, readings[len(pairs) :], strict=True))
+        for number, (plan, place) in enumerate(wanted):
+            support = weigh(place, readings[number], sources)
+            if number in in_sums:
+                support = _weigh_sum(support, weigh(place, in_sums[number], sources))
             if place.source_share is None:
                 support = await self._narrow(plan.claim, support, sources)
-            if support.source is not None:
+            if support.source is not None and number not in in_sums:
                 sentence = sources[support.source].text[support.start : support.end]
                 if states_other_number(plan.claim.text, sentence):
                     likely = min(support.probability, OTHER_NUMBER)
@@ -197,7 +207,7 @@ def copy_numbers(text: str, passage: str) -> str:
     """Return `text` with its numbers as `passage` writes them: 4500 as 4,500, and 12.50 as 12,50.
     What a number is, a reader of pieces of words knows by its spelling alone."""
     stated: dict[float, str] = {}
-    for match in _NUMBER.finditer(passage):
+    for match in NUMBER.finditer(passage):
         for quantity in quantities(match.group()):
             stated.update(dict.fromkeys(quantity.values, match.group()))
 
@@ -205,7 +215,7 @@ def copy_numbers(text: str, passage: str) -> str:
         values = [value for one in quantities(match.group()) for value in one.values]
         return next((stated[value] for value in values if value in stated), match.group())
 
-    return text if not stated else _NUMBER.sub(as_stated, text)
+    return text if not stated else NUMBER.sub(as_stated, text)
 
 
 def states_other_number(claim: str, sentence: str) -> bool:
@@ -229,6 +239,14 @@ def weigh(place: EvidencePlace, reading: PairReading, sources: Sequence[Evidence
         place.end,
         reading.contradicted > CONTRADICTED,
     )
+
+
+def _weigh_sum(support: Support, in_sums: Support) -> Support:
+    """Return the support of a claim whose numbers follow from the source's, as it is written and
+    with the sums in their places: the reader cannot compute, and may be surer of either."""
+    best = max(support, in_sums, key=lambda one: one.probability)
+    odds = log_odds(best.probability, LEAST) + COMPUTED
+    return replace(best, probability=probability(odds), contradicted=False)
 
 
 NAMES = ("supported", "words_beyond", "beyond", "constant")

@@ -7,11 +7,12 @@ the same but for one value, and of the same time and document's subject.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, combinations
 
 from ragstone.core.turn import Passage
 from ragstone.language.named import named
 from ragstone.language.quantities import Quantity, quantities
+from ragstone.language.sentences import sentences
 from ragstone.language.words import content_word_set
 from ragstone.ports import Checker, Claim, EvidenceSource
 from ragstone.verify.terms import common_share
@@ -51,6 +52,21 @@ async def find_disagreement(
         else:
             return place
     return None
+
+
+async def do_passages_disagree(passages: Sequence[Passage], checker: Checker) -> bool:
+    """Whether a sentence of one of these passages and one of another contradict each other."""
+    stated = [
+        PassageSentence(passage.text[span.start : span.end], passage)
+        for passage in passages
+        for span in sentences(passage.text)
+    ]
+    pairs = [
+        (one, other)
+        for one, other in combinations(stated, 2)
+        if one.passage.number != other.passage.number
+    ]
+    return await find_disagreement(pairs, checker) is not None
 
 
 def same_subject(one: Passage, other: Passage) -> bool:

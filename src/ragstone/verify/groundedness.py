@@ -34,10 +34,10 @@ def groundedness(verdicts: Sequence[Verdict]) -> float:
 def supported(verdicts: Sequence[Verdict]) -> Statement:
     """Whether the sources say what is claimed, and how likely they say all of it."""
     claims = [one for one in verdicts if one.label != "no_claim"]
-    return Statement(grounded(verdicts), round(response_score([_likelihood(c) for c in claims]), 4))
+    return Statement(grounded(verdicts), round(response_score([likelihood(c) for c in claims]), 4))
 
 
-def _likelihood(verdict: Verdict) -> float:
+def likelihood(verdict: Verdict) -> float:
     """How likely the sources say it, where the confidence is that of the label."""
     sure = verdict.confidence
     return sure if verdict.label == "supported" else 1 - sure

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ragstone.core.answer import Label, Usage
-from ragstone.core.turn import Passage
+from ragstone.core.turn import Turn
 from ragstone.language.json_answer import json_values
 from ragstone.ports import Completer, Support
 from ragstone.verify.claims import Sentence
@@ -16,6 +16,9 @@ MAX_TOKENS = 800
 MOST_CLAIMS = 20
 MOST_CHARS = 2000
 """Characters of one source, around the sentence that comes nearest."""
+
+MOST_ANSWER = 6000
+"""Characters of the answer, in which the claims have their neighbours."""
 
 SURE, PARTLY = 0.9, 0.7
 """How sure a verdict of the model is."""
@@ -36,17 +39,15 @@ Judged = tuple[Label, float]
 
 
 async def judged(
-    model: Completer,
-    rules: str,
-    claims: Sequence[tuple[Sentence, Support]],
-    passages: Sequence[Passage],
+    model: Completer, rules: str, turn: Turn, claims: Sequence[tuple[Sentence, Support]]
 ) -> tuple[list[Judged | None], Usage]:
-    """The model's verdict on each claim by the prompt `judge_claims`, None where it gave none.
+    """The model's verdict on each claim of the answer by the prompt `judge_claims`, None where it
+    gave none.
 
     Raises ModelUnavailable.
     """
     asked = claims[:MOST_CLAIMS]
-    said = await model.complete(rules, _request(asked, passages), MAX_TOKENS)
+    said = await model.complete(rules, _request(asked, turn), MAX_TOKENS)
     found = labels(said.text, len(asked))
     return [*found, *([None] * (len(claims) - len(asked)))], said.usage
 
@@ -71,7 +72,10 @@ def _label(value: Any) -> Judged | None:
     return None if label is None else (label, PARTLY if label == "partly" else SURE)
 
 
-def _request(claims: Sequence[tuple[Sentence, Support]], passages: Sequence[Passage]) -> str:
+def _request(claims: Sequence[tuple[Sentence, Support]], turn: Turn) -> str:
+    """The claims with what tells what they are about: the question, the answer that they stand in,
+    and the passages that they cite or that come nearest."""
+    passages = turn.passages
     near: dict[int, int] = {}
     for _, support in claims:
         if support.source is not None:
@@ -82,7 +86,9 @@ def _request(claims: Sequence[tuple[Sentence, Support]], passages: Sequence[Pass
             near.setdefault(place, 0)
     sources = {str(passages[i].number): _excerpt(passages[i].text, near[i]) for i in sorted(near)}
     stated = {str(n): sentence.text for n, (sentence, _) in enumerate(claims, start=1)}
-    return json.dumps({"sources": sources, "claims": stated}, ensure_ascii=False)
+    answer = turn.answer.text[:MOST_ANSWER] if turn.answer else ""
+    asked = {"sources": sources, "question": turn.question, "answer": answer, "claims": stated}
+    return json.dumps(asked, ensure_ascii=False)
 
 
 def _excerpt(text: str, start: int) -> str:

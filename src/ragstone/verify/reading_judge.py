@@ -10,12 +10,12 @@ import asyncio
 from collections.abc import Sequence
 from operator import mul
 
-from ragstone.core.answer import log_odds, probability
+from ragstone.core.answer import StatementKind, log_odds, probability
 from ragstone.core.turn import Ask, Passage
 from ragstone.language.markers import bare
 from ragstone.language.sentences import sentences
 from ragstone.ports import Checker, Claim, Embedder, EvidenceSource, PairReader
-from ragstone.verify.gap_statements import LEAST, gap_likelihoods, read_answering
+from ragstone.verify.statement_kinds import LEAST, kind_likelihoods, kind_of, read_answering
 from ragstone.verify.weights import load_weights
 
 WEIGHTS = "judge.json"
@@ -42,8 +42,11 @@ class ReadingJudge:
         read = await self.read(ask.question, said, sources)
         return probability(sum(map(mul, load_weights(WEIGHTS, NAMES), (*read, 1.0))))
 
-    async def gaps(self, question: str, sentences: Sequence[str]) -> list[float]:
-        return await gap_likelihoods(self._embedder, self._reader, question, sentences)
+    async def kinds(
+        self, question: str, sentences: Sequence[str], supported: Sequence[float]
+    ) -> list[StatementKind | None]:
+        likely = await kind_likelihoods(self._embedder, self._reader, question, sentences)
+        return list(map(kind_of, likely, supported))
 
     async def read(
         self, question: str, said: str, sources: Sequence[EvidenceSource]

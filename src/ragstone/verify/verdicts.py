@@ -11,11 +11,20 @@ from ragstone.verify.claims import Sentence
 from ragstone.verify.groundedness import SUPPORTED, groundedness, supported
 from ragstone.verify.markers import with_markers
 
-UNDECIDED = (0.3, 0.8)
-"""Between these probabilities a chat model is asked."""
+UNDECIDED = (0.05, 0.95)
+"""Between these probabilities a chat model is asked: hard sentences are judged wrong as often at .2
+and .8 as at .5, and seldom outside of these."""
 
-REMOVED: tuple[Label, ...] = ("unsupported", "contradicted")
-"""The labels of sentences that are removed from a strict answer."""
+UNCLEAR = (0.3, 0.8)
+"""Between these a "Yes." is no claim if no chat model is asked."""
+
+PARTLY = 0.3
+"""The probability from which a claim that is not supported is in part."""
+
+REJECTED: tuple[Label, ...] = ("unsupported", "contradicted")
+SURE = 0.8
+"""How sure it is that no source supports a claim, from which a strict answer is without it: the
+reader is sure by itself, or a chat model agrees."""
 
 MARK = "[…]"
 """The mark in place of removed sentences."""
@@ -42,13 +51,30 @@ def _label(support: Support) -> Label:
         return "supported"
     if support.contradicted:
         return "contradicted"
-    return "partly" if support.probability >= UNDECIDED[0] else "unsupported"
+    return "partly" if support.probability >= PARTLY else "unsupported"
 
 
 def _citation(support: Support, passages: Sequence[Passage]) -> Citation | None:
     if support.source is None:
         return None
     return citation(passages[support.source], support.start, support.end, support.probability)
+
+
+DISPUTED = 0.5
+"""How sure a verdict is on which reader and chat model disagree."""
+
+
+def second_opinion(verdict: Verdict, label: Label, sure: float, by: str) -> Verdict:
+    """The verdict with what a chat model says of the claim. Where the reader finds the source that
+    supports it and the model says that none does, it may be supported in part."""
+    if verdict.label == "supported" and label in REJECTED:
+        label, sure = "partly", DISPUTED
+    return replace(verdict, label=label, confidence=sure, reason=by)
+
+
+def is_rejected(verdict: Verdict) -> bool:
+    """Whether a strict answer is without the sentence."""
+    return verdict.label in REJECTED and verdict.confidence >= SURE
 
 
 def weighed(answer: GeneratedAnswer, verdicts: Sequence[Verdict]) -> GeneratedAnswer:
@@ -69,7 +95,7 @@ def removed(turn: Turn) -> Turn:
     left, or the answer is JSON, it is a refusal.
     """
     answer = turn.answer or GeneratedAnswer()
-    out = [one for one in turn.verdicts if one.label in REMOVED]
+    out = [one for one in turn.verdicts if is_rejected(one)]
     rest = [one for one in turn.verdicts if one not in out]
     answer = weighed(answer, rest)
     if answer.is_json or all(one.label == "no_claim" for one in rest):

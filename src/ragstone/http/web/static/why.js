@@ -135,7 +135,7 @@ function Timeline({ trace }) {
     if (!one.inside) begun += one.seconds;
     return html`<li key=${index} class=${`${one.status} ${one.inside ? "inner" : ""}`}><span class="stage">${stageName(one.stage)}</span><span class="took">${duration(one.seconds)}</span>
       <svg class="lane" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true"><rect x=${(start / total) * 100} y="1" height="4" width=${Math.max(0.4, (one.seconds / total) * 100)} /></svg>
-      <span class="decided" dir="auto">${one.status === "failed" || one.status === "timeout" ? html`<strong class="bad">${one.status}</strong> ` : ""}${[one.decision, one.reason].filter(Boolean).join(" – ")}</span></li>`;
+      <span class="decided" dir="auto">${one.status === "failed" || one.status === "timeout" ? html`<strong class="bad">${one.status}</strong> ` : ""}${[one.calls && `${one.calls} × LLM, ${one.tokens.toLocaleString()} tokens`, one.decision, one.reason].filter(Boolean).join(" – ")}</span></li>`;
   })}</ol>`;
 }
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from ragstone.answer.cite import Cite
 from ragstone.core.answer import Citation, GeneratedAnswer
 from ragstone.core.turn import Ask, Turn
+from ragstone.verify.cite import Cite
 from tests.engine.adapters import ran
 from tests.engine.samples import a_passage
 
