@@ -373,10 +373,10 @@ class TestDocuments:
         app.find("table.list a").click()
         app.click("Who may read it")
         app.says("The file ragstone.yaml of the folder /house")
-        app.find(".who input").send_keys("user:local, group:board")
-        app.find(".who .primary").click()
+        app.find(".grants input").send_keys("user:local, group:board")
+        app.find(".grants .primary").click()
         app.says("Set for the document")
-        assert app.find(".who strong").text == "user:local, group:board"
+        assert app.find(".grants strong").text == "user:local, group:board"
 
     def test_what_is_dropped_is_added(self, app: WebApp) -> None:
         app.go("#/documents")

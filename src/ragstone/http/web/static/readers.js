@@ -63,7 +63,7 @@ export function DocumentReaders({ collection, id }) {
     } catch (error) { notify(sentence(error), "bad"); }
   };
   const sent = (event) => { event.preventDefault(); give(readerNames(text ?? own)); };
-  return html`<section class="who" aria-label=${t("Who may read it")}><p><strong dir="auto">${shown(readers)}</strong></p>
+  return html`<section class="grants" aria-label=${t("Who may read it")}><p><strong dir="auto">${shown(readers)}</strong></p>
     <h2>${t("Why")}</h2><ol class="reasons">${reasons.map((one) => html`<li key=${one.kind + one.place}><span dir="auto">${because(one)}</span>: <span dir="auto">${shown(one.readers)}</span></li>`)}</ol>
     ${may("readers.give") && html`<form onSubmit=${sent}><label class="field"><span>${t("Groups and people by their names, such as {example}", { example: "group:hr, user:ada" })}</span>
         <input type="text" maxlength="10000" value=${text ?? own} onInput=${(event) => setText(event.target.value)} /></label>
