@@ -313,7 +313,7 @@ def choose_units(ranking: Ranking, sentences: int | None = None) -> list[RankedU
             chosen.append(candidate)
     if before is not None and not any(_repeats(before, one) for one in chosen):
         chosen.append(before)
-    return chosen
+    return [one for one in chosen if not any(_is_code_of(one, other) for other in chosen)]
 
 
 def _exclude_hidden(best: Sequence[RankedUnit]) -> Sequence[RankedUnit]:
@@ -347,6 +347,15 @@ def _preceding_unit(
 def _repeats(one: RankedUnit, other: RankedUnit) -> bool:
     mine, theirs = without_spans(text_of(one)), without_spans(text_of(other))
     return mine in theirs or theirs in mine
+
+
+def _is_code_of(one: RankedUnit, other: RankedUnit) -> bool:
+    """Whether a unit is code alone that another one shows with what introduces it."""
+    code = text_of(one) if one.unit.form == "code" and other.unit.form != "code" else ""
+    shown = other.passage.text
+    return bool(code) and any(
+        part.kind == "code" and shown[part.start : part.end] == code for part in other.unit.said
+    )
 
 
 def answer_lines(chosen: Sequence[RankedUnit]) -> list[AnswerLine]:
