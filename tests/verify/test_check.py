@@ -274,8 +274,12 @@ class Contradicts:
     async def support(
         self, claims: Sequence[Claim], sources: Sequence[EvidenceSource]
     ) -> list[Support]:
-        quoted = [any(claim.text in source.text for source in sources) for claim in claims]
-        return [Support(0.99, 0, 0, 44) if q else Support(0.02, 0, 0, 44, True) for q in quoted]
+        found = []
+        for claim in claims:
+            quoted = any(claim.text in source.text for source in sources)
+            best = Support(0.99, 0, 0, 44) if quoted else Support(0.02, 0, 0, 44, True)
+            found.append(replace(best, cited=tuple(best for _ in claim.cited)))
+        return found
 
 
 class Extractive:

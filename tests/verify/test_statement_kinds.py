@@ -1,4 +1,4 @@
-"""What an answer says of what the sources lack: no claim, and a refusal if it says nothing else."""
+"""What an answer says of its sources: that they lack something, or disagree, or what follows."""
 
 import pytest
 from hypothesis import given, settings
@@ -96,6 +96,41 @@ async def test_own_knowledge_behind_a_refusal_stays_unsupported() -> None:
     assert step.turn.answer is not None
     assert not step.turn.answer.refused
     assert step.turn.verdicts[1].label in ("unsupported", "contradicted")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Here is what the documents say about the bridge.",
+        "Im Folgenden die wichtigsten Punkte.",
+        "以下是主要内容。",
+    ],
+)
+async def test_what_only_announces_what_follows_claims_nothing(text: str) -> None:
+    step = await check(f"It was built in 1890 [1].\n\n{text}", "When was the bridge built?")
+
+    assert [one.label for one in step.turn.verdicts] == ["supported", "no_claim"]
+
+
+@pytest.mark.parametrize(
+    ("other", "label"),
+    [
+        ("The bridge over the Rhine was built in 1910.", "supported"),
+        ("The library of Basel lends skis in winter.", "unsupported"),
+    ],
+    ids=["two-years", "another-matter"],
+)
+async def test_that_sources_disagree_is_as_true_as_that_they_do(other: str, label: str) -> None:
+    passages = (
+        a_passage(1, "The bridge over the Rhine was built in 1890."),
+        a_passage(2, other, document_id="d2"),
+    )
+    said = "The two sources contradict each other about the year [1][2]."
+    turn = Turn(Ask("q"), "When was it built?", passages=passages, answer=GeneratedAnswer(said))
+
+    step, _ = await ran(Check(), turn, checker=CHECKER, judge=JUDGE, chat=CHAT)
+
+    assert [one.label for one in step.turn.verdicts] == [label]
 
 
 @given(st.text(max_size=60))

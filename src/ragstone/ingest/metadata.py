@@ -95,9 +95,9 @@ class MetadataFiles:
             metadata.update(self._beside(item.place, item.path, _within(item), refused))
         elif archive not in self._archives:
             path = item.path[: len(archive) - len(item.place)]
-            said = self._beside(archive, path, _within(item), refused)
+            values = self._beside(archive, path, _within(item), refused)
             # What is in an archive is not called as that is.
-            self._archives[archive] = {key: said[key] for key in said if key != "title"}
+            self._archives[archive] = {key: values[key] for key in values if key != "title"}
         metadata.update(self._archives.get(archive, {}))
         readers, closed = self._readers(item, above)
         return FoundMetadata(metadata, tuple(refused), readers, closed)
