@@ -34,6 +34,7 @@ from ragstone.verify.judge import labels
 from tests.engine.adapters import a_kit, ran
 from tests.engine.completer import Replies
 from tests.engine.samples import a_passage
+from tests.understand.test_contextualize import ran as contextualize
 
 Row = dict[str, Any]
 FILE = Path(__file__).parent / "data" / "model_replies.jsonl"
@@ -75,7 +76,7 @@ async def read_follow_up(row: Row) -> Any:
     )
     turn = Turn(Ask(row["question"], history=before))
     model, profile = Replies(row["reply"]), Profile(tier="large")
-    step, _ = await ran(Contextualize(), turn, completer=model, profile=profile)
+    step, _ = await contextualize(Contextualize(), turn, completer=model, profile=profile)
     return step.turn.question
 
 

@@ -28,6 +28,7 @@ from ragstone.verify.cite import Cite
 from tests.engine.adapters import ran
 from tests.engine.samples import a_hit, a_passage
 from tests.local_checker import local_checker
+from tests.understand.test_contextualize import ran as contextualize
 
 
 class Says:
@@ -166,7 +167,8 @@ async def test_given_own_prompts_then_each_work_is_told_by_them_for_that_tenant_
     own = Own(rewrite_query="Make it whole.", rewrite__multi="Give {count}.")
     for who in (ACME, Principal()):
         ask = Ask("What does it weigh?", who, history=before)
-        await ran(Contextualize(rewriting_by="llm"), Turn(ask), completer=model, templates=own)
+        stage = Contextualize(rewriting_by="llm")
+        await contextualize(stage, Turn(ask), completer=model, templates=own)
     assert model.rules[0] == "Make it whole."
     assert model.rules[1].startswith("You turn the last message")
     turn = Turn(Ask("q", ACME), question="What does the lantern weigh?", queries=("q",))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragstone.understand.politeness import plain, refusal, social
+from ragstone.understand.politeness import plain, social
 
 
 @pytest.mark.parametrize(
@@ -29,9 +29,3 @@ def test_given_only_politeness_then_it_is_told(said: str) -> None:
 @pytest.mark.parametrize("said", ["", "Hi, what is RAG?", "?", "thanks to whom?"])
 def test_given_more_than_politeness_then_it_is_no_mere_greeting(said: str) -> None:
     assert not social(said)
-
-
-def test_given_answers_then_those_that_refuse_are_told() -> None:
-    assert refusal("I'm sorry, but I don't have an answer to your question.")
-    assert refusal("I do not have specific information about that.")
-    assert not refusal("The programme does not cover dogs.")
