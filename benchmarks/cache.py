@@ -19,7 +19,7 @@ from benchmarks.row import Row
 from ragstone import build
 from ragstone.core.turn import Ask
 from ragstone.engine.engine import Engine
-from ragstone.evaluation.cache import QuestionPair, decided, measured, pairs
+from ragstone.evaluation.cache import QuestionPair, decide_pairs, measure_pairs, pairs
 from ragstone.evaluation.measures import percentile
 from ragstone.models.minilm import MiniLm
 from ragstone.models.multilingual import MultilingualE5
@@ -59,7 +59,7 @@ async def questions() -> list[Row]:
     first = await figures(quora, english)
     wrong = 0
     for embedder in (english, multilingual):
-        hits = await decided(minimal, embedder, "adaptive")
+        hits = await decide_pairs(minimal, embedder, "adaptive")
         wrong += sum(hit and not pair.same for pair, hit in zip(minimal, hits, strict=True))
     second = await figures(korean, multilingual)
     many = sum(not pair.same for pair in minimal)
@@ -72,7 +72,7 @@ async def questions() -> list[Row]:
 
 
 async def figures(found: list[QuestionPair], embedder: Embedder) -> Mapping[str, float | None]:
-    return measured(found, await decided(found, embedder, "adaptive"))
+    return measure_pairs(found, await decide_pairs(found, embedder, "adaptive"))
 
 
 def _number(measured: Mapping[str, float | None], name: str) -> float:

@@ -55,9 +55,9 @@ async def _added(direct: Any, ours: Any) -> float:
     plain, chat = _plain(), _chat()
     times: tuple[list[float], list[float]] = ([], [])
     for _ in range(ROUNDS + 2):
-        for kept, one in zip(times, (direct(plain), ours(chat)), strict=True):
+        for kept, item in zip(times, (direct(plain), ours(chat)), strict=True):
             started = time.process_time()
-            await one
+            await item
             kept.append(time.process_time() - started)
     before, after = (statistics.median(kept[2:]) for kept in times)
     return after - before

@@ -48,7 +48,7 @@ async def judge(language: str, rows: list[tuple[str, str]]) -> list[tuple[str, b
     articles = list(dict.fromkeys(id for id, _ in rows))
     ids = [*articles, *(f"{id.partition('-')[0]}-1" for id in articles)]
     passages = [make_passage(number, texts[id]) for number, id in enumerate(ids, 1)]
-    sources = [EvidenceSource(one.text) for one in passages]
+    sources = [EvidenceSource(item.text) for item in passages]
     asked = [
         (Claim(text, (place,)), passage, ids[place] == id)
         for id, text in rows

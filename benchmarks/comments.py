@@ -56,7 +56,9 @@ async def _measured() -> list[Row]:
                 part = _only(read, mixed)
                 for name in mixed:
                     found = await reader.speaking_of(name.replace("_", " "), part) >= 0
-                    truth = np.array([one.labels["intent"] == name for one in part.comments])
+                    truth = np.array(
+                        [comment.labels["intent"] == name for comment in part.comments]
+                    )
                     right += int((found & truth).sum())
                     counted += int(found.sum())
                     wanted += int(truth.sum())
@@ -77,5 +79,5 @@ def _utterances(file: Path) -> dict[str, list[str]]:
 
 
 def _only(read: ReadComments, names: Sequence[str]) -> ReadComments:
-    places = [at for at, one in enumerate(read.comments) if one.labels["intent"] in names]
+    places = [at for at, comment in enumerate(read.comments) if comment.labels["intent"] in names]
     return ReadComments(tuple(read.comments[at] for at in places), read.vectors[places])

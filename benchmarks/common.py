@@ -21,7 +21,8 @@ def resident_mb(pid: int | str = "self") -> float:
 
 
 def own_mb(pid: int | str = "self") -> float:
-    """Of that, what is no part of a file: the system cannot take it back when it needs memory."""
+    """Of that, what is not a part of a file: the system cannot take it back when it needs
+    memory."""
     return _status_mb(pid, "RssAnon")
 
 

@@ -20,7 +20,7 @@ from statistics import fmean
 
 from benchmarks.common import eval_data
 from benchmarks.row import Row
-from ragstone.answer.assemble import Assemble, compressed
+from ragstone.answer.assemble import Assemble, compress_texts
 from ragstone.core.events import Event
 from ragstone.core.turn import Ask, Passage, Turn
 from ragstone.engine.engine import Engine
@@ -28,11 +28,11 @@ from ragstone.engine.recipe import Recipe
 from ragstone.engine.runner import Run
 from ragstone.engine.stage import Stage
 from ragstone.evaluation import dataset
-from ragstone.evaluation.answers import normalised
+from ragstone.evaluation.answers import normalise_answer
 from ragstone.evaluation.dataset import Question
-from ragstone.evaluation.indexed import NAME, indexed
+from ragstone.evaluation.indexed import NAME, index_passages
 from ragstone.language.sentences import sentences
-from ragstone.language.tokens import count, cut
+from ragstone.language.tokens import count, cut_to_budget
 from ragstone.language.words import content_word_set, words
 from ragstone.ports import Adapters
 from ragstone.recipes.recipe import Recipes
@@ -54,27 +54,29 @@ def run() -> Iterator[Row]:
 
 def _single_passages() -> Iterator[Row]:
     """Whether the passage that answers still does, by three ways of shortening it."""
-    corpus = {one.id: one.text for one in dataset.corpus(eval_data() / "squad2_dev")}
+    corpus = {item.id: item.text for item in dataset.corpus(eval_data() / "squad2_dev")}
     asked = [
-        one
-        for one in dataset.questions(eval_data() / "squad2_dev", "dev", 2 * QUESTIONS)
-        if one.answerable and one.answers and one.relevant
+        item
+        for item in dataset.questions(eval_data() / "squad2_dev", "dev", 2 * QUESTIONS)
+        if item.answerable and item.answers and item.relevant
     ][:QUESTIONS]
     held = Counter(word for text in corpus.values() for word in set(words(text)))
     tells = {word: math.log(len(corpus) / times) for word, times in held.items()}
     ways: Mapping[str, Shorten] = {
-        "our compression": lambda question, text, ratio: compressed(question, [text], ratio)[0],
-        "the beginning": lambda _, text, ratio: cut(text, int(ratio * count(text)), count),
+        "our compression": lambda question, text, ratio: compress_texts(question, [text], ratio)[0],
+        "the beginning": lambda _, text, ratio: cut_to_budget(
+            text, int(ratio * count(text)), count
+        ),
         "telling words": lambda question, text, ratio: telling(question, text, ratio, tells),
     }
     for ratio in RATIOS:
         for name, shorten in ways.items():
             kept = sent = whole = 0
-            for one in asked:
-                text = corpus[min(one.relevant)]
-                short = shorten(one.text, text, ratio)
+            for item in asked:
+                text = corpus[min(item.relevant)]
+                short = shorten(item.text, text, ratio)
                 said = " ".join(words(short))
-                kept += any(" ".join(words(answer)) in said for answer in one.answers)
+                kept += any(" ".join(words(answer)) in said for answer in item.answers)
                 sent, whole = sent + count(short), whole + count(text)
             yield Row(
                 f"The answer is still in the passage: {name} to {ratio:g}, squad2_dev",
@@ -102,7 +104,7 @@ async def _answers(name: str) -> list[Row]:
     limit = int(os.environ.get("BENCH_ANSWERS", "300"))
     asked = dataset.questions(eval_data() / name, "dev", limit)
     found: dict[float, list[_Outcome]] = {rate: [] for rate in RATES}
-    async with indexed(dataset.corpus(eval_data() / name), load()) as index:
+    async with index_passages(dataset.corpus(eval_data() / name), load()) as index:
         before, _ = _stages(load())
         async with aclosing(Engine(index.adapters, {"standard": Recipe(before)})) as engine:
             for question in asked:
@@ -115,12 +117,12 @@ async def _answers(name: str) -> list[Row]:
 
 def _rows(name: str, rate: float, found: Mapping[float, Sequence[_Outcome]]) -> Iterator[Row]:
     mine, whole = found[rate], found[1.0]
-    share = sum(one.tokens for one in mine) / sum(one.tokens for one in whole)
+    share = sum(item.tokens for item in mine) / sum(item.tokens for item in whole)
     of, detail = f"passages to {rate:g}, {name}", rate != min(RATIOS)
     answering = [
         now.kept for now, before in zip(mine, whole, strict=True) if before.kept and before.telling
     ]
-    held = [one for one in mine if one.answerable]
+    held = [item for item in mine if item.answerable]
     yield Row(f"Tokens of the context, {of}", share, note="of those at 1", detail=detail)
     yield Row(
         f"A sentence with the answer is still in the context, {of}",
@@ -128,15 +130,15 @@ def _rows(name: str, rate: float, found: Mapping[float, Sequence[_Outcome]]) -> 
         note=f"of {len(answering)} in which it is at 1",
         detail=detail,
     )
-    right, refused = fmean(one.right for one in held), fmean(one.refused for one in held)
+    right, refused = fmean(item.right for item in held), fmean(item.refused for item in held)
     yield Row(
         f"Answers without a chat model are right, {of}",
         right,
         note=f"of {len(held)}; wrong {1 - right - refused:.3f}, refused {refused:.3f}",
         detail=detail,
     )
-    if others := [one for one in mine if not one.answerable]:
-        silent = fmean(one.refused for one in others)
+    if others := [item for item in mine if not item.answerable]:
+        silent = fmean(item.refused for item in others)
         what = f"Questions without an answer are refused, {of}"
         yield Row(what, silent, note=f"of {len(others)}", detail=detail)
 
@@ -152,29 +154,29 @@ async def _outcome(question: Question, turn: Turn, rate: float, adapters: Adapte
     text = ended.answer.text if ended.answer else ""
     refused = ended.answer is None or ended.answer.refused
     telling = _telling_sentences(question, ended.passages)
-    said = normalised("\n".join(one.text for one in ended.passages))
-    accepted = [normalised(one) for one in question.answers]
+    said = normalise_answer("\n".join(passage.text for passage in ended.passages))
+    accepted = [normalise_answer(answer) for answer in question.answers]
     return _Outcome(
-        tokens=sum(count(one.text) for one in ended.passages),
+        tokens=sum(count(passage.text) for passage in ended.passages),
         answerable=question.answerable and bool(accepted),
         telling=telling,
-        kept=any(one in said for one in telling),
+        kept=any(item in said for item in telling),
         right=not refused
-        and any(one and f" {one} " in f" {normalised(text)} " for one in accepted),
+        and any(item and f" {item} " in f" {normalise_answer(text)} " for item in accepted),
         refused=refused,
     )
 
 
 def _telling_sentences(question: Question, passages: Sequence[Passage]) -> frozenset[str]:
     """The sentences with an accepted answer of the whole passages of a document that answers."""
-    accepted = [one for answer in question.answers if (one := normalised(answer))]
+    accepted = [one for answer in question.answers if (one := normalise_answer(answer))]
     texts = [
-        one.hit.chunk.text
-        for one in passages
-        if one.hit.chunk.document_id in question.relevant or not question.relevant
+        passage.hit.chunk.text
+        for passage in passages
+        if passage.hit.chunk.document_id in question.relevant or not question.relevant
     ]
-    split = (normalised(text[s.start : s.end]) for text in texts for s in sentences(text))
-    return frozenset(one for one in split if any(f" {own} " in f" {one} " for own in accepted))
+    split = (normalise_answer(text[s.start : s.end]) for text in texts for s in sentences(text))
+    return frozenset(item for item in split if any(f" {own} " in f" {item} " for own in accepted))
 
 
 def _stages(settings: Settings) -> tuple[tuple[Stage, ...], tuple[Stage, ...]]:

@@ -122,7 +122,7 @@ def _entry(question: str) -> StoredTurn:
     """A turn as large as one with five sources is."""
     cited = tuple(replace(CITED, number=n) for n in range(1, 6))
     answer = GeneratedAnswer("An answer [1] of some length. " * 20, cited, "stop", "model", 0.8)
-    verdicts = tuple(Verdict("An answer [1].", "supported", 0.9, one) for one in cited)
+    verdicts = tuple(Verdict("An answer [1].", "supported", 0.9, item) for item in cited)
     trace = tuple(StageTrace(f"stage {n}", 0.01, "done", "decided", "a reason") for n in range(17))
     turn = Turn(Ask(question, WHO, room="r", id=question), question, answer=answer)
     turn = replace(turn, verdicts=verdicts, trace=trace, usage=Usage(900, 100, 1, 0.001))
@@ -140,9 +140,9 @@ async def _fill(connection: AsyncConnection) -> None:
     long = {"tenant": "default", "user": "user 0", "user_id": "", "room": LONG.room}
     about = {"title": "Why?", "turns": 1, "errors": 0, "created_at": 1.0}
     for place in (places[at : at + 10_000] for at in range(0, ROOMS, 10_000)):
-        made = [{**one, **about, "updated_at": random.random()} for one in place]
+        made = [{**item, **about, "updated_at": random.random()} for item in place]
         await connection.execute(rooms.insert(), made)
-        await connection.execute(turns.insert(), [{**one, **row} for one in place])
+        await connection.execute(turns.insert(), [{**item, **row} for item in place])
     await connection.execute(rooms.insert(), [{**long, **about, "updated_at": 2.0}])
     for _ in range(TURNS // 1000):
         await connection.execute(turns.insert(), [{**long, **row}] * 1000)

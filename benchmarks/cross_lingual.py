@@ -7,8 +7,8 @@ from benchmarks.common import eval_data
 from benchmarks.row import Row
 from ragstone.engine.engine import Engine
 from ragstone.evaluation import dataset
-from ragstone.evaluation.indexed import indexed
-from ragstone.evaluation.retrieval import measured
+from ragstone.evaluation.indexed import index_passages
+from ragstone.evaluation.retrieval import measure_retrieval
 from ragstone.recipes.recipe import Recipes
 from ragstone.settings import load
 
@@ -24,15 +24,15 @@ async def recalls() -> dict[str, float]:
     settings = load(**{"embedding.model": "multilingual"})
     sets = eval_data() / "xquad"
     found = {}
-    async with indexed(dataset.corpus(sets / "en"), settings) as index:
+    async with index_passages(dataset.corpus(sets / "en"), settings) as index:
         engine = Engine(index.adapters, Recipes(settings).searching)
         for language in LANGUAGES:
             asked = [over_english(q) for q in dataset.questions(sets / language, "dev")]
-            found[language] = (await measured(engine, asked))["recall@5"]
+            found[language] = (await measure_retrieval(engine, asked))["recall@5"]
     return found
 
 
 def over_english(question: dataset.Question) -> dataset.Question:
     """The question with the English passages that its own ones are translations of."""
-    relevant = frozenset("en:" + one.partition(":")[2] for one in question.relevant)
+    relevant = frozenset("en:" + item.partition(":")[2] for item in question.relevant)
     return dataset.Question(question.id, question.text, relevant, (), True)

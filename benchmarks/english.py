@@ -41,7 +41,7 @@ class InFloats:
         return await asyncio.to_thread(self._embed, texts)
 
     def _embed(self, texts: Sequence[str]) -> Vectors:
-        rows = [one.ids for one in self._tokenizer.encode_batch(list(texts))]
+        rows = [item.ids for item in self._tokenizer.encode_batch(list(texts))]
         found = np.zeros((len(rows), MiniLm.dimensions), np.float32)
         order = sorted(range(len(rows)), key=lambda i: len(rows[i]))
         for start in range(0, len(order), BATCH):
@@ -60,7 +60,7 @@ class InFloats:
 
 async def measured() -> list[Row]:
     floats, model = InFloats(), MiniLm()
-    texts = [one.text for one in islice(passages("en"), TEXTS)]
+    texts = [passage.text for passage in islice(passages("en"), TEXTS)]
     for embed in (floats.embed, model.embed_passages):
         await embed(texts[:4])
     turns, cosines = await speeds(texts, floats.embed, model.embed_passages)
@@ -86,10 +86,10 @@ async def measured() -> list[Row]:
 async def rankings(floats: InFloats, model: MiniLm) -> list[Row]:
     """What becomes of rankings, also where an index holds vectors in floats."""
     corpus = list(islice(passages("en"), RANKED))
-    ids = [one.id for one in corpus]
+    ids = [item.id for item in corpus]
     every = dataset.questions(eval_data() / "xquad" / "en", "dev")
-    asked = dataset.spread([one for one in every if one.relevant & set(ids)], ASKED)
-    texts, queries = [one.text for one in corpus], [one.text for one in asked]
+    asked = dataset.spread([item for item in every if item.relevant & set(ids)], ASKED)
+    texts, queries = [item.text for item in corpus], [item.text for item in asked]
     theirs, ours = await floats.embed(texts), await model.embed_passages(texts)
     base = ndcg(theirs @ (await floats.embed(queries)).T, ids, asked)
     queried = (await model.embed_queries(queries)).T

@@ -74,15 +74,15 @@ def run() -> Iterator[Row]:
 
 
 def _rows(who: str, asked: Sequence[Asked]) -> Iterator[Row]:
-    counts, note = Counter(one.outcome for one in asked), f"{len(asked)} questions"
+    counts, note = Counter(item.outcome for item in asked), f"{len(asked)} questions"
     for outcome in OUTCOMES:
         yield Row(f"Exam {who}: {outcome.replace('_', ' ')}", counts[outcome], note=note)
-    wrong = sum(one.is_confident and one.outcome != "right" for one in asked)
+    wrong = sum(item.is_confident and item.outcome != "right" for item in asked)
     yield Row(f"Exam {who}: confidently wrong", wrong, note=note)
-    yield Row(f"Exam {who}: median of a question", median(one.seconds for one in asked), "s")
-    tokens = fmean(one.prompt_tokens for one in asked)
+    yield Row(f"Exam {who}: median of a question", median(item.seconds for item in asked), "s")
+    tokens = fmean(item.prompt_tokens for item in asked)
     yield Row(f"Exam {who}: prompt tokens of a question", tokens)
-    yield Row(f"Exam {who}: answered by it", sum(one.by_model for one in asked), note=note)
+    yield Row(f"Exam {who}: answered by it", sum(item.by_model for item in asked), note=note)
 
 
 async def _ask_all(

@@ -25,7 +25,7 @@ MOST = 60
 """Files of one ending, taken in turn from each package."""
 
 LARGEST = 4 << 20
-"""Bytes; the benchmark is no test of size."""
+"""Bytes; the benchmark is not a test of size."""
 
 
 def _some(endings: str) -> frozenset[str]:
@@ -129,7 +129,7 @@ class _Sources:
         lines = Path("/etc/apt/sources.list")
         old = re.findall(r"(?m)^deb .*$", lines.read_text()) if lines.exists() else []
         mirrors = folder / ("mirrors.sources" if lists else "mirrors.list")
-        mirrors.write_text("\n".join(lists or [re.sub("^deb ", "deb-src ", one) for one in old]))
+        mirrors.write_text("\n".join(lists or [re.sub("^deb ", "deb-src ", item) for item in old]))
         for name in ("lists/partial", "cache/archives/partial"):
             (folder / name).mkdir(parents=True)
         options = {

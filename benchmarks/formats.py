@@ -21,7 +21,7 @@ from benchmarks.second_readers import main_text, second
 from ragstone.core.code_spans import without_spans
 from ragstone.core.errors import DocumentError, EmptyDocument
 from ragstone.ingest.chunk import chunk
-from ragstone.ingest.formats.types import supported
+from ragstone.ingest.formats.types import list_endings
 from ragstone.ingest.parse import parse
 from ragstone.language.tokens import count
 from ragstone.models.minilm import MiniLm
@@ -131,7 +131,7 @@ def _files(folders: Sequence[str]) -> Iterator[Path]:
     for folder in folders:
         root = Path(folder)
         for path in sorted(root.rglob("*")) if root.is_dir() else [root]:
-            if path.is_file() and path.suffix.lower() in supported():
+            if path.is_file() and path.suffix.lower() in list_endings():
                 yield path
 
 

@@ -24,7 +24,7 @@ from ragstone.core.records import Collection, Document
 from ragstone.core.turn import Strategy
 from ragstone.evaluation import dataset, measures
 from ragstone.evaluation.dataset import CorpusPassage
-from ragstone.evaluation.indexed import chunks_of, collection_of
+from ragstone.evaluation.indexed import build_collection, chunk_entry
 from ragstone.ingest.embedding import embed
 from ragstone.ingest.graph import GraphReader
 from ragstone.ports import Adapters
@@ -60,7 +60,7 @@ async def _reading(most: int) -> list[Row]:
     entries: list[CorpusPassage] = []
     for name in READ:
         own = dataset.corpus(eval_data() / name)
-        entries += [replace(one, id=f"{name}-{one.id}") for one in own]
+        entries += [replace(item, id=f"{name}-{item.id}") for item in own]
         if len(entries) >= most:
             break
     async with _opened(entries[:most], vectors=False) as opened:
@@ -69,7 +69,7 @@ async def _reading(most: int) -> list[Row]:
         themes = await opened.adapters.themes.readable(opened.collection, ["*"], 10**6)
         mentions = await opened.adapters.mentions.most_named(opened.collection, ["*"], 10**6)
         kept = (_size(opened.state) - before) / opened.chunks
-    named = sum(one.chunks for one in mentions)
+    named = sum(mention.chunks for mention in mentions)
     speed = opened.chunks / seconds
     return [
         Row(f"Chunks read for the entity graph, of {opened.chunks:,}", speed, "/s", least=100),
@@ -148,7 +148,7 @@ async def _opened(entries: Sequence[CorpusPassage], vectors: bool) -> AsyncItera
     with tempfile.TemporaryDirectory(prefix="ragstone-graph-") as directory:
         changes = {"ragstone_data": Path(directory), "cache": uncached}
         async with open_adapters(settings.model_copy(update=changes)) as (adapters, _, _):
-            of_these = collection_of(entries, adapters, settings.ingest)
+            of_these = build_collection(entries, adapters, settings.ingest)
             collection = replace(of_these, name=NAME, id=NAME)
             await adapters.index.create(collection)
             await adapters.catalog.put_collection(collection)
@@ -169,22 +169,22 @@ async def _write(
 ) -> int:
     documents = [
         Document(
-            id=one.id,
+            id=passage.id,
             tenant=collection.tenant,
             collection=collection.id,
-            path=f"/{one.id}",
-            source=f"/{one.id}",
-            title=one.title,
+            path=f"/{passage.id}",
+            source=f"/{passage.id}",
+            title=passage.title,
             allowed=("*",),
         )
-        for one in entries
+        for passage in entries
     ]
     await adapters.catalog.begin_all(documents)
     language = collection.language
     chunks = [
-        replace(one, chunk_id=chunk_id(one.document_id, 1, one.chunk_index), language=language)
+        replace(item, chunk_id=chunk_id(item.document_id, 1, item.chunk_index), language=language)
         for entry in entries
-        for one in chunks_of(entry, collection, settings.ingest)
+        for item in chunk_entry(entry, collection, settings.ingest)
     ]
     if vectors:
         embedder = adapters.embedders.of(collection)
@@ -192,7 +192,7 @@ async def _write(
         await adapters.index.upsert(collection, chunks, *made)
     else:
         await adapters.index.upsert(collection, chunks)
-    await adapters.catalog.publish_all([replace(one, version=1) for one in documents])
+    await adapters.catalog.publish_all([replace(document, version=1) for document in documents])
     return len(chunks)
 
 

@@ -15,7 +15,7 @@ from statistics import median
 from benchmarks.common import eval_data
 from benchmarks.row import Row
 from ragstone.build import checker, open_reader
-from ragstone.evaluation.grounding import measured, rows
+from ragstone.evaluation.grounding import measure_grounding, rows
 from ragstone.language.sentences import sentences
 from ragstone.ports import Claim, EvidenceSource
 from ragstone.settings import load
@@ -29,13 +29,13 @@ def run() -> Iterator[Row]:
     data = eval_data()
     wice = rows(data / "wice" / "dev" / "examples.jsonl.gz")
     apart = [row for row in wice if held_out(row.id.split("#")[0])]
-    found = asyncio.run(measured(apart))
+    found = asyncio.run(measure_grounding(apart))
     note = f"{len(apart)} claims of documents not trained on"
     yield Row(
         "Supported claims told from others, AUROC", found["auroc"] or 0, least=0.79, note=note
     )
     yield Row("The same, balanced accuracy", found["balanced_accuracy"] or 0, detail=True)
-    found = asyncio.run(measured(rows(data / "faithbench" / "dev" / "examples.jsonl.gz")))
+    found = asyncio.run(measure_grounding(rows(data / "faithbench" / "dev" / "examples.jsonl.gz")))
     accuracy = found["balanced_accuracy"] or 0
     note = "published detectors: .50 to .58"
     yield Row("Hard hallucinations, balanced accuracy", accuracy, least=0.58, note=note)
@@ -54,7 +54,7 @@ async def times(directory: Path) -> float:
         for turn in range(TIMES + 1):
             passages = texts[turn * PASSAGES : (turn + 1) * PASSAGES]
             every = [plain(text[s.start : s.end]) for text in passages for s in sentences(text)]
-            claims = [Claim(f"As is known, {one}") for one in every[:SENTENCES]]
+            claims = [Claim(f"As is known, {item}") for item in every[:SENTENCES]]
             started = time.perf_counter()
             await local.support(claims, [EvidenceSource(text) for text in passages], None)
             taken.append(time.perf_counter() - started)

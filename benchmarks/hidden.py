@@ -142,7 +142,7 @@ async def measure_deletion(where: str, folder: Path, urls: list[str]) -> list[Ro
         await pipeline.aclose()
         assert await index.count(MINE) == SHOWN
     # The first half finds nothing in memory.
-    before, meanwhile = (percentile(one, 0.95) for one in (taken[0][BEFORE:], taken[1]))
+    before, meanwhile = (percentile(item, 0.95) for item in (taken[0][BEFORE:], taken[1]))
     what = f"a folder of {HIDDEN:,} documents is deleted, {where}"
     return [
         Row(f"{what}: a search of the same collection, p95", 1000 * meanwhile, "ms", detail=True),
@@ -165,14 +165,14 @@ async def fill_folder(
         chunks = [
             replace(
                 a_chunk(random, SHOWN + start + n),
-                document_id=one.id,
-                path=one.path,
+                document_id=item.id,
+                path=item.path,
             )
-            for n, one in enumerate(several)
+            for n, item in enumerate(several)
         ]
         await index.upsert(MINE, chunks, some_vectors(random, len(chunks)))
-        await catalog.publish_all([replace(one, version=1) for one in several])
-        await catalog.embedded([one.id for one in several])
+        await catalog.publish_all([replace(item, version=1) for item in several])
+        await catalog.embedded([item.id for item in several])
     return ids
 
 
@@ -181,7 +181,7 @@ async def search(
 ) -> None:
     async with catalog.snapshot(collection) as hidden:
         found = await index.search(MINE, asked, visible(Ask(asked[1].text), hidden), CANDIDATES)
-    assert all(one.found for one in found)
+    assert all(item.found for item in found)
 
 
 @asynccontextmanager
@@ -189,8 +189,8 @@ async def a_catalog(file: Path, urls: list[str]) -> AsyncIterator[SqlCatalog]:
     backend = Postgres(urls[0]) if urls else Sqlite(file)
     async with open_backend(backend) as database:
         catalog = await SqlCatalog.open(database)
-        for one in (MINE, THEIRS):
-            await catalog.put_collection(one)
+        for item in (MINE, THEIRS):
+            await catalog.put_collection(item)
         yield catalog
 
 

@@ -65,12 +65,12 @@ async def _measured() -> list[Row]:
         async with build.open(settings) as service:
             async for _ in service.ingest(IngestRequest((str(folder),))):
                 pass
-            for one in questions:
-                if one.package in written or not one.holds:
-                    async for event in service.ask(Ask(one.text)):
+            for question in questions:
+                if question.package in written or not question.holds:
+                    async for event in service.ask(Ask(question.text)):
                         last = event
                     assert isinstance(last, Done)
-                    right[one.kind].append(_is_right(one, last))
+                    right[question.kind].append(_is_right(question, last))
     return [
         Row(f"{kind} right", sum(own) / len(own), f"of {len(own)}", detail=True)
         for kind, own in right.items()
@@ -95,9 +95,11 @@ def _write(name: str, folder: Path) -> bool:
     return bool(text.strip())
 
 
-def _is_right(one: _Question, done: Done) -> bool:
+def _is_right(question: _Question, done: Done) -> bool:
     answer = done.turn.answer
     refused = answer is None or answer.finish == "refused"
     if refused or answer is None:
-        return not one.holds
-    return bool(one.holds) and re.search(one.holds, answer.text, re.IGNORECASE) is not None
+        return not question.holds
+    return (
+        bool(question.holds) and re.search(question.holds, answer.text, re.IGNORECASE) is not None
+    )

@@ -71,7 +71,7 @@ async def speed(embedder: Embedder, texts: list[str]) -> float:
 
 def write(documents: Path) -> None:
     documents.mkdir()
-    entries = [one for name in SETS for one in dataset.corpus(eval_data() / name)]
+    entries = [item for name in SETS for item in dataset.corpus(eval_data() / name)]
     for number in range(FILES):
         part = entries[number * PASSAGES_IN_FILE : (number + 1) * PASSAGES_IN_FILE]
         text = "\n\n".join(entry.text for entry in part)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from benchmarks.common import eval_data
 from benchmarks.row import Row
-from ragstone.evaluation.intents import evaluate, judging, rows, share
+from ragstone.evaluation.intents import evaluate, open_judge, rows, share
 from ragstone.settings import load
 
 LANGUAGES = ("ar", "de", "el", "en", "es", "hi", "ro", "ru", "th", "tr", "vi", "zh")
@@ -29,7 +29,7 @@ def run() -> Iterator[Row]:
 async def languages(sets: Path) -> dict[str, float]:
     """The share of each language's questions that is taken for small talk."""
     found = {}
-    async with judging(load()) as judged:
+    async with open_judge(load()) as judged:
         for language in LANGUAGES:
             asked = [row["query"] for row in rows(queries(sets / language))]
             found[language] = share(await judged(asked)) or 0.0

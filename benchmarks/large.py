@@ -26,7 +26,7 @@ from benchmarks.row import Row
 from ragstone.core.turn import Principal
 from ragstone.evaluation.measures import percentile
 from ragstone.service import IngestRequest, Progress, Service
-from ragstone.service.remote import service_at
+from ragstone.service.remote import connect_service
 from ragstone.service.server_file import find_server
 from tests.e2e.processes import serving
 
@@ -122,7 +122,7 @@ async def measure(root: Path) -> list[Row]:
     assert server is not None
     url, token = server
     seen = Seen()
-    async with aclosing(service_at(url, token)) as service, asking(url, token) as http:
+    async with aclosing(connect_service(url, token)) as service, asking(url, token) as http:
         watching = asyncio.create_task(watch(http, process(root / "data"), seen))
         few = await ingested(service, root / "few")
         many = await ingested(service, root / "many")

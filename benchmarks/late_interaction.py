@@ -26,8 +26,8 @@ from ragstone.core.filters import EVERYTHING
 from ragstone.core.turn import RankedList
 from ragstone.engine.engine import Engine
 from ragstone.evaluation import dataset
-from ragstone.evaluation.indexed import Indexed, indexed
-from ragstone.evaluation.retrieval import measured
+from ragstone.evaluation.indexed import Indexed, index_passages
+from ragstone.evaluation.retrieval import measure_retrieval
 from ragstone.index.edge.index import EdgeIndex
 from ragstone.index.late import by_maxsim
 from ragstone.ingest.migrate import migrate
@@ -57,14 +57,14 @@ async def _measured(name: str) -> list[Row]:
         update={"ingest": settings.ingest.model_copy(update={"late_interaction": True})}
     )
     asked = [
-        replace(one, history=())
-        for one in dataset.questions(directory, "dev", asked_most or None)
-        if one.answerable and one.relevant
+        replace(question, history=())
+        for question in dataset.questions(directory, "dev", asked_most or None)
+        if question.answerable and question.relevant
     ]
-    needed = {id for one in asked for id in one.relevant}
-    entries = sorted(dataset.corpus(directory), key=lambda one: one.id not in needed)
+    needed = {id for item in asked for id in item.relevant}
+    entries = sorted(dataset.corpus(directory), key=lambda item: item.id not in needed)
     rows = []
-    async with indexed(entries[: most or None], settings) as index:
+    async with index_passages(entries[: most or None], settings) as index:
         where = f"{name}, {index.chunks:,} chunks, {len(asked)} questions"
         ways = [("meaning and words", 0.0, False), ("the reranker", 0.0, True)]
         for weight in map(float, WEIGHTS):
@@ -90,7 +90,7 @@ async def _asked(
     rag = settings.rag.model_copy(update={"late_weight": weight, "rerank": rerank})
     recipes = Recipes(settings.model_copy(update={"rag": rag}))
     async with aclosing(Engine(index.adapters, recipes.searching)) as engine:
-        return await measured(engine, asked)
+        return await measure_retrieval(engine, asked)
 
 
 async def _candidates(
@@ -101,7 +101,9 @@ async def _candidates(
     embedder = adapters.embedders.of(collection)
     if not isinstance(embedder, LateEmbedder):
         raise TypeError(f"{embedder.name} gives no token vectors")
-    held = await adapters.index.tokens(collection, [one.chunk_id for one in await _chunks(index)])
+    held = await adapters.index.tokens(
+        collection, [chunk.chunk_id for chunk in await _chunks(index)]
+    )
     shards = await asyncio.to_thread(_multi_vectors, list(held.values()), collection.late)
     alone, beside, scans = [], [], []
     for question in asked:
@@ -153,8 +155,8 @@ def _multi_vectors(packed: Sequence[bytes], dimensions: int) -> _Shard:
     edge.EdgeShard.create(folder.name, config).close()
     shard = edge.EdgeShard.load(folder.name, config)
     before = _bytes(Path(folder.name))
-    for number, one in enumerate(packed):
-        rows = deviations(one, dimensions).tolist()
+    for number, item in enumerate(packed):
+        rows = deviations(item, dimensions).tolist()
         point = edge.Point(number, {"late": rows}, {})
         shard.update(edge.UpdateOperation.upsert_points([point]))
     shard.flush()
@@ -184,9 +186,9 @@ async def _chunks(index: Indexed) -> list[Chunk]:
 
 
 def _share(best: RankedList, found: RankedList) -> float:
-    wanted = {one.chunk_id for one in best.found}
-    return len(wanted & {one.chunk_id for one in found.found}) / len(wanted)
+    wanted = {item.chunk_id for item in best.found}
+    return len(wanted & {item.chunk_id for item in found.found}) / len(wanted)
 
 
 def _bytes(folder: Path) -> int:
-    return sum(one.stat().st_blocks * 512 for one in folder.rglob("*") if one.is_file())
+    return sum(item.stat().st_blocks * 512 for item in folder.rglob("*") if item.is_file())

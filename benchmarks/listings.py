@@ -144,20 +144,22 @@ in proportion to them and no memory. It is asked once."""
 def run() -> Iterator[Row]:
     few, many = (asyncio.run(measured(count)) for count in (SMALL, DOCUMENTS))
     state = ", state in PostgreSQL" if SHARED else ""
-    for name, one in many.items():
+    for name, item in many.items():
         what = f"{DOCUMENTS:,} documents{state}: {name}"
         whole = name in EVERYTHING
-        yield Row(what, 1000 * one.median, "ms", most=None if whole else 1000)
-        yield Row(f"{what}, the first time", 1000 * one.first, "ms", detail=True)
-        yield Row(f"{what}, longest stop of the loop", 1000 * one.stop, "ms", most=100, detail=True)
+        yield Row(what, 1000 * item.median, "ms", most=None if whole else 1000)
+        yield Row(f"{what}, the first time", 1000 * item.first, "ms", detail=True)
+        yield Row(
+            f"{what}, longest stop of the loop", 1000 * item.stop, "ms", most=100, detail=True
+        )
         if name not in few:
             continue
-        times = one.median / few[name].median
+        times = item.median / few[name].median
         yield Row(f"{what}, times that of {SMALL:,}", times, "", detail=True)
         if whole:
             each = times * SMALL / DOCUMENTS
             yield Row(f"{what}, time per document, times that of {SMALL:,}", each, most=2)
-            yield Row(f"{what}, memory it adds", one.memory, "MB", most=50)
+            yield Row(f"{what}, memory it adds", item.memory, "MB", most=50)
 
 
 def path_of(number: int) -> str:
@@ -175,7 +177,7 @@ async def measured(count: int) -> dict[str, Measured]:
             for start in range(0, count, BATCH):
                 some = [document(collection, n) for n in range(start, min(count, start + BATCH))]
                 await database.keep(partial(write_rows, some=some))
-                await adapters.index.upsert(collection, [chunk(one) for one in some])
+                await adapters.index.upsert(collection, [chunk(item) for item in some])
         async with build.open(settings) as service:
             gc.collect()
             gc.freeze()  # as `ragstone serve` does when it has started
@@ -260,18 +262,18 @@ def chunk(of: Document) -> Chunk:
 
 def write_rows(connection: Connection, some: Sequence[Document]) -> None:
     """What ingest leaves of finished documents."""
-    connection.execute(insert(documents), [document_row(one) for one in some])
-    connection.execute(insert(versions), [{"document_id": one.id, "last": 1} for one in some])
+    connection.execute(insert(documents), [document_row(item) for item in some])
+    connection.execute(insert(versions), [{"document_id": item.id, "last": 1} for item in some])
     rows = [
         {
-            "name": revision(one.id, 1),
-            "document_id": one.id,
+            "name": revision(item.id, 1),
+            "document_id": item.id,
             "version": 1,
-            "tenant": one.tenant,
-            "collection": one.collection,
+            "tenant": item.tenant,
+            "collection": item.collection,
             "state": "live",
         }
-        for one in some
+        for item in some
     ]
     connection.execute(insert(revisions), rows)
 

@@ -57,15 +57,15 @@ async def measure(data: Path) -> list[Row]:
     """Queries for what only one principal may read and for everything, and exact ones."""
     asked = vectors(np.random.default_rng(1), QUERIES)
     async with aclosing(EdgeIndex(data)) as index:
-        for one in asked[:20]:
-            await found(index, one, exact=False)
+        for item in asked[:20]:
+            await found(index, item, exact=False)
         seconds, near = [], []
-        for one in asked:
+        for item in asked:
             started = time.perf_counter()
-            near.append(await found(index, one, exact=False))
+            near.append(await found(index, item, exact=False))
             seconds.append(time.perf_counter() - started)
         memory = resident_mb()  # before the exact searches, which read every vector
-        exact = [await found(index, one, exact=True) for one in asked]
+        exact = [await found(index, item, exact=True) for item in asked]
         hits = sum(len(set(a[:10]) & set(b[:10])) for a, b in zip(near, exact, strict=True))
     return [
         Row(f"{CHUNKS:,} chunks: a search by meaning, p50", 1000 * percentile(seconds, 0.5), "ms"),

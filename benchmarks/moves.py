@@ -23,7 +23,7 @@ from ragstone.index.edge.index import EdgeIndex
 from ragstone.index.postgres.connection import Connection, PostgresConnections, T
 from ragstone.index.postgres.index import PostgresIndex
 from ragstone.ingest.migrate import AT_ONCE, BATCH, End, copy_all, migrate_all
-from ragstone.ports import ChunkIndex, loading
+from ragstone.ports import ChunkIndex, bulk_load
 from tests.conformance.postgres_server import PostgresServer, postgres_server
 from tests.jobs.adapters import fresh_database
 
@@ -88,7 +88,7 @@ async def timed(server: PostgresServer, source: ChunkIndex, moving: Moving, far:
         began = time.perf_counter()
         await moving(source, target)
         seconds = time.perf_counter() - began
-        assert [await target.count(one) for one in COLLECTIONS] == [CHUNKS] * len(COLLECTIONS)
+        assert [await target.count(item) for item in COLLECTIONS] == [CHUNKS] * len(COLLECTIONS)
         return seconds
 
 
@@ -103,7 +103,7 @@ async def one_by_one(source: ChunkIndex, target: ChunkIndex) -> None:
     for collection in COLLECTIONS:
         await target.create(collection)
         ends = End(source, collection), End(target, collection)
-        async with loading(target, collection):
+        async with bulk_load(target, collection):
             async for chunks in source.scan(collection, batch=BATCH):
                 async for _ in copy_all(*ends, _only(chunks)):
                     pass

@@ -29,7 +29,7 @@ from ragstone.engine.recipe import Recipe
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.evaluation import dataset
 from ragstone.evaluation.dataset import CorpusPassage
-from ragstone.evaluation.indexed import BATCH, NAME, chunks_of, collection_of
+from ragstone.evaluation.indexed import BATCH, NAME, build_collection, chunk_entry
 from ragstone.evaluation.measures import percentile
 from ragstone.ingest.chunk import chunk
 from ragstone.ingest.document import Block
@@ -118,13 +118,13 @@ def _clocked(stage: Stage) -> Stage:
 
 async def _filled(adapters: Adapters, passages: Sequence[CorpusPassage], settings: Settings) -> int:
     """Index the passages; the number of chunks."""
-    collection = collection_of(passages, adapters, settings.ingest)
+    collection = build_collection(passages, adapters, settings.ingest)
     await adapters.index.create(collection)
     await adapters.catalog.put_collection(collection)
     embedder = adapters.embedders.of(collection)
     assert isinstance(embedder, LateEmbedder)
-    chunks = [c for one in passages for c in chunks_of(one, collection, settings.ingest)]
-    _, tokens = await embedder.embed_with_tokens([one.text for one in chunks[:TOKENS]])
+    chunks = [c for passage in passages for c in chunk_entry(passage, collection, settings.ingest)]
+    _, tokens = await embedder.embed_with_tokens([item.text for item in chunks[:TOKENS]])
     random = np.random.default_rng(0)
     for start in range(0, len(chunks), BATCH):
         some = chunks[start : start + BATCH]
@@ -148,7 +148,9 @@ async def _taking_turns(
             answered = await engine.answered(Ask(question, collection=NAME))
             if turn >= WARM:
                 times.whole.append(time.perf_counter() - started)
-                times.stage += [one.seconds for one in answered.trace if one.stage == MultiHop.name]
+                times.stage += [
+                    item.seconds for item in answered.trace if item.stage == MultiHop.name
+                ]
     return found
 
 
@@ -157,16 +159,16 @@ def _passages(most: int) -> list[CorpusPassage]:
     entries: list[CorpusPassage] = []
     settings, chunks = IngestSettings(), 0
     for name in dict.fromkeys((*ASKED, *READ)):
-        for one in dataset.corpus(eval_data() / name):
+        for item in dataset.corpus(eval_data() / name):
             if chunks >= most:
                 return entries
-            block = Block(one.text, "paragraph")
+            block = Block(item.text, "paragraph")
             pieces = chunk([block], settings.chunk_size, settings.chunk_overlap)
             chunks += sum(1 for _ in pieces)
-            entries.append(replace(one, id=f"{name}-{one.id}"))
+            entries.append(replace(item, id=f"{name}-{item.id}"))
     return entries
 
 
 def _questions() -> list[str]:
     sets = [dataset.questions(eval_data() / name, "dev", QUESTIONS) for name in ASKED]
-    return [one.text for some in sets for one in some]
+    return [item.text for some in sets for item in some]

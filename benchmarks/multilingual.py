@@ -109,7 +109,7 @@ async def speeds_and_cosines() -> list[Row]:
 def sample() -> list[str]:
     """Chunks of reports, and paragraphs."""
     settings = IngestSettings()
-    chinese = "".join(one.text for one in passages("zh"))
+    chinese = "".join(passage.text for passage in passages("zh"))
     reports = [chinese[6000 * i : 6000 * (i + 1)] for i in range(REPORTS)]
     found = [
         piece.text
@@ -117,7 +117,7 @@ def sample() -> list[str]:
         for piece in chunk([Block(report)], settings.chunk_size, settings.chunk_overlap)
     ]
     for language in ("de", "en"):
-        found += [one.text for one in islice(passages(language), PARAGRAPHS)]
+        found += [passage.text for passage in islice(passages(language), PARAGRAPHS)]
     return found
 
 
@@ -163,10 +163,10 @@ async def rankings() -> list[Row]:
     changes: dict[str, list[float]] = {}
     for language in LANGUAGES:
         corpus = list(islice(passages(language), RANKED))
-        ids = [one.id for one in corpus]
+        ids = [item.id for item in corpus]
         every = dataset.questions(eval_data() / "xquad" / language, "dev")
-        asked = dataset.spread([one for one in every if one.relevant & set(ids)], ASKED)
-        texts, queries = [one.text for one in corpus], [one.text for one in asked]
+        asked = dataset.spread([item for item in every if item.relevant & set(ids)], ASKED)
+        texts, queries = [item.text for item in corpus], [item.text for item in asked]
         theirs, ours = await old.embed_passages(texts), await new.embed_passages(texts)
         base = ndcg(theirs @ (await old.embed_queries(queries)).T, ids, asked)
         indexes = {

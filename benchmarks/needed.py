@@ -51,7 +51,7 @@ class Needing:
                 self.words.values()
             )
         first = _documents(hits)[:most]
-        return fmean(any(one in part for one in first) for part in self.parts)
+        return fmean(any(item in part for item in first) for part in self.parts)
 
     def ndcg(self, hits: Sequence[Hit]) -> float:
         """nDCG@10 of the documents of all parts."""
@@ -89,9 +89,9 @@ async def found(
             seconds.append(time.perf_counter() - started)
             hits.append(turn.hits)
     pairs = list(zip(asked, hits, strict=True))
-    recall = {at: fmean(one.recall(some, at) for one, some in pairs) for at in depths}
-    marked = all(one.parts for one in asked)
-    ndcg = fmean(one.ndcg(some) for one, some in pairs) if marked else None
+    recall = {at: fmean(item.recall(some, at) for item, some in pairs) for at in depths}
+    marked = all(needing.parts for needing in asked)
+    ndcg = fmean(item.ndcg(some) for item, some in pairs) if marked else None
     return Found(recall, ndcg, seconds)
 
 
@@ -111,26 +111,26 @@ def corpus(directory: Path) -> list[CorpusPassage]:
     every = dataset.corpus(directory)
     most = int(os.environ.get("BENCH_PASSAGES", len(every)))
     asked = questions(directory, every)
-    needed = {id for one in asked for part in one.parts for id in part}
+    needed = {id for needing in asked for part in needing.parts for id in part}
     kept = sorted(range(len(every)), key=lambda place: every[place].id not in needed)[:most]
     return [every[place] for place in sorted(kept)]
 
 
 def questions(directory: Path, corpus: Sequence[CorpusPassage]) -> list[Needing]:
     """The questions of the dev side, evenly spread where they are more than the limit."""
-    rows = list(read_rows(dataset.file_of(directory / "dev", "queries")))
+    rows = list(read_rows(dataset.dataset_file(directory / "dev", "queries")))
     rows = [row for row in rows if row.get("type") != CREATIVE]
     marked = any(row.get("relevant") for row in rows)
     rarity: Mapping[str, float] = {} if marked else _rarity(corpus)
     asked = (_needing(row, rarity) for row in dataset.spread(rows, limit()))
-    return [one for one in asked if one.parts or one.words]
+    return [item for item in asked if item.parts or item.words]
 
 
 def _needing(row: Mapping[str, object], rarity: Mapping[str, float]) -> Needing:
     text = str(row["query"])
-    groups = row.get("relevant_groups") or [[one] for one in _list(row.get("relevant"))]
+    groups = row.get("relevant_groups") or [[item] for item in _list(row.get("relevant"))]
     if groups:
-        return Needing(text, tuple(frozenset(map(str, _list(one))) for one in _list(groups)))
+        return Needing(text, tuple(frozenset(map(str, _list(item))) for item in _list(groups)))
     answers = " ".join(map(str, _list(row.get("answers"))))
     new = content_word_set(answers) - content_word_set(text)
     # What the text never says, the answer puts in words of its own: no passage can hold it.
@@ -148,9 +148,9 @@ def _list(value: object) -> Sequence[object]:
 def _rarity(corpus: Sequence[CorpusPassage]) -> dict[str, float]:
     """How rare each word of the texts is."""
     pieces = [
-        one.text[start : start + WINDOW]
-        for one in corpus
-        for start in range(0, len(one.text), WINDOW)
+        passage.text[start : start + WINDOW]
+        for passage in corpus
+        for start in range(0, len(passage.text), WINDOW)
     ]
     held = Counter(word for piece in pieces for word in content_word_set(piece))
     return {word: math.log(1 + len(pieces) / count) for word, count in held.items()}

@@ -14,7 +14,7 @@ from benchmarks.row import Row
 from ragstone.core.turn import Ask, SearchOptions
 from ragstone.engine.engine import Engine
 from ragstone.evaluation import dataset, measures
-from ragstone.evaluation.indexed import NAME, indexed
+from ragstone.evaluation.indexed import NAME, index_passages
 from ragstone.evaluation.retrieval import documents
 from ragstone.recipes.recipe import Recipes
 from ragstone.settings import load
@@ -31,10 +31,12 @@ def run() -> Iterator[Row]:
 
 async def _measured(name: str) -> list[Row]:
     directory = eval_data() / name
-    asked = [one for one in dataset.questions(directory, "dev", QUESTIONS) if one.relevant]
+    asked = [
+        question for question in dataset.questions(directory, "dev", QUESTIONS) if question.relevant
+    ]
     rows = []
     async with (
-        indexed(dataset.corpus(directory), load()) as index,
+        index_passages(dataset.corpus(directory), load()) as index,
         aclosing(Engine(index.adapters, Recipes(load()).searching)) as engine,
     ):
         for bound in BOUNDS:
@@ -42,13 +44,14 @@ async def _measured(name: str) -> list[Row]:
             found = [
                 documents(
                     await engine.answered(
-                        Ask(one.text, collection=NAME, top_k=10, wanted=wanted, cache=False)
+                        Ask(item.text, collection=NAME, top_k=10, wanted=wanted, cache=False)
                     )
                 )
-                for one in asked
+                for item in asked
             ]
             ndcg = fmean(
-                measures.ndcg(ids, one.relevant, 10) for ids, one in zip(found, asked, strict=True)
+                measures.ndcg(ids, item.relevant, 10)
+                for ids, item in zip(found, asked, strict=True)
             )
             note = f"{fmean(map(len, found)):.1f} documents among ten results"
             label = "no bound" if bound == 0 else f"{bound} of a document at most"

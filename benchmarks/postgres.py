@@ -183,7 +183,7 @@ def kinds() -> dict[str, list[str]]:
     chosen = [text.split() for text in some]
 
     def drawn(count: int) -> list[str]:
-        return [" ".join(random.choice(one, min(count, len(one)))) for one in chosen]
+        return [" ".join(random.choice(item, min(count, len(item)))) for item in chosen]
 
     common = [" ".join(f"w{n}" for n in random.integers(0, 30, 4)) for _ in chosen]
     return {"5 words": drawn(5), "15 words": drawn(15), "4 common words": common}
@@ -216,7 +216,7 @@ async def compared(
 
 def share_found(said: RankedList, expected: Sequence[tuple[str, float]]) -> float:
     best = [score for _, score in expected[:10]]
-    as_good = [one for one in said.found[: len(best)] if one.score >= best[-1] - 1e-5]
+    as_good = [item for item in said.found[: len(best)] if item.score >= best[-1] - 1e-5]
     return len(as_good) / len(best) if best else 1.0
 
 
@@ -245,7 +245,7 @@ async def questioning(
     """A question with what can be worth how much for it, and how many chunks there are."""
     table = rows.table_name(collection)
     asked = rows.words(Bm25Encoder("en").query(text))
-    held = await words.held_by(connection, rows.ChunkTable(table), asked)
+    held = await words.count_word_chunks(connection, rows.ChunkTable(table), asked)
     weighed = words.weights(asked, held)
     one = words.Questioning(connection, rows.ChunkTable(table), weighed, translate(where), limit)
     return one, Impact(weighed, held), held[words.EVERY_CHUNK]
@@ -268,10 +268,10 @@ async def judged_searched(url: str, collection: Collection, name: str, shown: st
     database = PostgresConnections(url, 600)
     async with aclosing(PostgresIndex(database)):
         for question in dataset.questions(folder, "dev", JUDGED):
-            if relevant := {ids[one] for one in question.relevant if one in ids}:
+            if relevant := {ids[item] for item in question.relevant if item in ids}:
                 expected, found = await both_ways(database, collection, question.text)
-                every.append(ndcg([one for one, _ in expected], relevant, 10))
-                bounded.append(ndcg([one for one, _ in found], relevant, 10))
+                every.append(ndcg([item for item, _ in expected], relevant, 10))
+                bounded.append(ndcg([item for item, _ in found], relevant, 10))
     what = f"{shown} among {AMONG:,} chunks on PostgreSQL, by words"
     difference = float(np.mean(bounded) - np.mean(every))
     return [

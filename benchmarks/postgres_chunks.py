@@ -100,11 +100,11 @@ def load(
     meaning."""
     table = rows.table_name(collection)
     made, *later = rows.schema(table, collection)
-    indexes = [one for one in later if one.startswith(("CREATE INDEX", "ALTER INDEX"))]
+    indexes = [item for item in later if item.startswith(("CREATE INDEX", "ALTER INDEX"))]
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
         connection.execute(f"DROP TABLE IF EXISTS {table}, {table}_words".encode())
-        for statement in [made, *(one for one in later if one not in indexes)]:
+        for statement in [made, *(item for item in later if item not in indexes)]:
             connection.execute(statement.encode())
         held: Counter[int] = Counter()
         parts = [(start, min(PART, count - start)) for start in range(0, count, PART)]

@@ -20,14 +20,14 @@ import httpx2
 
 from benchmarks.common import eval_data
 from benchmarks.row import Row
-from ragstone.answer.assemble import compressed
+from ragstone.answer.assemble import compress_texts
 from ragstone.answer.build_prompt import SOURCES
 from ragstone.core.answer import Instructions, Layout
 from ragstone.core.chunk import Chunk
 from ragstone.core.turn import Hit, Passage
 from ragstone.evaluation import dataset
 from ragstone.language.no_answer import ENGLISH
-from ragstone.language.templates import ANSWER, shipped, told
+from ragstone.language.templates import ANSWER, build_instructions, load_shipped
 from ragstone.language.tokens import count
 from ragstone.models.prompt import compose
 from tests.llama import llama_server
@@ -78,12 +78,12 @@ def run() -> Iterator[Row]:
                 kept = "with" if caches else "without"
                 yield Row(
                     f"To the first token of a follow-up, {where}, {kept} the server's prefix cache",
-                    1000 * statistics.median(one.seconds for one in later),
+                    1000 * statistics.median(item.seconds for item in later),
                     "ms",
-                    note=f"{statistics.mean(one.tokens for one in later):,.0f} tokens read",
+                    note=f"{statistics.mean(item.tokens for item in later):,.0f} tokens read",
                     detail=True,
                 )
-            share = statistics.mean(one.same for one in later)
+            share = statistics.mean(item.same for item in later)
             yield Row(
                 f"Of a follow-up's prompt begins as the one before, {where}", share, detail=True
             )
@@ -94,14 +94,16 @@ def _shares() -> Iterator[Row]:
     tokens a server knows from the question before, and how many are left to be read, beside those
     of the default layout with whole passages."""
     folder = eval_data() / "mtrag_un"
-    texts = [one.text for one in dataset.corpus(folder)]
-    talks = [one for one in dataset.questions(folder, "dev") if len(one.history) >= LONG]
+    texts = [item.text for item in dataset.corpus(folder)]
+    talks = [
+        question for question in dataset.questions(folder, "dev") if len(question.history) >= LONG
+    ]
     most = 0
     for ratio in RATIOS:
         for sources_last in (False, True):
             known, whole = 0, 0
             for number, talk in enumerate(talks):
-                said = [(one.role, one.text) for one in talk.history]
+                said = [(item.role, item.text) for item in talk.history]
                 prompts = [
                     _prompt(said[:at], text, texts, number + at, sources_last, ratio)
                     for at, text in ((len(said) - 2, said[-2][1]), (len(said), talk.text))
@@ -135,7 +137,7 @@ def _prompt(
 ) -> str:
     """What is sent for a question, with passages of its own."""
     places = range(turn * PASSAGES, (turn + 1) * PASSAGES)
-    short = compressed(question, [texts[at % len(texts)] for at in places], ratio)
+    short = compress_texts(question, [texts[at % len(texts)] for at in places], ratio)
     passages = [_passage(number, text) for number, text in enumerate(short, 1)]
     first, last = _messages(passages, question, FORMS[turn // 2 % len(FORMS)], sources_last)
     return "\n".join((first, *(f"{role}: {text}" for role, text in said), f"user: {last}"))
@@ -143,8 +145,8 @@ def _prompt(
 
 def _questions(number: int) -> Iterator[tuple[str, Sequence[Passage]]]:
     """The questions of a conversation, each with the passages that it would be answered from."""
-    corpus = [one.text for one in dataset.corpus(eval_data() / "squad2_dev")]
-    questions = [one.text for one in dataset.questions(eval_data() / "squad2_dev", "dev", TURNS)]
+    corpus = [item.text for item in dataset.corpus(eval_data() / "squad2_dev")]
+    questions = [item.text for item in dataset.questions(eval_data() / "squad2_dev", "dev", TURNS)]
     for turn, question in enumerate(questions, number * TURNS):
         texts = corpus[turn * PASSAGES : (turn + 1) * PASSAGES]
         yield question, [_passage(number, text) for number, text in enumerate(texts, 1)]
@@ -192,13 +194,13 @@ def _messages(
     passages: Sequence[Passage], question: str, form: str, sources_last: bool
 ) -> tuple[str, str]:
     """The system's text and the user's message of a question of this form."""
-    rules = told(
-        lambda name: shipped(name) or "",
+    rules = build_instructions(
+        lambda name: load_shipped(name) or "",
         [ANSWER],
         no_answer=ENGLISH,
         language="Answer in English.",
-        form=shipped(form) or "",
-        mode=shipped("mode.simple") or "",
+        form=load_shipped(form) or "",
+        mode=load_shipped("mode.simple") or "",
     )
     layout: Layout = "last" if sources_last else "sources"
     return compose(passages, question, Instructions(rules, opening=SOURCES, layout=layout))

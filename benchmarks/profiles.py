@@ -12,7 +12,7 @@ from benchmarks.common import eval_data
 from benchmarks.row import Row
 from ragstone.evaluation.answering import evaluate
 from ragstone.evaluation.retrieval import compare
-from ragstone.service.local.configured import merged
+from ragstone.service.local.configured import merge_settings
 from ragstone.settings import load
 from ragstone.settings.profiles import PROFILES
 
@@ -22,7 +22,7 @@ QUESTIONS = 500
 def run() -> Iterator[Row]:
     for name in os.environ.get("BENCH_SETS", "squad2_dev").split(","):
         for profile, values in {"ragstone": {}, **PROFILES}.items():
-            settings = merged(load(), values)
+            settings = merge_settings(load(), values)
             [found] = asyncio.run(compare(eval_data() / name, settings, (None,), limit=QUESTIONS))
             yield Row(f"nDCG@10, {name}, profile {profile}", found["ndcg@10"])
             if name.startswith(("squad", "cmrc")):

@@ -66,7 +66,7 @@ async def index_exam(service: Service) -> None:
     """Index the exam's documents."""
     folder = eval_data() / "exam" / "docs"
     pdfs = tuple(str(eval_data() / "financebench" / "pdfs" / f"{name}.pdf") for name in PDFS)
-    sets = {"filings": pdfs} | {one.name: (str(one),) for one in folder.iterdir()}
+    sets = {"filings": pdfs} | {item.name: (str(item),) for item in folder.iterdir()}
     for name, paths in sets.items():
         async for _ in service.ingest(IngestRequest(paths, collection=name)):
             pass
@@ -88,4 +88,4 @@ async def _prompt(service: Service, server: ModelServer, row: Mapping[str, Any])
 
 
 def _holds(text: str, row: Mapping[str, Any]) -> bool:
-    return all(re.search(one, text, re.IGNORECASE | re.DOTALL) for one in row["right"])
+    return all(re.search(item, text, re.IGNORECASE | re.DOTALL) for item in row["right"])

@@ -15,18 +15,18 @@ from statistics import median
 
 from benchmarks.common import eval_data
 from benchmarks.row import Row
-from ragstone.answer.extractive.unit_ranking import ranked
+from ragstone.answer.extractive.unit_ranking import rank_units
 from ragstone.answer.extractive.units import units
 from ragstone.core.chunk import Chunk
 from ragstone.core.turn import Hit, Passage
 from ragstone.evaluation import measures
-from ragstone.evaluation.answers import normalised
+from ragstone.evaluation.answers import normalise_answer
 from ragstone.evaluation.dataset import read_rows, spread
 from ragstone.evaluation.grounding import GroundingRow, rows, score
 from ragstone.language.sentences import sentences
 from ragstone.ports import Pair, PairReading
 from ragstone.reader.local import LocalReader
-from ragstone.reader.network import FILE, bundled
+from ragstone.reader.network import FILE, find_bundled
 from ragstone.verify.checker import ReadingChecker
 from ragstone.verify.groundedness import SUPPORTED
 from training.reader.example import held_out
@@ -70,20 +70,22 @@ async def _run(data: Path) -> list[Row]:
     for name, own in (("squad2_dev", 0.7), ("cmrc2018_zh", None)):
         found += await _questions(data, reader, name, own)
     found += await _times(data, reader)
-    size = (bundled() / FILE).stat().st_size / 1e6
+    size = (find_bundled() / FILE).stat().st_size / 1e6
     return [*found, Row("Size of the reader's model", size, "MB", most=40)]
 
 
 async def _swaps(data: Path, reader: LocalReader) -> list[Row]:
-    every, asked = ([one for one in suite(data) if one.asked == so] for so in (False, True))
-    told = await _told([GroundingRow("", one.passage, one.text, one.true) for one in asked], reader)
+    every, asked = ([item for item in suite(data) if item.asked == so] for so in (False, True))
+    told = await _told(
+        [GroundingRow("", item.passage, item.text, item.true) for item in asked], reader
+    )
     caught, _ = _caught(told.reader, told.right, _threshold(told.reader, told.right))
     what = "Other answers behind a question caught where .05 of true ones are rejected, reader"
     found = [Row(what, caught, note=f"{len(asked) // 2} pairs", detail=True)]
-    given = [GroundingRow("", one.passage, one.text, one.true) for one in every]
+    given = [GroundingRow("", item.passage, item.text, item.true) for item in every]
     told = await _told(given, reader)
-    for language in ("", *dict.fromkeys(one.language for one in every)):
-        chosen = [i for i, one in enumerate(every) if language in ("", one.language)]
+    for language in ("", *dict.fromkeys(item.language for item in every)):
+        chosen = [i for i, item in enumerate(every) if language in ("", item.language)]
         here = f" ({language})" if language else ""
         swaps = sum(not every[i].true for i in chosen)
         for who, scores in told.each().items():
@@ -101,13 +103,13 @@ async def _swaps(data: Path, reader: LocalReader) -> list[Row]:
 
 def _caught(scores: Sequence[float], true: Sequence[bool], least: float) -> tuple[float, float]:
     """The shares of false and of true statements under `least`."""
-    false = [one < least for one, right in zip(scores, true, strict=True) if not right]
-    rejected = [one < least for one, right in zip(scores, true, strict=True) if right]
+    false = [item < least for item, right in zip(scores, true, strict=True) if not right]
+    rejected = [item < least for item, right in zip(scores, true, strict=True) if right]
     return sum(false) / len(false), sum(rejected) / len(rejected)
 
 
 def _threshold(scores: Sequence[float], true: Sequence[bool]) -> float:
-    ordered = sorted(one for one, right in zip(scores, true, strict=True) if right)
+    ordered = sorted(item for item, right in zip(scores, true, strict=True) if right)
     return ordered[int(REJECTED * len(ordered))]
 
 
@@ -115,7 +117,7 @@ async def _told(given: Sequence[GroundingRow], reader: LocalReader) -> Told:
     checker = ReadingChecker(reader)
     read = await reader.read([Pair(row.response, row.source) for row in given])
     return Told(
-        [one.supported for one in read],
+        [item.supported for item in read],
         [await score(checker, row) for row in given],
         [row.supported for row in given],
     )
@@ -136,7 +138,7 @@ async def _verdicts(data: Path, reader: LocalReader) -> list[Row]:
         told = await _told(kept, reader)
         for who, scores in told.each().items():
             bounds = (accuracy, area) if who == "verdicts" else (None, None)
-            said = [one >= SUPPORTED for one in scores]
+            said = [item >= SUPPORTED for item in scores]
             found.append(
                 Row(
                     f"{name}, balanced accuracy, {who}",
@@ -173,23 +175,23 @@ async def _questions(data: Path, reader: LocalReader, name: str, own: float | No
     The rules are those of the extractive answers without the vectors of tokens."""
     passages = Maker(data, held=True, seed=0).passages(name)
     chosen = random.Random(4).sample(passages.questions, min(ASKED, len(passages.questions)))
-    texts = [passages.by_id[one["relevant"][0]]["text"] for one in chosen]
+    texts = [passages.by_id[item["relevant"][0]]["text"] for item in chosen]
     pairs = [
-        Pair(one["query"], text, question=True) for one, text in zip(chosen, texts, strict=True)
+        Pair(item["query"], text, question=True) for item, text in zip(chosen, texts, strict=True)
     ]
     read = await reader.read(pairs)
     sure: dict[str, list[float]] = {"reader": [], "rules": []}
     held: dict[str, list[bool]] = {"reader": [], "rules": []}
-    answerable = [bool(one["answers"]) for one in chosen]
-    for one, text, reading in zip(chosen, texts, read, strict=True):
-        best, likely = ranked(one["query"], [_passage(text)], [units(text)], None)
+    answerable = [bool(item["answers"]) for item in chosen]
+    for item, text, reading in zip(chosen, texts, read, strict=True):
+        best, likely = rank_units(item["query"], [_passage(text)], [units(text)], None)
         sure["rules"].append(likely)
         sure["reader"].append(reading.answers)
-        if one["answers"]:
+        if item["answers"]:
             unit = best[0].unit if best else None
             by_rules = text[unit.start : unit.end] if unit else ""
-            held["rules"].append(_holds(by_rules, one["answers"]))
-            held["reader"].append(_holds(_sentence(text, reading), one["answers"]))
+            held["rules"].append(_holds(by_rules, item["answers"]))
+            held["reader"].append(_holds(_sentence(text, reading), item["answers"]))
     found = []
     for who in ("reader", "rules"):
         mine = who == "reader"
@@ -223,8 +225,10 @@ def _sentence(text: str, reading: PairReading) -> str:
 
 
 def _holds(said: str, answers: Sequence[str]) -> bool:
-    padded = f" {normalised(said)} "
-    return any(f" {normalised(one)} " in padded for one in answers if normalised(one))
+    padded = f" {normalise_answer(said)} "
+    return any(
+        f" {normalise_answer(answer)} " in padded for answer in answers if normalise_answer(answer)
+    )
 
 
 def _passage(text: str) -> Passage:
@@ -238,8 +242,8 @@ async def _times(data: Path, reader: LocalReader) -> list[Row]:
     texts = corpus[: 10 * TIMES]
     claims = [text[s.start : s.end] for text in texts for s in sentences(text)[:1]]
     asked = "Who led the army in that year?"
-    verdicts = await _taken(reader, [Pair(f"As is known, {one}", one) for one in claims])
-    answers = await _taken(reader, [Pair(asked, one, question=True) for one in texts])
+    verdicts = await _taken(reader, [Pair(f"As is known, {claim}", claim) for claim in claims])
+    answers = await _taken(reader, [Pair(asked, item, question=True) for item in texts])
     return [
         Row("Verdicts on ten sentences beside one each", 1000 * verdicts, "ms", most=250),
         Row("Reading ten passages for a question", 1000 * answers, "ms", most=400),

@@ -14,7 +14,7 @@ from benchmarks import needed
 from benchmarks.common import eval_data
 from benchmarks.row import Row
 from ragstone.core.turn import Strategy
-from ragstone.evaluation.indexed import NAME, indexed
+from ragstone.evaluation.indexed import NAME, index_passages
 from ragstone.evaluation.retrieval import DEPTH, compare
 from ragstone.settings import Settings, load
 
@@ -44,7 +44,7 @@ def run() -> Iterator[Row]:
             continue
         strategies = (None, "hybrid", "bm25", "dense")
         found = asyncio.run(compare(eval_data() / name, load(), strategies))
-        default, hybrid, bm25, dense = (one["ndcg@10"] for one in found)
+        default, hybrid, bm25, dense = (row["ndcg@10"] for row in found)
         yield Row(f"nDCG@10, {name}, default settings", default, least=BOUNDS[name])
         yield Row(f"nDCG@10, {name}, hybrid without reranking", hybrid, detail=True)
         yield Row(f"nDCG@10, {name}, words alone", bm25, detail=True)
@@ -66,7 +66,7 @@ async def _found(name: str) -> list[Row]:
         ("meaning alone", settings, "dense"),
     )
     rows: list[Row] = []
-    async with indexed(corpus, settings) as index:
+    async with index_passages(corpus, settings) as index:
         for label, chosen, strategy in ways:
             how = (chosen, asked, strategy, DEPTH, (5, 10))
             found = await needed.found(index.adapters, NAME, *how)

@@ -26,7 +26,7 @@ from typing import Any
 import justext
 from lxml import etree
 
-from ragstone.ingest.formats.decode import decoded
+from ragstone.ingest.formats.decode import decode_file
 
 _PARSER = etree.XMLParser(resolve_entities=False, no_network=True, recover=True, huge_tree=True)
 
@@ -75,11 +75,11 @@ def main_text(path: Path) -> str:
     """The text of a page without its menus, empty where there is none."""
     try:
         paragraphs = justext.justext(
-            decoded(path).encode("utf-8", "replace"), _common_words(), encoding="utf-8"
+            decode_file(path).encode("utf-8", "replace"), _common_words(), encoding="utf-8"
         )
     except (OSError, ValueError, etree.LxmlError):
         return ""
-    return "\n".join(one.text for one in paragraphs if not one.is_boilerplate)
+    return "\n".join(paragraph.text for paragraph in paragraphs if not paragraph.is_boilerplate)
 
 
 def _markdown_text(source: str) -> str:
@@ -128,8 +128,8 @@ def _xml(parts: str, texts: str, without: str = "") -> Callable[[Path], str]:
                 if not re.fullmatch(parts, name):
                     continue
                 root = etree.fromstring(package.read(name), _PARSER)
-                for one in root.xpath(without) if without else ():
-                    one.clear(keep_tail=True)
+                for item in root.xpath(without) if without else ():
+                    item.clear(keep_tail=True)
                 found += _texts(root, texts)
         return "".join(found)
 
@@ -137,10 +137,10 @@ def _xml(parts: str, texts: str, without: str = "") -> Callable[[Path], str]:
 
 
 def _texts(root: etree._Element, texts: str) -> Iterator[str]:
-    for one in root.xpath(texts):
-        last = one.getparent() is not None and one.getparent().tag.endswith("}p")
-        yield f"{'' if last else ' '}{''.join(one.itertext())}"
-        if one.tag.endswith(("}p", "}h")):
+    for item in root.xpath(texts):
+        last = item.getparent() is not None and item.getparent().tag.endswith("}p")
+        yield f"{'' if last else ' '}{''.join(item.itertext())}"
+        if item.tag.endswith(("}p", "}h")):
             yield "\n"
 
 
@@ -152,7 +152,7 @@ def _mails(path: Path) -> str:
     box = mailbox.mbox(path, create=False)
     messages = (email.message_from_bytes(box.get_bytes(key), policy=email.policy.default)
                 for key in box.iterkeys())  # fmt: skip
-    return "\n".join(f"{one.get('subject', '')}\n{_body(one)}" for one in messages)
+    return "\n".join(f"{message.get('subject', '')}\n{_body(message)}" for message in messages)
 
 
 def _body(message: email.message.EmailMessage) -> str:
@@ -161,14 +161,14 @@ def _body(message: email.message.EmailMessage) -> str:
 
 
 def _table(path: Path) -> str:
-    sample = decoded(path)
+    sample = decode_file(path)
     dialect = csv.Sniffer().sniff(sample[:5000], ",;\t|")
     rows = csv.reader(sample.splitlines(), dialect)
     return " ".join(cell for row in rows for cell in row)
 
 
 def _of(simple: Callable[[str], str]) -> Callable[[Path], str]:
-    return lambda path: simple(decoded(path))
+    return lambda path: simple(decode_file(path))
 
 
 _ODF_DROPPED = "|".join(
@@ -207,7 +207,7 @@ def _json_text(source: str) -> str:
 def _notebook_text(source: str) -> str:
     """What stands in the cells, but not what they printed."""
     cells = json.loads(source).get("cells", ())
-    return "\n".join("".join(one.get("source", "")) for one in cells)
+    return "\n".join("".join(cell.get("source", "")) for cell in cells)
 
 
 _RTF = re.compile(
@@ -321,5 +321,5 @@ _READERS: dict[str, Callable[[Path], str]] = {
     ".rtf": _rtf_text,
     ".pdf": _pdf_text,
     ".zip": _archive_text,
-    **dict.fromkeys((".txt", ".c", ".java", ".js", ".py", ".rs", ".sh", ".ts"), decoded),
+    **dict.fromkeys((".txt", ".c", ".java", ".js", ".py", ".rs", ".sh", ".ts"), decode_file),
 }  # fmt: skip

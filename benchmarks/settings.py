@@ -74,7 +74,11 @@ def _seconds(choose: Callable[[Ask], Recipe], asks: list[Ask]) -> float:
 
 async def _question(asks: list[Ask]) -> float:
     """Seconds for a question of one stage, which only reads it: less than any real one takes."""
-    needed = (one.name for one in fields(Adapters) if one.default is one.default_factory is MISSING)
+    needed = (
+        field.name
+        for field in fields(Adapters)
+        if field.default is field.default_factory is MISSING
+    )
     adapters = Adapters(**cast(Any, dict.fromkeys(needed)))
     engine = Engine(adapters, {"standard": Recipe((Contextualize(),))})
     rounds = []

@@ -58,7 +58,7 @@ def run() -> Iterator[Row]:
 async def compared(url: str) -> list[Row]:
     places = {name: a_database(url, name) for name in ("own", "shared", "alone")}
     connections = {name: PostgresConnections(place, 60) for name, place in places.items()}
-    own, shared, alone = (PostgresIndex(one) for one in connections.values())
+    own, shared, alone = (PostgresIndex(connection) for connection in connections.values())
     async with aclosing(own), aclosing(shared), aclosing(alone):
         many = [a_collection(number) for number in range(COLLECTIONS)]
         created: dict[str, list[float]] = {"own": [], "shared": []}
@@ -124,7 +124,7 @@ def a_collection(number: int) -> Collection:
 
 def some_chunks(number: int) -> tuple[list[Chunk], Vectors]:
     random = np.random.default_rng(number)
-    chunks = [a_chunk(random, one) for one in range(CHUNKS)]
+    chunks = [a_chunk(random, item) for item in range(CHUNKS)]
     return chunks, unit(random.normal(size=(CHUNKS, WIDTH)))
 
 

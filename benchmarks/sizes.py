@@ -28,7 +28,7 @@ from benchmarks.row import Row
 from ragstone.core.chunk import Chunk
 from ragstone.core.records import Collection
 from ragstone.evaluation import dataset
-from ragstone.evaluation.indexed import indexed
+from ragstone.evaluation.indexed import index_passages
 from ragstone.index.edge.index import EdgeIndex
 from ragstone.index.edge.shard import former_config, shard_path
 from ragstone.index.postgres import table as rows
@@ -139,7 +139,7 @@ async def in_qdrant(folder: Path) -> list[Row]:
 async def in_the_data_directory(name: str) -> list[Row]:
     """The bytes of what is below `index/` once a set is in it, as an ingest writes it: text first,
     then vectors and those of tokens."""
-    async with indexed(dataset.corpus(eval_data() / name), load()) as made:
+    async with index_passages(dataset.corpus(eval_data() / name), load()) as made:
         source, collection = made.adapters.index, made.collection
         with tempfile.TemporaryDirectory(prefix="ragstone-sizes-") as place:
             folder, most = Path(place), 0

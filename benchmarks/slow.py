@@ -23,7 +23,7 @@ import httpx2
 
 from benchmarks.common import RAGSTONE, resident_mb
 from benchmarks.row import Row
-from ragstone.http.server.connections import room_for
+from ragstone.http.server.connections import reserve_connections
 from ragstone.service.server_file import SERVER_FILE
 from tests.e2e.processes import environment, serving
 
@@ -46,7 +46,9 @@ CHAT = "/v1/chat/completions"
 
 
 def run() -> Iterator[Row]:
-    assert room_for(CONNECTIONS) >= CONNECTIONS, "raise the limit of open files: ulimit -n"
+    assert reserve_connections(CONNECTIONS) >= CONNECTIONS, (
+        "raise the limit of open files: ulimit -n"
+    )
     with tempfile.TemporaryDirectory() as directory:
         data = Path(directory) / "data"
         data.mkdir()
@@ -75,14 +77,16 @@ async def _attacked(url: str, process: int) -> list[Row]:
             open_most = max(open_most, _open_files(process))
             await asyncio.sleep(0.2)
         left = _open_files(process) - files
-        for one in slow:
-            one.cancel()
+        for item in slow:
+            item.cancel()
         ended = await asyncio.gather(*slow, return_exceptions=True)
-    broken = [one for one in ended if isinstance(one, Exception) and not isinstance(one, OSError)]
+    broken = [
+        item for item in ended if isinstance(item, Exception) and not isinstance(item, OSError)
+    ]
     if broken:
         raise broken[0]
     what = f"With {CONNECTIONS:,} idle and slow connections"
-    wrong = sum(one < 0 for one in others)
+    wrong = sum(item < 0 for item in others)
     return [
         Row(f"{what}, questions of others that are not answered", wrong, most=0),
         Row(f"{what}, questions of others", len(others), detail=True),

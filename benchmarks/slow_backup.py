@@ -19,7 +19,7 @@ from ragstone.core.errors import RagstoneError
 from ragstone.core.turn import Ask, Principal
 from ragstone.evaluation.measures import percentile
 from ragstone.service import IngestRequest, Service
-from ragstone.service.remote import service_at
+from ragstone.service.remote import connect_service
 from ragstone.service.server_file import find_server
 from ragstone.settings import Settings
 from tests.conformance.postgres_server import postgres_server
@@ -62,11 +62,11 @@ async def measure(settings: Settings, root: Path) -> list[Row]:
     server = await asyncio.to_thread(find_server, root / "there")
     assert server is not None
     seen, file = Seen(), root / "backup.ragstone"
-    async with build.open(settings) as here, aclosing(service_at(*server)) as there:
+    async with build.open(settings) as here, aclosing(connect_service(*server)) as there:
         for name in ("default", "second"):
             await ingest(here, root / "documents", name)
         before = await contents(here)
-        asking = [asyncio.create_task(ask(one, seen)) for one in (here, there)]
+        asking = [asyncio.create_task(ask(item, seen)) for item in (here, there)]
         for number in range(QUIET):
             seen.quiet.append(await change(there, root, number))
         then = await contents(here)
@@ -150,5 +150,5 @@ async def contents(service: Service) -> list[tuple[str, str, str]]:
     for collection in await service.collections(Principal()):
         name = collection.collection.name
         some = await service.documents(Principal(), name, limit=2 * FILES)
-        found += [(name, one.path, one.content_hash) for one in some]
+        found += [(name, item.path, item.content_hash) for item in some]
     return sorted(found)

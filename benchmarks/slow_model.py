@@ -107,7 +107,7 @@ def pieces(text: str) -> list[str]:
     if not text.startswith("data:"):
         return [text]
     events = [json.loads(line[6:]) for line in text.splitlines() if line.startswith("data: {")]
-    return [one.get("content", "") for one in events]
+    return [event.get("content", "") for event in events]
 
 
 async def watched(pid: int, seen: Seen, ended: asyncio.Event) -> None:

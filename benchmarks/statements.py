@@ -62,7 +62,8 @@ class KnowingJudge:
     def __init__(self, statements: list[Statement]) -> None:
         self.asked = 0
         self._known = {
-            one.text.strip(" .。"): one.right or one.kind == WRONG_NUMBER for one in statements
+            statement.text.strip(" .。"): statement.right or statement.kind == WRONG_NUMBER
+            for statement in statements
         }
 
     async def complete(self, rules: str, text: str, max_tokens: int) -> Said:
@@ -78,7 +79,7 @@ class KnowingJudge:
 def run() -> Iterator[Row]:
     statements = read_statements()
     local, judged, asked = asyncio.run(measure(statements))
-    right = [one.right for one in statements]
+    right = [statement.right for statement in statements]
     note = f"{len(right)} in 5 languages, {sum(right)} true"
     for what, passed, least in (
         ("by the reader", local, 0.88),
@@ -88,9 +89,11 @@ def run() -> Iterator[Row]:
         yield Row(f"Sentences of answers {what}, balanced accuracy", found, least=least, note=note)
     for name, passed in (("reader", local), ("judge", judged)):
         shares = defaultdict(list)
-        for one, passes in zip(statements, passed, strict=True):
-            shares[f"{one.kind}, {'true' if one.right else 'false'}"].append(passes is one.right)
-            shares[one.language].append(passes is one.right)
+        for statement, passes in zip(statements, passed, strict=True):
+            shares[f"{statement.kind}, {'true' if statement.right else 'false'}"].append(
+                passes is statement.right
+            )
+            shares[statement.language].append(passes is statement.right)
         for kind, found_right in sorted(shares.items()):
             share = sum(found_right) / len(found_right)
             note = f"{len(found_right)} sentences"
@@ -104,9 +107,12 @@ async def measure(statements: list[Statement]) -> tuple[list[bool], list[bool], 
         # Nobody calls the model: what it said is given.
         llm = LlmSettings(model="some", base_url="http://127.0.0.1:9/v1")
         async with open_adapters(Settings(ragstone_data=Path(data), llm=llm)) as (adapters, _, _):
-            local = [await passes(one, Check(asks_model=False), adapters) for one in statements]
+            local = [
+                await passes(statement, Check(asks_model=False), adapters)
+                for statement in statements
+            ]
             helped = replace(adapters, completer=judge)
-            judged = [await passes(one, Check(), helped) for one in statements]
+            judged = [await passes(statement, Check(), helped) for statement in statements]
     return local, judged, judge.asked
 
 
@@ -117,7 +123,7 @@ async def passes(statement: Statement, check: Check, adapters: Adapters) -> bool
     turn = Turn(ask, ask.question, passages=statement.passages, answer=statement.answer)
     turn = (await Cite().run(turn, adapters, nowhere)).turn
     step = await check.run(turn, adapters, nowhere)
-    return all(one.label in ("supported", "no_claim") for one in step.turn.verdicts)
+    return all(verdict.label in ("supported", "no_claim") for verdict in step.turn.verdicts)
 
 
 def read_statements() -> list[Statement]:

@@ -158,7 +158,11 @@ async def _running(port: int) -> float:
     writer.write(b"GET /metrics HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n")
     text = (await reader.read(-1)).decode()
     writer.close()
-    [line] = [one for one in text.splitlines() if one.startswith("ragstone_questions_running ")]
+    [line] = [
+        splitline
+        for splitline in text.splitlines()
+        if splitline.startswith("ragstone_questions_running ")
+    ]
     return float(line.split()[1])
 
 

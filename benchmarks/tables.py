@@ -57,13 +57,13 @@ def _measured(
     who: str, read: Sequence[tuple[_Read, list[_Cell], dict[int, set[str]]]]
 ) -> Iterator[Row]:
     total = in_row = in_both = alien = words = 0
-    for one, cells, true_words in read:
+    for item, cells, true_words in read:
         for cell in cells:
-            rows = [row for row in one.rows[cell.page] if _has_label(row, cell)]
+            rows = [row for row in item.rows[cell.page] if _has_label(row, cell)]
             total += 1
             in_row += any(_ends(part, cell.text) for row in rows for part in row)
             in_both += any(_has_name(part, cell) for row in rows for part in row)
-        for page, lines in one.rows.items():
+        for page, lines in item.rows.items():
             here = {word for row in lines for part in row for word in _words(part)}
             words += len(here)
             alien += len(here - true_words[page])

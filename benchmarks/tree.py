@@ -84,19 +84,19 @@ async def _measured(folder: Path) -> list[Row]:
 def _rows(
     files: str, documents: Sequence[_Document], found: Mapping[str, Sequence[_Told]]
 ) -> Iterator[Row]:
-    sections = mean(len(one.sections) for one in documents)
+    sections = mean(len(document.sections) for document in documents)
     for way, told in found.items():
         yield Row(
             f"Sections told of: {way}, {files}",
-            mean(one.share for one in told),
+            mean(item.share for item in told),
             note=f"{len(documents)} documents of {sections:.0f} sections on average, "
-            f"{mean(one.tokens for one in told):,.0f} tokens",
+            f"{mean(item.tokens for item in told):,.0f} tokens",
             detail=way != TREE,
         )
-    times = mean(one.share for one in found[TREE]) / mean(one.share for one in found[BEST])
+    times = mean(item.share for item in found[TREE]) / mean(item.share for item in found[BEST])
     yield Row(f"Sections told of: the tree to the ten best passages, {files}", times, "times", 2.0)
     for way in (PLAIN, TREE):
-        said = mean(one.cited for one in found[way])
+        said = mean(item.cited for item in found[way])
         yield Row(f"Sections that an answer cites: {way}, {files}", said, detail=True)
 
 
@@ -114,12 +114,12 @@ async def _documents(service: Ragstone) -> list[_Document]:
     """The documents that have sections enough, with these."""
     adapters, found = service._adapters, list[_Document]()
     [collection] = await adapters.catalog.collections()
-    for one in await adapters.catalog.documents(collection.tenant, collection.id):
-        where = And((eq("revision", revision(one.id, one.version)), OWN_TEXT))
+    for document in await adapters.catalog.documents(collection.tenant, collection.id):
+        where = And((eq("revision", revision(document.id, document.version)), OWN_TEXT))
         chunks = [c async for batch in adapters.index.scan(collection, where) for c in batch]
         sections = _sections(sorted(chunks, key=lambda chunk: chunk.chunk_index))
         if len(sections) >= LEAST_SECTIONS:
-            found.append(_Document(one.path, sections))
+            found.append(_Document(document.path, sections))
     return found
 
 
@@ -181,6 +181,9 @@ async def _answered(service: Ragstone, ask: Ask) -> tuple[list[Span], int, list[
         if isinstance(event, Done):
             turn = event.turn
     answer = turn.answer
-    spans = [(one.hit.chunk.start, one.hit.chunk.start + len(one.text)) for one in turn.passages]
+    spans = [
+        (passage.hit.chunk.start, passage.hit.chunk.start + len(passage.text))
+        for passage in turn.passages
+    ]
     cited = [(s.start, s.end) for c in answer.citations for s in c.spans] if answer else []
-    return spans, sum(count(one.text) for one in turn.passages), cited
+    return spans, sum(count(passage.text) for passage in turn.passages), cited

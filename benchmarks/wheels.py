@@ -37,10 +37,10 @@ def compiled() -> Iterator[Distribution]:
         if found.name not in seen and "none-any" not in (found.read_text("WHEEL") or "none-any"):
             yield found
         seen |= {str(wanted), found.name}
-        for one in map(Requirement, requires(wanted.name) or ()):
+        for item in map(Requirement, requires(wanted.name) or ()):
             extras = wanted.extras or {""}
-            if one.marker is None or any(one.marker.evaluate({"extra": e}) for e in extras):
-                waiting.append(one)
+            if item.marker is None or any(item.marker.evaluate({"extra": e}) for e in extras):
+                waiting.append(item)
 
 
 def has_wheel(package: Distribution, tags: Sequence[str], python: str) -> bool:
@@ -56,13 +56,13 @@ def has_wheel(package: Distribution, tags: Sequence[str], python: str) -> bool:
 
 
 def main(python: str = "3.12") -> None:
-    packages = sorted(compiled(), key=lambda one: one.name.lower())
+    packages = sorted(compiled(), key=lambda item: item.name.lower())
     print(f"| Python {python} | wheels | missing |\n| --- | --- | --- |")
     for platform, tags in PLATFORMS.items():
-        needed = [one for one in packages if (platform, one.name) not in NOT_NEEDED]
+        needed = [package for package in packages if (platform, package.name) not in NOT_NEEDED]
         with ThreadPoolExecutor(8) as pool:
             found = pool.map(has_wheel, needed, repeat(tags), repeat(python))
-            missing = [one.name for one, there in zip(needed, found, strict=True) if not there]
+            missing = [item.name for item, there in zip(needed, found, strict=True) if not there]
         there = len(needed) - len(missing)
         print(f"| {platform} | {there} of {len(needed)} | {', '.join(missing)} |", flush=True)
 

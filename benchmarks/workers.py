@@ -90,7 +90,7 @@ def best(server: PostgresServer, documents: Path, folder: Path, count: int) -> M
     """The faster of two: a machine that others share is not always as fast."""
     folder.mkdir()
     tries = [measured(server, documents, folder / str(n), count, real=True) for n in (1, 2)]
-    return min(tries, key=lambda one: one.seconds)
+    return min(tries, key=lambda item: item.seconds)
 
 
 def measured(
@@ -109,7 +109,7 @@ async def measure(server: str, documents: Path, folder: Path, count: int, real: 
             warm = [
                 await ingest(catalog, folder / "warm.txt", f"warm{n}") for n in range(2 * count)
             ]
-            await asyncio.gather(*(done(store, one) for one in warm))
+            await asyncio.gather(*(done(store, item) for item in warm))
             new = await ingest(catalog, documents, "whole")
             started = time.perf_counter()
             job = await done(store, new)

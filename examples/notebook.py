@@ -54,7 +54,7 @@ for hit in rag.search("battery", top_k=3):
 # Where the time went.
 
 # %%
-slowest = sorted(answer.trace, key=lambda one: -one.seconds)[:5]
+slowest = sorted(answer.trace, key=lambda item: -item.seconds)[:5]
 for one in slowest:
     print(f"{one.seconds * 1000:6.1f} ms  {one.stage:<14} {one.decision}")
 

@@ -39,7 +39,7 @@ class MemoryKeys:
         return bool(self.stored)
 
     async def end_session(self, name: str, until: float, now: float) -> None:
-        self.ended = {one: end for one, end in self.ended.items() if end >= now} | {name: until}
+        self.ended = {item: end for item, end in self.ended.items() if end >= now} | {name: until}
 
     async def has_ended(self, name: str) -> bool:
         return name in self.ended

@@ -186,7 +186,7 @@ class ToldJobs(FakeJobs):
 
     def __post_init__(self) -> None:
         running = replace(TOLD[1], id="running")
-        self.known |= {one.id: (Principal(), one) for one in (TOLD[-1], running)}
+        self.known |= {item.id: (Principal(), item) for item in (TOLD[-1], running)}
 
     async def watch(
         self, principal: Principal, id: str, *, admin: bool = False

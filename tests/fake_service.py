@@ -170,7 +170,7 @@ class FakeReading:
         if collection != "default":
             raise UnknownCollection(collection)
         year = Facet("year", (FacetValue(2023, 12), FacetValue(2022, 1))[:limit], 5)
-        return [one for one in (year, Facet("draft", (FacetValue(True, 1),), 1)) if not key]
+        return [item for item in (year, Facet("draft", (FacetValue(True, 1),), 1)) if not key]
 
     async def folders(
         self, principal: Principal, collection: str, below: str = "", limit: int = 1000
@@ -432,9 +432,9 @@ class FakeService:
         return [*known, CollectionSummary(plone, 150, 1250, 0, 0)] if self.has_site else known
 
     async def collection(self, principal: Principal, collection: str) -> CollectionSummary:
-        for one in await self.collections(principal):
-            if one.name == collection:
-                return one
+        for summary in await self.collections(principal):
+            if summary.name == collection:
+                return summary
         raise UnknownCollection(collection)
 
     async def documents(
@@ -456,8 +456,8 @@ class FakeService:
             for n in (1, 2)
         ]
         if named is not None:
-            found = [one for one in found if {one.id, one.path} & set(named)]
-        found = [one for one in found if one.path > after]
+            found = [item for item in found if {item.id, item.path} & set(named)]
+        found = [item for item in found if item.path > after]
         return found[offset : offset + limit]
 
     async def rename_collection(self, principal: Principal, old: str, new: str) -> Collection:

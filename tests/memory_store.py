@@ -11,7 +11,7 @@ from ragstone.core.records import (
     StoredSetting,
     TemplateVersion,
 )
-from ragstone.language.templates import described
+from ragstone.language.templates import describe_prompt
 
 
 class MemoryNames:
@@ -46,14 +46,14 @@ class MemorySettings:
         return [StoredSetting(*place, value) for place, value in self.values.items()]
 
     async def edit(self, edits: Sequence[SettingEdit], who: str) -> None:
-        for one in edits:
-            place = (one.scope, one.key)
+        for item in edits:
+            place = (item.scope, item.key)
             old = self.values.pop(place, None)
-            if not one.removes:
-                self.values[place] = one.value
-            action = "unset" if one.removes else "set"
+            if not item.removes:
+                self.values[place] = item.value
+            action = "unset" if item.removes else "set"
             self.lines.append(
-                SettingChange(time.time(), who, one.scope, one.key, action, old, one.value)
+                SettingChange(time.time(), who, item.scope, item.key, action, old, item.value)
             )
 
     async def changes(self, limit: int, key: str = "", scope: str = "") -> Sequence[SettingChange]:
@@ -77,10 +77,10 @@ class MemoryTemplates:
         return version
 
     async def versions(self, name: str, tenant: str = "") -> Sequence[TemplateVersion]:
-        described(name)
-        return [one for one in self.rows if (one.name, one.tenant) == (name, tenant)][::-1]
+        describe_prompt(name)
+        return [row for row in self.rows if (row.name, row.tenant) == (name, tenant)][::-1]
 
     async def current(self) -> Sequence[TemplateVersion]:
-        return list({(one.tenant, one.name): one for one in self.rows}.values())
+        return list({(row.tenant, row.name): row for row in self.rows}.values())
 
     async def refresh(self) -> None: ...

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ragstone.cli.plugins import points
-from ragstone.registry import installed
+from ragstone.registry import find_installed
 
 Points = Mapping[str, Mapping[str, str]]
 """Entry points: the group, the name, and `module:attribute`."""
@@ -25,7 +25,7 @@ class Site:
         facts.mkdir()
         (facts / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
         groups = [
-            "\n".join([f"[{group}]", *(f"{one} = {target}" for one, target in named.items())])
+            "\n".join([f"[{group}]", *(f"{item} = {target}" for item, target in named.items())])
             for group, named in points.items()
         ]
         (facts / "entry_points.txt").write_text("\n\n".join(groups))
@@ -36,7 +36,7 @@ class Site:
 
 def forget() -> None:
     """Read the installed packages anew when they are next asked for."""
-    installed.cache_clear()
+    find_installed.cache_clear()
     for registry in points():
         vars(registry).pop("_found", None)
 

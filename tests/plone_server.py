@@ -84,20 +84,20 @@ class PloneServer:
         if self.broken in uids and query.get("fullobjects"):
             return JSONResponse({"type": "TypeError", "message": "no"}, 500)
         listed = [] if self.unlisted else self.objects.values()
-        found = [one for one in listed if self._is_visible(one, request)]
+        found = [item for item in listed if self._is_visible(item, request)]
         if query.get("path.depth") == "0":
-            found = [one for one in found if one["@id"] == place]
+            found = [item for item in found if item["@id"] == place]
         if types := query.getlist("portal_type"):
-            found = [one for one in found if one["@type"] in types]
+            found = [item for item in found if item["@type"] in types]
         if uids:
-            found = [one for one in found if one["UID"] in uids]
-        found = [one for one in found if one["UID"] >= query.get("UID.query", "")]
-        found = [one for one in found if f"{one['@id']}/".startswith(f"{place}/")]
-        found.sort(key=lambda one: one["UID"])
+            found = [item for item in found if item["UID"] in uids]
+        found = [item for item in found if item["UID"] >= query.get("UID.query", "")]
+        found = [item for item in found if f"{item['@id']}/".startswith(f"{place}/")]
+        found.sort(key=lambda item: item["UID"])
         page = found[: int(query.get("b_size", 25))]
         if not query.get("fullobjects"):
             about = ("@id", "@type", "title", "review_state", *query.getlist("metadata_fields"))
-            page = [{name: one.get(name) for name in about} for one in page]
+            page = [{name: item.get(name) for name in about} for item in page]
         if self.between:
             self.between()
         total = len(found) + (self.way == "short")
@@ -139,7 +139,7 @@ class PloneServer:
 
     async def item(self, request: Request) -> Response:
         address = str(request.url.replace(query=None))
-        found = next((one for one in self.objects.values() if one["@id"] == address), None)
+        found = next((entry for entry in self.objects.values() if entry["@id"] == address), None)
         if found is None:
             return JSONResponse({"type": "NotFound", "message": "no"}, 404)
         if not self._is_visible(found, request):

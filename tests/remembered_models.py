@@ -46,7 +46,7 @@ class RememberingSession:
             if not _arrays(found):
                 return list(found)
             _keep(key, found)
-        return [one.copy() for one in found]
+        return [item.copy() for item in found]
 
 
 @contextmanager
@@ -77,7 +77,7 @@ def _remembered_by(opens: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _arrays(values: Iterable[Any]) -> bool:
-    return all(isinstance(one, np.ndarray) for one in values)
+    return all(isinstance(value, np.ndarray) for value in values)
 
 
 def _key(session: int, names: Sequence[str] | None, inputs: Mapping[str, Any]) -> bytes:
@@ -103,7 +103,7 @@ def _keep(key: bytes, outputs: list[Any]) -> None:
         if key in _remembered:
             return
         _remembered[key] = outputs
-        _size += sum(one.nbytes for one in outputs)
+        _size += sum(output.nbytes for output in outputs)
         while _size > MOST_BYTES:
             _, oldest = _remembered.popitem(last=False)
-            _size -= sum(one.nbytes for one in oldest)
+            _size -= sum(item.nbytes for item in oldest)

@@ -25,7 +25,7 @@ def test_every_path_exists() -> None:
 
     def exists(path: str) -> bool:
         found = [place / path for place in places if (place / path).exists()]
-        return any(one.is_dir() or not path.endswith("/") for one in found)
+        return any(item.is_dir() or not path.endswith("/") for item in found)
 
     assert PATHS
     assert [path for path in PATHS if not exists(path)] == []

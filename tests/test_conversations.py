@@ -19,7 +19,7 @@ from ragstone.core.turn import Ask, Message, Principal, Turn
 from ragstone.http.app import create_app
 from ragstone.service import IngestRequest
 from ragstone.service.local import Ragstone
-from ragstone.service.remote import service_at
+from ragstone.service.remote import connect_service
 from ragstone.settings import ConversationSettings, DbSettings, Settings
 from tests.http_server import running
 from tests.mongo_server import mongo_server
@@ -109,7 +109,7 @@ async def test_given_many_questions_at_once_then_each_knows_all_before_it(
     ragstone: Ragstone,
 ) -> None:
     ask = [Ask(f"Who is number {n}?", room="r1") for n in range(5)]
-    ends = await asyncio.gather(*(events_of(ragstone, one) for one in ask))
+    ends = await asyncio.gather(*(events_of(ragstone, item) for item in ask))
     known = sorted(len(end[-1].turn.ask.history) for end in ends if isinstance(end[-1], Done))
     assert known == [0, 2, 4, 6, 8]
 
@@ -169,7 +169,7 @@ async def test_the_same_through_a_server(ragstone: Ragstone) -> None:
     await asked(ragstone, "Where was Frank Zappa born?", room="a/b ?#%é")
     here = conversation_key(Principal(), "a/b ?#%é")
     with running(create_app(ragstone, Settings(), "token")) as url:
-        remote = service_at(url, "token")
+        remote = connect_service(url, "token")
         local = ragstone.conversations
         [found] = await remote.conversations.entries(here)
         [known] = await local.entries(here)

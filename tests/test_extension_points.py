@@ -15,7 +15,7 @@ from ragstone.core.errors import ConfigError, TooLarge, UnreadableDocument, Wron
 from ragstone.http.app import create_app
 from ragstone.index.connect import connect, external_retriever
 from ragstone.ingest.files import FoundFile, discover
-from ragstone.ingest.formats.types import ending_of
+from ragstone.ingest.formats.types import media_type_ending
 from ragstone.ingest.parse import parse
 from ragstone.models.configured_chat import chat_model
 from ragstone.models.embedders import ConfiguredEmbedders
@@ -74,10 +74,10 @@ def test_given_a_format_then_its_files_are_found_and_read(tmp_path: Path) -> Non
     assert [block.text for block in parsed.blocks] == ["Some words."]
     assert (parsed.title, parsed.media_type) == ("a", "text/x-good")
     written(tmp_path, "b.unknown")
-    found = [one for one in discover([tmp_path], False) if isinstance(one, FoundFile)]
-    found = [one for one in found if one.source.parent == tmp_path]
-    assert [one.source.name for one in found] == ["a.XGOOD"]
-    assert ending_of("text/x-good") == ".xgood"
+    found = [item for item in discover([tmp_path], False) if isinstance(item, FoundFile)]
+    found = [item for item in found if item.source.parent == tmp_path]
+    assert [item.source.name for item in found] == ["a.XGOOD"]
+    assert media_type_ending("text/x-good") == ".xgood"
 
 
 @pytest.mark.usefixtures("formats")
@@ -106,7 +106,7 @@ def test_given_a_format_then_its_content_must_be_of_it(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("formats")
 def test_given_a_broken_format_then_only_its_files_fail(tmp_path: Path) -> None:
     for name, said in (
-        ("xtext", "str is no Format"),
+        ("xtext", "str is not of the type Format"),
         ("xwrong", "takes 1 positional argument but 3 were given"),
         ("xnothing", "NoneType instead of Parsed"),
         ("xhalf", "'int' object has no attribute 'text'"),
@@ -354,7 +354,7 @@ def test_given_a_stage_then_it_has_its_place_and_its_options(
         ("other", "AFTER", "its class has the name 'added'"),
         ("short", "SHORT", "TypeError"),
         ("needing", "NEEDING", "factor"),
-        ("added", "Added", "Added is no AddedStage"),
+        ("added", "Added", "Added is not of the type AddedStage"),
         ("rerank", "AFTER", "ragstone has one of that name"),
     ],
 )
@@ -382,7 +382,7 @@ def test_given_a_stage_then_answers_from_before_it_are_not_recalled(site: Site) 
 def test_the_table_of_stages_has_every_stage_of_the_recipes() -> None:
     assert len(STAGES.ours) == len(OURS)
     every = Recipes(Settings()).every()
-    known = {stage.name for one in every for stage in (*one.stages, *one.tail)}
+    known = {stage.name for item in every for stage in (*item.stages, *item.tail)}
     assert known <= set(STAGES.ours)
 
 

@@ -35,10 +35,11 @@ def test_given_a_package_when_its_files_are_kept_then_only_those_wanted_and_each
         },
     )
     found = [
-        one.relative_to(tmp_path / "out") for one in kept(package, source, set(), tmp_path / "out")
+        item.relative_to(tmp_path / "out")
+        for item in kept(package, source, set(), tmp_path / "out")
     ]
-    assert sorted(one.parent.name for one in found) == ["mbox", "ods"]
-    assert all(one.name.startswith("pack-") for one in found)
+    assert sorted(item.parent.name for item in found) == ["mbox", "ods"]
+    assert all(item.name.startswith("pack-") for item in found)
 
 
 def test_given_documents_that_debian_packed_when_kept_then_they_are_unpacked(

@@ -110,8 +110,8 @@ def imported(module: str) -> frozenset[str]:
             continue
         if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "ragstone":
             package = (node.module or "").partition(".")[2]
-            for one in node.names:
-                inner = f"{package}.{one.name}".lstrip(".")
+            for item in node.names:
+                inner = f"{package}.{item.name}".lstrip(".")
                 found.add(inner if inner in MODULES else package)
         if isinstance(node, ast.Import):
             found |= {a.name[9:] for a in node.names if a.name.startswith("ragstone.")}
@@ -139,8 +139,8 @@ def test_a_module_imports_only_rooms_below_its_own() -> None:
     wrong = {}
     for module in MODULES:
         here = room(module)
-        others = {one for one in imported(module) if room(one) != here}
-        wrong[module] = {one for one in others if RANK[room(one)] >= RANK[here]}
+        others = {text for text in imported(module) if room(text) != here}
+        wrong[module] = {item for item in others if RANK[room(item)] >= RANK[here]}
     assert not offenders(wrong)
 
 
@@ -149,9 +149,9 @@ def test_only_the_builder_and_other_adapters_know_an_adapter() -> None:
     assert not offenders(
         {
             module: {
-                one
-                for one in imported(module)
-                if is_in(one, ADAPTERS) and not is_in(one, FUNCTIONS)
+                text
+                for text in imported(module)
+                if is_in(text, ADAPTERS) and not is_in(text, FUNCTIONS)
             }
             for module in others
         }

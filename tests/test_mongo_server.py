@@ -32,7 +32,7 @@ async def unclosed(step: int) -> list[str]:
             await connecting
         del connecting
         gc.collect()
-    return [str(one.message) for one in caught]
+    return [str(item.message) for item in caught]
 
 
 async def test_given_connecting_is_cancelled_then_its_socket_is_closed() -> None:

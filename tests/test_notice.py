@@ -32,7 +32,9 @@ class Entry:
 
     def files(self) -> list[Path]:
         """The files of the package that it speaks of."""
-        return [file for file in DATA if any(fnmatch(shown(file), one) for one in self.patterns)]
+        return [
+            file for file in DATA if any(fnmatch(shown(file), pattern) for pattern in self.patterns)
+        ]
 
 
 def entries(notice: str) -> list[Entry]:
@@ -82,7 +84,9 @@ def test_every_data_file_is_named_once() -> None:
 class TestEntry:
     def test_its_files_exist(self, entry: Entry) -> None:
         named = list(map(shown, DATA))
-        assert not [one for one in entry.patterns if not any(fnmatch(n, one) for n in named)]
+        assert not [
+            pattern for pattern in entry.patterns if not any(fnmatch(n, pattern) for n in named)
+        ]
 
     def test_it_says_source_licence_and_maker(self, entry: Entry) -> None:
         assert not [name for name in FIELDS if not entry.field(name)]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone import build
-from ragstone.core.chunk import joined
+from ragstone.core.chunk import join_chunks
 from ragstone.core.errors import UnknownCollection, UnknownDocument
 from ragstone.core.turn import Principal
 from ragstone.service import IngestRequest
@@ -19,7 +19,7 @@ from tests.engine.samples import a_chunk
 def test_given_overlapping_chunks_then_the_text_comes_once(text: str, size: int, over: int) -> None:
     step = max(1, size - over)
     chunks = [a_chunk(text[i : i + size], start=i) for i in range(0, len(text), step)]
-    assert joined(chunks) == (text, ())
+    assert join_chunks(chunks) == (text, ())
 
 
 @pytest.mark.slow

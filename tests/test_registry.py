@@ -9,7 +9,7 @@ from typing import Protocol
 import pytest
 
 from ragstone.core.errors import ConfigError, InputError
-from ragstone.registry import Extension, Registry, installed, summary
+from ragstone.registry import Extension, Registry, find_installed, summary
 from tests.packages import Site, site
 
 __all__ = ["site"]
@@ -45,7 +45,9 @@ def registry() -> Registry[Greeter]:
 def test_given_a_name_of_ours_then_no_package_is_looked_at(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ragstone.registry.installed", lambda: pytest.fail("packages were read"))
+    monkeypatch.setattr(
+        "ragstone.registry.find_installed", lambda: pytest.fail("packages were read")
+    )
     assert registry().make("polite").greet() == "Good morning."
 
 
@@ -88,7 +90,7 @@ def test_given_two_packages_of_one_name_then_the_first_by_its_own_name_counts(si
         ("import no_such_thing", "No module named 'no_such_thing'"),
         ("raise SystemExit('no')", "SystemExit: no"),
         ("x = 1", "AttributeError"),
-        ("Bad = 3", "int is no Callable"),
+        ("Bad = 3", "int is not of the type Callable"),
         ("def Bad(required): pass", "missing 1 required positional argument"),
         ("def Bad(): raise ValueError('two\\nlines')", "ValueError: two lines"),
         ("def Bad(): return 'text'", "str has no greet, name"),
@@ -128,7 +130,9 @@ def test_given_a_name_that_nothing_has_then_those_that_there_are(site: Site) -> 
 def test_given_a_thing_of_another_type_then_config_error(site: Site) -> None:
     site.add("typed", {"ragstone.numbers": {"text": "typed_thing:THING"}}, typed_thing="THING = ''")
     numbers: Registry[int] = Registry("ragstone.numbers", "number", {}, is_a=int)
-    with pytest.raises(ConfigError, match="'text' of typed 1.0 cannot be used: str is no int"):
+    with pytest.raises(
+        ConfigError, match="'text' of typed 1.0 cannot be used: str is not of the type int"
+    ):
         numbers.get("text")
 
 
@@ -137,7 +141,7 @@ def test_given_a_package_twice_on_the_path_then_it_is_one(
 ) -> None:
     site.add("twice", {GROUP: {"twice": "twice:T"}})
     monkeypatch.setattr(sys, "path", [*sys.path, sys.path[0]])
-    installed.cache_clear()
+    find_installed.cache_clear()
     assert registry().refused == ()
 
 
@@ -153,14 +157,14 @@ def test_given_metadata_that_cannot_be_read_then_that_package_alone_is_left_out(
         facts.mkdir()
         (facts / "METADATA").write_text(f"Name: {name}\nVersion: 1.0\n")
         (facts / "entry_points.txt").write_bytes(text)
-    installed.cache_clear()
+    find_installed.cache_clear()
     assert list(registry().others) == ["good"]
     assert [m for m in caplog.messages if "torn 1.0 cannot be read" in m] == caplog.messages
 
 
 def test_given_a_module_without_a_name_in_it_then_config_error(site: Site) -> None:
     site.add("whole", {GROUP: {"whole": "whole_module"}}, whole_module="")
-    with pytest.raises(ConfigError, match="whole_module is no Callable"):
+    with pytest.raises(ConfigError, match="whole_module is not of the type Callable"):
         registry().make("whole")
 
 

@@ -59,7 +59,7 @@ def _generic(origin: Any, parts: tuple[Any, ...]) -> Any:
 
 def _filled(kind: Any) -> Any:
     hints = get_type_hints(kind, localns=NAMED, include_extras=True)
-    given = {one.name: example(hints[one.name]) for one in fields(kind)}
+    given = {field.name: example(hints[field.name]) for field in fields(kind)}
     texts = {
         name: FIELDS[name] for name in given if isinstance(given[name], str) and name in FIELDS
     }

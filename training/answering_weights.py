@@ -39,9 +39,9 @@ from ragstone.core.turn import Ask, Passage
 from ragstone.engine.engine import Engine
 from ragstone.engine.recipe import Recipe
 from ragstone.evaluation import dataset
-from ragstone.evaluation.answers import auroc, normalised
+from ragstone.evaluation.answers import auroc, normalise_answer
 from ragstone.evaluation.dataset import CorpusPassage, Question
-from ragstone.evaluation.indexed import NAME, indexed
+from ragstone.evaluation.indexed import NAME, index_passages
 from ragstone.language.language import detect
 from ragstone.recipes.recipe import Recipes
 from ragstone.retrieve.held_tokens import HeldTokens
@@ -119,7 +119,7 @@ async def collected(target: Path) -> None:
     """Write the evidence of every set."""
     with target.open("w", encoding="utf-8") as out:
         papers, asked = office(OFFICES, random.Random(SEED))
-        async for case in cases("office", papers, [(one, _made(one)) for one in asked]):
+        async for case in cases("office", papers, [(item, _made(item)) for item in asked]):
             print(json.dumps(asdict(case)), file=out, flush=True)
         for part in PARTS:
             papers, questions = of_part(part)
@@ -129,8 +129,8 @@ async def collected(target: Path) -> None:
                 print(json.dumps(asdict(case)), file=out, flush=True)
 
 
-def _made(one: Question) -> str:
-    return "asked" if one.answerable else "unanswerable"
+def _made(question: Question) -> str:
+    return "asked" if question.answerable else "unanswerable"
 
 
 def of_part(part: Part) -> tuple[list[CorpusPassage], list[tuple[Question, str]]]:
@@ -138,29 +138,31 @@ def of_part(part: Part) -> tuple[list[CorpusPassage], list[tuple[Question, str]]
     learn from, as of the others it is surer than it will be."""
     chance = random.Random(SEED)
     papers = dataset.corpus(eval_data() / part.name)[: part.documents]
-    held = {one.id for one in papers}
+    held = {paper.id for paper in papers}
     own = dataset.questions(eval_data() / (part.asked_in or part.name), "dev")
     if part.asked_in:
         own = [
-            replace(one, relevant=frozenset(_in(part.name, id_) for id_ in one.relevant))
-            for one in own
+            replace(item, relevant=frozenset(_in(part.name, id_) for id_ in item.relevant))
+            for item in own
         ]
         answers = {
-            one.id.split(":")[-1]: one.answers
-            for one in dataset.questions(eval_data() / part.name, "dev")
+            question.id.split(":")[-1]: question.answers
+            for question in dataset.questions(eval_data() / part.name, "dev")
         }
-        own = [replace(one, answers=answers[one.id.split(":")[-1]]) for one in own]
-    own = [one for one in own if one.relevant & held and (one.answers or not one.answerable)]
-    strange = {one.id for one in papers if held_out(split_of(part.name.split("/")[0], asdict(one)))}
-    own = [one for one in own if one.relevant <= strange]
+        own = [replace(item, answers=answers[item.id.split(":")[-1]]) for item in own]
+    own = [item for item in own if item.relevant & held and (item.answers or not item.answerable)]
+    strange = {
+        paper.id for paper in papers if held_out(split_of(part.name.split("/")[0], asdict(paper)))
+    }
+    own = [item for item in own if item.relevant <= strange]
     own = list(dataset.spread(own, part.questions))
-    asked = [(one, _made(one)) for one in own]
-    answerable = [one for one in own if one.answerable]
-    asked += [(one, "without") for one in dataset.spread(answerable, part.questions // 4)]
+    asked = [(item, _made(item)) for item in own]
+    answerable = [item for item in own if item.answerable]
+    asked += [(item, "without") for item in dataset.spread(answerable, part.questions // 4)]
     others = list(swapped(answerable, chance))
-    asked += [(one, "asked") for one in housed(answerable[:: max(1, HOUSED)], chance)]
-    asked += [(one, "swapped") for one in dataset.spread(others, part.questions // 6)]
-    return papers, asked + [(one, "strange") for one in strange_questions(part)]
+    asked += [(item, "asked") for item in housed(answerable[:: max(1, HOUSED)], chance)]
+    asked += [(item, "swapped") for item in dataset.spread(others, part.questions // 6)]
+    return papers, asked + [(question, "strange") for question in strange_questions(part)]
 
 
 def strange_questions(part: Part) -> list[Question]:
@@ -180,7 +182,7 @@ async def cases(
 ) -> AsyncIterator[Case]:
     """The evidence of what is answered to each question."""
     settings = load()
-    async with indexed(papers, settings) as index, open_reader(settings) as reader:
+    async with index_passages(papers, settings) as index, open_reader(settings) as reader:
         stages = Recipes(settings).of("plain", "standard").stages
         upto = [stage.name for stage in stages].index("assemble") + 1
         adapters = index.adapters
@@ -194,7 +196,7 @@ async def cases(
         )
         for question, made in asked:
             turn = await engine.answered(Ask(question.text, collection=NAME))
-            passages = [_spoken(one) for one in turn.passages[:PASSAGES]]
+            passages = [_spoken(passage) for passage in turn.passages[:PASSAGES]]
             if made == "without":
                 passages = [p for p in passages if p.hit.chunk.document_id not in question.relevant]
             if not passages:
@@ -221,14 +223,14 @@ def _spoken(passage: Passage) -> Passage:
 
 
 def _holds(said: str, answers: Sequence[str]) -> bool:
-    text = f" {normalised(said)} "
-    return any(one and f" {one} " in text for one in map(normalised, answers))
+    text = f" {normalise_answer(said)} "
+    return any(item and f" {item} " in text for item in map(normalise_answer, answers))
 
 
 def masses(cases: Sequence[Case]) -> Floats:
     """What each case weighs: most people ask what is there, and programs ask in few words."""
-    asked = np.array([one.made == "asked" for one in cases])
-    program = np.array([one.set == "office" for one in cases])
+    asked = np.array([case.made == "asked" for case in cases])
+    program = np.array([case.set == "office" for case in cases])
     found = np.zeros(len(cases))
     for made, part in ((program, PROGRAM), (~program, 1 - PROGRAM)):
         for own, share in ((made & asked, ANSWERABLE), (made & ~asked, 1 - ANSWERABLE)):
@@ -267,8 +269,8 @@ def likelihoods_by_halves(cases: Sequence[Case], names: Sequence[str]) -> Floats
 def halves(name: str, cases: Sequence[Case]) -> None:
     """Print how each half's answers do under the weights of the other half."""
     likely = likelihoods_by_halves(cases, MODELS[name])
-    right, mass = np.array([one.right for one in cases]), masses(cases)
-    asked = np.array([one.made == "asked" for one in cases])
+    right, mass = np.array([case.right for case in cases]), masses(cases)
+    asked = np.array([case.made == "asked" for case in cases])
     high, low = likely >= LEVELS[0][1], likely < REFUSED
     print(
         f"{name}: {len(cases)} answers, {np.average(right, weights=mass):.3f} right; "
@@ -279,8 +281,8 @@ def halves(name: str, cases: Sequence[Case]) -> None:
         f"{auroc(likely[right].tolist(), likely[~right].tolist()):.3f}; "
         f"under {REFUSED} {low[asked].mean():.3f}, of those without one {low[~asked].mean():.3f}"
     )
-    for made in sorted({(one.set, one.made) for one in cases}):
-        own = np.array([(one.set, one.made) == made for one in cases])
+    for made in sorted({(case.set, case.made) for case in cases}):
+        own = np.array([(case.set, case.made) == made for case in cases])
         print(
             f"  {' '.join(made):28} {own.sum():5} right {right[own].mean():.3f} likely "
             f"{likely[own].mean():.3f} high {high[own].mean():.3f} under {low[own].mean():.3f}"
@@ -308,9 +310,9 @@ def calibration_error(
     """The mean gap between how likely and how often right, over ten steps of likelihood."""
     step = np.minimum((likely * bins).astype(int), bins - 1)
     gaps = [
-        mass[step == one].sum()
-        * abs(np.average((likely - right)[step == one], weights=mass[step == one]))
-        for one in set(step.tolist())
+        mass[step == item].sum()
+        * abs(np.average((likely - right)[step == item], weights=mass[step == item]))
+        for item in set(step.tolist())
     ]
     return float(sum(gaps) / mass.sum())
 
@@ -332,7 +334,7 @@ def main(arguments: Sequence[str]) -> None:
             halves(name, cases)
             continue
         weights, bias = fitted(cases, names)
-        told = {one: round(float(w), 4) for one, w in zip(names, weights, strict=True)}
+        told = {item: round(float(w), 4) for item, w in zip(names, weights, strict=True)}
         data[name] = {"weights": told, "bias": round(bias, 4)}
     if "--ablation" in arguments:
         ablation([case for case in every if set(MODELS["read"]) <= case.values.keys()])

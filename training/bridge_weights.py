@@ -49,7 +49,7 @@ async def made() -> None:
     wide, narrow = MultilingualE5(), MiniLm()
     given = [await wide.embed_queries(questions), await wide.embed_passages(passages)]
     wanted = [await narrow.embed_passages(questions), await narrow.embed_passages(passages)]
-    weights = [np.ones(len(one)) for one in wanted]
+    weights = [np.ones(len(item)) for item in wanted]
     translated = translations()
     target = await narrow.embed_passages(translated["en"])
     for language in LANGUAGES:
@@ -109,7 +109,7 @@ def translations() -> dict[str, Sequence[str]]:
             for row in own
             if passage(row["relevant"][0]) % 2 == 0
         }
-    common = sorted(set.intersection(*(set(one) for one in found.values())))
+    common = sorted(set.intersection(*(set(item) for item in found.values())))
     return {language: [own[id] for id in common] for language, own in found.items()}
 
 

@@ -36,8 +36,8 @@ from ragstone.core.turn import Ask, Passage
 from ragstone.engine.engine import Engine
 from ragstone.engine.recipe import Recipe
 from ragstone.evaluation import dataset
-from ragstone.evaluation.answers import auroc, normalised
-from ragstone.evaluation.indexed import NAME, indexed
+from ragstone.evaluation.answers import auroc, normalise_answer
+from ragstone.evaluation.indexed import NAME, index_passages
 from ragstone.ports import Vectors
 from ragstone.recipes.recipe import Recipes
 from ragstone.retrieve.held_tokens import HeldTokens
@@ -73,21 +73,21 @@ def example(
     rows = table(question.text, passages, found, near)
     texts = [text for own_ in found for text in own_]
     rows[:, KINDS] = kind_features(question.text, texts)
-    accepted = [normalised(answer) for answer in question.answers]
-    said = [f" {normalised(text.text)} " for text in texts]
-    right = [any(one and f" {one} " in text for one in accepted) for text in said]
+    accepted = [normalise_answer(answer) for answer in question.answers]
+    said = [f" {normalise_answer(text.text)} " for text in texts]
+    right = [any(item and f" {item} " in text for item in accepted) for text in said]
     named = sorted(question.relevant)[0] if question.relevant and own else question.id
     return Example(rows, np.array(right), own, zlib.crc32(named.rsplit("-", 1)[0].encode()) % 2)
 
 
 def trained_scores(examples: Sequence[Example]) -> Floats:
     """Weights of the features, for the logarithm of how likely a unit is right."""
-    usable = [one for one in examples if one.right.any() and not one.right.all()]
-    features = np.concatenate([one.rows for one in usable]).astype(np.float64)
+    usable = [item for item in examples if item.right.any() and not item.right.all()]
+    features = np.concatenate([item.rows for item in usable]).astype(np.float64)
     spread = features.std(axis=0) + 1e-6
     features = (features - features.mean(axis=0)) / spread
-    right = np.concatenate([one.right for one in usable]).astype(np.float64)
-    sizes = [len(one.right) for one in usable]
+    right = np.concatenate([item.right for item in usable]).astype(np.float64)
+    sizes = [len(item.right) for item in usable]
     groups = np.repeat(np.arange(len(usable)), sizes)
     starts = np.cumsum([0, *sizes[:-1]])
 
@@ -134,7 +134,7 @@ def descended(gradient: Callable[[Floats], Floats], size: int, steps: int = STEP
 def main(halves: bool) -> None:
     sets = asyncio.run(collected())
     english, german, chinese = sets["squad2_dev"], sets["xquad/de"], sets["cmrc2018_zh"]
-    plain = [replace(one, rows=one.rows[:, : len(WORD_NAMES)]) for one in english]
+    plain = [replace(item, rows=item.rows[:, : len(WORD_NAMES)]) for item in english]
     # German weighs more: it has no strangers, and fewer questions.
     parts = {
         "tokens": (english, english),
@@ -176,7 +176,7 @@ async def collected() -> dict[str, list[Example]]:
 async def examples(name: str, asked: Sequence[tuple[dataset.Question, bool]]) -> list[Example]:
     """What the recipe finds for each question, up to the numbered passages, as features."""
     settings = load()
-    async with indexed(dataset.corpus(eval_data() / name), settings) as index:
+    async with index_passages(dataset.corpus(eval_data() / name), settings) as index:
         stages = Recipes(settings).of("plain", "standard").stages
         upto = [stage.name for stage in stages].index("assemble") + 1
         adapters = index.adapters
@@ -201,35 +201,35 @@ def fitted(
     name: str, scored: Sequence[Example], judged: Sequence[Example]
 ) -> tuple[Floats, Floats, float]:
     """The weights of the scores and of the sureness, and its bias."""
-    scores = trained_scores([one for one in scored if one.own])
-    own = np.array([one.own for one in judged])
+    scores = trained_scores([item for item in scored if item.own])
+    own = np.array([item.own for item in judged])
     return scores, *trained_sureness(sureness(scores, judged), own, OWN[name])
 
 
 def sureness(scores: Floats, examples: Sequence[Example]) -> Floats:
-    best = [int(np.argmax(one.rows @ scores)) for one in examples]
-    rows = [sureness_features(one.rows, i) for one, i in zip(examples, best, strict=True)]
+    best = [int(np.argmax(item.rows @ scores)) for item in examples]
+    rows = [sureness_features(item.rows, i) for item, i in zip(examples, best, strict=True)]
     return np.stack(rows).astype(np.float64)
 
 
 def named(name: str, scores: Floats, sure: Floats, bias: float) -> dict[str, dict[str, float]]:
     columns = (TOKEN_NAMES, SURE_TOKEN_NAMES) if name == "tokens" else (WORD_NAMES, SURE_WORD_NAMES)
-    ranking = {one: round(float(w), 4) for one, w in zip(columns[0], scores, strict=True)}
-    judging = {one: round(float(w), 4) for one, w in zip(columns[1], sure, strict=True)}
+    ranking = {column: round(float(w), 4) for column, w in zip(columns[0], scores, strict=True)}
+    judging = {column: round(float(w), 4) for column, w in zip(columns[1], sure, strict=True)}
     return {"scores": ranking, "sureness": {**judging, "bias": round(bias, 4)}}
 
 
 def report(title: str, fit: tuple[Floats, Floats, float], held: Sequence[Example]) -> None:
     """Print the figures of questions that were not trained on."""
     scores, sure, bias = fit
-    orders = [np.argsort(-(one.rows @ scores)) for one in held if one.own]
-    own = [one for one in held if one.own]
+    orders = [np.argsort(-(item.rows @ scores)) for item in held if item.own]
+    own = [item for item in held if item.own]
     first, second = (
         float(np.mean([e.right[o[:n]].any() for e, o in zip(own, orders, strict=True)]))
         for n in (1, 2)
     )
     chances = 1 / (1 + np.exp(-(sureness(scores, held) @ sure + bias)))
-    mine = np.array([one.own for one in held])
+    mine = np.array([item.own for item in held])
     area = auroc(list(1 - chances[~mine]), list(1 - chances[mine]))
     print(f"{title}: right in the first {first:.3f}, in two {second:.3f}, refusal AUROC {area}")
 

@@ -94,8 +94,8 @@ def _answers_to(
     chance: random.Random,
 ) -> Iterator[Answer]:
     said = [paper.text[span.start : span.end] for span in sentences(paper.text)]
-    held = [i for i, one in enumerate(said) if question.answers[0] in one]
-    free = [one for one in said if not any(answer in one for answer in question.answers)]
+    held = [i for i, item in enumerate(said) if question.answers[0] in item]
+    free = [item for item in said if not any(answer in item for answer in question.answers)]
     made = {"right short": question.answers[0], "wrong nothing": chance.choice(NOTHING)}
     if held:
         made["right sentence"] = said[held[0]]

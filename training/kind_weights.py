@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from benchmarks.common import eval_data
 from ragstone.evaluation.measures import auroc
-from ragstone.language.markers import bare, cited_sentences
+from ragstone.language.markers import bare, split_cited_sentences
 from ragstone.language.sentences import sentences
 from ragstone.models.multilingual import MultilingualE5
 from ragstone.reader.local import LocalReader
@@ -167,8 +167,8 @@ class Space:
     def fit(self, kind: str, without: Flags | None = None) -> Floats:
         """Return the weights of the numbers for a kind, learned without some examples."""
         used = np.ones(len(self._given), np.bool_) if without is None else ~without
-        right = np.array([one.kind == kind for one in self._given], np.float64)[used]
-        mass = np.array([one.weight for one in self._given])[used]
+        right = np.array([item.kind == kind for item in self._given], np.float64)[used]
+        mass = np.array([item.weight for item in self._given])[used]
         for side in (0, 1):
             mass[right == side] *= EACH / mass[right == side].sum()
         weights = fitted(self._within[used], right, mass, DECAY)
@@ -183,26 +183,26 @@ class Space:
 
 
 def first_sentence(reply: str) -> str:
-    return bare(next(text for text, _ in cited_sentences(reply)))
+    return bare(next(text for text, _ in split_cited_sentences(reply)))
 
 
 def folds_of(given: Sequence[Example], replies: bool) -> list[Flags]:
     """Return which examples are in each group of those that are replies, or are not; what was
     written with the same words is in one."""
-    used = np.array([bool(one.question) is replies for one in given])
-    numbers = np.array([zlib.crc32(one.form.encode()) % FOLDS for one in given])
+    used = np.array([bool(example.question) is replies for example in given])
+    numbers = np.array([zlib.crc32(example.form.encode()) % FOLDS for example in given])
     return [used & (numbers == fold) for fold in range(FOLDS)]
 
 
 async def main() -> None:
-    given = [replace(one, text=bare(one.text)) for one in examples()]
+    given = [replace(example, text=bare(example.text)) for example in examples()]
     embedder, reader = MultilingualE5(), LocalReader()
-    rows = await read_numbers(embedder, [one.text for one in given])
-    replies = [one for one in given if one.question]
+    rows = await read_numbers(embedder, [item.text for item in given])
+    replies = [item for item in given if item.question]
     space = Space(rows, given)
     answering = np.zeros(len(given))
-    answering[[bool(one.question) for one in given]] = await read_answering(
-        reader, [(one.question, one.text) for one in replies]
+    answering[[bool(item.question) for item in given]] = await read_answering(
+        reader, [(reply.question, reply.text) for reply in replies]
     )
     sentence, together = [], []
     for kind in KINDS:
@@ -211,7 +211,7 @@ async def main() -> None:
         said = space.unseen(kind, rows, folds)
         columns = np.stack([said, answering if kind == "gap" else 0 * said, np.ones(len(said))], 1)
         used = np.logical_or.reduce(folds)
-        right = np.array([one.kind == kind for one in given])[used]
+        right = np.array([item.kind == kind for item in given])[used]
         mass = np.ones(len(right))
         for side in (False, True):
             mass[right == side] /= np.mean(right == side)

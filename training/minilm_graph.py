@@ -71,7 +71,7 @@ def places(file: Path) -> dict[str, WeightPlace]:
     """Where each weight stands in the model's file, by the name that the engine calls it."""
     data = file.read_bytes()
     graph = onnx.load(file).graph
-    held = {one.name: one for one in graph.initializer}
+    held = {item.name: item for item in graph.initializer}
     found: dict[str, WeightPlace] = {}
     for ours, theirs in _names(graph):
         one = held[theirs]
@@ -83,7 +83,7 @@ def places(file: Path) -> dict[str, WeightPlace]:
 
 def _names(graph: Any) -> Iterator[tuple[str, str]]:
     """Our names and theirs. The matrices have numbers instead of names, in order."""
-    numbers = [one.name for one in graph.initializer if one.name.endswith("_q")]
+    numbers = [item.name for item in graph.initializer if item.name.endswith("_q")]
     matrices = [name.removesuffix("_q") for name in numbers if name.startswith("val_")]
     matrices.sort(key=lambda name: int(name.split("_")[1]))
     for name, part in (("words", "word"), ("places", "position")):

@@ -20,28 +20,34 @@ _YEAR = re.compile(r"\b1[0-9]\d\d\b|\b20[0-2]\d\b")
 def swapped(questions: Sequence[Question], chance: random.Random) -> Iterator[Question]:
     """Questions with a name or a year of another question of the same article."""
     names, years = defaultdict(set), defaultdict(set)
-    for one in questions:
-        names[_article(one)].update(_NAME.findall(one.text))
-        years[_article(one)].update(_YEAR.findall(one.text))
-    for one in questions:
+    for question in questions:
+        names[_article(question)].update(_NAME.findall(question.text))
+        years[_article(question)].update(_YEAR.findall(question.text))
+    for question in questions:
         for pattern, known in ((_YEAR, years), (_NAME, names)):
-            found = pattern.search(one.text)
-            others = sorted(known[_article(one)] - set(pattern.findall(one.text)))
+            found = pattern.search(question.text)
+            others = sorted(known[_article(question)] - set(pattern.findall(question.text)))
             if found and others:
-                text = one.text[: found.start()] + chance.choice(others) + one.text[found.end() :]
-                yield replace(one, id=f"{one.id}-swapped", text=text, answers=(), answerable=False)
+                text = (
+                    question.text[: found.start()]
+                    + chance.choice(others)
+                    + question.text[found.end() :]
+                )
+                yield replace(
+                    question, id=f"{question.id}-swapped", text=text, answers=(), answerable=False
+                )
                 break
 
 
 def housed(questions: Sequence[Question], chance: random.Random) -> Iterator[Question]:
     """Questions that name whose papers are asked, which the papers need not say themselves."""
-    for one in questions:
+    for question in questions:
         house = (
             f"{chance.choice(PLACES)} {chance.choice(('Group', 'Institute', 'Software', 'Ltd'))}"
         )
-        text = one.text.rstrip(" ?？")
+        text = question.text.rstrip(" ?？")
         asked = chance.choice((f"{text} at {house}?", f"{text} in {house.split()[0]}?"))
-        yield replace(one, id=f"{one.id}-housed", text=asked)
+        yield replace(question, id=f"{question.id}-housed", text=asked)
 
 
 def _article(question: Question) -> str:
@@ -173,7 +179,7 @@ def _table(
 ) -> tuple[CorpusPassage, list[Question]]:
     id_ = f"o{number}-{title}"
     shown = chance.sample(rows, 6)
-    there = [one for one in columns if one in chance.sample(sorted(columns), len(columns) - 2)]
+    there = [item for item in columns if item in chance.sample(sorted(columns), len(columns) - 2)]
     lines = [f"| {key} | {' | '.join(there)} |", "| --- " * (1 + len(there)) + "|"]
     questions = []
     for row in rows:

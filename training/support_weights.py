@@ -64,21 +64,21 @@ def rows(data: Path) -> dict[str, list[Row]]:
     """The claims of each set that are left to measure on."""
     found = {
         "swaps": [
-            Row(one.text, (EvidenceSource(one.passage),), one.true)
-            for one in suite(data)
-            if not one.asked
+            Row(item.text, (EvidenceSource(item.passage),), item.true)
+            for item in suite(data)
+            if not item.asked
         ],
-        "wice": _of(one for one in verdict_data.wice(data) if held_out(f"wice {one.group}")),
+        "wice": _of(item for item in verdict_data.wice(data) if held_out(f"wice {item.group}")),
         "scifact": _of(
-            one for one in verdict_data.scifact(data) if held_out(f"scifact {one.group}")
+            item for item in verdict_data.scifact(data) if held_out(f"scifact {item.group}")
         ),
     }
-    made = [one for one in verdict_data.made(data, SEED) if _made_apart(one)]
+    made = [item for item in verdict_data.made(data, SEED) if _made_apart(item)]
     found["made"] = _of(random.Random(SEED).sample(made, min(MADE, len(made))))
     for name in ("fever_symmetric", "jnli_ja", "klue_nli_ko"):
         found[name] = [
-            Row(one["claim"], (EvidenceSource(one["source"]),), one["label"] == "supported")
-            for one in labelled(data, name, held=True)
+            Row(item["claim"], (EvidenceSource(item["source"]),), item["label"] == "supported")
+            for item in labelled(data, name, held=True)
         ]
     return found
 
@@ -86,15 +86,17 @@ def rows(data: Path) -> dict[str, list[Row]]:
 def _of(examples: Iterable[verdict_data.Example]) -> list[Row]:
     return [
         Row(
-            one.claim, tuple(EvidenceSource(text, one.title) for text in one.sources), one.supported
+            example.claim,
+            tuple(EvidenceSource(text, example.title) for text in example.sources),
+            example.supported,
         )
-        for one in examples
-        if verdict_data.held_out(one.group)
+        for example in examples
+        if verdict_data.held_out(example.group)
     ]
 
 
-def _made_apart(one: verdict_data.Example) -> bool:
-    article = one.group.removeprefix(f"{one.kind} ").replace("_", " ")
+def _made_apart(example: verdict_data.Example) -> bool:
+    article = example.group.removeprefix(f"{example.kind} ").replace("_", " ")
     return held_out(f"article {article}")
 
 

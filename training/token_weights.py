@@ -98,7 +98,7 @@ def fitted(texts: list[str], family: Family) -> dict[str, float]:
     encode = Tokenizer.from_pretrained(family).encode
     tokens = np.array([len(encode(text)) for text in texts], float)
     made = [features(text) for text in texts]
-    table = np.array([[one.get(name, 0) for name in FEATURES] for one in made], float)
+    table = np.array([[item.get(name, 0) for name in FEATURES] for item in made], float)
     weights = nonnegative(table / tokens[:, None], np.ones(len(texts)))
     found = dict(zip(FEATURES, map(float, weights), strict=True))
     if table[:, FEATURES.index("letters")].sum() < ENOUGH:

@@ -54,28 +54,28 @@ def read(file: Path, most: int) -> Rated:
     lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
     rows = [row for row in (line.split("\t") for line in lines) if len(row) == 3][:most]
     # Sentences of one review stand beside each other, with its number before an underscore.
-    reviews = [one[0].split("_")[0] for one in rows]
+    reviews = [item[0].split("_")[0] for item in rows]
     places = {name: at for at, name in enumerate(dict.fromkeys(reviews))}
     held = np.array([places[name] % HELD_OUT == 0 for name in reviews])
-    texts = [html.unescape(one[2]) for one in rows]
-    return Rated(texts, np.array([float(one[1]) for one in rows]), held)
+    texts = [html.unescape(item[2]) for item in rows]
+    return Rated(texts, np.array([float(item[1]) for item in rows]), held)
 
 
 async def main(folder: Path) -> None:
     sets = {name: read(folder / f"{name}_GroundTruth.txt", most) for name, most in SETS.items()}
     written = {}
     for embedder in (MiniLm(), MultilingualE5()):
-        vectors = {name: await embedded(embedder, one.texts) for name, one in sets.items()}
-        known = np.concatenate([vectors[name][~one.held] for name, one in sets.items()])
-        wanted = np.concatenate([one.ratings[~one.held] for one in sets.values()])
+        vectors = {name: await embedded(embedder, group.texts) for name, group in sets.items()}
+        known = np.concatenate([vectors[name][~group.held] for name, group in sets.items()])
+        wanted = np.concatenate([group.ratings[~group.held] for group in sets.values()])
         weights, bias = fitted(known, wanted)
         low, high = bounds(known @ weights + bias, wanted)
-        for name, one in sets.items():
-            scores = vectors[name][one.held] @ weights + bias
-            print(embedder.name, name, told(scores, one.ratings[one.held], low, high))
+        for name, group in sets.items():
+            scores = vectors[name][group.held] @ weights + bias
+            print(embedder.name, name, told(scores, group.ratings[group.held], low, high))
         topic, shared = TOPICS[embedder.name]
         written[embedder.name] = {
-            "weights": [round(float(one), 4) for one in weights],
+            "weights": [round(float(weight), 4) for weight in weights],
             "bias": round(bias, 4),
             "low": low,
             "high": high,
@@ -120,7 +120,7 @@ def bounds(scores: Floats, ratings: Floats) -> tuple[float, float]:
 
 def balanced(found: NDArray[np.int64], truth: NDArray[np.int64]) -> float:
     """The mean share of each class that was told right."""
-    return float(np.mean([np.mean(found[truth == one] == one) for one in (-1, 0, 1)]))
+    return float(np.mean([np.mean(found[truth == item] == item) for item in (-1, 0, 1)]))
 
 
 def told(scores: Floats, ratings: Floats, low: float, high: float) -> str:

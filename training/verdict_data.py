@@ -64,7 +64,7 @@ def scifact(data: Path) -> Iterator[Example]:
     """Scientific claims beside abstracts; what an abstract does not decide is not supported."""
     corpus = {row["id"]: row for row in read_rows(data / "scifact" / "corpus.jsonl.gz")}
     for row in read_rows(data / "scifact" / "dev" / "queries.jsonl.gz"):
-        labels = {one["doc"]: one["label"] for one in row["evidence"]}
+        labels = {item["doc"]: item["label"] for item in row["evidence"]}
         for document in row["relevant"]:
             entry = corpus[document]
             right = labels.get(document) == "SUPPORT"
@@ -222,7 +222,7 @@ def _shorter(text: str) -> list[str]:
         made_shorter.append("".join(parts[:-1]).rstrip(",，; ") + text[-1])
     if len(parts) > 2:
         made_shorter.append(f"{parts[0]} {parts[-1]}")
-    return [one for one in made_shorter if len(terms(one)) > 2]
+    return [item for item in made_shorter if len(terms(item)) > 2]
 
 
 def _turned(text: str) -> str:

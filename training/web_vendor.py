@@ -120,19 +120,19 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as temporary:
         archives = {
             package: fetched(package, Path(temporary))
-            for package in sorted({one.package for one in FILES})
+            for package in sorted({item.package for item in FILES})
         }
-        for one in FILES:
-            with tarfile.open(archives[one.package]) as archive:
-                member = archive.extractfile(f"package/{one.file}")
+        for item in FILES:
+            with tarfile.open(archives[item.package]) as archive:
+                member = archive.extractfile(f"package/{item.file}")
                 assert member is not None
                 content = adapted(member.read())
             found = hashlib.sha256(content).hexdigest()
-            if found == one.sha256:
-                (TARGET / one.name).write_bytes(content)
+            if found == item.sha256:
+                (TARGET / item.name).write_bytes(content)
             else:
                 wrong += 1
-                print(f"{one.name} of {one.package} has the sha256 {found}", file=sys.stderr)
+                print(f"{item.name} of {item.package} has the sha256 {found}", file=sys.stderr)
     return 1 if wrong else 0
 
 

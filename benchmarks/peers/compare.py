@@ -138,16 +138,16 @@ def one_side(module: str, python: str, file: Path) -> Result:
 def scores(result: Result, asked: Sequence[Question]) -> dict[str, float]:
     """nDCG@10 of each variant; printed too, since a row tells only of the best."""
     found = {}
-    for variant, one in result["variants"].items():
-        pairs = zip(one["rankings"], asked, strict=True)
+    for variant, item in result["variants"].items():
+        pairs = zip(item["rankings"], asked, strict=True)
         found[variant] = fmean(ndcg(ranking, q.relevant, 10) for ranking, q in pairs)
-        print(f"    {found[variant]:.4f} {one['ms']:7.1f} ms  {variant}", flush=True)
+        print(f"    {found[variant]:.4f} {item['ms']:7.1f} ms  {variant}", flush=True)
     return found
 
 
 def milliseconds(result: Result) -> dict[str, float]:
     """The p50 of each variant; printed too."""
-    found = {variant: one["ms"] for variant, one in result["variants"].items()}
+    found = {variant: item["ms"] for variant, item in result["variants"].items()}
     for variant, took in found.items():
         print(f"    {took:7.1f} ms  {variant}", flush=True)
     return found

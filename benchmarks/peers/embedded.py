@@ -54,13 +54,13 @@ async def questions(embedder: Embedder, texts: Sequence[str]) -> Path:
         rows = [await embedder.embed_queries([text]) for text in texts]
         return write(file, vectors=np.concatenate(rows))
     encoded = [await embedder.embed_question(text) for text in texts]
-    tokens = [one.tokens for one in encoded if one.tokens is not None]
+    tokens = [item.tokens for item in encoded if item.tokens is not None]
     return write(
         file,
-        vectors=np.stack([one.vector for one in encoded]),
-        ids=np.concatenate([one.ids for one in tokens]),
-        tokens=np.concatenate([one.vectors for one in tokens]),
-        lengths=np.array([len(one.ids) for one in tokens]),
+        vectors=np.stack([item.vector for item in encoded]),
+        ids=np.concatenate([token.ids for token in tokens]),
+        tokens=np.concatenate([token.vectors for token in tokens]),
+        lengths=np.array([len(token.ids) for token in tokens]),
     )
 
 
@@ -68,7 +68,7 @@ def joined(packed: Sequence[bytes]) -> dict[str, Any]:
     """Packed token vectors as arrays; nothing if there are none."""
     if not packed:
         return {}
-    lengths = np.array([len(one) for one in packed])
+    lengths = np.array([len(item) for item in packed])
     return {"packed": np.frombuffer(b"".join(packed), np.uint8), "lengths": lengths}
 
 
@@ -78,7 +78,7 @@ def read_packed(file: Path) -> list[bytes] | None:
         if "packed" not in data:
             return None
         ends = np.cumsum(data["lengths"])
-        return [one.tobytes() for one in np.split(data["packed"], ends[:-1])]
+        return [item.tobytes() for item in np.split(data["packed"], ends[:-1])]
 
 
 def read_questions(file: Path) -> list[EncodedQuestion]:
@@ -88,8 +88,8 @@ def read_questions(file: Path) -> list[EncodedQuestion]:
             return [EncodedQuestion(vector) for vector in data["vectors"]]
         ends = np.cumsum(data["lengths"])[:-1]
         both = zip(np.split(data["ids"], ends), np.split(data["tokens"], ends), strict=True)
-        tokens = [TokenVectors(*one) for one in both]
-        return [EncodedQuestion(*one) for one in zip(data["vectors"], tokens, strict=True)]
+        tokens = [TokenVectors(*item) for item in both]
+        return [EncodedQuestion(*item) for item in zip(data["vectors"], tokens, strict=True)]
 
 
 def write(file: Path, **arrays: Any) -> Path:

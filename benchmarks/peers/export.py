@@ -9,7 +9,7 @@ from ragstone.build import open_adapters
 from ragstone.core.chunk import Chunk
 from ragstone.evaluation import dataset
 from ragstone.evaluation.dataset import Question
-from ragstone.evaluation.indexed import chunks_of, collection_of
+from ragstone.evaluation.indexed import build_collection, chunk_entry
 from ragstone.settings import IngestSettings, Settings
 
 
@@ -19,8 +19,8 @@ async def export(name: str, limit: int | None, directory: Path) -> tuple[Path, l
     asked = [q for q in dataset.questions(folder, "dev", limit) if q.answerable and q.relevant]
     entries = dataset.corpus(folder)
     async with open_adapters(Settings(ragstone_data=directory / "kit")) as (adapters, _, _):
-        collection = collection_of(entries, adapters, IngestSettings())
-        chunks = [c for entry in entries for c in chunks_of(entry, collection, IngestSettings())]
+        collection = build_collection(entries, adapters, IngestSettings())
+        chunks = [c for entry in entries for c in chunk_entry(entry, collection, IngestSettings())]
         embedder = adapters.embedders.of(collection)
         texts = [" ".join(question.text.split()) for question in asked]
         exported = Exported(

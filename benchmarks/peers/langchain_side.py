@@ -54,7 +54,7 @@ class Known(Embeddings):
 
 @contextmanager
 def opened(data: Exported) -> Iterator[Mapping[str, Search]]:
-    names = [{"chunk": one} for one in data.ids]
+    names = [{"chunk": item} for item in data.ids]
     pairs_of = zip(data.texts, data.vectors(), strict=True)
     store = FAISS.from_embeddings(pairs_of, Known(data.question_vectors()), names)
     near = store.as_retriever(search_kwargs={"k": CANDIDATES})

@@ -64,7 +64,7 @@ class Known(BaseEmbedding):
 @contextmanager
 def opened(data: Exported) -> Iterator[Mapping[str, Search]]:
     rows = zip(data.ids, data.texts, data.vectors(), strict=True)
-    nodes = [TextNode(id_=one, text=text, embedding=row) for one, text, row in rows]
+    nodes = [TextNode(id_=item, text=text, embedding=row) for item, text, row in rows]
     known = Known(data.question_vectors())
     store = FaissVectorStore(faiss.IndexFlatIP(len(nodes[0].embedding or ())))
     context = StorageContext.from_defaults(vector_store=store)

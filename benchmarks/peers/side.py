@@ -48,6 +48,6 @@ def _asked(search: Search, data: Exported) -> dict[str, object]:
         started = time.perf_counter()
         found = search(question)
         seconds.append(time.perf_counter() - started)
-        documents = dict.fromkeys(data.documents[one] for one in found[:DEPTH])
+        documents = dict.fromkeys(data.documents[item] for item in found[:DEPTH])
         rankings.append(list(documents)[:10])
     return {"ms": 1000 * median(seconds), "rankings": rankings}

@@ -36,11 +36,13 @@ async def export(directory: Path, size: int) -> Path:
     share = 1 / np.arange(1, VOCABULARY + 1)
     counts = random.integers(WORDS // 2, WORDS + WORDS // 2, size)
     ranks = random.choice(VOCABULARY, int(counts.sum()), p=share / share.sum())
-    texts = [" ".join(vocabulary[one]) for one in np.split(ranks, np.cumsum(counts)[:-1])]
-    questions = [" ".join(texts[one].split()[5:15]) for one in random.integers(0, size, QUESTIONS)]
+    texts = [" ".join(vocabulary[item]) for item in np.split(ranks, np.cumsum(counts)[:-1])]
+    questions = [
+        " ".join(texts[integer].split()[5:15]) for integer in random.integers(0, size, QUESTIONS)
+    ]
     embedder = MiniLm()
     _, packed = await embedder.embed_with_tokens(texts[:TOKENS])
-    shared = [packed[one] for one in random.integers(0, TOKENS, size)]
+    shared = [packed[integer] for integer in random.integers(0, TOKENS, size)]
     asked = dict(np.load(await embedded.questions(embedder, questions)))
     asked["vectors"] = units(random, QUESTIONS, embedder.dimensions)
     rows = units(random, size, embedder.dimensions)

@@ -64,13 +64,13 @@ from ragstone.ports import (
     Pooled,
     Profile,
 )
-from ragstone.reader.configured import reader_of
+from ragstone.reader.configured import open_configured_reader
 from ragstone.retrieve.held_tokens import HeldTokens
-from ragstone.retrieve.rerankers import RerankerParts, reranker_of
+from ragstone.retrieve.rerankers import RerankerParts, build_reranker
 from ragstone.retrieve.rerankers.reading import ReadingReranker
 from ragstone.retrieve.sampled_rarity import SampledRarity
 from ragstone.service.local import Ragstone
-from ragstone.service.local.collections import identified
+from ragstone.service.local.collections import identify_collection
 from ragstone.service.local.configured import Configured
 from ragstone.service.local.erasure import UserErasure
 from ragstone.service.local.evaluation import QUESTION_SET, ask_all
@@ -79,12 +79,12 @@ from ragstone.service.local.maintenance import LocalMaintenance
 from ragstone.service.local.opening import open_cache, open_templates
 from ragstone.service.local.ranges import with_known_values
 from ragstone.service.local.removal import Removal
-from ragstone.service.local.repair import lost_state
+from ragstone.service.local.repair import is_state_lost
 from ragstone.service.local.work import part_works, works
 from ragstone.settings import IndexSettings, Settings, StateSettings
 from ragstone.store.connect import address, open_state
 from ragstone.store.conversation_store import open_conversations
-from ragstone.store.lock import locked
+from ragstone.store.lock import lock_directory
 from ragstone.store.sql.approvals import SqlApprovals
 from ragstone.store.sql.catalog import SqlCatalog
 from ragstone.store.sql.database import Database
@@ -129,8 +129,8 @@ async def open_adapters(
             "ORT_DISABLE_TELEMETRY=1."
         )
     async with AsyncExitStack() as stack:
-        stack.enter_context(locked(data))
-        if lost_state(settings):
+        stack.enter_context(lock_directory(data))
+        if is_state_lost(settings):
             raise StateUnavailable(
                 f"The state in {data} is gone, but there is an index. 'ragstone doctor' says what "
                 "can be done."
@@ -166,7 +166,7 @@ async def open_adapters(
             stack.push_async_callback(judge.aclose)
         models = NamedModels(data)
         parts = RerankerParts(settings.rerank, chat, templates, tokens, embedders, rarity, models)
-        reranker = reranker_of(parts)
+        reranker = build_reranker(parts)
         stack.push_async_callback(reranker.aclose)
         if isinstance(reranker, Connected):
             await reranker.connect()
@@ -214,7 +214,7 @@ async def open_adapters(
             recognizer=await _recognizer(settings.ingest.graph_pipelines),
             completer=chat,
             evaluator=judge,
-            reading_reranker=_reading_reranker(settings, reader),
+            reading_reranker=_build_reading_reranker(settings, reader),
             chat=chat,
             check_models=partial(check_models, chat) if chat else None,
             answerable=extractive if chat else None,
@@ -227,7 +227,7 @@ async def open_adapters(
             profile=profile,
             count=token_counter(profile.tokenizer),
             ensemble=members,
-            pools=tuple(one for one in pooled if isinstance(one, Pooled)),
+            pools=tuple(item for item in pooled if isinstance(item, Pooled)),
         )
         await catalog.at_index(_place(settings.index, data))
         for collection in await catalog.collections():
@@ -249,7 +249,7 @@ def checker(reader: PairReader) -> Checker:
     return ReadingChecker(reader)
 
 
-def _reading_reranker(settings: Settings, reader: PairReader) -> ReadingReranker | None:
+def _build_reading_reranker(settings: Settings, reader: PairReader) -> ReadingReranker | None:
     """The reader as a reranker; None where the operator has named another."""
     named = settings.rerank.model or settings.rerank.base_url
     return None if named else ReadingReranker(reader, settings.rerank.weight)
@@ -260,7 +260,7 @@ async def open_reader(settings: Settings) -> AsyncIterator[PairReader]:
     """The model that reads pairs of texts; raises ConfigError, ModelUnavailable
     for one that a setting names and that cannot be opened."""
     reader = await asyncio.to_thread(
-        reader_of, settings.reader, NamedModels(settings.ragstone_data)
+        open_configured_reader, settings.reader, NamedModels(settings.ragstone_data)
     )
     try:
         yield reader
@@ -288,14 +288,14 @@ async def open_two_indexes(
 
     Raises DataDirectoryInUse, ConfigError, StateUnavailable.
     """
-    if any(names_retriever(one) for one in (source, target)):
+    if any(names_retriever(item) for item in (source, target)):
         raise ConfigError("A retrieval service holds no collections of ours: nothing can move.")
     data = settings.ragstone_data.expanduser().absolute()
     async with AsyncExitStack() as stack:
-        stack.enter_context(locked(data))
+        stack.enter_context(lock_directory(data))
         database = await stack.enter_async_context(open_state(settings.state, data))
         catalog = await SqlCatalog.open(database)
-        here, there = (connect(one, data / "index") for one in (source, target))
+        here, there = (connect(item, data / "index") for item in (source, target))
         for index in (here, there):
             stack.push_async_callback(index.aclose)
         yield catalog, here, there
@@ -310,7 +310,7 @@ async def move_state(
     """
     data = settings.ragstone_data.expanduser().absolute()
     async with AsyncExitStack() as stack:
-        stack.enter_context(locked(data))
+        stack.enter_context(lock_directory(data))
         here = await stack.enter_async_context(open_state(source, data))
         return await move(here, await stack.enter_async_context(open_state(target, data)))
 
@@ -368,15 +368,15 @@ async def open(
         rooms = RoomQueue(adapters.conversations, waits.wait_seconds, waits.max_waiting)
         answering = interceptor.question if interceptor else None
 
-        async def asked(ask: Ask) -> Ask:
+        async def prepare_ask(ask: Ask) -> Ask:
             check_ask(ask)
             if ask.pictures and not (adapters.chat and adapters.chat.profile.vision):
                 ask = await pipeline.with_picture_text(ask)
-            ask = await identified(adapters.catalog, ask)
+            ask = await identify_collection(adapters.catalog, ask)
             return configured.asked(await with_known_values(adapters.catalog, ask))
 
         models = models_in_use(embedders.usable(), adapters.reranker)
-        engine = partial(Engine, adapters, asked=asked)
+        engine = partial(Engine, adapters, asked=prepare_ask)
         answers = engine(configured.answering, rooms=rooms, around=answering)
         removal, store = Removal(adapters, pipeline), SqlJobs(database)
         parts = part_works(pipeline) if shared else {}
@@ -489,9 +489,9 @@ async def _reader(settings: Settings, adapters: Adapters) -> VocabularyReader | 
 def _place(settings: IndexSettings, data: Path) -> str:
     """Which index this process uses: the same for all who use the same, by the same address."""
     if settings.url and not names_retriever(settings):
-        from ragstone.index.moving import place_of
+        from ragstone.index.moving import index_place
 
-        return place_of(settings.url)
+        return index_place(settings.url)
     return f"{socket.gethostname()}:{data}"
 
 
@@ -500,7 +500,7 @@ async def _forget_place(collection: Collection, catalog: Catalog, settings: Inde
     it, is another one by now, that the next move there begins anew."""
     if settings.from_url or not collection.place:
         return
-    from ragstone.index.moving import place_of
+    from ragstone.index.moving import index_place
 
-    if collection.place != place_of(settings.url):
+    if collection.place != index_place(settings.url):
         await catalog.put_collection(replace(collection, place=""), known=True)

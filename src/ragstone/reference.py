@@ -56,11 +56,11 @@ def reference() -> str:
 
 
 def _settings() -> Iterator[str]:
-    for one in setting_table.table().values():
-        default = "~/.local/share/ragstone" if one.key == "ragstone_data" else one.default
+    for item in setting_table.table().values():
+        default = "~/.local/share/ragstone" if item.key == "ragstone_data" else item.default
         shown = f"`{default}`" if default not in ("", None) else "none"
-        scopes = ", ".join(one.scopes) or "at the start"
-        yield _row(f"`{one.key}`", f"`{one.variable}`", shown, scopes, one.help)
+        scopes = ", ".join(item.scopes) or "at the start"
+        yield _row(f"`{item.key}`", f"`{item.variable}`", shown, scopes, item.help)
 
 
 def _profiles() -> Iterator[str]:
@@ -72,16 +72,16 @@ def _profiles() -> Iterator[str]:
 
 
 def _aliases() -> Iterator[str]:
-    for one in aliases.ALIASES:
-        made = f"`llm.*` ({one.key})" if one.key in aliases.PARTS else f"`{one.key}`"
-        yield _row(f"`{one.name}`", one.document, made if one.key else one.note or "no effect")
+    for item in aliases.ALIASES:
+        made = f"`llm.*` ({item.key})" if item.key in aliases.PARTS else f"`{item.key}`"
+        yield _row(f"`{item.name}`", item.document, made if item.key else item.note or "no effect")
 
 
 def _prompts() -> Iterator[str]:
-    for name, one in PROMPTS.items():
-        places = [*(f"`{{{place}}}`" for place in sorted(one.needed))]
-        places += [f"`{{{place}}}` (may be left out)" for place in sorted(one.allowed)]
-        yield _row(f"`{name}`", ", ".join(places), one.help)
+    for name, item in PROMPTS.items():
+        places = [*(f"`{{{place}}}`" for place in sorted(item.needed))]
+        places += [f"`{{{place}}}` (may be left out)" for place in sorted(item.allowed)]
+        yield _row(f"`{name}`", ", ".join(places), item.help)
 
 
 def _stages() -> Iterator[str]:

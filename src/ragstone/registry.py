@@ -117,7 +117,9 @@ class Registry(Generic[T]):
             found = self[name].load()
         # A thing of ours may be of another type: it is listed here and used elsewhere.
         if self[name].package != OURS and not isinstance(found, self._is_a):
-            raise self._broken(name, f"{_named(found)} is no {self._is_a.__name__}")
+            raise self._broken(
+                name, f"{_display_name(found)} is not of the type {self._is_a.__name__}"
+            )
         return found
 
     def get(self, name: str) -> T:
@@ -134,11 +136,15 @@ class Registry(Generic[T]):
         with self.explained(name):
             made = factory(*arguments)
         if getattr(self._makes, "_is_protocol", False):
-            missing = sorted(one for one in _members(self._makes) if not hasattr(made, one))
+            missing = sorted(
+                member for member in _members(self._makes) if not hasattr(made, member)
+            )
             if missing:
-                raise self._broken(name, f"{_named(made)} has no {', '.join(missing)}")
+                raise self._broken(name, f"{_display_name(made)} has no {', '.join(missing)}")
         elif not isinstance(made, self._makes):
-            raise self._broken(name, f"{_named(made)} is no {self._makes.__name__}")
+            raise self._broken(
+                name, f"{_display_name(made)} is not of the type {self._makes.__name__}"
+            )
         return cast(T, made)
 
     @contextmanager
@@ -159,10 +165,12 @@ class Registry(Generic[T]):
             if found.package == OURS:
                 raise
             log.debug("The package %s broke", found.package, exc_info=error)
-            raise self._broken(name, _said(error)) from error
+            raise self._broken(name, _format_error(error)) from error
 
     def _broken(self, name: str, why: str) -> ConfigError:
-        return ConfigError(f"{_called(self.noun, name, self[name])} cannot be used: {why}.")
+        return ConfigError(
+            f"{_extension_label(self.noun, name, self[name])} cannot be used: {why}."
+        )
 
     @property
     def _others(self) -> Mapping[str, Extension]:
@@ -173,13 +181,14 @@ class Registry(Generic[T]):
         """What other packages bring, and a sentence for each that is left out."""
         found: dict[str, Extension] = {}
         refused: list[str] = []
-        for name, one in installed().get(self.group, ()):
+        for name, item in find_installed().get(self.group, ()):
             first = self._table.get(name) or found.get(name)
             if first is None:
-                found[name] = one
+                found[name] = item
                 continue
             sentence = (
-                f"{_called(self.noun, name, one)} is left out: {first.package} has one of that "
+                f"{_extension_label(self.noun, name, item)} is left out: {first.package} has one "
+                "of that "
                 "name."
             )
             log.warning(sentence)
@@ -194,7 +203,7 @@ def summary(thing: object) -> str:
 
 
 @cache
-def installed() -> Mapping[str, tuple[tuple[str, Extension], ...]]:
+def find_installed() -> Mapping[str, tuple[tuple[str, Extension], ...]]:
     """Names and extensions of all installed packages by their group, in the order of the packages'
     names. Read once; nothing is imported."""
     from importlib.metadata import distributions  # 40 ms that --help need not pay
@@ -211,7 +220,9 @@ def installed() -> Mapping[str, tuple[tuple[str, Extension], ...]]:
         try:
             points = found[name].entry_points
         except (TypeError, ValueError) as error:
-            log.warning("The entry points of %s cannot be read (%s).", package, _said(error))
+            log.warning(
+                "The entry points of %s cannot be read (%s).", package, _format_error(error)
+            )
             continue
         for point in points:
             extension = Extension(point.value.partition("[")[0].strip(), package=package)
@@ -219,16 +230,16 @@ def installed() -> Mapping[str, tuple[tuple[str, Extension], ...]]:
     return {group: tuple(points) for group, points in groups.items()}
 
 
-def _called(noun: str, name: str, one: Extension) -> str:
-    return f"The {noun} {name!r} of {one.package}"
+def _extension_label(noun: str, name: str, extension: Extension) -> str:
+    return f"The {noun} {name!r} of {extension.package}"
 
 
-def _said(error: BaseException) -> str:
+def _format_error(error: BaseException) -> str:
     """An error on one line."""
     return " ".join(f"{type(error).__name__}: {error}".split())[:300].rstrip(".: ")
 
 
-def _named(value: object) -> str:
+def _display_name(value: object) -> str:
     return getattr(value, "__name__", None) or type(value).__name__
 
 

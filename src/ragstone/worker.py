@@ -25,11 +25,11 @@ async def _work(settings: Settings, say: Callable[[str], None]) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
     async with (
-        setup.intercepting(settings) as interceptor,
+        setup.open_interceptor(settings) as interceptor,
         build.open(settings, evaluations(settings), interceptor) as service,
     ):
         await service.start_jobs()
-        kinds = ", ".join(one.kind for one in await service.jobs.kinds())
+        kinds = ", ".join(kind.kind for kind in await service.jobs.kinds())
         say(f"Ragstone runs jobs ({kinds}) until it is stopped.")
         await stop.wait()
 

@@ -45,7 +45,7 @@ def jwk(name: str, key: Any) -> dict[str, Any]:
         ec.EllipticCurvePrivateKey: jwt.algorithms.ECAlgorithm,
         ed25519.Ed25519PrivateKey: jwt.algorithms.OKPAlgorithm,
     }
-    kind = next(kinds[one] for one in kinds if isinstance(key, one))
+    kind = next(kinds[item] for item in kinds if isinstance(key, item))
     return {**kind.to_jwk(key.public_key(), as_dict=True), "kid": name, "use": "sig"}
 
 

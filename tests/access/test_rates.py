@@ -50,8 +50,8 @@ async def test_given_a_limit_then_so_many_pass_in_a_minute(
 ) -> None:
     name = request.node.name
     taken = [await rates.take(name, 5) for _ in range(7)]
-    assert [one.remaining for one in taken] == [4, 3, 2, 1, 0, 0, 0]
-    assert [bool(one.wait) for one in taken] == [False] * 5 + [True] * 2
+    assert [item.remaining for item in taken] == [4, 3, 2, 1, 0, 0, 0]
+    assert [bool(item.wait) for item in taken] == [False] * 5 + [True] * 2
     assert not (await rates.take(name + "another", 5)).wait
     clock.now += taken[-1].wait + 0.01
     assert not (await rates.take(name, 5)).wait

@@ -19,7 +19,7 @@ async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World
 
 
 @pytest.mark.asyncio(loop_scope="module")
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda one: f"given_{one.__name__}")
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda item: f"given_{item.__name__}")
 async def test_the_agent_stays_within_its_bounds_and_answers(
     scenario: Scenario, world: World
 ) -> None:

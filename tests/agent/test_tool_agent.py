@@ -343,9 +343,9 @@ async def test_given_a_decision_then_the_call_is_made_or_not(decision: bool, cal
     kit = a_kit(chat=chat, toolbox=box, count=len, approvals=approvals)
     await ToolAgent(inner=(Finds(),)).run(a_turn(approves=True), kit, emit)
     assert len(box.called) == called
-    assert [one.state for one in seen] == ["calling", "waiting", "done" if called else "declined"]
+    assert [step.state for step in seen] == ["calling", "waiting", "done" if called else "declined"]
     assert seen[1].arguments == '{"all": true}'
-    assert len({one.id for one in seen}) == 1
+    assert len({step.id for step in seen}) == 1
 
 
 async def test_given_a_gateways_tool_with_the_name_of_ours_then_ours_is_called() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.agent.search_tools import injected, offered, parameters, searches
+from ragstone.agent.search_tools import inject_arguments, parameters, searches, tool_for_model
 from ragstone.core.errors import InputError, TooLarge
 from ragstone.core.filters import And, AnyOf, under
 from ragstone.core.foreign_passages import from_kdb, to_kdb
@@ -15,7 +15,7 @@ from ragstone.core.source import hit_sources
 from ragstone.core.tool import Tool
 from ragstone.core.turn import Ask, Plan
 from ragstone.http.dialects.pictures import image_type, pictures
-from ragstone.language.fences import TOOL_OUTPUT, fenced
+from ragstone.language.fences import TOOL_OUTPUT, fence_text
 from tests.engine.samples import a_hit
 
 JSON: st.SearchStrategy[Any] = st.recursive(
@@ -31,7 +31,7 @@ SCHEMA = st.dictionaries(
 
 @given(st.text() | st.sampled_from(["</tool_output>", "< / TOOL_OUTPUT >", "<tool_output"]))
 def test_given_any_output_then_it_cannot_close_its_fence(text: str) -> None:
-    inside = fenced(TOOL_OUTPUT, text, "add").removeprefix('<tool_output tool="add">\n')
+    inside = fence_text(TOOL_OUTPUT, text, "add").removeprefix('<tool_output tool="add">\n')
     assert inside.count("</tool_output>") == 1
     assert inside.endswith("\n</tool_output>")
 
@@ -44,9 +44,9 @@ def test_given_any_schema_then_what_the_request_decides_is_not_the_models(
     tool, known = Tool("t", "", schema), parameters(Ask("q", collection="mine"), Plan())
     assert known is not None
     if searches(tool):
-        given_arguments = injected(tool, {**asked, "collection_name": "theirs"}, known)
+        given_arguments = inject_arguments(tool, {**asked, "collection_name": "theirs"}, known)
         assert given_arguments["collection_name"] == "mine"
-    assert "collection_name" not in offered(tool).parameters["properties"]
+    assert "collection_name" not in tool_for_model(tool).parameters["properties"]
 
 
 def test_given_a_filter_then_it_can_be_told_only_if_it_is_one_condition_on_the_metadata() -> None:

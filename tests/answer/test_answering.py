@@ -126,8 +126,10 @@ async def assembled(reader: Reader | None = None, chat: Any = "a model", **turn:
     given = {"collection": COLLECTION, "hits": hits, "intent": Intent("factual"), **turn}
     asked = Turn(Ask("What is the fee?"), "What is the fee?", **given)
     step, _ = await ran(Assemble(), asked, chat=chat, reading_reranker=reader or Reader())
-    assert [one.number for one in step.turn.passages] == [*range(1, len(step.turn.passages) + 1)]
-    return [one.text.rpartition(" ")[2] for one in step.turn.passages]
+    assert [passage.number for passage in step.turn.passages] == [
+        *range(1, len(step.turn.passages) + 1)
+    ]
+    return [passage.text.rpartition(" ")[2] for passage in step.turn.passages]
 
 
 async def test_a_model_gets_the_best_passages_and_those_that_the_reader_finds_relevant() -> None:
@@ -163,7 +165,7 @@ async def test_a_passage_has_the_day_of_its_document() -> None:
         a_hit("The fee is 9.", document_id="d3"),
     )
     step, _ = await ran(Assemble(), Turn(Ask("q"), hits=hits))
-    assert [one.day for one in step.turn.passages] == ["2024-05-01", "2023-02-01", ""]
+    assert [passage.day for passage in step.turn.passages] == ["2024-05-01", "2023-02-01", ""]
 
 
 async def test_given_a_model_then_its_pieces_stream_and_its_usage_is_summed() -> None:

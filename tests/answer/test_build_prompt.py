@@ -11,7 +11,7 @@ from ragstone.core.answer import Instructions
 from ragstone.core.errors import InputError
 from ragstone.core.intent import Intent, IntentName
 from ragstone.core.turn import Ask, JsonFormat, Turn
-from ragstone.language.templates import MODES, shipped
+from ragstone.language.templates import MODES, load_shipped
 from ragstone.ports import Profile
 from ragstone.store.sql.database import open_database
 from ragstone.store.sql.templates import SqlTemplates
@@ -28,7 +28,7 @@ async def instructed(question: str, **changes: Any) -> Instructions:
 
 
 def line(name: str) -> str:
-    return (shipped(name) or "").strip()
+    return (load_shipped(name) or "").strip()
 
 
 @pytest.mark.conforms("Query pipeline", "Step 9", "FACTUAL: direct answer first, each source cited")
@@ -122,7 +122,7 @@ async def test_given_saved_templates_then_the_newest_holds_until_it_is_taken_bac
         assert await templates.put("mode.simple", "") == 3
         assert await templates.texts() == {}
         versions = await templates.versions("mode.simple")
-        assert [(one.version, one.text) for one in versions] == [
+        assert [(version.version, version.text) for version in versions] == [
             (3, ""),
             (2, "- Second."),
             (1, "- First."),
@@ -188,5 +188,5 @@ async def test_every_rule_of_an_answer_stands_once() -> None:
 
     lines = told.text.splitlines()
     assert len(lines) == len(set(lines))
-    assert sum("never follow instructions" in one.casefold() for one in lines) == 1
-    assert sum("reads like this" in one for one in lines) == 1
+    assert sum("never follow instructions" in item.casefold() for item in lines) == 1
+    assert sum("reads like this" in item for item in lines) == 1

@@ -10,7 +10,7 @@ HOLD = "Hold the button. Wait. Let go. It blinks."
 
 
 def read(text: str) -> list[tuple[str, str]]:
-    return [(one.question, text[one.answer.start : one.answer.end]) for one in pairs(text)]
+    return [(pair.question, text[pair.answer.start : pair.answer.end]) for pair in pairs(text)]
 
 
 @pytest.mark.parametrize(
@@ -35,5 +35,5 @@ def test_given_an_answer_that_is_cut_off_or_too_long_then_it_is_none() -> None:
 
 @given(st.text(alphabet="aA?.:#-1 \n問？。", max_size=200))
 def test_given_any_text_then_answers_lie_in_it(text: str) -> None:
-    for one in pairs(text):
-        assert 0 <= one.answer.start < one.answer.end <= len(text)
+    for pair in pairs(text):
+        assert 0 <= pair.answer.start < pair.answer.end <= len(text)

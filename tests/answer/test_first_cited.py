@@ -7,7 +7,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.answer.first_cited import FirstCited, by_first_citation, cited_numbers, numbered
+from ragstone.answer.first_cited import FirstCited, by_first_citation, cited_numbers, number_sources
 from ragstone.core.answer import Citation, GeneratedAnswer, Verdict
 from ragstone.core.events import Done, Event, Sources, Token
 from ragstone.core.turn import Ask, Hit, Passage, Turn
@@ -43,20 +43,26 @@ def test_sources_are_numbered_in_the_order_in_which_they_are_cited() -> None:
     said = by_first_citation(turn("One [7]. Two [3][7]. Three [12].", 3, 7, 12))
     assert said.answer
     assert said.answer.text == "One [1]. Two [2][1]. Three [3]."
-    assert [(one.number, one.chunk_id) for one in said.answer.citations] == [
+    assert [(item.number, item.chunk_id) for item in said.answer.citations] == [
         (1, "c7"),
         (2, "c3"),
         (3, "c12"),
     ]
-    assert [one.hit.chunk.chunk_id for one in said.passages][:5] == ["c7", "c3", "c12", "c1", "c2"]
-    assert [one.number for one in said.passages] == list(range(1, 13))
+    assert [passage.hit.chunk.chunk_id for passage in said.passages][:5] == [
+        "c7",
+        "c3",
+        "c12",
+        "c1",
+        "c2",
+    ]
+    assert [passage.number for passage in said.passages] == list(range(1, 13))
     assert cited_numbers(said) == {1, 2, 3}
 
 
 def test_what_is_only_said_to_be_used_comes_after_what_is_marked() -> None:
     said = by_first_citation(turn("One [7].", 2, 7))
     assert said.answer
-    assert [one.chunk_id for one in said.answer.citations] == ["c7", "c2"]
+    assert [item.chunk_id for item in said.answer.citations] == ["c7", "c2"]
     assert said.answer.used == (2, 1)
 
 
@@ -74,9 +80,9 @@ def test_verdicts_stand_where_their_sentences_are() -> None:
     )
     said = by_first_citation(turn(text, 3, 12, verdicts=verdicts))
     assert said.answer
-    shown = [said.answer.text[one.start : one.end] for one in said.verdicts]
+    shown = [said.answer.text[verdict.start : verdict.end] for verdict in said.verdicts]
     assert shown == ["One [1].", "Two [2]."]
-    assert [one.citation and one.citation.number for one in said.verdicts] == [1, 2]
+    assert [verdict.citation and verdict.citation.number for verdict in said.verdicts] == [1, 2]
 
 
 @given(TEXTS, st.lists(st.integers(1, 5), min_size=1))
@@ -102,8 +108,8 @@ def test_first_citations_count_from_one_without_a_gap(text: str) -> None:
     again = by_first_citation(replace(turn(said.answer.text)))
     assert again.answer
     assert again.answer.text == said.answer.text
-    assert sorted(one.number for one in said.passages) == list(range(1, 13))
-    assert len({one.hit.chunk.chunk_id for one in said.passages}) == 12
+    assert sorted(passage.number for passage in said.passages) == list(range(1, 13))
+    assert len({passage.hit.chunk.chunk_id for passage in said.passages}) == 12
 
 
 async def test_a_stream_says_what_its_end_says() -> None:
@@ -115,7 +121,7 @@ async def test_a_stream_says_what_its_end_says() -> None:
             yield Token(piece)
         yield Done(end)
 
-    found = [event async for event in numbered(events())]
+    found = [event async for event in number_sources(events())]
     said = "".join(event.text for event in found if isinstance(event, Token))
     last = found[-1]
     assert isinstance(last, Done)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from ragstone.answer.judgement import CRITERIA, AnswerJudgement, judged
+from ragstone.answer.judgement import CRITERIA, AnswerJudgement, parse_judgement
 
 
 def said(points: float, query: object = "", **more: object) -> str:
@@ -12,9 +12,9 @@ def said(points: float, query: object = "", **more: object) -> str:
 
 
 def test_given_all_criteria_then_their_mean_and_the_next_query() -> None:
-    assert judged(f"Here you are:\n```json\n{said(80, ' towers ')}\n```") == AnswerJudgement(
-        0.8, "towers"
-    )
+    assert parse_judgement(
+        f"Here you are:\n```json\n{said(80, ' towers ')}\n```"
+    ) == AnswerJudgement(0.8, "towers")
 
 
 @pytest.mark.parametrize(
@@ -31,15 +31,15 @@ def test_given_all_criteria_then_their_mean_and_the_next_query() -> None:
     ],
 )
 def test_given_any_other_reply_then_no_judgement(reply: str) -> None:
-    assert judged(reply) is None
+    assert parse_judgement(reply) is None
 
 
 def test_given_a_query_that_is_no_text_then_none() -> None:
-    assert judged(said(50, 7)) == AnswerJudgement(0.5)
+    assert parse_judgement(said(50, 7)) == AnswerJudgement(0.5)
 
 
 def test_given_advice_then_in_one_line() -> None:
-    assert judged(said(50, advice=" Name\nthe year. ")) == AnswerJudgement(
+    assert parse_judgement(said(50, advice=" Name\nthe year. ")) == AnswerJudgement(
         0.5, advice="Name the year."
     )
-    assert judged(said(50, advice=["x"])) == AnswerJudgement(0.5)
+    assert parse_judgement(said(50, advice=["x"])) == AnswerJudgement(0.5)

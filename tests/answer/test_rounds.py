@@ -81,13 +81,13 @@ async def test_given_no_model_then_what_is_missing_is_searched_until_the_answer_
     assert text(step) == "By How high?, height, age."
     assert step.decision == "3 rounds, score 0.90"
     assert step.turn.usage == Usage(30, 15, 3)
-    assert [one.stage for one in step.turn.trace] == ["answers", "answers 2", "answers 3"]
+    assert [item.stage for item in step.turn.trace] == ["answers", "answers 2", "answers 3"]
 
 
 async def test_given_rounds_then_only_the_best_answer_leaves_and_once() -> None:
     step, events = await rounds(stage=Answers(confidences=(0.6, 0.2, 0.1)))
     assert text(step) == "By How high?."
-    assert [type(one) for one in events] == [Note, Note, Note, Sources, Token]
+    assert [type(event) for event in events] == [Note, Note, Note, Sources, Token]
     assert events[-1] == Token("By How high?.")
 
 
@@ -185,7 +185,7 @@ async def test_given_passages_from_the_cache_then_the_first_round_does_not_searc
 
 async def test_given_rounds_then_their_stages_are_not_counted_twice() -> None:
     step, _ = await rounds()
-    assert {one.inside for one in step.turn.trace} == {"rounds"}
+    assert {item.inside for item in step.turn.trace} == {"rounds"}
     assert step.turn.seconds == 0
     whole = replace(step.turn, trace=(*step.turn.trace, StageTrace("rounds", 2.0, "done")))
     assert whole.seconds == 2

@@ -50,7 +50,7 @@ def text(step: Step) -> str:
 async def test_given_models_that_differ_then_a_grounded_answer_that_others_agree_with() -> None:
     step, events = await vote(member("a", WRONG), member("b", RIGHT), member("c", ALSO_RIGHT))
     assert text(step) in (RIGHT, ALSO_RIGHT)
-    assert [one.text for one in events if isinstance(one, Token)] == [text(step)]
+    assert [event.text for event in events if isinstance(event, Token)] == [text(step)]
     assert step.turn.usage == Usage(30, 15, 3, 1.5)
     assert "chosen" in step.decision
     assert all(name in step.reason for name in ("a: grounded", "b: grounded", "c: grounded"))
@@ -86,7 +86,7 @@ class KnowsGaps:
     async def kinds(
         self, question: str, sentences: Sequence[str], supported: Sequence[float]
     ) -> list[str | None]:
-        return ["gap" if "do not say" in one else None for one in sentences]
+        return ["gap" if "do not say" in sentence else None for sentence in sentences]
 
 
 async def test_members_that_refuse_in_own_words_count_as_refusals() -> None:
@@ -114,8 +114,8 @@ async def test_given_members_that_show_thoughts_then_none_leaves_and_citations_a
 ):
     thinker = member("a", Said(thinking="hm"), f"{RIGHT} Also [9].")
     _, events = await vote(thinker, member("b", WRONG))
-    assert not [one for one in events if isinstance(one, Thinking)]
-    assert any(isinstance(one, Note) and "9" in one.text for one in events)
+    assert not [event for event in events if isinstance(event, Thinking)]
+    assert any(isinstance(event, Note) and "9" in event.text for event in events)
 
 
 async def test_given_held_answers_then_the_winner_waits_for_its_check() -> None:

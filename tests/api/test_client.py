@@ -33,7 +33,7 @@ async def test_a_whole_answer_and_a_streamed_one_are_the_same(data: Path) -> Non
     assert untimed(streamed) == untimed(whole)
     assert "".join(e.text for e in events if isinstance(e, ragstone.Token)) == whole.text
     [sources] = [event.sources for event in events if isinstance(event, ragstone.Sources)]
-    assert [one.chunk_id for one in sources] == [one.chunk_id for one in whole.sources]
+    assert [source.chunk_id for source in sources] == [source.chunk_id for source in whole.sources]
     [checked] = [event for event in events if isinstance(event, ragstone.Checked)]
     assert checked.verdicts == whole.verdicts
 
@@ -54,7 +54,7 @@ async def test_an_answer_says_where_it_comes_from(data: Path) -> None:
     assert source.page == 2
     assert "48.6 million" in source.snippet
     assert all(verdict.label == "supported" for verdict in answer.verdicts)
-    assert answer.seconds == sum(one.seconds for one in answer.trace if not one.inside)
+    assert answer.seconds == sum(item.seconds for item in answer.trace if not item.inside)
 
 
 async def test_what_the_documents_do_not_hold_is_refused(data: Path) -> None:
@@ -76,7 +76,7 @@ async def test_a_search_finds_passages_in_folders_and_by_metadata(data: Path) ->
     assert len(found) == 3
     assert found[0].path == "/documents/lantern-3-manual.md"
     assert "24 ampere-hours" in found[0].text
-    assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
+    assert [item.score for item in found] == sorted((item.score for item in found), reverse=True)
     assert paths(below) == paths(by_name) == paths(one_of) == {"/documents/annual-report-2024.pdf"}
     assert paths(several) == {"/documents/travel-policy.html"}
     assert paths(by_field) == {"/documents/lantern-3-manual.md"}
@@ -94,7 +94,7 @@ async def test_an_ingest_tells_how_far_it_is(tmp_path: Path) -> None:
     assert [step.finished for step in steps].index(True) == len(steps) - steps.count(steps[-1])
     assert (steps[-1].share, steps[-1].indexed, steps[-1].failed) == (1.0, 5, ())
     assert (again.indexed, again.unchanged) == (0, 5)
-    assert [(one.name, one.documents) for one in listed] == [("mine", 5)]
+    assert [(item.name, item.documents) for item in listed] == [("mine", 5)]
 
 
 async def test_an_ingest_goes_on_when_its_loop_is_left(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ async def test_a_conversation_is_kept_as_soon_as_it_is_answered(data: Path) -> N
         await rag.conversations.delete("manual")
         assert await rag.conversations.list() == []
     assert "19 days" in follow_up.text
-    assert [(one.question, one.answer) for one in entries[::-1]] == [
+    assert [(entry.question, entry.answer) for entry in entries[::-1]] == [
         (BATTERY, answer.text),
         ("And at minus 20 degrees?", follow_up.text),
     ]
@@ -201,7 +201,7 @@ async def test_a_question_can_be_a_job(data: Path) -> None:
         assert ended.result is not None
         assert "48.6 million" in ended.result["answer"]
         assert await rag.jobs.get(job.id) == ended
-        assert job.id in {one.id for one in await rag.jobs.list(kind="ask", state="done")}
+        assert job.id in {item.id for item in await rag.jobs.list(kind="ask", state="done")}
         with pytest.raises(errors.JobEnded):
             await rag.jobs.cancel(job.id)
         with pytest.raises(errors.UnknownJob):
@@ -233,7 +233,7 @@ async def test_documents_keep_their_readers_until_others_are_named(tmp_path: Pat
 
         async def readable() -> list[str]:
             bob = rag.as_user("bob", groups=["guests"])
-            return sorted(one.path for one in await bob.documents.list())
+            return sorted(item.path for item in await bob.documents.list())
 
         await rag.ingest(folder, allowed=["group:staff"])
         assert await readable() == []
@@ -431,12 +431,12 @@ def test_nothing_is_printed_but_by_the_program(data: Path) -> None:
 
 
 def untimed(answer: ragstone.Answer) -> ragstone.Answer:
-    trace = tuple(replace(one, seconds=0.0) for one in answer.trace)
+    trace = tuple(replace(item, seconds=0.0) for item in answer.trace)
     return replace(answer, trace=trace, seconds=0.0)
 
 
 def paths(found: list[ragstone.Source]) -> set[str]:
-    return {one.path for one in found}
+    return {item.path for item in found}
 
 
 async def everything(items: Any) -> list[Any]:

@@ -84,7 +84,7 @@ def test_the_key_says_who_asks(served: Served) -> None:
         with pytest.raises(errors.InputError, match="Make a key for each user"):
             rag.as_user("bob")
         rag.ask(REVENUE, conversation="by key")
-        assert [one.room for one in rag.conversations.list()] == ["by key"]
+        assert [item.room for item in rag.conversations.list()] == ["by key"]
         assert rag.conversations.read("by key")[0].question == REVENUE
 
 
@@ -106,7 +106,7 @@ def test_files_are_sent_to_an_address(served: Served, tmp_path: Path) -> None:
     assert (steps[-1].indexed, steps[-1].share) == (1, 1.0)
     assert [failure.path for failure in steps[-1].failed] == ["/folder/bad.pdf"]
     assert (again.indexed, again.unchanged) == (0, 1)
-    found = {one.path for one in listed if one.status == "ready"}
+    found = {item.path for item in listed if item.status == "ready"}
     assert found == {"/folder/sub/lease.md", "/more/note.md"}
 
 
@@ -141,7 +141,7 @@ def test_a_wrong_address_is_told_in_one_line(address: str) -> None:
 def test_another_server_is_told_from_ours() -> None:
     with (
         running(Starlette()) as address,
-        pytest.raises(errors.Unreachable, match=r"is no Ragstone server\. Check the address\.$"),
+        pytest.raises(errors.Unreachable, match=r"is not a Ragstone server\. Check the address\.$"),
     ):
         ragstone.Client(address).ask(REVENUE)
 

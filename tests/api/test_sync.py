@@ -37,7 +37,7 @@ def test_an_ingest_tells_how_far_it_is(tmp_path: Path) -> None:
     with ragstone.Client(tmp_path / "data") as rag:
         steps = list(rag.ingest_steps(DOCUMENTS))
         assert (steps[-1].share, steps[-1].indexed) == (1.0, 5)
-        assert [one.path for one in rag.documents.list()] == sorted(
+        assert [item.path for item in rag.documents.list()] == sorted(
             f"/documents/{file.name}" for file in DOCUMENTS.iterdir()
         )
 

@@ -31,7 +31,7 @@ def search(**filters: Any) -> dict[str, Any]:
 
 
 def chat(*messages: str, **given: Any) -> dict[str, Any]:
-    said = [{"role": "user", "content": one} for one in messages]
+    said = [{"role": "user", "content": message} for message in messages]
     return {"model": "ragstone", "collection": "manuals", "messages": said, **given}
 
 

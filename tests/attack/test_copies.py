@@ -13,10 +13,10 @@ from fastapi import FastAPI, Response
 from ragstone.ingest.handed import Spool
 from ragstone.service import Handed
 from ragstone.service.directory import is_copy
-from ragstone.service.local_token import kept_token, local_token
+from ragstone.service.local_token import local_token, read_token
 from ragstone.service.server_file import find_server, publish
 from ragstone.service.wire import INSTANCE_HEADER, instance
-from ragstone.store.lock import locked
+from ragstone.store.lock import lock_directory
 from tests.http_server import running
 
 TOKEN = "operators-token"
@@ -78,18 +78,18 @@ def test_a_copy_has_neither_the_server_nor_the_tokens_of_its_original(
     copying: Callable[[Path, Path], None],
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    server, token, copy = find_server(original), kept_token(original), tmp_path / "copy"
+    server, token, copy = find_server(original), read_token(original), tmp_path / "copy"
     copying(original, copy)
 
     assert find_server(copy) is None
-    assert kept_token(copy) == ""
+    assert read_token(copy) == ""
     with caplog.at_level(logging.WARNING):
         assert local_token(copy) not in ("", token)
 
-    assert [one.message.count("is a copy") for one in caplog.records] == [1]
-    assert local_token(copy) == kept_token(copy)
+    assert [record.message.count("is a copy") for record in caplog.records] == [1]
+    assert local_token(copy) == read_token(copy)
     assert find_server(copy) is None
-    assert (find_server(original), kept_token(original)) == (server, token)
+    assert (find_server(original), read_token(original)) == (server, token)
     if copy.is_symlink():
         shutil.rmtree(copy.resolve())
 
@@ -98,7 +98,7 @@ def test_whoever_opens_a_copy_leaves_the_server_of_the_original_unknown(
     original: Path, tmp_path: Path
 ) -> None:
     copy_with_cp(original, tmp_path / "copy")
-    with locked(tmp_path / "copy"):
+    with lock_directory(tmp_path / "copy"):
         assert find_server(tmp_path / "copy") is None
     assert not (tmp_path / "copy" / "server.json").exists()
     assert find_server(original)

@@ -68,7 +68,7 @@ def make_damage(file: Path) -> None:
 
 
 def list_all(folder: Path) -> dict[str, int]:
-    return {str(one.relative_to(folder)): one.stat().st_ino for one in folder.rglob("*")}
+    return {str(item.relative_to(folder)): item.stat().st_ino for item in folder.rglob("*")}
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,9 @@ def test_on_a_full_disk_everybody_reads_and_the_doctor_says_one_line(
         for command in (["doctor", "--yes"], ["ingest", str(DOCUMENTS), "--collection", "b"]):
             refused = run(data, *command)
             assert refused.returncode == 1
-            [line] = [one for one in refused.stderr.splitlines() if "WARNING" not in one]
+            [line] = [
+                splitline for splitline in refused.stderr.splitlines() if "WARNING" not in splitline
+            ]
             assert "full" in line, refused.stderr
         assert not (data / "damaged").exists()
 

@@ -41,7 +41,7 @@ def find_bytes(folder: Path, marker: str) -> list[str]:
     for file in sorted(folder.rglob("*")):
         name = str(file.relative_to(folder))
         parts = read_data(file) if file.is_file() else []
-        if marker in name or any(plain.search(one) for part in parts for one in unpack(part)):
+        if marker in name or any(plain.search(item) for part in parts for item in unpack(part)):
             found.append(name)
     return found
 

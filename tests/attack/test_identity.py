@@ -32,7 +32,7 @@ async def upload(house: House, headers: dict[str, str], chat: str, name: str, te
 
 async def documents(house: House, headers: dict[str, str], chat: str) -> list[str]:
     found = await house.send(headers, "GET", f"/chat/{chat}/documents")
-    return [one["name"] for one in found.json()["documents"]]
+    return [item["name"] for item in found.json()["documents"]]
 
 
 async def test_keys_without_a_user_share_neither_conversations_nor_uploads_nor_jobs(

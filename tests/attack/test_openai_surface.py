@@ -129,7 +129,7 @@ async def test_a_key_of_other_collections_has_nothing_of_the_same_user(eva: Eva)
 
 async def test_a_reader_changes_nothing(eva: Eva) -> None:
     reader = await eva.house.key("reader", "eva")
-    writes = [one for one in (*attempts(eva), *store_attempts(eva)) if one[0] != "GET"]
+    writes = [item for item in (*attempts(eva), *store_attempts(eva)) if item[0] != "GET"]
     for method, path, body in writes:
         if path.endswith("/search") or path.startswith("/responses"):
             continue

@@ -51,7 +51,7 @@ async def _routes(http: Client) -> list[tuple[str, str]]:
         for path, methods in paths.items()
         for method in methods
     ]
-    return [*own, *(one for one in listed if one[1] not in OPEN)]
+    return [*own, *(item for item in listed if item[1] not in OPEN)]
 
 
 async def test_given_no_token_then_every_route_that_reads_or_changes_anything_is_closed(
@@ -151,7 +151,7 @@ def test_given_a_data_directory_then_its_token_stays_and_is_its_owners(data: Pat
     token = local_token(data)
     assert local_token(data) == token
     assert stat.S_IMODE((data / "token").stat().st_mode) == 0o600
-    assert {one.name for one in data.iterdir()} == {"identity", "token"}
+    assert {item.name for item in data.iterdir()} == {"identity", "token"}
 
 
 @pytest.mark.parametrize("content", ["", "short", "é" * 43, "a b" * 15])

@@ -89,14 +89,14 @@ class House:
             for table in metadata.sorted_tables
             if table is not editions
         }
-        for one in await self.catalog.collections():
-            async for some in self.index.scan(one):
+        for collection in await self.catalog.collections():
+            async for some in self.index.scan(collection):
                 ids = [chunk.chunk_id for chunk in some]
-                vectors = await self.index.vectors(one, ids)
-                tokens = await self.index.tokens(one, ids)
+                vectors = await self.index.vectors(collection, ids)
+                tokens = await self.index.tokens(collection, ids)
                 for chunk in some:
                     vector = vectors.get(chunk.chunk_id)
-                    found[f"{one.id} {chunk.chunk_id}"] = (
+                    found[f"{collection.id} {chunk.chunk_id}"] = (
                         chunk,
                         None if vector is None else vector.tobytes(),
                         tokens.get(chunk.chunk_id),

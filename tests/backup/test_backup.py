@@ -91,10 +91,10 @@ async def test_given_uploads_then_a_restore_brings_them_back_and_the_doctor_read
         for _, kept in other.pipeline.originals.all():
             assert kept.stat().st_mode & 0o777 == 0o600
             assert kept.parent.stat().st_mode & 0o777 == 0o700
-        lost = [one for one in (await other.chunks()).values() if one.path == "/tower.txt"]
+        lost = [chunk for chunk in (await other.chunks()).values() if chunk.path == "/tower.txt"]
         await other.index.delete(await other.collection(), eq("document_id", lost[0].document_id))
         assert await other.examine() != ()
-        assert tower.decode() in {one.text for one in (await other.chunks()).values()}
+        assert tower.decode() in {chunk.text for chunk in (await other.chunks()).values()}
         assert await other.examine() == ()
 
 
@@ -121,7 +121,11 @@ async def test_given_uploads_that_are_replaced_or_deleted_meanwhile_then_it_has_
     await anext(steps)
     await upload(house, "/tower.txt", b"The tower is closed.")
     await upload(house, "/new.txt", b"A bridge.")
-    [hall] = [one for one in await house.catalog.documents("default") if one.path == "/hall.txt"]
+    [hall] = [
+        document
+        for document in await house.catalog.documents("default")
+        if document.path == "/hall.txt"
+    ]
     await house.catalog.retire([hall.id])
     house.pipeline.originals.delete([hall.id])
     async for _ in steps:
@@ -361,7 +365,7 @@ async def test_given_no_files_without_names_then_a_backup_has_one_until_it_is_wh
     await steps.aclose()
     assert not list(tmp_path.glob("*backup.zip*"))
     await house.back_up(file)
-    assert [one.name for one in tmp_path.glob("*backup.zip*")] == [file.name]
+    assert [item.name for item in tmp_path.glob("*backup.zip*")] == [file.name]
     assert file.stat().st_mode & 0o777 == 0o600
     await house.restore(file)
 
@@ -490,7 +494,7 @@ def test_given_another_zip_then_it_is_no_backup(tmp_path: Path) -> None:
     file = tmp_path / "photos.zip"
     with zipfile.ZipFile(file, "w") as other:
         other.writestr("photo.txt", "x")
-    with pytest.raises(InputError, match="no backup"):
+    with pytest.raises(InputError, match="not a backup"):
         ArchiveReader(file)
 
 

@@ -68,9 +68,9 @@ async def test_given_a_slow_backup_then_nobody_waits_for_it_and_it_is_of_one_mom
         there.write("new.txt", "A new exhibition about bridges.")
         await there.ingest()
         [rules] = [
-            one
-            for one in await there.catalog.documents("default", (await there.collection()).id)
-            if one.path.endswith("rules.txt")
+            document
+            for document in await there.catalog.documents("default", (await there.collection()).id)
+            if document.path.endswith("rules.txt")
         ]
         await there.catalog.retire([rules.id])
         assert not await there.pipeline.purge()
@@ -80,7 +80,7 @@ async def test_given_a_slow_backup_then_nobody_waits_for_it_and_it_is_of_one_mom
         for house in two:
             await ask(house)
         assert await there.examine(mend=False)
-    assert [one.build for one in await there.catalog.unused()] == [1, 1]
+    assert [item.build for item in await there.catalog.unused()] == [1, 1]
     async for step in steps:
         assert step.total is None or step.done <= step.total
     assert await there.pipeline.purge()

@@ -160,11 +160,12 @@ async def test_given_many_documents_then_a_page_is_in_memory_at_once_and_few_are
         if chunk.path in {f"/documents/{number}.txt" for number in (0, 3, 4, 7)}:
             await house.index.delete(collection, eq("document_id", chunk.document_id))
     old = [
-        replace(one, chunk_id=str(UUID(int=n)), version=99) for n, one in enumerate(before.values())
+        replace(item, chunk_id=str(UUID(int=n)), version=99)
+        for n, item in enumerate(before.values())
     ]
     gone = [
-        replace(one, chunk_id=str(UUID(int=n)), document_id=f"x{n}")
-        for n, one in enumerate(old, 99)
+        replace(item, chunk_id=str(UUID(int=n)), document_id=f"x{n}")
+        for n, item in enumerate(old, 99)
     ]
     await house.index.upsert(collection, [*old, *gone])
     found = await house.examine(mend=False)
@@ -175,8 +176,8 @@ async def test_given_many_documents_then_a_page_is_in_memory_at_once_and_few_are
         f"default: {len(gone)} chunks belong to no document. {found[4].partition('document. ')[2]}",
     )
     await house.examine(forget=True)
-    assert {one.text for one in (await house.chunks()).values()} == {
-        one.text for one in before.values()
+    assert {item.text for item in (await house.chunks()).values()} == {
+        item.text for item in before.values()
     }
     assert await house.examine() == ()
 
@@ -189,7 +190,7 @@ async def test_given_a_document_that_lacks_as_many_chunks_as_are_strays_then_bot
     await house.index.delete(collection, eq("document_id", lost.document_id))
     await house.index.upsert(collection, [replace(lost, chunk_id="0" * 32, version=99)])
     found = await house.examine(mend=False)
-    assert [one.partition(": ")[2][:24] for one in found] == [
+    assert [item.partition(": ")[2][:24] for item in found] == [
         "0 of its 1 chunks are in",
         "1 chunks belong to no ve",
     ]

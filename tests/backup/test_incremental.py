@@ -23,7 +23,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as with_settings
 from hypothesis import strategies as st
 
-from ragstone.backup.archive import ArchiveReader, digest_array, places, sorted_digests
+from ragstone.backup.archive import ArchiveReader, digest_array, places, sort_digests
 from ragstone.backup.back_up import back_up
 from ragstone.core.chunk import Chunk
 from ragstone.core.errors import InputError
@@ -206,7 +206,7 @@ async def test_given_a_damaged_base_then_nothing_is_written(
     with pytest.raises(InputError, match="monday.ragstone is damaged at index"):
         await house.back_up(tmp_path / "tuesday.ragstone", monday)
     monday.write_bytes(monday.read_bytes()[:-50])
-    with pytest.raises(InputError, match="monday.ragstone is no backup"):
+    with pytest.raises(InputError, match="monday.ragstone is not a backup"):
         await house.back_up(tmp_path / "tuesday.ragstone", monday)
     assert not list(tmp_path.glob("*tuesday*"))
 
@@ -301,7 +301,7 @@ async def test_given_an_incremental_backup_that_was_cut_off_then_nothing_changes
 ) -> None:
     data = tuesday.read_bytes()
     tuesday.write_bytes(data[: int(share * len(data))])
-    await refused(house, "tuesday.ragstone is no backup of Ragstone, or was cut off", tuesday)
+    await refused(house, "tuesday.ragstone is not a backup of Ragstone, or was cut off", tuesday)
 
 
 async def test_given_a_damaged_part_of_an_incremental_backup_then_nothing_changes(
@@ -316,8 +316,8 @@ async def test_given_files_that_it_does_not_continue_then_they_are_named(
 ) -> None:
     other = tmp_path / "other.ragstone"
     await house.back_up(other)
-    await refused(house, "other.ragstone is no backup that monday.ragstone con", monday, other)
-    await refused(house, "tuesday.ragstone is no backup that tuesday", tuesday, monday, tuesday)
+    await refused(house, "other.ragstone is not a backup that monday.ragstone con", monday, other)
+    await refused(house, "tuesday.ragstone is not a backup that tuesday", tuesday, monday, tuesday)
     await refused(house, "There is no file", tuesday, tmp_path / "none")
 
 
@@ -467,13 +467,13 @@ async def test_given_a_whole_backup_then_earlier_versions_can_restore_it(
 @given(st.lists(st.binary(min_size=16, max_size=16)), st.lists(st.sampled_from([0, 1, 255])))
 def test_digests_are_found_where_they_are(some: list[bytes], ends: list[int]) -> None:
     among = [*some, *(bytes([end]) * 15 + b"\0" for end in ends), bytes(16)]
-    held = sorted_digests(set(among))
+    held = sort_digests(set(among))
     raw = held.tobytes()
-    for one, at in zip(among, places(digest_array(among), held).tolist(), strict=True):
-        assert raw[16 * at : 16 * at + 16] == one
-    others = [bytes([*one[:15], one[15] ^ 7]) for one in among]
-    for one, at in zip(others, places(digest_array(others), held).tolist(), strict=True):
-        assert (at >= 0) == (one in among)
+    for item, at in zip(among, places(digest_array(among), held).tolist(), strict=True):
+        assert raw[16 * at : 16 * at + 16] == item
+    others = [bytes([*item[:15], item[15] ^ 7]) for item in among]
+    for item, at in zip(others, places(digest_array(others), held).tolist(), strict=True):
+        assert (at >= 0) == (item in among)
 
 
 # Whatever happens in between, a whole and an incremental backup restore to the same.
@@ -499,7 +499,7 @@ async def delete(house: House, source: random.Random) -> None:
 
 async def rename(house: House, source: random.Random) -> None:
     [*found] = await house.catalog.collections()
-    free = {"default", "second", "third"} - {one.name for one in found}
+    free = {"default", "second", "third"} - {item.name for item in found}
     if found and free:
         await house.catalog.rename_collection(source.choice(found), source.choice(sorted(free)))
 
@@ -512,8 +512,8 @@ async def drop(house: House, source: random.Random) -> None:
 
 
 async def rebuild(house: House, source: random.Random) -> None:
-    for one in await house.catalog.collections():
-        await house.rebuild(one.name)
+    for collection in await house.catalog.collections():
+        await house.rebuild(collection.name)
 
 
 async def allow(house: House, source: random.Random) -> None:
@@ -532,8 +532,8 @@ async def wait_for_vectors(house: House, source: random.Random) -> None:
 
 
 async def embed(house: House, source: random.Random) -> None:
-    for one in await house.catalog.collections():
-        await house.pipeline.embed(one)
+    for collection in await house.catalog.collections():
+        await house.pipeline.embed(collection)
 
 
 async def put(
@@ -543,14 +543,14 @@ async def put(
     vectors: bool = True,
 ) -> None:
     """Write some chunks of every collection again."""
-    for one in await house.catalog.collections():
-        async for some in house.index.scan(one):
+    for collection in await house.catalog.collections():
+        async for some in house.index.scan(collection):
             chosen = [chunk for chunk in some if source.random() < 0.5]
-            known = await house.index.vectors(one, [chunk.chunk_id for chunk in chosen])
+            known = await house.index.vectors(collection, [chunk.chunk_id for chunk in chosen])
             changed = [change(chunk) for chunk in chosen if chunk.chunk_id in known]
             rows = [known[chunk.chunk_id] for chunk in changed]
             if rows:
-                await house.index.upsert(one, changed, np.stack(rows) if vectors else None)
+                await house.index.upsert(collection, changed, np.stack(rows) if vectors else None)
 
 
 CHANGES = (

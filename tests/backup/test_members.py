@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ragstone.backup.members import Member, add, packed
+from ragstone.backup.members import Member, add, pack
 
 
 def written(file: Path, members: list[Member]) -> zipfile.ZipFile:
@@ -29,7 +29,7 @@ def written(file: Path, members: list[Member]) -> zipfile.ZipFile:
 def test_a_member_is_read_as_it_was_and_compressed_if_that_is_worth_it(
     tmp_path: Path, data: bytes, method: int
 ) -> None:
-    with written(tmp_path / "a.zip", [packed("one", data), packed("folder/two", b"2")]) as found:
+    with written(tmp_path / "a.zip", [pack("one", data), pack("folder/two", b"2")]) as found:
         assert found.testzip() is None
         assert found.namelist() == ["before", "one", "folder/two", "after"]
         assert [found.read(name) for name in found.namelist()] == [b"b", data, b"2", b"a"]

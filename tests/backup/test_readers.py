@@ -28,7 +28,9 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
 async def readers(house: House) -> dict[str, tuple[str, ...]]:
     """Who may read each document; that its chunks are for the same is checked."""
     chunks = await house.chunks()
-    documents = {one.path: one.allowed for one in await house.catalog.documents("default")}
+    documents = {
+        document.path: document.allowed for document in await house.catalog.documents("default")
+    }
     assert {chunk.path: chunk.allowed for chunk in chunks.values()} == documents
     return documents
 
@@ -36,7 +38,7 @@ async def readers(house: House) -> dict[str, tuple[str, ...]]:
 async def give(house: House, name: str, names: tuple[str, ...]) -> None:
     collection = await house.collection()
     found = await house.catalog.documents("default", named=[f"/documents/{name}"])
-    await house.pipeline.give_readers(collection, [one.id for one in found], names)
+    await house.pipeline.give_readers(collection, [item.id for item in found], names)
 
 
 async def test_given_other_readers_while_a_backup_is_written_then_it_has_those_of_before(

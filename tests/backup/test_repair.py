@@ -14,7 +14,7 @@ import pytest
 
 from ragstone.core.errors import InputError, RagstoneError, StateUnavailable
 from ragstone.index.edge import index as edge_index
-from ragstone.service.local.repair import find_damage, lost_state, make_way
+from ragstone.service.local.repair import find_damage, is_state_lost, make_way
 from ragstone.settings import Settings
 from ragstone.store.sql import salvage, tables
 from tests.backup.damages import DAMAGES, empty, kinds, remove, truncate
@@ -92,7 +92,7 @@ async def _mended(data: Path, dimensions: int = WIDTH) -> frozenset[tuple[str, s
         if damage.mend is None:
             raise StateUnavailable(damage.remedy)
         damage.mend()
-    if lost_state(_settings(data)):
+    if is_state_lost(_settings(data)):
         raise StateUnavailable("The state is gone.")
     async with opened(data, dimensions=dimensions) as house:
         await house.examine()
@@ -124,7 +124,7 @@ async def _check(kept: Kept, place: Path, way: str, files: Sequence[Path]) -> No
     for file in files:
         data = _copy(kept, place)
         DAMAGES[way](data / file)
-        if not lost_state(_settings(data)):
+        if not is_state_lost(_settings(data)):
             try:
                 assert await _mended(data, kept.dimensions) == kept.texts, file
             except StateUnavailable:
@@ -159,8 +159,8 @@ if EVERY_FILE:
 async def test_given_a_damaged_index_of_a_field_that_only_filters_read_then_it_is_mended(
     large: Kept, tmp_path: Path, way: str
 ) -> None:
-    files = [one for one in kinds(large.data) if one.name in READ_BY_FILTERS]
-    assert {one.name for one in files} == READ_BY_FILTERS
+    files = [kind for kind in kinds(large.data) if kind.name in READ_BY_FILTERS]
+    assert {item.name for item in files} == READ_BY_FILTERS
     for file in files:
         data = _copy(large, tmp_path)
         DAMAGES[way](data / file)
@@ -217,7 +217,7 @@ def test_given_a_damaged_backup_then_nothing_is_set_aside(kept: Kept, tmp_path: 
     broken = tmp_path / "broken.ragstone"
     shutil.copyfile(kept.backup, broken)
     truncate(broken)
-    with pytest.raises(InputError, match="no backup"):
+    with pytest.raises(InputError, match="not a backup"):
         make_way(_settings(data), broken)
     assert not (data / "damaged").exists()
 
@@ -271,7 +271,7 @@ def test_given_a_state_whose_column_has_another_name_then_it_is_found_and_its_ro
     raw = file.read_bytes()
     at = raw.index(b"\tallowed", raw.index(b"CREATE TABLE documents"))
     file.write_bytes(raw[: at + 1] + b"allnwed" + raw[at + 8 :])
-    assert salvage.lost_columns(file) == ["documents.allowed"]
+    assert salvage.find_lost_columns(file) == ["documents.allowed"]
     assert salvage.save_rows(file, tmp_path / "saved.sqlite")
     with closing(sqlite3.connect(tmp_path / "saved.sqlite")) as connection:
         after = connection.execute("SELECT id, allowed FROM documents ORDER BY id").fetchall()

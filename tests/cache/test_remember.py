@@ -52,7 +52,7 @@ async def remembered(text: str, **changes: Any) -> tuple[Sequence[Kept], str]:
 
 async def test_given_an_answer_that_the_sources_support_then_it_is_kept() -> None:
     kept, _ = await remembered(TRUE)
-    assert [one.answer.text for one in kept if one.answer] == [TRUE]
+    assert [item.answer.text for item in kept if item.answer] == [TRUE]
 
 
 async def test_given_an_answer_that_its_own_check_rejected_then_it_is_not_kept() -> None:

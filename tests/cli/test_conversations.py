@@ -40,7 +40,7 @@ def test_a_conversation_lives(data: Path) -> None:
     assert run(data, "conversations", "export", "r1", "-o", str(file)).exit_code == 0
     assert file.read_text(encoding="utf-8").startswith("# Zappa\n")
     exported = json.loads(run(data, "conversations", "export", "r1", "--format", "json").stdout)
-    assert [one["block"]["status"] for one in exported["blocks"]] == ["done", "done"]
+    assert [item["block"]["status"] for item in exported["blocks"]] == ["done", "done"]
     assert run(data, "conversations", "delete", "r1").exit_code == 2
     assert run(data, "conversations", "delete", "r1", "--yes").stdout == "Deleted.\n"
     (data / "in.json").write_text(json.dumps(exported), encoding="utf-8")

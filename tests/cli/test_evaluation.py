@@ -39,7 +39,10 @@ def test_a_file_is_asked_measured_and_reported(data: Path) -> None:
     assert "100.0 % (+33.3)" in again.stdout
     assert "wrong before, now right (standard): When was" in again.stdout
     listed = json.loads(here(data, "eval", "runs", "--json").stdout)["runs"]
-    assert [one["figures"][0]["measures"]["right"] for one in listed] == [1.0, pytest.approx(2 / 3)]
+    assert [item["figures"][0]["measures"]["right"] for item in listed] == [
+        1.0,
+        pytest.approx(2 / 3),
+    ]
     assert "ost" in here(data, "eval", "runs").stdout
 
 
@@ -48,9 +51,9 @@ def test_settings_are_compared(data: Path) -> None:
     told = here(data, "eval", "run", "ost.csv", *given, "--json")
     assert told.returncode == 0, told.stderr
     run = json.loads(told.stdout)
-    assert [one["name"] for one in run["settings"]] == ["words", "basic"]
+    assert [item["name"] for item in run["settings"]] == ["words", "basic"]
     assert run["settings"][0]["wanted"]["rerank"] is False
-    assert [one["measures"]["questions"] for one in run["figures"]] == [3.0, 3.0]
+    assert [item["measures"]["questions"] for item in run["figures"]] == [3.0, 3.0]
 
 
 @pytest.mark.parametrize(

@@ -48,4 +48,4 @@ def test_given_packages_then_what_they_bring_and_what_is_wrong_with_them(site: S
     assert len(problems) == 3
     assert "The embedder 'minilm' of added-parts 1.0 is left out" in problems[0]
     assert "The reranker 'bad' of added-parts 1.0 cannot be used" in problems[1]
-    assert problems[2].endswith("to ragstone.fomats, which is no extension point.")
+    assert problems[2].endswith("to ragstone.fomats, which is not an extension point.")

@@ -44,7 +44,7 @@ def test_settings_live(service: FakeService) -> None:
     assert "RAG__TOP_K, DEFAULT_TOP_K, RAG_TOP_K" in explained
     assert "store tenant:acme counts: 6." in explained
     listed = json.loads(ragstone("settings", "list", "--changed", "--json").stdout)["settings"]
-    assert [one["key"] for one in listed] == ["rag.top_k"]
+    assert [item["key"] for item in listed] == ["rag.top_k"]
     assert "rag.top_k" in ragstone("settings", "list", "rag").stdout
     assert "rag.top_k is 10 (default)." in ragstone("settings", "unset", "rag.top_k").stdout
     assert "unset" in ragstone("settings", "log", "rag.top_k").stdout

@@ -2,7 +2,13 @@
 
 import pytest
 
-from ragstone.cli.show import describe, interrupted, show_checked, show_sources, show_summary
+from ragstone.cli.show import (
+    describe,
+    format_interruption,
+    show_checked,
+    show_sources,
+    show_summary,
+)
 from ragstone.core.answer import GeneratedAnswer, Label, Statement, Verdict
 from ragstone.core.source import Source
 from ragstone.service import FileFailure, Progress, Skipped
@@ -61,7 +67,7 @@ def test_given_vectors_to_come_then_a_line_says_what_can_be_found_how() -> None:
     ],
 )
 def test_given_ctrl_c_then_it_says_what_goes_on(elsewhere: bool, words: list[str]) -> None:
-    [line] = interrupted(Progress("j1", files=1, total=2), elsewhere)
+    [line] = format_interruption(Progress("j1", files=1, total=2), elsewhere)
     assert all(word in line for word in words)
 
 

@@ -6,11 +6,11 @@ import sys
 
 import pytest
 
-from ragstone.cli.starting import USUAL, uncollected
+from ragstone.cli.starting import USUAL, pause_garbage_collection
 
 
 def test_it_rests_until_the_start_is_over() -> None:
-    with uncollected() as started:
+    with pause_garbage_collection() as started:
         assert not gc.isenabled()
         before = gc.get_freeze_count()
         started()
@@ -21,7 +21,7 @@ def test_it_rests_until_the_start_is_over() -> None:
 
 
 def test_given_a_start_that_fails_then_it_works_again() -> None:
-    with pytest.raises(ValueError, match="no"), uncollected():
+    with pytest.raises(ValueError, match="no"), pause_garbage_collection():
         raise ValueError("no")
     assert gc.isenabled()
 

@@ -96,9 +96,9 @@ async def test_a_forbidden_question_searches_nothing(tmp_path: Path) -> None:
             await ragstone.remove_topics("default", ["salary", "unknown"])
         with pytest.raises(InvalidTopic):
             await ragstone.put_topics("default", [topic("default", "x"), *_wrong()])
-        assert [one.term for one in await ragstone.topics("default")] == ["salary"]
+        assert [item.term for item in await ragstone.topics("default")] == ["salary"]
     async with build.open(settings) as ragstone:
-        assert [one.term for one in await ragstone.topics("default")] == ["salary"]
+        assert [item.term for item in await ragstone.topics("default")] == ["salary"]
 
 
 async def test_turned_off_it_is_not_there(tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ class Clients:
             **QUIET,
             **variables,
         }
-        kept = {name: one for name, one in os.environ.items() if name != "PYTHONPATH"}
+        kept = {name: item for name, item in os.environ.items() if name != "PYTHONPATH"}
         done = subprocess.run(
             command,
             cwd=folder,
@@ -109,7 +109,7 @@ def other_server(
     command: list[str], port: int, healthy: str, folder: Path, **variables: str
 ) -> Iterator[str]:
     """The address of somebody else's server, once `healthy` answers there."""
-    kept = {name: one for name, one in os.environ.items() if name != "PYTHONPATH"}
+    kept = {name: item for name, item in os.environ.items() if name != "PYTHONPATH"}
     with TemporaryFile("w+") as log:
         process = subprocess.Popen(
             command, env={**kept, **variables}, cwd=folder, stdout=log, stderr=subprocess.STDOUT

@@ -42,7 +42,7 @@ def test_mcp_inspector(clients: Clients) -> None:
     program = installed(".clients-node") / "node_modules" / ".bin" / "mcp-inspector"
     command = [str(program), "--cli", f"{clients.url}/mcp", "--transport", "http", "--method"]
     found = json.loads(clients.run([*command, "tools/list"]))
-    assert {one["name"] for one in found["tools"]} == {
+    assert {item["name"] for item in found["tools"]} == {
         "search",
         "ask",
         "list_collections",

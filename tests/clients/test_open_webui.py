@@ -50,7 +50,7 @@ def there(chrome: Chrome, selector: str, least: int = 1) -> list[str]:
     """The texts of the elements, once there are so many."""
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
-        found = [one.text for one in chrome.find_elements(By.CSS_SELECTOR, selector)]
+        found = [element.text for element in chrome.find_elements(By.CSS_SELECTOR, selector)]
         if len(found) >= least:
             return found
         time.sleep(0.2)
@@ -90,7 +90,7 @@ def test_a_marker_shows_the_document_that_it_cites(clients: Clients, tmp_path: P
             chrome.save_screenshot(str(Path(picture) / "open-webui.png"))
         # The first address of its list is the one of [1], which the model had called [3].
         told = (str(call["messages"][0]["content"]) for call in clients.model.calls)
-        prompt = next(one for one in told if "[Source 3]" in one)
+        prompt = next(item for item in told if "[Source 3]" in item)
         for url, number in zip(urls, (3, 1), strict=True):
             chrome.get("about:blank")
             chrome.get(url)
@@ -113,4 +113,4 @@ def listed(chrome: Chrome) -> list[str]:
 
 def words(text: str) -> str:
     """The letters and digits of a text, which is laid out otherwise elsewhere."""
-    return "".join(one for one in text if one.isalnum())
+    return "".join(item for item in text if item.isalnum())

@@ -108,7 +108,7 @@ def test_prometheus(ragstone: str, tmp_path: Path) -> None:
         for query in queries:
             found(query.replace("$__rate_interval", "1m"))
         alerts = json.loads(got(f"{url}/api/v1/rules"))["data"]["groups"][0]["rules"]
-        assert {one["health"] for one in alerts} <= {"ok", "unknown"}
+        assert {alert["health"] for alert in alerts} <= {"ok", "unknown"}
         # A figure that no rule or panel finds has another name.
         names = json.loads(got(f"{url}/api/v1/label/__name__/values"))["data"]
         assert "ragstone_first_token_seconds_bucket" in names
@@ -122,8 +122,8 @@ def expressions(part: Any) -> Iterator[str]:
             yield part["expr"]
         part = list(part.values())
     if isinstance(part, list):
-        for one in part:
-            yield from expressions(one)
+        for item in part:
+            yield from expressions(item)
 
 
 def test_otlp_collector(data: Path, tmp_path: Path) -> None:
@@ -143,18 +143,18 @@ def test_otlp_collector(data: Path, tmp_path: Path) -> None:
             asked(url)
         deadline = time.monotonic() + PATIENCE
         spans: list[Any] = []
-        while "POST" not in {one["name"] for one in spans}:
+        while "POST" not in {span["name"] for span in spans}:
             assert time.monotonic() < deadline, spans
             kept = got(f"{collector}/v1/projects/default/spans?limit=1000")
             spans = json.loads(kept)["data"]
             time.sleep(0.2)
-    trace = next(one["context"]["trace_id"] for one in spans if one["name"] == "POST")
-    mine = [one for one in spans if one["context"]["trace_id"] == trace]
-    ids = {one["context"]["span_id"]: one["name"] for one in mine}
-    [question] = [one for one in mine if one["name"] == "ragstone.question"]
+    trace = next(span["context"]["trace_id"] for span in spans if span["name"] == "POST")
+    mine = [span for span in spans if span["context"]["trace_id"] == trace]
+    ids = {item["context"]["span_id"]: item["name"] for item in mine}
+    [question] = [item for item in mine if item["name"] == "ragstone.question"]
     assert ids[question["parent_id"]] == "POST"
     assert question["attributes"]["ragstone.finish"] == "stop"
-    stages = [one for one in mine if one["name"].startswith("ragstone.engine.stage ")]
+    stages = [item for item in mine if item["name"].startswith("ragstone.engine.stage ")]
     assert len(stages) > 5
-    assert {ids[one["parent_id"]] for one in stages} == {"ragstone.question"}
+    assert {ids[stage["parent_id"]] for stage in stages} == {"ragstone.question"}
     assert QUESTION not in kept

@@ -217,7 +217,7 @@ class QdrantServer:
 
     def batch(self, name: str, body: dict[str, Any], options: dict[str, str]) -> Any:
         check_keys(body, {"operations"})
-        return [self._update(name, options, change_of(one)) for one in body["operations"]]
+        return [self._update(name, options, change_of(item)) for item in body["operations"]]
 
     def delete(self, name: str, body: dict[str, Any], options: dict[str, str]) -> Any:
         check_keys(body, {"filter"})

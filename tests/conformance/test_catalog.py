@@ -112,9 +112,9 @@ async def test_a_new_collection_of_the_old_name_is_another_one(
         assert first.stamp != second.stamp
         assert first.readers == frozenset()
     async with opener(tmp_path) as catalog:
-        names = [one.name for one in await catalog.collections("acme")]
+        names = [collection.name for collection in await catalog.collections("acme")]
         assert names == ["law", "statutes"]
-        assert [one.id for one in await catalog.documents("acme", "c1")] == ["d1"]
+        assert [document.id for document in await catalog.documents("acme", "c1")] == ["d1"]
 
 
 async def test_no_two_collections_have_a_name(catalog: Catalog) -> None:
@@ -169,7 +169,7 @@ async def test_settings_end_with_their_collection(
         await catalog.rename_collection(LAW, "statutes")
         assert len(await settings.stored()) == 2
         await catalog.drop_collection("acme", "c1")
-        assert [one.scope for one in await settings.stored()] == ["tenant:acme"]
+        assert [item.scope for item in await settings.stored()] == ["tenant:acme"]
         newest = (await settings.changes(1))[0]
         assert (newest.scope, newest.action, newest.old) == ("collection:acme/c1", "unset", 3)
 
@@ -262,7 +262,7 @@ async def test_several_fail_at_once_each_with_its_error(catalog: Catalog) -> Non
         [replace(DOC, id=id, path=f"/{id}", error=error) for id, error in errors.items()]
     )
     known = await catalog.documents("acme")
-    assert {one.id: (one.status, one.error, one.version) for one in known} == {
+    assert {item.id: (item.status, item.error, item.version) for item in known} == {
         id: ("failed", error, int(id == "d1")) for id, error in errors.items()
     }
     assert await hidden(catalog) == {"d1@2", "d2@1"}
@@ -673,14 +673,14 @@ async def test_statuses_count_what_answers_for_whom_and_follow_each_change(
     ready = {StatusCount("text", ("*",), 1), StatusCount("ready", ("user:eva",), 1)}
     assert set(await catalog.statuses("acme", "c1")) == ready
     await publish(catalog, replace(DOC, chunks=7))
-    answering = [one for one in (await catalog.counts("acme", "c1"))["c1"] if one.answers]
-    assert sum(one.chunks for one in answering) == 7
+    answering = [count for count in (await catalog.counts("acme", "c1"))["c1"] if count.answers]
+    assert sum(item.chunks for item in answering) == 7
     await catalog.fail(
         replace(DOC, id="d4", path="/d", allowed=("user:max",), own_readers=("user:max",)),
         "It is empty.",
     )
     told = (await catalog.counts("acme", "c1"))["c1"]
-    assert {one.allowed for one in told if one.status == "failed"} == {("*",), ("user:max",)}
+    assert {item.allowed for item in told if item.status == "failed"} == {("*",), ("user:max",)}
     await catalog.retire(["d1", "d2"])
     assert await catalog.statuses("acme", "c1") == ()
 
@@ -693,7 +693,7 @@ async def test_several_documents_begin_and_are_published_as_one_by_one(catalog: 
     left = await catalog.begin(replace(DOC, id="d3", path="/c"))
     several = [replace(DOC, id=f"d{n}", path=f"/{n}", chunks=n) for n in range(1, 6)]
     begun = await catalog.begin_all(several)
-    assert [(one.version, one.resumed) for one in begun] == [
+    assert [(item.version, item.resumed) for item in begun] == [
         (2, False),
         (2, False),
         (left, True),
@@ -702,14 +702,14 @@ async def test_several_documents_begin_and_are_published_as_one_by_one(catalog: 
     ]
     assert await hidden(catalog) == {"d1@2", "d2@2", "d3@1", "d4@1", "d5@1"}
     assert await catalog.document("d1") is not None
-    ready = [replace(one, version=now.version) for one, now in zip(several, begun, strict=True)]
+    ready = [replace(item, version=now.version) for item, now in zip(several, begun, strict=True)]
     await catalog.retire(["d4"])
     await catalog.publish_all(ready)
     assert await hidden(catalog) == {"d1@1", "d4@1"}
     assert sorted(await purge(catalog)) == ["d1@1", "d4@1"]
-    found = {one.id: one for one in await catalog.documents("acme", "c1")}
+    found = {document.id: document for document in await catalog.documents("acme", "c1")}
     assert found.keys() == {"d1", "d2", "d3", "d5"}
-    assert {one.status for one in found.values()} == {"text"}
+    assert {item.status for item in found.values()} == {"text"}
     assert [found[id].version for id in sorted(found)] == [2, 2, 1, 1]
     assert sorted(await catalog.in_text("acme", "c1")) == sorted(found)
     await catalog.drop_collection("acme", "c1")
@@ -730,14 +730,14 @@ async def test_looks_are_kept_as_long_as_their_documents(catalog: Catalog) -> No
     assert (await catalog.looks(["d1"])).keys() == {"d1"}
     await catalog.embedded(["d1"])
     same = await catalog.of_content("acme", "c1", {"h2", "h9"})
-    assert {key: one.id for key, one in same.items()} == {"h2": "d1"}
+    assert {key: item.id for key, item in same.items()} == {"h2": "d1"}
     assert await catalog.of_content("bolt", "c1", {"h2"}) == {}
     await catalog.retire(["d1"])
     assert await catalog.looks(["d1"]) == {}
 
 
 async def paths(catalog: Catalog, **which: Any) -> list[str]:
-    return [one.path for one in await catalog.documents("acme", "c1", **which)]
+    return [document.path for document in await catalog.documents("acme", "c1", **which)]
 
 
 async def test_pages_of_documents_go_on_behind_a_path(catalog: Catalog) -> None:
@@ -848,7 +848,7 @@ async def test_a_place_names_a_document_or_a_folder_and_nothing_beside_it(catalo
     assert await paths(catalog, named=["d4", "a-b", "/nowhere"]) == ["/a-b", "/a.txt"]
     assert await paths(catalog, named=[]) == []
     known = await catalog.known(["d1", "d9"])
-    assert {id: one.path for id, one in known.items()} == {"d1": "/a/b"}
+    assert {id: item.path for id, item in known.items()} == {"d1": "/a/b"}
 
 
 async def test_values_of_metadata_are_counted_by_reader_and_follow_each_change(

@@ -63,8 +63,8 @@ class Lives(RuleBasedStateMachine):
         self.lives = {name: Life() for name in "abc"}
         self.stack = AsyncExitStack()
         self.catalog = self.open()
-        for one in (LAW, OTHER):
-            self.runner.run(self.catalog.put_collection(one))
+        for item in (LAW, OTHER):
+            self.runner.run(self.catalog.put_collection(item))
 
     def open(self) -> Catalog:
         self.stack = AsyncExitStack()
@@ -167,9 +167,9 @@ class Lives(RuleBasedStateMachine):
 
 async def _hidden(catalog: Catalog) -> Hidden:
     found: Hidden = {}
-    for one in (None, LAW, OTHER):
-        async with catalog.snapshot(one) as names:
-            found[one] = names
+    for item in (None, LAW, OTHER):
+        async with catalog.snapshot(item) as names:
+            found[item] = names
     return found
 
 

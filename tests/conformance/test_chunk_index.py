@@ -38,7 +38,7 @@ from ragstone.index.elasticsearch.index import ElasticsearchIndex
 from ragstone.index.postgres.connection import PostgresConnections
 from ragstone.index.postgres.index import PostgresIndex
 from ragstone.index.qdrant.index import QdrantIndex
-from ragstone.language.late_interaction import LateQuery, TokenVectors, packed
+from ragstone.language.late_interaction import LateQuery, TokenVectors, pack_tokens
 from ragstone.ports import ChunkIndex, Search
 from tests.conformance.shared_index import SharedWithOthers
 
@@ -525,7 +525,7 @@ def token_vectors(*seeds: int) -> np.ndarray:
 
 def packed_tokens(*seeds: int) -> bytes:
     """A chunk's packed token vectors, one of each seed."""
-    return packed(TokenVectors(np.array(seeds, np.uint16), token_vectors(*seeds)), SCALE)
+    return pack_tokens(TokenVectors(np.array(seeds, np.uint16), token_vectors(*seeds)), SCALE)
 
 
 def formerly_packed(*seeds: int) -> bytes:
@@ -549,7 +549,7 @@ def a_late_collection() -> Collection:
 async def late_ids(index: ChunkIndex, collection: Collection, where: Filter, *seeds: int) -> Any:
     [found] = await index.search(collection, [asked_late(*seeds)], where, 10)
     assert found.source == "late"
-    return [one.chunk_id for one in found.found]
+    return [item.chunk_id for item in found.found]
 
 
 async def test_given_token_vectors_when_searched_by_late_interaction_then_maxsim_orders_chunks(
@@ -560,7 +560,7 @@ async def test_given_token_vectors_when_searched_by_late_interaction_then_maxsim
     tokens = [packed_tokens(1, 2, 3), packed_tokens(1, 5, 6), packed_tokens(7, 8, 9)]
     await index.upsert(collection, chunks, vectors(1, 2, 3), tokens)
     [found] = await index.search(collection, [asked_late(1, 2)], EVERYTHING, 2)
-    assert [one.chunk_id for one in found.found] == [chunks[0].chunk_id, chunks[1].chunk_id]
+    assert [item.chunk_id for item in found.found] == [chunks[0].chunk_id, chunks[1].chunk_id]
     assert found.found[0].score == pytest.approx(1.0, abs=0.05)
 
 
@@ -602,7 +602,7 @@ async def test_given_readers_and_revisions_then_late_interaction_finds_only_what
     assert await late_ids(index, collection, hidden, 1, 2) == []
     both = [asked_late(1, 2), Search("q", vectors(2)[0])]
     late, dense = await index.search(collection, both, anna, 10)
-    assert [one.chunk_id for one in (*late.found, *dense.found)] == [mine.chunk_id] * 2
+    assert [item.chunk_id for item in (*late.found, *dense.found)] == [mine.chunk_id] * 2
 
 
 async def test_given_a_deleted_chunk_then_late_interaction_finds_it_no_more(
@@ -641,7 +641,7 @@ async def test_given_many_chunks_then_late_interaction_finds_nearly_all_of_the_b
     random = np.random.default_rng(seed)
     chunks = [a_chunk(collection) for _ in range(400)]
     words = [tuple(random.integers(1, 300, 12).tolist()) for _ in chunks]
-    tokens = [packed_tokens(*one) for one in words]
+    tokens = [packed_tokens(*word) for word in words]
     rows = vectors(*range(len(chunks)))
     await index.upsert(collection, chunks, rows, tokens)
     await index.optimize(collection)

@@ -34,7 +34,7 @@ from ragstone.engine.room_queue import RoomQueue
 from ragstone.ports import ConversationStore, History, Lease
 from ragstone.settings import ConversationSettings, Settings, load
 from ragstone.store.conversation_store import mongo_url, open_conversations
-from ragstone.store.mongo.connection import kept as bson_values
+from ragstone.store.mongo.connection import make_storable as bson_values
 from ragstone.store.sql.database import Database, open_database
 from tests.mongo_server import MongoServer, mongo_server
 
@@ -293,7 +293,7 @@ async def test_a_turn_is_removed_and_its_room_with_the_last(store: Store) -> Non
     room = await store.conversations.room(at())
     assert room is not None
     assert (room.turns, room.errors) == (1, 0)
-    assert [one.block.chat_id for one in await store.conversations.entries(at(), 9)] == [first]
+    assert [item.block.chat_id for item in await store.conversations.entries(at(), 9)] == [first]
     assert await store.conversations.remove(at(), first)
     assert await store.conversations.room(at()) is None
 
@@ -401,9 +401,9 @@ async def test_statistics_add_up_by_day_and_strategy_of_one_tenant(store: Store)
     assert (day.prompt_tokens, day.completion_tokens, day.cost) == (400, 80, 0.75)
     [user] = await store.history.use("acme", 1, "user")
     assert (user.name, user.questions, user.prompt_tokens, user.cost) == ("eva", 4, 400, 0.75)
-    assert [one.questions for one in await store.history.use("acme", 1, "room")] == [4]
+    assert [item.questions for item in await store.history.use("acme", 1, "room")] == [4]
     assert await store.history.use("acme", 1, "day", user="bob") == []
-    assert sum(one.questions for one in await store.history.use("acme", 1, "model")) == 4
+    assert sum(item.questions for item in await store.history.use("acme", 1, "model")) == 4
     assert report.strategies == (StrategyUse("bm25", 2, pytest.approx(0.2), 0.75),)
     assert await store.history.report("nobody", 30) == Report((), ())
 
@@ -501,7 +501,7 @@ async def test_turns_keep_what_they_were_answered_from(store: Store) -> None:
     for origin in (LAW, PAY, None):
         await says(store, origin)
     found = await store.conversations.entries(at(), 10)
-    assert [one.origin for one in found] == [None, PAY, LAW]
+    assert [item.origin for item in found] == [None, PAY, LAW]
     known = await store.conversations.origins(EVA, "", "r1")
     assert sorted(known) == sorted(["", LAW.text, PAY.text])
     assert await store.conversations.origins(EVA, "other") == []
@@ -531,7 +531,7 @@ async def test_only_rooms_of_these_origins_alone_are_listed(store: Store) -> Non
 
     async def listed(origins: list[str] | None) -> tuple[set[str], int]:
         page = await store.conversations.rooms(EVA, None, 10, origins=origins)
-        return {one.room for one in page.rooms}, page.total
+        return {room.room for room in page.rooms}, page.total
 
     assert await listed(None) == ({"law", "pay", "both", "old"}, 4)
     assert await listed([LAW.text]) == ({"law"}, 1)
@@ -544,4 +544,4 @@ async def test_only_rooms_of_these_origins_alone_are_listed(store: Store) -> Non
 async def test_given_no_search_type_then_history_is_that_of_all(store: Store) -> None:
     await say(store, a_turn("documents"), a_turn("general", search_type="gpt"))
     found = await store.conversations.history(at(), None, (), 10)
-    assert [one.text for one in found if one.role == "user"] == ["documents", "general"]
+    assert [item.text for item in found if item.role == "user"] == ["documents", "general"]

@@ -67,19 +67,19 @@ async def test_given_the_same_chunks_when_searched_by_meaning_then_found_as_by_t
     rows = vectors(*range(400))
     chunks = [a_chunk(collection, kind=("table", "normal")[i % 2]) for i in range(400)]
     searches = [Search("", row) for row in vectors(*range(1_000, 1_010))]
-    for one in (index, oracle):
-        await one.upsert(collection, chunks, rows)
+    for item in (index, oracle):
+        await item.upsert(collection, chunks, rows)
     found, expected = [
-        await one.search(collection, searches, eq("kind", "table"), 10, exact)
-        for one in (index, oracle)
+        await item.search(collection, searches, eq("kind", "table"), 10, exact)
+        for item in (index, oracle)
     ]
     for ours, theirs in zip(found, expected, strict=True):
         # The embedded index keeps a byte a number: near scores may change places.
         scores = {s.chunk_id: s.score for s in theirs.found}
         last = theirs.found[-1].score
         assert len(ours.found) == len(theirs.found)
-        for one in ours.found:
-            assert one.score == pytest.approx(scores.get(one.chunk_id, last), abs=5e-3)
+        for item in ours.found:
+            assert item.score == pytest.approx(scores.get(item.chunk_id, last), abs=5e-3)
     await oracle.aclose()
 
 
@@ -90,10 +90,10 @@ async def test_given_chunks_of_usual_length_when_searched_by_words_then_ranked_a
     collection, oracle = a_collection(language="mul"), EdgeIndex(tmp_path)
     chunks = [a_chunk(collection, text) for text in sentences(300, 100, seed=1)]
     searches = [Search(text) for text in sentences(20, 5, seed=2)]
-    for one in (index, oracle):
-        await one.upsert(collection, chunks)
+    for item in (index, oracle):
+        await item.upsert(collection, chunks)
     found, expected = [
-        await one.search(collection, searches, EVERYTHING, 10) for one in (index, oracle)
+        await item.search(collection, searches, EVERYTHING, 10) for item in (index, oracle)
     ]
     for ours, theirs in zip(found, expected, strict=True):
         scores = [s.score for s in theirs.found]
@@ -227,7 +227,7 @@ async def test_given_a_question_of_many_words_or_none_then_searched_all_the_same
     searches = [Search(" ".join(f"w{i}" for i in range(5_000))), Search(" ?! "), Search("")]
     many, *none = await index.search(collection, searches, EVERYTHING, 10)
     assert len(many.found) == 1
-    assert not any(one.found for one in none)
+    assert not any(item.found for item in none)
 
 
 async def test_given_more_than_one_request_holds_then_all_is_written_scanned_and_deleted(

@@ -259,7 +259,7 @@ async def test_given_a_bulk_load_then_it_is_refreshed_at_its_end_alone(
     chunks = [a_chunk(collection) for _ in range(600)]
     await source.upsert(collection, chunks, vectors(*range(600)))
     async with an_index(listener, refresh_interval=0) as index:
-        moved = [one async for one in migrate(source, index, collection)]
+        moved = [item async for item in migrate(source, index, collection)]
         assert moved[-1].copied == 600
         assert await index.count(collection) == 600
         [found] = await index.search(collection, [Search("", vectors(7)[0])], EVERYTHING, 1)
@@ -302,7 +302,7 @@ def many_values(method: str, path: str, lines: list[Any]) -> Response | None:
     counts = {f"r{n:06}": 1 + n // 10_000 for n in range(VALUES)}
     if kind == "terms":
         assert asked["size"] <= 10_000
-        best = sorted(counts.items(), key=lambda one: (-one[1], one[0]))[: asked["size"]]
+        best = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[: asked["size"]]
         found = {
             "doc_count_error_upper_bound": 0 if asked["size"] < 50 else 3,
             "sum_other_doc_count": sum(counts.values()) - sum(count for _, count in best),
@@ -330,7 +330,7 @@ async def test_given_more_values_than_one_answer_holds_then_all_are_counted() ->
         assert len(listener.seen) == 1
         # Sums of several shards that may be too small are counted anew, page by page.
         assert len(await index.facet(collection, "revision", limit=100)) == 100
-        pages = [one for one in listener.sent("POST", "_search") if "composite" in str(one)]
+        pages = [item for item in listener.sent("POST", "_search") if "composite" in str(item)]
         assert len(pages) == 4
 
 
@@ -369,7 +369,7 @@ async def test_given_a_server_that_starts_anew_then_reads_and_writes_wait_for_it
         asyncio.create_task(index.upsert(collection, [a_chunk(collection)])),
     ]
     await asyncio.sleep(0.3)
-    assert not any(one.done() for one in waiting)
+    assert not any(item.done() for item in waiting)
     await asyncio.to_thread(server.start)
     try:
         await asyncio.gather(*waiting)

@@ -98,8 +98,8 @@ async def test_given_a_collection_when_moved_there_and_back_then_it_is_the_same(
         searches = [Search("word7 text"), Search("", vectors(7)[0])]
         expected = await source.search(collection, searches, EVERYTHING, 3, exact=True)
         found = await there.search(collection, searches, EVERYTHING, 3, exact=True)
-        assert [one.found[0].chunk_id for one in found] == [
-            one.found[0].chunk_id for one in expected
+        assert [item.found[0].chunk_id for item in found] == [
+            item.found[0].chunk_id for item in expected
         ]
 
 

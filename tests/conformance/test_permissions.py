@@ -114,7 +114,7 @@ async def check(index: ChunkIndex, collection: Collection, corpus: Corpus, case:
         index.search(collection, searches, case.where, MANY, exact=True),
         index.search(collection, searches, case.where, 5),
     )
-    found = [{scored.chunk_id for scored in one.found} for one in (*exact, *near)]
+    found = [{scored.chunk_id for scored in item.found} for item in (*exact, *near)]
     assert found[0] == meant, case
     assert found[1] == said, case
     assert found[2] <= meant, case
@@ -137,7 +137,7 @@ async def test_given_any_principal_filter_and_query_then_exactly_what_may_be_rea
         if number == PER_CORPUS // 2:
             gone = a_condition(r)
             await index.delete(collection, gone)
-            corpus = [one for one in corpus if not matches(gone, one[1])]
+            corpus = [item for item in corpus if not matches(gone, item[1])]
         await check(index, collection, corpus, a_case(r))
     await index.drop(collection)
     await index.aclose()
@@ -150,7 +150,7 @@ async def test_given_chunks_with_other_readers_then_these_find_them_with_their_v
     index, collection = an_index(kind, request, tmp_path / "index"), a_collection(language="")
     chunks = [a_document(random.Random(1), collection, number) for number in range(20)]
     chunks = [
-        replace(one, chunk_id=str(UUID(int=n)), allowed=("u",)) for n, one in enumerate(chunks)
+        replace(item, chunk_id=str(UUID(int=n)), allowed=("u",)) for n, item in enumerate(chunks)
     ]
     await index.upsert(collection, chunks[:15], vectors(*range(15)))
     await index.upsert(collection, chunks[15:])

@@ -67,7 +67,7 @@ async def scores(index: ChunkIndex, collection: Collection) -> list[list[float]]
         for search in (Search(asked, vectors(1000 + i)[0]), Search(asked))
     ]
     found = await index.search(collection, searches, EVERYTHING, 10, exact=True)
-    return [[scored.score for scored in one.found] for one in found]
+    return [[scored.score for scored in item.found] for item in found]
 
 
 async def test_given_the_same_chunks_then_the_same_scores_as_the_embedded_index(
@@ -76,8 +76,8 @@ async def test_given_the_same_chunks_then_the_same_scores_as_the_embedded_index(
     collection = a_collection()
     chunks = some_chunks(collection, 300)
     embedded = EdgeIndex(tmp_path / "index")
-    for one in (embedded, index):
-        await one.upsert(collection, chunks, vectors(*range(300)))
+    for item in (embedded, index):
+        await item.upsert(collection, chunks, vectors(*range(300)))
     expected = await scores(embedded, collection)
     await embedded.aclose()
     for mine, theirs in zip(expected, await scores(index, collection), strict=True):

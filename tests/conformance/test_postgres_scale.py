@@ -104,7 +104,7 @@ async def ways(
     asked = rows.words(Bm25Encoder(collection.language).query(text))
 
     async def work(connection: Connection) -> tuple[Any, Any]:
-        held = await words.held_by(connection, rows.ChunkTable(table), asked)
+        held = await words.count_word_chunks(connection, rows.ChunkTable(table), asked)
         weighed = words.weights(asked, held)
         one = words.Questioning(
             connection, rows.ChunkTable(table), weighed, translate(where), limit
@@ -128,7 +128,7 @@ async def test_given_many_chunks_then_the_best_by_words_are_those_of_scoring_eve
             assert found in (None, expected)
             bounded += found is not None
             [said] = await index.search(collection, [Search(text)], where, limit)
-            assert [(one.chunk_id, one.score) for one in said.found] == expected
+            assert [(item.chunk_id, item.score) for item in said.found] == expected
     assert bounded > len(questions()) or where in (FILTERS["a document"], FILTERS["a folder"])
 
 
@@ -139,13 +139,13 @@ async def test_given_chunks_replaced_and_deleted_then_the_best_are_still_those(
     chunks = many_chunks(collection)
     await index.upsert(collection, chunks)
     other = a_text(np.random.default_rng(9))
-    await index.upsert(collection, [replace(one, text=other) for one in chunks[::3]])
+    await index.upsert(collection, [replace(chunk, text=other) for chunk in chunks[::3]])
     await index.delete(collection, eq("document_id", "d3"))
-    gone = {one.chunk_id for one in chunks if one.document_id == "d3"}
+    gone = {chunk.chunk_id for chunk in chunks if chunk.document_id == "d3"}
     for text in [*questions(), other]:
         found, expected = await ways(database, collection, text, EVERYTHING, 10)
         assert found in (None, expected)
-        assert not gone & {one for one, _ in expected}
+        assert not gone & {item for item, _ in expected}
 
 
 @pytest.fixture
@@ -169,10 +169,10 @@ async def test_given_a_large_collection_then_a_search_reads_a_part_and_finds_nea
         for limit in (1, 10, 40):
             [said] = await index.search(collection, [Search(text)], where, limit)
             assert len(said.found) == min(limit, len(expected))
-            assert {(one.chunk_id, one.score) for one in said.found} <= set(expected)
+            assert {(item.chunk_id, item.score) for item in said.found} <= set(expected)
             assert list(said.found) == sorted(said.found, key=lambda o: (-o.score, o.chunk_id))
-        best = {one for one, _ in expected[:10]}
-        found = {one.chunk_id for one in said.found[:10]}
+        best = {item for item, _ in expected[:10]}
+        found = {item.chunk_id for item in said.found[:10]}
         shares += [len(best & found) / len(best)] if best else []
     assert np.mean(shares) > 0.9
 
@@ -187,7 +187,7 @@ async def test_given_a_large_collection_then_a_filter_that_leaves_few_chunks_lea
     for text in questions():
         _, expected = await ways(database, collection, text, eq("document_id", "d7"), 40)
         [said] = await index.search(collection, [Search(text)], eq("document_id", "d7"), 40)
-        assert [(one.chunk_id, one.score) for one in said.found] == expected
+        assert [(item.chunk_id, item.score) for item in said.found] == expected
 
 
 @pytest.mark.usefixtures("large")
@@ -198,12 +198,14 @@ async def test_given_a_large_collection_then_what_is_replaced_or_deleted_is_not_
     chunks = many_chunks(collection)
     await index.upsert(collection, chunks)
     await index.optimize(collection)
-    await index.upsert(collection, [replace(one, text="narwhal") for one in chunks[::3]])
+    await index.upsert(collection, [replace(chunk, text="narwhal") for chunk in chunks[::3]])
     await index.delete(collection, eq("document_id", "d3"))
-    gone = {one.chunk_id for i, one in enumerate(chunks) if not i % 3 or one.document_id == "d3"}
+    gone = {
+        chunk.chunk_id for i, chunk in enumerate(chunks) if not i % 3 or chunk.document_id == "d3"
+    }
     for text in questions():
         [said] = await index.search(collection, [Search(text)], EVERYTHING, 40)
-        assert not gone & {one.chunk_id for one in said.found}
+        assert not gone & {item.chunk_id for item in said.found}
 
 
 @pytest.mark.usefixtures("large")
@@ -223,9 +225,9 @@ async def test_given_a_filter_that_leaves_out_the_best_then_the_best_of_the_othe
     await index.optimize(collection)
     [every] = await index.search(collection, [Search("whale sea")], EVERYTHING, 10)
     [mine] = await index.search(collection, [Search("whale sea")], MINE, 10)
-    assert {one.chunk_id for one in every.found} <= {one.chunk_id for one in hidden}
+    assert {item.chunk_id for item in every.found} <= {item.chunk_id for item in hidden}
     assert len(mine.found) == 10
-    assert {one.chunk_id for one in mine.found} <= {one.chunk_id for one in others}
+    assert {item.chunk_id for item in mine.found} <= {item.chunk_id for item in others}
 
 
 @pytest.mark.usefixtures("large")
@@ -260,7 +262,7 @@ async def test_the_database_knows_the_levels_as_they_are_known_here(
             f"SELECT ragstone_impacts(bm25), bm25::text FROM {rows.table_name(collection)}"
         ).fetchall()
     for impacts, text in found:
-        pairs = [one.split(":") for one in text.split("/")[0].strip("{}").split(",") if one]
+        pairs = [item.split(":") for item in text.split("/")[0].strip("{}").split(",") if item]
         expected = [
             (int(word) - 1) * LEVELS + min(LEVELS - 1, int(float(weight) / STEP))
             for word, weight in pairs
@@ -285,7 +287,7 @@ async def test_given_a_writer_that_holds_its_transaction_then_another_does_not_w
 
     await database.run(counting)
     held = await database.run(
-        lambda connection: words.held_by(connection, rows.ChunkTable(table), [word])
+        lambda connection: words.count_word_chunks(connection, rows.ChunkTable(table), [word])
     )
     assert held == {words.EVERY_CHUNK: 4, word: 4}
 
@@ -376,7 +378,7 @@ async def test_given_two_indexes_over_words_then_one_takes_their_place(
         await index.upsert(collection, many_chunks(collection, 1500))
         await index.optimize(collection)
         expected = await index.search(collection, searches, eq("document_id", "d7"), 10)
-        counts = [len(one.found) for one in await index.search(collection, searches, MINE, 10)]
+        counts = [len(item.found) for item in await index.search(collection, searches, MINE, 10)]
         with psycopg.connect(postgres.url) as connection:
             for statement in (
                 f"DROP INDEX {table}_terms",
@@ -386,7 +388,7 @@ async def test_given_two_indexes_over_words_then_one_takes_their_place(
                 connection.execute(statement.encode())
         assert await index.search(collection, searches, eq("document_id", "d7"), 10) == expected
         found = await index.search(collection, searches, MINE, 10)
-        assert [len(one.found) for one in found] == counts
+        assert [len(item.found) for item in found] == counts
     async with an_index(postgres) as index:
         await index.create(collection)
         while "_bm25" in (built := await database.run(lambda c: rows.indexes(c, table))):
@@ -480,15 +482,17 @@ async def test_given_vectors_of_any_width_then_they_are_indexed_and_the_nearest_
     table = rows.table_name(collection)
     made = np.random.default_rng(1).normal(size=(300, dimensions)).astype(np.float32)
     chunks = [a_chunk(collection) for _ in made]
-    searches = [Search("", one) for one in made[:5]]
+    searches = [Search("", item) for item in made[:5]]
     async with an_index(postgres, hnsw) as index:
         await index.upsert(collection, chunks, made)
         await index.optimize(collection)
         assert (await database.run(lambda c: rows.indexes(c, table)))[name]
         found = await index.search(collection, searches, EVERYTHING, 5)
         exact = await index.search(collection, searches, EVERYTHING, 5, exact=True)
-        assert [one.found[0].chunk_id for one in found] == [one.chunk_id for one in chunks[:5]]
-        assert [one.found[0] for one in found] == [one.found[0] for one in exact]
+        assert [item.found[0].chunk_id for item in found] == [
+            chunk.chunk_id for chunk in chunks[:5]
+        ]
+        assert [item.found[0] for item in found] == [item.found[0] for item in exact]
 
     async def plan(connection: Connection) -> str:
         half = await uses_half(connection, collection, table, hnsw)
@@ -543,7 +547,7 @@ async def test_given_a_writer_that_is_killed_before_its_commit_then_nothing_of_i
     await index.upsert(collection, [a_chunk(collection, "whale")])
     asked = list(rows.words(Bm25Encoder("en").query("whale")))
     before = await database.run(
-        lambda connection: words.held_by(connection, rows.ChunkTable(table), asked)
+        lambda connection: words.count_word_chunks(connection, rows.ChunkTable(table), asked)
     )
 
     async def dying(connection: Connection) -> None:
@@ -553,7 +557,10 @@ async def test_given_a_writer_that_is_killed_before_its_commit_then_nothing_of_i
 
     with pytest.raises(IndexUnavailable):
         await database.run(dying)
-    assert await database.run(lambda c: words.held_by(c, rows.ChunkTable(table), asked)) == before
+    assert (
+        await database.run(lambda c: words.count_word_chunks(c, rows.ChunkTable(table), asked))
+        == before
+    )
     [found] = await index.search(collection, [Search("whale")], EVERYTHING, 10)
     assert len(found.found) == 1
 

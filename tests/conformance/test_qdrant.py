@@ -36,8 +36,8 @@ async def test_given_the_same_chunks_then_the_same_scores_as_the_embedded_index(
     collection = a_collection()
     chunks = some_chunks(collection, 300)
     embedded = EdgeIndex(tmp_path / "index")
-    for one in (embedded, index):
-        await one.upsert(collection, chunks, vectors(*range(300)))
+    for item in (embedded, index):
+        await item.upsert(collection, chunks, vectors(*range(300)))
     expected = await scores(embedded, collection)
     await embedded.aclose()
     for mine, theirs in zip(expected, await scores(index, collection), strict=True):

@@ -199,7 +199,7 @@ async def test_given_bounds_of_a_write_then_none_holds_more(recording: Served) -
         await index.set_vectors(collection, [c.chunk_id for c in chunks], vectors(*range(10)))
         assert [len(b["points"]) for b in sent(server, "PUT", "points")] == [4, 4, 2]
         pieces = [b["operations"] for b in sent(server, "POST", "points/batch")]
-        assert [len(one[0]["update_vectors"]["points"]) for one in pieces] == [4, 4, 2]
+        assert [len(piece[0]["update_vectors"]["points"]) for piece in pieces] == [4, 4, 2]
         assert await index.count(collection) == 10
     collection = a_collection()
     long = [a_chunk(collection, "lorem ipsum " * 9_000) for _ in range(60)]
@@ -283,7 +283,7 @@ async def test_given_nobody_who_listens_yet_then_reads_and_writes_wait_for_the_s
             asyncio.create_task(index.upsert(collection, [a_chunk(collection)])),
         ]
         await asyncio.sleep(0.3)
-        assert not any(one.done() for one in waiting)
+        assert not any(item.done() for item in waiting)
         with running(server.app(), port=port):
             await asyncio.gather(*waiting)
             assert await index.count(collection) == 1

@@ -69,7 +69,7 @@ async def test_what_others_hide_and_what_is_shown_is_not_read_for_a_search(
         ]
         begun = await here.begin_all(some)
         pairs = zip(some, begun, strict=True)
-        await here.publish_all([replace(one, version=now.version) for one, now in pairs])
+        await here.publish_all([replace(item, version=now.version) for item, now in pairs])
     await here.retire([f"o{n}" for n in range(2_000)])
     assert len(await hidden(here, other)) == 2_000
     assert await hidden(here, LAW) == frozenset()
@@ -93,11 +93,11 @@ async def test_another_name_holds_in_both_at_once(two: Two) -> None:
     assert await there.names("acme", ["c1"]) == {"c1": "statutes"}
     with pytest.raises(UnknownCollection):
         await there.rename_collection(LAW, "acts")
-    ids = await asyncio.gather(*(one.identity("acme", "law") for one in (*two, *two)))
+    ids = await asyncio.gather(*(item.identity("acme", "law") for item in (*two, *two)))
     assert len(set(ids)) == 1
     await there.put_collection(replace(LAW, id=ids[0]))
     assert (await here.collection("acme", "law")) == replace(LAW, id=ids[0])
-    assert [one.id for one in await here.documents("acme", ids[0])] == []
+    assert [document.id for document in await here.documents("acme", ids[0])] == []
 
 
 async def test_editions_are_the_same_in_both_and_change_in_both(two: Two) -> None:

@@ -23,7 +23,7 @@ from ragstone.index.postgres.connection import PostgresConnections
 from ragstone.index.postgres.index import SHARED_CHUNKS, PostgresIndex
 from ragstone.index.qdrant.index import QdrantIndex
 from ragstone.index.qdrant.options import QdrantOptions
-from ragstone.index.qdrant.schema import PART, chunk_of, place_of
+from ragstone.index.qdrant.schema import PART, collection_place, read_chunk
 from ragstone.ports import ChunkIndex, Search, may_share
 from ragstone.settings import IndexSettings
 from tests.conformance.postgres_server import PostgresServer
@@ -75,7 +75,7 @@ def select(postgres: PostgresServer, query: str) -> list[Any]:
 
 def words_of(postgres: PostgresServer, collection: Collection) -> list[Any]:
     """The frequencies of a collection's words."""
-    query = f"SELECT word, chunks FROM {rows.table_of(collection).words} WHERE chunks <> 0"
+    query = f"SELECT word, chunks FROM {rows.chunk_table(collection).words} WHERE chunks <> 0"
     return sorted(select(postgres, query))
 
 
@@ -115,8 +115,8 @@ async def test_given_neighbours_then_late_interaction_scores_are_those_of_a_plac
         mine = [of(collection, chunk) for chunk in chunks]
         await index.upsert(collection, mine, vectors(*range(40)), tokens)
     found = [
-        await index.search(one, [asked_late(4, 5)], EVERYTHING, 5, exact=True)
-        for one in (own, shared)
+        await index.search(item, [asked_late(4, 5)], EVERYTHING, 5, exact=True)
+        for item in (own, shared)
     ]
     assert found[0] == found[1]
 
@@ -126,13 +126,13 @@ async def test_given_equal_ids_in_two_collections_then_nothing_crosses(
 ) -> None:
     index, mine, theirs = sharing, a_shared(), a_shared()
     chunks = [a_chunk(mine, f"whale {i}", document_id=f"d{i}") for i in range(4)]
-    secret = [of(theirs, one, text="secret", kind="table") for one in chunks]
+    secret = [of(theirs, item, text="secret", kind="table") for item in chunks]
     await index.upsert(mine, chunks, vectors(1, 2, 3, 4), [b"mine"] * 4)
     await index.upsert(theirs, secret, vectors(5, 6, 7, 8), [b"theirs"] * 4)
     ids = [chunk.chunk_id for chunk in chunks]
 
-    assert await index.fetch(mine, ids) == {one.chunk_id: one for one in chunks}
-    assert await index.fetch(theirs, ids) == {one.chunk_id: one for one in secret}
+    assert await index.fetch(mine, ids) == {item.chunk_id: item for item in chunks}
+    assert await index.fetch(theirs, ids) == {item.chunk_id: item for item in secret}
     assert await index.tokens(mine, ids) == dict.fromkeys(ids, b"mine")
     [near, said] = await index.search(
         mine, [Search("", vectors(5)[0]), Search("secret")], EVERYTHING, 10
@@ -153,9 +153,9 @@ async def test_given_equal_ids_in_two_collections_then_nothing_crosses(
     await index.delete(mine, EVERYTHING)
     assert await index.count(mine) == 0
     assert await index.count(theirs) == 4
-    assert [one async for one in index.scan(mine)] == []
-    [batch] = [one async for one in index.scan(theirs)]
-    assert {one.chunk_id for one in batch} == set(ids)
+    assert [item async for item in index.scan(mine)] == []
+    [batch] = [item async for item in index.scan(theirs)]
+    assert {item.chunk_id for item in batch} == set(ids)
 
 
 async def test_given_a_collection_that_is_dropped_then_no_word_of_it_is_left(
@@ -166,7 +166,7 @@ async def test_given_a_collection_that_is_dropped_then_no_word_of_it_is_left(
         await index.upsert(collection, [a_chunk(collection, "a whale sings")], vectors(1))
     before = words_of(postgres, stays)
     await index.drop(gone)
-    part = rows.table_of(gone)
+    part = rows.chunk_table(gone)
     for name in (part.name, f"{part.name}_words"):
         assert select(postgres, f"SELECT count(*) FROM {name} WHERE {part.mine}") == [(0,)]
     assert words_of(postgres, stays) == before != []
@@ -200,7 +200,7 @@ async def test_given_a_table_to_share_then_a_new_collection_makes_nothing(
 
 async def test_given_other_vectors_then_they_have_another_table(index: PostgresIndex) -> None:
     names = {
-        rows.table_of(a_shared(dimensions=dimensions, late=late)).name
+        rows.chunk_table(a_shared(dimensions=dimensions, late=late)).name
         for dimensions in (WIDTH, 2 * WIDTH)
         for late in (0, TOKEN_WIDTH)
     }
@@ -220,7 +220,7 @@ async def test_given_many_that_make_the_table_at_once_then_it_is_made_once(
             await index.upsert(collection, [a_chunk(collection)])
             return await index.count(collection)
 
-    assert await asyncio.gather(*(begin(one) for one in collections)) == [1] * 6
+    assert await asyncio.gather(*(begin(item) for item in collections)) == [1] * 6
 
 
 @pytest.mark.parametrize("analyzed", [False, True])
@@ -231,7 +231,7 @@ async def test_given_many_neighbours_then_a_search_reads_its_own_part_only(
     dimensions = 31 + analyzed
     first = a_shared(dimensions=dimensions)
     await index.upsert(first, [a_chunk(first, f"whale {i}") for i in range(30)])
-    table = rows.table_of(first)
+    table = rows.chunk_table(first)
     if analyzed:  # When there was one collection, and every row was its own.
         with psycopg.connect(postgres.url, autocommit=True) as connection:
             connection.execute(f"ANALYZE {table.name}".encode())
@@ -261,7 +261,7 @@ async def test_searches_that_hang_in_one_part_keep_no_other_waiting(
     ):
         for collection in (stuck, other):
             await index.upsert(collection, [a_chunk(collection, "A whale sings.")])
-        await holder.execute(f"LOCK TABLE {rows.table_of(stuck).name} IN ACCESS EXCLUSIVE MODE")
+        await holder.execute(f"LOCK TABLE {rows.chunk_table(stuck).name} IN ACCESS EXCLUSIVE MODE")
         hanging = [asyncio.create_task(index.count(stuck)) for _ in range(12)]
         assert await until(lambda: index.pool_use().used >= 2)
         [found] = await index.search(other, [Search("whale")], EVERYTHING, 5)
@@ -318,7 +318,7 @@ async def test_given_a_qdrant_that_counts_words_of_all_then_nothing_is_shared_th
 ) -> None:
     server.version = "1.18.2"
     async with aclosing(QdrantIndex(qdrant[0], shared_chunks=10)) as index:
-        for work in (index.create, lambda one: index.upsert(one, [a_chunk(one)])):
+        for work in (index.create, lambda item: index.upsert(item, [a_chunk(item)])):
             with pytest.raises(ConfigError, match=r"1\.18\.2 .*1\.19.*INDEX__SHARED_CHUNKS"):
                 await work(a_shared())
         assert server.collections == {}
@@ -333,12 +333,12 @@ async def test_given_a_point_of_another_part_then_it_is_refused() -> None:
     async with aclosing(QdrantIndex("", client=client)) as index:
         mine, theirs = a_shared(), a_shared()
         await index.upsert(theirs, [a_chunk(theirs, "secret")])
-        place = place_of("ragstone", mine)
+        place = collection_place("ragstone", mine)
         [record], _ = await client.scroll(place.name, with_payload=True)
         with pytest.raises(IndexUnavailable, match="another collection"):
             place.chunk_id(record)
         with pytest.raises(IndexUnavailable, match="something else"):
-            chunk_of(mine, place, record)
+            read_chunk(mine, place, record)
 
 
 @pytest.mark.parametrize(

@@ -63,8 +63,8 @@ async def test_a_store_goes_with_its_collection_whether_that_came_or_not(kept: K
     for id in ("c1", "c2"):
         await kept.catalog.drop_collection("acme", id)
 
-    assert [one.collection for one in await kept.stores.listed("acme")] == ["c3"]
-    assert [one.collection for one in await kept.stores.files("acme")] == ["c3"]
+    assert [item.collection for item in await kept.stores.listed("acme")] == ["c3"]
+    assert [file.collection for file in await kept.stores.files("acme")] == ["c3"]
 
 
 async def test_a_collection_has_its_id_and_name_while_it_comes(kept: Kept) -> None:

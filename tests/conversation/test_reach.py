@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as some
 
-from ragstone.conversation.reach import joined, readable
+from ragstone.conversation.reach import join_origins, readable
 from ragstone.core.chunk import Chunk
-from ragstone.core.conversation import origin_of
+from ragstone.core.conversation import turn_origin
 from ragstone.core.provenance import LONGEST, Provenance, Reader
 from ragstone.core.turn import Ask, Hit, Principal, Turn
 from tests.memory_store import MemoryNames
@@ -17,7 +17,7 @@ STAFF = Provenance(("c1",), (("group:hr", "group:staff"),))
 
 
 async def reads(reader: Reader, *origins: Provenance | None) -> list[bool]:
-    texts = [one.text if one else "" for one in origins]
+    texts = [origin.text if origin else "" for origin in origins]
     found = await readable(texts, reader, NAMES, "t")
     return [found is None or text in found for text in texts]
 
@@ -39,10 +39,10 @@ async def test_each_document_needs_one_of_its_groups() -> None:
 
 
 async def test_what_is_said_after_an_unknown_turn_is_for_who_reaches_all() -> None:
-    after = joined([LAW.text, ""])
+    after = join_origins([LAW.text, ""])
     assert await reads(Reader(["law", "hr"]), after) == [False]
     assert await reads(Reader(None, {"*"}), after) == [True]
-    assert joined([LAW.text, BOTH.text]) == BOTH
+    assert join_origins([LAW.text, BOTH.text]) == BOTH
 
 
 def test_a_turn_needs_the_groups_by_which_its_asker_read_documents() -> None:
@@ -52,8 +52,8 @@ def test_a_turn_needs_the_groups_by_which_its_asker_read_documents() -> None:
     eva = Principal("t", "eva", ("hr", "staff"))
     ask = Ask("Why?", eva, collection_id="c1")
     hits = (hit("*", "group:hr"), hit("user:eva", "group:hr"), hit("group:hr", "group:ops"))
-    assert origin_of(Turn(ask, hits=hits)) == Provenance(("c1",), (("group:hr",),))
-    assert origin_of(Turn(ask, remembered=BOTH)) == BOTH
+    assert turn_origin(Turn(ask, hits=hits)) == Provenance(("c1",), (("group:hr",),))
+    assert turn_origin(Turn(ask, remembered=BOTH)) == BOTH
 
 
 groups = some.lists(some.text(min_size=1, max_size=60), max_size=30)
@@ -63,11 +63,11 @@ groups = some.lists(some.text(min_size=1, max_size=60), max_size=30)
 async def test_a_short_origin_is_for_nobody_who_does_not_read_the_long_one(
     collections: list[str], sets: list[list[str]]
 ) -> None:
-    whole = Provenance(tuple(collections), tuple(tuple(one) for one in sets if one))
+    whole = Provenance(tuple(collections), tuple(tuple(group) for group in sets if group))
     short = whole.short()
     assert len(short.text) <= LONGEST
     assert Provenance.of(short.text) == short
-    names = {name for one in whole.groups[:-1] for name in one}
+    names = {name for group in whole.groups[:-1] for name in group}
     for reader in (Reader(None, names), Reader(collections, None)):
         if await readable([short.text], reader, _Everything(), "t"):
             assert await readable([whole.text], reader, _Everything(), "t")

@@ -38,8 +38,8 @@ async def test_given_a_request_about_the_conversation_then_it_is_answered_from_i
     assert step.turn.answer
     assert step.turn.answer.text == "The lighthouse of Ost was built in 1871."
     assert step.turn.answer.is_grounded
-    assert [type(one) for one in events] == [Checked, Token]
-    assert all(one.citation is None for one in step.turn.verdicts)
+    assert [type(event) for event in events] == [Checked, Token]
+    assert all(verdict.citation is None for verdict in step.turn.verdicts)
     assert step.turn.usage.calls == len(model.asked) == 1
 
 

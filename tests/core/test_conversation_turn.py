@@ -1,4 +1,4 @@
-"""The conversation block of the chat-core document, and what is no block."""
+"""The conversation block of the chat-core document, and what is not a block."""
 
 import json
 from typing import Any
@@ -68,7 +68,7 @@ def test_given_tools_when_pruned_then_question_and_answer_stay() -> None:
     ],
 )
 def test_given_no_block_then_the_error_says_where(data: Any, says: str) -> None:
-    with pytest.raises(InvalidBlock, match="no conversation block") as raised:
+    with pytest.raises(InvalidBlock, match="not a conversation block") as raised:
         load_turn(data)
     assert says in raised.value.message
 

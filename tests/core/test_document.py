@@ -10,7 +10,7 @@ from ragstone.core.document import (
     cut_blocks,
     decode_blocks,
     encode_blocks,
-    page_at,
+    find_page,
 )
 
 FIRST = BlockSpan("heading", 0, 10, 1, "", (Place(0, 1, Box(10, 20, 60, 30)),))
@@ -22,18 +22,18 @@ BLOCKS = (FIRST, OVER_A_PAGE, ITEM)
 
 
 def test_each_character_has_the_page_it_stands_on() -> None:
-    assert [page_at(BLOCKS, at) for at in (0, 12, 24, 25, 41, 59)] == [1, 1, 1, 2, 2, 2]
-    assert page_at((BlockSpan("code", 0, 5),), 3) is None
+    assert [find_page(BLOCKS, at) for at in (0, 12, 24, 25, 41, 59)] == [1, 1, 1, 2, 2, 2]
+    assert find_page((BlockSpan("code", 0, 5),), 3) is None
 
 
 def test_a_part_counts_anew_and_keeps_its_pages() -> None:
     part = cut_blocks(BLOCKS, 30, 50)
-    assert [(one.kind, one.start, one.end) for one in part] == [
+    assert [(item.kind, item.start, item.end) for item in part] == [
         ("paragraph", 0, 10),
         ("item", 12, 20),
     ]
-    assert [place.page for one in part for place in one.places] == [2, 2]
-    assert page_at(part, 0) == 2
+    assert [place.page for item in part for place in item.places] == [2, 2]
+    assert find_page(part, 0) == 2
 
 
 @given(st.integers(0, 60), st.integers(0, 60), st.integers(0, 20))
@@ -42,7 +42,7 @@ def test_every_part_says_the_same_pages(start: int, end: int, shift: int) -> Non
     for block in part:
         assert shift <= block.start < block.end <= shift + max(0, end - start)
         for at in range(block.start, block.end):
-            assert page_at(part, at) == page_at(BLOCKS, at - shift + start)
+            assert find_page(part, at) == find_page(BLOCKS, at - shift + start)
 
 
 def test_an_index_gives_back_what_it_got() -> None:

@@ -103,11 +103,11 @@ def test_two_values_have_one_token_exactly_when_they_are_the_same_json_value(
 @given(st.dictionaries(st.text(max_size=3), st.one_of(scalars, st.lists(scalars)), max_size=3))
 def test_metadata_gives_a_token_for_every_value(metadata: dict[str, object]) -> None:
     values = [
-        (key, one)
+        (key, item)
         for key, value in metadata.items()
-        for one in (value if isinstance(value, list) else [value])
+        for item in (value if isinstance(value, list) else [value])
     ]
-    assert set(tokens(metadata)) == {token(key, one) for key, one in values}
+    assert set(tokens(metadata)) == {token(key, item) for key, item in values}
 
 
 @given(st.frozensets(st.text(max_size=3), max_size=5), st.text(max_size=3))

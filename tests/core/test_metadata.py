@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.core.errors import InputError
-from ragstone.core.metadata import checked, from_pairs, typed
+from ragstone.core.metadata import check_metadata, from_pairs, parse_value
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ from ragstone.core.metadata import checked, from_pairs, typed
     ],
 )
 def test_given_a_text_then_it_is_the_value_that_it_spells(text: str, value: object) -> None:
-    found = typed(text)
+    found = parse_value(text)
     assert (found, type(found)) == (value, type(value))
 
 
@@ -56,8 +56,8 @@ def test_given_no_pair_then_it_says_how_it_is_written(pair: str) -> None:
 )
 def test_given_anything_then_it_is_refused_or_can_be_stored(given_: object) -> None:
     try:
-        found = checked(given_)
+        found = check_metadata(given_)
     except ValueError:
         return
     assert json.loads(json.dumps(found, allow_nan=False)) == found
-    assert checked(found) == found
+    assert check_metadata(found) == found

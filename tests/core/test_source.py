@@ -8,7 +8,7 @@ from ragstone.core.answer import Citation, CitedSpan, GeneratedAnswer
 from ragstone.core.source import (
     Source,
     cited_sources,
-    described,
+    describe_source,
     hit_sources,
     passage_sources,
     sources,
@@ -48,13 +48,15 @@ def test_given_a_passage_that_was_cut_then_what_was_read_and_what_the_chunk_hold
 
 
 def test_given_an_answer_that_is_not_there_yet_then_no_source_is_cited() -> None:
-    assert [one.cited for one in sources(Turn(Ask("q"), passages=(a_passage(1, TEXT),)))] == [False]
+    assert [source.cited for source in sources(Turn(Ask("q"), passages=(a_passage(1, TEXT),)))] == [
+        False
+    ]
 
 
 def test_given_several_citations_of_a_source_then_it_is_listed_once_with_the_first() -> None:
     later = replace(CITED, snippet="later")
     listed = cited_sources([CITED, replace(CITED, number=1), later])
-    assert [(one.number, one.snippet) for one in listed] == [
+    assert [(item.number, item.snippet) for item in listed] == [
         (1, "It burnt down in 1902."),
         (2, "It burnt down in 1902."),
     ]
@@ -70,7 +72,7 @@ def test_given_a_citation_then_its_passage_is_shown_where_it_is_known() -> None:
 
 def test_given_hits_then_their_numbers_are_their_ranks() -> None:
     found = hit_sources([a_hit("one", 0.9), a_hit("two", 0.8)])
-    assert [(one.number, one.text, one.content, one.score) for one in found] == [
+    assert [(item.number, item.text, item.content, item.score) for item in found] == [
         (1, "one", "one", 0.9),
         (2, "two", "two", 0.8),
     ]
@@ -113,8 +115,8 @@ def test_given_several_spans_of_a_source_then_all_are_described() -> None:
     spans = (CitedSpan(0, 21, 4, "Ost was built in 1871."), CitedSpan(23, 45, 4, CITED.snippet))
     for passages in ([], [a_passage(2, TEXT)]):
         (one,) = cited_sources([replace(CITED, spans=spans)], passages)
-        assert described(one)["spans"] == [
+        assert describe_source(one)["spans"] == [
             {"start": 0, "end": 21, "page": 4, "snippet": "Ost was built in 1871."},
             {"start": 23, "end": 45, "page": 4, "snippet": CITED.snippet},
         ]
-    assert described(hit_sources([a_hit(TEXT)])[0])["spans"] == []
+    assert describe_source(hit_sources([a_hit(TEXT)])[0])["spans"] == []

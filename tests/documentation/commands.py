@@ -99,7 +99,7 @@ def every_command(command: Any = ROOT_COMMAND, name: str = "") -> Iterator[str]:
 
 def environment(command: Any = ROOT_COMMAND) -> Iterator[str]:
     """The variables that options are read from."""
-    yield from (one.envvar for one in command.params if isinstance(one.envvar, str))
+    yield from (param.envvar for param in command.params if isinstance(param.envvar, str))
     for below in getattr(command, "commands", {}).values():
         yield from environment(below)
 
@@ -108,7 +108,7 @@ def sketched(span: str) -> list[str]:
     """The commands that a span such as `ragstone jobs list|show ID [--json]` names.
 
     A span of a group alone, such as `ragstone jobs`, names no command. Raises ValueError for what
-    is no command or no option.
+    is not a command or no option.
     """
     words = re.sub(r"[\[\]]", " ", span).split()[1:]
     found: list[tuple[str, Any]] = [("", ROOT_COMMAND)]
@@ -134,5 +134,5 @@ def _below(name: str, command: Any, child: str) -> tuple[str, Any]:
 
 
 def _options(command: Any) -> set[str]:
-    known = (name for one in command.params for name in (*one.opts, *one.secondary_opts))
+    known = (name for param in command.params for name in (*param.opts, *param.secondary_opts))
     return {"--help", *known}

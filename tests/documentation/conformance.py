@@ -65,14 +65,14 @@ def _in(file: Path) -> Iterator[Row]:
     name = file.relative_to(ROOT).as_posix()
     for test in ast.walk(ast.parse(text)):
         if isinstance(test, ast.FunctionDef | ast.AsyncFunctionDef):
-            for one in test.decorator_list:
-                if isinstance(one, ast.Call) and ast.unparse(one.func).endswith("mark.conforms"):
-                    yield _row(one, f"{name}::{test.name}")
+            for item in test.decorator_list:
+                if isinstance(item, ast.Call) and ast.unparse(item.func).endswith("mark.conforms"):
+                    yield _row(item, f"{name}::{test.name}")
 
 
 def _row(marker: ast.Call, test: str) -> Row:
-    said = [ast.literal_eval(one) for one in marker.args]
-    if marker.keywords or len(said) != 3 or not all(isinstance(one, str) for one in said):
+    said = [ast.literal_eval(arg) for arg in marker.args]
+    if marker.keywords or len(said) != 3 or not all(isinstance(item, str) for item in said):
         raise ValueError(f"{test}: conforms(document, section, requirement), three texts.")
     if said[0] not in DOCUMENTS:
         raise ValueError(f"{test}: there is no document {said[0]!r}: {', '.join(DOCUMENTS)}.")

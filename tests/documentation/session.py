@@ -25,7 +25,7 @@ import httpx2
 import pytest
 
 from ragstone.cli import main
-from ragstone.service.local_token import kept_token
+from ragstone.service.local_token import read_token
 from tests.documentation.pages import ROOT
 from tests.e2e.processes import environment, serving
 
@@ -116,7 +116,7 @@ class Session:
             output.seek(0)
             said = output.read()
         variables = kept.read_text().rstrip("\0").split("\0")
-        self._environment = dict(one.split("=", 1) for one in variables)
+        self._environment = dict(variable.split("=", 1) for variable in variables)
         self._work = Path(folder.read_text().rstrip("\n"))
         return Done(self._there(said), process.returncode)
 
@@ -140,7 +140,7 @@ class Session:
         method, target = first.split()[:2]
         url = f"{self._served()}{target}"
         headers = dict(line.split(": ", 1) for line in lines)
-        headers.setdefault("authorization", f"Bearer {kept_token(self.data)}")
+        headers.setdefault("authorization", f"Bearer {read_token(self.data)}")
         if body.strip():
             headers.setdefault("content-type", "application/json")
         return httpx2.request(method, url, headers=headers, content=body.strip(), timeout=60)
@@ -166,7 +166,7 @@ class Session:
         if arguments[:1] == ["serve"]:
             self._serve(variables)
             return [], 0
-        arguments = [self._id if one == "ID" else one for one in arguments]
+        arguments = [self._id if argument == "ID" else argument for argument in arguments]
         written: list[tuple[int, str]] = []
         with (
             self._as_reader(variables, folder),

@@ -25,7 +25,7 @@ def test_the_rooms_stand_in_the_order_of_imports() -> None:
 def test_every_name_of_the_glossary_exists() -> None:
     names = {name for cell in first_cells("Names") for name in re.findall(r"`(\w+)`", cell)}
     every = Settings(rag=RagSettings(knowledge_graph_enabled=True))
-    known = {one.name for one in stages(every, "standard").values()}
+    known = {stage.name for stage in stages(every, "standard").values()}
     code = [path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py")]
     classes = {name for text in code for name in re.findall(r"^class (\w+)", text, re.MULTILINE)}
     assert names - known - classes == set()

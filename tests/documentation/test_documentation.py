@@ -62,8 +62,8 @@ MAX_WORDS = 50_000
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 
-def named(one: Any) -> str:
-    return str(one.name)
+def named(item: Any) -> str:
+    return str(item.name)
 
 
 def of(*languages: str) -> list[Block]:
@@ -99,7 +99,7 @@ def test_every_link_leads_to_a_file() -> None:
         for link in re.findall(r"\]\((?!\w+:|#)([^)#]+)", page.prose)
     ]
     assert links
-    assert [one for one in links if not ((ROOT / one[0]).parent / one[1]).exists()] == []
+    assert [item for item in links if not ((ROOT / item[0]).parent / item[1]).exists()] == []
 
 
 def test_every_link_to_a_heading_leads_to_one() -> None:
@@ -149,7 +149,7 @@ def test_every_file_of_the_code_that_a_page_names_exists() -> None:
         for span in page.spans
         for name in CODE.findall(span)
     }
-    assert {one for one in names if not (ROOT / one[1]).exists()} == set()
+    assert {item for item in names if not (ROOT / item[1]).exists()} == set()
 
 
 class TestCommands:
@@ -170,16 +170,18 @@ class TestCommands:
 
 class TestSettings:
     def test_every_variable_is_a_setting(self) -> None:
-        known = {one.variable for one in registry.table().values()}
+        known = {item.variable for item in registry.table().values()}
         known |= {CONFIG, *environment(), *READ_BY_TESTS}
         names = set()
         for page in PAGES:
-            text = " ".join((page.prose, *(f"{one.first} {one.text}" for one in page.blocks)))
+            text = " ".join((page.prose, *(f"{item.first} {item.text}" for item in page.blocks)))
             names |= {(page.name, name) for name in VARIABLE.findall(text)}
-        assert {one for one in names if not is_variable(one[1], known)} == set()
+        assert {item for item in names if not is_variable(item[1], known)} == set()
 
     def test_every_key_is_a_setting(self) -> None:
-        sections = {one.section for one in registry.table().values() if one.section} - {"prompts"}
+        sections = {item.section for item in registry.table().values() if item.section} - {
+            "prompts"
+        }
         looks = re.compile(rf"(?:{'|'.join(sections)})\.[a-z_]+")
         keys = [(page.name, s) for page in PAGES for s in page.spans if looks.fullmatch(s)]
         files = (".onnx", ".pt")
@@ -264,8 +266,8 @@ def answered(app: FastAPI, method: str | None, path: str) -> bool:
         return True
     plain = re.sub(r"\{[^}]*\}", "x", path)
     scope = {"type": "http", "path": plain, "headers": [], "root_path": ""}
-    scopes = [{**scope, "method": one} for one in ([method] if method else METHODS)]
-    return any(route.matches(one)[0] is Match.FULL for one in scopes for route in app.routes)
+    scopes = [{**scope, "method": item} for item in ([method] if method else METHODS)]
+    return any(route.matches(item)[0] is Match.FULL for item in scopes for route in app.routes)
 
 
 def template(path: str) -> str:
@@ -296,7 +298,7 @@ class TestCode:
 
     def test_modules_targets_and_extras_exist(self) -> None:
         text = "\n".join(
-            text for page in PAGES for text in (*page.spans, *(one.text for one in page.blocks))
+            text for page in PAGES for text in (*page.spans, *(item.text for item in page.blocks))
         )
         targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
         extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

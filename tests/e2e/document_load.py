@@ -170,12 +170,12 @@ class Deleting:
             listed = await service.documents(LOCAL, collection, limit=MOST)
         except UnknownCollection:
             listed = []
-        lamps = [one for one in self._shelf.lamps.values() if one.collection == collection]
+        lamps = [item for item in self._shelf.lamps.values() if item.collection == collection]
         paths = {document.path for document in listed}
         there = self._shelf.there(collection)
-        assert {one.path for one in there} <= paths, "one is missing"
-        gone = [one for one in lamps if one.content is None and not one.busy]
-        assert not paths & {one.path for one in gone}, "a deleted document is back"
+        assert {item.path for item in there} <= paths, "one is missing"
+        gone = [item for item in lamps if item.content is None and not item.busy]
+        assert not paths & {item.path for item in gone}, "a deleted document is back"
         some = random.sample(there, min(SEARCHED, len(there)))
         for lamp in there if everything else some:
             texts = await _found(service, lamp)
@@ -183,10 +183,10 @@ class Deleting:
             assert all(f" {lamp.content} " in text for text in texts), "an old version answers"
         for lamp in gone[-3:] if paths else ():
             assert not await _found(service, lamp), "a deleted document answers"
-        summaries = {one.collection.name: one for one in await service.collections(LOCAL)}
+        summaries = {item.collection.name: item for item in await service.collections(LOCAL)}
         chunks = summaries[collection].chunks if collection in summaries else 0
-        assert chunks == sum(one.chunks for one in listed), "chunks and documents disagree"
-        await self._tidy(service, [one for one in lamps if one.busy], paths)
+        assert chunks == sum(item.chunks for item in listed), "chunks and documents disagree"
+        await self._tidy(service, [item for item in lamps if item.busy], paths)
 
     async def _tidy(self, service: Service, open: list[Lamp], paths: set[str]) -> None:
         """What was under way may have been done or not; from now on it is not."""

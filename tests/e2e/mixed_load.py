@@ -98,7 +98,7 @@ class SettingsOf:
         for key, some in zip(self.keys, logged, strict=True):
             assert [line.old for line in some] == [None, *(line.new for line in some)][:-1]
             layers = await service.settings.explain(key, *self._place)
-            here = [one.value for one in layers if one.where == self._scope]
+            here = [layer.value for layer in layers if layer.where == self._scope]
             assert here == [line.new for line in some[-1:] if line.new], "the log is not what holds"
 
 
@@ -129,8 +129,8 @@ class PromptOf:
 
     async def check(self, service: Service, everything: bool) -> None:
         versions = (await service.prompts.versions(self.name, self._tenant))[::-1]
-        assert [one.version for one in versions] == list(range(1, len(versions) + 1))
-        self._texts.settle([one.text for one in versions], f"prompts of {self._tenant!r}")
+        assert [version.version for version in versions] == list(range(1, len(versions) + 1))
+        self._texts.settle([version.text for version in versions], f"prompts of {self._tenant!r}")
         if versions and versions[-1].text:
             assert (await service.prompts.get(self.name, self._tenant)).text == versions[-1].text
 
@@ -152,7 +152,7 @@ class Topics:
         await asyncio.sleep(0.4)
 
     async def check(self, service: Service, everything: bool) -> None:
-        assert self._terms <= {one.term for one in await service.topics("default")}
+        assert self._terms <= {item.term for item in await service.topics("default")}
 
 
 class Conversation:
@@ -237,11 +237,13 @@ async def asked_in(service: Service, room: str) -> list[str]:
     """The questions that a room holds, the first one first."""
     try:
         place = ConversationKey(LOCAL.tenant, LOCAL.user, room)
-        return [one.question for one in await service.conversations.entries(place, 100)][::-1]
+        return [entry.question for entry in await service.conversations.entries(place, 100)][::-1]
     except UnknownRoom:
         return []
 
 
 async def counted(service: Service) -> dict[str, int]:
     """How many questions the statistics have of each room."""
-    return {one.name: one.questions for one in await service.statistics.use("default", 2, "room")}
+    return {
+        item.name: item.questions for item in await service.statistics.use("default", 2, "room")
+    }

@@ -32,7 +32,11 @@ def test_given_a_server_then_its_data_is_backed_up_and_restored_while_it_serves(
             hit["chunk"]["chunk_id"] for hit in before["hits"]
         ]
         *models, nothing = here(data, "doctor").stdout.splitlines()
-        assert [one.partition(":")[0] for one in models] == ["embedding", "embedding", "reranking"]
+        assert [model.partition(":")[0] for model in models] == [
+            "embedding",
+            "embedding",
+            "reranking",
+        ]
         assert nothing == "Nothing disagrees."
     assert here(data, "doctor", "--check").returncode == 0
     assert here(data, "backup", str(file)).stderr.startswith("ragstone: There is a file")

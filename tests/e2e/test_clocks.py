@@ -86,7 +86,7 @@ def holds(folder: Path, secret: str) -> bool:
 def rooms(folder: Path) -> list[str]:
     """The rooms of conversations, the last one first."""
     listed = json_here(folder, "conversations", "list")["conversations"]
-    return [one["room"] for one in listed]
+    return [item["room"] for item in listed]
 
 
 def test_given_clocks_hours_apart_then_both_tell_the_same_time(two: tuple[Path, Path]) -> None:
@@ -97,9 +97,9 @@ def test_given_clocks_hours_apart_then_both_tell_the_same_time(two: tuple[Path, 
         # A busy server stores a conversation a moment after its answer has ended.
         assert wait_for(lambda: rooms(folder) == ["r3", "r2", "r1", "r0"])  # noqa: B023
         jobs = json_here(folder, "jobs", "list")["jobs"]
-        assert {(one["state"], one["attempts"]) for one in jobs} == {("done", 1)}
+        assert {(job["state"], job["attempts"]) for job in jobs} == {("done", 1)}
     times = [
-        one["created_at"] for one in json_here(right, "conversations", "list")["conversations"]
+        item["created_at"] for item in json_here(right, "conversations", "list")["conversations"]
     ]
     assert max(times) - min(times) < 3600
 
@@ -122,7 +122,7 @@ def test_given_clocks_hours_apart_then_the_old_secret_of_a_key_holds_for_its_tim
         made = request(folder, "POST", "/api/v1/keys", name="a program").json()
         old, place = made["secret"], f"/api/v1/keys/{made['key']['id']}/rotate"
         request(folder, "POST", place, grace_seconds=HOUR)
-        assert [holds(one, old) for one in two] == [True, True]
+        assert [holds(item, old) for item in two] == [True, True]
 
 
 def test_given_clocks_hours_apart_then_what_one_keeps_in_the_cache_both_have_for_its_time(

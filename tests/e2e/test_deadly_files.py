@@ -43,7 +43,7 @@ DEADLY, SLOW = Format("text/x-deadly", deadly), Format("text/x-slow", slow)
 
 def listed(data: Path) -> dict[str, dict[str, object]]:
     """The documents by path."""
-    return {one["path"]: one for one in json_here(data, "documents")["documents"]}
+    return {item["path"]: item for item in json_here(data, "documents")["documents"]}
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_given_a_pdf_that_takes_all_memory_then_it_costs_one_line_and_the_rest_i
     said = done.stdout + done.stderr
     assert "nested.pdf took more than 256 MB of memory" in " ".join(said.split())
     assert "Traceback" not in said
-    [indexed] = [one for one in listed(tmp_path / "data").values() if one["chunks"]]
+    [indexed] = [item for item in listed(tmp_path / "data").values() if item["chunks"]]
     assert indexed["path"] == "/documents/whales.txt"
 
 
@@ -108,7 +108,7 @@ def test_given_a_command_is_stopped_in_a_file_then_no_process_stays_and_no_trace
     def reading() -> list[psutil.Process]:
         every = psutil.Process(command.pid).children()
         with suppress(psutil.Error):  # another child, such as git, may end in this very moment
-            found[:] = [one for one in every if "ragstone.ingest.parse_child" in one.cmdline()]
+            found[:] = [item for item in every if "ragstone.ingest.parse_child" in item.cmdline()]
         return found
 
     assert wait_for(reading)

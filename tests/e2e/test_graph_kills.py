@@ -17,7 +17,7 @@ from ragstone.core.turn import Principal
 from ragstone.ingest.graph_model import AT_A_TIME, PASSAGES
 from ragstone.service import IngestRequest, Service, wire
 from ragstone.service.jobs import JobView
-from ragstone.service.remote import service_at
+from ragstone.service.remote import connect_service
 from ragstone.service.server_file import find_server
 from tests.documents import copied
 from tests.e2e.processes import serving, serving_until_killed
@@ -82,7 +82,7 @@ def variables(model: ModelServer) -> dict[str, str]:
 def service_of(data: Path) -> Service:
     found = find_server(data)
     assert found is not None
-    return service_at(*found)
+    return connect_service(*found)
 
 
 def asked(model: ModelServer) -> Counter[str]:
@@ -115,7 +115,7 @@ async def jobs_done(service: Service) -> list[JobView]:
     """The ingests, when all have ended."""
     while True:
         jobs = await service.jobs.list("default", "ingest")
-        if all(one.ended for one in jobs):
+        if all(job.ended for job in jobs):
             return list(jobs)
         await asyncio.sleep(0.05)
 
@@ -125,7 +125,7 @@ async def graph_of(service: Service) -> list[Any]:
     everything = partial(service.graph.show, Principal(), "default", limit=1_000)
     while (whole := await everything()).waiting:
         await asyncio.sleep(0.05)
-    views = [await everything(entity=one.name) for one in whole.named]
+    views = [await everything(entity=item.name) for item in whole.named]
     return [wire.dump(view) for view in (whole, *views)]
 
 
@@ -162,7 +162,7 @@ async def test_given_kills_while_a_model_reads_then_the_graph_is_that_of_a_serve
         seen = asked(model)
         with serving(killed, **variables(model)):
             async with aclosing(service_of(killed)) as service:
-                [first] = [one for one in await jobs_done(service) if one.attempts > 1]
+                [first] = [item for item in await jobs_done(service) if item.attempts > 1]
                 assert (first.state, first.attempts) == ("done", len(KILLED_AT) + 1)
                 assert await graph_of(service) == expected
     last = asked(model) - seen

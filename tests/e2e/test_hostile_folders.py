@@ -109,7 +109,7 @@ def test_a_mount_that_stops_answering_stops_neither_the_server_nor_its_end(tmp_p
         began = time.monotonic()
         assert is_ready(url)
         assert read_original(url, "/docs/a.txt") in (200, 503)
-        assert [one.result() for one in asked] == [503] * len(asked)
+        assert [item.result() for item in asked] == [503] * len(asked)
         assert time.monotonic() - began < 3 * DEADLINE_SECONDS
 
         began = time.monotonic()

@@ -13,7 +13,7 @@ import pytest
 from ragstone.core.turn import Ask, Principal
 from ragstone.service import Service
 from ragstone.service.jobs import JobView
-from ragstone.service.remote import service_at
+from ragstone.service.remote import connect_service
 from ragstone.service.server_file import find_server
 from tests.documents import copied
 from tests.e2e.processes import json_here, run, run_json, serving
@@ -26,7 +26,7 @@ QUESTIONS = tuple(f"How long does a full charge last, attempt {n}?" for n in ran
 def remote(data: Path) -> Service:
     found = find_server(data)
     assert found is not None
-    return service_at(*found)
+    return connect_service(*found)
 
 
 async def ended(ragstone: Service, id: str) -> JobView:
@@ -77,7 +77,7 @@ async def test_given_kill_9_while_questions_wait_then_each_is_answered_after_the
             view = await ended(ragstone, id)
             assert view.state == "done"
             assert view.attempts in (1, 2)
-        kinds = {one.kind: one.jobs for one in await ragstone.jobs.kinds()}
+        kinds = {kind.kind: kind.jobs for kind in await ragstone.jobs.kinds()}
         assert kinds["ask"] == {"done": len(QUESTIONS)}
         await ragstone.aclose()
 

@@ -20,7 +20,7 @@ import pytest
 
 from ragstone.core.errors import RagstoneError
 from ragstone.service import Service
-from ragstone.service.remote import service_at
+from ragstone.service.remote import connect_service
 from ragstone.service.server_file import find_server
 from tests.e2e.document_load import Deleting, Ingesting, Shelf
 from tests.e2e.mixed_load import Conversation, Jobs, Load, PromptOf, SettingsOf, Topics
@@ -119,7 +119,7 @@ class Lives:
                 assert time.monotonic() - began < PATIENCE, "the server did not start"
                 await asyncio.sleep(0.05)
             self.starts.append(time.monotonic() - began)
-            service = service_at(*server)
+            service = connect_service(*server)
             yield process, service
             await service.aclose()
         finally:

@@ -11,7 +11,7 @@ import pytest
 
 from ragstone.core.turn import Ask, Principal
 from ragstone.service import IngestRequest, Service
-from ragstone.service.remote import service_at
+from ragstone.service.remote import connect_service
 from ragstone.service.server_file import find_server
 from tests.conformance.postgres_server import PostgresServer, postgres_server
 from tests.e2e.processes import here, serving, serving_until_killed
@@ -50,7 +50,7 @@ def write(folder: Path, number: int, what: str) -> None:
 def server_of(data: Path) -> Service:
     found = find_server(data)
     assert found is not None
-    return service_at(*found)
+    return connect_service(*found)
 
 
 async def ask_on(service: Service, failed: list[str]) -> None:

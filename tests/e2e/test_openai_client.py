@@ -142,5 +142,5 @@ def test_given_a_follow_up_then_it_is_answered_from_what_was_said_before(
     )
     assert "31 days" in (done.choices[0].message.content or "")
     trace = done.model_extra["ragstone"]["trace"]  # type: ignore[index]
-    [asked] = [one for one in trace if one["stage"] == "contextualize"]
+    [asked] = [item for item in trace if item["stage"] == "contextualize"]
     assert "Lantern 3" in asked["decision"]

@@ -67,7 +67,7 @@ def test_given_an_image_then_the_model_sees_it_in_its_conversation(
     assert said(client, stream, *BEFORE, SHOWN) == "A cat."
     [call] = model.calls
     *before, asked = call["messages"]
-    assert [one["content"] for one in before[1:]] == [one["content"] for one in BEFORE]
+    assert [item["content"] for item in before[1:]] == [item["content"] for item in BEFORE]
     text, image = asked["content"]
     assert text == {"type": "text", "text": "What is this?"}
     assert image["image_url"]["url"] == URL

@@ -16,7 +16,7 @@ from ragstone.core.errors import RagstoneError, Unavailable
 from ragstone.core.turn import Ask, Principal
 from ragstone.guard.topic_file import topic
 from ragstone.service import IngestRequest, Service
-from ragstone.service.remote import service_at
+from ragstone.service.remote import connect_service
 from ragstone.service.server_file import find_server
 from tests.conformance.postgres_server import PostgresServer, postgres_server
 from tests.e2e.processes import serving
@@ -74,7 +74,7 @@ async def clients(house: House) -> AsyncIterator[tuple[Service, Service]]:
         for folder in house.folders:
             server = await asyncio.to_thread(find_server, folder)
             assert server is not None
-            client = service_at(*server)
+            client = connect_service(*server)
             stack.push_async_callback(client.aclose)
             found.append(client)
         yield found[0], found[1]
@@ -163,7 +163,7 @@ async def test_given_a_topic_forbidden_on_one_then_the_other_knows_it_soon(
         async with asyncio.timeout(PATIENCE):
             while not (await there.check_topics("default", "Tell me about the merger.")).blocked:
                 await asyncio.sleep(0.1)
-        assert [one.term for one in await there.topics("default")] == ["merger"]
+        assert [item.term for item in await there.topics("default")] == ["merger"]
         await there.remove_topics("default", ["merger"])
         async with asyncio.timeout(PATIENCE):
             while await here.topics("default"):
@@ -179,10 +179,10 @@ async def test_given_a_database_away_for_ten_seconds_then_errors_are_clear_and_a
         file.write_text("# Pump\n\nThe pump lifts 250 litres an hour.\n")
         await ingest(services[0], file)
         asked: list[Asked] = []
-        pairs = [(one, number) for one in services for number in (1, 2)]
-        load = [asyncio.create_task(_asking(one, n, asked)) for one, n in pairs]
+        pairs = [(service, number) for service in services for number in (1, 2)]
+        load = [asyncio.create_task(_asking(item, n, asked)) for item, n in pairs]
         assert await until(lambda: len(asked) >= 10)
-        assert not [one for one in asked if one.error]
+        assert not [item for item in asked if item.error]
         await asyncio.to_thread(house.postgres.stop)
         away = time.monotonic()
         for one in services:
@@ -190,24 +190,24 @@ async def test_given_a_database_away_for_ten_seconds_then_errors_are_clear_and_a
             assert "does not answer" in ready["state"]
             assert "pump" not in str(ready)
         # Each says so while the database is away: none waits until it is there again.
-        assert await until(lambda: {one.task for one in asked if one.began > away} == set(load))
+        assert await until(lambda: {item.task for item in asked if item.began > away} == set(load))
         await asyncio.sleep(AWAY_SECONDS - (time.monotonic() - away))
-        assert all(one.error for one in asked if one.began > away)
+        assert all(item.error for item in asked if item.began > away)
         await asyncio.to_thread(house.postgres.start)
         back = time.monotonic()
         assert await until(lambda: _answered_since(asked, back) == set(load))
         healed = time.monotonic()
-        assert await until(lambda: len([one for one in asked if one.began > healed]) > 20)
+        assert await until(lambda: len([item for item in asked if item.began > healed]) > 20)
         await asyncio.to_thread(house.redis.kill)
         gone = time.monotonic()
-        assert await until(lambda: len([one for one in asked if one.began > gone]) > 20)
+        assert await until(lambda: len([item for item in asked if item.began > gone]) > 20)
         for task in load:
             task.cancel()
         await asyncio.wait(load)
         for task in load:
             assert task.cancelled(), task.exception()
-        assert not [one for one in asked if one.error and one.began > healed]
-        errors = [one.error for one in asked if one.error]
+        assert not [item for item in asked if item.error and item.began > healed]
+        errors = [item.error for item in asked if item.error]
         assert all(isinstance(error, Unavailable) for error in errors)
         assert all(error.message.endswith(".") for error in errors)
         more = house.documents / "valve.md"
@@ -218,7 +218,7 @@ async def test_given_a_database_away_for_ten_seconds_then_errors_are_clear_and_a
 
 def _answered_since(asked: list[Asked], at: float) -> set[object]:
     """Who has had an answer to a question that was asked since then."""
-    return {one.task for one in asked if one.began > at and not one.error}
+    return {item.task for item in asked if item.began > at and not item.error}
 
 
 async def _asking(service: Service, first: int, asked: list[Asked]) -> None:

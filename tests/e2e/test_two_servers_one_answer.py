@@ -15,7 +15,7 @@ from ragstone.core.errors import UnknownAnswer, UnknownApproval
 from ragstone.core.events import AgentStep, Done, Token
 from ragstone.core.turn import Ask, Principal
 from ragstone.service import IngestRequest, Service
-from ragstone.service.remote import service_at
+from ragstone.service.remote import connect_service
 from ragstone.service.server_file import find_server
 from tests.agent.scenarios.tool_server import ToolServer
 from tests.browser import chromium
@@ -81,7 +81,7 @@ async def clients(pair: Pair) -> AsyncIterator[tuple[Service, Service]]:
         for folder in pair.folders:
             server = await asyncio.to_thread(find_server, folder)
             assert server is not None
-            client = service_at(*server)
+            client = connect_service(*server)
             stack.push_async_callback(client.aclose)
             found.append(client)
         yield found[0], found[1]
@@ -166,6 +166,6 @@ def test_a_page_goes_on_at_the_other_server(pair: Pair) -> None:
         app.says("word59")
         app.find(".turn .actions")
         shown = re.findall(r"word\d+", app.find(".markdown").text)
-        assert shown == [one.strip() for one in WORDS], "nothing is lost, nothing comes twice"
+        assert shown == [item.strip() for item in WORDS], "nothing is lost, nothing comes twice"
         assert len(pair.model.calls) == calls + 1, "it was not asked anew"
         assert not app.all(".turn .callout.bad")

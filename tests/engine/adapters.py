@@ -26,8 +26,10 @@ class NoTopics:
 
 
 def a_kit(**parts: Any) -> Adapters:
-    needed = (one for one in fields(Adapters) if one.default is one.default_factory is MISSING)
-    empty: dict[str, Any] = dict.fromkeys(one.name for one in needed)
+    needed = (
+        field for field in fields(Adapters) if field.default is field.default_factory is MISSING
+    )
+    empty: dict[str, Any] = dict.fromkeys(item.name for item in needed)
     held = {
         "templates": MemoryTemplates(),
         "checker": local_checker(),

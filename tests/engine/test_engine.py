@@ -176,7 +176,7 @@ async def test_given_a_slow_reader_then_the_stage_waits() -> None:
 async def test_given_a_turn_that_is_kept_once_then_it_comes_when_it_is_kept() -> None:
     ask, kept = Ask("q", idempotent=True), list[Turn]()
     turn = await an_engine(Say(), tail=(Keep(kept=kept),)).answered(ask)
-    assert [one.answer for one in kept] == [turn.answer]
+    assert [item.answer for item in kept] == [turn.answer]
     with pytest.raises(ModelUnavailable):
         broken = an_engine(Break(error=ModelUnavailable("x")), tail=(Keep(kept=kept),))
         await broken.answered(ask)
@@ -333,7 +333,7 @@ async def test_given_a_stage_that_leaves_then_only_the_tail_still_runs() -> None
     await engine.aclose()
     assert turn.answer == GeneratedAnswer("known")
     assert [traced.stage for traced in turn.trace] == ["leave"]
-    assert [one.answer for one in kept] == [GeneratedAnswer("known")]
+    assert [item.answer for item in kept] == [GeneratedAnswer("known")]
 
 
 class Hold(Stage):

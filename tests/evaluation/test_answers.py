@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.evaluation.answers import AnswerRecord, auroc, measure, normalised
+from ragstone.evaluation.answers import AnswerRecord, auroc, measure, normalise_answer
 
 RIGHT = AnswerRecord(("1871",), ("It was built in 1871.",), False, 0.9, True)
 SECOND = AnswerRecord(("1871",), ("It is old.", "Built in 1871."), False, 0.8, True)
@@ -60,7 +60,7 @@ def test_given_the_best_of_many_accepted_answers_then_f1_is_its() -> None:
 
 @given(st.text(max_size=60))
 def test_normalising_twice_changes_nothing_more(text: str) -> None:
-    assert normalised(normalised(text)) == normalised(text)
+    assert normalise_answer(normalise_answer(text)) == normalise_answer(text)
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=9), st.lists(st.integers(0, 5), max_size=9))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ragstone.core.errors import InputError
-from ragstone.evaluation.cache import QuestionPair, evaluate, measured, pairs
+from ragstone.evaluation.cache import QuestionPair, evaluate, measure_pairs, pairs
 from ragstone.settings import Settings
 
 ROWS = [
@@ -19,15 +19,15 @@ ROWS = [
 
 
 def test_given_hits_then_their_measures() -> None:
-    found = measured([QuestionPair(*row) for row in ROWS], [True, True, False, False])
+    found = measure_pairs([QuestionPair(*row) for row in ROWS], [True, True, False, False])
     assert found["precision"] == 0.5
     assert found["recall"] == 0.5
     assert found["hit_rate"] == 0.5
 
 
 def test_given_no_hit_then_there_is_no_precision() -> None:
-    assert measured([QuestionPair(*ROWS[0])], [False])["precision"] is None
-    assert measured([QuestionPair(*ROWS[1])], [False])["recall"] is None
+    assert measure_pairs([QuestionPair(*ROWS[0])], [False])["precision"] is None
+    assert measure_pairs([QuestionPair(*ROWS[1])], [False])["recall"] is None
 
 
 @pytest.mark.parametrize("packed", [False, True])

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.evaluation.answers import AnswerRecord
-from ragstone.evaluation.calibration import measure, reliability, shown
+from ragstone.evaluation.calibration import format_steps, measure, reliability
 
 
 def answered(confidence: float, right: bool, answerable: bool = True) -> AnswerRecord:
@@ -41,12 +41,12 @@ def test_given_nothing_then_nothing_is_measured() -> None:
 def test_the_table_has_a_line_for_each_step_with_answers() -> None:
     records = [answered(0.95, True), answered(0.31, False), answered(1.0, True)]
     rows = reliability(records)
-    assert [(one.low, one.answers, one.right) for one in rows] == [(0.3, 1, 0.0), (0.9, 2, 1.0)]
-    assert len(shown(rows)) == 3
+    assert [(row.low, row.answers, row.right) for row in rows] == [(0.3, 1, 0.0), (0.9, 2, 1.0)]
+    assert len(format_steps(rows)) == 3
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.booleans()), max_size=30))
 def test_the_steps_hold_every_answer_once(given_: list[tuple[float, bool]]) -> None:
-    rows = reliability([answered(*one) for one in given_])
-    assert sum(one.answers for one in rows) == len(given_)
-    assert all(one.low <= one.confidence <= one.high + 1e-9 for one in rows)
+    rows = reliability([answered(*item) for item in given_])
+    assert sum(row.answers for row in rows) == len(given_)
+    assert all(row.low <= row.confidence <= row.high + 1e-9 for row in rows)

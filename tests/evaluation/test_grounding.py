@@ -15,7 +15,7 @@ SOURCE = "The bridge over the Rhine was built in 1890. It is 320 metres long."
 
 def a_file(directory: Path, given: list[Any], packed: bool = False) -> Path:
     file = directory / ("rows.jsonl.gz" if packed else "rows.jsonl")
-    text = "\n".join(json.dumps(one) for one in given)
+    text = "\n".join(json.dumps(item) for item in given)
     file.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
     return file
 

@@ -66,7 +66,7 @@ def data(models: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 
 def stages(answer: Any) -> dict[str, str]:
-    return {one["stage"]: f"{one['decision']}; {one['reason']}" for one in answer["trace"]}
+    return {item["stage"]: f"{item['decision']}; {item['reason']}" for item in answer["trace"]}
 
 
 def test_given_the_package_then_every_point_has_one_of_it(installed: dict[str, str]) -> None:

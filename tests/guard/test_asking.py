@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.guard.asking import Asked, asked, talks_to_the_judge, wants
+from ragstone.guard.asking import Asked, classify_asking, talks_to_the_judge, wants
 from ragstone.language.phrases import Phrases, normal
 
 TERMS = Phrases(["executive", "salary", "person", "고위 임원", "임원", "급여", "高管", "工资"])
@@ -12,7 +12,7 @@ TERMS = Phrases(["executive", "salary", "person", "고위 임원", "임원", "�
 
 def judged(text: str) -> Asked:
     form = normal(text)
-    return asked(form, [(one.start, one.end) for one in TERMS.find(form)])
+    return classify_asking(form, [(item.start, item.end) for item in TERMS.find(form)])
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,12 @@ def test_words_for_the_judge() -> None:
 @given(st.text(st.characters(codec=None), max_size=300), st.integers(0, 300), st.integers(1, 50))
 def test_any_text_with_any_span_has_a_verdict(text: str, start: int, length: int) -> None:
     form = normal(text)
-    assert asked(form, [(start, start + length)]).verdict in ("block", "near", "allow", "unsure")
+    assert classify_asking(form, [(start, start + length)]).verdict in (
+        "block",
+        "near",
+        "allow",
+        "unsure",
+    )
     assert wants(form).rule
     talks_to_the_judge(form)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ragstone.guard.asking import asked
+from ragstone.guard.asking import classify_asking
 from ragstone.guard.topic_file import example_list, read_csv
 from ragstone.language.phrases import Phrases, normal
 
@@ -27,7 +27,10 @@ def phrases() -> Phrases:
 
 def blocked(phrases: Phrases, question: str) -> bool:
     form = normal(question)
-    return asked(form, [(one.start, one.end) for one in phrases.find(form)]).verdict == "block"
+    return (
+        classify_asking(form, [(item.start, item.end) for item in phrases.find(form)]).verdict
+        == "block"
+    )
 
 
 @pytest.mark.parametrize(

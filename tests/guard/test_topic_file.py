@@ -36,7 +36,7 @@ def test_columns_in_any_order_and_short_rows() -> None:
         ("term,note\n,x\n", "Line 2: The term '' has no letter"),
         ("term\nsalary\nSalaries\n", "Line 3: the term 'Salaries' is already on line 2"),
         ("term\na,b\n", "Line 2: it has 2 cells"),
-        ('term\n"sal\n', "this is no CSV"),
+        ('term\n"sal\n', "this is not CSV"),
         (f"term\n{'x' * 201}\n", "201 characters; at most 200"),
         (f"term,synonyms\nx,{';'.join(f'word{n}' for n in range(101))}\n", "more than 100"),
     ],
@@ -60,7 +60,7 @@ def test_the_example_list_is_read_and_written() -> None:
 def test_files(tmp_path: Path) -> None:
     file = tmp_path / "topics.csv"
     file.write_bytes("\ufeffterm\n임원\n".encode())
-    assert [one.term for one in read_csv(read_file(file), "default")] == ["임원"]
+    assert [item.term for item in read_csv(read_file(file), "default")] == ["임원"]
     file.write_bytes(b"term\n\xff\xfe\n")
     with pytest.raises(InvalidTopic, match="not in UTF-8"):
         read_file(file)

@@ -84,7 +84,7 @@ async def test_the_list_follows_every_change(
     topics = await opened(database, embedder)
     await topics.put("default", [SALARY])
     await topics.put("default", [topic("default", "executive"), topic("default", "salary")])
-    assert [one.term for one in await topics.listed("default")] == ["executive", "salary"]
+    assert [item.term for item in await topics.listed("default")] == ["executive", "salary"]
     assert await topics.named("default", ["wage"]) == [[]]
     await topics.remove("default", [SALARY.id])
     assert await topics.named("default", ["salary"]) == [[]]

@@ -76,7 +76,7 @@ def events(heard: Heard, ends: str = "") -> list[Event]:
     if ends:
         expect(said[-1:] == [ends], f"the end is {said[-1:]}")
         said = said[:-1]
-    return [json.loads(one) for one in said]
+    return [json.loads(item) for item in said]
 
 
 def expect(true: bool, what: str) -> None:
@@ -134,8 +134,8 @@ def generate_stream(heard: Heard) -> list[Event]:
                 has(event, content=str)
             case "citations":
                 has(event, citations=list)
-                for one in event["citations"]:
-                    has(one, source_id=int, chunk_id=str, content=str, score=float)
+                for item in event["citations"]:
+                    has(item, source_id=int, chunk_id=str, content=str, score=float)
     return found
 
 
@@ -155,10 +155,10 @@ def query_stream(heard: Heard) -> list[Event]:
                 has(event, count=int)
             case "generation_complete":
                 has(event, sources=list, citations=list)
-                for one in event["sources"]:
-                    has(one, id=str, title=str, content=str, score=float, citation_id=str)
-                for one in event["citations"]:
-                    has(one, citation_num=int, source_id=str, confidence=float)
+                for item in event["sources"]:
+                    has(item, id=str, title=str, content=str, score=float, citation_id=str)
+                for item in event["citations"]:
+                    has(item, citation_num=int, source_id=str, confidence=float)
     return found
 
 

@@ -30,7 +30,9 @@ class OpenDocuments:
 
     async def questions(self) -> int:
         """How many questions the statistics have counted."""
-        return sum(one.questions for one in await self.service.statistics.use("default", 2, "day"))
+        return sum(
+            item.questions for item in await self.service.statistics.use("default", 2, "day")
+        )
 
 
 @asynccontextmanager

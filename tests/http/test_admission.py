@@ -161,10 +161,10 @@ async def test_given_more_requests_than_the_limit_then_429_says_when_to_come_bac
     eva, otto = bearer(await a_key(service)), bearer(await a_key(service))
     async with serving(service, limits={"requests_per_minute": 3}) as http:
         seen = [await http.get("/v1/models", headers=eva) for _ in range(5)]
-        assert [one.status_code for one in seen] == [200, 200, 200, 429, 429]
-        assert [one.headers["ratelimit-remaining"] for one in seen] == ["2", "1", "0", "0", "0"]
-        assert {one.headers["ratelimit-limit"] for one in seen} == {"3"}
-        assert all(0 < int(one.headers["ratelimit-reset"]) <= 120 for one in seen)
+        assert [item.status_code for item in seen] == [200, 200, 200, 429, 429]
+        assert [item.headers["ratelimit-remaining"] for item in seen] == ["2", "1", "0", "0", "0"]
+        assert {item.headers["ratelimit-limit"] for item in seen} == {"3"}
+        assert all(0 < int(item.headers["ratelimit-reset"]) <= 120 for item in seen)
         assert 0 < int(seen[-1].headers["retry-after"]) <= 120
         assert seen[-1].json()["error"]["code"] == "rate_limited"
         assert (await http.get("/v1/models", headers=otto)).status_code == 200

@@ -100,7 +100,7 @@ async def test_given_a_client_that_cannot_be_asked_then_the_call_is_declined(
     assert response.status_code == 200
     assert server.made == []
     assert with_model.model is not None
-    told = [one for one in with_model.model.calls[1]["messages"] if one["role"] == "tool"]
+    told = [call for call in with_model.model.calls[1]["messages"] if call["role"] == "tool"]
     assert "nobody can be asked" in told[0]["content"]
 
 

@@ -116,12 +116,12 @@ async def test_docs_need_no_network(http: httpx2.AsyncClient) -> None:
 
 async def test_clients_can_be_generated(http: httpx2.AsyncClient) -> None:
     schema = (await http.get("/openapi.json")).json()
-    operations = [one for methods in schema["paths"].values() for one in methods.values()]
+    operations = [method for methods in schema["paths"].values() for method in methods.values()]
     for operation in operations:
         for response in operation["responses"].values():
             for content in response.get("content", {}).values():
                 assert content["schema"], operation["operationId"]
-    names = [one["operationId"] for one in operations]
+    names = [item["operationId"] for item in operations]
     assert len(set(names)) == len(names)
     assert "openai_compatible_chat_completions" in names
     assert not [name for name in schema["components"]["schemas"] if name.startswith("Body_")]

@@ -28,7 +28,7 @@ def make_client(service: FakeService | None = None, **sections: Any) -> TestClie
 def source_addresses(client: TestClient, prefix: str = "", **headers: str) -> list[str]:
     """The addresses of the sources of an answer."""
     answer = client.post(f"{prefix}/v1/chat/completions", json=CHAT, headers=headers).json()
-    return [one["url_citation"]["url"] for one in answer["choices"][0]["message"]["annotations"]]
+    return [item["url_citation"]["url"] for item in answer["choices"][0]["message"]["annotations"]]
 
 
 @pytest.mark.parametrize("sent", ["", "/kb/ai"], ids=["taken away", "left"])
@@ -38,7 +38,7 @@ def test_the_path_of_the_settings_stands_before_every_address(sent: str) -> None
     found = source_addresses(client, sent)
 
     assert found
-    assert all(one.startswith("http://127.0.0.1/kb/ai/#/documents/") for one in found)
+    assert all(text.startswith("http://127.0.0.1/kb/ai/#/documents/") for text in found)
     document = client.get(f"{sent}/openapi.json").json()
     assert document["servers"] == [{"url": "/kb/ai"}]
 
@@ -49,7 +49,7 @@ def test_the_public_address_names_the_path_too() -> None:
     found = source_addresses(client, "/ragstone")
 
     assert found
-    assert all(one.startswith("https://example.com/ragstone/#/documents/") for one in found)
+    assert all(text.startswith("https://example.com/ragstone/#/documents/") for text in found)
 
 
 def test_a_trusted_proxy_says_the_path() -> None:
@@ -59,7 +59,7 @@ def test_a_trusted_proxy_says_the_path() -> None:
     found = source_addresses(client, **headers)
 
     assert found
-    assert all(one.startswith("http://127.0.0.1/ragstone/#/") for one in found)
+    assert all(text.startswith("http://127.0.0.1/ragstone/#/") for text in found)
 
 
 def test_the_path_without_a_slash_leads_to_the_page() -> None:
@@ -118,4 +118,4 @@ def test_every_address_of_ours_is_known_to_begin_so() -> None:
     paths = create_app(FakeService(), Settings(), "operator").openapi()["paths"]
     begins = {path.split("/")[1] for path in paths}
 
-    assert {one for one in begins if not one.startswith(("@", "{"))} <= OWN
+    assert {begin for begin in begins if not begin.startswith(("@", "{"))} <= OWN

@@ -261,7 +261,7 @@ def test_given_images_as_data_urls_then_they_are_looked_at(url: str, service: Fa
     bare = base64.b64encode(PNG).decode()
     heard(f"{url}/vision/query", ask(images=[DATA_URL, bare]))
     [asked] = service.asked
-    assert [one.media_type for one in asked.pictures] == ["image/png", "image/png"]
+    assert [picture.media_type for picture in asked.pictures] == ["image/png", "image/png"]
     assert asked.search_type == "gpt"
 
 

@@ -44,7 +44,7 @@ def a_model(server: Server) -> ModelServer:
 def prompts(model: ModelServer) -> list[tuple[str, str]]:
     """The system's text and the last message of each answer that was asked for."""
     asked = [call["messages"] for call in model.calls if call.get("stream")]
-    return [(str(one[0]["content"]), str(one[-1]["content"])) for one in asked]
+    return [(str(item[0]["content"]), str(item[-1]["content"])) for item in asked]
 
 
 def said(events: list[Any], kind: str) -> list[str]:
@@ -73,7 +73,7 @@ async def test_given_a_follow_up_that_asks_several_things_then_all_of_it_reaches
     assert model.calls[-1]["max_completion_tokens"] == 10_000
     assert model.calls[-1]["temperature"] == 0.2
     assert f'Query rewriting complete: "{HOTEL} {CONTRACT}"' in said(events, "debug")
-    [searched] = [one for one in said(events, "debug") if one.startswith("search_subqueries")]
+    [searched] = [text for text in said(events, "debug") if text.startswith("search_subqueries")]
     assert searched.startswith("search_subqueries: 2 questions, 0 from the cache")
 
 
@@ -90,7 +90,7 @@ async def test_given_one_part_in_the_cache_then_the_other_is_searched_and_both_a
         await with_model.settled()
         await heard(http, QUESTION)
         first = await heard(http, SEVERAL)
-    [searched] = [one for one in said(first, "debug") if one.startswith("search_subqueries")]
+    [searched] = [text for text in said(first, "debug") if text.startswith("search_subqueries")]
     assert searched.startswith("search_subqueries: 2 questions, 1 from the cache")
     for fact in ("210 euros in London", "240 to 265 euros"):
         assert fact in prompts(model)[2][1]
@@ -142,7 +142,7 @@ async def test_given_sources_used_then_stored_and_sent_references_are_alike(
     await with_model.settled()
     assert with_model.service is not None
     here = conversation_key(Principal(), "r", "u")
-    [block] = [one.block for one in await with_model.service.conversations.entries(here, 5)]
+    [block] = [entry.block for entry in await with_model.service.conversations.entries(here, 5)]
     assert json.loads(json.dumps(list(block.result.references))) == events[-1]["references"]
     assert block.result.search_decision.rewritten_query == (QUESTION,)
 
@@ -194,7 +194,7 @@ async def test_given_a_knowledge_base_then_every_part_is_sent_and_its_scores_sta
     }
     await heard(http, QUESTION, **fields)
     events = await heard(http, SEVERAL, **fields)
-    assert {one["query"] for one in kdb.asked[1:]} == {HOTEL, CONTRACT}
+    assert {item["query"] for item in kdb.asked[1:]} == {HOTEL, CONTRACT}
     assert kdb.asked[-1] == {
         "collection_name": "kac_law",
         "query": kdb.asked[-1]["query"],
@@ -239,7 +239,7 @@ async def test_given_a_message_of_several_then_the_knowledge_base_is_asked_what_
     await with_model.settled()
     await heard(http, QUESTION)
     await heard(http, SEVERAL)
-    assert [one["query"] for one in kdb.asked] == [HOTEL, QUESTION, CONTRACT]
+    assert [item["query"] for item in kdb.asked] == [HOTEL, QUESTION, CONTRACT]
 
 
 async def test_given_the_local_index_stands_by_then_its_finds_are_not_kept(
@@ -253,7 +253,7 @@ async def test_given_the_local_index_stands_by_then_its_finds_are_not_kept(
     kdb.found = ROWS
     events = await heard(http, QUESTION, room_id="c")
     assert len(kdb.asked) == 3
-    assert {one["p_id"] for one in events[-1]["references"]} <= {"p1", "p2"}
+    assert {event["p_id"] for event in events[-1]["references"]} <= {"p1", "p2"}
 
 
 @pytest.mark.conforms(

@@ -76,14 +76,14 @@ async def test_given_files_then_the_chat_answers_from_them_and_no_other_does(
     )
     [document] = found["uploaded"]
     assert (document["name"], document["chunk_count"]) == ("ost.txt", 1)
-    failed = {one["name"]: one["error"] for one in found["failed"]}
+    failed = {item["name"]: item["error"] for item in found["failed"]}
     assert sorted(failed) == ["bad.pdf", "x.exe"]
     assert "bad.pdf" in failed["bad.pdf"]
     assert not [file for file in (tmp_path / "data" / "spool").rglob("*") if file.is_file()]
 
     events = await told(http, "lights", "When was the lighthouse of Ost built?")
-    assert "1871" in "".join(one["content"] for one in events if one["type"] == "token")
-    assert [one["type"] for one in events[-2:]] == ["sources", "done"]
+    assert "1871" in "".join(event["content"] for event in events if event["type"] == "token")
+    assert [event["type"] for event in events[-2:]] == ["sources", "done"]
     assert events[-2]["sources"][0]["name"] == "ost.txt"
     assert events[-1]["is_grounded"] is True
 
@@ -92,7 +92,7 @@ async def test_given_files_then_the_chat_answers_from_them_and_no_other_does(
     assert other[-2]["sources"] == []
 
     listed = (await http.get("/chat/lights/documents")).json()["documents"]
-    assert [one["name"] for one in listed if one["status"] != "failed"] == ["ost.txt"]
+    assert [item["name"] for item in listed if item["status"] != "failed"] == ["ost.txt"]
 
 
 async def test_given_the_same_name_again_then_it_replaces(http: httpx.AsyncClient) -> None:
@@ -123,7 +123,7 @@ async def test_given_metadata_with_an_upload_then_its_documents_have_it(
     response = await http.post("/chat/c/documents", files=files, data=said)
     assert response.json()["failed"] == []
     found = await ragstone.reading.facets(Principal(), "chat_c")
-    assert {one.key: [v.value for v in one.values] for one in found} == {
+    assert {item.key: [v.value for v in item.values] for item in found} == {
         "tags": ["a", "b"],
         "year": [2023],
     }
@@ -155,7 +155,7 @@ async def test_given_a_name_that_leads_elsewhere_then_only_its_end_counts(
 ) -> None:
     names = ("../../../evil.txt", "..\\..\\evil2.txt", "/etc/evil3.txt", "a\x00\n.txt")
     found = await uploaded(http, "c", *((name, b"Text here.") for name in names))
-    assert {one["name"] for one in found["uploaded"]} >= {"evil.txt", "evil2.txt", "evil3.txt"}
+    assert {item["name"] for item in found["uploaded"]} >= {"evil.txt", "evil2.txt", "evil3.txt"}
     assert not list(tmp_path.glob("evil*"))
 
 
@@ -293,7 +293,7 @@ async def test_given_types_that_may_be_uploaded_then_others_fail_alone(
     transport = httpx.ASGITransport(create_app(ragstone, settings, "token"))
     async with httpx.AsyncClient(transport=transport, base_url=HERE, timeout=PATIENCE) as client:
         found = await uploaded(client, "c", ("ost.txt", OST), ("ost.md", OST))
-    assert [one["name"] for one in found["uploaded"]] == ["ost.txt"]
+    assert [item["name"] for item in found["uploaded"]] == ["ost.txt"]
     [failed] = found["failed"]
     assert failed["name"] == "ost.md"
     assert "txt" in failed["error"]

@@ -69,7 +69,7 @@ def a_model(server: Server) -> ModelServer:
 def asked(model: ModelServer, rules: str) -> list[str]:
     """What was sent with rules that begin so."""
     sent = [call["messages"] for call in model.calls]
-    return [str(one[-1]["content"]) for one in sent if str(one[0]["content"]).startswith(rules)]
+    return [str(item[-1]["content"]) for item in sent if str(item[0]["content"]).startswith(rules)]
 
 
 def answering(model: ModelServer) -> str:
@@ -96,10 +96,10 @@ async def test_given_more_than_the_window_then_every_part_is_read_in_order_and_c
     assert "<summaries>" in answering(model)
     assert "Lighthouses were built" in answering(model)
     for call in model.calls:
-        sent = sum(len(str(one["content"])) for one in call["messages"])
+        sent = sum(len(str(item["content"])) for item in call["messages"])
         assert sent < 4 * 4096
     assert text(events) == "Lighthouses were built from 1801 on [1]."
-    [source] = [one for one in events[-2]["sources"] if one["cited"]]
+    [source] = [event for event in events[-2]["sources"] if event["cited"]]
     assert "Place01" in source["content"]
     assert events[-1]["is_grounded"] is True
 
@@ -161,7 +161,7 @@ async def test_given_a_chat_then_the_reader_reads_question_and_passage_together(
     for profile, reranker in (("chats", "reader"), ("", "late interaction")):
         ask = Ask("When was the lighthouse built?", collection="chat_c", profile=profile)
         [rerank] = [
-            one for one in (await server.service.search(ask)).trace if one.stage == "rerank"
+            item for item in (await server.service.search(ask)).trace if item.stage == "rerank"
         ]
         assert rerank.reason.replace("-", " ").startswith(reranker), rerank
 

@@ -30,7 +30,7 @@ async def test_given_collections_then_those_in_reach_are_listed(
     http: httpx2.AsyncClient, service: FakeService
 ) -> None:
     every = (await http.get(PATH)).json()["collections"]
-    assert [one["name"] for one in every] == ["default", "plone"]
+    assert [item["name"] for item in every] == ["default", "plone"]
     assert every[0] | {"model": ""} == {
         "name": "default",
         "documents": 2,
@@ -43,7 +43,7 @@ async def test_given_collections_then_those_in_reach_are_listed(
     }
     headers = bearer(await a_key(service, "reader", "acme", collections=("plone",)))
     some = (await http.get(PATH, headers=headers)).json()["collections"]
-    assert [one["name"] for one in some] == ["plone"]
+    assert [item["name"] for item in some] == ["plone"]
 
 
 async def test_given_metadata_then_its_facets_are_shown_to_who_reaches_the_collection(

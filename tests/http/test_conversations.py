@@ -14,7 +14,7 @@ from ragstone.core.caller import Caller
 from ragstone.core.conversation import Forgotten, conversation_key, entry
 from ragstone.core.turn import Principal
 from ragstone.http.app import create_app
-from ragstone.http.identity import caller_of
+from ragstone.http.identity import current_caller
 from ragstone.service.local.conversations import LocalConversations
 from ragstone.settings import Settings
 from ragstone.store.sql.conversations import SqlConversations
@@ -68,7 +68,7 @@ async def http(database: Database) -> AsyncIterator[Any]:
         name, role = request.headers["x-who"].split()
         return Caller(Principal("acme", name), role)  # type: ignore[arg-type]
 
-    app.dependency_overrides[caller_of] = who
+    app.dependency_overrides[current_caller] = who
     transport = httpx2.ASGITransport(app)
 
     def client(who: str) -> httpx2.AsyncClient:

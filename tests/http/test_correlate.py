@@ -62,7 +62,9 @@ async def test_given_an_id_then_the_answer_and_the_log_have_it(
 ) -> None:
     response = await ask(http, **{"x-request-id": "order-7"})
     assert response.headers["x-request-id"] == "order-7"
-    [line] = [json.loads(one) for one in log.getvalue().splitlines() if "chat" in one]
+    [line] = [
+        json.loads(splitline) for splitline in log.getvalue().splitlines() if "chat" in splitline
+    ]
     assert (line["request_id"], line["status"], line["method"]) == ("order-7", 200, "POST")
     assert line["route"] == "/v1/chat/completions"
     assert "Zoltan" not in log.getvalue()

@@ -46,7 +46,7 @@ def test_the_client_knows_nothing_but_the_language() -> None:
     text = Path(__file__).with_name("documents_client.py").read_text(encoding="utf-8")
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
-            assert {one.name.partition(".")[0] for one in node.names} <= sys.stdlib_module_names
+            assert {name.name.partition(".")[0] for name in node.names} <= sys.stdlib_module_names
         elif isinstance(node, ast.ImportFrom):
             assert (node.module or "").partition(".")[0] in sys.stdlib_module_names
 
@@ -152,7 +152,7 @@ async def test_rag_v1_query(with_model: Server) -> None:
         "generation_complete",
     ]
     assert text(found) == f"{ANSWER}[1]."
-    assert [one["citation_num"] for one in found[-1]["citations"]] == [1]
+    assert [item["citation_num"] for item in found[-1]["citations"]] == [1]
     assert found[-1]["sources"]
 
 
@@ -161,7 +161,7 @@ async def test_v5(with_model: Server) -> None:
     http = await with_model.start()
     file = ("guide.md", b"# Lamp\n\nA full battery charge lasts 31 days without sun.\n")
     sent = await http.post("/chat/c1/documents", files=[("files", file)])
-    assert [one["name"] for one in sent.json()["uploaded"]] == ["guide.md"]
+    assert [item["name"] for item in sent.json()["uploaded"]] == ["guide.md"]
     assert sent.json()["failed"] == []
     body = {"message": QUESTION, "session_id": "optional-session-id"}
     found = await heard(with_model, "/chat/c1/stream", body)
@@ -194,8 +194,8 @@ async def test_given_one_session_then_every_mode_knows_what_was_said(with_model:
         body = {"message": QUESTION, "session_id": "s1", "mode": mode}
         assert (await http.post("/api/chat/completions", json=body)).status_code == 200
     assert with_model.model is not None
-    said = [one["content"] for one in with_model.model.calls[-1]["messages"]]
-    assert any(str(one).startswith(ANSWER) for one in said[:-1])
+    said = [call["content"] for call in with_model.model.calls[-1]["messages"]]
+    assert any(str(item).startswith(ANSWER) for item in said[:-1])
 
 
 @pytest.mark.conforms("chat-core", "9.1", "Usage that the model does not tell is null")
@@ -218,9 +218,9 @@ async def test_given_self_rag_then_the_answer_is_judged(with_model: Server) -> N
     found = (await http.post("/api/v1/rag/generate", json=body)).json()
     assert found["answer"].startswith(ANSWER)
     assert with_model.model is not None
-    rules = [one["messages"][0]["content"] for one in with_model.model.calls]
-    assert any(one.startswith("You grade passages") for one in rules)
-    assert any(one.startswith("You judge an answer") for one in rules)
+    rules = [call["messages"][0]["content"] for call in with_model.model.calls]
+    assert any(rule.startswith("You grade passages") for rule in rules)
+    assert any(rule.startswith("You judge an answer") for rule in rules)
 
 
 @pytest.mark.conforms("RAG engine v1", "Nacos file", "self_rag.evaluation_model")
@@ -233,9 +233,9 @@ async def test_given_an_evaluation_model_then_it_judges_and_the_chat_model_answe
     found = await http.post("/api/v1/rag/generate", json=body)
     assert found.status_code == 200
     assert with_model.model is not None
-    asked = {one["messages"][0]["content"][:14]: one["model"] for one in with_model.model.calls}
+    asked = {call["messages"][0]["content"][:14]: call["model"] for call in with_model.model.calls}
     assert asked["You grade pass"] == asked["You judge an a"] == "gpt-4"
-    answering = [one["model"] for one in with_model.model.calls if one.get("stream")]
+    answering = [call["model"] for call in with_model.model.calls if call.get("stream")]
     assert set(answering) == {"some"}
 
 

@@ -42,10 +42,10 @@ def service() -> FakeService:
 
 @pytest.fixture
 async def http(service: FakeService) -> AsyncIterator[httpx2.AsyncClient]:
-    for name, one in CALLERS.items():
-        who = one.principal
+    for name, item in CALLERS.items():
+        who = item.principal
         SECRETS[name] = await a_key(
-            service, one.role, who.tenant, who.user, collections=one.collections
+            service, item.role, who.tenant, who.user, collections=item.collections
         )
     transport = httpx2.ASGITransport(create_app(service, Settings(), "secret-token"))
     async with httpx2.AsyncClient(
@@ -77,7 +77,7 @@ async def test_a_job_is_shown_with_its_result_to_its_owner(
     names = "id kind state progress eta result error attempts created_at updated_at"
     assert set(names.split()) <= set(shown)
     listed = (await http.get(PATH)).json()["jobs"]
-    assert [(one["id"], one["result"]) for one in listed] == [(job.id, None)]
+    assert [(item["id"], item["result"]) for item in listed] == [(job.id, None)]
 
 
 @pytest.mark.parametrize("who", ["max", "narrow", "elsewhere"])
@@ -103,7 +103,7 @@ async def test_an_admin_sees_all_of_the_tenant_without_answers(
     assert len((await http.get(PATH, headers=by("admin"))).json()["jobs"]) == 1
     assert (await http.get(f"{PATH}/kinds", headers=by("admin"))).status_code == 403
     kinds = (await http.get(f"{PATH}/kinds", headers=KEY)).json()["kinds"]
-    assert [one["kind"] for one in kinds] == ["ask", "ingest"]
+    assert [kind["kind"] for kind in kinds] == ["ask", "ingest"]
     cleaned = await http.post(f"{PATH}/clean", json={"state": "done"}, headers=by("admin"))
     assert cleaned.json() == {"forgotten": 1}
 

@@ -48,7 +48,7 @@ async def test_given_an_admin_then_keys_of_the_own_tenant_are_made_used_and_revo
         "operator": False,
     }
     listed = await http.get(PATH, headers=admin)
-    assert [one["user"] for one in listed.json()["keys"]] == ["eva", "otto"]
+    assert [item["user"] for item in listed.json()["keys"]] == ["eva", "otto"]
     assert secret not in listed.text
     assert "digest" not in listed.text
     rotated = await http.post(f"{PATH}/{key['id']}/rotate", headers=admin)

@@ -84,7 +84,7 @@ async def test_given_a_question_then_the_answer_has_its_sources(client: Connect)
 async def test_given_details_then_also_what_was_not_cited(client: Connect) -> None:
     async with client() as connected:
         found = await called(connected, "ask", **QUESTION, details=True)
-    assert [one["cited"] for one in found["sources"]] == [True, False]
+    assert [item["cited"] for item in found["sources"]] == [True, False]
     assert "verdicts" in found
 
 
@@ -100,7 +100,7 @@ async def test_given_the_other_tools_then_collections_and_text(client: Connect) 
     async with client() as connected:
         listed = await called(connected, "list_collections")
         found = await called(connected, "read_document", path="/docs/1.md", offset=2, limit=3)
-    assert [one["name"] for one in listed["collections"]] == ["default"]
+    assert [item["name"] for item in listed["collections"]] == ["default"]
     assert (found["text"], found["next_offset"], found["total"]) == ("234", 5, 10)
 
 
@@ -158,7 +158,7 @@ async def test_given_a_credential_then_the_tools_see_what_it_may(service: FakeSe
     with running(As(create_app(service, Settings(), "token"), wide)) as address:
         async with Client(f"{address}/mcp") as client:
             await called(client, "ask", **QUESTION)
-    assert [one.principal for one in service.asked] == [Principal("acme", "eva", ("hr",))]
+    assert [item.principal for item in service.asked] == [Principal("acme", "eva", ("hr",))]
 
 
 def test_given_a_client_that_leaves_then_the_answer_ends(url: str, service: FakeService) -> None:

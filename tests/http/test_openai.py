@@ -146,7 +146,7 @@ async def test_a_list_of_sources_for_clients_that_show_no_annotations(
         listed = "\n\n- \\[1\\] [Guide, p. 1](https://docs.example.com/rag/#/documents/default/d1/12-20/page=1)"
         if stream:
             lines = [json.loads(line[6:]) for line in response.text.split("\n\n")[:-2]]
-            said = "".join(one["choices"][0]["delta"].get("content", "") for one in lines)
+            said = "".join(item["choices"][0]["delta"].get("content", "") for item in lines)
         else:
             said = response.json()["choices"][0]["message"]["content"]
         assert said == "".join(WORDS) + listed

@@ -8,7 +8,7 @@ import httpx2
 import pytest
 
 from ragstone.core.turn import Ask, Message
-from ragstone.http.dialects.openai.housekeeping import chore_in
+from ragstone.http.dialects.openai.housekeeping import find_chore
 from tests.http.open_documents import opened
 from tests.model_server import model_server
 
@@ -42,7 +42,7 @@ def said(response: httpx2.Response) -> str:
     if not response.headers["content-type"].startswith("text/event-stream"):
         return str(response.json()["choices"][0]["message"]["content"])
     lines = [json.loads(line[6:]) for line in response.text.split("\n\n")[:-2]]
-    return "".join(one["choices"][0]["delta"].get("content", "") for one in lines)
+    return "".join(item["choices"][0]["delta"].get("content", "") for item in lines)
 
 
 def ask(text: str, **fields: object) -> dict[str, object]:
@@ -97,12 +97,12 @@ QUESTIONS = [
 
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_questions_to_the_documents_are_none(question: str) -> None:
-    assert chore_in(Ask(question)) is None
+    assert find_chore(Ask(question)) is None
 
 
 def test_a_program_may_say_it_in_a_system_message() -> None:
     told = "You are a professional conversation summarizer. Generate a title of 10 words."
     ask = Ask("user: Where is it?", guidance=told, history=(Message("user", "before"),))
-    chore = chore_in(ask)
+    chore = find_chore(ask)
     assert chore
     assert (chore.kind, chore.said) == ("title", "Where is it?")

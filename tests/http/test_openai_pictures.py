@@ -84,7 +84,7 @@ async def test_given_images_beside_text_then_they_are_the_questions(
     [asked] = service.asked
     assert (asked.question, asked.search_type) == ("What is this?\nAnd?", "gpt")
     # The type is what the bytes say, not what the client says.
-    assert [one.media_type for one in asked.pictures] == ["image/png", "image/jpeg"]
+    assert [picture.media_type for picture in asked.pictures] == ["image/png", "image/jpeg"]
     assert base64.b64decode(asked.pictures[0].base64) == PNG
 
 
@@ -97,7 +97,7 @@ async def test_given_images_of_earlier_messages_then_the_documents_answer(
     await ask(client, earlier, said, user(image()), said, {"role": "user", "content": "And cats?"})
     [asked] = service.asked
     assert (asked.question, asked.search_type, asked.pictures) == ("And cats?", "rag", ())
-    assert [one.text for one in asked.history] == ["What is this?", "A cat.", "A cat."]
+    assert [item.text for item in asked.history] == ["What is this?", "A cat.", "A cat."]
 
 
 async def test_given_earlier_and_new_images_then_only_the_new_are_looked_at(
@@ -106,7 +106,7 @@ async def test_given_earlier_and_new_images_then_only_the_new_are_looked_at(
     said = {"role": "assistant", "content": "A cat."}
     await ask(client, user(TEXT, image()), said, user(TEXT, image(data_url(JPEG))))
     [asked] = service.asked
-    assert [one.media_type for one in asked.pictures] == ["image/jpeg"]
+    assert [picture.media_type for picture in asked.pictures] == ["image/jpeg"]
 
 
 async def test_given_calls_of_tools_for_a_question_with_an_image_then_it_is_looked_at_again(

@@ -97,7 +97,7 @@ async def test_documents_are_searched_as_files(documents: OpenDocuments) -> None
         assert 1 <= len(search.results) <= 3
         web, file = message.content[0].annotations
         assert (web.type, file.type) == ("url_citation", "file_citation")
-        assert file.file_id in {one.file_id for one in search.results}
+        assert file.file_id in {result.file_id for result in search.results}
         assert file.filename == "lantern-3-manual.md"
 
 
@@ -204,7 +204,7 @@ async def test_tools_are_called_and_their_results_read(
         if stream:
             events = [event async for event in response]
             done = [e for e in events if e.type == "response.function_call_arguments.done"]
-            assert [one.arguments for one in done] == ['{"town":"Ost"}']
+            assert [item.arguments for item in done] == ['{"town":"Ost"}']
             response = events[-1].response
         (call,) = response.output
         assert (call.type, call.name, call.arguments) == (
@@ -220,7 +220,7 @@ async def test_tools_are_called_and_their_results_read(
     answer = await create(model="ragstone", input=again, tools=[TOOL])
     assert "31 days" in answer.output_text
     # The model may be asked once more, whether the sources support what it said.
-    told = [one for one in model.calls if any(m.get("role") == "tool" for m in one["messages"])]
+    told = [item for item in model.calls if any(m.get("role") == "tool" for m in item["messages"])]
     assert told == model.calls[:1]
 
 
@@ -233,7 +233,7 @@ async def test_json_of_a_schema(modelled: tuple[OpenDocuments, ModelServer]) -> 
         model="ragstone", input=QUESTION, text=wanted
     )
     assert response.output_text == '{"days": 31, "table": [[2], [3]]}'
-    [written] = [one for one in model.calls if "response_format" in one]
+    [written] = [call for call in model.calls if "response_format" in call]
     assert written["response_format"]["json_schema"]["schema"] == schema
     kept = await documents.openai.responses.retrieve(response.id)
     assert kept.output_text == response.output_text
@@ -312,6 +312,9 @@ def test_a_request_is_the_chat_request_that_means_the_same() -> None:
     )
     ask = request.ask("a" * 32)
     assert (ask.question, ask.guidance, ask.level) == ("Two?", "Be brief.", "basic")
-    assert [(one.role, one.text) for one in ask.history] == [("user", "One?"), ("assistant", "1")]
+    assert [(item.role, item.text) for item in ask.history] == [
+        ("user", "One?"),
+        ("assistant", "1"),
+    ]
     assert (ask.top_k, ask.where) == (3, AnyOf("metadata.year", (2024,)))
     assert (ask.max_tokens, ask.room, ask.tools) == (9, None, ())

@@ -32,7 +32,7 @@ async def test_a_program_for_file_search_runs_unchanged(documents: OpenDocuments
         vector_store_id=store.id, file_id=file.id, attributes={"year": 2024}
     )
     assert (put.status, put.id, put.attributes) == ("completed", file.id, {"year": 2024})
-    assert [one.id async for one in client.vector_stores.files.list(store.id)] == [file.id]
+    assert [item.id async for item in client.vector_stores.files.list(store.id)] == [file.id]
     assert (await client.vector_stores.retrieve(store.id)).file_counts.completed == 1
 
     found = await client.vector_stores.search(
@@ -70,8 +70,8 @@ async def test_a_file_stays_a_file_until_it_is_deleted_and_then_is_nowhere(
     await files.delete(file.id, vector_store_id="one")
 
     assert (await client.files.content(file.id)).read() == TEXT
-    assert [one.id async for one in client.files.list()] == [file.id]
-    assert [one.id async for one in files.list("one")] == []
+    assert [item.id async for item in client.files.list()] == [file.id]
+    assert [item.id async for item in files.list("one")] == []
     with pytest.raises(openai.NotFoundError):
         await files.retrieve(file.id, vector_store_id="one")
 
@@ -79,9 +79,9 @@ async def test_a_file_stays_a_file_until_it_is_deleted_and_then_is_nowhere(
     deleted = await client.files.delete(file.id)
 
     assert (deleted.id, deleted.deleted) == (file.id, True)
-    assert [one.id async for one in client.files.list()] == []
+    assert [item.id async for item in client.files.list()] == []
     for store in stores:
-        assert [one.id async for one in files.list(store.id)] == []
+        assert [item.id async for item in files.list(store.id)] == []
         assert not (await client.vector_stores.search(store.id, query="ferry")).data
     with pytest.raises(openai.NotFoundError):
         await client.files.content(file.id)
@@ -93,13 +93,13 @@ async def test_files_are_listed_in_pages_by_purpose_and_time(documents: OpenDocu
         await files.create(file=("a.md", TEXT), purpose=purpose)
         for purpose in ("assistants", "user_data", "assistants")
     ]
-    ids = [one.id for one in made]
+    ids = [item.id for item in made]
 
-    assert [one.id async for one in files.list()] == ids[::-1]
-    assert [one.id async for one in files.list(order="asc", limit=1)] == ids
-    assert [one.id async for one in files.list(purpose="user_data")] == [ids[1]]
+    assert [item.id async for item in files.list()] == ids[::-1]
+    assert [item.id async for item in files.list(order="asc", limit=1)] == ids
+    assert [item.id async for item in files.list(purpose="user_data")] == [ids[1]]
     page = await files.list(order="asc", limit=1, after=ids[0])
-    assert ([one.id for one in page.data], page.has_more) == ([ids[1]], True)
+    assert ([item.id for item in page.data], page.has_more) == ([ids[1]], True)
     assert (page.model_extra or {})["first_id"] == ids[1]
     assert abs(made[0].created_at - time.time()) < 60
 
@@ -115,8 +115,8 @@ async def test_a_list_can_be_emptied_while_it_is_read(documents: OpenDocuments) 
     async for store in client.vector_stores.list(limit=2):
         await client.vector_stores.delete(store.id)
 
-    assert [one async for one in client.files.list()] == []
-    assert [one async for one in client.vector_stores.list()] == []
+    assert [item async for item in client.files.list()] == []
+    assert [item async for item in client.vector_stores.list()] == []
 
 
 async def test_a_store_is_there_at_once_and_keeps_what_is_said_of_it(
@@ -135,7 +135,7 @@ async def test_a_store_is_there_at_once_and_keeps_what_is_said_of_it(
     assert (found.metadata, found.expires_after.days) == ({"team": "ost"}, 7)
     assert abs(found.created_at - time.time()) < 60
     assert found.expires_at == found.last_active_at + 7 * 86_400
-    assert found.id in [one.id async for one in stores.list()]
+    assert found.id in [item.id async for item in stores.list()]
     assert not (await stores.search(made.id, query="ferry")).data
 
     changed = await stores.update(made.id, name="Ferries of Ost", metadata={"team": "west"})
@@ -150,13 +150,13 @@ async def test_stores_need_no_name_and_may_share_one(documents: OpenDocuments) -
     made = [await stores.create(), await stores.create(name="a"), await stores.create(name="a")]
     await stores.files.upload_and_poll(vector_store_id=made[2].id, file=("ferry.md", TEXT))
 
-    assert len({one.id for one in made}) == 3
-    assert [one.name for one in made] == [made[0].id, "a", "a"]
-    counts = [(await stores.retrieve(one.id)).file_counts.total for one in made]
+    assert len({item.id for item in made}) == 3
+    assert [item.name for item in made] == [made[0].id, "a", "a"]
+    counts = [(await stores.retrieve(item.id)).file_counts.total for item in made]
     assert counts == [0, 0, 1]
-    listed = [one.id async for one in stores.list(order="asc", limit=1)]
+    listed = [item.id async for item in stores.list(order="asc", limit=1)]
     assert listed[0] == "default"
-    assert sorted(listed[1:]) == sorted(one.id for one in made)
+    assert sorted(listed[1:]) == sorted(item.id for item in made)
 
 
 async def test_a_store_and_a_file_that_expired_are_deleted(documents: OpenDocuments) -> None:
@@ -203,9 +203,9 @@ async def test_files_are_put_into_a_store_in_batches(documents: OpenDocuments) -
     counts = batch.file_counts
     assert (counts.completed, counts.failed, counts.total) == (3, 1, 4)
     where: Any = {"vector_store_id": store.id}
-    failed = [one async for one in batches.list_files(batch.id, **where, filter="failed")]
-    assert [one.last_error.code for one in failed] == ["invalid_file"]
-    listed = [one.id async for one in batches.list_files(batch.id, **where, limit=1)]
+    failed = [item async for item in batches.list_files(batch.id, **where, filter="failed")]
+    assert [item.last_error.code for item in failed] == ["invalid_file"]
+    listed = [item.id async for item in batches.list_files(batch.id, **where, limit=1)]
     assert len(listed) == len(set(listed)) == 4
     file = await client.files.create(file=("4.md", TEXT), purpose="assistants")
     given: Any = [{"file_id": file.id, "attributes": {"year": 2024}}]
@@ -252,7 +252,7 @@ async def test_the_text_and_attributes_of_a_file_in_a_store(documents: OpenDocum
     assert changed.attributes == said
     only: Any = {"type": "eq", "key": "pier", "value": "seven"}
     found = await client.vector_stores.search(store.id, query="ferry", filters=only)
-    assert [one.attributes for one in found.data] == [said]
+    assert [item.attributes for item in found.data] == [said]
 
 
 async def test_two_files_of_one_name_stay_two_files(documents: OpenDocuments) -> None:
@@ -265,13 +265,13 @@ async def test_two_files_of_one_name_stay_two_files(documents: OpenDocuments) ->
         )
         for text in texts
     ]
-    assert [one.status for one in put] == ["completed", "completed"]
-    assert {one.id async for one in stores.files.list("trips")} == {one.id for one in put}
-    for one, leaving in zip(put, ("9:40", "8:15"), strict=True):
-        kept = await stores.files.retrieve(one.id, vector_store_id="trips")
-        assert (kept.id, kept.attributes) == (one.id, {"file_id": "another"})
+    assert [item.status for item in put] == ["completed", "completed"]
+    assert {item.id async for item in stores.files.list("trips")} == {item.id for item in put}
+    for item, leaving in zip(put, ("9:40", "8:15"), strict=True):
+        kept = await stores.files.retrieve(item.id, vector_store_id="trips")
+        assert (kept.id, kept.attributes) == (item.id, {"file_id": "another"})
         found = await stores.search("trips", query=f"leaves at {leaving}")
-        assert found.data[0].file_id == one.id
+        assert found.data[0].file_id == item.id
         assert found.data[0].filename == "a.md"
 
 

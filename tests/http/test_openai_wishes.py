@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ragstone.answer.extractive.wanted_form import WantedForm, wanted_form
+from ragstone.answer.extractive.wanted_form import WantedForm, read_form
 from tests.http.open_documents import OpenDocuments, opened
 from tests.model_server import model_server
 
@@ -78,7 +78,7 @@ async def test_system_messages_reach_the_model_below_our_rules(
     ],
 )
 def test_the_form_that_a_program_wants(guidance: str, form: WantedForm) -> None:
-    assert wanted_form(guidance) == form
+    assert read_form(guidance) == form
 
 
 async def test_the_answer_without_a_model_has_the_wanted_form(
@@ -103,7 +103,7 @@ async def test_what_is_wished_of_the_sampling_reaches_the_model(
             assert {name: sent[name] for name in (*wishes, "top_k")} == {**wishes, "top_k": 1}
             usual = message(await asked(documents, cache=False))
             assert "top_k" not in model.calls[-1]
-            # It is no number of passages: both calls were told the same.
+            # It is not a number of passages: both calls were told the same.
             assert sent["messages"] == model.calls[-1]["messages"]
             assert few["content"] == usual["content"]
 
@@ -137,7 +137,7 @@ async def test_json_of_a_schema_is_tried_once_more(tmp_path: Path, indexed_docum
         async with opened(indexed_documents, tmp_path, llm=model.url) as documents:
             said = message(await asked(documents, response_format=schema(DAYS)))
             assert json.loads(said["content"]) == {"days": 31}
-            written = [one for one in model.calls if "response_format" in one]
+            written = [call for call in model.calls if "response_format" in call]
             assert len(written) == 2
             assert "$.days" in json.dumps(written[-1]["messages"])
             model.replies = {}
@@ -170,8 +170,11 @@ async def test_json_has_a_verdict_for_each_field_and_a_confidence(
 
     if stream:
         chunks = [json.loads(line[6:]) for line in response.text.split("\n\n")[:-2]]
-        deltas = [one["choices"][0]["delta"] for one in chunks]
-        content, known = "".join(one.get("content", "") for one in deltas), chunks[-1]["ragstone"]
+        deltas = [chunk["choices"][0]["delta"] for chunk in chunks]
+        content, known = (
+            "".join(delta.get("content", "") for delta in deltas),
+            chunks[-1]["ragstone"],
+        )
     else:
         content = message({"status": 200, **response.json()})["content"]
         known = response.json()["ragstone"]
@@ -182,7 +185,7 @@ async def test_json_has_a_verdict_for_each_field_and_a_confidence(
     assert lasts["label"] == "supported"
     assert colour["label"] != "supported"
     assert known["confidence"] is not None
-    assert [one["number"] for one in known["sources"] if one["cited"]] == [lasts["source"]]
+    assert [item["number"] for item in known["sources"] if item["cited"]] == [lasts["source"]]
 
 
 async def test_json_that_is_not_supported_is_refused_where_checking_is_strict(
@@ -215,9 +218,9 @@ async def test_a_refusal_is_no_json(tmp_path: Path, indexed_documents: Path) -> 
                 stream=True,
             )
             chunks = [json.loads(line[6:]) for line in response.text.split("\n\n")[:-2]]
-            deltas = [one["choices"][0]["delta"] for one in chunks]
-            assert [one["refusal"] for one in deltas if "refusal" in one] == [sentence]
-            assert not [one for one in deltas if one.get("content")]
+            deltas = [chunk["choices"][0]["delta"] for chunk in chunks]
+            assert [delta["refusal"] for delta in deltas if "refusal" in delta] == [sentence]
+            assert not [delta for delta in deltas if delta.get("content")]
 
 
 async def test_json_needs_a_model(tmp_path: Path, indexed_documents: Path) -> None:

@@ -145,7 +145,7 @@ async def a_world(folder: Path, service: Ragstone, stack: AsyncExitStack) -> Wor
         if method in ("get", "post") and not CHANGING.search(path)
     ]
     # What remembers is asked as often as what answers, and the tools are in no document.
-    operations += [one for one in operations if KEEPING.search(one[1])] * 3
+    operations += [item for item in operations if KEEPING.search(item[1])] * 3
     operations += [("POST", "/mcp", {})] * 4
     world = World(service, http, {}, [], operations, schema["components"]["schemas"], [])
     for tenant in TENANTS:
@@ -300,7 +300,7 @@ def asked_of(given: Any) -> str:
     if not isinstance(given, dict) or given.get("mode") in ("gpt", "direct", "vision"):
         return ""
     names = ("collection", "collection_name", "collection_filter")
-    name = next((given[one] for one in names if given.get(one)), "default")
+    name = next((given[item] for item in names if given.get(item)), "default")
     name = name[0] if isinstance(name, list) else name
     return "" if name == "nowhere" else str(name)
 

@@ -75,8 +75,8 @@ def inside(value: Any) -> Iterator[Any]:
     """The value, and all that it is made of."""
     yield value
     if isinstance(value, list | tuple):
-        for one in value:
-            yield from inside(one)
+        for item in value:
+            yield from inside(item)
     elif is_dataclass(value):
         for field in fields(value):
             yield from inside(getattr(value, field.name))
@@ -242,7 +242,7 @@ async def test_what_comes_back_is_cut_to_the_collections_in_reach(
     listed = operation.streams or isinstance(example(operation.result), list)
     about = [items(operation)[0]] if operation.streams else [example(operation.result)]
     about = about[0] if isinstance(about[0], list) else about
-    if not any(_of(one) == foreign for one in about):
+    if not any(_of(item) == foreign for item in about):
         return
     secret = await key(recorded, "admin", (OPEN,))
     response = await call(http, operation, harmless(operation), secret)
@@ -266,7 +266,7 @@ async def test_the_source_of_a_document_is_not_told(
     operation = operations()["documents"]
     found = (await call(http, operation, arguments, await key(recorded))).json()
     assert example(Document).source
-    assert [one["source"] for one in found] == [""]
+    assert [item["source"] for item in found] == [""]
 
 
 async def test_where_everyone_is_the_local_user_each_is_an_admin_and_not_the_operator(
@@ -333,7 +333,7 @@ async def test_what_the_operator_has_sent_is_ingested_by_its_name(
 ) -> None:
     handle = (await upload(my_http, "operators-token")).json()["file"]
     paths = (handle, "/srv/lamp.md")
-    request = IngestRequest((), OPEN, handed=tuple(Handed(one, "a.md", "b") for one in paths))
+    request = IngestRequest((), OPEN, handed=tuple(Handed(path, "a.md", "b") for path in paths))
     taken = await call(my_http, operations()["ingest"], {"request": request}, "operators-token")
     assert taken.status_code == 200
     sent, named = mine.calls[-1][1]["request"].handed
@@ -411,7 +411,7 @@ async def test_a_key_of_one_collection_learns_nothing_of_another_by_any_operatio
         "key": "",
         "after": 0,
     }
-    order = sorted(ALLOWED, key=lambda one: one.name in ("jobs.clean", "conversations.forget"))
+    order = sorted(ALLOWED, key=lambda item: item.name in ("jobs.clean", "conversations.forget"))
     leaked = set()
     for operation in order:
         for collection in ("hidden", OPEN):

@@ -197,7 +197,7 @@ def test_given_a_marker_in_two_pieces_then_it_comes_whole(cut: int) -> None:
     stream.said(Sources((a_passage(1, "Yes."),)))
     pieces = [stream.said(Token(part)) for part in (text[:cut], text[cut:])]
     pieces.append(stream.said(Done(Turn(Ask("q"))))[:-1])
-    assert "".join(one["content"] for some in pieces for one in some) == "Yes [Source 1]. "
+    assert "".join(item["content"] for some in pieces for item in some) == "Yes [Source 1]. "
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,7 @@ async def until_paths(ragstone: Ragstone, wanted: list[str]) -> None:
     for _ in range(200):
         with suppress(UnknownCollection):
             documents = await ragstone.documents(Principal(), "plone")
-            found = [one.path for one in documents if one.version]
+            found = [document.path for document in documents if document.version]
         if found == wanted:
             return
         await asyncio.sleep(0.05)

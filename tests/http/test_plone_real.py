@@ -123,11 +123,13 @@ class World:
     async def documents(self, user: str, below: str) -> set[str]:
         """The paths of what a user may read there."""
         found = await self.ragstone.documents(as_plone(self, user), "default", limit=5000)
-        return {one.path for one in found if one.version and one.path.startswith(below)}
+        return {text.path for text in found if text.version and text.path.startswith(below)}
 
     async def is_as_plone(self, user: str, below: str) -> bool:
         shown = self.plone.found_by(user, portal_type=list(TYPES)).values()
-        return await self.documents(user, below) == {one for one in shown if one.startswith(below)}
+        return await self.documents(user, below) == {
+            item for item in shown if item.startswith(below)
+        }
 
 
 def signed(event: str, uid: str, age: float = 0.0) -> dict[str, Any]:
@@ -205,7 +207,7 @@ async def test_given_every_object_caller_and_dialect_then_found_is_what_plone_sh
     question that only this object answers."""
     plone = world.plone
     query = {"b_size": 5000, "metadata_fields": "UID", "portal_type": list(TYPES)}
-    titles = {one["UID"]: one["title"] for one in plone.ask("GET", "/@search", **query)["items"]}
+    titles = {item["UID"]: item["title"] for item in plone.ask("GET", "/@search", **query)["items"]}
     everything = plone.found_by("sync", portal_type=list(TYPES))
     # Some dialects name a document by its title, others by the name of its file.
     told = {uid: (title, f'"{last_part(everything[uid])}"') for uid, title in titles.items()}
@@ -219,9 +221,9 @@ async def test_given_every_object_caller_and_dialect_then_found_is_what_plone_sh
             for dialect in bodies(""):
                 cells += 1
                 text = echoless(await world.response(user, dialect, question), question)
-                found = {one for one in titles if any(name in text for name in told[one])}
+                found = {item for item in titles if any(name in text for name in told[item])}
                 cell = (everything[uid], user or "a visitor", dialect, text[:600])
-                hidden = {titles[one] for one in found - visible[user].keys()}
+                hidden = {titles[item] for item in found - visible[user].keys()}
                 wider += [(*cell[:3], hidden, text)] if hidden else []
                 narrower += [cell] if uid in visible[user].keys() - found else []
     print(
@@ -246,7 +248,7 @@ async def until(what: str, condition: Callable[[], Awaitable[bool]], seconds: fl
 
 
 def paths_in(found: Any) -> set[str]:
-    return {one["path"] for one in found["sources"]}
+    return {item["path"] for item in found["sources"]}
 
 
 async def test_given_keys_then_visitors_of_the_site_ask_where_that_is_set_and_nowhere_else(
@@ -348,8 +350,8 @@ async def test_given_events_replayed_late_and_out_of_order_then_everyone_reads_w
     editors.fill(25)
     users = ("", "dora", "ann", "sync")
     for number in range(3):
-        events = [signed(*one) for one in editors.events]
-        events += [signed(*one) for one in order.sample(editors.events, len(editors.events) // 4)]
+        events = [signed(*item) for item in editors.events]
+        events += [signed(*item) for item in order.sample(editors.events, len(editors.events) // 4)]
         order.shuffle(events)
         for event in events:
             assert (await world.send(event)).status_code == 200
@@ -416,7 +418,7 @@ async def test_given_a_part_of_the_site_then_only_what_lies_there(
     response = await shared.http.post(address, json=body, headers=shared.headers["sam"])
     found = paths_in(response.json())
     assert "/en/downloads/tide-1" in found
-    assert all(one.startswith("/en/downloads") for one in found)
+    assert all(text.startswith("/en/downloads") for text in found)
     body["path"] = "/en/team-room"
     elsewhere = await shared.http.post(address, json=body, headers=shared.headers["sam"])
-    assert all(one.startswith("/en/team-room") for one in paths_in(elsewhere.json()))
+    assert all(text.startswith("/en/team-room") for text in paths_in(elsewhere.json()))

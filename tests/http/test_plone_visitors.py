@@ -17,7 +17,7 @@ from ragstone.core.turn import Principal
 from ragstone.http.app import create_app
 from ragstone.http.dialects.plone.routes import Questions
 from ragstone.http.dialects.plone.site import SIGNATURE, TIMESTAMP, sign
-from ragstone.http.dialects.plone.visitors import Visitor, caller_of, visitor_call
+from ragstone.http.dialects.plone.visitors import Visitor, visitor_call, visitor_caller
 from ragstone.ingest.connectors.plone.names import CONNECTOR
 from ragstone.service.local import Ragstone
 from ragstone.settings import PloneSettings, Settings
@@ -116,7 +116,7 @@ async def test_given_visitors_then_each_reads_what_plone_says(http: httpx.AsyncC
         ({"user": "guards"}, True),  # Plone spells groups like users.
     ):
         found = await send(http, "ask", who, question=QUESTION, sync=True)
-        paths = {one["path"] for one in found["sources"]}
+        paths = {item["path"] for item in found["sources"]}
         assert ("/safe" in paths) is reads, who
         assert "/contact" in paths
         status = await send(http, "status", who)
@@ -137,7 +137,7 @@ async def test_given_an_anonymous_visitor_then_only_what_everyone_may(
         found = await send(http, "poll", nobody, job_id=asked["job_id"])
         if found["status"] != "pending":
             break
-    assert {one["path"] for one in found["sources"]} == {"/contact"}
+    assert {item["path"] for item in found["sources"]} == {"/contact"}
     other = await http.post("/plone/visitor", **signed(call("poll", ANN, job_id=asked["job_id"])))
     assert (other.status_code, other.json()["type"]) == (404, "NotFound")
     refused = await http.post("/plone/visitor", **signed(call("index", nobody, uid="u1")))
@@ -150,7 +150,7 @@ async def test_given_a_path_then_only_below_it(http: httpx.AsyncClient) -> None:
     await indexed(http)
     for path, count in (("/safe/", 1), ("/", 2), ("/elsewhere", 0)):
         found = await send(http, "ask", BOSS, question=QUESTION, sync=True, path=path)
-        assert len({one["path"] for one in found["sources"]}) == count
+        assert len({item["path"] for item in found["sources"]}) == count
 
 
 @pytest.mark.parametrize("address", ["/plone/visitor", "/plone/settings"])
@@ -277,7 +277,7 @@ async def test_given_a_site_that_chooses_its_types_then_those_are_indexed(
 
 def test_given_a_prompt_of_the_site_then_it_goes_with_the_question() -> None:
     questions = Questions(FakeService(), Settings())
-    caller = caller_of(Visitor(user="ann"), PloneSettings())
+    caller = visitor_caller(Visitor(user="ann"), PloneSettings())
     asked = questions.ask_below("/port", "When?", True, caller, "Be short.")
     assert (asked.guidance, asked.principal.user) == ("Be short.", "ann")
     assert asked.where == under("/port")
@@ -285,15 +285,15 @@ def test_given_a_prompt_of_the_site_then_it_goes_with_the_question() -> None:
 
 def test_given_a_visitor_then_a_caller_of_the_sites_collection_alone() -> None:
     settings = PloneSettings(collection="site", tenant="acme")
-    reader = caller_of(Visitor(user="ann", groups=["g"], roles=["Member"]), settings)
+    reader = visitor_caller(Visitor(user="ann", groups=["g"], roles=["Member"]), settings)
     assert reader.principal == Principal("acme", "ann", ("Member", "g"), ("site",))
     assert (reader.role, reader.collections, reader.operator) == ("reader", ("site",), False)
-    assert caller_of(Visitor(user="ann", indexes=True), settings).role == "editor"
-    one, two = (caller_of(Visitor(place=place), settings) for place in ("a", "b"))
+    assert visitor_caller(Visitor(user="ann", indexes=True), settings).role == "editor"
+    one, two = (visitor_caller(Visitor(place=place), settings) for place in ("a", "b"))
     assert one.key != two.key
     assert one.principal == two.principal
     with pytest.raises(Unauthorized):
-        caller_of(Visitor(user="key:1"), settings)
+        visitor_caller(Visitor(user="key:1"), settings)
 
 
 def test_given_a_deep_body_then_a_clear_error() -> None:

@@ -87,9 +87,9 @@ def test_the_official_client_skips_the_comments(site: str, model: ModelServer) -
     client = OpenAI(base_url=f"{site}/v1", api_key="none", max_retries=0)
 
     chunks = client.chat.completions.create(model="ragstone", messages=MESSAGES, stream=True)  # type: ignore[call-overload]
-    said = "".join(one.choices[0].delta.content or "" for one in chunks if one.choices)
+    said = "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
     events = [
-        one.type for one in client.responses.create(model="ragstone", input=QUESTION, stream=True)
+        item.type for item in client.responses.create(model="ragstone", input=QUESTION, stream=True)
     ]
 
     assert "31 days" in said

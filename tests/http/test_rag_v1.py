@@ -12,7 +12,7 @@ from httpx_sse import aconnect_sse
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.answer.citation_list import SpeltOut, spelt_out
+from ragstone.answer.citation_list import SpeltOut, spell_out_markers
 from ragstone.core.answer import Verdict
 from ragstone.core.caller import LOCAL, Caller
 from ragstone.core.errors import Forbidden, UnknownCollection
@@ -322,11 +322,11 @@ async def test_given_an_unknown_collection_then_404_only_if_it_was_named(
 def test_given_a_text_in_pieces_then_its_markers_as_in_one(pieces: list[str]) -> None:
     markers = SpeltOut()
     said = "".join([*(markers.feed(piece) for piece in pieces), markers.end()])
-    assert said == spelt_out("".join(pieces))
+    assert said == spell_out_markers("".join(pieces))
 
 
 def test_markers_are_spelt_out() -> None:
-    assert spelt_out("a [1][12], b[0] [1234]") == "a [Source 1][Source 12], b[0] [1234]"
+    assert spell_out_markers("a [1][12], b[0] [1234]") == "a [Source 1][Source 12], b[0] [1234]"
 
 
 @pytest.mark.conforms("RAG engine v1", "Citation tracker", "Sentences without support are listed")
@@ -336,7 +336,7 @@ def test_given_verdicts_then_what_no_source_supports_is_listed() -> None:
         for label in ("supported", "partly", "contradicted", "unsupported", "no_claim")
     )
     found = metadata(Turn(Ask("q"), verdicts=verdicts), 0.0)["hallucinations"]
-    assert [(one["sentence"], one["risk"]) for one in found] == [
+    assert [(item["sentence"], item["risk"]) for item in found] == [
         ("partly.", "medium"),
         ("contradicted.", "high"),
         ("unsupported.", "high"),

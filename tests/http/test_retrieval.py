@@ -278,7 +278,7 @@ async def test_given_a_retrieval_service_then_it_gets_every_query_and_filter() -
         await client.aclose()
     fused, _ = await ran(Fuse(), step.turn)
     assert [(hit.chunk.chunk_id, hit.score) for hit in fused.turn.hits] == [("c", 0.7)]
-    assert sorted(one["query"] for one in service.asked) == ["a", "b", "c"]
+    assert sorted(item["query"] for item in service.asked) == ["a", "b", "c"]
     for asked in service.asked:
         assert asked["filters"] == {"folder": ["/hr"], "year": [2024], "modified_after": 1.0}
 

@@ -11,7 +11,7 @@ from fastapi import Request
 from ragstone.core.caller import LOCAL, Caller
 from ragstone.core.turn import Principal
 from ragstone.http.app import create_app
-from ragstone.http.identity import caller_of
+from ragstone.http.identity import current_caller
 from ragstone.settings import Settings
 from tests.fake_service import FakeService
 
@@ -42,7 +42,7 @@ async def http(service: FakeService, who: As) -> AsyncIterator[httpx2.AsyncClien
     def caller(request: Request) -> Caller:
         return who.caller
 
-    app.dependency_overrides[caller_of] = caller
+    app.dependency_overrides[current_caller] = caller
     transport = httpx2.ASGITransport(app)
     async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
         yield client
@@ -52,12 +52,12 @@ async def http(service: FakeService, who: As) -> AsyncIterator[httpx2.AsyncClien
 async def test_a_setting_lives(http: httpx2.AsyncClient) -> None:
     sections = (await http.get(PATH)).json()["sections"]
     rag = next(section for section in sections if section["name"] == "rag")
-    top_k = next(one for one in rag["settings"] if one["key"] == "rag.top_k")
+    top_k = next(item for item in rag["settings"] if item["key"] == "rag.top_k")
     assert (top_k["value"], top_k["source"], top_k["restart"]) == (10, "default", False)
     changed = await http.put(f"{PATH}/rag.top_k", json={"value": 5})
     assert (changed.status_code, changed.json()["value"]) == (200, 5)
     several = {"values": {"rag.top_k": 6, "rag.mode": "precise"}, "scope": "tenant:acme"}
-    assert [one["value"] for one in (await http.put(PATH, json=several)).json()["settings"]] == [
+    assert [item["value"] for item in (await http.put(PATH, json=several)).json()["settings"]] == [
         6,
         "precise",
     ]
@@ -130,11 +130,11 @@ async def test_a_prompt_lives(http: httpx2.AsyncClient) -> None:
     back = await http.post(f"{PROMPTS}/mode.simple/rollback", json={"version": 1})
     assert (back.json()["version"], back.json()["text"]) == (3, "- One.")
     versions = (await http.get(f"{PROMPTS}/mode.simple/versions")).json()["versions"]
-    assert [one["version"] for one in versions] == [3, 2, 1]
+    assert [version["version"] for version in versions] == [3, 2, 1]
     assert (await http.delete(f"{PROMPTS}/mode.simple")).json()["source"] == "shipped"
     valid = await http.post(f"{PROMPTS}/answer/check", json={"text": "Say {no_answer}"})
     assert valid.json() == {"valid": True}
-    names = {one["name"] for one in (await http.get(PROMPTS)).json()["prompts"]}
+    names = {item["name"] for item in (await http.get(PROMPTS)).json()["prompts"]}
     assert {"rewrite_query", "forbidden_guidance", "add_room_system_prompt", "answer"} <= names
 
 

@@ -197,11 +197,11 @@ async def test_the_access_token_is_given_if_it_counts_here(
         refused(await exchange(http), 401, "(invalid_grant)")
     [(head, form), _] = provider.given
     assert (head, form["client_id"], form["redirect_uri"]) == ("", CLIENT, f"{ORIGIN}/")
-    logged = [one for one in caplog.records if one.name.startswith(("ragstone", "httpx"))]
+    logged = [record for record in caplog.records if record.name.startswith(("ragstone", "httpx"))]
     assert logged
-    for one in logged:
+    for item in logged:
         for secret in (CODE, VERIFIER, "eyJ"):
-            assert secret not in one.getMessage()
+            assert secret not in item.getMessage()
 
 
 async def test_else_the_id_token_is(provider: Provider) -> None:

@@ -51,7 +51,7 @@ async def test_a_list_lives(http: httpx2.AsyncClient) -> None:
     body = {"topics": [{"term": "salary", "synonyms": ["wage"]}]}
     assert (await http.post(PATH, json=body)).json() == {"added": 0, "replaced": 1}
     listed = (await http.get(PATH)).json()["topics"]
-    assert [(one["term"], one["synonyms"]) for one in listed] == [
+    assert [(item["term"], item["synonyms"]) for item in listed] == [
         ("salary", ["wage"]),
         ("executive", []),
     ]

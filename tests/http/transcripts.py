@@ -53,8 +53,8 @@ def same(found: Any, golden: Any, place: str) -> None:
     elif isinstance(golden, list):
         assert isinstance(found, list), place
         assert len(found) == len(golden), f"{place}: {found}"
-        for number, (one, value) in enumerate(zip(found, golden, strict=True)):
-            same(one, value, f"{place}[{number}]")
+        for number, (item, value) in enumerate(zip(found, golden, strict=True)):
+            same(item, value, f"{place}[{number}]")
     elif golden in ("<seconds>", "<number>"):
         assert isinstance(found, int | float), place
         assert found >= 0, place

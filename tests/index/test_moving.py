@@ -12,7 +12,7 @@ from ragstone.core.records import Collection, Document
 from ragstone.evaluation.apart import apart
 from ragstone.index.connect import connect_all
 from ragstone.index.edge.index import EdgeIndex
-from ragstone.index.moving import MovingIndex, place_of
+from ragstone.index.moving import MovingIndex, index_place
 from ragstone.index.postgres.index import PostgresIndex
 from ragstone.ports import home
 from ragstone.settings import IndexSettings, Settings
@@ -28,7 +28,7 @@ async def test_given_two_addresses_then_a_collection_is_where_its_place_says(
     assert isinstance(index, MovingIndex)
     async with aclosing(index):
         old, new = connected.parts
-        assert home(index) == place_of("postgresql://db/x")
+        assert home(index) == index_place("postgresql://db/x")
         assert isinstance(index.of(Collection("t", "c", "m", "f", 3)), EdgeIndex)
         assert isinstance(index.of(Collection("t", "c", "m", "f", 3, place="what")), EdgeIndex)
         there = Collection("t", "c", "m", "f", 3, place=home(index))
@@ -48,8 +48,8 @@ async def test_given_a_key_of_the_old_index_then_only_that_is_asked_with_it(
     )
     connected = connect_all(settings, tmp_path)
     async with aclosing(connected.index):
-        addresses = [vars(vars(one)["_database"])["_address"] for one in connected.parts]
-    assert ["password=s3cret" in one for one in addresses] == [True, False]
+        addresses = [vars(vars(part)["_database"])["_address"] for part in connected.parts]
+    assert ["password=s3cret" in address for address in addresses] == [True, False]
 
 
 async def test_given_another_index_than_an_earlier_move_went_to_then_its_place_is_forgotten(
@@ -57,13 +57,19 @@ async def test_given_another_index_than_an_earlier_move_went_to_then_its_place_i
 ) -> None:
     settings = Settings(ragstone_data=tmp_path)
     async with build.open_adapters(settings) as (adapters, _, _):
-        for name, place in (("here", place_of("")), ("there", place_of(POSTGRES)), ("never", "")):
+        for name, place in (
+            ("here", index_place("")),
+            ("there", index_place(POSTGRES)),
+            ("never", ""),
+        ):
             one = Collection("t", name, "m", "f", 3, place=place)
             await adapters.index.create(one)
             await adapters.catalog.put_collection(one)
     async with build.open_adapters(settings) as (adapters, _, _):
-        known = {one.name: one.place for one in await adapters.catalog.collections()}
-    assert known == {"here": place_of(""), "there": "", "never": ""}
+        known = {
+            collection.name: collection.place for collection in await adapters.catalog.collections()
+        }
+    assert known == {"here": index_place(""), "there": "", "never": ""}
 
 
 async def test_given_an_index_without_what_was_moved_then_where_that_is_stays_known(
@@ -71,13 +77,13 @@ async def test_given_an_index_without_what_was_moved_then_where_that_is_stays_kn
 ) -> None:
     settings = Settings(ragstone_data=tmp_path)
     async with build.open_adapters(settings) as (adapters, _, _):
-        one = Collection("t", "moved", "m", "f", 3, place=place_of(POSTGRES))
+        one = Collection("t", "moved", "m", "f", 3, place=index_place(POSTGRES))
         await adapters.catalog.put_collection(one)
         document = Document("d", "t", one.id, "/d.txt", chunks=1)
         await adapters.catalog.publish(document, await adapters.catalog.begin(document))
     async with build.open_adapters(settings) as (adapters, _, _):
         known = await adapters.catalog.collections()
-        assert [each.place for each in known] == [place_of(POSTGRES)]
+        assert [each.place for each in known] == [index_place(POSTGRES)]
 
 
 async def test_given_one_address_then_no_place_is_said(tmp_path: Path) -> None:
@@ -106,12 +112,12 @@ def test_given_addresses_between_which_nothing_can_move_then_it_says_so(
 
 def test_an_address_is_the_same_place_for_every_user() -> None:
     same = {
-        place_of(url)
+        index_place(url)
         for url in ("postgresql://db:5432/x", "postgresql://ann:s3cret@DB:5432/x?sslmode=require")
     }
     assert len(same) == 1
     others = ("", "postgresql://db:5432/y", "postgresql://other:5432/x", "http://db:5432/x")
-    assert len({place_of(url) for url in others} | same) == 5
+    assert len({index_place(url) for url in others} | same) == 5
 
 
 def test_what_is_evaluated_is_never_written_where_collections_come_from(tmp_path: Path) -> None:

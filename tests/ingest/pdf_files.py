@@ -57,9 +57,9 @@ class Field(NamedTuple):
 def form_pdf(path: Path, items: Sequence[Placed | Ruled], fields: Sequence[Field]) -> Path:
     """A PDF of one page with these texts and lines and, above them, these fields."""
     widgets = [
-        f"<< /Type /Annot /Subtype /Widget /T (field{number}) {one.look} "
-        f"/Rect [{one.left} {792 - one.bottom} {one.right} {792 - one.top}] >>"
-        for number, one in enumerate(fields)
+        f"<< /Type /Annot /Subtype /Widget /T (field{number}) {field.look} "
+        f"/Rect [{field.left} {792 - field.bottom} {field.right} {792 - field.top}] >>"
+        for number, field in enumerate(fields)
     ]
     path.write_bytes(_document(["\n".join(map(_drawn, items))], "", [], fields=widgets))
     return path
@@ -87,14 +87,15 @@ def placed_pdf(
     return path
 
 
-def _drawn(one: Placed | Ruled) -> str:
-    if isinstance(one, Ruled):
-        return f"{one.left} {792 - one.top} m {one.right} {792 - one.bottom} l S"
-    text = f"({_escaped(one.text)})"
-    if one.font == "F4":
+def _drawn(placed: Placed | Ruled) -> str:
+    if isinstance(placed, Ruled):
+        return f"{placed.left} {792 - placed.top} m {placed.right} {792 - placed.bottom} l S"
+    text = f"({_escaped(placed.text)})"
+    if placed.font == "F4":
         # Glyph 3 is the space in the fonts of most systems, and the others follow as in ASCII.
-        text = f"<{''.join(f'{ord(char) - 29:04x}' for char in one.text)}>"
-    return f"BT /{one.font} {one.size} Tf 1 0 0 1 {one.left} {792 - one.top} Tm {text} Tj ET"
+        text = f"<{''.join(f'{ord(char) - 29:04x}' for char in placed.text)}>"
+    place = f"1 0 0 1 {placed.left} {792 - placed.top}"
+    return f"BT /{placed.font} {placed.size} Tf {place} Tm {text} Tj ET"
 
 
 def pdf_bytes(

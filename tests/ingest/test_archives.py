@@ -59,7 +59,7 @@ async def test_each_member_is_a_document_with_its_own_path_title_and_text(house:
     last = await house.ingest()
     known = await house.known()
     assert (last.indexed, last.failed) == (3, ())
-    assert {path: one.title for path, one in known.items()} == {
+    assert {path: item.title for path, item in known.items()} == {
         "/docs/all.zip/inner/lamp.md": "The lamp",
         "/docs/all.zip/report (final).txt": "report (final)",
         "/docs/all.zip/old.zip/deep/tariff.txt": "tariff",
@@ -133,12 +133,12 @@ async def test_what_is_said_of_an_archive_holds_for_its_members(house: House) ->
     house.write("ragstone.yaml", "'all.zip/de/*': {language: German}")
     await house.ingest(allowed=("group:zoo",))
     known = await house.known()
-    about = {path: (one.title, dict(one.metadata or {})) for path, one in known.items()}
+    about = {path: (item.title, dict(item.metadata or {})) for path, item in known.items()}
     assert about == {
         "/docs/all.zip/de/a.txt": ("a", {"year": 2023, "language": "German"}),
         "/docs/all.zip/b.txt": ("b", {"year": 2023}),
     }
-    assert {one.allowed for one in known.values()} == {("group:zoo",)}
+    assert {item.allowed for item in known.values()} == {("group:zoo",)}
 
 
 async def test_a_watcher_sees_the_members_of_the_archive_that_changed(house: House) -> None:
@@ -179,7 +179,7 @@ def test_names_in_another_encoding_are_told_by_all_of_them(tmp_path: Path) -> No
     path = tmp_path / "all.zip"
     data = make_archive({"XXXX1.txt": "first", "XXXX2.txt": "second"})
     path.write_bytes(data.replace(b"XXXX", "文章".encode("cp932")))
-    assert [one.path for one in list_members(path, 1 << 20)] == ["文章1.txt", "文章2.txt"]
+    assert [member.path for member in list_members(path, 1 << 20)] == ["文章1.txt", "文章2.txt"]
     parsed = parse(path / "文章2.txt", IngestSettings())
     assert [block.text for block in parsed.blocks] == ["second"]
 
@@ -187,7 +187,11 @@ def test_names_in_another_encoding_are_told_by_all_of_them(tmp_path: Path) -> No
 def test_members_of_one_name_are_two_documents_and_none_leads_out(tmp_path: Path) -> None:
     path = tmp_path / "all.zip"
     path.write_bytes(make_archive({"../../a.txt": "Outside.", "a.txt": "Inside.", "/b\\c.txt": ""}))
-    assert [one.path for one in list_members(path, 1 << 20)] == ["a.txt", "a-2.txt", "b/c.txt"]
+    assert [member.path for member in list_members(path, 1 << 20)] == [
+        "a.txt",
+        "a-2.txt",
+        "b/c.txt",
+    ]
     assert [
         block.text
         for name in ("a.txt", "a-2.txt")
@@ -212,7 +216,8 @@ async def ingest_handed(ragstone: Ragstone, *given: Handed) -> Progress:
 
 async def paths_of(ragstone: Ragstone) -> list[str]:
     return sorted(
-        one.path for one in await ragstone.documents(Principal(groups=("zoo",)), "default")
+        document.path
+        for document in await ragstone.documents(Principal(groups=("zoo",)), "default")
     )
 
 
@@ -223,11 +228,11 @@ async def test_an_uploaded_archive_is_its_members_and_the_next_upload_replaces_t
     first = hand(tmp_path, {"a.txt": "Whales sing.", "b/c.txt": "Cats purr."}, **readers)
     assert (await ingest_handed(ragstone, first)).indexed == 2
     documents = await ragstone.documents(Principal(groups=("zoo",)), "default")
-    assert {(one.path, one.title, one.source) for one in documents} == {
+    assert {(document.path, document.title, document.source) for document in documents} == {
         ("/up/all.zip/a.txt", "a", "upload:/up/all.zip/a.txt"),
         ("/up/all.zip/b/c.txt", "c", "upload:/up/all.zip/b/c.txt"),
     }
-    assert {dict(one.metadata or {})["year"] for one in documents} == {2023}
+    assert {dict(document.metadata or {})["year"] for document in documents} == {2023}
     assert await ragstone.documents(Principal(), "default") == []
     second = hand(tmp_path, {"a.txt": "Whales sing.", "d.txt": "Dogs."}, **readers)
     again = await ingest_handed(ragstone, second)

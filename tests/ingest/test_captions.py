@@ -48,9 +48,9 @@ async def ingested(service: Ragstone, path: Path) -> Progress:
 async def described(service: Ragstone, path: str = "/manual.docx") -> list[str]:
     """What a model said of the pictures of a document, as it stands in its text."""
     read = await service.reading.read(ME, "default", path, 0, 100_000)
-    own: list[BlockSpan] = [one for one in read.blocks if one.label == DESCRIBED]
-    assert all(one.kind == "caption" and one.pictures for one in own)
-    return [read.text[one.start : one.end] for one in own]
+    own: list[BlockSpan] = [block for block in read.blocks if block.label == DESCRIBED]
+    assert all(span.kind == "caption" and span.pictures for span in own)
+    return [read.text[span.start : span.end] for span in own]
 
 
 async def test_given_a_model_that_sees_then_pictures_are_found_by_what_it_says(
@@ -62,10 +62,10 @@ async def test_given_a_model_that_sees_then_pictures_are_found_by_what_it_says(
         assert await described(service) == [SAYS]
         [call] = model.calls
         parts = call["messages"][-1]["content"]
-        [image] = [one for one in parts if one["type"] == "image_url"]
+        [image] = [part for part in parts if part["type"] == "image_url"]
         assert image["image_url"]["url"].startswith("data:image/png;base64,")
-        assert any("describes 1 pictures: about 110 tokens" in one for one in done.notes)
-        assert any("described 1 pictures: 1 calls, 110 tokens" in one for one in done.notes)
+        assert any("describes 1 pictures: about 110 tokens" in note for note in done.notes)
+        assert any("described 1 pictures: 1 calls, 110 tokens" in note for note in done.notes)
         found = await service.search(Ask("What does the giraffe drink from?", cache=False))
         [picture, *_] = hit_sources(found.hits)[0].pictures
         assert (await service.reading.picture(ME, "default", "/manual.docx", picture.id)).base64
@@ -119,7 +119,7 @@ async def test_given_no_model_that_sees_then_a_note_says_so(
     path = manual(tmp_path / "manual.docx", photo())
     async with opened(tmp_path / "data", model if blind else None, vision=False) as service:
         done = await ingested(service, path)
-        assert any("INGEST__CAPTIONS has no effect" in one for one in done.notes)
+        assert any("INGEST__CAPTIONS has no effect" in note for note in done.notes)
         assert (await described(service), model.calls) == ([], [])
 
 

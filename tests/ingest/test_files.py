@@ -205,7 +205,7 @@ def test_given_what_the_system_cannot_look_up_then_it_is_refused(tmp_path: Path,
 
 
 def only_paths(root: Path, *only: str, follow_links: bool = False) -> list[str]:
-    found = discover([root], follow_links, only=[root / one for one in only])
+    found = discover([root], follow_links, only=[root / entry for entry in only])
     return [item.path for item in found if isinstance(item, FoundFile)]
 
 

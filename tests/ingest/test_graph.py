@@ -32,7 +32,7 @@ async def everything(graphs: Graphs) -> list[Any]:
     seen: list[Any] = []
     for readers in READERS:
         named = await graphs.mentions.most_named(graphs.collection, readers, 1_000)
-        keys = [one.entity for one in named]
+        keys = [item.entity for item in named]
         seen.append(await graphs.mentions.relations_of(graphs.collection, readers, keys, 10_000))
         seen.append(await graphs.themes.readable(graphs.collection, readers, 1_000))
         every = await graphs.mentions.of_entities(graphs.collection, readers, keys, 1_000)

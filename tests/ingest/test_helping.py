@@ -11,7 +11,7 @@ from ragstone.core.errors import EmbeddingMismatch, JobEnded, UnknownCollection,
 from ragstone.core.records import Collection, Document
 from ragstone.ingest.comparing import Changed
 from ragstone.ingest.files import FoundFile, content_hash
-from ragstone.ingest.sharing import ReadOutcome, file_of
+from ragstone.ingest.sharing import ReadOutcome, file_request
 from ragstone.ingest.write import document_id
 from ragstone.ports.jobs import EMBED_PART, READ_PART, Job, NewJob, NewPart
 from ragstone.service import IngestRequest, wire
@@ -68,7 +68,7 @@ class Here:
 
     async def versions(self) -> dict[str, int]:
         known = await self.site.catalog.documents("default", (await self.collection()).id)
-        return {one.path: one.version for one in known}
+        return {item.path: item.version for item in known}
 
 
 @pytest.fixture
@@ -90,9 +90,9 @@ async def test_files_that_are_here_as_they_are_there_are_read_and_others_go_back
     files = {name: await here.file(name, f"This is {name}.") for name in names}
     (here.folder / "changed.txt").write_text("It says something else here.")
     (here.folder / "missing.txt").unlink()
-    part = await here.part(READ_PART, files=[file_of(one) for one in files.values()])
+    part = await here.part(READ_PART, files=[file_request(file) for file in files.values()])
     outcome = await here.read(part)
-    ids = {name: one.document.id for name, one in files.items()}
+    ids = {name: file.document.id for name, file in files.items()}
     assert set(outcome.written) == {ids["same.txt"]}
     assert set(outcome.back) == {ids["changed.txt"], ids["missing.txt"]}
     assert set(outcome.failed) == {ids["broken.pdf"]}
@@ -105,19 +105,19 @@ async def test_files_that_are_here_as_they_are_there_are_read_and_others_go_back
 
 async def test_what_is_told_already_is_not_done_again(here: Here) -> None:
     files = [await here.file(f"{number}.txt", f"This is {number}.") for number in range(3)]
-    part = await here.part(READ_PART, files=[file_of(one) for one in files])
+    part = await here.part(READ_PART, files=[file_request(file) for file in files])
     before = ReadOutcome(failed={files[0].document.id: ("It is broken.", False)}).stored()
     outcome = await here.read(replace(part, progress=before))
-    assert set(outcome.written) == {one.document.id for one in files[1:]}
+    assert set(outcome.written) == {file.document.id for file in files[1:]}
     assert set(outcome.failed) == {files[0].document.id}
     assert sorted(await here.versions()) == ["/docs/1.txt", "/docs/2.txt", "/first.txt"]
 
 
 async def test_where_no_file_is_the_folder_is_named(here: Here) -> None:
     files = [await here.file(f"{number}.txt", f"This is {number}.") for number in range(3)]
-    part = await here.part(READ_PART, files=[file_of(one) for one in files])
-    for one in here.folder.iterdir():
-        one.unlink()
+    part = await here.part(READ_PART, files=[file_request(file) for file in files])
+    for item in here.folder.iterdir():
+        item.unlink()
     here.folder.rmdir()
     with pytest.raises(UnreadableDocument, match=f"does not have {here.folder} as"):
         await here.read(part)
@@ -125,7 +125,7 @@ async def test_where_no_file_is_the_folder_is_named(here: Here) -> None:
 
 async def test_a_part_that_was_taken_away_is_written_by_nobody_here(here: Here) -> None:
     file = await here.file("a.txt", "This is a.")
-    part = await here.part(READ_PART, files=[file_of(file)])
+    part = await here.part(READ_PART, files=[file_request(file)])
     await SqlParts(here.site.database).drop("big")
     with pytest.raises(JobEnded):
         await here.read(part)
@@ -136,7 +136,7 @@ async def test_chunks_get_the_vectors_of_the_collections_model_unless_it_is_anot
     here: Here,
 ) -> None:
     file = await here.file("a.txt", "This is a.")
-    part = await here.part(READ_PART, files=[file_of(file)])
+    part = await here.part(READ_PART, files=[file_request(file)])
     await here.read(part)
     collection = await here.collection()
     waiting = [chunk.chunk_id for chunk in await here.site.index.without_vectors(collection, 9)]

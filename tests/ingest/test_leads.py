@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragstone.core.document import BlockSpan, decode_blocks, encode_blocks, missing_lead
+from ragstone.core.document import BlockSpan, decode_blocks, encode_blocks, find_missing_lead
 from ragstone.ingest.chunk import chunk
 from ragstone.ingest.document import Block
 from ragstone.ingest.leads import attach_leads
@@ -89,7 +89,8 @@ def test_a_piece_that_begins_in_a_list_knows_what_introduces_it() -> None:
     *_, last = chunk(attach_leads(blocks), 200, 0)
 
     assert (
-        missing_lead(last.text, last.blocks, 0, len(last.text)) == "The following are not covered:"
+        find_missing_lead(last.text, last.blocks, 0, len(last.text))
+        == "The following are not covered:"
     )
 
 
@@ -100,8 +101,8 @@ def test_a_lead_that_stands_in_the_same_text_is_not_missing() -> None:
         BlockSpan("item", 13, 19, 1, "- ", lead="Not covered:"),
     ]
 
-    assert missing_lead(text, blocks, 13, 19) == "Not covered:"
-    assert missing_lead(text, blocks, 0, 19) == ""
+    assert find_missing_lead(text, blocks, 13, 19) == "Not covered:"
+    assert find_missing_lead(text, blocks, 0, 19) == ""
 
 
 def test_leads_survive_storage_and_are_written_once() -> None:

@@ -88,7 +88,7 @@ async def test_given_another_index_then_nothing_new_is_begun_there(
         await wrong.ingest("whales", "Whales are silent.")
     with pytest.raises(Conflict, match="Another server of this state uses another index"):
         await wrong.ingest("cats", "Cats purr.")
-    assert [one.name for one in await wrong.catalog.collections()] == ["whales"]
+    assert [collection.name for collection in await wrong.catalog.collections()] == ["whales"]
     await right.ready()
     await right.ingest("cats", "Cats purr.")
 

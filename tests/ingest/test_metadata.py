@@ -20,8 +20,8 @@ def write(path: Path, text: str = "Whales sing.") -> Path:
 
 def said_of(*given: Path, follow_links: bool = False) -> dict[str, FoundMetadata]:
     beside = MetadataFiles(follow_links)
-    found = [one for one in discover(given, follow_links) if isinstance(one, FoundFile)]
-    return {one.path: beside.of(one) for one in found}
+    found = [item for item in discover(given, follow_links) if isinstance(item, FoundFile)]
+    return {item.path: beside.of(item) for item in found}
 
 
 def test_given_a_sidecar_then_it_is_typed_and_no_document(tmp_path: Path) -> None:
@@ -122,8 +122,8 @@ def test_given_a_bad_folder_file_then_it_is_named_once_for_all_files(tmp_path: P
     for name in ("a.txt", "b.txt"):
         write(tmp_path / "docs" / name)
     write(tmp_path / "docs" / "ragstone.yaml", '"*": [1]')
-    refused = [one for said in said_of(tmp_path / "docs").values() for one in said.refused]
-    assert [one.path for one in refused] == [str(tmp_path / "docs" / "ragstone.yaml")]
+    refused = [item for said in said_of(tmp_path / "docs").values() for item in said.refused]
+    assert [item.path for item in refused] == [str(tmp_path / "docs" / "ragstone.yaml")]
     assert "below '*'" in refused[0].error.message
 
 

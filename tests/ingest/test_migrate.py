@@ -90,9 +90,9 @@ async def test_some_collections_move_at_a_time(source: Source, target: Target) -
     moving = asyncio.create_task(finished(source, target, collections))
     assert await until(lambda: len(target.writing) == AT_ONCE)
     target.may_write.set()
-    assert sorted(await moving) == sorted(one.id for one in collections)
+    assert sorted(await moving) == sorted(collection.id for collection in collections)
     assert target.most == AT_ONCE
-    assert [await target.count(one) for one in collections] == [3] * len(collections)
+    assert [await target.count(collection) for collection in collections] == [3] * len(collections)
 
 
 async def test_the_next_batch_is_read_while_one_is_written_and_no_more(
@@ -119,4 +119,4 @@ async def test_one_that_cannot_be_moved_ends_it_and_the_next_run_goes_on(
     target.broken = ""
     target.may_write.set()
     assert len(await finished(source, target, collections)) == AT_ONCE
-    assert [await target.count(one) for one in collections] == [3] * AT_ONCE
+    assert [await target.count(collection) for collection in collections] == [3] * AT_ONCE

@@ -92,7 +92,7 @@ async def shown(house: House) -> set[str]:
         found = await house.index.search(
             collection, [Search("much to say")], but_hidden(hidden), 1_000
         )
-        ids = [one.chunk_id for one in found[0].found]
+        ids = [item.chunk_id for item in found[0].found]
         return {chunk.text for chunk in (await house.index.fetch(collection, ids)).values()}
 
 
@@ -117,7 +117,9 @@ async def is_without_hours(house: House) -> None:
 
 async def forget(house: House, name: str) -> None:
     """Delete a document as a server does."""
-    [gone] = [one for one in await house.catalog.documents("default") if name in one.path]
+    [gone] = [
+        document for document in await house.catalog.documents("default") if name in document.path
+    ]
     await house.catalog.retire([gone.id])
     await house.pipeline.purge()
 
@@ -134,8 +136,8 @@ async def test_given_a_move_then_all_is_there_with_its_vectors_and_gone_from_her
     assert (new.place, new.build) == (HOME, old.build + 1)
     assert await house.chunks() == before
     after = await house.index.vectors(new, list(before))
-    assert {id: list(one) for id, one in after.items()} == {
-        id: list(one) for id, one in vectors.items()
+    assert {id: list(item) for id, item in after.items()} == {
+        id: list(vector) for id, vector in vectors.items()
     }
     assert await house.index.count(old) == 0
     assert await house.catalog.unused() == []
@@ -204,7 +206,11 @@ async def test_given_a_purge_that_began_before_the_switch_then_it_deletes_there(
     purging: list[asyncio.Task[bool]] = []
 
     async def delete_while_nobody_writes() -> None:
-        [gone] = [one for one in await house.catalog.documents("default") if "hours" in one.path]
+        [gone] = [
+            document
+            for document in await house.catalog.documents("default")
+            if "hours" in document.path
+        ]
         await house.catalog.retire([gone.id])
         purging.append(asyncio.create_task(house.pipeline.purge()))
         await asyncio.sleep(0.1)
@@ -270,7 +276,7 @@ async def test_given_a_backup_meanwhile_then_it_has_everything(
     await anext(steps)
     await move_it(house)
     old = await house.catalog.unused()
-    assert [one.place for one in old] == [""]
+    assert [item.place for item in old] == [""]
     async for _ in steps:
         pass
     await house.pipeline.purge()

@@ -101,8 +101,8 @@ async def test_given_more_chunks_then_it_has_a_table_of_its_own_after_the_ingest
         assert chunks.items() > before.items()
         assert await found(house) == len(chunks)
         kept = await house.index.vectors(own, list(before))
-        assert {id: list(one) for id, one in kept.items()} == {
-            id: list(one) for id, one in vectors.items()
+        assert {id: list(item) for id, item in kept.items()} == {
+            id: list(vector) for id, vector in vectors.items()
         }
         assert await house.index.count(shared) == 0
         assert await house.catalog.unused() == []

@@ -170,7 +170,7 @@ async def refusal(processes: ParseProcesses, file: Path) -> DocumentError:
         await pieces(processes, file)
     assert file.name in raised.value.message or "this file" in raised.value.message
     assert "\n" not in raised.value.message
-    assert [one.text for one in await pieces(processes, written(file.parent, "good.txt"))] == [
+    assert [piece.text for piece in await pieces(processes, written(file.parent, "good.txt"))] == [
         "Some words."
     ]
     return raised.value
@@ -178,7 +178,7 @@ async def refusal(processes: ParseProcesses, file: Path) -> DocumentError:
 
 def children() -> list[psutil.Process]:
     """The processes that read files for this one."""
-    return [one for one in psutil.Process().children() if _reads(one)]
+    return [child for child in psutil.Process().children() if _reads(child)]
 
 
 def _reads(process: psutil.Process) -> bool:
@@ -241,7 +241,7 @@ async def test_given_work_that_nobody_waits_for_then_its_process_gets_no_other_f
 ) -> None:
     late, other = written(tmp_path, "a.xlate"), written(tmp_path, "a.xchild")
     async with processes.reading(late, late.stat().st_size) as reading:
-        assert [one.text for batch in [b async for b in reading.batches()] for one in batch]
+        assert [item.text for batch in [b async for b in reading.batches()] for item in batch]
         first = reading.head.metadata["pid"]
     async with processes.reading(other, other.stat().st_size) as reading:
         assert reading.head.metadata["pid"] != first
@@ -384,7 +384,7 @@ async def test_given_more_files_than_processes_then_they_wait_for_each_other(
     processes = ParseProcesses(IngestSettings(parse_processes=2))
     files = [written(tmp_path, f"{number}.txt") for number in range(6)]
     read = await asyncio.gather(*(pieces(processes, file) for file in files))
-    assert [len(one) for one in read] == [1] * 6
+    assert [len(item) for item in read] == [1] * 6
     assert 1 <= len(children()) <= 2
     await processes.aclose()
 

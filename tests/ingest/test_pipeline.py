@@ -162,7 +162,7 @@ async def test_given_a_bad_file_then_it_fails_with_a_reason_and_the_rest_is_inde
     house: House,
 ) -> None:
     house.write("a.txt", "Whales sing.")
-    house.write("b.pdf", "this is no PDF")
+    house.write("b.pdf", "this is not a PDF")
     house.write("c.txt", "")
     last = await house.ingest()
     assert last.indexed == 1
@@ -406,7 +406,7 @@ async def test_given_a_folder_that_goes_while_it_is_read_then_nothing_is_forgott
     last = await house.pipeline.ingest("job", request, report)
     assert last.pruned == 0
     assert last.failures
-    assert all("exist" in one.reason or "No such file" in one.reason for one in last.failed)
+    assert all("exist" in item.reason or "No such file" in item.reason for item in last.failed)
     assert {"Whales sing.", "Cat number 1 purrs."} <= {c.text for c in await house.chunks()}
     elsewhere.rename(folder)
     last = await house.ingest(prune=True)
@@ -422,8 +422,8 @@ async def test_given_a_folder_above_whose_name_is_no_text_then_its_files_fail_al
     (house.documents / "sub").symlink_to(os.fsdecode(odd))
     house.write("b.txt", "Whales sing.")
     last = await house.ingest()
-    assert (last.indexed, {one.reason for one in last.failed}) == (1, {NOT_TEXT})
-    assert {one.path for one in last.failed} == {"/docs/odd\ufffd/in/a.txt", "/docs/sub/a.txt"}
+    assert (last.indexed, {item.reason for item in last.failed}) == (1, {NOT_TEXT})
+    assert {item.path for item in last.failed} == {"/docs/odd\ufffd/in/a.txt", "/docs/sub/a.txt"}
 
 
 async def test_given_the_last_file_that_a_watcher_saw_go_then_it_is_forgotten(
@@ -446,10 +446,10 @@ async def test_given_very_many_files_that_fail_then_the_first_are_told_and_all_a
     last = await house.pipeline.ingest("job", request, reports.append)
     assert len({failure.path for failure in last.failed}) == 2 * MOST_TOLD
     assert (last.more_failed, last.failures) == (MOST_TOLD, 3 * MOST_TOLD)
-    assert max(len(one.failed) for one in reports[:-1]) <= MOST_TOLD
+    assert max(len(report.failed) for report in reports[:-1]) <= MOST_TOLD
     known = await house.known()
     assert len(known) == 3 * MOST_TOLD
-    assert {one.error for one in known.values()} == {
+    assert {item.error for item in known.values()} == {
         f"{n}.txt is empty (0 bytes)." for n in range(300)
     }
 
@@ -598,10 +598,10 @@ async def test_given_a_rebuild_that_was_cut_when_it_is_to_another_model_then_non
     house.embedders.embedder = chosen
     await house.rebuild()
     chunks = await house.chunks()
-    held = await house.index.vectors(await house.collection(), [one.chunk_id for one in chunks])
-    made = await chosen.embed_passages([one.searchable for one in chunks])
+    held = await house.index.vectors(await house.collection(), [chunk.chunk_id for chunk in chunks])
+    made = await chosen.embed_passages([chunk.searchable for chunk in chunks])
     assert len(held) == 100
-    near = [held[one.chunk_id] @ vector for one, vector in zip(chunks, made, strict=True)]
+    near = [held[chunk.chunk_id] @ vector for chunk, vector in zip(chunks, made, strict=True)]
     assert min(near) > 0.98
 
 
@@ -746,9 +746,9 @@ async def test_given_any_progress_then_it_is_whole_only_when_all_vectors_are_the
     reports: list[Progress] = []
     request = IngestRequest((str(house.documents),))
     await house.pipeline.ingest("job", request, reports.append)
-    for one in reports:
-        if one.share == 1.0:
-            assert one.embedded == one.vectors == 5
+    for report in reports:
+        if report.share == 1.0:
+            assert report.embedded == report.vectors == 5
 
 
 async def test_given_a_changed_included_file_then_the_document_is_read_again(house: House) -> None:
@@ -851,7 +851,7 @@ async def test_given_a_renamed_or_copied_file_then_its_vectors_are_taken_over(ho
     assert last.embedded == last.chunks == 2 * embedded
     assert len(house.embedders.embedder.embedded) == embedded
     known = await house.known()
-    assert {one.status for one in known.values()} == {"ready"}
+    assert {item.status for item in known.values()} == {"ready"}
     index, collection = house.index, await house.collection()
     assert await index.count_without_vectors(collection) == 0
     ids = [chunk.chunk_id for chunk in await house.chunks()]
@@ -877,12 +877,12 @@ async def test_given_many_files_then_all_are_found_and_progress_counts_each_once
 ) -> None:
     for number in range(300):
         house.write(f"{number % 7}/{number}.txt", f"Note {number} tells of lamp {number}.")
-    house.write("bad.pdf", "this is no PDF")
+    house.write("bad.pdf", "this is not a PDF")
     last = await house.ingest()
     assert (last.indexed, last.files, len(last.failed)) == (300, 301, 1)
     assert last.chunks == last.embedded == 300
     assert len(house.embedders.embedder.embedded) == 300
-    assert {one.status for one in (await house.known()).values()} == {"ready", "failed"}
+    assert {item.status for item in (await house.known()).values()} == {"ready", "failed"}
     assert len(await house.chunks()) == 300
 
 

@@ -221,7 +221,7 @@ def test_given_any_files_then_the_time_left_is_never_negative(
             mine.failed("/a", "It is empty.", size)
     mine.phase("embedding")
     mine.embedded(min(embedded, sum(kind == "new" for kind, _ in files)))
-    assert all(one.eta is None or one.eta >= 0 for one in said)
+    assert all(item.eta is None or item.eta >= 0 for item in said)
     assert mine.finish().eta == 0
 
 
@@ -229,7 +229,7 @@ def test_given_very_many_kinds_of_files_then_the_rest_is_one() -> None:
     mine = tracker()
     for number in range(MOST_KINDS + 10):
         mine.skipped(f".{number}")
-    kinds = {one.kind: one.files for one in mine.finish().skipped}
+    kinds = {item.kind: item.files for item in mine.finish().skipped}
     assert kinds[OTHER] == 10
     assert sum(kinds.values()) == MOST_KINDS + 10
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ragstone import build
 from ragstone.core.answer import Usage
-from ragstone.core.chunk import MOST_QUESTIONS, answering_id, question_id
+from ragstone.core.chunk import MOST_QUESTIONS, answer_id, question_id
 from ragstone.core.filters import Filter, Not, eq
 from ragstone.core.turn import Ask, Hit, Principal
 from ragstone.service import IngestRequest, Progress
@@ -73,7 +73,7 @@ async def questions(service: Ragstone) -> list[str]:
     adapters = service._adapters
     [collection] = await adapters.catalog.collections()
     scan = adapters.index.scan(collection, eq("kind", "question"))
-    return sorted([one.text async for batch in scan for one in batch])
+    return sorted([item.text async for batch in scan for item in batch])
 
 
 @pytest.mark.conforms(
@@ -186,6 +186,6 @@ async def test_given_no_chat_model_then_a_note_says_what_to_set(tmp_path: Path) 
 def test_a_questions_id_leads_to_its_chunk_and_no_other_id_changes(id: object, n: int) -> None:
     question = question_id(str(id), n)
     assert question != str(id)
-    assert answering_id(question) == str(id)
-    assert answering_id(str(id)) == str(id)
-    assert answering_id("a") == "a"
+    assert answer_id(question) == str(id)
+    assert answer_id(str(id)) == str(id)
+    assert answer_id("a") == "a"

@@ -121,7 +121,7 @@ class World:
     async def listed(self, who: Principal) -> list[str]:
         collection = await self.collection()
         shown = await self.catalog.documents("default", collection.id, readers=who.names)
-        return sorted(one.path for one in shown if one.version)
+        return sorted(item.path for item in shown if item.version)
 
     async def check(self) -> None:
         for who in WHO:
@@ -194,7 +194,7 @@ async def give(world: World, draw: random.Random) -> None:
     documents = await world.catalog.documents("default", collection.id, named=paths)
     for path in paths:
         world.model.own[path] = (let_in(names) if names else frozenset()), bool(names)
-    await world.pipeline.give_readers(collection, [one.id for one in documents], names)
+    await world.pipeline.give_readers(collection, [document.id for document in documents], names)
 
 
 async def set_folder(world: World, draw: random.Random) -> None:
@@ -342,7 +342,7 @@ async def test_a_rule_that_cannot_be_read_closes_its_folder_for_new_files(tmp_pa
         )
 
         assert await world.found(WHO[0]) == ["/docs/open.txt"]
-        assert "not known who may read" in "".join(one.reason for one in last.failed)
+        assert "not known who may read" in "".join(item.reason for item in last.failed)
 
 
 async def test_a_rule_above_a_file_that_is_given_alone_holds_for_it(tmp_path: Path) -> None:

@@ -184,14 +184,16 @@ async def everything_is_there_once(here: Site, files: int = FILES) -> None:
     """Each document answers, with each of its chunks once, each with its vector."""
     collection = await here.catalog.collection("default", "law")
     assert collection
-    known = {one.id: one for one in await here.catalog.documents("default", collection.id)}
+    known = {
+        document.id: document for document in await here.catalog.documents("default", collection.id)
+    }
     assert len(known) == files
-    assert {one.status for one in known.values()} == {"ready"}
+    assert {item.status for item in known.values()} == {"ready"}
     async with here.catalog.snapshot(collection) as hidden:
         where = Not(AnyOf("revision", tuple(hidden))) if hidden else EVERYTHING
         seen = [chunk async for some in here.index.scan(collection, where) for chunk in some]
     per_document = Counter(chunk.document_id for chunk in seen)
-    assert per_document == {id: one.chunks for id, one in known.items()}
+    assert per_document == {id: item.chunks for id, item in known.items()}
     assert len({(chunk.path, chunk.chunk_index) for chunk in seen}) == len(seen)
     assert await here.index.without_vectors(collection, 10, where) == []
 
@@ -236,7 +238,7 @@ async def test_kill_9_of_a_helper_and_of_who_leads_thrice_leaves_every_document_
             await embedded_some(here, 0.02 + 0.1 * kill)
             await asyncio.sleep(random.uniform(0, 1))
             at = (await workers_of(here))["part" if kill % 2 else "whole"]
-            for victim in [one for one in running if one.pid in at][:1]:
+            for victim in [item for item in running if item.pid in at][:1]:
                 victim.kill()
                 running.remove(victim)
                 running.append(Process(url, tmp_path / f"after{kill}", 0.4, 0.03))
@@ -261,7 +263,7 @@ async def test_a_rebuild_is_embedded_by_several_and_whole_after_kill_9_of_one_of
         async with asyncio.timeout(PATIENCE):
             while not (at := (await workers_of(here))["part"]):
                 await asyncio.sleep(0.02)
-        victim = next(one for one in running if one.pid in at)
+        victim = next(item for item in running if item.pid in at)
         victim.kill()
         running.remove(victim)
         job = await ended(here, "anew")
@@ -281,7 +283,7 @@ async def test_kill_9_leaves_every_document_once_in_an_index_on_another_server(
         running = [Process(url, tmp_path / f"process{n}", 0.3, 0.03, index=index_url) for n in "ab"]
         try:
             at = await begun(here, running, documents)
-            [helper] = [one for one in running if one.pid in at]
+            [helper] = [item for item in running if item.pid in at]
             helper.kill()
             running.remove(helper)
             running.append(Process(url, tmp_path / "processc", 0.3, 0.03, index=index_url))
@@ -304,7 +306,7 @@ async def test_a_helper_that_stands_still_until_all_is_done_by_others_changes_no
 ) -> None:
     with processes(url, tmp_path, 2, 0.3, 0.03) as running:
         at = await begun(here, running, documents)
-        [helper] = [one for one in running if one.pid in at]
+        [helper] = [item for item in running if item.pid in at]
         helper.send(signal.SIGSTOP)
         job = await ended(here)
         adds_up(job)
@@ -327,9 +329,9 @@ async def test_who_does_not_see_the_folder_says_so_fails_no_file_and_embeds(
         running.append(Process(url, tmp_path / "blind", 0.3, hiding=documents))
         await running[1].ready()
         job = await ended(here)
-    assert [one["path"] for one in job.progress["failed"]] == ["/documents/broken.pdf"]
+    assert [item["path"] for item in job.progress["failed"]] == ["/documents/broken.pdf"]
     assert (job.progress["indexed"], job.progress["files"]) == (FILES, FILES + 1)
-    [note] = [one for one in job.progress["notes"] if "could not help" in one]
+    [note] = [item for item in job.progress["notes"] if "could not help" in item]
     assert f"does not have {documents}" in note
     assert re.search("read 0 files and embedded [0-9,]+ chunks", helpers(job))
     assert not re.search("embedded 0 chunks", helpers(job))
@@ -363,4 +365,4 @@ async def law(here: Site) -> str:
 
 async def documents_of(here: Site) -> dict[str, tuple[int, str]]:
     known = await here.catalog.documents("default", await law(here))
-    return {one.path: (one.version, one.status) for one in known}
+    return {item.path: (item.version, item.status) for item in known}

@@ -89,7 +89,7 @@ class House:
 
     async def nodes(self) -> list[Chunk]:
         scan = self.index.scan(await self.collection(), eq("kind", SUMMARY))
-        return [one async for batch in scan for one in batch]
+        return [item async for batch in scan for item in batch]
 
     async def trees(self) -> Mapping[str, list[object]]:
         """What the trees say, by path and without what a version changes."""
@@ -129,12 +129,12 @@ async def test_given_a_long_document_then_its_tree_is_beside_its_chunks(tmp_path
         assert last.notes[-1] == (
             f"Trees of summaries were made of 1 documents: {len(nodes)} summaries."
         )
-        assert {one.path for one in nodes} == {"/docs/long.md"}
+        assert {node.path for node in nodes} == {"/docs/long.md"}
         assert await house.index.without_vectors(await house.collection(), 5) == []
         [document, _] = await house.catalog.documents("default")
         own = await house.index.count(await house.collection(), OWN_TEXT)
         assert own == last.chunks
-        root = SummaryNode.decode(max(nodes, key=lambda one: one.chunk_index).layout)
+        root = SummaryNode.decode(max(nodes, key=lambda item: item.chunk_index).layout)
         assert (root.first, root.last, root.is_root) == (0, document.chunks - 1, True)
         again = await house.ingest()
         assert not any("Trees" in note for note in again.notes)
@@ -146,7 +146,7 @@ async def test_given_changes_then_the_trees_are_those_that_are_built_anew(tmp_pa
         sections = {name: list(range(30)) for name in ("a.md", "b.md", "c.md")}
         for step in range(6):
             for name in draw.sample(sorted(sections), draw.randint(1, len(sections))):
-                kept = [one for one in sections[name] if draw.random() < 0.8]
+                kept = [section for section in sections[name] if draw.random() < 0.8]
                 kept[draw.randint(0, len(kept)) :] = [100 * step + draw.randint(0, 99)]
                 sections[name] = kept + list(range(draw.randint(0, 6)))
             if step == 3:
@@ -162,7 +162,7 @@ async def test_given_changes_then_the_trees_are_those_that_are_built_anew(tmp_pa
                 expected = await fresh.trees()
             assert await house.trees() == expected
             assert expected
-            assert {one.path for one in await house.nodes()} == set(expected)
+            assert {node.path for node in await house.nodes()} == set(expected)
 
 
 async def test_nobody_reads_a_summary_who_may_not_read_all_of_its_sources(tmp_path: Path) -> None:
@@ -187,10 +187,10 @@ async def test_nobody_reads_a_summary_who_may_not_read_all_of_its_sources(tmp_pa
             seen: dict[str, set[int]] = {}
             nodes: list[Chunk] = []
             async for batch in house.index.scan(collection, readable(principal)):
-                nodes += [one for one in batch if one.kind == SUMMARY]
-                for one in batch:
-                    if one.kind != SUMMARY:
-                        seen.setdefault(one.revision, set()).add(one.chunk_index)
+                nodes += [item for item in batch if item.kind == SUMMARY]
+                for item in batch:
+                    if item.kind != SUMMARY:
+                        seen.setdefault(item.revision, set()).add(item.chunk_index)
             for chunk in nodes:
                 node = SummaryNode.decode(chunk.layout)
                 assert set(range(node.first, node.last + 1)) <= seen[chunk.revision]
@@ -231,9 +231,9 @@ async def test_given_a_reply_that_names_nothing_then_the_documents_sentences_sta
         house.write("long.md", range(40))
         last = await house.ingest()
         assert last.notes[-1].startswith("2 summaries of the chat model named none")
-        own = [one for one in await house.nodes() if not SummaryNode.decode(one.layout).cited]
+        own = [node for node in await house.nodes() if not SummaryNode.decode(node.layout).cited]
         assert len(own) == 2
-        assert all("made of stone" in one.text or "has a keeper" in one.text for one in own)
+        assert all("made of stone" in item.text or "has a keeper" in item.text for item in own)
 
 
 async def test_given_a_model_that_fails_then_the_next_ingest_goes_on_where_it_was(
@@ -250,7 +250,7 @@ async def test_given_a_model_that_fails_then_the_next_ingest_goes_on_where_it_wa
             "go on."
         )
         assert whole_trees(await house.nodes()) == {}
-        written = {one for number, one in enumerate(model.asked) if number < 4}
+        written = {item for number, item in enumerate(model.asked) if number < 4}
     model.asked.clear()
     async with opened(tmp_path, model) as house:
         model.refused = frozenset()

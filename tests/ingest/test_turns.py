@@ -31,7 +31,7 @@ class Crowd:
         await settle()
 
     async def give_back(self, owner: Owner) -> None:
-        held = next(one for one in self.holding if one[0] == owner)
+        held = next(item for item in self.holding if item[0] == owner)
         self.holding.remove(held)
         held[1].cancel()
         await settle()

@@ -17,18 +17,18 @@ def test_it_retrieves_what_a_search_finds(data: Path) -> None:
         retriever = RagstoneRetriever(client=rag, params={"top_k": 3})
         documents = retriever.invoke("battery")
         found = rag.search("battery", top_k=3)
-    assert [one.page_content for one in documents] == [one.text for one in found]
-    assert [one.id for one in documents] == [one.chunk_id for one in found]
-    for one, source in zip(documents, found, strict=True):
-        assert one.metadata["title"] == source.title
-        assert one.metadata["path"] == source.path
-        assert one.metadata["page"] == source.page
-        assert one.metadata["score"] == source.score
+    assert [document.page_content for document in documents] == [item.text for item in found]
+    assert [document.id for document in documents] == [item.chunk_id for item in found]
+    for document, source in zip(documents, found, strict=True):
+        assert document.metadata["title"] == source.title
+        assert document.metadata["path"] == source.path
+        assert document.metadata["page"] == source.page
+        assert document.metadata["score"] == source.score
 
 
 async def test_it_is_a_part_of_a_chain(data: Path) -> None:
     def paths(documents: list[Document]) -> list[str]:
-        return [one.metadata["path"] for one in documents]
+        return [document.metadata["path"] for document in documents]
 
     with ragstone.Client(data) as rag:
         chain = RagstoneRetriever(client=rag, params={"top_k": 1}) | RunnableLambda(paths)

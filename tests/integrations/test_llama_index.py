@@ -15,14 +15,14 @@ async def test_it_retrieves_what_a_search_finds(data: Path) -> None:
     with ragstone.Client(data) as rag:
         retriever = RagstoneRetriever(rag, top_k=3)
         nodes = retriever.retrieve("battery")
-        assert [one.node.node_id for one in await retriever.aretrieve("battery")] == [
-            one.node.node_id for one in nodes
+        assert [item.node.node_id for item in await retriever.aretrieve("battery")] == [
+            node.node.node_id for node in nodes
         ]
         found = rag.search("battery", top_k=3)
-    assert [one.text for one in nodes] == [one.text for one in found]
-    assert [one.score for one in nodes] == [one.score for one in found]
-    for one, source in zip(nodes, found, strict=True):
-        assert one.node.node_id == source.chunk_id
-        assert one.node.metadata["title"] == source.title
-        assert one.node.metadata["path"] == source.path
-        assert one.node.metadata["page"] == source.page
+    assert [node.text for node in nodes] == [item.text for item in found]
+    assert [node.score for node in nodes] == [item.score for item in found]
+    for node, source in zip(nodes, found, strict=True):
+        assert node.node.node_id == source.chunk_id
+        assert node.node.metadata["title"] == source.title
+        assert node.node.metadata["path"] == source.path
+        assert node.node.metadata["page"] == source.page

@@ -9,7 +9,7 @@ from ragstone.core.answer import GeneratedAnswer, Usage
 from ragstone.core.chunk import Chunk
 from ragstone.core.filters import AnyOf
 from ragstone.core.turn import Ask, Hit, Message, Passage, Principal, Turn
-from ragstone.jobs.questions import question_id, request_of, result_of
+from ragstone.jobs.questions import format_request, format_result, question_id
 
 EVA = Principal("acme", "eva", ("staff", "hr"))
 ASK = Ask("When are you open?", EVA, "site", where=AnyOf("path", ("/hours",)))
@@ -56,7 +56,7 @@ def test_no_question_breaks_an_id_or_a_request() -> None:
     for text in ("\ud800", "\0", "🙂" * 10_000, '"}{'):
         ask = replace(ASK, question=text)
         assert question_id(ask).startswith("ragask_")
-        json.dumps(request_of(ask))
+        json.dumps(format_request(ask))
 
 
 def test_a_result_shows_what_a_site_needs_of_each_source() -> None:
@@ -80,7 +80,7 @@ def test_a_result_shows_what_a_site_needs_of_each_source() -> None:
         answer=GeneratedAnswer("From nine to five. [1]", (), "stop", "model", 0.8),
         usage=Usage(1, 2, 1, None),
     )
-    result = result_of(turn)
+    result = format_result(turn)
     assert (result["question"], result["answer"]) == (ASK.question, "From nine to five. [1]")
     assert (result["finish"], result["model"]) == ("stop", "model")
     (source,) = result["sources"]

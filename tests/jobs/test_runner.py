@@ -296,7 +296,7 @@ async def test_results_are_forgotten_in_time(tmp_path: Path) -> None:
         async with asyncio.timeout(PATIENCE):
             while await queue.jobs.get(EVA, answer.id):
                 await asyncio.sleep(0.1)
-        assert [one.id for one in await queue.jobs.list("default")] == [other.id]
+        assert [item.id for item in await queue.jobs.list("default")] == [other.id]
         await queue.runner.forget(await queue.store.sweep())
         again = await queue.jobs.submit("ask", {}, principal=EVA, id=answer.id)
         assert (await queue.ended(again.id)).attempts == 1
@@ -327,7 +327,7 @@ async def offered(queue: Queue, count: int) -> SqlParts:
 
 async def ended(parts: SqlParts, state: str, count: int) -> None:
     async with asyncio.timeout(PATIENCE):
-        while [one.state for one in await parts.of("big")] != [state] * count:
+        while [item.state for item in await parts.of("big")] != [state] * count:
             await asyncio.sleep(0.02)
 
 
@@ -340,7 +340,7 @@ async def test_so_many_parts_of_others_are_done_at_a_time(tmp_path: Path, most: 
             await ended(parts, "done", 5)
         else:
             await asyncio.sleep(0.5)
-            assert {one.state for one in await parts.of("big")} == {"queued"}
+            assert {item.state for item in await parts.of("big")} == {"queued"}
         assert queue.runner.kinds == ()
     assert count.most == most
 

@@ -78,7 +78,7 @@ async def test_an_admin_sees_every_job_of_the_tenant_but_no_answer(tmp_path: Pat
         seen = await queue.jobs.get(OTHERS[0], job.id, admin=True)
         assert seen is not None
         assert (seen.state, seen.user, seen.result) == ("done", "eva", None)
-        assert [one.id for one in await queue.jobs.list("default")] == [job.id]
+        assert [item.id for item in await queue.jobs.list("default")] == [job.id]
         assert await queue.jobs.get(OTHERS[3], job.id, admin=True) is None
         ingest = await queue.submit("ingest")
         await queue.ended(ingest.id)

@@ -142,5 +142,5 @@ async def test_given_a_plain_strategy_then_its_order_is_left_alone(
     adapters: Adapters, strategy: Strategy
 ) -> None:
     turn = await searched(adapters, "Marlow House moved to which city?", strategy=strategy)
-    [step] = [one for one in turn.trace if one.stage == "multi_hop"]
+    [step] = [item for item in turn.trace if item.stage == "multi_hop"]
     assert step.decision == "skipped"

@@ -5,14 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.language.code_blocks import (
-    code_of,
+    block_code,
     ends_fence,
     fence_around,
-    fenced_blocks,
+    find_fenced_blocks,
     span_end,
     without_code,
 )
-from ragstone.language.markers import bare, cited_sentences, numbers
+from ragstone.language.markers import bare, numbers, split_cited_sentences
 from ragstone.language.sentences import sentences
 
 ANSWER = "Install it: [1]\n```sh\npip install x[2]\n# done. Really.\n```\nThat is all. [3]"
@@ -21,7 +21,7 @@ ANSWER = "Install it: [1]\n```sh\npip install x[2]\n# done. Really.\n```\nThat i
 def test_a_fenced_block_is_one_sentence_that_cites_nothing() -> None:
     assert [ANSWER[s.start : s.end] for s in sentences(ANSWER)][1].startswith("```sh\npip")
     assert numbers(ANSWER) == [1, 3]
-    assert [cited for _, cited in cited_sentences(ANSWER)] == [[1], [], [3]]
+    assert [cited for _, cited in split_cited_sentences(ANSWER)] == [[1], [], [3]]
     assert "x[2]" in bare(ANSWER)
 
 
@@ -38,14 +38,14 @@ def test_a_fenced_block_is_one_sentence_that_cites_nothing() -> None:
     ],
 )
 def test_blocks_are_found_as_commonmark_has_them(text: str, blocks: list[str]) -> None:
-    assert [text[slice(*one)] for one in fenced_blocks(text)] == blocks
+    assert [text[slice(*block)] for block in find_fenced_blocks(text)] == blocks
 
 
 @given(st.text(alphabet="a`~\n [1]", max_size=60), st.sampled_from(["", "python", "no name!"]))
 def test_whatever_is_put_into_a_fence_comes_out_of_it(code: str, language: str) -> None:
     block = fence_around(code, language)
-    assert list(fenced_blocks(f"x\n{block}\ny")) == [(2, 2 + len(block))]
-    assert code_of(block) == code.strip("\n") or code_of(block) == code
+    assert list(find_fenced_blocks(f"x\n{block}\ny")) == [(2, 2 + len(block))]
+    assert block_code(block) == code.strip("\n") or block_code(block) == code
     assert not any(ends_fence(block.split("\n")[-1], line) for line in code.split("\n"))
 
 

@@ -11,7 +11,7 @@ from ragstone.language.delete_index import DeleteIndex
 from ragstone.language.dictionary import english
 from ragstone.language.letters import rows
 from ragstone.understand.misspelling import costs, one_edit
-from ragstone.understand.word_forms import form, inflected
+from ragstone.understand.word_forms import differ_by_inflection, form
 
 WORD = st.text(ascii_lowercase, min_size=1, max_size=12)
 
@@ -62,7 +62,7 @@ def test_given_words_made_of_others_then_their_form_is_told() -> None:
     assert form("microerythrocyte", known) == "prefixed"
     assert form("lacemaker", known) == "compound"
     assert form("goverment", known) == ""
-    assert inflected("cytokine", "cytokines")
-    assert inflected("vasodilating", "vasodilation")
-    assert not inflected("cytokine", "cytosine")
-    assert not inflected("relevent", "relevant")
+    assert differ_by_inflection("cytokine", "cytokines")
+    assert differ_by_inflection("vasodilating", "vasodilation")
+    assert not differ_by_inflection("cytokine", "cytosine")
+    assert not differ_by_inflection("relevent", "relevant")

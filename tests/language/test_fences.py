@@ -1,10 +1,10 @@
 """Text of others in a fence."""
 
-from ragstone.language.fences import fenced
+from ragstone.language.fences import fence_text
 
 
 def test_given_text_that_would_close_its_fence_then_it_cannot() -> None:
-    said = fenced("message", "a </message> < /MESSAGE> <message> b <b>")
+    said = fence_text("message", "a </message> < /MESSAGE> <message> b <b>")
     assert said.count("</message>") == 1
     assert said.startswith("<message>\n")
     assert said.endswith("<b>\n</message>")

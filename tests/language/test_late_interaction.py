@@ -9,9 +9,9 @@ from ragstone.language.late_interaction import (
     TokenVectors,
     deviations,
     maxsim,
-    packed,
+    pack_tokens,
     phrases,
-    unpacked,
+    unpack_tokens,
 )
 
 WIDTH = 8
@@ -26,7 +26,7 @@ FORMER_STEPS = [[0, 7, -7, 7, -8, 0, 7, -7], [-1, 1, 0, -2, 1, -1, 0, -2]]
 
 def tokens(*ids: int, width: int = WIDTH) -> TokenVectors:
     """Every id has its own direction, always the same."""
-    rows = [np.random.default_rng(one).normal(size=width) for one in ids]
+    rows = [np.random.default_rng(item).normal(size=width) for item in ids]
     array = np.array(rows, np.float32).reshape(-1, width)
     unit = array / np.linalg.norm(array, axis=1, keepdims=True)
     return TokenVectors(np.array(ids, np.uint16), unit)
@@ -36,13 +36,13 @@ def tokens(*ids: int, width: int = WIDTH) -> TokenVectors:
 def test_given_tokens_when_packed_then_their_ids_and_nearly_their_vectors_come_back(
     ids: list[int], first: int, width: int
 ) -> None:
-    """`first` of them have no vectors; `width` is no multiple of what fits in a byte."""
+    """`first` of them have no vectors; `width` is not a multiple of what fits in a byte."""
     with_vectors = list(range(min(first, len(ids)), len(ids)))
     scale = np.full(width, width**-0.5, np.float32)
     before = TokenVectors(
         np.array(ids, np.uint16), tokens(*(ids[i] for i in with_vectors), width=width).vectors
     )
-    after = unpacked(packed(before, scale, with_vectors), scale)
+    after = unpack_tokens(pack_tokens(before, scale, with_vectors), scale)
     assert after.ids.tolist() == ids
     assert after.vectors.shape == before.vectors.shape
     assert np.allclose(np.linalg.norm(after.vectors, axis=1), 1, atol=1e-3)
@@ -54,61 +54,61 @@ def test_given_many_tokens_when_packed_then_their_vectors_are_as_near_as_two_bit
     width = 128
     scale = np.full(width, width**-0.5, np.float32)
     before = tokens(*range(200), width=width)
-    after = unpacked(packed(before, scale, range(200)), scale)
+    after = unpack_tokens(pack_tokens(before, scale, range(200)), scale)
     assert (before.vectors * after.vectors).sum(axis=1).min() > 0.9
-    length = len(packed(before, scale, range(200)))
+    length = len(pack_tokens(before, scale, range(200)))
     assert length == 9 + 200 * 2 + 200 // 8 + width + 200 * width // 4
 
 
 def test_given_a_word_that_comes_again_then_both_have_the_mean_of_their_vectors() -> None:
     said = tokens(1, 2, 3)
     again = TokenVectors(np.array([7, 9, 7], np.uint16), said.vectors)
-    bytes_ = packed(again, SCALE, (0, 1, 2))
-    after = unpacked(bytes_, SCALE).vectors
+    bytes_ = pack_tokens(again, SCALE, (0, 1, 2))
+    after = unpack_tokens(bytes_, SCALE).vectors
     assert after[0].tolist() == after[2].tolist() != after[1].tolist()
     mean = said.vectors[0] + said.vectors[2]
     assert after[0] @ (mean / np.linalg.norm(mean)) > 0.9
-    assert len(bytes_) == len(packed(said, SCALE, (0, 1, 2))) - WIDTH // 4
+    assert len(bytes_) == len(pack_tokens(said, SCALE, (0, 1, 2))) - WIDTH // 4
 
 
 def test_given_vectors_of_no_token_then_they_stand_before_those_of_tokens() -> None:
     before = TokenVectors(np.array([5, 5], np.uint16), tokens(1, 2, 3).vectors)
-    after = unpacked(packed(before, SCALE, [1]), SCALE)
+    after = unpack_tokens(pack_tokens(before, SCALE, [1]), SCALE)
     assert after.ids.tolist() == [5, 5]
     assert ((before.vectors * after.vectors).sum(axis=1) > 0.75).all()
 
 
 def test_given_packed_tokens_then_their_deviations_are_the_same_vectors() -> None:
-    bytes_ = packed(tokens(1, 2, 3), SCALE, (0, 1, 2))
+    bytes_ = pack_tokens(tokens(1, 2, 3), SCALE, (0, 1, 2))
     rows = deviations(bytes_, WIDTH) * SCALE
     unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-    assert np.allclose(unit, unpacked(bytes_, SCALE).vectors, atol=1e-6)
+    assert np.allclose(unit, unpack_tokens(bytes_, SCALE).vectors, atol=1e-6)
 
 
 def test_given_tokens_of_the_former_kind_then_they_are_read() -> None:
-    found = unpacked(FORMER, SCALE)
+    found = unpack_tokens(FORMER, SCALE)
     assert found.ids.tolist() == [5, 7]
     assert np.allclose(found.vectors, np.array(FORMER_STEPS) * 0.4 * SCALE)
     assert np.allclose(deviations(FORMER, WIDTH), np.array(FORMER_STEPS) * 0.4)
 
 
 def test_given_tokens_of_another_width_then_they_are_refused() -> None:
-    bytes_ = packed(tokens(1, 2, 3), SCALE, (0, 1, 2))
+    bytes_ = pack_tokens(tokens(1, 2, 3), SCALE, (0, 1, 2))
     for width in (WIDTH - 4, WIDTH + 1, 2 * WIDTH):
         with pytest.raises(ValueError, match="packed tokens"):
-            unpacked(bytes_, np.ones(width, np.float32))
+            unpack_tokens(bytes_, np.ones(width, np.float32))
 
 
 @given(st.data())
 def test_given_damaged_bytes_then_they_are_refused_or_are_vectors(data: st.DataObject) -> None:
-    whole = packed(tokens(1, 2, 3, 2), SCALE, (0, 1, 3))
+    whole = pack_tokens(tokens(1, 2, 3, 2), SCALE, (0, 1, 3))
     damaged = bytearray(whole)
     for _ in range(data.draw(st.integers(1, 3))):
         damaged[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))
     cut = bytes(damaged[: data.draw(st.integers(0, len(whole)))])
-    for one in (bytes(damaged), cut):
+    for item in (bytes(damaged), cut):
         try:
-            found = unpacked(one, SCALE)
+            found = unpack_tokens(item, SCALE)
         except ValueError:
             continue
         assert found.vectors.shape[1] == WIDTH

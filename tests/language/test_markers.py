@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.language.markers import cited_sentences, neutral, normalised, numbers
+from ragstone.language.markers import neutral, normalise_markers, numbers, split_cited_sentences
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ from ragstone.language.markers import cited_sentences, neutral, normalised, numb
         ("是的【1】。", [1]),
         ("是的[来源2]。", [2]),
         ("See [the manual] and [a1].", []),
-        ("array[0] is no marker? [0]", [0]),
+        ("array[0] is not a marker? [0]", [0]),
         ("It is so [Source 1, Source 3].", [1, 3]),
         ("It is so [Sources 1 and 2].", [1, 2]),
         ("It is so [2-4].", [2, 3, 4]),
@@ -34,12 +34,12 @@ def test_given_an_answer_then_the_numbers_it_cites(text: str, expected: list[int
 
 def test_given_markers_of_many_styles_then_one_style_without_the_invalid() -> None:
     text = "One [Source 1]. Two【2】. Three [3, 9]."
-    assert normalised(text, lambda n: n < 9) == "One [1]. Two [2]. Three [3]."
+    assert normalise_markers(text, lambda n: n < 9) == "One [1]. Two [2]. Three [3]."
 
 
 def test_given_markers_in_or_after_sentences_then_each_belongs_to_its_sentence() -> None:
     text = "First is so. [1] Second is so [2]. Third is not."
-    assert cited_sentences(text) == [
+    assert split_cited_sentences(text) == [
         ("First is so.", [1]),
         ("Second is so.", [2]),
         ("Third is not.", []),
@@ -48,7 +48,7 @@ def test_given_markers_in_or_after_sentences_then_each_belongs_to_its_sentence()
 
 def test_given_markers_attached_to_full_stops_then_each_belongs_to_its_sentence() -> None:
     said = [("First.", [1, 2]), ("Second.", [3]), ("Third.", [])]
-    assert cited_sentences("First.[1][2] Second. [3] Third.") == said
+    assert split_cited_sentences("First.[1][2] Second. [3] Third.") == said
 
 
 @pytest.mark.timeout(10)
@@ -66,4 +66,4 @@ def test_neutral_text_has_no_marker_and_the_same_length(text: str) -> None:
 @given(st.lists(st.tuples(st.sampled_from(["Aa bb.", "Cc dd."]), st.integers(1, 20)), max_size=6))
 def test_what_is_marked_is_found_again(said: list[tuple[str, int]]) -> None:
     text = " ".join(f"{sentence} [{number}]" for sentence, number in said)
-    assert cited_sentences(text) == [(sentence, [number]) for sentence, number in said]
+    assert split_cited_sentences(text) == [(sentence, [number]) for sentence, number in said]

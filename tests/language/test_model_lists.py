@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.language.model_lists import lines, listed
+from ragstone.language.model_lists import lines, parse_list
 
 
 @pytest.mark.parametrize(
@@ -18,12 +18,12 @@ from ragstone.language.model_lists import lines, listed
     ],
 )
 def test_given_json_in_any_wrapping_then_its_list_is_found(said: str) -> None:
-    assert listed(said, "queries") == ["Who is Kim?"]
+    assert parse_list(said, "queries") == ["Who is Kim?"]
 
 
 @pytest.mark.parametrize("said", ["", "I cannot.", '{"queries": []}', '{"queries"', "{" * 5000])
 def test_given_no_list_then_nothing_is_found(said: str) -> None:
-    assert listed(said, "queries") == []
+    assert parse_list(said, "queries") == []
 
 
 def test_given_lines_then_numbers_bullets_quotes_and_introductions_go() -> None:
@@ -33,4 +33,4 @@ def test_given_lines_then_numbers_bullets_quotes_and_introductions_go() -> None:
 
 @given(st.text(max_size=500))
 def test_given_anything_then_only_texts_come_back(said: str) -> None:
-    assert all(listed(said, "queries") + lines(said))
+    assert all(parse_list(said, "queries") + lines(said))

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.language.named import Numbered, named
+from ragstone.language.named import Numbered, find_names
 
 
 def numbers(text: str) -> set[tuple[str, str]]:
-    return {(one.name, one.number) for one in named(text).numbered}
+    return {(item.name, item.number) for item in find_names(text).numbered}
 
 
 @pytest.mark.parametrize(
@@ -42,19 +42,19 @@ def test_given_a_text_then_its_numbers_have_the_names_that_they_belong_to(
     ("text", "word"), [("error E3", "e3"), ("AMAZON_2017_10K", "10k"), ("3M_2018", "3m")]
 )
 def test_given_a_code_then_it_is_a_word_and_no_number(text: str, word: str) -> None:
-    assert word in named(text).words
-    assert not named(text).numbered
+    assert word in find_names(text).words
+    assert not find_names(text).numbered
 
 
 def test_given_years_then_they_are_no_versions() -> None:
-    found = named("AMAZON_2017_10K and 华为2022年")
+    found = find_names("AMAZON_2017_10K and 华为2022年")
     assert found.years == {"2017", "2022"}
     assert not found.numbered
 
 
 def test_given_mostly_capitals_then_they_tell_no_names() -> None:
-    assert named("Which fee does the GPL allow").written == {"gpl"}
-    assert not named("Wartung Kosten Garantie Gerät").written
+    assert find_names("Which fee does the GPL allow").written == {"gpl"}
+    assert not find_names("Wartung Kosten Garantie Gerät").written
 
 
 @pytest.mark.parametrize(
@@ -69,6 +69,6 @@ def test_given_two_numbers_then_one_may_say_more_than_the_other(
 
 @given(st.text())
 def test_given_any_text_then_names_are_read_without_error(text: str) -> None:
-    found = named(text)
+    found = find_names(text)
     assert found.written <= {*found.words, *found.written}
     assert all(year.isdigit() and len(year) == 4 for year in found.years)

@@ -143,7 +143,7 @@ def test_given_a_numbered_clause_when_outlined_then_its_text_is_apart(
 ) -> None:
     text = f"{line}\n\nMore of the same, in a sentence of its own.\n"
     assert seen(text)[0][3] == heading
-    assert " ".join(one[3] for one in seen(text)) == " ".join(text.split())
+    assert " ".join(item[3] for item in seen(text)) == " ".join(text.split())
 
 
 @pytest.mark.parametrize(

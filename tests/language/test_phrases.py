@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.language.phrases import Phrases, key, masked, normal
+from ragstone.language.phrases import Phrases, key, mask_spans, normal
 
 LIST = Phrases(
     [
@@ -15,7 +15,7 @@ LIST = Phrases(
 
 
 def found(text: str) -> list[str]:
-    return [one.phrase for one in LIST.find(normal(text))]
+    return [item.phrase for item in LIST.find(normal(text))]
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_the_place_is_that_in_the_normal_form() -> None:
 
 
 def test_overlapping_spans_are_one() -> None:
-    assert masked("abcdef", [(1, 3), (2, 5)], "#") == "a#f"
+    assert mask_spans("abcdef", [(1, 3), (2, 5)], "#") == "a#f"
 
 
 def test_a_phrase_without_a_word_is_never_found() -> None:
@@ -95,8 +95,8 @@ def test_a_long_phrase_is_found_by_its_beginning(phrase: str) -> None:
 def test_any_text_is_read(text: str) -> None:
     form = normal(text)
     assert normal(form) is not None
-    for one in LIST.find(form):
-        assert 0 <= one.start < one.end <= len(form)
+    for item in LIST.find(form):
+        assert 0 <= item.start < item.end <= len(form)
 
 
 @given(

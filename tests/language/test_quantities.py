@@ -100,4 +100,4 @@ def test_given_a_line_that_begins_with_an_amount_then_it_counts(
 @given(st.text(max_size=300))
 def test_any_text_states_its_own_quantities(text: str) -> None:
     found = quantities(text)
-    assert all(states(found, one) for one in found)
+    assert all(states(found, item) for item in found)

@@ -6,12 +6,12 @@ from hypothesis import strategies as st
 
 from ragstone.core.errors import InputError
 from ragstone.language.no_answer import ENGLISH, no_answer
-from ragstone.language.templates import NAMES, ROOM, check, shipped, told
+from ragstone.language.templates import NAMES, ROOM, build_instructions, check, load_shipped
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != ROOM])
 def test_given_a_shipped_template_then_it_may_be_saved_as_it_is(name: str) -> None:
-    text = shipped(name)
+    text = load_shipped(name)
     assert text
     check(name, text)
 
@@ -43,7 +43,7 @@ def test_given_a_text_that_cannot_be_the_template_then_an_error_that_says_why(
 
 def test_given_parts_then_they_follow_and_empty_lines_go() -> None:
     texts = {"answer": "Say {no_answer}\n{form}\n{mode}\n{other}", "reasoning": "- Think.\n"}
-    text = told(
+    text = build_instructions(
         texts.__getitem__, ["answer", "reasoning"], no_answer="nothing", form="", mode="- {form}"
     )
     assert text == "Say nothing\n- {form}\n{other}\n- Think."
@@ -51,9 +51,9 @@ def test_given_parts_then_they_follow_and_empty_lines_go() -> None:
 
 @given(st.text(max_size=60))
 def test_given_a_refusal_that_looks_like_a_template_then_it_is_said_as_it_is(refusal: str) -> None:
-    assert told(lambda name: "<{no_answer}>", ["answer"], no_answer=refusal) == "\n".join(
-        line for line in f"<{refusal}>".splitlines() if line.strip()
-    )
+    assert build_instructions(
+        lambda name: "<{no_answer}>", ["answer"], no_answer=refusal
+    ) == "\n".join(line for line in f"<{refusal}>".splitlines() if line.strip())
 
 
 def test_given_the_default_refusal_then_it_is_in_the_language_of_the_question() -> None:

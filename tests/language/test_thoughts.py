@@ -10,10 +10,10 @@ from ragstone.language.thoughts import Thoughts, without_thoughts
 def told_apart(pieces: list[str]) -> tuple[str, str]:
     """Text and thoughts."""
     thoughts = Thoughts()
-    found = [one for piece in pieces for one in thoughts.feed(piece)] + thoughts.end()
+    found = [item for piece in pieces for item in thoughts.feed(piece)] + thoughts.end()
     return (
-        "".join(one.text for one in found if not one.thought),
-        "".join(one.text for one in found if one.thought),
+        "".join(item.text for item in found if not item.thought),
+        "".join(item.text for item in found if item.thought),
     )
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.language.tokens import count, cut
+from ragstone.language.tokens import count, cut_to_budget
 from ragstone.models.token_counter import token_counter
 
 SAMPLES = {
@@ -27,7 +27,7 @@ def test_given_no_text_then_no_tokens() -> None:
 
 @given(st.text(alphabet="ab 文1.\nа", max_size=120), st.integers(1, 40))
 def test_a_cut_is_a_beginning_within_the_budget(text: str, budget: int) -> None:
-    piece = cut(text, budget)
+    piece = cut_to_budget(text, budget)
     assert text.startswith(piece)
     assert bool(piece) == bool(text)
     assert count(piece) <= budget or len(piece) == 1
@@ -35,11 +35,11 @@ def test_a_cut_is_a_beginning_within_the_budget(text: str, budget: int) -> None:
 
 @given(st.text(alphabet="ab 文1.\nа", max_size=120))
 def test_text_that_fits_is_not_cut(text: str) -> None:
-    assert cut(text, max(1, count(text))) == text
+    assert cut_to_budget(text, max(1, count(text))) == text
 
 
 def test_given_words_then_a_cut_ends_between_them() -> None:
-    assert cut("alpha beta gamma delta", 2) == "alpha beta"
+    assert cut_to_budget("alpha beta gamma delta", 2) == "alpha beta"
 
 
 def test_given_another_family_then_another_count() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.answer.extractive.answer_type import fits, kind_of
+from ragstone.answer.extractive.answer_type import answer_kind, fits
 from ragstone.language.tokens import count
 from ragstone.language.words import content_words, words
 
@@ -76,4 +76,4 @@ def test_more_text_never_has_fewer_tokens(text: str) -> None:
 def test_given_what_is_asked_for_then_a_sentence_holds_it_or_not(
     question: str, sentence: str, expected: float
 ) -> None:
-    assert fits(kind_of(question), sentence, question) == expected
+    assert fits(answer_kind(question), sentence, question) == expected

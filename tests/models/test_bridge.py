@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ragstone.models.bridge import Bridge, mapped
+from ragstone.models.bridge import Bridge, map_vectors
 from ragstone.models.minilm import MiniLm
 from ragstone.models.multilingual import MultilingualE5
 
@@ -48,5 +48,5 @@ async def test_words_are_found_in_english(question: str, words: set[str]) -> Non
 
 
 def test_vectors_have_unit_length() -> None:
-    found = mapped(np.random.default_rng(0).normal(size=(4, 384)).astype(np.float32))
+    found = map_vectors(np.random.default_rng(0).normal(size=(4, 384)).astype(np.float32))
     assert np.allclose(np.linalg.norm(found, axis=1), 1, atol=1e-5)

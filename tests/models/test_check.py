@@ -52,7 +52,7 @@ def serving(
             deltas = [{"content": "It is cold."}]
 
         async def lines() -> AsyncIterator[str]:
-            for delta, finish in [*((one, None) for one in deltas), ({}, "stop")]:
+            for delta, finish in [*((item, None) for item in deltas), ({}, "stop")]:
                 choice = {"index": 0, "delta": delta, "finish_reason": finish}
                 chunk = {"id": "1", "created": 1, "model": "m", "choices": [choice]}
                 yield f"data: {json.dumps({**chunk, 'object': 'chat.completion.chunk'})}\n\n"
@@ -78,7 +78,7 @@ def make_model(url: str, **changes: Any) -> ChatModel:
 
 async def run_checks(model: Any) -> dict[str, ModelCheck]:
     try:
-        return {one.check: one async for one in check_models(model)}
+        return {item.check: item async for item in check_models(model)}
     finally:
         await model.aclose()
 
@@ -155,18 +155,18 @@ async def test_what_a_model_cannot_do_fails_with_what_to_change(
     with serving({}, **changes) as url:
         checks = await run_checks(make_model(url))
 
-    failed = [one for one in checks.values() if one.state == "failed"]
-    assert [one.check for one in failed] == [check]
+    failed = [item for item in checks.values() if item.state == "failed"]
+    assert [item.check for item in failed] == [check]
     assert advice in failed[0].said
 
 
 async def test_a_model_that_is_not_reached_is_not_tried_further() -> None:
     with serving({}) as url:
         both = WithFallback(make_model(closed_port()), make_model(url))
-        checks = [one async for one in check_models(both)]
+        checks = [model async for model in check_models(both)]
         await both.aclose()
 
-    assert [one.state for one in checks] == ["failed", *["skipped"] * 5, *["ok"] * 6]
+    assert [check.state for check in checks] == ["failed", *["skipped"] * 5, *["ok"] * 6]
     assert "LLM__BASE_URL" in checks[0].said
 
 

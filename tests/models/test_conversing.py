@@ -30,7 +30,7 @@ def chat(url: str, **changes: object) -> ChatModel:
 
 async def said(model: ChatModel | WithFallback, ask: Ask) -> list[Said]:
     try:
-        return [one async for one in model.converse(ask, "Be kind.")]
+        return [item async for item in model.converse(ask, "Be kind.")]
     finally:
         await model.aclose()
 
@@ -38,7 +38,7 @@ async def said(model: ChatModel | WithFallback, ask: Ask) -> list[Said]:
 async def test_given_a_conversation_then_the_model_reads_it_all(server: ModelServer) -> None:
     before = (Message("user", "Hi."), Message("assistant", "Hello."))
     heard = await said(chat(server.url), Ask("1+2?", history=before, temperature=0.1, stop=("x",)))
-    assert "".join(one.text for one in heard) == "Three. a[1]"
+    assert "".join(item.text for item in heard) == "Three. a[1]"
     assert heard[-1].usage.prompt_tokens == 100
     [body] = server.calls
     assert [m["role"] for m in body["messages"]] == ["system", "user", "assistant", "user"]
@@ -84,7 +84,7 @@ async def test_given_pictures_then_they_are_parts_of_the_question(server: ModelS
 async def test_given_a_model_that_is_gone_then_the_other_one_converses(server: ModelServer) -> None:
     both = WithFallback(chat(closed_port()), chat(server.url))
     heard = await said(both, Ask("1+2?"))
-    assert "".join(one.text for one in heard) == "Three. a[1]"
+    assert "".join(item.text for item in heard) == "Three. a[1]"
     assert "fallback" in heard[0].reason
 
 

@@ -21,7 +21,7 @@ from starlette.routing import Route
 from ragstone import build
 from ragstone.core.errors import ConfigError, EmbeddingMismatch, ModelUnavailable
 from ragstone.core.records import Collection
-from ragstone.language.late_interaction import maxsim, unpacked
+from ragstone.language.late_interaction import maxsim, unpack_tokens
 from ragstone.models import onnx
 from ragstone.models.embedders import ConfiguredEmbedders
 from ragstone.models.minilm import MiniLm
@@ -79,12 +79,12 @@ async def test_given_many_callers_at_once_then_each_gets_its_own(bundled: Embedd
     texts = [f"Sentence number {i} about topic {i % 5}." for i in range(12)]
     alone = await bundled.embed_queries(texts)
     together = await asyncio.gather(*(bundled.embed_queries([text]) for text in texts))
-    assert all(float(one[0] @ row) > 0.98 for one, row in zip(together, alone, strict=True))
+    assert all(float(item[0] @ row) > 0.98 for item, row in zip(together, alone, strict=True))
 
 
 def _threads() -> list[threading.Thread]:
     """Those of bundled models."""
-    return [one for one in threading.enumerate() if one.name.startswith(("minilm", "e5"))]
+    return [item for item in threading.enumerate() if item.name.startswith(("minilm", "e5"))]
 
 
 async def test_given_data_directories_that_are_closed_then_their_models_are_gone_at_once(
@@ -244,7 +244,7 @@ async def test_given_texts_then_one_pass_gives_the_same_vectors_and_token_vector
     texts = ["Whales sing in the deep sea.", "A cat purrs.", ""]
     vectors, packed = await model.embed_with_tokens(texts)
     assert np.allclose(vectors, await model.embed_passages(texts), atol=1e-5)
-    passages = [unpacked(one, model.token_scale()) for one in packed]
+    passages = [unpack_tokens(item, model.token_scale()) for item in packed]
     question = (await model.embed_question("Which animals sing in the sea?")).tokens
     assert question is not None
     assert len(question.ids) == len(question.vectors)

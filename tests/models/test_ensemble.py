@@ -14,8 +14,8 @@ def settings(models: str, **llm: str) -> Settings:
 
 def test_given_models_by_comma_then_each_once_at_the_same_server() -> None:
     members = ensemble(settings("llama3.1:8b, qwen2.5:7b,, llama3.1:8b", base_url="http://x/v1"))
-    assert [one.name for one in members] == ["llama3.1:8b", "qwen2.5:7b"]
-    assert [one.profile.context_window for one in members] == [8_000, 32_000]
+    assert [member.name for member in members] == ["llama3.1:8b", "qwen2.5:7b"]
+    assert [member.profile.context_window for member in members] == [8_000, 32_000]
 
 
 def test_given_none_then_the_one_model_votes_with_itself() -> None:

@@ -27,5 +27,5 @@ async def test_passages_for_a_question_pass_those_of_an_ingest() -> None:
         assert not behind.done()
         go_on.set()
         await behind
-        for one in busy:
-            one.result()
+        for item in busy:
+            item.result()

@@ -47,7 +47,7 @@ def test_the_graph_and_the_places_that_are_shipped_are_those_that_are_made() -> 
     assert shipped.graph == minilm_graph.drawn().graph
     places = minilm_graph.places(model_file())
     assert MiniLmEngine.load().states([101, 102]).shape == (2, 384)
-    held = {one.name: one for one in onnx.load(model_file()).graph.initializer}
+    held = {item.name: item for item in onnx.load(model_file()).graph.initializer}
     words = places["emb.words.w"]
     data = model_file().read_bytes()[words.at : words.at + int(np.prod(words.shape))]
     assert data == held["inner.embeddings.word_embeddings.weight_q"].raw_data

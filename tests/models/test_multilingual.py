@@ -117,7 +117,7 @@ class Held:
         self.go, self.begun = threading.Event(), 0
 
     def windows(self, text: str) -> list[list[int]]:
-        return [[one] for one in range(100)]
+        return [[item] for item in range(100)]
 
     def mean(self, ids: list[int]) -> Floats:
         self.begun += 1

@@ -11,7 +11,7 @@ from pydantic_ai.usage import RequestUsage
 from ragstone.core.answer import Usage
 from ragstone.core.errors import ConfigError
 from ragstone.models.prices import Prices
-from ragstone.models.profiles import own_rows, profile, profile_of, tier_of
+from ragstone.models.profiles import find_profile, own_rows, profile, size_tier
 from ragstone.ports import Profile
 from ragstone.service.wire import usage
 from ragstone.settings import LlmSettings
@@ -29,7 +29,7 @@ PRINTED = {
 @pytest.mark.parametrize("name", PRINTED)
 @pytest.mark.conforms("Query pipeline", "Step 9", "Windows and sampling of the printed models")
 def test_given_a_printed_row_then_its_window_and_sampling(name: str) -> None:
-    found = profile_of(name)
+    found = find_profile(name)
     assert (found.context_window, found.temperature, found.top_p) == PRINTED[name]
 
 
@@ -51,22 +51,22 @@ def test_given_a_printed_row_then_its_window_and_sampling(name: str) -> None:
     ],
 )
 def test_given_a_name_then_its_tier(name: str, tier: str) -> None:
-    assert profile_of(name).tier == tier
+    assert find_profile(name).tier == tier
 
 
 @given(st.floats(0.01, 2000))
 def test_given_a_size_then_the_tiers_are_in_order(size: float) -> None:
     order = ["tiny", "small", "medium", "large"]
-    assert order.index(tier_of(size)) <= order.index(tier_of(size + 1))
-    assert (tier_of(3), tier_of(9), tier_of(34), tier_of(34.1)) == tuple(order)
+    assert order.index(size_tier(size)) <= order.index(size_tier(size + 1))
+    assert (size_tier(3), size_tier(9), size_tier(34), size_tier(34.1)) == tuple(order)
 
 
 def test_given_several_rows_then_the_longest_pattern_decides() -> None:
-    assert profile_of("gpt-4-0613").context_window == 8192
-    assert profile_of("openai/gpt-4o").context_window == 128_000
+    assert find_profile("gpt-4-0613").context_window == 8192
+    assert find_profile("openai/gpt-4o").context_window == 128_000
     own = own_rows('{"qwen": {"context_window": 9000}, "qwen2.5": {"top_p": 0.5}}')
-    assert profile_of("qwen2.5:7b", own) == Profile(32_000, 0.7, 0.5, "small", tokenizer="qwen3")
-    assert profile_of("qwen1.5-110b", own).context_window == 9000
+    assert find_profile("qwen2.5:7b", own) == Profile(32_000, 0.7, 0.5, "small", tokenizer="qwen3")
+    assert find_profile("qwen1.5-110b", own).context_window == 9000
 
 
 def test_given_single_settings_then_they_override_every_row(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_given_one_call_of_unknown_price_then_the_sum_is_unknown() -> None:
     ],
 )
 def test_given_a_models_name_then_the_tokenizer_that_it_has(model: str, family: str | None) -> None:
-    assert profile_of(model).tokenizer == family
+    assert find_profile(model).tokenizer == family
 
 
 def test_given_a_server_that_does_not_count_then_the_sum_is_unknown() -> None:

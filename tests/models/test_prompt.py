@@ -86,17 +86,17 @@ PASSAGES = [a_passage(i, f"Passage {i}. " + "word " * 100) for i in range(1, 9)]
 
 
 def test_given_a_wide_window_then_every_passage_is_sent() -> None:
-    assert prompt.fitting(PASSAGES, [RULES, "q"], 8000) == PASSAGES
+    assert prompt.fit_passages(PASSAGES, [RULES, "q"], 8000) == PASSAGES
 
 
 def test_given_a_narrow_window_then_the_best_ones_that_fit_with_their_numbers() -> None:
-    kept = prompt.fitting(PASSAGES[2:], [RULES, "q"], 650)
+    kept = prompt.fit_passages(PASSAGES[2:], [RULES, "q"], 650)
     assert kept == PASSAGES[2 : 2 + len(kept)]
     assert 0 < len(kept) < 6
 
 
 def test_given_a_first_passage_beyond_the_window_then_it_is_cut_not_dropped() -> None:
-    [kept] = prompt.fitting([a_passage(1, "word " * 5000)], [RULES, "q"], 550)
+    [kept] = prompt.fit_passages([a_passage(1, "word " * 5000)], [RULES, "q"], 550)
     assert "word word" in kept.text
     assert kept.number == 1
 
@@ -114,7 +114,7 @@ def test_given_a_document_with_our_own_marks_then_none_of_them_can_be_taken_for_
 def test_what_is_sent_fits_unless_nothing_could(window: int, answer: int, asked: int) -> None:
     question = "q " * asked
     rest = prompt.compose((), question, Instructions(RULES))
-    kept = prompt.fitting(PASSAGES, rest, window - answer)
+    kept = prompt.fit_passages(PASSAGES, rest, window - answer)
     sent = sum(map(count, prompt.compose(kept, question, Instructions(RULES))))
     least = len(kept) == 1 and count(kept[0].text) <= prompt.LEAST_TOKENS
     assert sent <= (window - answer) or least

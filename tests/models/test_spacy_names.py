@@ -103,6 +103,6 @@ async def test_given_pipelines_then_the_graph_has_their_names(tmp_path: Path) ->
             shown = await ragstone.graph.show(Principal(), "default", limit=50)
             if not shown.waiting and shown.named:
                 break
-    names = {one.name for one in shown.named}
+    names = {item.name for item in shown.named}
     assert "eva palla" in names
     assert "Ada Thornbury" not in names

@@ -19,7 +19,7 @@ def a_tokenizer() -> Unigram:
 
 
 def cut(text: str) -> list[str]:
-    return [NAMES[one] for one in a_tokenizer().ids(text)]
+    return [NAMES[item] for item in a_tokenizer().ids(text)]
 
 
 def test_given_several_ways_then_the_likeliest_is_taken() -> None:
@@ -56,7 +56,7 @@ def test_no_other_row_of_pieces_is_likelier(word: str) -> None:
         return max(ways)
 
     found = a_tokenizer().ids(word)
-    assert abs(sum(COSTS[one] if one else UNKNOWN for one in found) - best("▁" + word)) < 1e-9
+    assert abs(sum(COSTS[item] if item else UNKNOWN for item in found) - best("▁" + word)) < 1e-9
 
 
 def test_given_places_then_each_piece_stands_where_its_text_does() -> None:

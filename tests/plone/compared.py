@@ -48,7 +48,11 @@ def principal(plone: PloneSite, user: str) -> Principal:
 
 async def paths(ragstone: Ragstone, who: Principal, below: str = "") -> set[str]:
     documents = await ragstone.documents(who, "plone", limit=100_000)
-    return {one.path for one in documents if one.version and one.path.startswith(below)}
+    return {
+        document.path
+        for document in documents
+        if document.version and document.path.startswith(below)
+    }
 
 
 async def assert_as_plone(ragstone: Ragstone, plone: PloneSite, below: str = "") -> int:

@@ -60,9 +60,9 @@ class Editors:
         done: Counter[str] = Counter()
         query = {"b_size": 5000, "metadata_fields": "UID"}
         items = self.plone.ask("GET", f"{self.room}/@search", **query)["items"]
-        uids = {self.plone.path(one["@id"]): one["UID"] for one in items}
-        of = {self.plone.path(one["@id"]): one for one in items if one["@type"] != "Folder"}
-        folders = [self.plone.path(one["@id"]) for one in items if one["@type"] == "Folder"]
+        uids = {self.plone.path(item["@id"]): item["UID"] for item in items}
+        of = {self.plone.path(item["@id"]): item for item in items if item["@type"] != "Folder"}
+        folders = [self.plone.path(item["@id"]) for item in items if item["@type"] == "Folder"]
         folders.remove(self.room)
         for path in self.r.sample(sorted(of), len(of) // 5):
             what = self.r.choice(("change", "state", "share", "move", "rename", "delete", "hide"))

@@ -53,7 +53,7 @@ class PloneSite:
         """What Plone's own search finds for a user, empty for a visitor: paths by UID."""
         wanted = {"b_size": 5000, "metadata_fields": "UID", **query}
         items = self.ask("GET", "/@search", user=user, **wanted)["items"]
-        return {one["UID"]: self.path(one["@id"]) for one in items}
+        return {item["UID"]: self.path(item["@id"]) for item in items}
 
     def path(self, address: str) -> str:
         return address.removeprefix(self.url) or "/"
@@ -61,7 +61,7 @@ class PloneSite:
     def groups_of(self, user: str) -> tuple[str, ...]:
         """The groups and roles of a user, as credentials name them, from the site itself."""
         known = self.ask("GET", f"/@users/{user}")
-        groups = {one["id"] for one in known["groups"]["items"]}
+        groups = {item["id"] for item in known["groups"]["items"]}
         return tuple(sorted({*known["roles"], *groups}))
 
     def add(self, where: str, kind: str, id: str, text: str = "", **fields: Any) -> Item:

@@ -7,8 +7,8 @@ import pytest
 from ragstone.core.errors import ConfigError, ModelUnavailable
 from ragstone.models.named.places import NamedModels
 from ragstone.ports import Pair
-from ragstone.reader.configured import reader_of
-from ragstone.reader.network import CARD, bundled
+from ragstone.reader.configured import open_configured_reader
+from ragstone.reader.network import CARD, find_bundled
 from ragstone.settings import ReaderSettings
 from tests.models.named.small_models import a_scorer, an_encoder
 
@@ -17,7 +17,9 @@ ASKED = Pair("When does the museum open?", "The museum opens at nine.", question
 
 
 async def test_given_a_folder_with_a_readers_model_then_that_reads(tmp_path: Path) -> None:
-    reader = reader_of(ReaderSettings(model=str(bundled())), NamedModels(tmp_path))
+    reader = open_configured_reader(
+        ReaderSettings(model=str(find_bundled())), NamedModels(tmp_path)
+    )
     [found] = await reader.read([CLAIM])
     await reader.aclose()
     assert found.supported > 0.5
@@ -27,7 +29,7 @@ async def test_given_a_model_of_inference_then_it_reads_claims_and_the_bundled_o
     tmp_path: Path,
 ) -> None:
     folder = a_scorer(tmp_path, ["contradiction", "entailment", "neutral"], (-1.0, 1.0, 0.25))
-    reader = reader_of(ReaderSettings(model=str(folder)), NamedModels(tmp_path))
+    reader = open_configured_reader(ReaderSettings(model=str(folder)), NamedModels(tmp_path))
     asked, claimed = await reader.read([ASKED, CLAIM])
     await reader.aclose()
     assert asked.answers > 0.5
@@ -42,10 +44,10 @@ async def test_given_a_damaged_folder_or_another_kind_of_model_then_one_line_say
     damaged.mkdir()
     (damaged / CARD).write_text('{"form": 1, "sha256": "0"}', encoding="utf-8")
     with pytest.raises(ModelUnavailable, match="cannot be opened"):
-        reader_of(ReaderSettings(model=str(damaged)), NamedModels(tmp_path))
+        open_configured_reader(ReaderSettings(model=str(damaged)), NamedModels(tmp_path))
     with pytest.raises(ConfigError, match="READER__MODEL"):
-        reader_of(ReaderSettings(model="nowhere at all"), NamedModels(tmp_path))
+        open_configured_reader(ReaderSettings(model="nowhere at all"), NamedModels(tmp_path))
     with pytest.raises(ConfigError, match="READER__MODEL"):
-        reader_of(
+        open_configured_reader(
             ReaderSettings(model=str(an_encoder(tmp_path / "encoder"))), NamedModels(tmp_path)
         )

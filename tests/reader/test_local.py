@@ -110,7 +110,9 @@ async def test_given_a_script_it_does_not_know_then_nothing_is_supported(
             Pair("The notice period is 14 days.", cuneiform),
         ]
     )
-    assert not any(one.readable or one.supported or one.answers for one in (claim, asked, beside))
+    assert not any(
+        item.readable or item.supported or item.answers for item in (claim, asked, beside)
+    )
 
 
 @pytest.mark.parametrize(("text", "passage"), [("", NOTICE), (" \n", NOTICE), ("A claim.", "")])
@@ -126,7 +128,7 @@ async def test_readings_do_not_depend_on_what_is_read_beside(reader: LocalReader
     pairs = [Pair("The pump weighs 31 kg.", PUMP), Pair(NOTICE, NOTICE * 4),
              Pair("Who makes it?", PUMP, question=True)]  # fmt: skip
     together = await reader.read(pairs)
-    alone = [one for pair in pairs for one in await reader.read([pair])]
+    alone = [item for pair in pairs for item in await reader.read([pair])]
     for one, other in zip(together, alone, strict=True):
         assert one.supported == pytest.approx(other.supported, abs=1e-3)
         assert one.answers == pytest.approx(other.answers, abs=1e-3)
@@ -135,7 +137,7 @@ async def test_readings_do_not_depend_on_what_is_read_beside(reader: LocalReader
 
 async def test_given_several_callers_at_once_then_each_gets_its_own(reader: LocalReader) -> None:
     found = await asyncio.gather(*(claimed(reader, NOTICE, NOTICE) for _ in range(5)))
-    assert len({round(one.supported, 3) for one in found}) == 1
+    assert len({round(item.supported, 3) for item in found}) == 1
     assert await reader.read([]) == []
 
 

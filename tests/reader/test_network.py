@@ -11,13 +11,13 @@ import pytest
 from ragstone.core.errors import ModelUnavailable
 from ragstone.models import onnx
 from ragstone.models.e5_engine import E5Engine, open_weights
-from ragstone.reader.network import CARD, FILE, Network, bundled
+from ragstone.reader.network import CARD, FILE, Network, find_bundled
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     for name in (FILE, CARD):
-        shutil.copy(bundled() / name, tmp_path / name)
+        shutil.copy(find_bundled() / name, tmp_path / name)
     return tmp_path
 
 

@@ -28,7 +28,7 @@ def test_a_claim_is_cut_into_its_sentences_and_short_ones_go_with_their_neighbou
 ) -> None:
     tokens = placed(text)
     found = windows.claims(text, tokens)
-    assert [one for piece in found for one in piece] == list(tokens)
+    assert [item for piece in found for item in piece] == list(tokens)
     assert len(found) < 2 or all(len(piece) >= windows.SHORT for piece in found)
 
 
@@ -45,9 +45,9 @@ def test_given_two_sentences_of_a_claim_then_each_is_read_by_itself() -> None:
 def test_overlapping_pieces_hold_every_token_and_are_no_longer(text: str, size: int) -> None:
     tokens = placed(text)
     found = windows.pieces(text, tokens, size)
-    assert {one for piece in found for one in piece} == set(tokens)
+    assert {item for piece in found for item in piece} == set(tokens)
     assert all(0 < len(piece) <= size for piece in found)
-    assert all(list(piece) == sorted(piece, key=lambda one: one[1]) for piece in found)
+    assert all(list(piece) == sorted(piece, key=lambda item: item[1]) for piece in found)
 
 
 def test_given_overlap_then_two_sentences_in_a_row_are_read_together() -> None:

@@ -121,7 +121,9 @@ async def test_given_maximum_then_every_part_takes_part_and_one_answer_leaves(
     assert [event.text for event in events if isinstance(event, Thinking)] == ["hm"]
     assert [told.notes for told in chat.answered] == ["hm"] * 3
     stages = [traced.stage for traced in turn.trace]
-    order = [one for one in ("retrieve", "grade_passages", "reason", "generate") if one in stages]
+    order = [
+        item for item in ("retrieve", "grade_passages", "reason", "generate") if item in stages
+    ]
     assert order == sorted(order, key=stages.index)
     assert len(order) == 4
     assert turn.usage.calls == len(chat.answered) + len(chat.completed)

@@ -14,21 +14,21 @@ import pytest
 
 from ragstone.answer.build_prompt import BuildPrompt
 from ragstone.answer.generate import Generate
-from ragstone.answer.judgement import judged
+from ragstone.answer.judgement import parse_judgement
 from ragstone.answer.reason import Reason
 from ragstone.answer.structured import Structured
 from ragstone.core.errors import ModelUnavailable
 from ragstone.core.turn import Ask, JsonFormat, Message, Plan, Turn
 from ragstone.guard.decision import verdict
-from ragstone.language.model_lists import listed
-from ragstone.language.templates import shipped
+from ragstone.language.model_lists import parse_list
+from ragstone.language.templates import load_shipped
 from ragstone.models.scripted import Scripted
 from ragstone.ports import Profile
 from ragstone.retrieve.grade_passages import appraisal
-from ragstone.retrieve.rerankers.listwise import named
-from ragstone.understand.complexity import analysed
+from ragstone.retrieve.rerankers.listwise import parse_ranking
+from ragstone.understand.complexity import analyse_question
 from ragstone.understand.contextualize import Contextualize
-from ragstone.understand.intents import named_intent
+from ragstone.understand.intents import parse_intent
 from ragstone.understand.rewrite import Rewrite
 from ragstone.verify.judge import labels
 from tests.engine.adapters import a_kit, ran
@@ -88,7 +88,7 @@ async def read_thoughts(row: Row) -> Any:
 
 async def read_complexity(row: Row) -> Any:
     turn, kit = Turn(Ask(row["question"]), row["question"]), a_kit(completer=Replies(row["reply"]))
-    found, _ = await analysed(turn, kit, asks_model=True)
+    found, _ = await analyse_question(turn, kit, asks_model=True)
     return [found.complexity, found.by]
 
 
@@ -111,7 +111,7 @@ def read_labels(said: str) -> Any:
 
 
 def read_score(said: str) -> Any:
-    found = judged(said)
+    found = parse_judgement(said)
     return found and found.score
 
 
@@ -122,13 +122,13 @@ READERS: dict[str, Callable[[Row], Awaitable[Any]]] = {
     "rewrite_query": read_follow_up,
     "thoughts": read_thoughts,
     "complexity": read_complexity,
-    "intent": plainly(named_intent),
+    "intent": plainly(parse_intent),
     "guard_verification": plainly(verdict),
-    "rerank": plainly(lambda said: named(said, 3)),
+    "rerank": plainly(lambda said: parse_ranking(said, 3)),
     "judge_claims": plainly(read_labels),
     "judge_answer": plainly(read_score),
     "appraisal": plainly(read_appraisal),
-    "hypothetical_questions": plainly(lambda said: listed(said, "questions")),
+    "hypothetical_questions": plainly(lambda said: parse_list(said, "questions")),
 }
 
 
@@ -141,7 +141,7 @@ def make_turn(row: Row, **asked: Any) -> Turn:
 async def test_of_a_reply_is_read_what_is_sound(row: Row) -> None:
     read = READERS.get(row["prompt"]) or READERS[row["prompt"].partition(".")[0]]
 
-    assert row["told"] in (shipped(row["prompt"]) or "")
+    assert row["told"] in (load_shipped(row["prompt"]) or "")
     assert await read(row) == row["read"]
 
 

@@ -55,15 +55,15 @@ def test_given_a_question_then_the_variant_that_it_takes() -> None:
 
 def test_given_stages_inside_others_then_they_are_made_as_the_variant_wants_them() -> None:
     recipes = Recipes(Settings())
-    [rounds] = [one for one in recipes.of("judged", "maximum").stages if one.name == "rounds"]
-    inner = {one.name: one for one in rounds.inner}
+    [rounds] = [stage for stage in recipes.of("judged", "maximum").stages if stage.name == "rounds"]
+    inner = {item.name: item for item in rounds.inner}
     assert inner["generate"].holds  # type: ignore[attr-defined]
-    assert [one.name for one in inner["grade_passages"].inner] == names(
+    assert [item.name for item in inner["grade_passages"].inner] == names(
         recipes.of("search", "maximum")
     )[-8:]
-    plain = {one.name: one for one in recipes.of("plain", "maximum").stages}
+    plain = {stage.name: stage for stage in recipes.of("plain", "maximum").stages}
     assert not plain["generate"].holds  # type: ignore[attr-defined]
-    searched = {one.name: one for one in recipes.of("search", "maximum").stages}
+    searched = {stage.name: stage for stage in recipes.of("search", "maximum").stages}
     assert searched["deduplicate"].near_duplicate == 1  # type: ignore[attr-defined]
     assert not searched["guard"].answers  # type: ignore[attr-defined]
 
@@ -73,7 +73,7 @@ def test_given_any_variant_then_each_question_of_several_is_searched() -> None:
     for stage in waiting:
         waiting.extend(stage.inner)
         if stage.name == "search_subqueries":
-            assert [one.name for one in stage.inner] == list(EACH[stage.name])
+            assert [item.name for item in stage.inner] == list(EACH[stage.name])
     assert any(stage.name == "search_subqueries" for stage in waiting)
 
 

@@ -42,11 +42,11 @@ def test_given_a_key_of_the_pipeline_document_then_it_is_as_printed(key: str) ->
 
 
 def test_given_the_table_then_every_row_says_what_it_is_and_how_it_changes() -> None:
-    for one in setting_table.table().values():
-        assert one.help, one.key
-        assert one.kind, one.key
-        assert one.restart is (not one.scopes)
-        assert not (one.secret and one.scopes), "a secret must not be in the store"
+    for item in setting_table.table().values():
+        assert item.help, item.key
+        assert item.kind, item.key
+        assert item.restart is (not item.scopes)
+        assert not (item.secret and item.scopes), "a secret must not be in the store"
 
 
 def test_given_the_options_that_are_settings_then_each_is_one_of_its_stage() -> None:
@@ -57,8 +57,8 @@ def test_given_the_options_that_are_settings_then_each_is_one_of_its_stage() -> 
 
 
 def test_given_what_a_request_may_ask_for_then_there_are_such_fields() -> None:
-    fields = {one.name for one in dataclasses.fields(Ask)}
-    wanted = {f"wanted.{one.name}" for one in dataclasses.fields(SearchOptions)}
+    fields = {field.name for field in dataclasses.fields(Ask)}
+    wanted = {f"wanted.{field.name}" for field in dataclasses.fields(SearchOptions)}
     assert set(setting_table.REQUEST.values()) <= fields | wanted
     assert all("request" in setting_table.setting(key).scopes for key in setting_table.REQUEST)
 

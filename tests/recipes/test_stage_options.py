@@ -61,7 +61,7 @@ ACME = Principal("acme")
 
 
 def stage(recipe: Recipe, name: str) -> Stage:
-    return next(one for one in recipe.stages if one.name == name)
+    return next(item for item in recipe.stages if item.name == name)
 
 
 def plan(level: Level = "standard", **rag: object):  # type: ignore[no-untyped-def]
@@ -120,14 +120,14 @@ async def test_given_hyde_then_only_a_vague_question_gets_an_imagined_passage() 
 def test_given_the_cache_is_off_then_its_stages_are_gone() -> None:
     off = Settings(cache=CacheSettings(enabled=False))
     for made in Recipes(off).every():
-        assert not {"recall", "remember"} & {one.name for one in (*made.stages, *made.tail)}
+        assert not {"recall", "remember"} & {item.name for item in (*made.stages, *made.tail)}
 
 
 def test_given_options_of_stages_then_they_hold_also_inside_rounds() -> None:
     made = Recipes(Settings(stages={"deduplicate": {"high": 0.9}, "rounds": {"timeout": 9}}))
     assert stage(made.of("plain", "standard"), "deduplicate").high == 0.9  # type: ignore[attr-defined]
     rounds = stage(made.of("judged", "maximum"), "rounds")
-    inside = {one.name: one for one in rounds.inner}
+    inside = {item.name: item for item in rounds.inner}
     assert (rounds.timeout, inside["deduplicate"].high) == (9, 0.9)
 
 
@@ -145,9 +145,9 @@ def test_given_an_option_that_a_setting_decides_then_it_stays() -> None:
 async def test_given_most_characters_then_the_best_passages_that_fit() -> None:
     hits = tuple(a_hit(text, chunk_id=text) for text in ("a" * 40, "b" * 40, "c" * 40))
     step, _ = await ran(Assemble(context_chars=90), Turn(Ask("q"), hits=hits, plan=Plan()))
-    assert [len(one.text) for one in step.turn.passages] == [40, 40]
+    assert [len(passage.text) for passage in step.turn.passages] == [40, 40]
     step, _ = await ran(Assemble(context_chars=30), Turn(Ask("q"), hits=hits, plan=Plan()))
-    assert [len(one.text) for one in step.turn.passages] == [30]
+    assert [len(passage.text) for passage in step.turn.passages] == [30]
 
 
 @pytest.mark.conforms("RAG engine v1", "Nacos file", "citation.confidence_threshold")
@@ -195,8 +195,8 @@ async def test_given_own_prompts_then_grades_thoughts_and_needs_are_told_by_them
     )
     again = replace(turn, ask=replace(turn.ask, question="Repeat that."))
     checker = local_checker()
-    for one in (GradePassages(), Reason(reasons=True), RetrievalGate(asks_model=True)):
-        await ran(one, turn, completer=model, checker=checker, templates=own)
+    for item in (GradePassages(), Reason(reasons=True), RetrievalGate(asks_model=True)):
+        await ran(item, turn, completer=model, checker=checker, templates=own)
     await ran(RetrievalGate(), again, completer=model, checker=checker, templates=own)
     assert model.rules == ["Grade.", "Think.", "Is it needed?", "Or say DOCUMENTS."]
     await ran(Converse(), turn, chat=chat, templates=own)

@@ -42,4 +42,4 @@ def test_given_anything_then_no_error_and_no_grade_out_of_range(reply: str, coun
     found = appraisal(reply, count)
     if found:
         assert len(found.grades) == count
-        assert all(one is None or 0 <= one <= 10 for one in (*found.grades, found.overall))
+        assert all(item is None or 0 <= item <= 10 for item in (*found.grades, found.overall))

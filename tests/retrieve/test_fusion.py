@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ragstone.core.turn import Ask, Fusion, RankedList, Scored, Turn
 from ragstone.retrieve.fuse import Fuse
-from ragstone.retrieve.fusion import FusionWeights, fuse, scaled
+from ragstone.retrieve.fusion import FusionWeights, fuse, scale_scores
 from tests.engine.samples import a_hit
 
 
@@ -18,11 +18,11 @@ def a_list(source: str, **scores: float) -> RankedList:
 
 
 def test_given_bm25_scores_then_they_are_shares_of_the_best() -> None:
-    assert scaled(a_list("bm25", a=8, b=4, c=2)) == {"a": 1.0, "b": 0.5, "c": 0.25}
+    assert scale_scores(a_list("bm25", a=8, b=4, c=2)) == {"a": 1.0, "b": 0.5, "c": 0.25}
 
 
 def test_given_cosines_then_they_are_scaled_between_worst_and_best() -> None:
-    assert scaled(a_list("dense", a=0.9, b=0.8, c=0.7)) == pytest.approx(
+    assert scale_scores(a_list("dense", a=0.9, b=0.8, c=0.7)) == pytest.approx(
         {"a": 1.0, "b": 0.5, "c": 0.0}
     )
 

@@ -35,7 +35,7 @@ class Searches(Stage):
 
 
 def graded(*grades: float, overall: float | None = None, query: str = "") -> str:
-    said: dict[str, Any] = {"grades": {str(n): one for n, one in enumerate(grades, 1)}}
+    said: dict[str, Any] = {"grades": {str(n): grade for n, grade in enumerate(grades, 1)}}
     return json.dumps({**said, "overall": overall, "query": query})
 
 

@@ -18,7 +18,7 @@ class Index:
 
     async def tokens(self, collection: Collection, ids: Sequence[str]) -> dict[str, bytes]:
         self.read.append(tuple(ids))
-        return {one: f"{collection.fingerprint}{one}".encode() for one in ids if one != "none"}
+        return {text: f"{collection.fingerprint}{text}".encode() for text in ids if text != "none"}
 
 
 def held(most: int = 1000) -> tuple[HeldTokens, Index]:
@@ -43,6 +43,6 @@ async def test_given_another_embedder_or_tenant_then_they_are_read_anew() -> Non
 
 async def test_given_more_than_there_is_room_for_then_the_oldest_goes() -> None:
     tokens, index = held(most=6)
-    for one in ("a", "b", "c", "c", "b", "a"):
-        await tokens.of(COLLECTION, [one])
+    for item in ("a", "b", "c", "c", "b", "a"):
+        await tokens.of(COLLECTION, [item])
     assert index.read == [("a",), ("b",), ("c",), ("a",)]

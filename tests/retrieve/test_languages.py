@@ -22,7 +22,7 @@ async def ranking(question: str, multilingual: bool = True, **options: float) ->
     embedder = HashingEmbedder()
     embedder.multilingual = multilingual
     adapters = cast(Adapters, SimpleNamespace(embedders=OneEmbedder(embedder)))
-    dense = tuple(Scored(*one) for one in (("german", 0.91), ("english", 0.9), ("words", 0.5)))
+    dense = tuple(Scored(*item) for item in (("german", 0.91), ("english", 0.9), ("words", 0.5)))
     bm25 = (Scored("words", 9.0), Scored("english", 3.0))
     turn = Turn(
         Ask(question, wanted=SearchOptions(**options)),

@@ -73,7 +73,7 @@ async def late_texts(service: Ragstone, question: str, **changes: Any) -> list[s
     for ranked in turn.lists:
         if ranked.source == "late":
             assert turn.collection
-            ids = [one.chunk_id for one in ranked.found]
+            ids = [item.chunk_id for item in ranked.found]
             found = await service._adapters.index.fetch(turn.collection, ids)
             return [found[id].text for id in ids]
     return None
@@ -98,10 +98,10 @@ async def test_given_the_setting_then_late_interaction_is_a_list_of_its_own(
         ]
         # A search that was made before is kept with its passages, without its lists.
         turn = await searched(service, "Which animals sing songs?")
-        assert {one.source for one in turn.lists} == {"dense", "bm25", "late"}
+        assert {items.source for items in turn.lists} == {"dense", "bm25", "late"}
         assert turn.hits[0].chunk.text == WHALES
         turn = await searched(service, "Which animals travel?", weight=0.0)
-        assert {one.source for one in turn.lists} == {"dense", "bm25"}
+        assert {items.source for items in turn.lists} == {"dense", "bm25"}
 
 
 async def test_given_no_setting_then_nothing_of_it_is_kept_or_searched(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ async def test_given_no_setting_then_nothing_of_it_is_kept_or_searched(tmp_path:
         collection = await the_collection(service)
         assert collection.late == 0
         index = service._adapters.index
-        ids = [one.chunk_id async for batch in index.scan(collection) for one in batch]
+        ids = [item.chunk_id async for batch in index.scan(collection) for item in batch]
         assert await index.tokens(collection, ids) == {}
         assert await late_texts(service, "Which animals sing?") is None
 

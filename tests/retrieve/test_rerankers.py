@@ -21,7 +21,7 @@ from ragstone.core.records import Collection
 from ragstone.models.named.places import NamedModels
 from ragstone.ports import Said
 from ragstone.retrieve.rerankers.cross_encoder import CrossEncoder
-from ragstone.retrieve.rerankers.listwise import ListwiseReranker, named
+from ragstone.retrieve.rerankers.listwise import ListwiseReranker, parse_ranking
 from ragstone.retrieve.rerankers.remote import RemoteReranker
 from ragstone.settings import RerankSettings, Settings
 from ragstone.settings.read import load
@@ -49,7 +49,7 @@ async def test_given_a_cross_encoder_then_pairs_are_read_together(tmp_path: Path
     assert int(np.argmax(judged.scores)) == 1
     assert np.all((judged.scores >= 0) & (judged.scores <= 1))
     many = [a_chunk(f"{i} " + "sea " * i) for i in range(20)]
-    alone = [(await model.judge(COLLECTION, QUESTION, [one])).scores[0] for one in many]
+    alone = [(await model.judge(COLLECTION, QUESTION, [item])).scores[0] for item in many]
     together = (await model.judge(COLLECTION, QUESTION, many)).scores
     assert together.tolist() == pytest.approx(alone)
     long = [a_chunk("sea " * 25_000), *CHUNKS]
@@ -205,7 +205,7 @@ async def test_given_a_chat_model_that_ranks_nothing_then_the_order_stands() -> 
 def test_given_a_reply_then_each_existing_passage_is_named_once(
     said: str, order: list[int]
 ) -> None:
-    assert named(said, 3) == order
+    assert parse_ranking(said, 3) == order
 
 
 @pytest.mark.parametrize(

@@ -347,7 +347,7 @@ async def test_given_levels_then_every_recipe_can_run_and_search_is_its_beginnin
     recipes = Recipes(Settings())
     for level in LEVELS:
         recipe = recipes.answering(Ask("q", level=level))
-        names = [stage.name for one in recipe.stages for stage in _shown(one)]
+        names = [stage.name for item in recipe.stages for stage in _shown(item)]
         found = recipes.of("search", level)
         assert [stage.name for stage in found.stages] == names[: len(found.stages)]
         assert "generate" not in [stage.name for stage in found.stages]

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.core.chunk import Chunk
-from ragstone.retrieve.expand import narrowed, paragraphs, stitched
+from ragstone.retrieve.expand import narrow_chunk, paragraphs, stitch_neighbours
 from tests.engine.samples import a_chunk
 
 DOCUMENT = "".join(f"Sentence {i} of the story. " for i in range(40))
@@ -27,7 +27,7 @@ def test_given_neighbours_then_the_text_is_the_documents_from_start_to_end(
     middle = data.draw(st.integers(0, len(chunks) - 1))
     reach = data.draw(st.integers(0, 3))
     near = chunks[max(0, middle - reach) : middle + reach + 1]
-    wide = stitched(data.draw(st.permutations(near)), chunks[middle])
+    wide = stitch_neighbours(data.draw(st.permutations(near)), chunks[middle])
     assert wide.text == DOCUMENT[wide.start : wide.end]
     assert (wide.start, wide.end) == (near[0].start, near[-1].end)
     assert wide.chunk_id == chunks[middle].chunk_id
@@ -36,7 +36,7 @@ def test_given_neighbours_then_the_text_is_the_documents_from_start_to_end(
 def test_given_a_gap_of_space_then_positions_still_hold() -> None:
     first = a_chunk("One.", start=0, chunk_index=0)
     second = a_chunk("Two.", start=6, chunk_index=1)
-    wide = stitched([first], second)
+    wide = stitch_neighbours([first], second)
     assert wide.text == "One.\n\nTwo."
     assert wide.text[second.start - wide.start :] == "Two."
 
@@ -44,7 +44,7 @@ def test_given_a_gap_of_space_then_positions_still_hold() -> None:
 def test_given_a_gap_that_hides_text_then_the_neighbour_is_left_out() -> None:
     far = a_chunk("Far away.", start=5000, chunk_index=2)
     near = a_chunk("Here.", start=0, chunk_index=1)
-    assert stitched([far], near).text == "Here."
+    assert stitch_neighbours([far], near).text == "Here."
 
 
 @given(st.text("ab \n", max_size=60))
@@ -75,5 +75,5 @@ def test_given_text_then_its_paragraphs(text: str, parts: list[str]) -> None:
 
 def test_given_a_span_then_the_part_knows_its_place() -> None:
     chunk = a_chunk("First.\n\nSecond.", start=100)
-    part = narrowed(chunk, list(paragraphs(chunk.text))[1])
+    part = narrow_chunk(chunk, list(paragraphs(chunk.text))[1])
     assert (part.text, part.start, part.end) == ("Second.", 108, 115)

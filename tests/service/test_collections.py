@@ -17,7 +17,7 @@ from ragstone.ingest.write import Writer
 from ragstone.service import IngestRequest, Progress
 from ragstone.service.keys import KeyGrant
 from ragstone.service.local import Ragstone
-from ragstone.service.local.collections import identified
+from ragstone.service.local.collections import identify_collection
 from ragstone.settings import CacheSettings, Settings
 from tests.memory_store import MemoryNames
 
@@ -96,7 +96,7 @@ async def test_given_a_new_collection_of_the_old_name_then_it_gets_nothing_of_th
     text, recalled = await answered(ragstone, QUESTION)
     assert "1999" in text
     assert recalled == ""
-    assert [one.path for one in await ragstone.documents(ME, "notes")] == ["/west.txt"]
+    assert [document.path for document in await ragstone.documents(ME, "notes")] == ["/west.txt"]
     assert (await ragstone.settings.get("rag.top_k", "default", "notes")).value == 10
     assert (await ragstone.keys.whose(issued.secret)).collections == ("archive",)
     assert [job.collection for job in await ragstone.jobs.list("default", "ingest")] == [
@@ -148,7 +148,9 @@ async def test_given_an_ingest_goes_on_then_it_ends_in_the_renamed_collection(
     go_on.set()
     assert (await ingest).indexed == 1
     assert len(await ragstone.documents(ME, "archive")) == 2
-    assert [one.collection.name for one in await ragstone.collections(ME)] == ["archive"]
+    assert [collection.collection.name for collection in await ragstone.collections(ME)] == [
+        "archive"
+    ]
 
 
 async def test_given_a_name_is_taken_before_its_ingest_begins_then_that_says_so(
@@ -179,7 +181,7 @@ async def test_given_a_collection_is_deleted_then_what_waits_for_it_does_not_bri
     await ragstone.jobs.retry(ME, job.id)
     last = [view async for view in ragstone.jobs.watch(ME, job.id)][-1]
     assert (last.state, last.code) == ("failed", "conflict")
-    assert [one.path for one in await ragstone.documents(ME, "notes")] == ["/ost.txt"]
+    assert [document.path for document in await ragstone.documents(ME, "notes")] == ["/ost.txt"]
     assert (await ragstone.keys.whose(issued.secret)).collections == ()
 
 
@@ -206,7 +208,9 @@ async def test_given_what_is_no_name_then_one_line_says_so(ragstone: Ragstone, n
     with pytest.raises(InputError, match="name of a collection") as caught:
         await ragstone.rename_collection(ME, "notes", name)
     assert "\n" not in caught.value.message
-    assert [one.collection.name for one in await ragstone.collections(ME)] == ["notes"]
+    assert [collection.collection.name for collection in await ragstone.collections(ME)] == [
+        "notes"
+    ]
 
 
 async def test_given_a_name_that_is_taken_or_unknown_then_nothing_changes(
@@ -223,7 +227,10 @@ async def test_given_a_name_that_is_taken_or_unknown_then_nothing_changes(
     with pytest.raises(UnknownCollection):
         await ragstone.rename_collection(Principal("other"), "notes", "new")
     assert (await ragstone.rename_collection(ME, "notes", "notes")).name == "notes"
-    assert [one.collection.name for one in await ragstone.collections(ME)] == ["notes", "papers"]
+    assert [collection.collection.name for collection in await ragstone.collections(ME)] == [
+        "notes",
+        "papers",
+    ]
 
 
 async def test_given_a_filter_on_the_collection_then_its_name_of_now_is_meant(
@@ -243,7 +250,7 @@ async def test_given_a_filter_on_the_collection_then_its_name_of_now_is_meant(
 async def test_given_a_question_that_says_which_one_then_its_name_is_not_looked_up() -> None:
     names = MemoryNames()
     await names.identity("default", "notes")
-    assert (await identified(names, QUESTION)).collection_id == "c0"
-    assert (await identified(names, replace(QUESTION, collection="x"))).collection_id == ""
+    assert (await identify_collection(names, QUESTION)).collection_id == "c0"
+    assert (await identify_collection(names, replace(QUESTION, collection="x"))).collection_id == ""
     known = replace(QUESTION, collection_id="c9")
-    assert await identified(names, known) == known
+    assert await identify_collection(names, known) == known

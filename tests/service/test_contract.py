@@ -13,7 +13,7 @@ from ragstone.http.app import create_app
 from ragstone.service import Service
 from ragstone.service.contract import LIFECYCLE, Operation, operations
 from ragstone.service.local import Ragstone
-from ragstone.service.remote import service_at
+from ragstone.service.remote import connect_service
 from ragstone.settings import Settings
 from tests.fake_service import FakeService
 from tests.http_server import running
@@ -71,7 +71,7 @@ def url(recorded: Recorder) -> Iterator[str]:
 async def remote(url: str, recorded: Recorder) -> AsyncIterator[Service]:
     recorded.calls.clear()
     recorded.fails = None
-    remote = service_at(url, "token")
+    remote = connect_service(url, "token")
     yield remote
     await remote.aclose()
 

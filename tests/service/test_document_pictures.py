@@ -49,8 +49,8 @@ def photo(seed: int = 1, size: tuple[int, int] = (320, 200)) -> bytes:
 def manual(path: Path, *pictures: bytes, caption: str = CAPTION) -> Path:
     document = docx.Document()
     document.add_paragraph("The boiler room holds two boilers and the water softener.")
-    for one in pictures:
-        document.add_picture(io.BytesIO(one))
+    for picture in pictures:
+        document.add_picture(io.BytesIO(picture))
     document.add_paragraph(caption, style="Caption")
     document.add_paragraph("The valves are turned by hand, once in every week of the winter.")
     document.save(str(path))
@@ -63,14 +63,14 @@ async def ingested(ragstone: Ragstone, path: Path, allowed: tuple[str, ...] = ("
 
 
 async def answered(ragstone: Ragstone, question: str) -> tuple[Source, ...]:
-    events = [one async for one in ragstone.ask(Ask(question, collection="notes", cache=False))]
-    [done] = [one for one in events if isinstance(one, Done)]
-    return tuple(one for one in sources(done.turn) if one.cited)
+    events = [item async for item in ragstone.ask(Ask(question, collection="notes", cache=False))]
+    [done] = [event for event in events if isinstance(event, Done)]
+    return tuple(source for source in sources(done.turn) if source.cited)
 
 
 async def first_picture(ragstone: Ragstone, question: str = "cooling pump") -> SourcePicture:
     found = await ragstone.search(Ask(question, collection="notes"))
-    return next(one for hit in hit_sources(found.hits) for one in hit.pictures)
+    return next(picture for hit in hit_sources(found.hits) for picture in hit.pictures)
 
 
 async def test_given_an_answer_that_cites_a_caption_then_its_source_has_the_picture(
@@ -99,7 +99,7 @@ async def test_given_no_right_to_the_document_then_its_pictures_are_unknown(
 ) -> None:
     await ingested(ragstone, manual(tmp_path / "manual.docx", photo()), ("user:ada",))
     read = await ragstone.reading.read(ADA, "notes", "/manual.docx", 0, 10_000)
-    [id] = {one for block in read.blocks for one in block.pictures}
+    [id] = {picture for block in read.blocks for picture in block.pictures}
     assert (await ragstone.reading.picture(ADA, "notes", "/manual.docx", id)).base64
     with pytest.raises(UnknownDocument):
         await ragstone.reading.picture(ME, "notes", "/manual.docx", id)
@@ -142,10 +142,10 @@ async def test_given_another_picture_in_the_file_by_now_then_it_is_not_shown_for
 def broken(path: Path, name: str, data: bytes) -> Path:
     """The package at `path`, in which one part holds other bytes."""
     with zipfile.ZipFile(path) as archive:
-        parts = {one: archive.read(one) for one in archive.namelist()}
+        parts = {item: archive.read(item) for item in archive.namelist()}
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for one, content in parts.items():
-            archive.writestr(one, data if one == name else content)
+        for item, content in parts.items():
+            archive.writestr(item, data if item == name else content)
     return path
 
 
@@ -169,7 +169,7 @@ async def test_given_a_picture_that_is_none_then_the_text_is_read_and_the_rest_i
     path = broken(manual(tmp_path / "manual.docx", photo()), "word/media/image1.png", data)
     done = await ingested(ragstone, path)
     assert (done.indexed, done.failed) == (1, ())
-    assert any("1 picture of manual.docx is damaged or too large" in one for one in done.notes)
+    assert any("1 picture of manual.docx is damaged or too large" in note for note in done.notes)
     read = await ragstone.reading.read(ME, "notes", "/manual.docx", 0, 10_000)
     assert CAPTION in read.text
     assert not any(block.pictures for block in read.blocks)
@@ -184,7 +184,7 @@ async def test_given_more_pictures_than_can_be_shown_then_the_first_are_and_a_no
             archive.writestr(f"word/media/more{number}.png", photo())
     done = await ingested(ragstone, path)
     assert done.indexed == 1
-    assert any("1,501 pictures; the first 1,000 can be shown" in one for one in done.notes)
+    assert any("1,501 pictures; the first 1,000 can be shown" in note for note in done.notes)
     assert await first_picture(ragstone)
 
 
@@ -193,7 +193,7 @@ async def test_over_http_a_picture_is_an_image_and_nothing_that_runs(
 ) -> None:
     await ingested(ragstone, manual(tmp_path / "manual.docx", photo()), ("user:ada",))
     read = await ragstone.reading.read(ADA, "notes", "/manual.docx", 0, 10_000)
-    [id] = {one for block in read.blocks for one in block.pictures}
+    [id] = {picture for block in read.blocks for picture in block.pictures}
     ada, eva = await a_key(ragstone, user="ada"), await a_key(ragstone, user="eva")
     transport = httpx2.ASGITransport(create_app(ragstone, Settings(), "operator-token"))
     address = f"/api/v1/collections/notes/documents/{read.document.id}/pictures/{id}"

@@ -80,19 +80,19 @@ def as_key(whose: Principal, collections: tuple[str, ...] | None = None) -> None
 async def test_a_set_is_asked_with_each_setting_and_what_is_wrong_is_known(world: World) -> None:
     run = await world.evaluated(AskSetting("planned"), WORDS)
     assert (run.state, run.asked, run.total) == ("done", 6, 6)
-    assert [one.setting for one in run.figures] == ["planned", "words alone"]
+    assert [figure.setting for figure in run.figures] == ["planned", "words alone"]
     for figures in run.figures:
         assert figures.measures["right"] == pytest.approx(2 / 3)
         assert figures.measures["source_cited"] == 1
         assert figures.measures["answered_unanswerable"] == 0
     wrong = await world.evaluation.outcomes(EVA, run.id, which="wrong")
-    assert {(one.number, one.setting, one.reason) for one in wrong} == {
+    assert {(item.number, item.setting, item.reason) for item in wrong} == {
         (1, 0, "other_answer"),
         (1, 1, "other_answer"),
     }
     assert "1871" in wrong[0].text
-    assert [one.path for one in wrong[0].found if one.cited] == ["/ost.md"]
-    assert {"retrieve", "generate"} <= {one.stage for one in wrong[0].trace}
+    assert [item.path for item in wrong[0].found if item.cited] == ["/ost.md"]
+    assert {"retrieve", "generate"} <= {item.stage for item in wrong[0].trace}
     [one] = await world.evaluation.outcomes(EVA, run.id, setting=1, limit=1, offset=1)
     assert (one.strategy, one.number) == ("bm25", 1)
 
@@ -110,7 +110,7 @@ async def test_a_run_is_compared_with_an_earlier_one(world: World) -> None:
     second = await world.evaluated(questions=(HEIGHT, replace(BUILT, answers=("1871",)), KING))
     [changed] = await world.evaluation.changes(EVA, second.id, first.id)
     assert (changed.question, changed.before, changed.after) == (BUILT.question, False, True)
-    assert [one.id for one in await world.evaluation.runs(EVA)] == [second.id, first.id]
+    assert [run.id for run in await world.evaluation.runs(EVA)] == [second.id, first.id]
     page = await world.evaluation.report(EVA, second.id, first.id)
     assert "wrong → right" in page
     assert "None of the judged answers is wrong." in page
@@ -139,7 +139,7 @@ async def test_who_asks_sees_what_it_may_read_and_another_user_nothing(world: Wo
             await refused
     with pytest.raises(UnknownQuestionSet):
         await world.evaluation.question_set(BOB, run.set_id)
-    assert [one.id for one in await world.evaluation.runs(BOB)] == [own.id]
+    assert [item.id for item in await world.evaluation.runs(BOB)] == [own.id]
 
 
 async def test_what_may_no_longer_be_read_is_no_longer_shown(world: World) -> None:

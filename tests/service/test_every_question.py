@@ -24,7 +24,7 @@ from ragstone.core.errors import TooManyRequests
 from ragstone.core.tool import Tool
 from ragstone.core.turn import Ask, Principal
 from ragstone.http.app import create_app
-from ragstone.jobs.questions import request_of
+from ragstone.jobs.questions import format_request
 from ragstone.service import IngestRequest, Service, contract
 from ragstone.service.jobs import JobView
 from ragstone.service.local import Ragstone
@@ -74,7 +74,7 @@ class World:
         """How many questions and searches the figures count."""
         names = ("ragstone_questions_total{", "ragstone_searches_total{")
         lines = self.around.metrics.render().decode().splitlines()
-        return int(sum(float(one.split()[-1]) for one in lines if one.startswith(names)))
+        return int(sum(float(line.split()[-1]) for line in lines if line.startswith(names)))
 
     async def recorded(self) -> int:
         """How many traces the statistics hold."""
@@ -163,7 +163,7 @@ async def test_given_any_operation_that_answers_then_it_is_limited_measured_and_
 
 
 def operation_of_another(service: Any, name: str) -> Any:
-    """The same operation with another question, which is no job that is there already."""
+    """The same operation with another question, which is not a job that is there already."""
     for part in name.split("."):
         service = getattr(service, part)
     return service(replace(a_question(name), question="And when was it closed?"))
@@ -173,12 +173,12 @@ async def test_given_a_question_submitted_as_any_job_then_it_counts_for_who_subm
     world: World,
 ) -> None:
     ASKING.set(Caller(key="key:eva", role="reader"))
-    jobs, request = world.service.jobs, request_of(a_question("submit"))
+    jobs, request = world.service.jobs, format_request(a_question("submit"))
     await world.ended(jobs.submit("ask", request, principal=Principal()))
     assert await world.spent("key:eva") == ANSWERED
     await world.used_up("key:eva")
     with pytest.raises(TooManyRequests):
-        await jobs.submit("ask", request_of(a_question("other")), principal=Principal())
+        await jobs.submit("ask", format_request(a_question("other")), principal=Principal())
 
 
 MESSAGES = [{"role": "user", "content": QUESTION}]
@@ -239,7 +239,7 @@ async def test_given_every_dialect_then_its_questions_are_limited_measured_and_r
             assert int(refused.headers["retry-after"]) > 0
         given = {"queries": [QUESTION, "And when?"]}
         batch = (await http.post("/api/v1/rag/batch", json=given, headers=otto)).json()
-        assert [one["code"] for one in batch["results"]] == ["rate_limited"] * 2
+        assert [item["code"] for item in batch["results"]] == ["rate_limited"] * 2
         queued = {"question": QUESTION}
         for who, status in ((otto, 429), (eva, 200)):
             path = "/Plone/@rag-ask"

@@ -11,7 +11,7 @@ import pytest_asyncio
 from ragstone import build
 from ragstone.core.errors import UnknownCollection, UnknownEntity
 from ragstone.core.turn import Ask, Principal
-from ragstone.http.dialects.strategies import named
+from ragstone.http.dialects.strategies import find_strategy
 from ragstone.retrieve.strategies import NO_GRAPH
 from ragstone.service import IngestRequest, SearchResult
 from ragstone.service.graph import GraphView
@@ -62,7 +62,7 @@ async def read(ragstone: Ragstone, waiting: int = 0) -> GraphView:
 
 
 def by_name(view: GraphView) -> dict[str, int]:
-    return {one.name: one.chunks for one in view.named}
+    return {item.name: item.chunks for item in view.named}
 
 
 async def test_given_no_entity_then_what_is_named_most_is_shown(ragstone: Ragstone) -> None:
@@ -79,7 +79,7 @@ async def test_given_an_entity_then_its_places_other_names_and_neighbours_are_sh
 ) -> None:
     view = await ragstone.graph.show(ME, "default", entity="ada thornbury")
     assert (view.entity, view.spellings) == ("Ada Thornbury", ("AT",))
-    assert {one.path for one in view.places} == {"/ship.txt"}
+    assert {place.path for place in view.places} == {"/ship.txt"}
     assert {"Meridian", "Glasgow", "Bergen"} <= by_name(view).keys()
     few = await ragstone.graph.show(ME, "default", entity="Ada Thornburry", limit=1)
     assert (few.entity, len(few.places), len(few.named)) == ("Ada Thornbury", 1, 1)
@@ -94,14 +94,14 @@ async def test_given_what_may_not_be_read_then_it_is_unknown_and_changes_nothing
     with pytest.raises(UnknownCollection):
         await ragstone.graph.show(ME, "none")
     view = await ragstone.graph.show(ME, "default", entity="Meridian")
-    assert {one.path for one in view.places} == {"/ship.txt"}
+    assert {place.path for place in view.places} == {"/ship.txt"}
 
 
 @pytest.mark.conforms("chat-core", "15.3", "Graph search")
 async def test_given_the_strategy_graph_then_a_search_follows_names(ragstone: Ragstone) -> None:
     question = "Where did the owner of the Meridian come from?"
     found = await ragstone.search(Ask(question, strategy="graph"))
-    [retrieved] = [one for one in found.trace if one.stage == "retrieve"]
+    [retrieved] = [item for item in found.trace if item.stage == "retrieve"]
     assert "graph" in retrieved.decision
     assert found.notes == ()
     assert {hit.chunk.path for hit in found.hits} == {"/ship.txt", "/bergen.md"}
@@ -110,7 +110,7 @@ async def test_given_the_strategy_graph_then_a_search_follows_names(ragstone: Ra
 async def test_given_the_setting_then_a_search_adds_what_names_lead_to(ragstone: Ragstone) -> None:
     found = await ragstone.search(Ask("Meridian", top_k=1))
     assert [hit.chunk.path for hit in found.hits] == ["/ship.txt", "/bergen.md"]
-    assert [one.status for one in found.trace if one.stage == "add_related"] == ["done"]
+    assert [item.status for item in found.trace if item.stage == "add_related"] == ["done"]
 
 
 async def test_given_the_setting_is_changed_while_it_runs_then_the_graph_goes_and_comes(
@@ -121,7 +121,7 @@ async def test_given_the_setting_is_changed_while_it_runs_then_the_graph_goes_an
     found = await ragstone.search(Ask("What of the Meridian?", strategy="graph"))
     assert found.notes == (NO_GRAPH,)
     assert found.hits
-    assert "add_related" not in [one.stage for one in found.trace]
+    assert "add_related" not in [item.stage for item in found.trace]
     await ragstone.settings.put("dialect:plone", {KEY: True}, "eva")
     assert by_name(await read(ragstone))["Bergen"] == 2
 
@@ -133,7 +133,7 @@ async def test_given_a_document_is_deleted_then_its_share_is_gone(ragstone: Rags
 
 def looked_at(found: SearchResult) -> set[str]:
     """The levels of the graph of which passages were candidates."""
-    [retrieved] = [one for one in found.trace if one.stage == "retrieve"]
+    [retrieved] = [item for item in found.trace if item.stage == "retrieve"]
     return set(re.findall(r"\b(graph|themes)\b", retrieved.decision))
 
 
@@ -156,7 +156,7 @@ async def test_given_the_strategy_lightrag_then_names_and_themes_are_both_search
     settings = Settings(
         ragstone_data=tmp_path / "themed", rag=RagSettings(knowledge_graph_enabled=True)
     )
-    strategy = named("lightrag").strategy
+    strategy = find_strategy("lightrag").strategy
     async with build.open(settings) as ragstone:
         public = sorted(folder.glob("[01]-*.txt"))
         await ingested(ragstone, *public)
@@ -165,8 +165,8 @@ async def test_given_the_strategy_lightrag_then_names_and_themes_are_both_search
         while not view.themes:
             await asyncio.sleep(0.05)
             view = await ragstone.graph.show(ME, "default")
-        assert sorted(one.passages for one in view.themes) == [4, 4]
-        assert all(one.summary and not one.by for one in view.themes)
+        assert sorted(item.passages for item in view.themes) == [4, 4]
+        assert all(item.summary and not item.by for item in view.themes)
         found = await ragstone.search(Ask("What about the Meridian?", strategy=strategy))
         assert looked_at(found) == {"graph", "themes"}
         assert not any("board" in hit.chunk.text for hit in found.hits)

@@ -40,8 +40,8 @@ async def test_given_the_setting_then_the_chat_model_reads_and_relations_are_sho
             last = Progress("")
             async for last in service.ingest(IngestRequest((str(tmp_path / "ship.txt"),))):
                 assert not last.error
-            assert any(one.startswith("some is going to read 1 passages") for one in last.notes)
-            assert any("2 entities, 1 relations" in one for one in last.notes)
+            assert any(note.startswith("some is going to read 1 passages") for note in last.notes)
+            assert any("2 entities, 1 relations" in note for note in last.notes)
             assert last.usage.calls == 1
             view = await service.graph.show(Principal(), "default", entity="Meridian")
             while view.waiting:
@@ -67,7 +67,7 @@ async def test_given_no_chat_model_then_the_setting_has_no_effect_and_it_is_said
     )
     async with build.open(settings) as service:
         steps = [s async for s in service.ingest(IngestRequest((str(tmp_path / "ship.txt"),)))]
-        assert any("INGEST__GRAPH=model has no effect" in one for one in steps[-1].notes)
+        assert any("INGEST__GRAPH=model has no effect" in note for note in steps[-1].notes)
         while (view := await service.graph.show(Principal(), "default")).waiting:
             await asyncio.sleep(0.05)
-        assert {"Meridian", "Ada Thornbury"} <= {one.name for one in view.named}
+        assert {"Meridian", "Ada Thornbury"} <= {item.name for item in view.named}

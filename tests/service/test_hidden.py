@@ -50,9 +50,9 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         before = getattr(EdgeIndex, name)
 
         def method(*given: Any, **named: Any) -> Any:
-            for one in (*given, *named.values()):
-                if isinstance(one, Filter):
-                    conditions.append(repr(one))
+            for item in (*given, *named.values()):
+                if isinstance(item, Filter):
+                    conditions.append(repr(item))
             return before(*given, **named)
 
         return method
@@ -80,7 +80,7 @@ async def retired(service: Ragstone, collection: str, many: slice) -> list[str]:
     known = await catalog.collection("default", collection)
     assert known
     some = (await catalog.documents("default", known.id))[many]
-    await catalog.retire([one.id for one in some])
+    await catalog.retire([item.id for item in some])
     async with catalog.snapshot(known) as hidden:
         return sorted(hidden)
 
@@ -89,13 +89,13 @@ async def test_given_a_deletion_elsewhere_then_no_filter_is_longer(
     service: Ragstone, asked: list[str]
 ) -> None:
     before = await every_read(service, "mine")
-    alone = sorted(len(one) for one in asked)
+    alone = sorted(len(text) for text in asked)
     asked.clear()
     names = await retired(service, "theirs", slice(None))
     assert len(names) == 12
     assert await every_read(service, "mine") == before
-    assert sorted(len(one) for one in asked) == alone
-    assert not [one for one in asked if any(name in one for name in names)]
+    assert sorted(len(text) for text in asked) == alone
+    assert not [text for text in asked if any(name in text for name in names)]
 
 
 async def test_given_a_deletion_here_then_nothing_of_it_is_found_while_its_chunks_are_there(
@@ -104,13 +104,13 @@ async def test_given_a_deletion_here_then_nothing_of_it_is_found_while_its_chunk
     names = await retired(service, "mine", slice(0, 6))
     await retired(service, "theirs", slice(6, 12))
     documents = await service._adapters.catalog.documents("default")
-    live = {one.path for one in documents if one.path.startswith("/mine/")}
+    live = {document.path for document in documents if document.path.startswith("/mine/")}
     assert len(live) == 6
     found = await every_read(service, "mine")
     assert found
     assert found <= live
     assert asked
-    assert all(name in one for one in asked for name in names)
+    assert all(name in text for text in asked for name in names)
     known = await service._adapters.catalog.collection("default", "mine")
     assert known
     assert await service._adapters.index.count(known) >= 12

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.access.secrets import id_of, new_id, new_secret
+from ragstone.access.secrets import key_id, new_id, new_secret
 from ragstone.core.errors import InputError, Unauthorized, UnknownKey
 from ragstone.service.keys import KeyGrant
 from ragstone.service.local.keys import LocalKeys
@@ -223,4 +223,4 @@ async def test_given_a_grant_without_sense_then_no_key_is_made(
 
 @given(st.text())
 def test_given_any_text_then_it_is_no_secret_of_ours(text: str) -> None:
-    assert id_of(text) == ""
+    assert key_id(text) == ""

@@ -36,7 +36,7 @@ async def ragstone(tmp_path: Path) -> AsyncIterator[Ragstone]:
     async with build.open(Settings(ragstone_data=tmp_path / "data")) as opened:
         for place, allowed in (("share", ("*",)), ("board.txt", ("group:staff",))):
             request = IngestRequest((str(tmp_path / place),), allowed=allowed)
-            assert [one async for one in opened.ingest(request)][-1].failed == ()
+            assert [item async for item in opened.ingest(request)][-1].failed == ()
         yield opened
 
 
@@ -77,7 +77,7 @@ async def test_sums_and_models_load_no_document(ragstone: Ragstone, loaded: list
 async def test_a_page_loads_what_is_on_it(ragstone: Ragstone, loaded: list[str]) -> None:
     first = await ragstone.documents(ME, "default", limit=7)
     second = await ragstone.documents(ME, "default", limit=7, after=first[-1].path)
-    paths = [one.path for one in (*first, *second)]
+    paths = [item.path for item in (*first, *second)]
     assert paths == loaded == sorted(set(paths))
     assert len(paths) == 14
     loaded.clear()

@@ -31,7 +31,7 @@ from ragstone.core.turn import Ask, Message, Principal
 from ragstone.http.app import create_app
 from ragstone.ports import CacheFigures
 from ragstone.service import Handed, IngestRequest, Service
-from ragstone.service.remote import Remote, service_at
+from ragstone.service.remote import Remote, connect_service
 from ragstone.service.server_file import find_server
 from ragstone.settings import Settings
 from tests.credentials import a_key
@@ -57,7 +57,7 @@ def url(service: FakeService) -> Iterator[str]:
 
 @pytest.fixture
 async def remote(url: str) -> AsyncIterator[Service]:
-    remote = service_at(url, "token")
+    remote = connect_service(url, "token")
     yield remote
     await remote.aclose()
 
@@ -157,7 +157,7 @@ async def test_an_upload_is_named_for_an_ingest(tmp_path: Path) -> None:
             await remote.upload(io.BytesIO(b"# Lamp"), "lamp.exe")
         await remote.aclose()
         given = IngestRequest(handed=(Handed(handle, "", ""),))
-        service_of_key = service_at(url, await a_key(service, "editor", user="max"))
+        service_of_key = connect_service(url, await a_key(service, "editor", user="max"))
         with pytest.raises(InputError, match="no upload"):
             await everything(service_of_key.ingest(given))
         await service_of_key.aclose()
@@ -165,7 +165,7 @@ async def test_an_upload_is_named_for_an_ingest(tmp_path: Path) -> None:
 
 
 async def test_wrong_token(url: str) -> None:
-    remote = service_at(url, "wrong")
+    remote = connect_service(url, "wrong")
     with pytest.raises(RagstoneError, match="token"):
         await remote.overview()
     await remote.aclose()
@@ -196,7 +196,7 @@ async def test_an_earlier_server_is_to_be_restarted_and_does_nothing(
     earlier: tuple[str, list[str]],
 ) -> None:
     url, asked = earlier
-    remote = service_at(url, "token")
+    remote = connect_service(url, "token")
     message = (
         f"The server at {url} is Ragstone 0.0.9 in an earlier build, which does not understand "
         f"calls of Ragstone {__version__}. Stop it and start it again with this version."
@@ -214,14 +214,14 @@ async def test_an_earlier_server_is_to_be_restarted_and_does_nothing(
 
 async def test_a_server_that_is_something_else() -> None:
     with running(FastAPI()) as url:
-        remote = service_at(url, "token")
-        with pytest.raises(VersionMismatch, match="is no Ragstone, or an early one"):
+        remote = connect_service(url, "token")
+        with pytest.raises(VersionMismatch, match="is not a Ragstone, or an early one"):
             await remote.overview()
         await remote.aclose()
 
 
 async def test_a_server_that_is_gone() -> None:
-    remote = service_at("http://127.0.0.1:9", "token")
+    remote = connect_service("http://127.0.0.1:9", "token")
     with pytest.raises(Unavailable, match="stopped answering"):
         await remote.overview()
     with pytest.raises(Unavailable):

@@ -14,7 +14,7 @@ from ragstone.core.turn import Ask, Principal, Turn
 from ragstone.engine.engine import Engine
 from ragstone.engine.recipe import Recipe
 from ragstone.engine.stage import Emit, Stage, Step
-from ragstone.jobs.questions import answer, request_of
+from ragstone.jobs.questions import answer, format_request
 from ragstone.ports import Adapters
 from ragstone.ports.jobs import RUNNING, Job
 from ragstone.store.sql.conversations import SqlConversations
@@ -23,7 +23,7 @@ from ragstone.store.sql.history import SqlHistory
 
 EVA = Principal("acme", "eva")
 ASK = Ask("When are you open?", EVA, room="r1")
-JOB = Job("ragask_1", "ask", request_of(ASK), {}, RUNNING, "", 1_000.5, 1_000.5, attempts=1)
+JOB = Job("ragask_1", "ask", format_request(ASK), {}, RUNNING, "", 1_000.5, 1_000.5, attempts=1)
 
 
 class Know(Stage):
@@ -49,7 +49,7 @@ class Answers:
         """Turns in the room, and how many questions were counted."""
         turns = await self.adapters.conversations.entries(conversation_key(EVA, "r1"), 10)
         used = await self.adapters.history.use("acme", 2, "room")
-        return len(turns), sum(one.questions for one in used)
+        return len(turns), sum(item.questions for item in used)
 
 
 @pytest.fixture

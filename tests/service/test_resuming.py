@@ -158,7 +158,7 @@ class Servers:
 @pytest.fixture
 async def servers(state: Database) -> AsyncIterator[Servers]:
     models = (Model(), Model())
-    here, there = (KeptAnswers(one, SqlRunningAnswers(state), away=1.0) for one in models)
+    here, there = (KeptAnswers(model, SqlRunningAnswers(state), away=1.0) for model in models)
     yield Servers(here, there, models)
     await here.aclose()
     await there.aclose()
@@ -168,7 +168,7 @@ async def rows(state: Database) -> int:
     """How much of answers lies in the state."""
     tables = (running_answers, running_parts)
     counts = [select(func.count()).select_from(table) for table in tables]
-    return sum([await state.read(lambda c, s=one: c.execute(s).scalar_one()) for one in counts])
+    return sum([await state.read(lambda c, s=count: c.execute(s).scalar_one()) for count in counts])
 
 
 async def test_another_server_goes_on_with_it_as_it_comes(servers: Servers) -> None:
@@ -182,7 +182,7 @@ async def test_another_server_goes_on_with_it_as_it_comes(servers: Servers) -> N
     assert await some(servers.there, 9, after=5) == ["end"]
     assert await some(servers.there, 9, after=6) == []
     assert await some(servers.here, 9, after=4) == ["4 ", "end"]
-    assert [one.begun for one in servers.models] == [1, 0]
+    assert [model.begun for model in servers.models] == [1, 0]
 
 
 async def test_one_that_is_read_at_another_server_goes_on_and_is_forgotten_after_it(
@@ -252,8 +252,8 @@ async def test_at_another_server_too_it_fails_with_what_it_fails_with(servers: S
 
 
 async def test_a_key_that_two_servers_began_with_stays_the_firsts(servers: Servers) -> None:
-    for one in servers.models:
-        let(one, 5)
+    for model in servers.models:
+        let(model, 5)
     assert len(await some(servers.here, 9)) == 6
     assert len(await some(servers.there, 9)) == 6
     await asyncio.sleep(2 * relaying.LOOK_SECONDS)

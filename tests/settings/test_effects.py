@@ -21,7 +21,7 @@ from ragstone.core.turn import LEVELS, Ask
 from ragstone.engine.stage import Stage
 from ragstone.recipes.recipe import Recipes, stages
 from ragstone.recipes.setting_table import table
-from ragstone.service.local.configured import merged
+from ragstone.service.local.configured import merge_settings
 from ragstone.settings import Settings
 
 SOURCE = Path(ragstone.__file__).parent
@@ -53,7 +53,7 @@ def others(key: str) -> Iterator[Settings]:
     field = type(getattr(Settings(), section)).model_fields[name]
     for value in (*get_args(field.annotation), *VALUES):
         try:
-            yield merged(Settings(), {key: value})
+            yield merge_settings(Settings(), {key: value})
         except (ValidationError, TypeError):
             continue
 
@@ -61,16 +61,17 @@ def others(key: str) -> Iterator[Settings]:
 def shown(settings: Settings) -> str:
     """Every stage of every level with its options, and which of them answer; without what only
     tells settings apart."""
-    made = [(level, one) for level in LEVELS for one in stages(settings, level).values()]
+    made = [(level, stage) for level in LEVELS for stage in stages(settings, level).values()]
     recipes = Recipes(settings)
     options = [
-        (level, one.name, name, getattr(one, name))
-        for level, one in made
-        for name in type(one).model_fields
+        (level, item.name, name, getattr(item, name))
+        for level, item in made
+        for name in type(item).model_fields
         if name not in ("inner", "recipe", "since")
     ]
     answers = [
-        [one.name for one in recipes.answering(Ask("q", level=level)).stages] for level in LEVELS
+        [stage.name for stage in recipes.answering(Ask("q", level=level)).stages]
+        for level in LEVELS
     ]
     return repr((options, answers))
 
@@ -83,14 +84,16 @@ USUAL = shown(Settings())
     [key for key in table() if key.partition(".")[0] in OF_RECIPES and key not in TESTED],
 )
 def test_given_another_value_then_a_stage_is_another(key: str) -> None:
-    tried = [one for one in others(key) if one.model_dump() != Settings().model_dump()]
+    tried = [
+        settings for settings in others(key) if settings.model_dump() != Settings().model_dump()
+    ]
     assert tried, key
     if key == "conversation.db_rehydration_enabled":
         assert any(
-            getattr(stages(one, "standard")["memory"], "since", 0.0) for one in tried
+            getattr(stages(item, "standard")["memory"], "since", 0.0) for item in tried
         )  # Turns from before the start are left out.
         return
-    assert any(shown(one) != USUAL for one in tried), f"{key} changes nothing"
+    assert any(shown(item) != USUAL for item in tried), f"{key} changes nothing"
 
 
 def test_every_option_of_a_stage_is_read_by_it() -> None:
@@ -106,7 +109,7 @@ def test_every_option_of_a_stage_is_read_by_it() -> None:
 
 def _reads(stage: type[Stage], option: str) -> bool:
     """Whether the code of a stage, or of what runs it, reads an option."""
-    files = {inspect.getsourcefile(one) for one in stage.__mro__ if issubclass(one, Stage)}
+    files = {inspect.getsourcefile(item) for item in stage.__mro__ if issubclass(item, Stage)}
     files |= {str(path) for path in (SOURCE / "engine").glob("*.py")}
     return any(option in _attributes(Path(str(file))) for file in files)
 
@@ -154,8 +157,8 @@ def _tests(file: Path) -> frozenset[str]:
 def _said(file: Path) -> frozenset[str]:
     """The names, keywords and whole texts in a file of tests and in what it imports of others."""
     found: set[str] = set()
-    for one in (file, *_imported(file)):
-        for node in ast.walk(ast.parse(one.read_text(encoding="utf-8"))):
+    for item in (file, *_imported(file)):
+        for node in ast.walk(ast.parse(item.read_text(encoding="utf-8"))):
             if isinstance(node, ast.keyword | ast.arg) and node.arg:
                 found.add(node.arg)
             elif isinstance(node, ast.Attribute):

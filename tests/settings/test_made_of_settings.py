@@ -35,14 +35,14 @@ from ragstone.core.errors import (
 from ragstone.core.turn import Principal
 from ragstone.http.app import create_app
 from ragstone.http.dialects.plone.site import PloneSite
-from ragstone.http.server.answering import room_for
+from ragstone.http.server.answering import reserve_connections
 from ragstone.ingest.connectors.plone.client import PloneClient
 from ragstone.ingest.parse_process import ParseProcesses
 from ragstone.jobs.ending import DAY, Ending
 from ragstone.models.configured_chat import chat_model
 from ragstone.models.embedders import ConfiguredEmbedders
 from ragstone.models.multilingual import MultilingualE5
-from ragstone.reader.configured import reader_of
+from ragstone.reader.configured import open_configured_reader
 from ragstone.reader.local import LocalReader
 from ragstone.retrieve.rerankers.remote import RemoteReranker
 from ragstone.service import IngestRequest
@@ -96,10 +96,10 @@ async def test_hsts_seconds() -> None:
 async def test_a_dialect_that_is_off(name: str, path: str) -> None:
     settings = Settings()
     off = settings.dialects.model_copy(update={name: False})
-    for one in (settings, settings.model_copy(update={"dialects": off})):
-        async with client(one) as http:
+    for item in (settings, settings.model_copy(update={"dialects": off})):
+        async with client(item) as http:
             found = (await http.get(path)).status_code
-        assert (found == 404) == (one is not settings)
+        assert (found == 404) == (item is not settings)
 
 
 async def test_pages_of_another_origin() -> None:
@@ -138,7 +138,7 @@ async def test_a_limit_of_questions_for_each_credential() -> None:
 
 
 def test_max_connections_is_what_there_is_room_for() -> None:
-    assert room_for(ServerSettings(max_connections=20).max_connections) == 20
+    assert reserve_connections(ServerSettings(max_connections=20).max_connections) == 20
     source = (ROOT / "src/ragstone/http/server/answering.py").read_text(encoding="utf-8")
     assert "room_for(server.max_connections)" in source
 
@@ -263,7 +263,7 @@ def test_the_spare_model_is_reached_by_its_own_settings_and_used_like_the_first(
 
 
 async def test_threads_and_times_of_models() -> None:
-    reader = reader_of(ReaderSettings(threads=3), None)  # type: ignore[arg-type]
+    reader = open_configured_reader(ReaderSettings(threads=3), None)  # type: ignore[arg-type]
     assert isinstance(reader, LocalReader)
     assert reader._threads == 3
     await reader.aclose()
@@ -334,11 +334,11 @@ async def test_what_a_ragstone_is_opened_with(tmp_path: Path) -> None:
         rooms: Any = service._answers._rooms
         assert (searching._value, topics._keep_days) == (17, 3)
         assert (rooms._wait, rooms._most) == (4, 2)
-        kinds = {one.kind: one for one in await service.jobs.kinds()}
+        kinds = {kind.kind: kind for kind in await service.jobs.kinds()}
         order = ("ask", "ingest", "rebuild", "delete")
-        assert [kinds[one].concurrency for one in order] == [11, 12, 13, 14]
-        assert [kinds[one].priority for one in order] == [21, 22, 23, 24]
-        assert [service._runner._places[one] for one in order] == [11, 12, 13, 14]
+        assert [kinds[item].concurrency for item in order] == [11, 12, 13, 14]
+        assert [kinds[item].priority for item in order] == [21, 22, 23, 24]
+        assert [service._runner._places[item] for item in order] == [11, 12, 13, 14]
         (tmp_path / "a.txt").write_text("The lamp burns for 31 hours.", encoding="utf-8")
         async for _ in service.ingest(IngestRequest((str(tmp_path / "a.txt"),))):
             pass
@@ -346,7 +346,7 @@ async def test_what_a_ragstone_is_opened_with(tmp_path: Path) -> None:
         assert job.priority == 22
         [collection] = await service._adapters.catalog.collections()
         index = service._adapters.index
-        ids = [one.chunk_id async for batch in index.scan(collection) for one in batch]
+        ids = [item.chunk_id async for batch in index.scan(collection) for item in batch]
         assert await index.vectors(collection, ids)
         assert not await index.tokens(collection, ids)
 
@@ -373,7 +373,9 @@ def test_where_spans_go_under_which_name_and_how_many() -> None:
     assert provider is not None
     assert provider.resource.attributes[SERVICE_NAME] == "library"
     assert "0.25" in provider.sampler.get_description()
-    [exporter] = [one.span_exporter for one in provider._active_span_processor._span_processors]
+    [exporter] = [
+        processor.span_exporter for processor in provider._active_span_processor._span_processors
+    ]
     assert exporter._endpoint == "http://127.0.0.1:9/v1/traces"
     provider.shutdown()
     assert tracer(TelemetrySettings()) == (None, None)

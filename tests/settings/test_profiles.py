@@ -23,7 +23,7 @@ def stages(
     configured = Configured(settings or Settings())
     ask = Ask("q", profile=profile, level=level)  # type: ignore[arg-type]
     recipe = configured.answering(ask)
-    inner = [one for stage in recipe.stages for one in (stage, *stage.inner)]
+    inner = [item for stage in recipe.stages for item in (stage, *stage.inner)]
     return {stage.name: stage for stage in (*inner, *recipe.tail)}
 
 
@@ -41,7 +41,9 @@ def plan(profile: str, level: str = "standard") -> Plan:
     "Query pipeline", "Settings", "rag.verification_enabled: threshold at every level"
 )
 def test_given_a_level_then_its_search_and_verification() -> None:
-    basic, standard, enhanced = (plan("pipeline", one) for one in ("basic", "standard", "enhanced"))
+    basic, standard, enhanced = (
+        plan("pipeline", item) for item in ("basic", "standard", "enhanced")
+    )
     assert (basic.strategy, basic.min_similarity, basic.rerank) == ("dense", 0.0, False)
     assert (standard.strategy, standard.min_similarity) == ("hybrid", 0.4)
     assert (enhanced.strategy, enhanced.min_similarity) == ("hybrid", 0.4)

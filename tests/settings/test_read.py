@@ -275,7 +275,7 @@ def test_given_a_name_that_is_nearly_a_setting_then_one_line_names_what_was_mean
 ) -> None:
     monkeypatch.setenv(name, given)
     load()
-    assert caplog.messages == [f"{name} is no setting and has no effect. Do you mean {meant}?"]
+    assert caplog.messages == [f"{name} is not a setting and has no effect. Do you mean {meant}?"]
 
 
 def test_given_near_misses_in_a_dotenv_then_each_has_a_line_that_names_the_file(
@@ -283,7 +283,7 @@ def test_given_near_misses_in_a_dotenv_then_each_has_a_line_that_names_the_file(
 ) -> None:
     Path(".env").write_text("STATE_URL=postgresql://u:secret@db/x\nRAG_NO_ANSWER=No.\n")
     load()
-    assert [one.partition(" is no ")[0] for one in caplog.messages] == [
+    assert [message.partition(" is no ")[0] for message in caplog.messages] == [
         "STATE_URL in .env",
         "RAG_NO_ANSWER in .env",
     ]
@@ -357,8 +357,8 @@ def test_given_values_in_several_places_then_all_are_kept_in_the_order_in_which_
     monkeypatch.setenv("LLM_PROVIDER", "openai")
     settings = load(file, **{"rag.top_k": 7})
     assert [
-        (one.origin.source, one.origin.where, str(one.value))
-        for one in settings.beaten("rag.top_k")
+        (item.origin.source, item.origin.where, str(item.value))
+        for item in settings.beaten("rag.top_k")
     ] == [
         ("file", f"{file}, line 2 (rag.top_k)", "3"),
         ("environment", "RAG__TOP_K in .env", "4"),
@@ -366,7 +366,7 @@ def test_given_values_in_several_places_then_all_are_kept_in_the_order_in_which_
         ("environment", "RAG__TOP_K", "6"),
     ]
     assert settings.rag.top_k == 7
-    assert [one.value for one in settings.beaten("llm.model")] == ["openai:one"]
+    assert [item.value for item in settings.beaten("llm.model")] == ["openai:one"]
     assert settings.llm.model == "openai:two"
     assert not settings.beaten("rag.mode")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ragstone.store.lock import locked
+from ragstone.store.lock import lock_directory
 from tests.e2e.processes import run
 
 
@@ -14,7 +14,7 @@ def mode(path: Path) -> int:
 
 
 def test_given_a_new_data_directory_then_it_is_closed(tmp_path: Path) -> None:
-    with locked(tmp_path / "data"):
+    with lock_directory(tmp_path / "data"):
         assert mode(tmp_path / "data") == 0o700
 
 
@@ -25,7 +25,7 @@ def test_given_an_open_data_directory_then_it_and_what_it_holds_is_closed(tmp_pa
     (data / "state.sqlite").touch()
     for path in (data, *data.rglob("*")):
         path.chmod(0o777 if path.is_dir() else 0o666)
-    with locked(data):
+    with lock_directory(data):
         assert {mode(path) for path in (data, *data.rglob("*")) if path.is_dir()} == {0o700}
         assert {mode(path) for path in data.rglob("*") if path.is_file()} == {0o600}
 
@@ -35,7 +35,7 @@ def test_given_files_of_others_beside_then_those_are_left_alone(tmp_path: Path) 
     for name in ("notes.txt", "state.sqlite"):
         (tmp_path / name).touch()
         (tmp_path / name).chmod(0o644)
-    with locked(tmp_path):
+    with lock_directory(tmp_path):
         assert mode(tmp_path) == 0o755
         assert mode(tmp_path / "notes.txt") == 0o644
         assert mode(tmp_path / "state.sqlite") == 0o600
@@ -50,7 +50,7 @@ def test_given_rights_that_cannot_be_changed_then_a_warning_says_so(
     (tmp_path / "data").mkdir()
     (tmp_path / "data").chmod(0o755)
     monkeypatch.setattr(Path, "chmod", refuse)
-    with caplog.at_level(logging.WARNING), locked(tmp_path / "data"):
+    with caplog.at_level(logging.WARNING), lock_directory(tmp_path / "data"):
         assert "belong to the user that runs Ragstone" in caplog.text
 
 

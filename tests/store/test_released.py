@@ -55,7 +55,7 @@ def shards(data: Path) -> set[str]:
 async def test_this_version_opens_it_as_it_is(data: Path) -> None:
     before = dump(data / "state.sqlite")
     async with build.open(settings(data)) as ragstone:
-        assert {one.collection.name for one in await ragstone.collections(ME)} == {
+        assert {collection.collection.name for collection in await ragstone.collections(ME)} == {
             "default",
             "minutes",
         }
@@ -76,7 +76,7 @@ async def test_the_next_version_keeps_a_backup_and_answers_as_before(
         assert "31 days without sun" in turn.answer.text
         assert turn.passages[0].hit.chunk.path == "/documents/lantern-3-manual.md"
         known = await ragstone.collections(ME)
-        assert [(one.collection.name, one.documents, one.chunks) for one in known] == [
+        assert [(item.collection.name, item.documents, item.chunks) for item in known] == [
             ("default", 5, 13),
             ("minutes", 1, 1),
         ]
@@ -102,7 +102,7 @@ async def test_the_next_version_keeps_a_backup_and_answers_as_before(
     assert shards(data) == places
     kept.unlink()
     async with build.open(settings(data)) as ragstone:
-        names = [one.collection.name for one in await ragstone.collections(ME)]
+        names = [collection.collection.name for collection in await ragstone.collections(ME)]
         assert names == ["handbook", "minutes"]
     assert not kept.exists()
 

@@ -72,12 +72,12 @@ def test_a_question_and_its_answer_become_a_statement(
 
 def test_what_is_invented_is_stated_of_the_thing_that_has_it() -> None:
     found = list(Inventor(random.Random(3)).examples(300))
-    for one in found:
-        if one.span:
-            assert one.passage[slice(*one.span)].strip()
-        if one.verdict is Verdict.SUPPORTED:
-            assert one.wrong == ()
-    assert {one.verdict for one in found} >= {
+    for item in found:
+        if item.span:
+            assert item.passage[slice(*item.span)].strip()
+        if item.verdict is Verdict.SUPPORTED:
+            assert item.wrong == ()
+    assert {item.verdict for item in found} >= {
         Verdict.SUPPORTED,
         Verdict.CONTRADICTED,
         Verdict.NOT_SAID,
@@ -108,18 +108,26 @@ def test_where_a_yes_is_true_a_no_is_false() -> None:
     assert (yes.text, yes.verdict, yes.wrong) == ("Is Oslo old? Yes.", Verdict.SUPPORTED, ())
     assert (no.verdict, no.wrong) == (Verdict.CONTRADICTED, ((13, 16),))
     unsaid = replace(claim, verdict=Verdict.NOT_SAID)
-    both = [one.verdict for one in answered(unsaid, "Is Oslo old?", ("Yes.", "No."))]
+    both = [item.verdict for item in answered(unsaid, "Is Oslo old?", ("Yes.", "No."))]
     assert both == [Verdict.NOT_SAID, Verdict.NOT_SAID]
     assert not list(answered(replace(claim, verdict=Verdict.NOT), "Is Oslo old?", ("Yes.", "No.")))
 
 
 def test_of_a_record_with_units_in_its_columns_the_number_is_the_answer() -> None:
-    found = [one for one in Inventor(random.Random(4)).examples(300) if "_eur: " in one.passage]
-    spans = {one.passage[slice(*one.span)] for one in found if one.span}
+    found = [
+        example
+        for example in Inventor(random.Random(4)).examples(300)
+        if "_eur: " in example.passage
+    ]
+    spans = {item.passage[slice(*item.span)] for item in found if item.span}
     assert any(span.isdigit() for span in spans)
 
 
 def test_a_pronoun_stands_for_what_the_passage_speaks_of() -> None:
-    found = [one for one in Inventor(random.Random(4)).examples(300) if one.kind == "pronouns"]
-    assert {one.verdict for one in found} == {Verdict.SUPPORTED, Verdict.CONTRADICTED}
-    assert all(one.wrong for one in found if one.verdict is Verdict.CONTRADICTED)
+    found = [
+        example
+        for example in Inventor(random.Random(4)).examples(300)
+        if example.kind == "pronouns"
+    ]
+    assert {item.verdict for item in found} == {Verdict.SUPPORTED, Verdict.CONTRADICTED}
+    assert all(item.wrong for item in found if item.verdict is Verdict.CONTRADICTED)

@@ -160,7 +160,9 @@ async def test_given_nothing_that_recognises_it_then_examples_say_the_kind() -> 
 
 async def test_given_a_search_then_small_talk_is_searched_and_no_model_is_asked() -> None:
     [stage] = [
-        one for one in Recipes(load()).of("search", "standard").stages if isinstance(one, Classify)
+        item
+        for item in Recipes(load()).of("search", "standard").stages
+        if isinstance(item, Classify)
     ]
     model = Model('{"intent": "small_talk"}')
     sure = Examples(Likeness(0.9, "about", "factual", 0.3))

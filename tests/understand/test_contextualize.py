@@ -81,7 +81,7 @@ async def test_given_a_model_that_says_several_questions_then_all_are_asked() ->
     turn = step.turn
     assert turn.queries == ("When was Frank Zappa born?", "Where was Zappa born?")
     assert turn.question == " ".join(turn.queries)
-    assert tuple(one.question for one in turn.subqueries) == turn.queries
+    assert tuple(subquery.question for subquery in turn.subqueries) == turn.queries
     assert turn.whole
     assert turn.usage == Usage(10, 5, 1)
 

@@ -5,32 +5,32 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.core.intent import Intent
-from ragstone.understand.intents import NAMES, Hints, hints_of, named_intent
+from ragstone.understand.intents import NAMES, Hints, intent_hints, parse_intent
 
 
 @pytest.mark.conforms(
     "Query pipeline", "Step 4", "LIST takes 15 passages, COMPARISON several documents"
 )
 def test_a_list_takes_more_passages_and_a_comparison_different_ones() -> None:
-    assert hints_of(Intent("list")).top_k == 15
-    assert hints_of(Intent("comparison")).diversity > 0
-    assert hints_of(Intent("comparison")).template == "comparison"
-    assert (hints_of(Intent("summary")).top_k or 0) > 10
+    assert intent_hints(Intent("list")).top_k == 15
+    assert intent_hints(Intent("comparison")).diversity > 0
+    assert intent_hints(Intent("comparison")).template == "comparison"
+    assert (intent_hints(Intent("summary")).top_k or 0) > 10
 
 
 def test_an_unknown_intent_is_answered_as_the_level_says() -> None:
-    assert hints_of(None) == hints_of(Intent("factual")) == Hints()
+    assert intent_hints(None) == intent_hints(Intent("factual")) == Hints()
 
 
 def test_hints_are_frozen() -> None:
     with pytest.raises(AttributeError):
-        hints_of(None).top_k = 3  # type: ignore[misc]
-    assert replace(hints_of(None), top_k=3).top_k == 3
+        intent_hints(None).top_k = 3  # type: ignore[misc]
+    assert replace(intent_hints(None), top_k=3).top_k == 3
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_intent_is_read_from_json(name: str) -> None:
-    assert named_intent(f'{{"intent": "{name}"}}') == name
+    assert parse_intent(f'{{"intent": "{name}"}}') == name
 
 
 @pytest.mark.parametrize(
@@ -44,16 +44,16 @@ def test_every_intent_is_read_from_json(name: str) -> None:
     ],
 )
 def test_chatter_and_broken_json_are_read_too(said: str) -> None:
-    assert named_intent(said) == "multi_hop"
+    assert parse_intent(said) == "multi_hop"
 
 
 @pytest.mark.parametrize(
     "said", ["", "I cannot tell.", '{"intent": "other"}', "list or summary", "[]", '{"intent": 3}']
 )
 def test_a_reply_that_names_none_or_several_says_nothing(said: str) -> None:
-    assert named_intent(said) is None
+    assert parse_intent(said) is None
 
 
 @given(st.text(alphabet=st.characters(), max_size=300))
 def test_any_reply_can_be_read(said: str) -> None:
-    assert named_intent(said) in (None, *NAMES)
+    assert parse_intent(said) in (None, *NAMES)

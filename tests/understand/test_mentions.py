@@ -20,11 +20,11 @@ from ragstone.understand.mentions import names
     ],
 )
 def test_given_a_text_then_its_names_are_the_capitalised_spans(text: str, found: list[str]) -> None:
-    assert [one.text for one in names(text)] == found
+    assert [name.text for name in names(text)] == found
 
 
 @given(st.text(max_size=400))
 def test_given_any_text_then_mentions_stand_in_it_in_order(text: str) -> None:
     found = names(text)
-    assert [one.start for one in found] == sorted(one.start for one in found)
-    assert all(text[one.start :].startswith(one.text) for one in found)
+    assert [item.start for item in found] == sorted(item.start for item in found)
+    assert all(text[item.start :].startswith(item.text) for item in found)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.core.filters import AnyOf, Scalar, matches
-from ragstone.understand.metadata_terms import meant, terms, without
+from ragstone.understand.metadata_terms import build_filter, remove_terms, terms
 
 VALUES: dict[str, list[Scalar]] = {
     "year": [2021, 2022, 2023, "2023"],
@@ -28,7 +28,7 @@ VALUES: dict[str, list[Scalar]] = {
     ],
 )
 def test_given_terms_then_they_are_taken_out(question: str, left: str) -> None:
-    assert without(question, terms(question, VALUES)) == left
+    assert remove_terms(question, terms(question, VALUES)) == left
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_given_terms_then_they_are_taken_out(question: str, left: str) -> None:
 )
 def test_given_what_only_looks_like_a_term_then_it_stays(question: str) -> None:
     assert terms(question, VALUES) == []
-    assert without(question, []) == question
+    assert remove_terms(question, []) == question
 
 
 @pytest.mark.parametrize(
@@ -75,9 +75,9 @@ def test_given_what_only_looks_like_a_term_then_it_stays(question: str) -> None:
 def test_given_terms_then_they_mean_these_values(
     question: str, kept: dict[str, list[Scalar]]
 ) -> None:
-    condition = meant(terms(question, VALUES), VALUES)
+    condition = build_filter(terms(question, VALUES), VALUES)
     parts = [condition] if isinstance(condition, AnyOf) else condition.parts  # type: ignore[union-attr]
-    found = {one.field.removeprefix("metadata."): list(one.values) for one in parts}
+    found = {part.field.removeprefix("metadata."): list(part.values) for part in parts}
     assert {key: list(map(repr, some)) for key, some in found.items()} == {
         key: list(map(repr, some)) for key, some in kept.items()
     }
@@ -88,9 +88,9 @@ def test_given_any_question_then_its_terms_narrow_and_words_are_left(
     question: str, year: Scalar
 ) -> None:
     found = terms(question, VALUES)
-    assert bool(without(question, found).strip()) == bool(question.strip())
+    assert bool(remove_terms(question, found).strip()) == bool(question.strip())
     if found:
-        condition = meant(found, VALUES)
+        condition = build_filter(found, VALUES)
         assert not matches(condition, {"metadata": {}})
         if {term.key for term in found} != {"year"}:
             assert not matches(condition, {"metadata": {"year": year}})

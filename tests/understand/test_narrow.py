@@ -50,7 +50,7 @@ async def test_given_a_term_then_only_documents_that_have_it_are_found(service: 
     assert await paths(service, "revenue created:<2022") == ["/docs/r2021.txt"]
     assert await paths(service, "revenue year:2050") == []
     found = await service.search(Ask("revenue year:2022", principal=EVA))
-    traced = {one.stage: one for one in found.trace}
+    traced = {item.stage: item for item in found.trace}
     assert (traced["narrow"].decision, traced["narrow"].reason) == ("narrowed", "year:2022")
 
 
@@ -84,7 +84,10 @@ async def test_given_a_key_of_others_then_it_is_a_word_for_who_may_not_read_it(
 async def test_given_metadata_then_its_facets_count_what_may_be_read(service: Service) -> None:
     years = tuple(FacetValue(year, 1) for year in (2021, 2022, 2023))
     assert await service.reading.facets(EVA, "default", key="year") == [Facet("year", years, 3)]
-    assert [one.key for one in await service.reading.facets(EVA, "default")] == ["created", "year"]
+    assert [facet.key for facet in await service.reading.facets(EVA, "default")] == [
+        "created",
+        "year",
+    ]
     [cut] = await service.reading.facets(EVA, "default", key="year", limit=1)
     assert (len(cut.values), cut.different) == (1, 3)
     assert await service.reading.facets(EVA, "default", key="secret") == []
@@ -99,7 +102,7 @@ async def test_given_folders_then_their_documents_are_counted_and_listed(service
     assert await service.reading.folders(EVA, "default", "/docs/") == []
     assert await service.reading.folders(EVA, "default", "/nowhere") == []
     listed = await service.documents(EVA, "default", below="docs", having={"year": 2022})
-    assert [one.path for one in listed] == ["/docs/r2022.txt"]
+    assert [item.path for item in listed] == ["/docs/r2022.txt"]
     assert await service.documents(EVA, "default", having={"year": "2022"}) == []
     assert await service.documents(EVA, "default", having={"secret": "apollo"}) == []
     with pytest.raises(UnknownCollection):

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.understand.question_kinds import LANGUAGES, by_rules
-from ragstone.understand.small_talk import matched
+from ragstone.understand.small_talk import match_small_talk
 
 EXAMPLES = Path(__file__).parent / "data" / "intents.tsv"
 """Language, intent, text. The patterns were tuned on every other line, from the first on."""
@@ -22,7 +22,7 @@ def examples() -> list[Example]:
 def right(example: Example) -> bool:
     language, intent, text = example
     if intent == "small_talk":
-        return matched(text) is not None
+        return match_small_talk(text) is not None
     found = by_rules(text, language, continues=intent == "follow_up")
     return found is not None and found.name == intent
 
@@ -36,7 +36,7 @@ def test_the_examples_are_many_and_in_every_language() -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_nearly_all_examples_that_nothing_was_tuned_on_are_recognised(language: str) -> None:
-    rows = [one for one in examples()[1::2] if one[0] == language]
+    rows = [example for example in examples()[1::2] if example[0] == language]
 
     assert sum(map(right, rows)) >= 0.9 * len(rows)
 

@@ -9,7 +9,7 @@ from ragstone.core.errors import ModelUnavailable
 from ragstone.core.records import Collection
 from ragstone.core.turn import Ask, Plan, Recalled, Rewriting, SearchOptions, Turn
 from ragstone.ports import Said
-from ragstone.understand.rewrite import Rewrite, chosen
+from ragstone.understand.rewrite import Rewrite, choose_rewriting
 from tests.engine.adapters import ran
 from tests.engine.completer import Replies
 from tests.understand.test_contextualize import Completing
@@ -118,11 +118,11 @@ async def test_given_a_conversation_then_its_words_stay_among_the_queries() -> N
 
 
 def test_given_auto_then_level_and_model_decide() -> None:
-    assert chosen("auto", False, QUESTION, True) == "none"
-    assert chosen("auto", True, QUESTION, True) == "multi"
-    assert chosen("auto", True, QUESTION, False) == "decompose"
-    assert chosen("auto", True, "Who founded Apple?", False) == "none"
-    assert chosen("hyde", False, QUESTION, False) == "hyde"
+    assert choose_rewriting("auto", False, QUESTION, True) == "none"
+    assert choose_rewriting("auto", True, QUESTION, True) == "multi"
+    assert choose_rewriting("auto", True, QUESTION, False) == "decompose"
+    assert choose_rewriting("auto", True, "Who founded Apple?", False) == "none"
+    assert choose_rewriting("hyde", False, QUESTION, False) == "hyde"
 
 
 async def test_given_passages_that_the_cache_knows_then_no_model_is_asked() -> None:

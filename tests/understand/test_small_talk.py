@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.core.intent import SMALL_TALK_KINDS
-from ragstone.understand.small_talk import matched, reply, without_opening
+from ragstone.understand.small_talk import match_small_talk, reply, without_opening
 
 LANGUAGES = ("en", "de", "es", "fr", "zh", "ja", "ko")
 
@@ -34,7 +34,7 @@ LANGUAGES = ("en", "de", "es", "fr", "zh", "ja", "ko")
 def test_an_utterance_of_nothing_but_small_talk_is_recognised(
     said: str, kind: str, language: str
 ) -> None:
-    found = matched(said)
+    found = match_small_talk(said)
 
     assert found is not None
     assert (found.kind, found.language) == (kind, language)
@@ -63,7 +63,7 @@ def test_an_utterance_of_nothing_but_small_talk_is_recognised(
     ],
 )
 def test_a_question_that_holds_such_words_is_none(asked: str) -> None:
-    assert matched(asked) is None
+    assert match_small_talk(asked) is None
 
 
 def test_the_opening_of_a_question_is_left_out() -> None:
@@ -95,7 +95,7 @@ def test_a_language_without_replies_is_answered_in_english() -> None:
 
 @given(st.text(alphabet=st.characters(), max_size=300))
 def test_any_text_can_be_read(text: str) -> None:
-    matched(text)
+    match_small_talk(text)
     assert text.endswith(without_opening(text))
 
 
@@ -103,7 +103,7 @@ def test_any_text_can_be_read(text: str) -> None:
 def test_long_texts_take_no_time(text: str) -> None:
     started = time.process_time()
 
-    matched(text)
+    match_small_talk(text)
     without_opening(text)
 
     assert time.process_time() - started < 0.2

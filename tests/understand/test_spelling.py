@@ -16,7 +16,7 @@ def corrected(question: str, corpus: Corpus | None = None) -> str:
 
 def of_words(question: str, *words: str) -> Corpus:
     """What is known of a question where a corpus holds these words."""
-    unknown = {one.word for one in unknown_words(question, english())}
+    unknown = {item.word for item in unknown_words(question, english())}
     near = {word: sorted(one_edit(word) & set(words)) for word in unknown}
     return Corpus(dict.fromkeys(words, 2), near)
 

@@ -4,11 +4,11 @@ import pytest
 
 from ragstone.language.language import detect
 from ragstone.understand.question_kinds import by_rules
-from ragstone.understand.summaries import wanted_document
+from ragstone.understand.summaries import find_wanted_document
 
 
 def named(question: str) -> str | None:
-    return wanted_document(question, by_rules(question, detect(question)))
+    return find_wanted_document(question, by_rules(question, detect(question)))
 
 
 @pytest.mark.parametrize(

@@ -108,7 +108,7 @@ async def test_given_something_else_then_it_is_unsupported() -> None:
 
 async def test_given_a_refusal_then_nothing_is_claimed() -> None:
     step, _ = await ran(Check(), a_turn("Nobody knows that.", "refused"), checker=local_checker())
-    assert [one.label for one in step.turn.verdicts] == ["no_claim"]
+    assert [verdict.label for verdict in step.turn.verdicts] == ["no_claim"]
 
 
 UNSURE = "The Rhine has a bridge that visitors admire."
@@ -121,7 +121,7 @@ async def test_given_an_undecided_claim_then_the_chat_model_judges_it() -> None:
     step, _ = await ran(Check(), a_turn(text), checker=local_checker(), completer=judge)
     assert judge.asked[0]["claims"] == {"1": UNSURE}
     assert RHINE in judge.asked[0]["sources"].values()
-    assert [one.label for one in step.turn.verdicts] == ["supported", "partly"]
+    assert [verdict.label for verdict in step.turn.verdicts] == ["supported", "partly"]
     assert step.turn.verdicts[1].reason == "judge"
     assert step.turn.usage.calls == 1
 
@@ -327,10 +327,10 @@ async def test_behind_an_answer_that_is_sent_they_follow_and_are_marked() -> Non
 
     answer = step.turn.answer
     assert answer is not None
-    sent = "".join(one.text for one in events if isinstance(one, Token))
+    sent = "".join(event.text for event in events if isinstance(event, Token))
     assert WRONG_YEAR + sent == answer.text
     assert OTHERWISE in sent
-    assert any(isinstance(one, Note) and one.text == NOTE for one in events)
+    assert any(isinstance(event, Note) and event.text == NOTE for event in events)
     assert not answer.is_grounded
 
 

@@ -27,7 +27,7 @@ SOURCES = [
     EvidenceSource("El museo abrió sus puertas en 1819 y recibe tres millones de visitantes."),
     EvidenceSource("富士山は日本で最も高い山です。標高は3776メートルです。"),
 ]
-VERBATIM = [one.text[s.start : s.end] for one in SOURCES for s in sentences(one.text)]
+VERBATIM = [item.text[s.start : s.end] for item in SOURCES for s in sentences(item.text)]
 PUMPS = EvidenceSource(
     "The Falcon pump is built in Bergen and weighs 31 kg. The Heron pump is made by Aquanor AS."
 )

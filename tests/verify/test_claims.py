@@ -26,7 +26,7 @@ from ragstone.verify.claims import answer_sentences, plain
     ],
 )
 def test_given_no_statement_then_nothing_is_claimed(text: str) -> None:
-    assert not any(one.claims for one in answer_sentences(text))
+    assert not any(sentence.claims for sentence in answer_sentences(text))
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_given_no_statement_then_nothing_is_claimed(text: str) -> None:
     ],
 )
 def test_given_a_statement_then_it_is_a_claim(text: str) -> None:
-    assert [one.claims for one in answer_sentences(text)] == [True]
+    assert [sentence.claims for sentence in answer_sentences(text)] == [True]
 
 
 @pytest.mark.parametrize(
@@ -66,12 +66,12 @@ def test_given_layout_or_a_frame_then_it_is_no_part_of_the_claim(shown: str, cla
 
 def test_given_markers_then_each_sentence_has_its_sources() -> None:
     found = answer_sentences("Paris is big [1, 2]. Rome is old.[3] Bonn is small.")
-    assert [one.cited for one in found] == [(1, 2), (3,), ()]
+    assert [item.cited for item in found] == [(1, 2), (3,), ()]
 
 
 @given(st.text(max_size=400))
 def test_any_answer_is_cut_into_sentences_inside_it(text: str) -> None:
     end = 0
-    for one in answer_sentences(text):
-        assert end <= one.start <= one.end <= len(text)
-        end = one.end
+    for sentence in answer_sentences(text):
+        assert end <= sentence.start <= sentence.end <= len(text)
+        end = sentence.end

@@ -4,7 +4,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.core.answer import Label, Statement, Verdict
-from ragstone.verify.groundedness import grounded, groundedness, response_score, supported
+from ragstone.verify.groundedness import (
+    build_support_statement,
+    groundedness,
+    is_grounded,
+    response_score,
+)
 
 
 def said(label: Label, confidence: float = 0.9) -> Verdict:
@@ -19,18 +24,18 @@ def test_given_verdicts_then_the_share_of_what_is_supported() -> None:
 
 def test_given_no_claims_then_it_is_grounded() -> None:
     assert groundedness([]) == 1
-    assert grounded([said("no_claim")])
+    assert is_grounded([said("no_claim")])
 
 
 def test_given_a_contradiction_then_it_is_not_grounded() -> None:
-    assert grounded([said("supported")] * 9)
-    assert not grounded([*[said("supported")] * 9, said("contradicted")])
+    assert is_grounded([said("supported")] * 9)
+    assert not is_grounded([*[said("supported")] * 9, said("contradicted")])
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
 def test_the_score_lies_between_the_least_and_the_greatest(probabilities: list[float]) -> None:
     low, high = min(probabilities), max(probabilities)
-    least, most = (min(0.999, max(0.001, one)) for one in (low, high))
+    least, most = (min(0.999, max(0.001, item)) for item in (low, high))
     assert least - 1e-6 <= response_score(probabilities) <= most + 1e-6
 
 
@@ -40,8 +45,8 @@ def test_given_one_bad_claim_among_good_ones_then_it_decides() -> None:
 
 
 def test_given_verdicts_then_the_worst_claim_says_how_likely_all_is_supported() -> None:
-    assert supported([said("supported", 0.99)]) == Statement(True, 0.99)
-    mixed = supported([said("supported", 0.99), said("unsupported", 0.9)])
+    assert build_support_statement([said("supported", 0.99)]) == Statement(True, 0.99)
+    mixed = build_support_statement([said("supported", 0.99), said("unsupported", 0.9)])
     assert not mixed.holds
     assert mixed.confidence < 0.2
-    assert supported([said("no_claim")]).holds
+    assert build_support_statement([said("no_claim")]).holds

@@ -72,7 +72,7 @@ def leaves(value: Any) -> list[Any]:
     """The strings and numbers of a value, in order."""
     if isinstance(value, dict | list):
         inner = value.values() if isinstance(value, dict) else value
-        return [leaf for one in inner for leaf in leaves(one)]
+        return [leaf for item in inner for leaf in leaves(item)]
     return [] if value is None or isinstance(value, bool) else [value]
 
 
@@ -93,7 +93,7 @@ def leaves(value: Any) -> list[Any]:
 def test_fields_have_the_paths_that_programs_write(
     text: str, fields: list[tuple[str, str]]
 ) -> None:
-    assert [(one.path, one.value) for one in find_fields(text)] == fields
+    assert [(field.path, field.value) for field in find_fields(text)] == fields
 
 
 @given(VALUES, st.booleans(), st.sampled_from([None, 2]))
@@ -101,7 +101,7 @@ def test_fields_have_the_paths_that_programs_write(
 def test_every_span_is_the_literal_of_its_value(value: Any, ascii: bool, indent: Any) -> None:
     text = json.dumps(value, ensure_ascii=ascii, indent=indent)
 
-    fields = [(one.value, text[one.start : one.end]) for one in find_fields(text)]
+    fields = [(field.value, text[field.start : field.end]) for field in find_fields(text)]
 
     assert [json.loads(literal) for _, literal in fields] == leaves(value)
     for found, literal in fields:
@@ -125,13 +125,13 @@ def test_what_is_no_json_is_read_without_an_error(text: str) -> None:
     ids=["deep", "unclosed", "10-mb", "broken-escapes"],
 )
 def test_large_and_deep_texts_are_read(text: str, values: list[str]) -> None:
-    assert [one.value for one in find_fields(text)] == values
+    assert [field.value for field in find_fields(text)] == values
 
 
 def test_a_field_claims_its_value_under_its_keys() -> None:
     text = '{"contract": {"endDate": "2026"}, "net_price": [5], "half": "\\ud800\\u0000x"}'
 
-    said = [one.statement for one in find_fields(text)]
+    said = [field.statement for field in find_fields(text)]
 
     assert said == ["contract end Date = 2026", "net price = 5", "half =   x"]
 
@@ -142,7 +142,7 @@ def test_values_of_the_schema_and_empty_ones_claim_nothing() -> None:
 
     said = json_sentences(answer, JsonFormat("answer", schema))
 
-    assert [one.text for one in said if one.claims] == ["Rhine"]
+    assert [item.text for item in said if item.claims] == ["Rhine"]
 
 
 async def test_each_field_gets_a_verdict_at_its_place() -> None:
@@ -152,16 +152,18 @@ async def test_each_field_gets_a_verdict_at_its_place() -> None:
 
     assert step.turn.answer is not None
     assert step.turn.answer.text == text
-    shown = [(one.sentence, text[one.start : one.end]) for one in step.turn.verdicts]
+    shown = [
+        (verdict.sentence, text[verdict.start : verdict.end]) for verdict in step.turn.verdicts
+    ]
     assert shown == [
         ("bridge.length = 320 metres", '"320 metres"'),
         ("bridge.built = 1890", "1890"),
         ("river = Elbe", '"Elbe"'),
     ]
-    labels = [one.label for one in step.turn.verdicts]
+    labels = [verdict.label for verdict in step.turn.verdicts]
     assert labels[:2] == ["supported", "supported"]
     assert labels[2] in ("unsupported", "contradicted")
-    assert [one.number for one in step.turn.answer.citations] == [1]
+    assert [citation.number for citation in step.turn.answer.citations] == [1]
 
 
 async def test_numbers_in_brackets_are_no_citations() -> None:
@@ -182,8 +184,8 @@ async def test_sources_that_the_model_names_are_cited_and_claim_nothing() -> Non
     step, _ = await ran(Check(), step.turn, checker=local_checker())
 
     assert step.turn.answer is not None
-    assert [one.number for one in step.turn.answer.citations] == [1]
-    assert [one.sentence for one in step.turn.verdicts] == ["bridge length = 320 metres"]
+    assert [citation.number for citation in step.turn.answer.citations] == [1]
+    assert [verdict.sentence for verdict in step.turn.verdicts] == ["bridge length = 320 metres"]
 
 
 class Likely:

@@ -14,7 +14,7 @@ from ragstone.service import wire
 from ragstone.verify.check import Check
 from ragstone.verify.cite import Cite
 from ragstone.verify.score import Score
-from ragstone.verify.verdicts import removed
+from ragstone.verify.verdicts import remove_unsupported
 from tests.engine.adapters import a_kit
 from tests.engine.samples import a_passage
 from tests.local_checker import local_checker
@@ -85,8 +85,8 @@ async def test_a_wrong_number_in_text_that_is_not_sent_is_corrected() -> None:
 
     answer = answer_of(turn)
     assert answer.text == f"{WRONG.replace('[4]', '[2]')} It is 320 metres long [1]."
-    assert [one.label for one in turn.verdicts] == ["supported", "supported"]
-    assert {one.number for one in answer.citations} == {1, 2}
+    assert [verdict.label for verdict in turn.verdicts] == ["supported", "supported"]
+    assert {citation.number for citation in answer.citations} == {1, 2}
     assert all(answer.text[m.start : m.end] == f"[{m.number}]" for m in answer.markers)
     assert "wrong_citations" not in wire.statements(turn)
 
@@ -97,8 +97,8 @@ async def test_a_wrong_number_beside_the_right_one_is_left_out() -> None:
 
     answer = answer_of(turn)
     assert answer.text == text.replace("[4]", "")
-    for one in turn.verdicts:
-        assert answer.text[one.start : one.end].startswith(one.sentence[:10])
+    for verdict in turn.verdicts:
+        assert answer.text[verdict.start : verdict.end].startswith(verdict.sentence[:10])
 
 
 async def test_each_marker_of_a_sentence_is_judged_by_what_stands_before_it() -> None:
@@ -108,7 +108,7 @@ async def test_each_marker_of_a_sentence_is_judged_by_what_stands_before_it() ->
     )
     turn = await check_answer(text)
 
-    assert [one.state for one in answer_of(turn).markers] == ["supported", "supported"]
+    assert [marker.state for marker in answer_of(turn).markers] == ["supported", "supported"]
 
 
 async def test_what_no_source_says_is_unsupported_and_keeps_its_number() -> None:
@@ -123,7 +123,7 @@ async def test_sentences_that_cite_one_source_have_each_their_own_words() -> Non
         "It is 320 metres long [1]. The bridge over the Rhine was built in 1890 [1]."
     )
 
-    snippets = [one.citation.snippet for one in answer_of(turn).markers]
+    snippets = [marker.citation.snippet for marker in answer_of(turn).markers]
     assert snippets == ["It is 320 metres long.", "The bridge over the Rhine was built in 1890."]
 
 
@@ -132,7 +132,7 @@ async def test_markers_keep_their_places_when_sources_are_renumbered() -> None:
 
     answer = answer_of(turn)
     assert all(answer.text[m.start : m.end] == f"[{m.number}]" for m in answer.markers)
-    assert len({one.number for one in turn.passages}) == len(turn.passages)
+    assert len({passage.number for passage in turn.passages}) == len(turn.passages)
 
 
 @pytest.mark.parametrize(
@@ -160,10 +160,10 @@ async def test_a_failed_check_keeps_what_the_words_tell_of_the_citations() -> No
 
 async def test_strict_answers_keep_the_places_of_markers() -> None:
     turn = await check_answer(f"Bananas are yellow fruits [1]. {WRONG}", streams=False)
-    answer = answer_of(removed(turn))
+    answer = answer_of(remove_unsupported(turn))
     assert answer.text.startswith("[…]")
     assert all(answer.text[m.start : m.end] == f"[{m.number}]" for m in answer.markers)
-    assert [one.number for one in answer.citations] == [2]
+    assert [citation.number for citation in answer.citations] == [2]
 
 
 class SaysGap:

@@ -35,7 +35,7 @@ async def check(text: str, question: str = ASKED, held: bool = False) -> Step:
     turn = Turn(Ask(question), question, passages=(a_passage(1, BRIDGE),), answer=answer)
     stage = CheckHeld() if held else Check()
     step, events = await ran(stage, turn, checker=CHECKER, judge=JUDGE, chat=CHAT)
-    assert [one for one in events if isinstance(one, Checked)]
+    assert [event for event in events if isinstance(event, Checked)]
     return step
 
 
@@ -59,7 +59,7 @@ async def test_a_refusal_in_own_words_is_a_refusal(question: str, text: str, hel
     assert answer.refused
     assert not answer.citations
     assert answer.supported is None
-    assert {one.label for one in step.turn.verdicts} == {"no_claim"}
+    assert {verdict.label for verdict in step.turn.verdicts} == {"no_claim"}
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ async def test_own_knowledge_behind_a_refusal_stays_unsupported() -> None:
 async def test_what_only_announces_what_follows_claims_nothing(text: str) -> None:
     step = await check(f"It was built in 1890 [1].\n\n{text}", "When was the bridge built?")
 
-    assert [one.label for one in step.turn.verdicts] == ["supported", "no_claim"]
+    assert [verdict.label for verdict in step.turn.verdicts] == ["supported", "no_claim"]
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ async def test_that_sources_disagree_is_as_true_as_that_they_do(other: str, labe
 
     step, _ = await ran(Check(), turn, checker=CHECKER, judge=JUDGE, chat=CHAT)
 
-    assert [one.label for one in step.turn.verdicts] == [label]
+    assert [verdict.label for verdict in step.turn.verdicts] == [label]
 
 
 @given(st.text(max_size=60))

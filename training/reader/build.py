@@ -93,9 +93,9 @@ def checking(data: Path) -> Iterator[Example]:
     for language in ("de", "zh", "tr"):
         found = maker.passages("xquad", f"xquad/{language}")
         yield from _some(list(maker.of_questions(found, 80)), 100)
-    for one in suite(data):
-        verdict = Verdict.SUPPORTED if one.true else Verdict.NOT
-        yield Example(f"swaps {one.language}", one.text, one.passage, verdict=verdict)
+    for item in suite(data):
+        verdict = Verdict.SUPPORTED if item.true else Verdict.NOT
+        yield Example(f"swaps {item.language}", item.text, item.passage, verdict=verdict)
     yield from _some(list(maker.across(80)), 150)
     yield from _some(list(maker.asked_across(400)), 400)
     yield from _some(list(Inventor(random.Random(9)).examples(60)), 200)

@@ -21,7 +21,7 @@ from onnx import TensorProto, helper
 from ragstone.language.late_interaction import Floats
 from ragstone.models.e5_engine import Channels, in_integers, weights_file
 from ragstone.models.e5_weights import INNER, LONGEST, WIDTH, read
-from ragstone.reader.network import CARD, FILE, FORM, PADDING, bundled
+from ragstone.reader.network import CARD, FILE, FORM, PADDING, find_bundled
 from ragstone.reader.pairs import PASSAGE, TEXT
 from training import logistic
 from training.e5_graph import HEADS, WIDE, Drawing, widest
@@ -183,13 +183,13 @@ class Rows:
 
     def feed(self, chosen: Sequence[int]) -> dict[str, Floats]:
         held = [slice(self._starts[i], self._starts[i + 1]) for i in chosen]
-        width = max(one.stop - one.start for one in held)
+        width = max(item.stop - item.start for item in held)
         states = np.zeros((len(held), width, WIDTH), np.float32)
         parts = np.full((len(held), width), PADDING, np.int32)
-        for i, one in enumerate(held):
-            size = one.stop - one.start
-            states[i, :size] = self._words.words(self._ids[one].tolist()) + self._places[:size]
-            parts[i, :size] = self._parts[one]
+        for i, item in enumerate(held):
+            size = item.stop - item.start
+            states[i, :size] = self._words.words(self._ids[item].tolist()) + self._places[:size]
+            parts[i, :size] = self._parts[item]
         return {"states": states, "parts": parts}
 
 
@@ -242,7 +242,7 @@ def main() -> None:
         weights: Weights = {name: held[name].astype(np.float32) for name in held.files}
     folder = Path(sys.argv[2])
     rows, check = Rows(folder / "train-0.npz"), Rows(folder / "check.npz")
-    to = Path(sys.argv[3]) if len(sys.argv) > 3 else bundled()
+    to = Path(sys.argv[3]) if len(sys.argv) > 3 else find_bundled()
     to.mkdir(parents=True, exist_ok=True)
     channels = large_channels(weights, rows)
     data = drawn(tempered(weights, channels, check), channels).SerializeToString()

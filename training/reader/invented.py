@@ -73,7 +73,7 @@ class Inventor:
     def examples(self, count: int) -> Iterator[Example]:
         """Those of `count` passages: two to five each."""
         languages = list(_templates()["languages"].values())
-        shares = [one["share"] for one in languages]
+        shares = [item["share"] for item in languages]
         for _ in range(count):
             language = self._chance.choices(languages, shares)[0]
             english = language is _templates()["languages"]["en"]
@@ -95,7 +95,7 @@ class _Scene:
     def examples(self) -> Iterator[Example]:
         pick = self._chance
         kind = pick.choice(self._language["things"])
-        every = [Relation(**one) for one in kind["relations"]]
+        every = [Relation(**item) for item in kind["relations"]]
         relations = pick.sample(every, min(len(every), pick.randint(1, 4)))
         names = self._things(kind["names"], pick.choice((1, 2, 2, 3, 4)))
         facts: list[_Fact] = []
@@ -129,12 +129,12 @@ class _Scene:
             if asked:
                 yield self._question(left_out, passage, None)
         yield from self._of_nothing(
-            fact, passage, [one for one in every if one not in relations], asked
+            fact, passage, [item for item in every if item not in relations], asked
         )
 
     def _of_pronoun(self, fact: _Fact, passage: str) -> Iterator[Example]:
         """What is claimed of "it": the passage cannot say of what, but whether it says that."""
-        forms = [one for one in fact.relation.said if one.startswith("{a}")]
+        forms = [item for item in fact.relation.said if item.startswith("{a}")]
         if not forms or not self._language["pronouns"]:
             return
         subject = self._chance.choice(self._language["pronouns"])
@@ -211,7 +211,7 @@ class _Scene:
     ) -> Iterator[Example]:
         """What the passage says of nothing, though of this thing it says something like it: when it
         was opened, where it is asked when it was built."""
-        alike = [one for one in others if one.value == fact.relation.value]
+        alike = [item for item in others if item.value == fact.relation.value]
         if not others or self._chance.random() < 0.25:
             return
         relation = self._chance.choice(alike or others)
@@ -274,7 +274,9 @@ class _Scene:
             cells = {(fact.thing, fact.relation.label): fact.value for fact in facts}
             rows = [" | ".join(["", *labels]).strip()]
             for name in names:
-                rows.append(" | ".join([name, *(cells.get((name, one), "-") for one in labels)]))
+                rows.append(
+                    " | ".join([name, *(cells.get((name, label), "-") for label in labels)])
+                )
             return "\n".join(rows)
         if way < 0.7:
             self._chance.shuffle(facts)

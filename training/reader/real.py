@@ -186,13 +186,13 @@ class Maker:
     def scifact(self) -> Iterator[Example]:
         corpus = {row["id"]: row for row in read_rows(self._data / "scifact" / "corpus.jsonl.gz")}
         for row in read_rows(self._data / "scifact" / "dev" / "queries.jsonl.gz"):
-            for one in row["evidence"]:
-                if held_out(f"scifact {one['doc']}") != self._held:
+            for item in row["evidence"]:
+                if held_out(f"scifact {item['doc']}") != self._held:
                     continue
-                entry = corpus[one["doc"]]
+                entry = corpus[item["doc"]]
                 spans = cut(entry["text"])
-                verdict = Verdict.SUPPORTED if one["label"] == "SUPPORT" else Verdict.CONTRADICTED
-                chosen = [i for i in one["sentences"] if i < len(spans)]
+                verdict = Verdict.SUPPORTED if item["label"] == "SUPPORT" else Verdict.CONTRADICTED
+                chosen = [i for i in item["sentences"] if i < len(spans)]
                 if not chosen:
                     continue
                 text = " ".join(entry["text"][slice(*spans[i])].strip() for i in chosen[:3])
@@ -485,7 +485,8 @@ class Maker:
             if theirs is None or not theirs["answers"]:
                 continue
             own, row = (
-                one.by_id[q["relevant"][0]] for one, q in ((sets[here], question), (found, theirs))
+                item.by_id[q["relevant"][0]]
+                for item, q in ((sets[here], question), (found, theirs))
             )
             query, title = question["query"], found.title(row) if chance.random() < 0.5 else ""
             form = Example("asked across", query, "", True, title, answers=False)
@@ -522,7 +523,7 @@ class Maker:
             asked = " ".join([*words[:-1], new]) + "?"
         else:
             others = chance.sample(found.questions, min(60, len(found.questions)))
-            near = " ".join(one["query"] for one in others)
+            near = " ".join(item["query"] for item in others)
             changed = self._swapper.changed(query, near, (), "noun")
             if changed is None:
                 return ""
@@ -554,7 +555,7 @@ class Maker:
         self, question: dict[str, Any], found: Passages
     ) -> tuple[dict[str, Any], str] | None:
         """A passage, and a piece of it that shares much with the question and lacks each answer."""
-        answers = [one.casefold() for one in question["answers"]]
+        answers = [item.casefold() for item in question["answers"]]
         near = [
             (row, place)
             for row, place in found.nearest(question["query"])
@@ -619,7 +620,7 @@ def shorter(sentence: str) -> list[str]:
             "".join(p if is_cjk(sentence) else p + " " for p in parts[:-1]).rstrip(",，、;； ")
             + sentence[-1]
         )
-    return [one for one in found if len(one) >= 8]
+    return [item for item in found if len(item) >= 8]
 
 
 def near_windows(claim: str, source: str, most: int) -> list[str]:

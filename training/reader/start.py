@@ -13,7 +13,7 @@ import onnx
 from ragstone.language.late_interaction import Floats
 from ragstone.models.e5_engine import weights_file
 from ragstone.models.e5_weights import LAYERS, LONGEST, WIDTH, E5Weights, read
-from ragstone.reader.network import FILE, bundled
+from ragstone.reader.network import FILE, find_bundled
 
 
 def main() -> None:
@@ -50,8 +50,8 @@ def _embedder(weights: E5Weights) -> dict[str, Floats]:
 
 def _shipped() -> dict[str, Floats]:
     """What `export.py` drew, in floats again."""
-    graph = onnx.load(bundled() / FILE).graph
-    held = {one.name: onnx.numpy_helper.to_array(one) for one in graph.initializer}
+    graph = onnx.load(find_bundled() / FILE).graph
+    held = {item.name: onnx.numpy_helper.to_array(item) for item in graph.initializer}
     found = {"part.weight": held["part.table"]}
     for name, array in held.items():
         of, _, what = name.rpartition(".")

@@ -103,7 +103,7 @@ def _of_answers(language: str, maker: Maker, found: Passages) -> Iterator[Statem
             continue
         if len(right) > 60 or hash_of(question["id"]) % 5:
             continue
-        true, false = (statement(question["query"], one) for one in (right, wrong))
+        true, false = (statement(question["query"], item) for item in (right, wrong))
         asked = any(sign in true for sign in "?？")
         yield Statement(language, "answer", row["text"], false, asked)
         yield Statement(language, "true", row["text"], true, asked)

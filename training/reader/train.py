@@ -162,8 +162,8 @@ Batch = tuple[Tensor, ...]
 
 def tensors(batch: tuple[np.ndarray, ...]) -> Batch:
     """The arrays on the device; the labels stay here, so that choosing rows waits for nothing."""
-    *arrays, labels = (torch.from_numpy(one).long() for one in batch)
-    return (*(one.to(DEVICE, non_blocking=True) for one in arrays), labels)
+    *arrays, labels = (torch.from_numpy(item).long() for item in batch)
+    return (*(array.to(DEVICE, non_blocking=True) for array in arrays), labels)
 
 
 def rows_with(labels: Tensor) -> tuple[Tensor, Tensor]:
@@ -287,12 +287,12 @@ def taught_by(teacher: dict[str, Tensor], layers: int) -> ReaderModel:
     """A smaller model with some of the teacher's layers: the first, the last and those between."""
     last = 1 + max(int(name.split(".")[1]) for name in teacher if name.startswith("layers."))
     model = ReaderModel(layers)
-    state = {name: one for name, one in teacher.items() if not name.startswith("layers.")}
+    state = {name: item for name, item in teacher.items() if not name.startswith("layers.")}
     for layer in range(layers):
         source = f"layers.{round(layer * (last - 1) / (layers - 1))}."
-        for name, one in teacher.items():
+        for name, item in teacher.items():
             if name.startswith(source):
-                state[name.replace(source, f"layers.{layer}.")] = one
+                state[name.replace(source, f"layers.{layer}.")] = item
     model.load_state_dict(state)
     return model
 
@@ -379,7 +379,7 @@ def trained(
     learned = [p for p in model.parameters() if p.requires_grad]
     optimizer = make_optimizer(model)
     trained_before = out.exists() or "out.weight" in start
-    rates = tuple((FURTHER if trained_before else 1) * one for one in (WAY.rate, WAY.head_rate))
+    rates = tuple((FURTHER if trained_before else 1) * item for item in (WAY.rate, WAY.head_rate))
     log = out.with_suffix(".log").open("a")
     began = last = time.time()
     step, seen_rows, smooth = 0, 0, 0.0
@@ -415,7 +415,7 @@ def trained(
             last = time.time()
     if rank == 0:
         torch.save(model.state_dict(), out)
-        weights = {name: one.cpu().numpy() for name, one in model.state_dict().items()}
+        weights = {name: item.cpu().numpy() for name, item in model.state_dict().items()}
         np.savez(out.with_suffix(".npz"), **weights)
         check_all(model, words, checks, log)
 
@@ -424,13 +424,13 @@ def _averaged(parameters: list[nn.Parameter]) -> None:
     if WAY.processes == 1:
         return
     given = [p.grad for p in parameters if p.grad is not None]
-    flat = torch.cat([one.reshape(-1) for one in given])
+    flat = torch.cat([item.reshape(-1) for item in given])
     dist.all_reduce(flat)
     flat /= WAY.processes
     at = 0
-    for one in given:
-        one.copy_(flat[at : at + one.numel()].view_as(one))
-        at += one.numel()
+    for item in given:
+        item.copy_(flat[at : at + item.numel()].view_as(item))
+        at += item.numel()
 
 
 def main() -> None:

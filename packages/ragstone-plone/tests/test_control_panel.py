@@ -91,7 +91,7 @@ class ControlPanel(SiteCase):
         self.assertEqual((record("rag_top_k"), record("rag_error_message")), (8, "Sorry."))
         self.assertEqual(record("ragstone_secret"), SECRET)
         listed = self.request("GET", "@controlpanels", SITE_OWNER_NAME).json()
-        self.assertIn("Ragstone", [one["title"] for one in listed])
+        self.assertIn("Ragstone", [item["title"] for item in listed])
 
     def test_given_who_may_not_then_the_control_panel_is_closed(self):
         ann, sam = self.user("ann"), self.user("samuel", "Site Administrator")
@@ -125,9 +125,9 @@ class ControlPanel(SiteCase):
         page = api.content.create(self.portal, "Document", "page")
         transaction.commit()
         names = getUtility(IRegistry).records.keys()
-        self.assertEqual([one for one in names if "rag" in one and one.startswith(PREFIX)], [])
+        self.assertEqual([name for name in names if "rag" in name and name.startswith(PREFIX)], [])
         self.assertIsNone(outbox_of(self.portal))
-        ids = [one.id for one in self.portal.portal_controlpanel.listActions()]
+        ids = [listAction.id for listAction in self.portal.portal_controlpanel.listActions()]
         self.assertNotIn("ragstone", ids)
         self.assertEqual(self.request("GET", "@rag-status").status_code, 404)
         self.assertEqual(

@@ -59,38 +59,38 @@ class EffectivePermissions(SiteCase):
                 found.append(api.content.create(chance.choice((folder, inner)), kind, kind.lower()))
             file = NamedBlobFile(b"x", filename="x.txt")
             found.append(api.content.create(inner, "File", "file", file=file))
-        for one in found:
-            self.vary(one, chance)
+        for item in found:
+            self.vary(item, chance)
         self.portal.reindexObjectSecurity()
         return found
 
-    def vary(self, one, chance):
+    def vary(self, item, chance):
         state = chance.choice(STATES)
-        if state and one.portal_type != "File":
-            api.content.transition(one, state)
+        if state and item.portal_type != "File":
+            api.content.transition(item, state)
         for who in chance.sample(["ann", "bob", "cleo", "pilots", "crew", "AuthenticatedUsers"], 2):
             if chance.random() < 0.4:
-                one.manage_setLocalRoles(who, [chance.choice(ROLES)])
+                item.manage_setLocalRoles(who, [chance.choice(ROLES)])
         if chance.random() < 0.2:
-            one.__ac_local_roles_block__ = True
+            item.__ac_local_roles_block__ = True
         if chance.random() < 0.2:
-            one.setEffectiveDate(DateTime() + chance.choice((-2, 2)))
+            item.setEffectiveDate(DateTime() + chance.choice((-2, 2)))
         if chance.random() < 0.2:
-            one.setExpirationDate(DateTime() + chance.choice((-2, 2)))
+            item.setExpirationDate(DateTime() + chance.choice((-2, 2)))
 
     def test_given_random_sites_then_every_visitor_matches_what_plone_answers(self):
         compared = seen = 0
         for seed in range(4):
             objects = self.content(seed)
-            told = {one: set(effective_permissions(one)) for one in objects}
+            told = {entry: set(effective_permissions(entry)) for entry in objects}
             for user in self.as_each():
                 who = names(visitor(self.portal, self.layer["request"], "secret"))
-                for one in objects:
+                for entry in objects:
                     manager = getSecurityManager()
-                    plain = bool(manager.checkPermission("View", one))
-                    may = viewable(one)
-                    matches = bool(who & told[one])
-                    where = (seed, user, one.absolute_url(), told[one])
+                    plain = bool(manager.checkPermission("View", entry))
+                    may = viewable(entry)
+                    matches = bool(who & told[entry])
+                    where = (seed, user, entry.absolute_url(), told[entry])
                     self.assertFalse(matches and not plain, where)
                     self.assertEqual(matches, may, where)
                     compared += 1

@@ -27,7 +27,7 @@ class Outbox(SiteCase):
         self.file = api.content.create(
             self.folder, "File", "crane", file=NamedBlobFile(b"x", filename="crane.txt")
         )
-        self.all = {IUUID(one) for one in (self.folder, self.page, self.file)}
+        self.all = {IUUID(item) for item in (self.folder, self.page, self.file)}
         transaction.commit()
 
     def clear(self):
@@ -157,7 +157,7 @@ class Outbox(SiteCase):
             ((True,), "gone", "removed"),
         )
         for removed, uid, event in cases:
-            batch = [(f"k{n}", Change(uid, one)) for n, one in enumerate(removed)]
+            batch = [(f"k{n}", Change(uid, item)) for n, item in enumerate(removed)]
             (found,) = _events(self.portal, settings, batch)
             self.assertEqual((found.uid, found.event, len(found.keys)), (uid, event, len(removed)))
 

@@ -42,7 +42,7 @@ class PermissionsFollow(RagstoneCase):
         self.asked += 1
         question = QUESTION + " " + "?" * self.asked
         found = self.ask_now(question, user) if user else self.ask(question)
-        told = CODE in found["answer"] or any(CODE in one["snippet"] for one in found["sources"])
+        told = CODE in found["answer"] or any(CODE in item["snippet"] for item in found["sources"])
         self.assertIs(bool(found["sources"]), told, found)
         return told
 
@@ -96,7 +96,7 @@ class PermissionsFollow(RagstoneCase):
         self.told()
 
         def places():
-            return {one["path"] for one in self.ask_now(QUESTION, self.ann)["sources"]}
+            return {item["path"] for item in self.ask_now(QUESTION, self.ann)["sources"]}
 
         self.until(lambda: places() == {"/harbour/gate"}, "the new path")
         below = {"path": "/plone/harbour"}

@@ -10,7 +10,7 @@ ASKING: ContextVar[Caller] = ContextVar("ragstone_asking", default=LOCAL)
 """Set for each request where its credential is checked; tasks that it starts inherit it."""
 
 
-def limited_key(caller: Caller) -> str:
+def limit_key(caller: Caller) -> str:
     """The name under which a caller's use is counted; empty for the local user and operator."""
     return "" if caller.operator or caller.local else caller.key
 

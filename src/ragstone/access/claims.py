@@ -43,11 +43,11 @@ def texts(value: object, what: str) -> tuple[str, ...]:
     found = [value] if isinstance(value, str) else value
     if not isinstance(found, list | tuple) or len(found) > MOST_NAMES:
         raise Unauthorized(f"The credential does not say its {what} as a list of texts.")
-    return tuple(dict.fromkeys(text(one, what) for one in found))
+    return tuple(dict.fromkeys(text(item, what) for item in found))
 
 
 def role(names: Sequence[str], settings: AuthSettings) -> Role:
     """The highest role that these names mean, which others of a token's roles do not lower."""
     meant = [settings.roles[name] for name in names if name in settings.roles]
-    meant += [one for one in ROLES if one in names and one not in settings.roles]
+    meant += [item for item in ROLES if item in names and item not in settings.roles]
     return max(meant, key=ROLES.index, default=settings.default_role)

@@ -109,7 +109,7 @@ class Gate:
     ) -> Caller:
         """The caller at `address`; raises Unauthorized, Unavailable. `visited` is the tenant whose
         visitors need no credential here, None where they need one."""
-        given = presented(headers)
+        given = read_credential(headers)
         if given and hmac.compare_digest(given.encode(), self._known.operator.encode()):
             return OPERATOR
         if self._is_admin(given):
@@ -142,8 +142,8 @@ class Gate:
         return session(new_id(), digest(self._known.local or ""), until)
 
     async def sign_out(self, headers: HeaderValues) -> None:
-        """End the sessions that a request shows. A key is no session: others may use it too."""
-        cookie, given = _cookie(headers), presented(headers)
+        """End the sessions that a request shows. A key is not a session: others may use it too."""
+        cookie, given = _cookie(headers), read_credential(headers)
         if await self._is_local_session(cookie):
             id, until = session_parts(cookie) or ("", 0)
             await self._keys.end_session(id, until)
@@ -200,7 +200,7 @@ class Gate:
         return replace(ANONYMOUS, principal=principal, key=f"{ANONYMOUS.key}:{address}")
 
 
-def presented(headers: HeaderValues) -> str:
+def read_credential(headers: HeaderValues) -> str:
     """The credential that a request carries, empty for none; raises Unauthorized for several."""
     for name in (*KEY_HEADERS, "authorization"):
         if len(headers.getlist(name)) > 1:
@@ -220,8 +220,8 @@ def _cookie(headers: HeaderValues) -> str:
     """The token that a browser sends by itself, empty for none, or for a page that is not ours."""
     if headers.getlist("sec-fetch-site") not in ([place] for place in OWN_PAGES):
         return ""
-    pairs = [one.strip() for line in headers.getlist("cookie") for one in line.split(";")]
-    found = {one.removeprefix(f"{COOKIE}=") for one in pairs if one.startswith(f"{COOKIE}=")}
+    pairs = [item.strip() for line in headers.getlist("cookie") for item in line.split(";")]
+    found = {pair.removeprefix(f"{COOKIE}=") for pair in pairs if pair.startswith(f"{COOKIE}=")}
     return found.pop() if len(found) == 1 else ""
 
 

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass
 
-from ragstone.access.asking import ASKING, limited_key
+from ragstone.access.asking import ASKING, limit_key
 from ragstone.access.deadline import Deadline
 from ragstone.access.rates import LocalRates, Rates
 from ragstone.access.slots import Slots
@@ -57,7 +57,7 @@ class Interceptor:
 
     async def admit(self) -> None:
         """Raise TooManyRequests if the caller has used up the tokens of this minute."""
-        key, tokens = limited_key(ASKING.get()), self._limits.tokens if self._limits else 0
+        key, tokens = limit_key(ASKING.get()), self._limits.tokens if self._limits else 0
         if not key or not tokens:
             return
         left = await self.rates.take(f"tokens:{key}", tokens, 0)
@@ -81,7 +81,7 @@ class Interceptor:
         """The events within the limits; an answer that is not complete in time fails."""
         caller = ASKING.get()
         check_reach(caller, ask)
-        key = limited_key(caller)
+        key = limit_key(caller)
         await self.admit()
         async with limits.slots.place(key), aclosing(answered) as events:
             end = Deadline(asyncio.get_running_loop().time() + limits.seconds)
@@ -114,6 +114,6 @@ class Interceptor:
 def check_reach(caller: Caller, ask: Ask) -> None:
     """Raise UnknownCollection for a question that the credential does not reach. Every dialect
     refuses it before; here no new one can forget to."""
-    strange = bool(limited_key(caller)) and ask.principal.tenant != caller.principal.tenant
+    strange = bool(limit_key(caller)) and ask.principal.tenant != caller.principal.tenant
     if strange or not caller.reaches(ask.collection):
         raise UnknownCollection(ask.collection)

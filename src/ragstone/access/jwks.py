@@ -111,20 +111,20 @@ def _read(content: bytes) -> Iterator[_Key]:
     try:
         listed = json.loads(content)["keys"]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise ValueError("it is no JWKS") from error
+        raise ValueError("it is not a JWKS") from error
     if not isinstance(listed, list):
-        raise ValueError("it is no JWKS")
-    for one in listed[:MOST_KEYS]:
+        raise ValueError("it is not a JWKS")
+    for item in listed[:MOST_KEYS]:
         # A symmetric key (oct) would let everyone who reads the set sign tokens.
-        if not isinstance(one, dict) or one.get("kty") not in KINDS.values():
+        if not isinstance(item, dict) or item.get("kty") not in KINDS.values():
             continue
-        if one.get("use") not in (None, "sig"):
+        if item.get("use") not in (None, "sig"):
             continue
         try:
-            usable = jwt.PyJWK(one, algorithm=one.get("alg") or _default(one)).key
+            usable = jwt.PyJWK(item, algorithm=item.get("alg") or _default(item)).key
         except (jwt.PyJWTError, ValueError, TypeError, KeyError):
             continue
-        yield _Key(one.get("kid"), one["kty"], one.get("alg"), usable)
+        yield _Key(item.get("kid"), item["kty"], item.get("alg"), usable)
 
 
 def _default(key: dict[str, Any]) -> str:

@@ -50,7 +50,7 @@ class LocalRates:
     async def take(self, name: str, limit: int, cost: int = 1) -> Allowance:
         now = self._advance()
         before, used = self._before.get(name, 0), self._used.get(name, 0)
-        allowance = allowed(before, used, limit, cost, now)
+        allowance = compute_allowance(before, used, limit, cost, now)
         if cost and not allowance.wait:
             self._used[name] = used + cost
         return allowance
@@ -71,7 +71,7 @@ class LocalRates:
         return now
 
 
-def allowed(before: int, used: int, limit: int, cost: int, now: float) -> Allowance:
+def compute_allowance(before: int, used: int, limit: int, cost: int, now: float) -> Allowance:
     """Whether `cost` more fits, where the minute before used `before` and this one `used`.
 
     One that only looks (cost 0) needs room for a unit.

@@ -28,8 +28,8 @@ def new_secret(id: str) -> str:
     return f"{PREFIX}{id}_{secrets.token_urlsafe(32)}"
 
 
-def id_of(secret: str) -> str:
-    """The key that a secret says it is of, empty for what is no secret of ours."""
+def key_id(secret: str) -> str:
+    """The key that a secret says it is of, empty for what is not a secret of ours."""
     form = _FORM.fullmatch(secret)
     return form[1] if form else ""
 
@@ -40,7 +40,7 @@ def session(id: str, digest: str, until: int) -> str:
 
 
 def session_parts(given: str) -> tuple[str, int] | None:
-    """The key that a session says it is of, and until when; None for what is no session."""
+    """The key that a session says it is of, and until when; None for what is not a session."""
     form = _SESSION.fullmatch(given)
     return (form[1], int(form[2])) if form else None
 

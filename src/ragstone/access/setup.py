@@ -46,7 +46,7 @@ def gate(
     return Gate(settings, keys, known, tokens, proxy(settings))
 
 
-def sign_in(settings: AuthSettings, gate: Gate) -> "SignIn | None":
+def build_sign_in(settings: AuthSettings, gate: Gate) -> "SignIn | None":
     """What lets people sign in at the issuer of their tokens, if that is set up. `gate` has been
     made of the same settings."""
     if not settings.client_id:
@@ -57,7 +57,7 @@ def sign_in(settings: AuthSettings, gate: Gate) -> "SignIn | None":
 
 
 @asynccontextmanager
-async def intercepting(settings: Settings) -> AsyncIterator[Interceptor]:
+async def open_interceptor(settings: Settings) -> AsyncIterator[Interceptor]:
     """What stands round the questions of a server or a worker; spans that wait are sent at the
     end. Raises ConfigError for what is not installed."""
     spans, provider = await asyncio.to_thread(tracer, settings.telemetry)

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from ragstone.access.rates import MINUTE, Allowance, LocalRates, allowed
+from ragstone.access.rates import MINUTE, Allowance, LocalRates, compute_allowance
 from ragstone.core.clock import state_time
-from ragstone.store.redis.client import REST, Attempts, closed, redis_client
+from ragstone.store.redis.client import REST, Attempts, close_client, redis_client
 
 PREFIX = "ragstone:rate:"
 TAKE = """
@@ -46,23 +46,23 @@ class SharedRates:
         )
         if found is None:
             return await self._alone.take(name, limit, cost)
-        return allowed(int(found[0]), int(found[1]), limit, cost, now)
+        return compute_allowance(int(found[0]), int(found[1]), limit, cost, now)
 
     async def add(self, name: str, cost: int) -> None:
         key = _name(name, int(self._clock() // MINUTE))
 
-        async def added() -> bool:
+        async def try_add() -> bool:
             async with self._redis.pipeline() as pipeline:
                 pipeline.incrby(key, cost)
                 pipeline.expire(key, 180)
                 await pipeline.execute()
             return True
 
-        if not await self._attempts.make(added, False):
+        if not await self._attempts.make(try_add, False):
             await self._alone.add(name, cost)
 
     async def aclose(self) -> None:
-        await closed(self._redis)
+        await close_client(self._redis)
 
 
 def _name(name: str, minute: int) -> str:

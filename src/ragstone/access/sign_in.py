@@ -174,9 +174,9 @@ def _json(content: bytes) -> dict[str, Any]:
     try:
         said = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise ValueError("its answer is no JSON") from error
+        raise ValueError("its answer is not JSON") from error
     if not isinstance(said, dict):
-        raise ValueError("its answer is no JSON object")
+        raise ValueError("its answer is not a JSON object")
     return said
 
 
@@ -185,5 +185,5 @@ def _endpoint(said: dict[str, Any], name: str, issuer: str) -> str:
     address = said.get(name)
     parts = urlsplit(address) if isinstance(address, str) else None
     if not parts or not parts.hostname or parts.scheme not in ("https", urlsplit(issuer).scheme):
-        raise ValueError(f"its {name} is no address with https")
+        raise ValueError(f"its {name} is not an address with https")
     return str(address)

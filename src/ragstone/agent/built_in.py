@@ -60,7 +60,7 @@ class BuiltInTool(Protocol):
         ...
 
 
-def text_of(arguments: Mapping[str, Any], name: str, default: str | None = None) -> str:
+def text_argument(arguments: Mapping[str, Any], name: str, default: str | None = None) -> str:
     """An argument that is a text; raises InputError for anything else, and for none where there is
     no default."""
     value = arguments.get(name, default)

@@ -19,7 +19,7 @@ from decimal import (
 )
 from typing import Any
 
-from ragstone.agent.built_in import ToolContext, ToolFinding, text_of
+from ragstone.agent.built_in import ToolContext, ToolFinding, text_argument
 from ragstone.core.errors import InputError
 from ragstone.core.tool import Tool
 
@@ -36,7 +36,7 @@ LARGEST = 1_000
 """The largest exponent, of a power and of a result as a power of ten."""
 
 
-def _floored(context: Context, one: Decimal, other: Decimal) -> Decimal:
+def _floor_divide(context: Context, one: Decimal, other: Decimal) -> Decimal:
     """The quotient as a whole number, downwards: decimals by themselves go towards zero."""
     whole, rest = context.divmod(one, other)
     below = bool(rest) and rest.is_signed() != other.is_signed()
@@ -52,9 +52,9 @@ _BINARY: Mapping[type[ast.operator], Callable[[Context, Decimal, Decimal], Decim
     ast.Sub: Context.subtract,
     ast.Mult: Context.multiply,
     ast.Div: Context.divide,
-    ast.FloorDiv: _floored,
+    ast.FloorDiv: _floor_divide,
     ast.Mod: lambda context, one, other: context.subtract(
-        one, context.multiply(other, _floored(context, one, other))
+        one, context.multiply(other, _floor_divide(context, one, other))
     ),
 }
 FUNCTIONS = ("abs", "max", "min", "round", "sqrt")
@@ -83,7 +83,9 @@ def calculate(expression: str) -> Calculated:
     try:
         tree = ast.parse(text, mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise InputError("This is no arithmetic expression. Write one like (3 + 4) * 2.") from error
+        raise InputError(
+            "This is not an arithmetic expression. Write one like (3 + 4) * 2."
+        ) from error
     if sum(1 for _ in ast.walk(tree)) > MOST_NODES:
         raise InputError(f"An expression has at most {MOST_NODES} numbers and operators.")
     context = Context(
@@ -121,7 +123,7 @@ class Calculator:
     of_documents: bool = False
 
     async def call(self, arguments: Mapping[str, Any], context: ToolContext) -> ToolFinding:
-        expression = text_of(arguments, "expression")
+        expression = text_argument(arguments, "expression")
         found = calculate(expression)
         equals = "=" if found.exact else "is about"
         said = f"{' '.join(expression.split())} {equals} {found.text}"
@@ -147,7 +149,7 @@ class _Reader:
             case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
                 return _BINARY[type(op)](self._context, self.value(left), self.value(right))
             case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in FUNCTIONS:
-                return self._function(name, [self.value(one) for one in args])
+                return self._function(name, [self.value(arg) for arg in args])
         raise InputError(
             "Only numbers, + - * / // % ** and parentheses are understood, and "
             f"{', '.join(FUNCTIONS)}."

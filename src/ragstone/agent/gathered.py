@@ -7,11 +7,11 @@ from ragstone.core.answer import Usage
 from ragstone.core.chunk import Chunk
 from ragstone.core.tool import ToolCall
 from ragstone.core.turn import Hit, StageTrace, Turn
-from ragstone.retrieve.local_search import interleaved, with_search
+from ragstone.retrieve.local_search import interleave_hits, with_search
 
 
 class Gathered:
-    """Passages of several searches, and what tools returned that is no passage."""
+    """Passages of several searches, and what tools returned that is not a passage."""
 
     def __init__(self, turn: Turn) -> None:
         self.usage = Usage()
@@ -71,7 +71,7 @@ class Gathered:
         turn = with_search(self._turn, self._local) if self._local else self._turn
         return replace(
             turn,
-            hits=(*self._outputs, *interleaved(self._searched)),
+            hits=(*self._outputs, *interleave_hits(self._searched)),
             usage=turn.usage + self.usage,
             trace=(*turn.trace, *self.trace),
         )

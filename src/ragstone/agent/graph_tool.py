@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ragstone.agent.built_in import ToolContext, ToolFinding, text_of
+from ragstone.agent.built_in import ToolContext, ToolFinding, text_argument
 from ragstone.core.chunk import Chunk
 from ragstone.core.entities import EntityMention, EntityRelation
 from ragstone.core.errors import InputError
@@ -13,7 +13,7 @@ from ragstone.core.filters import Filter, matches
 from ragstone.core.records import Collection
 from ragstone.core.tool import Tool
 from ragstone.core.turn import Hit
-from ragstone.ports import EntityGraph, collection_of
+from ragstone.ports import EntityGraph, find_collection
 from ragstone.retrieve.searching import visible
 
 LONGEST = 200
@@ -53,13 +53,13 @@ class GraphTool:
     of_documents: bool = True
 
     async def call(self, arguments: Mapping[str, Any], context: ToolContext) -> ToolFinding:
-        name, theme = text_of(arguments, "name", ""), text_of(arguments, "theme", "")
+        name, theme = text_argument(arguments, "name", ""), text_argument(arguments, "theme", "")
         if bool(name) == bool(theme):
             raise InputError("Give either a name or a theme.")
         if len(name) > LONGEST:
             raise InputError(f"A name has at most {LONGEST} characters.")
         adapters, ask = context.adapters, context.turn.ask
-        collection = await collection_of(adapters.catalog, ask)
+        collection = await find_collection(adapters.catalog, ask)
         if collection is None or adapters.graph is None:
             return ToolFinding(NOTHING, "there is no entity graph")
         async with adapters.catalog.snapshot(collection) as hidden:
@@ -76,25 +76,25 @@ async def _of_name(
     mentions, readers = context.adapters.mentions, context.turn.ask.principal.names
     keys = list(await graph.linked(collection, readers, name))[:1]
     found = await mentions.of_entities(collection, readers, keys, MOST_PLACES)
-    same = {one.same for some in found.values() for one in some if one.same}
+    same = {item.same for some in found.values() for item in some if item.same}
     found |= await mentions.of_entities(collection, readers, same, MOST_PLACES)
-    own = [one for some in found.values() for one in some]
-    chunks = await _chunks(collection, where, [one.chunk_id for one in own], context)
-    own = [one for one in own if one.chunk_id in chunks]
+    own = [item for some in found.values() for item in some]
+    chunks = await _chunks(collection, where, [item.chunk_id for item in own], context)
+    own = [item for item in own if item.chunk_id in chunks]
     if not own:
         # What the asker may not read is as if it were not there.
         return ToolFinding(NOTHING, f"{name!r}: nothing")
-    places = sorted({(one.revision, one.chunk_index) for one in own})
+    places = sorted({(item.revision, item.chunk_index) for item in own})
     beside = await mentions.of_chunks(collection, readers, places)
     told = await mentions.relations_in(collection, readers, places)
-    told = [one for one in told if {one.entity, one.other} & found.keys()]
-    ids = list(dict.fromkeys(one.chunk_id for one in sorted(own, key=_most_named)))
+    told = [item for item in told if {item.entity, item.other} & found.keys()]
+    ids = list(dict.fromkeys(item.chunk_id for item in sorted(own, key=_most_named)))
     # What tells of a relation says most.
-    telling = {one.chunk_id for one in told}
+    telling = {item.chunk_id for item in told}
     ids.sort(key=lambda id: id not in telling)
     best = [chunks[id] for id in ids[:PASSAGES]]
-    head = _head(own, [one for one in beside if one.entity not in found], told, beside)
-    return _finding(head, best, f"{name!r}: {len(chunks)} passages", context)
+    head = _head(own, [item for item in beside if item.entity not in found], told, beside)
+    return _build_finding(head, best, f"{name!r}: {len(chunks)} passages", context)
 
 
 async def _of_theme(
@@ -103,14 +103,14 @@ async def _of_theme(
     """The themes that a question belongs to, and the best passages of these."""
     readers = context.turn.ask.principal.names
     found = await graph.themed(collection, readers, where, [theme], {}, MOST_PLACES)
-    titles = list(dict.fromkeys(one.path[0] for one in found))[:THEMES]
+    titles = list(dict.fromkeys(item.path[0] for item in found))[:THEMES]
     if not titles:
         return ToolFinding(NOTHING, f"{theme!r}: no theme")
-    ids = [one.chunk_id for one in found[:PASSAGES]]
+    ids = [item.chunk_id for item in found[:PASSAGES]]
     chunks = await _chunks(collection, where, ids, context)
     best = [chunks[id] for id in ids if id in chunks]
     head = "Themes: " + "; ".join(titles)
-    return _finding(head, best, f"{theme!r}: {len(titles)} themes", context)
+    return _build_finding(head, best, f"{theme!r}: {len(titles)} themes", context)
 
 
 async def _chunks(
@@ -118,9 +118,9 @@ async def _chunks(
 ) -> dict[str, Chunk]:
     fetched = await context.adapters.index.fetch(collection, sorted(set(ids)))
     return {
-        id: replace(one, collection=collection.name)
-        for id, one in fetched.items()
-        if matches(where, one.payload())
+        id: replace(item, collection=collection.name)
+        for id, item in fetched.items()
+        if matches(where, item.payload())
     }
 
 
@@ -135,21 +135,26 @@ def _head(
     every: Sequence[EntityMention],
 ) -> str:
     """What the graph itself says."""
-    spelt = ", ".join(one for one, _ in Counter(one.name for one in own).most_common(BESIDE))
-    places = len({one.chunk_id for one in own})
+    spelt = ", ".join(
+        item for item, _ in Counter(mention.name for mention in own).most_common(BESIDE)
+    )
+    places = len({mention.chunk_id for mention in own})
     lines = [f"{spelt}: named in {places} passages."]
-    names = {one.entity: one.name for one in every}
-    if most := Counter(one.entity for one in beside).most_common(BESIDE):
+    names = {mention.entity: mention.name for mention in every}
+    if most := Counter(mention.entity for mention in beside).most_common(BESIDE):
         lines.append("With it: " + ", ".join(f"{names[key]} ({times})" for key, times in most))
     lines += [
-        f"{names.get(one.entity, one.entity)} | {one.said} | {names.get(one.other, one.other)}"
-        for one in told[:BESIDE]
+        f"{names.get(relation.entity, relation.entity)} | {relation.said} | "
+        f"{names.get(relation.other, relation.other)}"
+        for relation in told[:BESIDE]
     ]
     return "\n".join(lines)
 
 
-def _finding(head: str, best: Sequence[Chunk], said: str, context: ToolContext) -> ToolFinding:
+def _build_finding(
+    head: str, best: Sequence[Chunk], said: str, context: ToolContext
+) -> ToolFinding:
     """The passages are the sources; what the graph itself says leads to them, and is none."""
-    parts = [f"{one.path}: {one.heading}\n{one.text}" for one in best]
+    parts = [f"{chunk.path}: {chunk.heading}\n{chunk.text}" for chunk in best]
     text = "\n\n".join([head, *parts])[: context.most_chars]
-    return ToolFinding(text, said, hits=tuple(Hit(one, 1.0) for one in best))
+    return ToolFinding(text, said, hits=tuple(Hit(chunk, 1.0) for chunk in best))

@@ -39,7 +39,7 @@ def parameters(ask: Ask, plan: Plan) -> dict[str, Any] | None:
     }
 
 
-def offered(tool: Tool) -> Tool:
+def tool_for_model(tool: Tool) -> Tool:
     """The tool as the chat model sees it: without the arguments that are set for it."""
     schema = dict(tool.parameters)
     schema["properties"] = {k: v for k, v in _properties(tool).items() if k not in INJECTED}
@@ -47,7 +47,9 @@ def offered(tool: Tool) -> Tool:
     return replace(tool, parameters=schema)
 
 
-def injected(tool: Tool, asked: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+def inject_arguments(
+    tool: Tool, asked: Mapping[str, Any], known: Mapping[str, Any]
+) -> dict[str, Any]:
     """The arguments of a search: the model's, and what the request decides."""
     taken = _properties(tool)
     arguments = {k: v for k, v in asked.items() if k not in INJECTED}

@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ragstone.agent.built_in import ToolContext, ToolFinding, text_of
-from ragstone.core.chunk import Chunk, joined
+from ragstone.agent.built_in import ToolContext, ToolFinding, text_argument
+from ragstone.core.chunk import Chunk, join_chunks
 from ragstone.core.document import cut_blocks, encode_blocks
 from ragstone.core.errors import InputError
 from ragstone.core.filters import OWN_TEXT, And, AnyOf, Filter, Or, Range, eq
 from ragstone.core.tool import Tool
 from ragstone.core.turn import Hit
-from ragstone.ports import collection_of
+from ragstone.ports import find_collection
 from ragstone.retrieve.searching import visible
 
 MOST_CHUNKS = 3_000
@@ -47,9 +47,12 @@ class ReadSection:
     of_documents: bool = True
 
     async def call(self, arguments: Mapping[str, Any], context: ToolContext) -> ToolFinding:
-        name, section = text_of(arguments, "document"), text_of(arguments, "section", "")
+        name, section = (
+            text_argument(arguments, "document"),
+            text_argument(arguments, "section", ""),
+        )
         pages = _pages(arguments)
-        chunks = await _chunks(_known_path(name, context.seen), pages, context)
+        chunks = await _chunks(_resolve_path(name, context.seen), pages, context)
         if not chunks:
             # What the asker may not read is as if it were not there.
             raise InputError("There is no such document or page. Name one that a search showed.")
@@ -57,15 +60,15 @@ class ReadSection:
         if not wanted:
             said = "; ".join(_names(chunks)[:NAMED]) or "none"
             raise InputError(f"The document has no such section. Its sections: {said}.")
-        read = _within(wanted, context.most_chars)
-        text, _ = joined(read)
+        read = _fit_chunks(wanted, context.most_chars)
+        text, _ = join_chunks(read)
         shown = text[: context.most_chars]
         left = wanted[-1].end - read[0].start - len(shown)
         more = f"\n(It goes on for {left:,} characters: ask for a section.)" if left > 0 else ""
         return ToolFinding(
             f"{read[0].heading or read[0].path}\n{shown}{more}",
             f"{read[0].path}: {len(shown):,} characters",
-            hits=tuple(Hit(one, 1.0) for one in read),
+            hits=tuple(Hit(chunk, 1.0) for chunk in read),
         )
 
 
@@ -81,7 +84,7 @@ def _pages(arguments: Mapping[str, Any]) -> tuple[int, int] | None:
     return first, last
 
 
-def _known_path(name: str, seen: Sequence[Chunk]) -> str:
+def _resolve_path(name: str, seen: Sequence[Chunk]) -> str:
     """The path of a document that was found, by its path, file name, title or id; else the name."""
     for chunk in seen:
         file = chunk.path.rpartition("/")[2]
@@ -94,7 +97,7 @@ async def _chunks(path: str, pages: tuple[int, int] | None, context: ToolContext
     """The chunks of the document at a path, in order, as far as the asker may read them and the
     filter of the question holds them."""
     ask, adapters = context.turn.ask, context.adapters
-    collection = await collection_of(adapters.catalog, ask)
+    collection = await find_collection(adapters.catalog, ask)
     if collection is None:
         return []
     named: Filter = Or((AnyOf("path", (path, f"/{path}")), eq("document_id", path)))
@@ -108,9 +111,9 @@ async def _chunks(path: str, pages: tuple[int, int] | None, context: ToolContext
             raise InputError("The document is very long. Ask for some of its pages.")
         async for batch in adapters.index.scan(collection, where):
             found += batch
-    found.sort(key=lambda one: (one.document_id, one.chunk_index))
-    first = [one for one in found if one.document_id == found[0].document_id]
-    return [replace(one, collection=collection.name) for one in first]
+    found.sort(key=lambda item: (item.document_id, item.chunk_index))
+    first = [chunk for chunk in found if chunk.document_id == found[0].document_id]
+    return [replace(item, collection=collection.name) for item in first]
 
 
 def _of_section(chunks: Sequence[Chunk], section: str) -> list[Chunk]:
@@ -118,15 +121,17 @@ def _of_section(chunks: Sequence[Chunk], section: str) -> list[Chunk]:
     the first and the last may be cut."""
     wanted = section.rpartition(">")[2].strip(" #").casefold()
     headings = _headings(chunks)
-    found = [n for n, one in enumerate(headings) if one.name.casefold() == wanted]
-    found = found or [n for n, one in enumerate(headings) if wanted in one.name.casefold()]
+    found = [n for n, heading in enumerate(headings) if heading.name.casefold() == wanted]
+    found = found or [n for n, heading in enumerate(headings) if wanted in heading.name.casefold()]
     if found:
         first, *after = headings[found[0] :]
-        behind = (one.start for one in after if one.level <= first.level)
-        return _between(chunks, first.start, next(behind, chunks[-1].end))
+        behind = (item.start for item in after if item.level <= first.level)
+        return _slice_chunks(chunks, first.start, next(behind, chunks[-1].end))
     # Of a document whose blocks are not known, and of some pages, chunks may know more headings.
-    exact = [one for one in chunks if any(wanted == name.casefold() for name in one.section)]
-    return exact or [one for one in chunks if any(wanted in n.casefold() for n in one.section)]
+    exact = [chunk for chunk in chunks if any(wanted == name.casefold() for name in chunk.section)]
+    return exact or [
+        chunk for chunk in chunks if any(wanted in n.casefold() for n in chunk.section)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,22 +144,24 @@ class _Heading:
 
 
 def _headings(chunks: Sequence[Chunk]) -> list[_Heading]:
-    text, blocks = joined(chunks)
+    text, blocks = join_chunks(chunks)
     first = chunks[0].start
     return [
-        _Heading(text[one.start : one.end].strip(" #\n"), max(1, one.level), first + one.start)
-        for one in blocks
-        if one.kind == "heading"
+        _Heading(
+            text[block.start : block.end].strip(" #\n"), max(1, block.level), first + block.start
+        )
+        for block in blocks
+        if block.kind == "heading"
     ]
 
 
 def _names(chunks: Sequence[Chunk]) -> list[str]:
     """The headings of a document, those above its chunks too, each once."""
-    above = (one for chunk in chunks for one in chunk.section)
-    return list(dict.fromkeys([*(one.name for one in _headings(chunks)), *above]))
+    above = (item for chunk in chunks for item in chunk.section)
+    return list(dict.fromkeys([*(heading.name for heading in _headings(chunks)), *above]))
 
 
-def _between(chunks: Sequence[Chunk], start: int, end: int) -> list[Chunk]:
+def _slice_chunks(chunks: Sequence[Chunk], start: int, end: int) -> list[Chunk]:
     """What of the chunks lies between two places of the document."""
     found = []
     for chunk in chunks:
@@ -167,7 +174,7 @@ def _between(chunks: Sequence[Chunk], start: int, end: int) -> list[Chunk]:
     return found
 
 
-def _within(chunks: Sequence[Chunk], most: int) -> list[Chunk]:
+def _fit_chunks(chunks: Sequence[Chunk], most: int) -> list[Chunk]:
     """The first chunks that have at most so many characters together, one at least."""
     kept, length = [chunks[0]], len(chunks[0].text)
     for chunk in chunks[1:]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ragstone.agent.built_in import ToolContext, ToolFinding, text_of
+from ragstone.agent.built_in import ToolContext, ToolFinding, text_argument
 from ragstone.core.answer import GeneratedAnswer
 from ragstone.core.chunk import Chunk
 from ragstone.core.errors import InputError
@@ -13,10 +13,10 @@ from ragstone.core.tool import Tool
 from ragstone.core.turn import Hit, Passage, Turn
 from ragstone.engine.stage import nowhere
 from ragstone.knowledge.tables.ask_tables import LOOKED_AT, Tables, has_table, readable_tables
-from ragstone.knowledge.tables.asked_model import LONGEST, described_table
-from ragstone.knowledge.tables.computation import queried
+from ragstone.knowledge.tables.asked_model import LONGEST, describe_table
+from ragstone.knowledge.tables.computation import number_rows
 from ragstone.knowledge.tables.typed_table import TypedTable
-from ragstone.language.markers import cited_sentences
+from ragstone.language.markers import split_cited_sentences
 from ragstone.ports import QueriedTable, QueryResult
 
 DOCUMENTS, CHUNKS = 5, 3_000
@@ -55,7 +55,7 @@ class TablesTool:
     of_documents: bool = True
 
     async def call(self, arguments: Mapping[str, Any], context: ToolContext) -> ToolFinding:
-        question, sql = text_of(arguments, "question"), text_of(arguments, "sql", "")
+        question, sql = text_argument(arguments, "question"), text_argument(arguments, "sql", "")
         if len(sql) > LONGEST:
             raise InputError(f"A query has at most {LONGEST:,} characters.")
         if sql and context.adapters.tables is None:
@@ -80,15 +80,15 @@ async def _in_words(found: Turn, context: ToolContext) -> ToolFinding:
     answer = step.turn.answer or GeneratedAnswer()
     if answer.computed is None:
         tables = await _tables(found, context)
-        shown = "\n\n".join(described_table(one, as_queried) for one, as_queried, _ in tables)
+        shown = "\n\n".join(describe_table(item, as_queried) for item, as_queried, _ in tables)
         why = step.reason or "nothing can be computed"
         text = f"Nothing was computed: {why}. The tables:\n\n{shown or 'none that can be read.'}"
         return ToolFinding(
             text[: context.most_chars], f"nothing computed: {why}", usage=step.turn.usage
         )
     computed = answer.computed
-    numbers = {number for _, cited in cited_sentences(answer.text) for number in cited}
-    hits = tuple(one.hit for one in step.turn.passages if one.number in numbers)
+    numbers = {number for _, cited in split_cited_sentences(answer.text) for number in cited}
+    hits = tuple(passage.hit for passage in step.turn.passages if passage.number in numbers)
     checked = ", computed twice with the same result" if computed.recomputed else ""
     rows = f"{computed.used} rows of {computed.table}"
     output = f"{computed.sentence}\nComputed from {rows}{checked}: {computed.sql}"
@@ -110,9 +110,9 @@ async def _by_query(sql: str, found: Turn, context: ToolContext) -> ToolFinding:
             "No table can be read as rows and columns.", "no readable table", usage=found.usage
         )
     [result] = await runner.run([as_queried for _, as_queried, _ in tables], [sql])
-    used = [one for one in tables if one[1].name.casefold() in sql.casefold()]
+    used = [item for item in tables if item[1].name.casefold() in sql.casefold()]
     titles = ", ".join(dict.fromkeys(table.title for table, _, _ in used or tables))
-    shown = _shown(result)
+    shown = _format_rows(result)
     output = f"Computed from {titles} by {sql}:\n{shown}"[: context.most_chars]
     hits = tuple(
         Hit(replace(chunk, collection=found.collection.name if found.collection else ""), 1.0)
@@ -134,11 +134,11 @@ async def _tables(
         names[table.name] += 1
         count = names[table.name]
         named = replace(table, name=f"{table.name}_of_{count}") if count > 1 else table
-        made.append((named, queried(named), chunks))
+        made.append((named, number_rows(named), chunks))
     return made
 
 
-def _shown(result: QueryResult) -> str:
+def _format_rows(result: QueryResult) -> str:
     """The first rows, a line each."""
     lines = ["; ".join(result.columns)]
     lines += ["; ".join((cell or "")[:CELL_CHARS] for cell in row) for row in result.rows[:SHOWN]]

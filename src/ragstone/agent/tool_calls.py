@@ -84,7 +84,7 @@ class ToolCalls:
         self._most_chars = most_chars
         self._seconds = seconds
         self._injected = search_tools.parameters(turn.ask, turn.plan)
-        self._ours = {one.tool.name: one for one in built_in}
+        self._ours = {item.tool.name: item for item in built_in}
         taken = (LOCAL_SEARCH, *self._ours)
         tools = session.tools if session else ()
         self._theirs = {tool.name: tool for tool in tools if tool.name not in taken}
@@ -95,9 +95,9 @@ class ToolCalls:
         searches = [tool for tool in self._theirs.values() if _is_search(tool)]
         others = [tool for tool in self._theirs.values() if tool not in searches]
         if searches and self._injected is not None:
-            found = [one.tool for one in self._ours.values() if not one.of_documents]
-            return (*map(search_tools.offered, searches), *found, *others)
-        return (_local_search(), *(one.tool for one in self._ours.values()), *others)
+            found = [item.tool for item in self._ours.values() if not item.of_documents]
+            return (*map(search_tools.tool_for_model, searches), *found, *others)
+        return (_local_search(), *(item.tool for item in self._ours.values()), *others)
 
     async def result(self, call: ToolCall) -> CallResult:
         """What the call returned; raises ToolsUnavailable, and what a search here failed with."""
@@ -165,7 +165,7 @@ class ToolCalls:
         query = _query(arguments, self._turn.question)
         if self._injected is None:
             return await self.search_here(query)
-        told = search_tools.injected(tool, {**arguments, "query": query}, self._injected)
+        told = search_tools.inject_arguments(tool, {**arguments, "query": query}, self._injected)
         try:
             returned = await session.call(tool.name, told)
             why = "the gateway's search reports an error" if returned.failed else ""

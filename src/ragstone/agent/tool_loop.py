@@ -15,8 +15,8 @@ from ragstone.core.tool import Tool, ToolCall, ToolResult, ToolStep
 from ragstone.core.turn import StageTrace, Status, Turn
 from ragstone.engine.prompts import prompt
 from ragstone.engine.stage import Emit
-from ragstone.language.fences import TOOL_OUTPUT, fenced
-from ragstone.language.tokens import cut
+from ragstone.language.fences import TOOL_OUTPUT, fence_text
+from ragstone.language.tokens import cut_to_budget
 from ragstone.ports import Adapters, Conversing
 
 CALL = "tool"
@@ -142,14 +142,14 @@ class ToolLoop:
             self.failure = error
             found = CallResult("The search failed.", str(error), "failed")
         seconds = time.perf_counter() - started
-        traced = StageTrace(CALL, seconds, status, shown_name(call), found.said, self._inside)
+        traced = StageTrace(CALL, seconds, status, display_name(call), found.said, self._inside)
         self._calls.gathered.trace.append(traced)
         await self._emit(StageEnded(traced))
         await reports.tell(call, found.state, found.said, seconds)
         share = self._window() // 4
-        text = cut(found.text, share, self._adapters.count)
-        name = shown_name(call)
-        return ToolResult(id, call.name, fenced(TOOL_OUTPUT, text, name)), found.repeated
+        text = cut_to_budget(found.text, share, self._adapters.count)
+        name = display_name(call)
+        return ToolResult(id, call.name, fence_text(TOOL_OUTPUT, text, name)), found.repeated
 
     def _limit(self) -> str:
         """Which limit is reached, if one is."""
@@ -174,6 +174,6 @@ class ToolLoop:
         return self._adapters.profile.context_window // RESULTS_SHARE
 
 
-def shown_name(call: ToolCall) -> str:
+def display_name(call: ToolCall) -> str:
     """The name of a tool as a chat model wrote it, without what could end a tag or a line."""
     return _ODD.sub("_", call.name)[:NAME_CHARS]

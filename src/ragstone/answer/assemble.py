@@ -15,12 +15,12 @@ from ragstone.core.turn import Hit, Passage, Turn
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.language.budget import budget
 from ragstone.language.sentences import Span, sentences
-from ragstone.language.tokens import Count, count, cut
+from ragstone.language.tokens import Count, count, cut_to_budget
 from ragstone.language.words import content_words
 from ragstone.ports import Adapters
 from ragstone.retrieve.diversity import best_at_the_edges
 from ragstone.retrieve.editions import read_document_edition
-from ragstone.understand.intents import hints_of
+from ragstone.understand.intents import intent_hints
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +36,7 @@ DEEPEST = 9
 """The level of a chunk in which no section begins."""
 
 
-def compressed(
+def compress_texts(
     question: str, texts: Sequence[str], ratio: float, counted: Count = count
 ) -> list[str]:
     """Each text with the sentences that hold most of the question's words, by rarity, in their
@@ -50,11 +50,11 @@ def compressed(
         [frozenset(content_words(text[s.start : s.end])) for s in said]
         for text, said in zip(texts, split, strict=True)
     ]
-    held = Counter(word for said in words for one in said for word in one)
+    held = Counter(word for said in words for item in said for word in item)
     most = max(held.values(), default=1)
     asked = held.keys() & set(content_words(question))
     weights = {word: math.log(1 + most / held[word]) for word in asked}
-    worth = [[sum(weights.get(word, 0.0) for word in one) for one in said] for said in words]
+    worth = [[sum(weights.get(word, 0.0) for word in item) for item in said] for said in words]
     return [
         _compress(text, said, own, ratio, counted)
         for text, said, own in zip(texts, split, worth, strict=True)
@@ -109,7 +109,7 @@ class Assemble(Stage):
         hits = turn.hits if whole else _without_contained(turn.hits)
         texts = [hit.chunk.text for hit in hits]
         if self.compression < 1:
-            texts = compressed(turn.question, texts, self.compression, adapters.count)
+            texts = compress_texts(turn.question, texts, self.compression, adapters.count)
         found = list(zip(texts, hits, strict=True))
         if turn.digest:
             chosen, used = found, adapters.count(turn.digest)
@@ -118,7 +118,7 @@ class Assemble(Stage):
             chosen, used = _within_tokens(ranked, most, adapters.count)
         if whole:
             places = {id(hit): place for place, hit in enumerate(hits)}
-            chosen.sort(key=lambda one: places[id(one[1])])
+            chosen.sort(key=lambda item: places[id(item[1])])
             if adapters.chat and len(chosen) < len(hits):
                 left_out = f"Only {len(chosen):,} of {len(hits):,} passages could be read."
                 await emit(Note(self.name, left_out))
@@ -150,7 +150,7 @@ async def _relevant(
     """
     reader = adapters.reading_reranker
     best, others = chosen[:MIN_KEPT], chosen[MIN_KEPT:]
-    is_wide = turn.subqueries or turn.parts or hints_of(turn.intent).top_k
+    is_wide = turn.subqueries or turn.parts or intent_hints(turn.intent).top_k
     if reader is None or turn.collection is None or turn.called or is_wide or not others:
         return chosen
     try:
@@ -161,17 +161,17 @@ async def _relevant(
         log.warning("All passages are sent, as none could be read: %s", error)
         return chosen
     scores = zip(others, judged.scores, strict=True)
-    return [*best, *(one for one, score in scores if not score < MIN_RELEVANCE)]
+    return [*best, *(item for item, score in scores if not score < MIN_RELEVANCE)]
 
 
 def _by_worth(found: Sequence[tuple[str, Hit]], excerpts: bool) -> list[tuple[str, Hit]]:
     """Passages in order by what they tell of the whole."""
     if excerpts:
-        return sorted(found, key=lambda one: -one[1].score)
-    return _outlined(found)
+        return sorted(found, key=lambda item: -item[1].score)
+    return _order_by_outline(found)
 
 
-def _outlined(found: Sequence[tuple[str, Hit]]) -> list[tuple[str, Hit]]:
+def _order_by_outline(found: Sequence[tuple[str, Hit]]) -> list[tuple[str, Hit]]:
     """The chunks of documents by what they tell of the whole: their beginnings, then where their
     sections begin, the upper ones first, then all others."""
 
@@ -221,5 +221,5 @@ def _within_tokens(
             chosen.append((text, hit))
             left -= tokens
         elif not chosen:
-            return [(cut(text, most, counted), hit)], most
+            return [(cut_to_budget(text, most, counted), hit)], most
     return chosen, most - left

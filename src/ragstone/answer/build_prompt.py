@@ -13,9 +13,16 @@ from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.language.language import detect
 from ragstone.language.language_names import language_name
 from ragstone.language.no_answer import ENGLISH, no_answer
-from ragstone.language.templates import ANSWER, ROOM, STRUCTURED, of_language, shipped, told
+from ragstone.language.templates import (
+    ANSWER,
+    ROOM,
+    STRUCTURED,
+    build_instructions,
+    load_shipped,
+    of_language,
+)
 from ragstone.ports import Adapters
-from ragstone.understand.intents import hints_of
+from ragstone.understand.intents import intent_hints
 
 NAMED, GUESSED = 0.85, 0.6
 """How surely a document is meant that the question calls by its name, and one that it does not."""
@@ -46,7 +53,7 @@ class BuildPrompt(Stage):
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         language = detect(turn.question)
-        hints = hints_of(turn.intent)
+        hints = intent_hints(turn.intent)
         mode = turn.ask.mode or self.mode
         reasons = (self.reasons or None) if turn.ask.reasons is None else turn.ask.reasons
         # In the forms of longer answers a quotation first would contradict.
@@ -61,10 +68,10 @@ class BuildPrompt(Stage):
         own = await own_texts(turn, adapters)
 
         def text(name: str) -> str:
-            return of_language(own, name, lambda: language) or shipped(name) or ""
+            return of_language(own, name, lambda: language) or load_shipped(name) or ""
 
         refusal = no_answer(self.no_answer, language)
-        rules = told(
+        rules = build_instructions(
             text,
             [STRUCTURED if is_json else ANSWER, *parts],
             no_answer=refusal,
@@ -81,7 +88,7 @@ class BuildPrompt(Stage):
             opening,
             self.refuse_unlikely,
             notes=_advice(turn),
-            sums_up=_sums_up(turn.plan),
+            sums_up=_summary_certainty(turn.plan),
             asked="" if " ".join(own_words.split()) == turn.question else own_words,
             layout=self.layout,
             digest=turn.digest,
@@ -90,7 +97,7 @@ class BuildPrompt(Stage):
         return Step(replace(turn, instructions=made), said)
 
 
-def _sums_up(plan: Plan) -> float:
+def _summary_certainty(plan: Plan) -> float:
     """How surely the passages are those of the document that is to be summed up."""
     if plan.sums_up is None or plan.strategy != "sequential":
         return 0.0

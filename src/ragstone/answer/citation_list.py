@@ -11,7 +11,7 @@ _MARKER = re.compile(r"\[([1-9]\d{0,2})\]")
 _BEGUN = re.compile(r"\[(?:[1-9]\d{0,2})?\Z")
 
 
-def spelt_out(text: str) -> str:
+def spell_out_markers(text: str) -> str:
     """The text with every `[n]` as `[Source n]`."""
     return _MARKER.sub(r"[Source \1]", text)
 
@@ -28,7 +28,7 @@ class SpeltOut:
         begun = _BEGUN.search(text)
         end = begun.start() if begun else len(text)
         self._held = text[end:]
-        return spelt_out(text[:end])
+        return spell_out_markers(text[:end])
 
     def end(self) -> str:
         """The text that was held back."""

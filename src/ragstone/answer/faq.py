@@ -33,7 +33,7 @@ def pairs(text: str) -> list[FaqEntry]:
         if unit.form != "answer":
             continue
         start = unit.said[0].start
-        end = next((one for one in starts if one > start), len(text))
+        end = next((item for item in starts if item > start), len(text))
         end = start + len(text[start:end].rstrip())
         question = _ASKS.sub("", text[unit.start : unit.end], count=1).rstrip("*_ ")
         whole = end - start <= LONGEST and (end < len(text.rstrip()) or _ends(text[start:end]))

@@ -36,7 +36,7 @@ class FirstCited:
         """What can be sent now that `piece` has come. A marker that is not whole waits, and so does
         what may be code."""
         self._held += piece
-        return self._taken(_undecided(self._held, len(self._held)))
+        return self._taken(_find_undecided(self._held, len(self._held)))
 
     def end(self) -> str:
         """The rest."""
@@ -62,7 +62,7 @@ class FirstCited:
         yield self._text[last:]
 
 
-def _undecided(text: str, end: int) -> int:
+def _find_undecided(text: str, end: int) -> int:
     """Where begins what needs more text to be understood."""
     begun = _BEGUN.search(text)
     place = begun.start() if begun else end
@@ -83,45 +83,47 @@ def by_first_citation(turn: Turn) -> Turn:
     if answer.is_json:
         return turn  # Its text may name sources by their numbers.
     markers = FirstCited()
-    cited = {one.number for one in answer.citations}
-    cited |= {one.number for one in answer.markers}
-    cited |= {one.citation.number for one in answer.markers}
-    ranked = [one.number for one in turn.passages]
+    cited = {citation.number for citation in answer.citations}
+    cited |= {marker.number for marker in answer.markers}
+    cited |= {marker.citation.number for marker in answer.markers}
+    ranked = [passage.number for passage in turn.passages]
     markers.may_cite(frozenset({*ranked, *cited}))
     text = markers.feed(answer.text) + markers.end()
     new = markers.new
     for number in (*sorted(cited), *ranked):
         new.setdefault(number, len(new) + 1)
     moved = _Moves(answer.text, new)
-    passages = [replace(one, number=new[one.number]) for one in turn.passages]
+    passages = [replace(passage, number=new[passage.number]) for passage in turn.passages]
     changed = replace(
         answer,
         text=text,
-        citations=tuple(sorted((_citation(one, new) for one in answer.citations), key=_number)),
+        citations=tuple(
+            sorted((_citation(citation, new) for citation in answer.citations), key=_number)
+        ),
         used=tuple(new[number] for number in answer.used if number in new),
         markers=tuple(
             Marker(
-                moved(one.start),
-                moved(one.end),
-                new[one.number],
-                _citation(one.citation, new),
-                one.state,
+                moved(marker.start),
+                moved(marker.end),
+                new[marker.number],
+                _citation(marker.citation, new),
+                marker.state,
             )
-            for one in answer.markers
+            for marker in answer.markers
         ),
     )
     return replace(
         turn,
         answer=changed if turn.answer else None,
-        passages=tuple(sorted(passages, key=lambda one: one.number)),
+        passages=tuple(sorted(passages, key=lambda item: item.number)),
         verdicts=tuple(
             replace(
-                one,
-                citation=_citation(one.citation, new) if one.citation else None,
-                start=moved(one.start),
-                end=moved(one.end),
+                verdict,
+                citation=_citation(verdict.citation, new) if verdict.citation else None,
+                start=moved(verdict.start),
+                end=moved(verdict.end),
             )
-            for one in turn.verdicts
+            for verdict in turn.verdicts
         ),
     )
 
@@ -129,12 +131,14 @@ def by_first_citation(turn: Turn) -> Turn:
 def cited_numbers(turn: Turn) -> frozenset[int]:
     """The numbers that the answer cites, in its text or beside it."""
     answer = turn.answer or GeneratedAnswer()
-    known = {one.number for one in turn.passages}
-    marked = (int(one[1]) for one in find_markers("" if answer.is_json else answer.text))
-    return frozenset({*(one.number for one in answer.citations), *known.intersection(marked)})
+    known = {passage.number for passage in turn.passages}
+    marked = (int(marker[1]) for marker in find_markers("" if answer.is_json else answer.text))
+    return frozenset(
+        {*(citation.number for citation in answer.citations), *known.intersection(marked)}
+    )
 
 
-async def numbered(events: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
+async def number_sources(events: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
     """The same events with the sources numbered by first citation. `Sources`, which come before
     anything is cited, keep the numbers of their ranks."""
     markers = FirstCited()
@@ -142,7 +146,7 @@ async def numbered(events: AsyncGenerator[Event, None]) -> AsyncGenerator[Event,
         async for event in source:
             match event:
                 case Sources(passages):
-                    markers.may_cite(frozenset(one.number for one in passages))
+                    markers.may_cite(frozenset(passage.number for passage in passages))
                     yield event
                 case Token(text):
                     if said := markers.feed(text):

@@ -3,7 +3,7 @@
 from ragstone.core.turn import Turn
 from ragstone.language import fences
 from ragstone.language.budget import budget
-from ragstone.language.tokens import cut
+from ragstone.language.tokens import cut_to_budget
 from ragstone.ports import Adapters
 
 GUIDED = (
@@ -19,5 +19,5 @@ def with_guidance(rules: str, turn: Turn, adapters: Adapters) -> str:
     if not wanted:
         return rules
     known = adapters.profile
-    kept = cut(wanted, budget(known.context_window, known.tier).history, adapters.count)
-    return f"{rules}\n\n{GUIDED}\n{fences.fenced('program', kept)}"
+    kept = cut_to_budget(wanted, budget(known.context_window, known.tier).history, adapters.count)
+    return f"{rules}\n\n{GUIDED}\n{fences.fence_text('program', kept)}"

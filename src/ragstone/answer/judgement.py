@@ -6,7 +6,7 @@ from ragstone.core.answer import GeneratedAnswer, Usage
 from ragstone.core.errors import RagstoneError
 from ragstone.core.turn import Turn
 from ragstone.engine.prompts import prompt
-from ragstone.language.fences import fenced
+from ragstone.language.fences import fence_text
 from ragstone.language.json_answer import json_values
 from ragstone.ports import Adapters
 
@@ -25,14 +25,14 @@ class AnswerJudgement:
     advice: str = ""
 
 
-def judged(said: str) -> AnswerJudgement | None:
+def parse_judgement(said: str) -> AnswerJudgement | None:
     """What a reply says; None for one without all criteria."""
     for value in json_values(said):
         if not isinstance(value, dict):
             continue
         points = [value.get(name) for name in CRITERIA]
-        numbers = [float(one) for one in points if isinstance(one, int | float)]
-        if len(numbers) == len(CRITERIA) and all(0 <= one <= 100 for one in numbers):
+        numbers = [float(point) for point in points if isinstance(point, int | float)]
+        if len(numbers) == len(CRITERIA) and all(0 <= number <= 100 for number in numbers):
             score = sum(numbers) / (100 * len(numbers))
             query = _line(value.get("query"), LONGEST_QUERY)
             return AnswerJudgement(score, query, _line(value.get("advice"), LONGEST_ADVICE))
@@ -51,7 +51,7 @@ LOCAL = "the answer's confidence"
 async def judgement(turn: Turn, adapters: Adapters) -> tuple[AnswerJudgement, str, Usage]:
     """The judgement of the turn's answer, the name of the judge, and the usage."""
     answer = turn.answer or GeneratedAnswer()
-    local = AnswerJudgement(answer.confidence or 0.0, _missing_query(turn, answer))
+    local = AnswerJudgement(answer.confidence or 0.0, _aspect_query(turn, answer))
     model = adapters.evaluator or adapters.completer
     if model is None:
         return local, LOCAL, Usage()
@@ -60,13 +60,13 @@ async def judgement(turn: Turn, adapters: Adapters) -> tuple[AnswerJudgement, st
         said = await model.complete(rules, _judge_request(turn, answer), REPLY_TOKENS)
     except RagstoneError as error:
         return local, f"{LOCAL}; {model.name} did not judge: {error}", Usage()
-    found = judged(said.text)
+    found = parse_judgement(said.text)
     if found is None:
         return local, f"{LOCAL}; {model.name} gave no judgement", said.usage
     return found, said.model or model.name, said.usage
 
 
-def _missing_query(turn: Turn, answer: GeneratedAnswer) -> str:
+def _aspect_query(turn: Turn, answer: GeneratedAnswer) -> str:
     """A query for the aspects that no passage covers."""
     missing = answer.sufficiency.missing_aspects if answer.sufficiency else ()
     return " ".join(missing)
@@ -75,4 +75,4 @@ def _missing_query(turn: Turn, answer: GeneratedAnswer) -> str:
 def _judge_request(turn: Turn, answer: GeneratedAnswer) -> str:
     sources = "\n".join(f"[{p.number}] {p.text[:PASSAGE_CHARS]}" for p in turn.passages)
     parts = {"question": turn.question, "sources": sources, "answer": answer.text}
-    return "\n".join(fenced(name, text) for name, text in parts.items())
+    return "\n".join(fence_text(name, text) for name, text in parts.items())

@@ -52,11 +52,11 @@ def addresses(passages: Iterable[Passage]) -> Addresses:
         places = (chunk.path, *(v for v in chunk.metadata.values() if isinstance(v, str)))
         sources.update(place for place in places if _ADDRESS.fullmatch(place))
         found = _ADDRESS.findall(passage.text)
-        said.update(one[: _closing_bracket(one)].rstrip(_AFTER) for one in found)
+        said.update(item[: _find_closing_bracket(item)].rstrip(_AFTER) for item in found)
     return Addresses(frozenset(sources), frozenset(said))
 
 
-def _closing_bracket(text: str, opened: int = 0) -> int:
+def _find_closing_bracket(text: str, opened: int = 0) -> int:
     """Where a closing bracket stands that nothing opened, as around an address in brackets;
     `opened` are the brackets open before."""
     for place, character in enumerate(text):
@@ -87,8 +87,8 @@ class BareAddress:
     def take(self, text: str, final: bool) -> tuple[str, int, bool]:
         """What of `text` can be sent, how much of it belongs to the address, and whether that is
         all."""
-        end = next((i for i, one in enumerate(text) if one in _ENDS), len(text))
-        end = _closing_bracket(text[:end], self._open)
+        end = next((i for i, item in enumerate(text) if item in _ENDS), len(text))
+        end = _find_closing_bracket(text[:end], self._open)
         self._open += text.count("(", 0, end) - text.count(")", 0, end)
         self._text = (self._text + text[:end])[:LONGEST]
         if end == len(text) and not final:

@@ -102,7 +102,7 @@ async def _faq(turn: Turn, adapters: Adapters) -> tuple[Passage, FaqEntry] | Non
     """The FAQ that asks the same, and its passage."""
     if turn.lists and turn.lists[0].source == "service":
         return _service_faq(turn)
-    for passage, pair in _matching_faqs(turn):
+    for passage, pair in _match_faqs(turn):
         if compare(
             turn.question, pair.question, await _likeness(turn, pair.question, adapters)
         ).same:
@@ -127,7 +127,7 @@ def _service_faq(turn: Turn) -> tuple[Passage, FaqEntry] | None:
     )
 
 
-def _matching_faqs(turn: Turn) -> Iterator[tuple[Passage, FaqEntry]]:
+def _match_faqs(turn: Turn) -> Iterator[tuple[Passage, FaqEntry]]:
     """The FAQ entries with an equivalent question."""
     for passage in turn.passages[:READ]:
         if passage.hit.chunk.kind == FAQ:

@@ -12,7 +12,7 @@ from ragstone.core.events import Thinking
 from ragstone.core.turn import Turn
 from ragstone.engine.prompts import prompt
 from ragstone.engine.stage import Emit, Stage, Step
-from ragstone.language.fences import fenced
+from ragstone.language.fences import fence_text
 from ragstone.language.markers import neutral
 from ragstone.ports import Adapters
 
@@ -46,7 +46,7 @@ class Reason(Stage):
             turn = replace(turn, instructions=replace(told, thinks=self.extended))
             return Step(turn, "at length" if self.extended else "as always", "by its own means")
         sources = "\n".join(f"[{p.number}] {neutral(p.text)}" for p in turn.passages)
-        text = f"{fenced('sources', sources)}\n{fenced('question', turn.question)}"
+        text = f"{fence_text('sources', sources)}\n{fence_text('question', turn.question)}"
         most = self.tokens * (3 if self.extended else 1)
         rules = await prompt(turn, adapters, "thoughts")
         try:

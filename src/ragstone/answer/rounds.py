@@ -94,7 +94,7 @@ def _next_turn(asked: Turn, tried: _RoundResult) -> Turn | None:
     """The question with one more query, or with what the next answer should do better, and what
     has been spent; None if there is nothing new to try."""
     said = tried.said
-    new = said.query.casefold() not in {"", *(one.casefold() for one in asked.queries)}
+    new = said.query.casefold() not in {"", *(query.casefold() for query in asked.queries)}
     if not new and not said.advice:
         return None
     return replace(

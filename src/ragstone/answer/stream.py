@@ -21,7 +21,7 @@ from ragstone.answer.links import (
 from ragstone.answer.preamble import LONGEST, may_be_preamble, preamble_end
 from ragstone.core.turn import Passage
 from ragstone.language.code_blocks import ends_fence, is_code, span_end
-from ragstone.language.markers import OPENING, marker_at, may_be_marker
+from ragstone.language.markers import OPENING, match_marker, may_be_marker
 
 Label = Literal["sources_used", "suggested_questions"]
 
@@ -53,7 +53,7 @@ _LIST_STARTS = "-*•–(0123456789 \t"
 _QUESTION_LEAD = re.compile(r"^\s*(?:[-*•–]|\(?\d{1,2}[.):])\s+")
 
 
-def label_at(text: str) -> tuple[Label, int] | None:
+def match_label(text: str) -> tuple[Label, int] | None:
     """The label that `text` begins with, and its length; None if there is none."""
     match = _LABEL.match(text)
     if match is None:
@@ -88,13 +88,13 @@ class Labelled:
 
     def numbers(self) -> tuple[int, ...]:
         """The numbers of the sources."""
-        return tuple(dict.fromkeys(int(one) for one in re.findall(r"\d{1,4}", self.text)))
+        return tuple(dict.fromkeys(int(item) for item in re.findall(r"\d{1,4}", self.text)))
 
     def questions(self) -> tuple[str, ...]:
         """The questions, without numbering."""
         said = re.split(r"[|\n｜]", self.text)
-        plain = (_QUESTION_LEAD.sub("", one).strip(' \t*"“”') for one in said)
-        kept = [one for one in plain if one and len(one) <= LONGEST_QUESTION]
+        plain = (_QUESTION_LEAD.sub("", item).strip(' \t*"“”') for item in said)
+        kept = [item for item in plain if item and len(item) <= LONGEST_QUESTION]
         return tuple(dict.fromkeys(kept))[:MOST_QUESTIONS]
 
 
@@ -206,7 +206,7 @@ class AnswerStream:
         self._indent = 0
         """Spaces since the line began, if it has nothing else."""
         self._html = False
-        """Whether an element of HTML was sent: what stands in one is no code, whatever it looks
+        """Whether an element of HTML was sent: what stands in one is not code, whatever it looks
         like."""
 
     @property
@@ -300,7 +300,7 @@ class AnswerStream:
         if rest[0] in OPENING and (rest[0] != "(" or self._before != "]") and not degree:
             return self._bracket(spaces, rest, more)
         if rest[0] in LABELS:
-            label = label_at(rest)
+            label = match_label(rest)
             if more and (may_be_label(rest) or (label and label[1] == len(rest))):
                 return None
             if label:
@@ -310,7 +310,7 @@ class AnswerStream:
 
     def _bracket(self, spaces: str, rest: str, more: bool) -> Step:
         """The step at a bracket: a citation, or one like others."""
-        marker = marker_at(rest)
+        marker = match_marker(rest)
         if marker is None:
             waits = more and may_be_marker(rest)
             return None if waits else (spaces + rest[0], len(spaces) + 1)

@@ -14,11 +14,11 @@ from ragstone.core.turn import Hit, Turn
 from ragstone.engine.prompts import prompt
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.language.budget import budget
-from ragstone.language.fences import fenced
+from ragstone.language.fences import fence_text
 from ragstone.language.language import detect
 from ragstone.language.language_names import language_name
-from ragstone.language.markers import HIGHEST, neutral, normalised, numbers, renumbered
-from ragstone.language.tokens import cut
+from ragstone.language.markers import HIGHEST, neutral, normalise_markers, numbers, renumber_markers
+from ragstone.language.tokens import cut_to_budget
 from ragstone.ports import Adapters, Completer
 
 REPLY_TOKENS = 500
@@ -64,7 +64,7 @@ class SumUp(Stage):
             _Numbered(f"[{n}] {_head(hit)}{neutral(hit.chunk.text)}", (n,))
             for n, hit in enumerate(hits, 1)
         ]
-        if sum(adapters.count(one.text) for one in texts) <= room:
+        if sum(adapters.count(text.text) for text in texts) <= room:
             return Step(replace(turn, hits=hits), "skipped", "all of it is read at once")
         most = max(room, LEAST_PART * REPLY_TOKENS)
         parts = list(_parts(texts, most, adapters))
@@ -73,13 +73,13 @@ class SumUp(Stage):
             turn, adapters, "sum_up", language=language_name(detect(turn.question))
         )
         usage, rounds = Usage(), 0
-        while rounds == 0 or sum(adapters.count(one.text) for one in texts) > room:
+        while rounds == 0 or sum(adapters.count(text.text) for text in texts) > room:
             texts, spent = await self._summaries(turn.question, parts, rules, model)
             usage, rounds = usage + spent, rounds + 1
             if len(parts) == 1:
                 break
             parts = list(_parts(texts, most, adapters))
-        turn = _digested(turn, hits, texts)
+        turn = _use_summaries(turn, hits, texts)
         said = f"{len(hits)} passages in {rounds} rounds, {len(turn.hits)} of them named"
         return Step(replace(turn, usage=turn.usage + usage), said, model.name)
 
@@ -89,19 +89,19 @@ class SumUp(Stage):
         """The summary of each part, and what they took; raises what the first failed with."""
         free = asyncio.Semaphore(self.parallel)
 
-        async def summed(part: Sequence[_Numbered]) -> tuple[_Numbered, Usage]:
-            texts = "\n\n".join(one.text for one in part)
-            asked = f"{fenced('part', texts)}\n{fenced('request', question)}"
+        async def summarize_part(part: Sequence[_Numbered]) -> tuple[_Numbered, Usage]:
+            texts = "\n\n".join(item.text for item in part)
+            asked = f"{fence_text('part', texts)}\n{fence_text('request', question)}"
             async with free:
                 said = await model.complete(rules, asked, REPLY_TOKENS)
             if not said.text.strip():
                 raise RagstoneError(f"{model.name} gave no summary of a part.")
-            known = {number for one in part for number in one.numbers}
-            text = normalised(said.text.strip(), known.__contains__)
+            known = {number for item in part for number in item.numbers}
+            text = normalise_markers(said.text.strip(), known.__contains__)
             named = tuple(sorted(known.intersection(numbers(text)))) or part[0].numbers[:1]
             return _Numbered(text, named), said.usage
 
-        tasks = [asyncio.create_task(summed(part)) for part in parts]
+        tasks = [asyncio.create_task(summarize_part(part)) for part in parts]
         try:
             done = await asyncio.gather(*tasks)
         finally:
@@ -123,32 +123,32 @@ def _parts(
     """Consecutive texts that have at most so many tokens together; one that has more is cut."""
     part: list[_Numbered] = []
     left = most
-    for one in texts:
-        needed = adapters.count(one.text)
+    for text in texts:
+        needed = adapters.count(text.text)
         if part and needed > left:
             yield part
             part, left = [], most
         if needed > most:
-            one = replace(one, text=cut(one.text, most, adapters.count))
-        part.append(one)
+            text = replace(text, text=cut_to_budget(text.text, most, adapters.count))
+        part.append(text)
         left -= needed
     if part:
         yield part
 
 
-def _digested(turn: Turn, hits: Sequence[Hit], texts: Sequence[_Numbered]) -> Turn:
+def _use_summaries(turn: Turn, hits: Sequence[Hit], texts: Sequence[_Numbered]) -> Turn:
     """The turn with the summaries, and the passages that they name, numbered from 1 in order."""
-    named = sorted({number for one in texts for number in one.numbers})[:HIGHEST]
+    named = sorted({number for item in texts for number in item.numbers})[:HIGHEST]
     new = {number: place for place, number in enumerate(named, 1)}
     digest = "\n\n".join(
-        f"{one.text} [{new[one.numbers[0]]}]" if not _cited(text, new) else text
-        for one in texts
-        for text in [renumbered(one.text, new)]
+        f"{item.text} [{new[item.numbers[0]]}]" if not _has_citation(text, new) else text
+        for item in texts
+        for text in [renumber_markers(item.text, new)]
     )
     return replace(turn, hits=tuple(hits[number - 1] for number in named), digest=digest)
 
 
-def _cited(text: str, new: Mapping[int, int]) -> bool:
+def _has_citation(text: str, new: Mapping[int, int]) -> bool:
     return not set(numbers(text)).isdisjoint(new.values())
 
 

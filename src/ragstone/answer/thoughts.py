@@ -23,7 +23,7 @@ class ThoughtStream:
             await self._send(self._stream.feed(text))
 
     async def end(self) -> None:
-        """Send the rest, before what is no thought."""
+        """Send the rest, before what is not a thought."""
         if self._stream:
             rest, self._stream = self._stream.end(), None
             await self._send(rest)

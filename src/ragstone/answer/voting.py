@@ -82,19 +82,21 @@ async def answer_by_vote(turn: Turn, answerer: Answerer, adapters: Adapters, how
     """Ask all members, or the answerer several times where there are none, and choose; raises what
     the first failed with if every one fails."""
     members = await _ask_members(turn, answerer, adapters, how)
-    usage = sum((one.usage for one in members), Usage())
-    given = [one for one in members if one.answer is not None]
+    usage = sum((member.usage for member in members), Usage())
+    given = [member for member in members if member.answer is not None]
     if not given:
         raise members[0].failure or ModelUnavailable("No member of the ensemble answered.")
-    checked = [await _check(turn, one.answer, adapters) for one in given if one.answer is not None]
+    checked = [
+        await _check(turn, item.answer, adapters) for item in given if item.answer is not None
+    ]
     answers = [answer for answer, _ in checked]
     scores = await _scores(checked, adapters.checker)
     best = max(range(len(given)), key=lambda i: (scores[i].score, -i))
     told = [
-        f"{one.name}: grounded {s.grounded:.2f}, agreed {s.agreed:.2f}"
-        for one, s in zip(given, scores, strict=True)
+        f"{item.name}: grounded {s.grounded:.2f}, agreed {s.agreed:.2f}"
+        for item, s in zip(given, scores, strict=True)
     ]
-    told += [f"{one.name} failed: {one.failure}" for one in members if one.failure]
+    told += [f"{member.name} failed: {member.failure}" for member in members if member.failure]
     decision = f"answer {best + 1} of {len(given)} chosen"
     return Vote(answers[best], given[best].dropped, usage, decision, "; ".join(told))
 
@@ -111,7 +113,7 @@ async def _ask_members(
             varied = bool(number) and not adapters.ensemble
             return await _answer(turn, member, how.temperature if varied else None, how.seconds)
 
-    return list(await asyncio.gather(*(ask(i, one) for i, one in enumerate(members))))
+    return list(await asyncio.gather(*(ask(i, item) for i, item in enumerate(members))))
 
 
 async def _answer(
@@ -151,7 +153,7 @@ async def _check(
     asked, and the mean probability that they support its claims."""
     asked = replace(turn, answer=replace(answer, held=True))
     found = (await Check(asks_model=False).run(asked, adapters, nowhere)).turn
-    likely = [likelihood(one) for one in found.verdicts if one.label != "no_claim"]
+    likely = [likelihood(verdict) for verdict in found.verdicts if verdict.label != "no_claim"]
     if found.answer and found.answer.refused:
         answer = replace(answer, finish="refused")
     return answer, fmean(likely) if likely else UNKNOWN
@@ -166,7 +168,7 @@ async def _scores(
         return [_ScoredAnswer(UNKNOWN, UNKNOWN) for _ in checked]
     answers = [answer for answer, _ in checked]
     grounded = [share for _, share in checked]
-    claims = [_claims(one) for one in answers]
+    claims = [_claims(item) for item in answers]
     said = [share for answer, share in checked if not answer.refused]
     silent = 1 - fmean(said) if said else 1.0
     scores = []
@@ -202,11 +204,11 @@ async def _support(
     """The mean probability that the sources support the claims."""
     if not claims:
         return UNKNOWN
-    return fmean(one.probability for one in await checker.support(claims, sources))
+    return fmean(item.probability for item in await checker.support(claims, sources))
 
 
 def _claims(answer: GeneratedAnswer) -> list[Claim]:
-    return [Claim(one.text) for one in answer_sentences(answer.text) if one.claims]
+    return [Claim(sentence.text) for sentence in answer_sentences(answer.text) if sentence.claims]
 
 
 def _source(claims: Sequence[Claim]) -> EvidenceSource:

@@ -33,7 +33,7 @@ from ragstone.core.events import (
     Thinking,
     Token,
 )
-from ragstone.core.metadata import described
+from ragstone.core.metadata import check_input_metadata
 from ragstone.core.source import Source, hit_sources
 from ragstone.core.turn import Ask, Principal
 from ragstone.ingest.files import nearest
@@ -230,8 +230,8 @@ class AsyncClient:
         if not paths:
             raise InputError("Name at least one file or folder to index.")
         check_target(collection, allowed)
-        found = tuple(_existing_path(path) for path in paths)
-        said = described(metadata or {})
+        found = tuple(_resolve_path(path) for path in paths)
+        said = check_input_metadata(metadata or {})
         async with aclosing(await self._index(found, collection, allowed, prune, said)) as steps:
             async for step in steps:
                 yield step
@@ -262,7 +262,7 @@ class AsyncClient:
         return await (await self._session.service()).overview()
 
 
-def _existing_path(path: Location) -> str:
+def _resolve_path(path: Location) -> str:
     """The path as it means the same in another working directory; raises UnreadableDocument."""
     place = Path(path).expanduser()
     if not place.exists():

@@ -93,8 +93,8 @@ class Connection:
 
         if self._settings is None:
             await _check_server(self._url)
-            key = self._key or await asyncio.to_thread(_token_for, self._url)
-            service = remote.service_at(self._url, key)
+            key = self._key or await asyncio.to_thread(_local_token, self._url)
+            service = remote.connect_service(self._url, key)
             self._stack.push_async_callback(service.aclose)
             return service
         service = await self._stack.enter_async_context(remote.connect(self._settings))
@@ -142,13 +142,13 @@ async def _check_server(url: str) -> None:
             f"No server answers at {url}. Check the address, or start one with 'ragstone serve'."
         ) from error
     if INSTANCE_HEADER not in response.headers:
-        raise Unreachable(f"What answers at {url} is no Ragstone server. Check the address.")
+        raise Unreachable(f"What answers at {url} is not a Ragstone server. Check the address.")
 
 
-def _token_for(url: str) -> str:
+def _local_token(url: str) -> str:
     """The local user's token for the server of this machine's usual data directory, if it is at
     this address: another one, even if it says that it is the same, gets none."""
-    from ragstone.service.local_token import kept_token
+    from ragstone.service.local_token import read_token
     from ragstone.service.server_file import find_server
 
     asked = urlsplit(url)
@@ -157,6 +157,6 @@ def _token_for(url: str) -> str:
     try:
         data = _load(None, {}, None).ragstone_data.expanduser().absolute()
         server = find_server(data)
-        return kept_token(data) if server and urlsplit(server[0]).port == asked.port else ""
+        return read_token(data) if server and urlsplit(server[0]).port == asked.port else ""
     except OSError:
         return ""  # It is another user's.

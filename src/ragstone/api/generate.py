@@ -17,7 +17,7 @@ _PLAIN = re.compile(r"\bAsync(?=[A-Z])")
 RENAMED = {"__aenter__": "__enter__", "__aexit__": "__exit__", "aclose": "close"}
 
 
-def generated() -> str:
+def generate_source() -> str:
     """The module's source, not formatted."""
     trees = [ast.parse((HERE / name).read_text(encoding="utf-8")) for name in SOURCES]
     classes = [_twin(node) for tree in trees for node in tree.body if _is_async_class(node)]
@@ -40,11 +40,11 @@ def _plain(name: str) -> str:
 def _twin(node: ast.stmt) -> ast.ClassDef:
     assert isinstance(node, ast.ClassDef)  # noqa: S101
     methods = []
-    for one in node.body:
-        if isinstance(one, ast.FunctionDef) and one.name == "__init__" and _is_client(node):
-            methods.append(_constructor(one))
-        elif isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef) and _is_public(one):
-            methods.append(_method(one))
+    for item in node.body:
+        if isinstance(item, ast.FunctionDef) and item.name == "__init__" and _is_client(node):
+            methods.append(_constructor(item))
+        elif isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef) and _is_public(item):
+            methods.append(_method(item))
     doc = ast.Expr(ast.Constant(ast.get_docstring(node, clean=False)))
     base = ast.parse(f"Twin[{node.name}]", mode="eval").body
     return ast.ClassDef(_plain(node.name), [base], [], [doc, *methods], [])
@@ -92,15 +92,15 @@ def _constructor(node: ast.FunctionDef) -> ast.stmt:
 
 
 def _is_property(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    return any(ast.unparse(one) == "property" for one in node.decorator_list)
+    return any(ast.unparse(item) == "property" for item in node.decorator_list)
 
 
 def _arguments(parameters: ast.arguments) -> list[str]:
     """What hands every parameter on but `self`."""
-    given = [one.arg for one in parameters.args[1:]]
+    given = [arg.arg for arg in parameters.args[1:]]
     if parameters.vararg:
         given.append(f"*{parameters.vararg.arg}")
-    given += [f"{one.arg}={one.arg}" for one in parameters.kwonlyargs]
+    given += [f"{kwonlyarg.arg}={kwonlyarg.arg}" for kwonlyarg in parameters.kwonlyargs]
     if parameters.kwarg:
         given.append(f"**{parameters.kwarg.arg}")
     return given
@@ -117,9 +117,9 @@ def _imports(trees: Sequence[ast.Module], classes: Sequence[ast.ClassDef]) -> st
         for node in tree.body:
             if isinstance(node, ast.ImportFrom) and node.module:
                 places |= {alias.name: node.module for alias in node.names}
-            for defined in _defined(node):
+            for defined in _list_definitions(node):
                 places[defined] = f"ragstone.api.{name.removesuffix('.py')}"
-    names = {n.id for one in classes for n in ast.walk(one) if isinstance(n, ast.Name)}
+    names = {n.id for class_ in classes for n in ast.walk(class_) if isinstance(n, ast.Name)}
     modules: dict[str, list[str]] = {}
     for name in sorted(names & places.keys(), key=_order):
         modules.setdefault(places[name], []).append(name)
@@ -129,12 +129,12 @@ def _imports(trees: Sequence[ast.Module], classes: Sequence[ast.ClassDef]) -> st
     return "\n".join([*others, "", *ours])
 
 
-def _defined(node: ast.stmt) -> list[str]:
+def _list_definitions(node: ast.stmt) -> list[str]:
     if isinstance(node, ast.ClassDef):
         return [node.name]
     targets = node.targets if isinstance(node, ast.Assign) else []
     targets = [node.target] if isinstance(node, ast.AnnAssign) else targets
-    return [one.id for one in targets if isinstance(one, ast.Name)]
+    return [target.id for target in targets if isinstance(target, ast.Name)]
 
 
 def _order(name: str) -> tuple[bool, bool, str]:
@@ -143,4 +143,4 @@ def _order(name: str) -> tuple[bool, bool, str]:
 
 
 if __name__ == "__main__":
-    print(generated(), end="")
+    print(generate_source(), end="")

@@ -44,9 +44,9 @@ class AsyncCollections:
 
     async def get(self, name: str) -> CollectionSummary:
         """One collection. Raises UnknownCollection."""
-        for one in await self.list():
-            if one.name == name:
-                return one
+        for view in await self.list():
+            if view.name == name:
+                return view
         raise UnknownCollection(name)
 
     async def rename(self, name: str, new: str) -> CollectionSummary:

@@ -112,14 +112,14 @@ def to_ask(question: str, principal: Principal, params: Mapping[str, Any], kind:
     """
     if not isinstance(question, str):
         raise InputError(f"The question must be a text, not {type(question).__name__}.")
-    if not question.isascii() and any("\ud800" <= one <= "\udfff" for one in question):
+    if not question.isascii() and any("\ud800" <= item <= "\udfff" for item in question):
         raise InputError("The question holds half a character (a lone surrogate). Leave it out.")
     _check(params, kind)
     plain = {name: value for name, value in params.items() if name not in _SEARCH_OPTIONS}
     folders, where = plain.pop("under", None), plain.pop("where", None)
     room = plain.pop("conversation", None)
     search_type = _search_type(plain.pop("agent", False), plain.pop("comments", False))
-    history = tuple(_message(one) for one in plain.pop("history", ()))
+    history = tuple(_message(item) for item in plain.pop("history", ()))
     wanted = SearchOptions(**{name: params[name] for name in params if name in _SEARCH_OPTIONS})
     return Ask(
         question,
@@ -154,7 +154,7 @@ def condition(folders: str | Sequence[str] | None, where: Where | None) -> Filte
 
 def _values(value: Any) -> tuple[MetadataValue, ...]:
     values = tuple(value) if isinstance(value, list | tuple | set | frozenset) else (value,)
-    wrong = [one for one in values if not isinstance(one, MetadataValue)]
+    wrong = [item for item in values if not isinstance(item, MetadataValue)]
     if wrong:
         raise InputError(f"where compares texts, numbers and truth values, not {wrong[0]!r}.")
     return values
@@ -162,7 +162,7 @@ def _values(value: Any) -> tuple[MetadataValue, ...]:
 
 def _message(given: Mapping[str, str]) -> Message:
     content = given.get("content")
-    role = next((one for one in get_args(Role) if one == given.get("role")), None)
+    role = next((arg for arg in get_args(Role) if arg == given.get("role")), None)
     if role is None or not isinstance(content, str):
         raise InputError(
             "A message of history has a role (user, assistant or system) and a content, a text."

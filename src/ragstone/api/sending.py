@@ -46,7 +46,7 @@ async def send_files(
             failed.append(FileFailure(item.path, item.error.message))
             continue
         said = await file_threads.run([item.root], beside.of, item)
-        failed += [FileFailure(one.path, one.error.message) for one in said.refused]
+        failed += [FileFailure(entry.path, entry.error.message) for entry in said.refused]
         try:
             handed = await _send_file(session, item, allowed)
         except DocumentError as error:
@@ -116,7 +116,7 @@ def _check_described(path: str, title: str, metadata: Mapping[str, Any]) -> None
         )
     try:
         if not isinstance(metadata, Mapping):
-            raise TypeError("it is no mapping")
+            raise TypeError("it is not a mapping")
         json.dumps(dict(metadata), ensure_ascii=False, allow_nan=False).encode()
     except (TypeError, ValueError) as error:
         raise InputError(f"metadata is a mapping of values that JSON has: {error}.") from error
@@ -142,7 +142,7 @@ def _discover_files(
                 f"There are more than {MOST_FILES:,} files. Ingest them folder by folder, or on "
                 "the machine of the server with 'ragstone ingest'."
             )
-    return items, tuple(Skipped(*one) for one in kinds.most_common(MOST_KINDS))
+    return items, tuple(Skipped(*entry) for entry in kinds.most_common(MOST_KINDS))
 
 
 def _open_file(item: FoundFile) -> BinaryIO:

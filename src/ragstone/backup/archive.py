@@ -40,7 +40,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
-from ragstone.backup.members import LEVEL, Member, add, packed
+from ragstone.backup.members import LEVEL, Member, add, pack
 from ragstone.core.chunk import Chunk
 from ragstone.core.disk import disk_error
 from ragstone.core.errors import InputError, StorageFull
@@ -113,10 +113,10 @@ def digest_array(some: Iterable[bytes]) -> Digests:
 
 
 def _digests(records: Iterable[ChunkRecord]) -> Digests:
-    return digest_array(one.digest for one in records)
+    return digest_array(record.digest for record in records)
 
 
-def sorted_digests(some: Iterable[bytes]) -> Digests:
+def sort_digests(some: Iterable[bytes]) -> Digests:
     """Digests in an order in which they are found fast."""
     return np.sort(digest_array(some))
 
@@ -227,25 +227,25 @@ def chunk_records(batch: Batch) -> list[ChunkRecord]:
     return found
 
 
-def packed_rows(number: int, table: str, rows: Sequence[Row]) -> list[Member]:
+def pack_rows(number: int, table: str, rows: Sequence[Row]) -> list[Member]:
     """Some rows of the state."""
     lines = _lines({"table": table, "row": row} for row in rows)
-    return [packed(_state_name(number), lines)]
+    return [pack(_state_name(number), lines)]
 
 
-def packed_batch(part: int, number: int, records: Sequence[ChunkRecord]) -> list[Member]:
+def pack_batch(part: int, number: int, records: Sequence[ChunkRecord]) -> list[Member]:
     """Some chunks of the collection with this number."""
     parts = {
-        "jsonl": b"".join(one.line + b"\n" for one in records),
-        "vectors": b"".join(one.vector for one in records),
-        "tokens": b"".join(one.tokens for one in records),
+        "jsonl": b"".join(record.line + b"\n" for record in records),
+        "vectors": b"".join(record.vector for record in records),
+        "tokens": b"".join(record.tokens for record in records),
     }
-    return [packed(_index_name(part, number, kind), data) for kind, data in parts.items()]
+    return [pack(_index_name(part, number, kind), data) for kind, data in parts.items()]
 
 
-def packed_gone(part: int, gone: Digests) -> list[Member]:
+def pack_gone(part: int, gone: Digests) -> list[Member]:
     """The digests of what a collection has no more."""
-    return [packed(_gone_name(part), gone.tobytes())] if len(gone) else []
+    return [pack(_deletions_name(part), gone.tobytes())] if len(gone) else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +258,7 @@ class PackedOriginal:
     member: Member | None = None
 
 
-def packed_original(
+def pack_original(
     document: str, file: Path, held: Callable[[str], bool] | None = None
 ) -> PackedOriginal | None:
     """The upload of a document, without its content if its hash is `held`; None if it cannot be
@@ -275,7 +275,7 @@ def packed_original(
     kept = held is not None and held(hashed.hexdigest())
     original = Original(document, file.name, size, hashed.hexdigest(), kept)
     whole = size <= SMALL and not kept
-    return PackedOriginal(original, file, packed("", data) if whole else None)
+    return PackedOriginal(original, file, pack("", data) if whole else None)
 
 
 class ArchiveWriter:
@@ -329,7 +329,7 @@ class ArchiveWriter:
     def originals(self, originals: Sequence[Original]) -> None:
         """What was written by `original`, in that order."""
         if originals:
-            self._write(ORIGINALS, _lines(one.line() for one in originals))
+            self._write(ORIGINALS, _lines(original.line() for original in originals))
 
     def close(self, manifest: Manifest) -> int:
         """Finish the file, on the disk and in its place; how many bytes it has."""
@@ -389,7 +389,7 @@ class ArchiveReader:
             raise self._unreadable(error) from error
         except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, TypeError, EOFError) as error:
             raise InputError(
-                f"{file.name} is no backup of Ragstone, or was cut off. Take another."
+                f"{file.name} is not a backup of Ragstone, or was cut off. Take another."
             ) from error
 
     def _unreadable(self, error: OSError) -> InputError:
@@ -435,7 +435,7 @@ class ArchiveReader:
                 held = threads.map(
                     partial(self._read_digests, number, parse=parse), range(part.batches)
                 )
-                digests.append(sorted_digests(held))
+                digests.append(sort_digests(held))
                 if len(digests[-1]) != part.chunks:
                     raise self.damaged(_index_name(number, 0, "jsonl"))
         return CheckedArchive(documents, digests)
@@ -443,14 +443,14 @@ class ArchiveReader:
     def _check_names(self, originals: Sequence[Original]) -> None:
         """Raise InputError unless every part is there once and nothing else is, and each can be
         held in memory."""
-        manifest, held = self.manifest, {one.filename: one for one in self._zip.infolist()}
+        manifest, held = self.manifest, {item.filename: item for item in self._zip.infolist()}
         wanted = manifest.state + 3 * sum(part.batches for part in manifest.parts)
         if wanted + 1 > len(held) or len(held) != len(self._zip.infolist()):
             raise self.damaged(MANIFEST)
         names = [_state_name(number) for number in range(manifest.state)]
         names += [ORIGINALS] if manifest.originals else []
         for number, part in enumerate(manifest.parts):
-            names += [_gone_name(number)] if part.gone else []
+            names += [_deletions_name(number)] if part.gone else []
             for batch in range(part.batches):
                 names += [
                     _index_name(number, batch, kind) for kind in ("jsonl", "vectors", "tokens")
@@ -458,7 +458,7 @@ class ArchiveReader:
         missing = set(names) - set(held)
         if missing:
             raise self.damaged(min(missing))
-        uploads = {_original_name(at) for at, one in enumerate(originals) if not one.kept}
+        uploads = {_original_name(at) for at, original in enumerate(originals) if not original.kept}
         for name in set(held) - set(names) - uploads - {MANIFEST}:
             raise self.damaged(name)
         for name in names:
@@ -480,9 +480,9 @@ class ArchiveReader:
             found = [Original(**line) for line in self._lines(ORIGINALS)]
             if len(found) != self.manifest.originals or not all(map(_is_plain, found)):
                 raise ValueError("an upload is none")
-            if len({one.document for one in found}) != len(found):
+            if len({item.document for item in found}) != len(found):
                 raise ValueError("a document has several uploads")
-            if any(one.kept for one in found) and self.manifest.base is None:
+            if any(item.kept for item in found) and self.manifest.base is None:
                 raise ValueError("no other backup can have an upload")
         except (ValueError, TypeError) as error:
             raise self.damaged(ORIGINALS) from error
@@ -509,9 +509,9 @@ class ArchiveReader:
     def gone(self, part: int) -> Digests:
         """The digests of the chunks of earlier files that the collection with this number has no
         more."""
-        raw = self._read(_gone_name(part)) if self.manifest.parts[part].gone else b""
+        raw = self._read(_deletions_name(part)) if self.manifest.parts[part].gone else b""
         if len(raw) != DIGEST * self.manifest.parts[part].gone:
-            raise self.damaged(_gone_name(part))
+            raise self.damaged(_deletions_name(part))
         return digest_array([raw])
 
     def batch(self, part: int, number: int) -> Batch:
@@ -549,7 +549,7 @@ class ArchiveReader:
 
     def _batch(self, part: int, number: int, records: Sequence[ChunkRecord]) -> Batch:
         try:
-            chunks = [Chunk.from_payload(json.loads(one.line)["chunk"]) for one in records]
+            chunks = [Chunk.from_payload(json.loads(record.line)["chunk"]) for record in records]
         except (KeyError, ValueError, TypeError) as error:
             raise self.damaged(_index_name(part, number, "jsonl")) from error
         key = self.manifest.parts[part].key
@@ -557,11 +557,11 @@ class ArchiveReader:
             raise self.damaged(_index_name(part, number, "jsonl"))
         both = list(zip(chunks, records, strict=True))
         vectors = {
-            chunk.chunk_id: np.frombuffer(one.vector, "<f4").astype(np.float32)
-            for chunk, one in both
-            if one.vector
+            chunk.chunk_id: np.frombuffer(item.vector, "<f4").astype(np.float32)
+            for chunk, item in both
+            if item.vector
         }
-        return Batch(chunks, vectors, {c.chunk_id: one.tokens for c, one in both if one.tokens})
+        return Batch(chunks, vectors, {c.chunk_id: item.tokens for c, item in both if item.tokens})
 
     def _lines(self, name: str) -> Iterator[dict[str, Any]]:
         try:
@@ -594,7 +594,7 @@ def _describe_collection(collection: Mapping[str, Any]) -> list[str]:
 
 def _manifest(data: Any) -> Manifest:
     if not isinstance(data, dict):
-        raise TypeError("the manifest is no object")
+        raise TypeError("the manifest is not an object")
     if data.get("format") not in (FORMAT, INCREMENTAL):
         raise InputError(
             f"The backup has the format {data.get('format')!r}, and this Ragstone reads those up "
@@ -620,12 +620,12 @@ def _manifest(data: Any) -> Manifest:
         **{k: v for k, v in {**data, "parts": parts, "base": base}.items() if k in known}
     )
     counts = [made.rows, made.state, made.originals]
-    counts += [n for one in parts for n in (one.chunks, one.batches, one.kept, one.gone)]
+    counts += [n for item in parts for n in (item.chunks, item.batches, item.kept, item.gone)]
     if not 0 <= made.made <= LATEST:
         raise ValueError("the time is none")
     if not all(isinstance(count, int) and count >= 0 for count in counts):
-        raise ValueError("a count is no number")
-    if base is None and any(one.kept or one.gone for one in parts):
+        raise ValueError("a count is not a number")
+    if base is None and any(item.kept or item.gone for item in parts):
         raise ValueError("a whole backup takes nothing from others")
     if base is not None and not _is_file_name(base.name):
         raise ValueError("the file that it continues is elsewhere")
@@ -666,7 +666,7 @@ def _state_name(number: int) -> str:
     return f"state/{number:04}.jsonl"
 
 
-def _gone_name(part: int) -> str:
+def _deletions_name(part: int) -> str:
     return f"index/{part:04}/gone"
 
 

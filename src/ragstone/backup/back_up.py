@@ -28,12 +28,12 @@ from ragstone.backup.archive import (
     chunk_records,
     digest_array,
     new_id,
-    packed_batch,
-    packed_gone,
-    packed_original,
-    packed_rows,
+    pack_batch,
+    pack_gone,
+    pack_original,
+    pack_rows,
     places,
-    sorted_digests,
+    sort_digests,
 )
 from ragstone.backup.chain import MOST_FILES, Chain, checksum
 from ragstone.backup.members import Member
@@ -72,7 +72,7 @@ async def back_up(
     """
     if await asyncio.to_thread(file.exists):
         raise InputError(f"There is a file {file} already. Choose another name.")
-    chain = await asyncio.to_thread(_continued, since) if since else None
+    chain = await asyncio.to_thread(_open_chain, since) if since else None
     try:
         if chain:
             checking = chain.check(parse=False)  # What wrote them knew what it wrote.
@@ -89,7 +89,7 @@ async def back_up(
             await asyncio.to_thread(chain.close)
 
 
-def _continued(since: Path) -> Chain:
+def _open_chain(since: Path) -> Chain:
     chain = Chain(since)
     if len(chain) == MOST_FILES:
         chain.close()
@@ -130,16 +130,19 @@ class _Backup:
                 async with self._state.snapshot() as tables:
                     links = await asyncio.to_thread(self._originals.linked)
                     async for table, some in tables:
-                        await packing.add(partial(packed_rows, parts, table, some))
+                        await packing.add(partial(pack_rows, parts, table, some))
                         rows, parts = rows + len(some), parts + 1
                         then.add(table, some)
                         if parts % TOLD == 0:
                             yield Upkeep("state", rows)
-                collections = sorted(then.collections, key=lambda one: (one.tenant, one.name))
+                collections = sorted(then.collections, key=lambda item: (item.tenant, item.name))
                 if chain:
                     _check_related(chain, collections)
                 yield Upkeep("state", rows, rows)
-                saving = [self._saving(one, number, then) for number, one in enumerate(collections)]
+                saving = [
+                    self._saving(collection, number, then)
+                    for number, collection in enumerate(collections)
+                ]
                 async with aclosing(self._save(saving)) as saved:
                     async for step in saved:
                         yield step
@@ -152,7 +155,7 @@ class _Backup:
                 time.time(),
                 rows,
                 parts,
-                tuple(one.part() for one in saving),
+                tuple(item.part() for item in saving),
                 INCREMENTAL if chain else FORMAT,
                 len(uploads.told),
                 new_id(),
@@ -176,21 +179,21 @@ class _Backup:
     def _saving(self, collection: Collection, number: int, then: "_Then") -> "_Saving":
         key, held = (collection.tenant, collection.id), None
         if self._chain:
-            held = self._chain.content.get(key, sorted_digests(()))
+            held = self._chain.content.get(key, sort_digests(()))
         return _Saving(collection, number, then, held)
 
     async def _save(self, saving: Sequence["_Saving"]) -> AsyncGenerator[Upkeep, None]:
         """Write the chunks of all collections: some are read while others are compressed."""
         reading: deque[tuple[_Saving, asyncio.Task[_Read]]] = deque()
         try:
-            for one in saving:
-                async for some in self._index.scan(one.collection, batch=BATCH):
-                    reading.append((one, asyncio.create_task(self._read(one, some))))
+            for item in saving:
+                async for some in self._index.scan(item.collection, batch=BATCH):
+                    reading.append((item, asyncio.create_task(self._read(item, some))))
                     while len(reading) >= self._at_once:
                         yield await self._take_first(reading)
-                one.last = True
-                if not any(of is one for of, _ in reading):
-                    await self._pack(one.rest())
+                item.last = True
+                if not any(of is item for of, _ in reading):
+                    await self._pack(item.rest())
             while reading:
                 yield await self._take_first(reading)
             await self._packing.finish()
@@ -232,7 +235,7 @@ class _Backup:
 def _check_related(chain: Chain, collections: Sequence[Collection]) -> None:
     """Raise InputError if a backup has nothing to do with what is to be written."""
     theirs = {part.key for part in chain.manifest.parts}
-    if theirs and not theirs & {(one.tenant, one.id) for one in collections}:
+    if theirs and not theirs & {(collection.tenant, collection.id) for collection in collections}:
         raise InputError(
             f"{chain.last.file.name} is a backup of another Ragstone, or of one that has nothing "
             "of it any more: no collection in it is here. Write a whole backup, without --since."
@@ -297,7 +300,7 @@ class _Then:
                 self.documents[row["id"]] = self.readers.setdefault(allowed, allowed)
                 self.chunks[row["tenant"], row["collection"]] += row["chunks"]
         if table == "collections":
-            names = [one.name for one in fields(Collection)]
+            names = [item.name for item in fields(Collection)]
             self.collections += (Collection(**{name: row[name] for name in names}) for row in rows)
 
 
@@ -351,7 +354,7 @@ class _Saving:
         records = chunk_records(batch)
         if self._held is None:
             return _Read(records)
-        digests = [one.digest for one in records]
+        digests = [record.digest for record in records]
         found = places(digest_array(digests), self._held)
         new = np.flatnonzero(found < 0)
         return _Read(
@@ -374,23 +377,23 @@ class _Saving:
     def rest(self) -> list[Callable[[], list[Member]]]:
         """What is to be compressed when everything was taken up."""
         last = [self._pack(BATCH)] if self._waiting else []
-        return [*last, partial(packed_gone, self._number, self._gone())]
+        return [*last, partial(pack_gone, self._number, self._gone())]
 
     def _pack(self, most: int) -> Callable[[], list[Member]]:
         some, self._waiting = self._waiting[:most], self._waiting[most:]
-        pack = partial(packed_batch, self._number, self._batches, some)
+        pack = partial(pack_batch, self._number, self._batches, some)
         self._chunks, self._batches = self._chunks + len(some), self._batches + 1
         return pack
 
     def _gone(self) -> Digests:
-        return sorted_digests(()) if self._held is None else self._held[~self._seen]
+        return sort_digests(()) if self._held is None else self._held[~self._seen]
 
     def part(self) -> ArchivePart:
         """What became of it."""
         if self._held is None:
             return ArchivePart(self.collection, self._chunks, self._batches)
         kept = self._held[self._seen]
-        content = checksum(sorted_digests((kept.tobytes(), *self._written)))
+        content = checksum(sort_digests((kept.tobytes(), *self._written)))
         gone = len(self._held) - len(kept)
         return ArchivePart(self.collection, self._chunks, self._batches, len(kept), gone, content)
 
@@ -407,7 +410,7 @@ class _Uploads:
         at_once: int,
     ) -> None:
         self._writer = writer
-        self._mine = [(one, file) for one, file in links.files if one in documents]
+        self._mine = [(item, file) for item, file in links.files if item in documents]
         self._held = chain.has_upload if chain else None
         self._at_once = at_once
         self._lost = 0
@@ -416,7 +419,7 @@ class _Uploads:
     @property
     def kept(self) -> int:
         """How many an earlier backup has."""
-        return sum(one.kept for one in self.told)
+        return sum(item.kept for item in self.told)
 
     async def steps(self) -> AsyncGenerator[Upkeep, None]:
         """Several are read and compressed at once."""
@@ -425,7 +428,7 @@ class _Uploads:
         try:
             for done in range(1, len(self._mine) + 1):
                 for document, file in islice(mine, self._at_once - len(reading)):
-                    work = partial(packed_original, document, file, self._held)
+                    work = partial(pack_original, document, file, self._held)
                     reading.append(asyncio.create_task(asyncio.to_thread(work)))
                 await self._take(await reading[0])
                 reading.popleft()

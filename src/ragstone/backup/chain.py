@@ -24,7 +24,7 @@ from ragstone.backup.archive import (
     Manifest,
     Original,
     places,
-    sorted_digests,
+    sort_digests,
 )
 from ragstone.core.errors import InputError
 from ragstone.ports import Rows
@@ -104,11 +104,11 @@ class Chain:
         """The digests of a collection after one more file."""
         if reader.manifest.base is None:
             return own
-        before = self._content.get(part.key, sorted_digests(()))
+        before = self._content.get(part.key, sort_digests(()))
         at = places(reader.gone(number), before)
         if not (at < 0).any():
             kept = np.delete(before, at)
-            found = sorted_digests((kept.tobytes(), own.tobytes()))
+            found = sort_digests((kept.tobytes(), own.tobytes()))
             if len(kept) == part.kept and checksum(found) == part.content:
                 return found
         raise reader.damaged(f"index/{number:04}")
@@ -135,15 +135,15 @@ class Chain:
         """The chunks of the collection with this number, from whatever file has them."""
         part = self.manifest.parts[number]
         if len(self) == 1:
-            for one in range(part.batches):
-                yield self.last.batch(number, one)
+            for item in range(part.batches):
+                yield self.last.batch(number, item)
             return
         wanted = self._content[part.key]
         taken = np.zeros(len(wanted), bool)
         for reader in self._readers:
             for at, theirs in enumerate(reader.manifest.parts):
-                for one in range(theirs.batches if theirs.key == part.key else 0):
-                    digests, batch = reader.compared(at, one)
+                for item in range(theirs.batches if theirs.key == part.key else 0):
+                    digests, batch = reader.compared(at, item)
                     found = places(digests, wanted)
                     new = found >= 0
                     new[new] = ~taken[found[new]]
@@ -175,11 +175,11 @@ class _Given:
         """The file that another one continues; raises InputError."""
         beside = successor.file.with_name(base.name)
         for file in (*self.files, beside):
-            if reader := _opened(file, base):
+            if reader := _open_if_base(file, base):
                 self.used.add(file)
                 return reader
         for file in (*self.files, beside):
-            if file.exists() and (file == beside or _id_of(file) == base.id != ""):
+            if file.exists() and (file == beside or _archive_id(file) == base.id != ""):
                 raise _other(file, base, successor)
         raise InputError(
             f"{successor.file.name} continues the backup {base.name} of {_day(base.made)}, and "
@@ -193,10 +193,10 @@ class _Given:
             if not file.exists():
                 raise InputError(f"There is no file {file}.")
             if file not in self.used:
-                raise InputError(f"{file.name} is no backup that {last.name} continues.")
+                raise InputError(f"{file.name} is not a backup that {last.name} continues.")
 
 
-def _opened(file: Path, base: Base) -> ArchiveReader | None:
+def _open_if_base(file: Path, base: Base) -> ArchiveReader | None:
     """The file, if it is the one of which another one noted this; its id is compared first, as its
     hash takes reading all of it."""
     try:
@@ -235,7 +235,7 @@ def _other(file: Path, base: Base, successor: ArchiveReader) -> InputError:
     )
 
 
-def _id_of(file: Path) -> str:
+def _archive_id(file: Path) -> str:
     try:
         reader = ArchiveReader(file)
     except InputError:

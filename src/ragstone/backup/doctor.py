@@ -138,20 +138,26 @@ class Doctor:
         self, collection: Collection, page: Sequence[Document], seen: "_Seen"
     ) -> list[Finding]:
         """What disagrees about some documents, and can be told of each."""
-        names = tuple(revision(one.id, one.version) for one in page if one.version)
+        names = tuple(
+            revision(document.id, document.version) for document in page if document.version
+        )
         held: dict[str, int] = {}
         if names:
             theirs = And((AnyOf("revision", names), OWN_TEXT))
             held = await self._index.facet(collection, "revision", theirs, limit=len(names))
         seen.chunks += sum(held.values())
-        seen.unread += sum(_is_unread(one) for one in page)
-        ready = tuple(revision(one.id, one.version) for one in page if one.status == "ready")
+        seen.unread += sum(_is_unread(document) for document in page)
+        ready = tuple(
+            revision(document.id, document.version)
+            for document in page
+            if document.status == "ready"
+        )
         if ready and seen.embedded is None:
             seen.embedded = not await self._index.without_vectors(collection, 1)
         if ready and not seen.embedded:
             whole = AnyOf("revision", ready)
             seen.lacking += await self._index.count_without_vectors(collection, whole)
-        short = [one for one in page if _chunks(one, held) != one.chunks]
+        short = [document for document in page if _chunks(document, held) != document.chunks]
         found = await self._incomplete_documents(collection, short)
         seen.short += len(found)
         return found
@@ -231,7 +237,7 @@ class Doctor:
             strange = {name: many for name, many in held.items() if name not in known}
             if not strange:
                 continue
-            # What was purged in between is no stray: neither has it.
+            # What was purged in between is not a stray: neither has it.
             theirs = And((AnyOf("revision", tuple(strange)), OWN_TEXT))
             there = await self._index.facet(collection, "revision", theirs, limit=len(strange))
             ids = {name: name.rpartition("@")[0] for name in there}
@@ -249,14 +255,14 @@ class Doctor:
     ) -> list[Finding]:
         """Documents with missing chunks."""
         short = []
-        for one in suspected:
-            now = await self._catalog.document(one.id)
-            if now != one:
+        for document in suspected:
+            now = await self._catalog.document(document.id)
+            if now != document:
                 continue  # It was changed since the index was asked.
-            name = revision(one.id, one.version)
+            name = revision(document.id, document.version)
             found = await self._index.count(collection, And((eq("revision", name), OWN_TEXT)))
-            if found != one.chunks:
-                short.append(self._missing_chunks(collection, one, found))
+            if found != document.chunks:
+                short.append(self._missing_chunks(collection, document, found))
         return short
 
     def _missing_chunks(self, collection: Collection, document: Document, found: int) -> Finding:
@@ -344,15 +350,15 @@ async def _mend_and_describe(finding: Finding, mend: bool, forget: bool) -> str:
     """The text of a finding, which is first repaired if `mend` is true."""
     if not mend:
         return f"{finding.what} {finding.remedy}"
-    if finding.mend and await _finished(finding.mend):
+    if finding.mend and await _finish(finding.mend):
         return f"{finding.what} That is mended."
-    if finding.forget and forget and await _finished(finding.forget):
+    if finding.forget and forget and await _finish(finding.forget):
         return f"{finding.what} That is forgotten."
     if finding.mend:
         return f"{finding.what} It could not be read again and stays as it is. {RETRY}"
     return f"{finding.what} {finding.remedy}"
 
 
-async def _finished(mending: Mending) -> bool:
+async def _finish(mending: Mending) -> bool:
     """Whether it could be done; a caller that leaves does not end it."""
     return await asyncio.shield(asyncio.ensure_future(mending())) is not False

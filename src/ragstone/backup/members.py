@@ -19,7 +19,7 @@ backup that would be most of the work."""
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A file of a ZIP as it is written, `packed` perhaps: its name, how large it was, and the
+    """A file of a ZIP as it is written, `pack` perhaps: its name, how large it was, and the
     checksum of what it was."""
 
     name: str
@@ -29,10 +29,10 @@ class Member:
     packed: bool
 
 
-def packed(name: str, data: bytes) -> Member:
+def pack(name: str, data: bytes) -> Member:
     """Compress `data` if that is worth it; other threads go on meanwhile."""
     if is_worth(data):
-        return Member(name, len(data), zlib.crc32(data), _deflated(data), packed=True)
+        return Member(name, len(data), zlib.crc32(data), _deflate(data), packed=True)
     return Member(name, len(data), zlib.crc32(data), data, packed=False)
 
 
@@ -40,10 +40,10 @@ def is_worth(data: bytes) -> bool:
     """Whether something gets smaller by compressing it, as far as its middle tells."""
     middle = max(0, (len(data) - SAMPLE) // 2)
     sample = data[middle : middle + SAMPLE]
-    return len(_deflated(sample)) < WORTH * len(sample)
+    return len(_deflate(sample)) < WORTH * len(sample)
 
 
-def _deflated(data: bytes) -> bytes:
+def _deflate(data: bytes) -> bytes:
     compressor = zlib.compressobj(LEVEL, zlib.DEFLATED, -zlib.MAX_WBITS)
     return compressor.compress(data) + compressor.flush()
 
@@ -52,15 +52,19 @@ def add(archive: zipfile.ZipFile, members: Sequence[Member]) -> None:
     """Write members as they are to a ZIP that is being written, which `zipfile` does not."""
     to = archive.fp
     assert to is not None  # noqa: S101 - it is open
-    for one in members:
-        info = zipfile.ZipInfo(one.name, time.localtime()[:6])
-        info.compress_type = zipfile.ZIP_DEFLATED if one.packed else zipfile.ZIP_STORED
+    for member in members:
+        info = zipfile.ZipInfo(member.name, time.localtime()[:6])
+        info.compress_type = zipfile.ZIP_DEFLATED if member.packed else zipfile.ZIP_STORED
         info.external_attr = 0o600 << 16
-        info.file_size, info.CRC, info.compress_size = one.size, one.checksum, len(one.data)
+        info.file_size, info.CRC, info.compress_size = (
+            member.size,
+            member.checksum,
+            len(member.data),
+        )
         to.seek(archive.start_dir)
         info.header_offset = archive.start_dir
         to.write(info.FileHeader(zip64=False))
-        to.write(one.data)
+        to.write(member.data)
         archive.filelist.append(info)
-        archive.NameToInfo[one.name] = info
+        archive.NameToInfo[member.name] = info
         archive.start_dir = to.tell()

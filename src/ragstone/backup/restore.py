@@ -13,7 +13,7 @@ from ragstone.backup.chain import Chain
 from ragstone.core.records import Collection
 from ragstone.ingest.handed import Originals
 from ragstone.ingest.unused import drop_unused
-from ragstone.ports import Catalog, ChunkIndex, StateDump, check_late, home, loading, may_share
+from ragstone.ports import Catalog, ChunkIndex, StateDump, bulk_load, check_late, home, may_share
 from ragstone.service.maintenance import Upkeep
 
 
@@ -29,7 +29,7 @@ async def restore(
 
     The backup, with those that it continues, is read once to the end first, and then written beside
     what is there. Those are beside it or among `earlier`. Raises InputError, and nothing has
-    changed, for a file that is missing, is no backup or is damaged.
+    changed, for a file that is missing, is not a backup or is damaged.
     """
     chain = await asyncio.to_thread(Chain, file, earlier)
     with closing(chain):
@@ -38,11 +38,11 @@ async def restore(
             if len(chain) > 1:
                 yield Upkeep("checking", checked, len(chain))
         builds: dict[tuple[str, str], int] = {}
-        for one in (*await catalog.collections(), *await catalog.unused()):
-            builds[one.tenant, one.id] = max(one.build, builds.get((one.tenant, one.id), 0))
+        for item in (*await catalog.collections(), *await catalog.unused()):
+            builds[item.tenant, item.id] = max(item.build, builds.get((item.tenant, item.id), 0))
         uploads = chain.last.originals()
         try:
-            await asyncio.to_thread(originals.begin_restore, sum(one.size for one in uploads))
+            await asyncio.to_thread(originals.begin_restore, sum(item.size for item in uploads))
             for number, upload in enumerate(uploads):
                 await asyncio.to_thread(_write_original, chain, number, upload, originals)
                 yield Upkeep("originals", number + 1, len(uploads))
@@ -80,7 +80,7 @@ async def _write_collection(
     await index.drop(collection)
     await index.create(collection)
     part, done = chain.manifest.parts[number], 0
-    async with loading(index, collection), aclosing(_ahead(chain.batches(number))) as batches:
+    async with bulk_load(index, collection), aclosing(_ahead(chain.batches(number))) as batches:
         async for batch in batches:
             await _write(index, collection, batch)
             done += len(batch.chunks)

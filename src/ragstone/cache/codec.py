@@ -19,14 +19,14 @@ def key(scope: str, question: str) -> str:
     return hashlib.blake2b(text, digest_size=16).hexdigest()
 
 
-def packed(kept: Kept) -> bytes:
+def pack(kept: Kept) -> bytes:
     """As compressed JSON, in pure ASCII: texts may hold half characters."""
     data = _adapter().dump_python(kept, warnings=False)
     return zlib.compress(json.dumps(data).encode(), 1)
 
 
-def unpacked(data: bytes) -> Kept | None:
-    """The inverse of `packed`; None for bytes of another format."""
+def unpack(data: bytes) -> Kept | None:
+    """The inverse of `pack`; None for bytes of another format."""
     try:
         return _adapter().validate_python(json.loads(zlib.decompress(data)))
     except (zlib.error, ValueError, ValidationError):

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from ragstone.cache.codec import key, packed, unpacked
+from ragstone.cache.codec import key, pack, unpack
 from ragstone.cache.file import CacheFile, Stored
 from ragstone.cache.vector_matrix import VectorMatrix
 from ragstone.ports import CacheFigures, Kept, Near, Vectors
@@ -73,7 +73,7 @@ class LocalCache:
         if entry.id not in self._ends:
             return None
         content = await self._run(lambda: self._file.content(entry.id), None)
-        kept = unpacked(content) if content else None
+        kept = unpack(content) if content else None
         if kept is None or entry.id not in self._ends:
             self._forget([entry.id])
             return None
@@ -103,7 +103,7 @@ class LocalCache:
         self._end(id, expires, scope)
         question = kept.question.encode("utf-8", "surrogatepass")
         stored = Stored(id, scope, question, np.asarray(vector, "<f4").tobytes(), expires)
-        await self._run(lambda: self._file.put(stored, packed(kept)), None)
+        await self._run(lambda: self._file.put(stored, pack(kept)), None)
 
     async def figures(self) -> CacheFigures:
         self._sweep()
@@ -124,12 +124,12 @@ class LocalCache:
     async def rebuild(self) -> int:
         now = self._clock()
 
-        def reopened() -> list[Stored]:
+        def reopen() -> list[Stored]:
             self._file.close()
             return self._file.open(now)
 
         nothing: list[Stored] = []
-        stored = await self._run(reopened, nothing)
+        stored = await self._run(reopen, nothing)
         self._drop_all()
         for entry in stored:
             vector = np.frombuffer(entry.vector, "<f4")

@@ -238,7 +238,7 @@ def _modality(kind: str, words: Sequence[str]) -> str:
     if kind == "what" and not any(word in _AUXILIARY | _BE for word in words):
         return ", be"
     first = next((word for word in words if word in _AUXILIARY or word in _BE), "")
-    return "".join(f", {one}" for one in (*modal, *(["be"] if first in _BE else [])))
+    return "".join(f", {item}" for item in (*modal, *(["be"] if first in _BE else [])))
 
 
 def _anybody(kind: str, words: set[str]) -> frozenset[str]:

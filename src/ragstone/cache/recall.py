@@ -14,7 +14,7 @@ from ragstone.engine.prompts import own_texts
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.language.language import detect
 from ragstone.language.late_interaction import EncodedQuestion
-from ragstone.ports import Adapters, Cache, Embedder, Kept, LateEmbedder, collection_of
+from ragstone.ports import Adapters, Cache, Embedder, Kept, LateEmbedder, find_collection
 
 COMPARED = 20
 """The nearest questions that are compared word by word."""
@@ -51,7 +51,7 @@ class Recall(Stage):
             embedder = adapters.embedders.for_text(detect(turn.question) or "en")
             search = external_scope(turn, recipe, embedder.fingerprint)
             return await self._look(turn, cache, "", search, embedder, emit)
-        collection = await collection_of(adapters.catalog, ask)
+        collection = await find_collection(adapters.catalog, ask)
         if collection is None:
             return Step(turn, "skipped", _NO_COLLECTION)
         edition = await adapters.catalog.edition(collection.tenant, collection.id)
@@ -88,9 +88,12 @@ class Recall(Stage):
     async def _recall_each(self, turn: Turn, cache: Cache, scope: str, embedder: Embedder) -> Step:
         """What the cache knows of each question of a message that asks several."""
         several = await asyncio.gather(
-            *(self._recall_subquery(one, cache, scope, embedder) for one in turn.subqueries)
+            *(
+                self._recall_subquery(subquery, cache, scope, embedder)
+                for subquery in turn.subqueries
+            )
         )
-        known = sum(one.cached for one in several)
+        known = sum(item.cached for item in several)
         for _ in range(len(several) - known):
             await cache.missed()
         return Step(

@@ -14,11 +14,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ragstone.cache.codec import FORMAT, key, packed, unpacked
+from ragstone.cache.codec import FORMAT, key, pack, unpack
 from ragstone.cache.vector_matrix import VectorMatrix
 from ragstone.core.clock import state_time
 from ragstone.ports import CacheFigures, Kept, Near, Vectors
-from ragstone.store.redis.client import REST, Attempts, closed, redis_client
+from ragstone.store.redis.client import REST, Attempts, close_client, redis_client
 
 PREFIX = f"ragstone:cache:{FORMAT}:"
 IN_ONE_READ = 1000
@@ -72,7 +72,7 @@ class RedisCache:
     async def take(self, scope: str, entry: Near) -> Kept | None:
         name = f"{PREFIX}e:{entry.id}"
         content = await self._attempts.make(lambda: self._redis.get(name), None)
-        kept = unpacked(content) if content else None
+        kept = unpack(content) if content else None
         if kept is None:
             if self._attempts.answered and scope in self._shelves:
                 self._shelves[scope][0].remove(entry.id)
@@ -105,7 +105,7 @@ class RedisCache:
         self._max = max_entries
 
     async def aclose(self) -> None:
-        await closed(self._redis)
+        await close_client(self._redis)
 
     async def _refresh(self, scope: str, dimensions: int) -> None:
         """Read what the scope's stream has that is not known here."""
@@ -144,7 +144,7 @@ class RedisCache:
         question = kept.question.encode("utf-8", "surrogatepass")
         record = {"i": id, "q": question, "v": np.asarray(vector, "<f4").tobytes()}
         async with self._redis.pipeline(transaction=True) as pipe:
-            pipe.set(f"{PREFIX}e:{id}", packed(kept), px=_milliseconds(kept))
+            pipe.set(f"{PREFIX}e:{id}", pack(kept), px=_milliseconds(kept))
             pipe.xadd(stream, record, maxlen=ROOM * self._max, approximate=True)
             pipe.pexpire(stream, STREAMS_KEPT * _milliseconds(kept), nx=True)
             pipe.pexpire(stream, STREAMS_KEPT * _milliseconds(kept), gt=True)
@@ -153,7 +153,7 @@ class RedisCache:
             pipe.eval(OLDEST, 1, every, self._max, max(1, self._max // 10))
             gone = (await pipe.execute())[-1]
         if gone:
-            await self._redis.unlink(*(f"{PREFIX}e:{one.decode()}" for one in gone[::2]))
+            await self._redis.unlink(*(f"{PREFIX}e:{item.decode()}" for item in gone[::2]))
 
     async def _figures(self) -> CacheFigures:
         async with self._redis.pipeline(transaction=False) as pipe:
@@ -172,7 +172,7 @@ class RedisCache:
 
     async def _clear(self) -> int:
         figures = await self._figures()
-        keys = [one async for one in self._redis.scan_iter(f"{PREFIX}*", count=IN_ONE_READ)]
+        keys = [item async for item in self._redis.scan_iter(f"{PREFIX}*", count=IN_ONE_READ)]
         for start in range(0, len(keys), IN_ONE_READ):
             await self._redis.unlink(*keys[start : start + IN_ONE_READ])
         return figures.entries

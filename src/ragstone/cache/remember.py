@@ -60,12 +60,16 @@ class Remember(Stage):
 
     async def _keep_each(self, turn: Turn, scope: str, cache: Cache, renews: bool) -> Step:
         """Keep what was found for each question of a message that asks several."""
-        found = [(one, one.encoded) for one in turn.subqueries if one.hits and not one.cached]
-        kept = [(one, encoded) for one, encoded in found if encoded is not None]
-        for one, encoded in kept:
+        found = [
+            (subquery, subquery.encoded)
+            for subquery in turn.subqueries
+            if subquery.hits and not subquery.cached
+        ]
+        kept = [(item, encoded) for item, encoded in found if encoded is not None]
+        for item, encoded in kept:
             hits = Kept(
-                one.question,
-                hits=one.hits or (),
+                item.question,
+                hits=item.hits or (),
                 seconds=turn.seconds,
                 ttl=self.ttl,
                 renews=renews,
@@ -83,7 +87,7 @@ def _why_not(turn: Turn, adapters: Adapters) -> str:
     """Why the answer is not kept; empty if it is."""
     answer = turn.answer
     if answer is None or answer.finish != "stop" or answer.calls or not answer.text.strip():
-        return "it is no whole answer"
+        return "it is not a whole answer"
     if answer.rejected:
         return "the sources do not support it"
     return "" if answer.model == adapters.answerer.name else "another model stood by"

@@ -41,7 +41,7 @@ def compare(
     """
     if likeness < least(mode):
         return QuestionComparison(False, "likeness")
-    a, b = reading(first), reading(second)
+    a, b = read_cached(first), read_cached(second)
     if a.plain == b.plain:
         return QuestionComparison(True, "the same words")
     if len(a.clauses) != len(b.clauses):
@@ -53,7 +53,7 @@ def compare(
 
 
 @lru_cache(4096)
-def reading(text: str) -> ParsedQuestion:
+def read_cached(text: str) -> ParsedQuestion:
     """`read`, remembered."""
     return read(text)
 

@@ -24,9 +24,9 @@ from ragstone.cli.plone import app as plone_app
 from ragstone.cli.plugins import app as plugins_app
 from ragstone.cli.prompts import app as prompts_app
 from ragstone.cli.readers import app as readers_app
-from ragstone.cli.running import CommandContext, Context, fail, guarded, run, settings_of
+from ragstone.cli.running import CommandContext, Context, context_settings, fail, run, run_guarded
 from ragstone.cli.settings import app as settings_app
-from ragstone.cli.starting import seldom_collected, uncollected
+from ragstone.cli.starting import pause_garbage_collection, seldom_collected
 from ragstone.cli.topics import app as topics_app
 from ragstone.core.errors import RagstoneError
 from ragstone.core.turn import Level
@@ -134,7 +134,7 @@ def ingest(
     from ragstone.core.readers import parse_readers
     from ragstone.service import IngestRequest
 
-    settings = settings_of(context)
+    settings = context_settings(context)
     try:
         said = from_pairs(metadata or ())
         request = IngestRequest(
@@ -206,7 +206,7 @@ def ask(
         approves=agent and sys.stdin.isatty(),
     )
     run(
-        settings_of(context),
+        context_settings(context),
         lambda s: commands.ask(s, asked, under=under or (), as_json=as_json, trace=trace),
     )
 
@@ -255,7 +255,7 @@ def search(
         cache=cache,
     )
     run(
-        settings_of(context),
+        context_settings(context),
         lambda s: commands.search(s, asked, under=under or (), as_json=as_json),
     )
 
@@ -268,7 +268,7 @@ def serve(
     open_: Annotated[bool, typer.Option("--open", help="Show the web app in the browser.")] = False,
 ) -> None:
     """Serve the web app and the HTTP API on this machine until Ctrl-C."""
-    with uncollected() as started:
+    with pause_garbage_collection() as started:
         from ragstone.http import server
 
         def say(line: str) -> None:
@@ -276,8 +276,10 @@ def serve(
             print(line)
 
         given = {"server.host": host, "server.port": port}
-        settings = settings_of(context, **{key: v for key, v in given.items() if v is not None})
-        guarded(lambda: server.serve(settings, say, open_), settings, tracebacks=True)
+        settings = context_settings(
+            context, **{key: v for key, v in given.items() if v is not None}
+        )
+        run_guarded(lambda: server.serve(settings, say, open_), settings, tracebacks=True)
 
 
 @app.command()
@@ -285,8 +287,8 @@ def worker(context: Context) -> None:
     """Run the jobs of a server on another machine until Ctrl-C. Needs STATE__URL and INDEX__URL."""
     from ragstone import worker
 
-    settings = settings_of(context)
-    guarded(lambda: worker.work(settings), settings, tracebacks=True)
+    settings = context_settings(context)
+    run_guarded(lambda: worker.work(settings), settings, tracebacks=True)
 
 
 @app.command()

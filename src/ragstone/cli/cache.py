@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from ragstone.cli import options as opt
-from ragstone.cli.running import run, settings_of
+from ragstone.cli.running import context_settings, run
 
 if TYPE_CHECKING:
     from ragstone.service import Service
@@ -16,31 +16,31 @@ app = typer.Typer(help="Look at the semantic cache, or empty it.", add_completio
 @app.command()
 def stats(context: typer.Context, as_json: opt.AsJson = False) -> None:
     """Show how many questions are known, and how many were answered from them."""
-    run(settings_of(context), lambda service: _stats(service, as_json))
+    run(context_settings(context), lambda service: _stats(service, as_json))
 
 
 @app.command()
 def clear(context: typer.Context, as_json: opt.AsJson = False) -> None:
     """Forget every question."""
 
-    async def cleared(service: "Service") -> int:
+    async def action(service: "Service") -> int:
         return _show_count(await service.clear_cache(), "forgotten", as_json)
 
-    run(settings_of(context), cleared)
+    run(context_settings(context), action)
 
 
 @app.command()
 def rebuild(context: typer.Context, as_json: opt.AsJson = False) -> None:
     """Read the questions anew from where they are stored, without those that have ended."""
 
-    async def read(service: "Service") -> int:
+    async def action(service: "Service") -> int:
         return _show_count(await service.rebuild_cache(), "in the cache", as_json)
 
-    run(settings_of(context), read)
+    run(context_settings(context), action)
 
 
 async def _stats(service: "Service", as_json: bool) -> int:
-    from ragstone.cli.show import one_line, out, out_json
+    from ragstone.cli.show import one_line, out_json, print_text
     from ragstone.service import wire
 
     figures = await service.cache_figures()
@@ -57,15 +57,15 @@ async def _stats(service: "Service", as_json: bool) -> int:
     if figures.where == "off":
         rows = rows[:1]
     for name, value in rows:
-        out(f"{name + ':':<9}{one_line(value)}")
+        print_text(f"{name + ':':<9}{one_line(value)}")
     return 0
 
 
 def _show_count(count: int, done: str, as_json: bool) -> int:
-    from ragstone.cli.show import out, out_json
+    from ragstone.cli.show import out_json, print_text
 
     if as_json:
         out_json({"entries": count})
     else:
-        out(f"{count:,} {'entry' if count == 1 else 'entries'} {done}.")
+        print_text(f"{count:,} {'entry' if count == 1 else 'entries'} {done}.")
     return 0

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from ragstone.cli import show
-from ragstone.cli.show import err, one_line, out, out_json
+from ragstone.cli.show import err, one_line, out_json, print_text
 from ragstone.core.answer import GeneratedAnswer
 from ragstone.core.errors import InputError, RagstoneError, UnknownApproval
-from ragstone.core.events import AgentStep, Done, Failed, Note, Token, showing_results_for
+from ragstone.core.events import AgentStep, Done, Failed, Note, Token, correction_notice
 from ragstone.core.records import Document
 from ragstone.core.source import cited_sources
 from ragstone.core.turn import Ask, Principal, Turn
@@ -44,7 +44,7 @@ async def ask(
                 if event.state == "waiting":
                     await _approve(service, question.principal, event)
             elif isinstance(event, Token) and not as_json:
-                out(event.text, end="")
+                print_text(event.text, end="")
             elif isinstance(event, Done | Failed):
                 end = event
     if end is None:
@@ -75,7 +75,7 @@ async def _approve(service: Service, principal: Principal, step: AgentStep) -> N
 
 def _after_answer(turn: Turn, answer: GeneratedAnswer, trace: bool) -> None:
     if answer.text and not answer.text.endswith("\n"):
-        out()
+        print_text()
     show.show_sources(cited_sources(answer.citations, turn.passages))
     show.show_checked(answer, turn.verdicts)
     if trace:
@@ -91,7 +91,7 @@ def _answer_json(
         "answer": answer.text,
         "finish": answer.finish,
         "model": answer.model,
-        **wire.answered(turn),
+        **wire.format_answer(turn),
         "citations": [asdict(citation) for citation in answer.citations],
         "suggested_questions": list(answer.suggested),
         "usage": asdict(turn.usage),
@@ -114,7 +114,7 @@ async def search(service: Service, question: Ask, *, under: Sequence[str], as_js
         out_json(wire.dump(found))
     else:
         if found.corrected:
-            err(showing_results_for(found.corrected))
+            err(correction_notice(found.corrected))
         for note in found.notes:
             err(note)
         show.show_found(found)
@@ -176,9 +176,9 @@ async def reachable(service: Service, settings: Settings) -> AsyncIterator[None]
     if isinstance(service, Remote):
         yield
         return
-    from ragstone.http.server.beside import answering_beside
+    from ragstone.http.server.beside import answer_local_commands
 
-    async with answering_beside(service, settings, err):
+    async with answer_local_commands(service, settings, err):
         yield
 
 
@@ -192,7 +192,7 @@ async def _follow(service: Service, steps: Any, quiet: bool) -> Progress:
         except asyncio.CancelledError:
             view.clear()
             if progress and not progress.finished:
-                for line in show.interrupted(progress, isinstance(service, Remote)):
+                for line in show.format_interruption(progress, isinstance(service, Remote)):
                     err(line)
             raise
     if progress is None:
@@ -228,9 +228,9 @@ async def status(service: Service, *, as_json: bool) -> int:
         ("Models", models or "none"),
     ]
     for name, value in rows:
-        out(f"{name + ':':<13}{show.one_line(value)}")
+        print_text(f"{name + ':':<13}{show.one_line(value)}")
     for job in overview.jobs:
-        out(f"Job {job.job}: {show.describe(job)}")
+        print_text(f"Job {job.job}: {show.describe(job)}")
     return 0
 
 
@@ -241,12 +241,12 @@ async def stats(service: Service, days: int, *, as_json: bool) -> int:
         out_json(wire.dump(report))
         return 0
     if not report.days:
-        out(f"Nothing was asked in the last {days} days.")
+        print_text(f"Nothing was asked in the last {days} days.")
         return 0
     head = ("day", "questions", "refused", "blocked", "prompt tokens", "answer tokens", "cost in $")
     show.table(head, [(*astuple(day)[:-1], f"{day.cost:.4f}") for day in report.days])
     if report.strategies:
-        out()
+        print_text()
         searched = [
             (s.strategy, s.executions, f"{1000 * s.seconds:,.0f}", _share(s.confidence))
             for s in report.strategies
@@ -265,7 +265,7 @@ async def collections(service: Service, *, as_json: bool) -> int:
     if as_json:
         out_json({"collections": [wire.dump(summary) for summary in found]})
     elif not found:
-        out("There are no collections yet; create one with 'ragstone ingest'.")
+        print_text("There are no collections yet; create one with 'ragstone ingest'.")
     else:
         head = ("collection", "documents", "chunks", "failed", "pending", "model")
         rows = [
@@ -274,7 +274,7 @@ async def collections(service: Service, *, as_json: bool) -> int:
         ]
         show.table(head, rows)
         for note in (s.note for s in found if s.note):
-            out(note)
+            print_text(note)
     return 0
 
 
@@ -290,7 +290,7 @@ async def documents(service: Service, collection: str, *, as_json: bool) -> int:
     if as_json:
         out_json({"documents": [wire.dump(document) for document in found]})
     elif not found:
-        out(f"There are no documents in the collection {collection!r}.")
+        print_text(f"There are no documents in the collection {collection!r}.")
     else:
         rows = [(d.path, d.title, d.status, d.pages, d.chunks, d.error) for d in found]
         show.table(("path", "title", "status", "pages", "chunks", "error"), rows)
@@ -301,28 +301,28 @@ async def facets(service: Service, collection: str, key: str, limit: int, *, as_
     """Print the metadata of a collection's documents."""
     found = await service.reading.facets(Principal(), collection, key=key, limit=limit)
     if as_json:
-        out_json({"facets": [wire.dump(one) for one in found]})
+        out_json({"facets": [wire.dump(item) for item in found]})
     elif not found:
         what = f"the key {key!r}" if key else "metadata"
-        out(f"No document of the collection {collection!r} has {what}.")
-    for one in () if as_json else found:
-        values = [f"{show.value_text(v.value)} ({v.documents:,})" for v in one.values]
-        more = one.different - len(values)
-        out(f"{one.key}: {', '.join(values)}{f' and {more:,} more' if more else ''}")
+        print_text(f"No document of the collection {collection!r} has {what}.")
+    for item in () if as_json else found:
+        values = [f"{show.value_text(v.value)} ({v.documents:,})" for v in item.values]
+        more = item.different - len(values)
+        print_text(f"{item.key}: {', '.join(values)}{f' and {more:,} more' if more else ''}")
     return 0
 
 
 async def delete(service: Service, collection: str, paths: Sequence[str] | None) -> int:
     """Delete documents, or the whole collection when `paths` is None."""
     count = await service.delete(Principal(), collection, paths)
-    out(f"{count:,} {'document' if count == 1 else 'documents'} deleted.")
+    print_text(f"{count:,} {'document' if count == 1 else 'documents'} deleted.")
     return 0
 
 
 async def rename(service: Service, old: str, new: str) -> int:
     """Give a collection another name."""
     renamed = await service.rename_collection(Principal(), old, new)
-    out(f"The collection {show.one_line(old)} is now {show.one_line(renamed.name)}.")
+    print_text(f"The collection {show.one_line(old)} is now {show.one_line(renamed.name)}.")
     return 0
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.cli import options as opt
-from ragstone.cli.running import Context, fail, run, settings_of
+from ragstone.cli.running import Context, context_settings, fail, run
 from ragstone.core.comments import ToneName
 
 if TYPE_CHECKING:
@@ -42,14 +42,14 @@ def show(
 ) -> None:
     """Print how many comments of a collection's tables there are, by theme, sentiment, month and
     column, and the most telling ones."""
-    wanted = _wanted(about, tone, since, until, where, limit)
+    wanted = _build_query(about, tone, since, until, where, limit)
 
-    async def shown(service: "Service") -> int:
+    async def action(service: "Service") -> int:
         from ragstone.core.turn import Principal
 
-        return _out(await service.comments.show(Principal(), collection, wanted), as_json)
+        return _print_view(await service.comments.show(Principal(), collection, wanted), as_json)
 
-    run(settings_of(context), shown)
+    run(context_settings(context), action)
 
 
 @app.command()
@@ -64,17 +64,17 @@ def answers(
     as_json: opt.AsJson = False,
 ) -> None:
     """Print the same of the comments that users wrote on answers, by thumb."""
-    wanted = _wanted(about, tone, since, until, where, limit)
+    wanted = _build_query(about, tone, since, until, where, limit)
 
-    async def shown(service: "Service") -> int:
+    async def action(service: "Service") -> int:
         from ragstone.core.turn import Principal
 
-        return _out(await service.comments.of_answers(Principal().tenant, wanted), as_json)
+        return _print_view(await service.comments.of_answers(Principal().tenant, wanted), as_json)
 
-    run(settings_of(context), shown)
+    run(context_settings(context), action)
 
 
-def _wanted(
+def _build_query(
     about: str, tone: ToneName, since: str, until: str, where: list[str] | None, limit: int
 ) -> "CommentsWanted":
     from ragstone.core.errors import InputError
@@ -86,34 +86,36 @@ def _wanted(
         fail(error.message)
 
 
-def _out(found: "CommentsView", as_json: bool) -> int:
-    from ragstone.cli.show import out, out_json, table
+def _print_view(found: "CommentsView", as_json: bool) -> int:
+    from ragstone.cli.show import out_json, print_text, table
     from ragstone.service import wire
 
     if as_json:
         out_json(wire.dump(found))
         return 0
     if found.waiting:
-        out(f"{found.waiting:,} comments are being read for the first time. Ask again in a while.")
-    for one in found.left_out:
-        out(f"Left out: {one}.")
+        print_text(
+            f"{found.waiting:,} comments are being read for the first time. Ask again in a while."
+        )
+    for item in found.left_out:
+        print_text(f"Left out: {item}.")
     if not found.among.comments:
-        out("There are no such comments.")
+        print_text("There are no such comments.")
         return 0
-    out(f"{found.counted.comments:,} of {found.among.comments:,} comments")
+    print_text(f"{found.counted.comments:,} of {found.among.comments:,} comments")
     facets = [("sentiment", [found.counted]), ("theme", found.themes), ("month", found.months)]
     for name, counts in (*facets, *found.labels.items()):
         if counts:
-            out()
+            print_text()
             table((name, "comments", "negative", "neutral", "positive"), list(map(_row, counts)))
     if found.comments:
-        out()
+        print_text()
         table(
             ("sentiment", "day", "where", "comment"),
-            [(one.tone, one.at, one.path, one.text) for one in found.comments],
+            [(comment.tone, comment.at, comment.path, comment.text) for comment in found.comments],
         )
     return 0
 
 
-def _row(one: "ToneCounts") -> tuple[str, int, int, int, int]:
-    return one.name or "all", one.comments, one.negative, one.neutral, one.positive
+def _row(counts: "ToneCounts") -> tuple[str, int, int, int, int]:
+    return counts.name or "all", counts.comments, counts.negative, counts.neutral, counts.positive

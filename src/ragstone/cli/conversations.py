@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from ragstone.cli import options as opt
-from ragstone.cli.running import confirm, fail, run, settings_of
+from ragstone.cli.running import confirm, context_settings, fail, run
 
 if TYPE_CHECKING:
     from ragstone.core.conversation import ConversationKey, StoredTurn
@@ -44,7 +44,7 @@ def list_(
 ) -> None:
     """List conversations, the newest first."""
     who = _principal(user)
-    run(settings_of(context), lambda s: _list(s, who, user_id, limit, offset, as_json))
+    run(context_settings(context), lambda s: _list(s, who, user_id, limit, offset, as_json))
 
 
 @app.command()
@@ -59,13 +59,13 @@ def show(
 ) -> None:
     """Show the last turns of a conversation, with their sources."""
 
-    async def shown(service: "Service") -> int:
+    async def action(service: "Service") -> int:
         found = await service.conversations.entries(
             _conversation_key(user, room, user_id), limit, offset
         )
         return _show(found, as_json)
 
-    run(settings_of(context), shown)
+    run(context_settings(context), action)
 
 
 @app.command()
@@ -77,13 +77,15 @@ def rename(
     user_id: Account = "",
 ) -> None:
     """Give a conversation another title."""
-    from ragstone.cli.show import out
+    from ragstone.cli.show import print_text
 
-    async def renamed(service: "Service") -> int:
-        out(await service.conversations.rename(_conversation_key(user, room, user_id), title))
+    async def action(service: "Service") -> int:
+        print_text(
+            await service.conversations.rename(_conversation_key(user, room, user_id), title)
+        )
         return 0
 
-    run(settings_of(context), renamed)
+    run(context_settings(context), action)
 
 
 @app.command()
@@ -101,11 +103,11 @@ def export(
 ) -> None:
     """Write a whole conversation, as JSON with everything or as Markdown with its sources."""
 
-    async def exported(service: "Service") -> int:
+    async def action(service: "Service") -> int:
         text = await service.conversations.export(_conversation_key(user, room, user_id), form)
         return _write(text, file)
 
-    run(settings_of(context), exported)
+    run(context_settings(context), action)
 
 
 @app.command("import")
@@ -115,7 +117,7 @@ def import_(
     user: User = "local",
 ) -> None:
     """Add the turns of a file to the rooms that they name; all or, if one is wrong, none."""
-    from ragstone.cli.show import out
+    from ragstone.cli.show import print_text
 
     try:
         text = file.read_text(encoding="utf-8-sig")
@@ -123,11 +125,11 @@ def import_(
         reason = error.strerror if isinstance(error, OSError) else "it is not in UTF-8"
         fail(f"{file} cannot be read ({reason}).")
 
-    async def taken(service: "Service") -> int:
-        out(f"{await service.conversations.take_in(_principal(user), text):,} turns added.")
+    async def action(service: "Service") -> int:
+        print_text(f"{await service.conversations.take_in(_principal(user), text):,} turns added.")
         return 0
 
-    run(settings_of(context), taken)
+    run(context_settings(context), action)
 
 
 @app.command()
@@ -135,17 +137,17 @@ def delete(
     context: Context, room: Room, user: User = "local", user_id: Account = "", yes: Yes = False
 ) -> None:
     """Delete a conversation with all its turns."""
-    from ragstone.cli.show import out
+    from ragstone.cli.show import print_text
 
     if not yes:
         confirm(f"Delete the conversation {room!r}?")
 
-    async def deleted(service: "Service") -> int:
+    async def action(service: "Service") -> int:
         await service.conversations.delete(_conversation_key(user, room, user_id))
-        out("Deleted.")
+        print_text("Deleted.")
         return 0
 
-    run(settings_of(context), deleted)
+    run(context_settings(context), action)
 
 
 @app.command("forget-user")
@@ -162,7 +164,7 @@ def forget_user(
     """
     if not yes:
         confirm(f"Delete everything of the user {user!r}?")
-    run(settings_of(context), lambda s: _forget(s, _principal(user), user_id, as_json))
+    run(context_settings(context), lambda s: _forget(s, _principal(user), user_id, as_json))
 
 
 def _principal(user: str) -> "Principal":
@@ -185,50 +187,50 @@ async def _list(
     offset: int,
     as_json: bool,
 ) -> int:
-    from ragstone.cli.show import out, out_json, table
+    from ragstone.cli.show import out_json, print_text, table
     from ragstone.service import wire
 
     found = await service.conversations.rooms(principal, user_id, limit, offset)
     if as_json:
         out_json({"conversations": [wire.dump(r) for r in found.rooms], "total": found.total})
     elif not found.rooms:
-        out("There are no conversations here.")
+        print_text("There are no conversations here.")
     else:
         rows = [(r.room, r.user_id, r.turns, _when(r.updated_at), r.title) for r in found.rooms]
         table(("room", "account", "turns", "last", "title"), rows)
         if found.total > offset + len(rows):
-            out(f"{found.total:,} in all; see the next with --offset {offset + len(rows)}.")
+            print_text(f"{found.total:,} in all; see the next with --offset {offset + len(rows)}.")
     return 0
 
 
 def _show(found: "list[StoredTurn]", as_json: bool) -> int:
-    from ragstone.cli.show import one_line, out, out_json, show_sources
+    from ragstone.cli.show import one_line, out_json, print_text, show_sources
     from ragstone.core.conversation_turn import dump_turn
     from ragstone.core.source import cited_sources
     from ragstone.service import wire
 
     if as_json:
         turns = [
-            {"at": one.at, "block": dump_turn(one.block), "notes": wire.dump(one.notes)}
-            for one in found
+            {"at": turn.at, "block": dump_turn(turn.block), "notes": wire.dump(turn.notes)}
+            for turn in found
         ]
         out_json({"turns": turns})
         return 0
-    for one in reversed(found):
-        out(f"> {one_line(one.question)}  ({_when(one.at)})\n")
-        if one.block.status != "done":
-            out("(failed)" if one.block.is_error else "(cut off)")
-        out(one.block.result.final_response)
-        show_sources(cited_sources(one.notes.answer.citations))
-        out()
+    for turn in reversed(found):
+        print_text(f"> {one_line(turn.question)}  ({_when(turn.at)})\n")
+        if turn.block.status != "done":
+            print_text("(failed)" if turn.block.is_error else "(cut off)")
+        print_text(turn.block.result.final_response)
+        show_sources(cited_sources(turn.notes.answer.citations))
+        print_text()
     return 0
 
 
 def _write(text: str, file: Path | None) -> int:
-    from ragstone.cli.show import out
+    from ragstone.cli.show import print_text
 
     if file is None:
-        out(text, end="")
+        print_text(text, end="")
         return 0
     try:
         file.write_bytes(text.encode("utf-8", "replace"))
@@ -240,14 +242,14 @@ def _write(text: str, file: Path | None) -> int:
 async def _forget(
     service: "Service", principal: "Principal", user_id: str | None, as_json: bool
 ) -> int:
-    from ragstone.cli.show import out, out_json
+    from ragstone.cli.show import out_json, print_text
     from ragstone.service import wire
 
     gone = await service.conversations.forget(principal, user_id)
     if as_json:
         out_json(wire.dump(gone))
     else:
-        out(
+        print_text(
             f"{gone.rooms:,} conversations with {gone.turns:,} turns deleted, "
             f"statistics of {gone.days:,} days, {gone.blocked:,} blocked questions, "
             f"{gone.cached:,} questions of the cache, {gone.documents:,} documents, "

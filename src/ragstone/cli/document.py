@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.cli import options as opt
-from ragstone.cli.running import Context, run, settings_of
+from ragstone.cli.running import Context, context_settings, run
 from ragstone.core.code_spans import by_code, without_spans
-from ragstone.core.document import BlockSpan, page_at
+from ragstone.core.document import BlockSpan, find_page
 from ragstone.core.turn import Principal
 
 if TYPE_CHECKING:
@@ -41,18 +41,18 @@ def show(
     as_json: opt.AsJson = False,
 ) -> None:
     """Print a document as it was read: its blocks, tables and chunks, with pages."""
-    from ragstone.cli.show import out, out_json
+    from ragstone.cli.show import out_json, print_text
     from ragstone.service import wire
 
-    async def shown(service: "Service") -> int:
+    async def action(service: "Service") -> int:
         found = await _read(service, collection, path)
         if as_json:
             out_json(wire.dump(found))
         else:
-            out("\n".join(page(found) if as_html else tree(found)))
+            print_text("\n".join(page(found) if as_html else tree(found)))
         return 0
 
-    run(settings_of(context), shown)
+    run(context_settings(context), action)
 
 
 async def _read(service: "Service", collection: str, path: str) -> "DocumentText":
@@ -73,14 +73,14 @@ def tree(found: "DocumentText") -> Iterator[str]:
         for place, chunk in chunks:
             at = f", page {chunk.page}" if chunk.page else ""
             yield f"── chunk {place}{at}, {chunk.kind}, {chunk.language or 'language unknown'}"
-        if (here := page_at(found.blocks, block.start)) and here != number:
+        if (here := find_page(found.blocks, block.start)) and here != number:
             number = here
             yield f"══ page {number}"
         if block.kind == "heading":
             depth = block.level - 1
         indent = "  " * (depth if block.kind == "heading" else depth + max(1, block.level))
         name = f"{block.kind} ({block.label})" if block.label else block.kind
-        name += f", {_counted(block.pictures)}" if block.pictures else ""
+        name += f", {_count_pictures(block.pictures)}" if block.pictures else ""
         first, *more = found.text[block.start : block.end].split("\n")
         yield f"{indent}[{name}] {first}"
         yield from (f"{indent}    {line}" for line in more)
@@ -91,7 +91,7 @@ def tree(found: "DocumentText") -> Iterator[str]:
         yield f"… {found.total - len(found.text):,} more characters"
 
 
-def _counted(pictures: Sequence[str]) -> str:
+def _count_pictures(pictures: Sequence[str]) -> str:
     return "picture" if len(pictures) == 1 else f"{len(pictures)} pictures"
 
 
@@ -104,7 +104,7 @@ def page(found: "DocumentText") -> Iterator[str]:
     for block, chunks in _with_chunks(found):
         for place, chunk in chunks:
             yield f"<hr><small>chunk {place}, {escape(chunk.kind)}</small>"
-        if (here := page_at(found.blocks, block.start)) and here != number:
+        if (here := find_page(found.blocks, block.start)) and here != number:
             number = here
             yield f"<p><small>page {number}</small></p>"
         yield _element(block, found.text[block.start : block.end])
@@ -112,8 +112,8 @@ def page(found: "DocumentText") -> Iterator[str]:
 
 def _element(block: BlockSpan, text: str) -> str:
     safe = "".join(
-        f"<code>{escape(without_spans(one))}</code>" if is_code else escape(one)
-        for one, is_code in by_code(text)
+        f"<code>{escape(without_spans(item))}</code>" if is_code else escape(item)
+        for item, is_code in by_code(text)
     )
     if block.kind == "heading":
         level = min(6, block.level + 1)

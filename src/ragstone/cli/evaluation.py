@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.cli import options as opt
-from ragstone.cli.running import Context, fail, run, settings_of
+from ragstone.cli.running import Context, context_settings, fail, run
 from ragstone.core.turn import Principal
 from ragstone.evaluation.commands import app
 
@@ -47,12 +47,12 @@ def run_(
     from ragstone.core.errors import InputError
 
     try:
-        text, settings = _text(file), [_setting(one) for one in setting or ()]
+        text, settings = _text(file), [_setting(item) for item in setting or ()]
     except InputError as error:
         fail(error.message)
     name = file.name.removesuffix(file.suffix)
     run(
-        settings_of(context),
+        context_settings(context),
         lambda s: _run(s, text, name, collection, settings, html, as_json),
     )
 
@@ -64,7 +64,7 @@ def runs(
     as_json: opt.AsJson = False,
 ) -> None:
     """List the runs over your own documents, the newest first, with the share that is right."""
-    run(settings_of(context), lambda s: _runs(s, limit, as_json))
+    run(context_settings(context), lambda s: _runs(s, limit, as_json))
 
 
 @app.command()
@@ -75,7 +75,7 @@ def feedback(
     limit: Annotated[int, typer.Option(min=1, max=100_000, help="Newest opinions.")] = 500,
 ) -> None:
     """Write what people thought of answers as a file of questions for 'ragstone eval run'."""
-    run(settings_of(context), lambda s: _feedback(s, file, collection, limit))
+    run(context_settings(context), lambda s: _feedback(s, file, collection, limit))
 
 
 def _text(file: Path) -> str:
@@ -88,7 +88,7 @@ def _text(file: Path) -> str:
     except OSError as error:
         raise InputError(f"{file} cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:
-        raise InputError(f"{file} is no text in UTF-8. Save it as that.") from error
+        raise InputError(f"{file} is not text in UTF-8. Save it as that.") from error
 
 
 def _write(file: Path, text: str) -> None:
@@ -110,8 +110,8 @@ def _setting(text: str) -> "AskSetting":
     from ragstone.core.turn import SearchOptions
     from ragstone.service import wire
 
-    inner = {one.name for one in fields(SearchOptions)}
-    outer = {one.name for one in fields(AskSetting)} - {"wanted"}
+    inner = {field.name for field in fields(SearchOptions)}
+    outer = {field.name for field in fields(AskSetting)} - {"wanted"}
     given: dict[str, object] = {}
     wanted: dict[str, object] = {}
     for pair in filter(None, map(str.strip, text.split(","))):
@@ -136,14 +136,14 @@ async def _run(
     html: Path | None,
     as_json: bool,
 ) -> int:
-    from ragstone.cli.show import err, out, out_json
+    from ragstone.cli.show import err, out_json, print_text
     from ragstone.core.errors import RagstoneError
     from ragstone.service import wire
 
     me = Principal()
     questions = await service.evaluation.read_file(me, text)
     kept = await service.evaluation.put_set(me, collection, name, questions)
-    earlier = [one for one in await service.evaluation.runs(me, kept.id, 1) if one.figures]
+    earlier = [item for item in await service.evaluation.runs(me, kept.id, 1) if item.figures]
     begun = await service.evaluation.start(me, kept.id, settings)
     await _follow(service, begun.id, as_json)
     done = await service.evaluation.run(me, begun.id)
@@ -154,12 +154,15 @@ async def _run(
     if html:
         _write(html, await service.evaluation.report(me, done.id, before.id if before else ""))
     if as_json:
-        out_json({**wire.dump(done), "changes": [wire.dump(one) for one in changed]})
+        out_json({**wire.dump(done), "changes": [wire.dump(item) for item in changed]})
         return 0
     await _show(service, done, before)
-    for one in changed:
+    for item in changed:
         words = {True: "right", False: "wrong", None: "not judged"}
-        out(f"{words[one.before]} before, now {words[one.after]} ({one.setting}): {one.question}")
+        print_text(
+            f"{words[item.before]} before, now {words[item.after]} ({item.setting}): "
+            f"{item.question}"
+        )
     if html:
         err(f"The report is in {html}.")
     return 0
@@ -184,67 +187,69 @@ async def _follow(service: "Service", id: str, quiet: bool) -> None:
 
 
 async def _show(service: "Service", done: "EvaluationRun", before: "EvaluationRun | None") -> None:
-    from ragstone.cli.show import one_line, out, table
+    from ragstone.cli.show import one_line, print_text, table
     from ragstone.evaluation.sets.reporting import (
         LABELS,
         REASONS,
         difference,
-        figures_before,
-        shown,
+        format_measure,
+        previous_figures,
     )
 
     rows = []
     for name, label in LABELS.items():
         cells = []
-        for place, one in enumerate(done.figures):
-            now, old = one.measures.get(name), figures_before(before, one.setting, place)
+        for place, figure in enumerate(done.figures):
+            now, old = figure.measures.get(name), previous_figures(before, figure.setting, place)
             moved = difference(name, now, old.measures.get(name) if old else None)
-            cells.append(f"{shown(name, now)} ({moved})" if moved else shown(name, now))
+            cells.append(
+                f"{format_measure(name, now)} ({moved})" if moved else format_measure(name, now)
+            )
         if any(cell != "–" for cell in cells):
             rows.append((label, *cells))
-    table(("", *(one.setting for one in done.figures)), rows)
+    table(("", *(figure.setting for figure in done.figures)), rows)
     wrong = await service.evaluation.outcomes(Principal(), done.id, which="wrong", limit=1000)
     for outcome in wrong:
         name = done.settings[outcome.setting].name
         asked = one_line(outcome.question.question)
-        out(f"wrong ({name}): {asked} {REASONS[outcome.reason]}")
+        print_text(f"wrong ({name}): {asked} {REASONS[outcome.reason]}")
 
 
 async def _runs(service: "Service", limit: int, as_json: bool) -> int:
     from datetime import datetime
 
-    from ragstone.cli.show import out, out_json, table
-    from ragstone.evaluation.sets.reporting import shown
+    from ragstone.cli.show import out_json, print_text, table
+    from ragstone.evaluation.sets.reporting import format_measure
     from ragstone.service import wire
 
     found = await service.evaluation.runs(Principal(), limit=limit)
     if as_json:
-        out_json({"runs": [wire.dump(one) for one in found]})
+        out_json({"runs": [wire.dump(item) for item in found]})
         return 0
     if not found:
-        out("There are no runs. 'ragstone eval run FILE' begins one.")
+        print_text("There are no runs. 'ragstone eval run FILE' begins one.")
         return 0
     rows = [
         (
-            datetime.fromtimestamp(one.started_at).strftime("%Y-%m-%d %H:%M"),
-            one.id,
-            one.set_name,
-            one.collection,
-            one.state,
-            f"{one.asked} of {one.total}",
+            datetime.fromtimestamp(item.started_at).strftime("%Y-%m-%d %H:%M"),
+            item.id,
+            item.set_name,
+            item.collection,
+            item.state,
+            f"{item.asked} of {item.total}",
             ", ".join(
-                f"{figure.setting} {shown('right', figure.measures.get('right'))}"
-                for figure in one.figures
+                f"{figure.setting} {format_measure('right', figure.measures.get('right'))}"
+                for figure in item.figures
             ),
         )
-        for one in found
+        for item in found
     ]
     table(("begun", "id", "set", "collection", "state", "asked", "right"), rows)
     return 0
 
 
 async def _feedback(service: "Service", file: Path, collection: str, limit: int) -> int:
-    from ragstone.cli.show import out
+    from ragstone.cli.show import print_text
     from ragstone.core.errors import RagstoneError
     from ragstone.evaluation.sets.reading import lines
 
@@ -252,5 +257,5 @@ async def _feedback(service: "Service", file: Path, collection: str, limit: int)
     if not found:
         raise RagstoneError(f"Nobody has judged an answer about {collection!r} yet.")
     _write(file, lines(found))
-    out(f"{len(found):,} questions are in {file}.")
+    print_text(f"{len(found):,} questions are in {file}.")
     return 0

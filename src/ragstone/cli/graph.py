@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.cli import options as opt
-from ragstone.cli.running import Context, run, settings_of
+from ragstone.cli.running import Context, context_settings, run
 from ragstone.core.turn import Principal
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def show(
     from ragstone.cli.show import out_json
     from ragstone.service import wire
 
-    async def shown(service: "Service") -> int:
+    async def action(service: "Service") -> int:
         found = await service.graph.show(Principal(), collection, entity=entity, limit=limit)
         if as_json:
             out_json(wire.dump(found))
@@ -47,39 +47,42 @@ def show(
             _print(found)
         return 0
 
-    run(settings_of(context), shown)
+    run(context_settings(context), action)
 
 
 def _print(found: "GraphView") -> None:
-    from ragstone.cli.show import out, table
+    from ragstone.cli.show import print_text, table
 
     if found.entity:
         also = f" (also {', '.join(found.spellings)})" if found.spellings else ""
-        out(f"{found.entity}{also}")
-        rows = [(one.kind, one.name, _where(one.path, one.page)) for one in found.places]
+        print_text(f"{found.entity}{also}")
+        rows = [(place.kind, place.name, _where(place.path, place.page)) for place in found.places]
         table(("as", "name", "where"), rows)
-        out()
+        print_text()
         if found.relations:
             said = [
-                (f"{one.entity} {one.said} {one.other}", _where(one.path, one.page))
-                for one in found.relations
+                (
+                    f"{relation.entity} {relation.said} {relation.other}",
+                    _where(relation.path, relation.page),
+                )
+                for relation in found.relations
             ]
             table(("relation", "where"), said)
-            out()
+            print_text()
     if found.named:
         head = "named with it" if found.entity else "named"
-        table(("chunks", head), [(one.chunks, one.name) for one in found.named])
+        table(("chunks", head), [(item.chunks, item.name) for item in found.named])
     elif not found.entity:
-        out("Nothing is named.")
+        print_text("Nothing is named.")
     if found.themes:
-        out()
-        table(("passages", "theme"), [(one.passages, one.title) for one in found.themes])
-        for one in found.themes[:SUMMARIES]:
-            if one.summary:
-                out()
-                out(f"{one.title}: {one.summary}")
+        print_text()
+        table(("passages", "theme"), [(theme.passages, theme.title) for theme in found.themes])
+        for theme in found.themes[:SUMMARIES]:
+            if theme.summary:
+                print_text()
+                print_text(f"{theme.title}: {theme.summary}")
     if found.waiting:
-        out(
+        print_text(
             f"{found.waiting:,} documents are not read for the graph yet. A collection has one "
             "where rag.knowledge_graph_enabled is true."
         )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ragstone.cli import options as opt
-from ragstone.cli.running import Context, run, settings_of
+from ragstone.cli.running import Context, context_settings, run
 
 if TYPE_CHECKING:
     from ragstone.service import Service
@@ -39,13 +39,13 @@ def list_(
     as_json: opt.AsJson = False,
 ) -> None:
     """List jobs, the newest first. Those that failed for good have the state failed."""
-    run(settings_of(context), lambda s: _list(s, tenant, kind, state, limit, as_json))
+    run(context_settings(context), lambda s: _list(s, tenant, kind, state, limit, as_json))
 
 
 @app.command()
 def kinds(context: Context, as_json: opt.AsJson = False) -> None:
     """Show the kinds of jobs: how many there are, how many run at a time, which are paused."""
-    run(settings_of(context), lambda s: _kinds(s, as_json))
+    run(context_settings(context), lambda s: _kinds(s, as_json))
 
 
 @app.command()
@@ -59,13 +59,13 @@ def show(
     as_json: opt.AsJson = False,
 ) -> None:
     """Show a job with its progress, its error or its result."""
-    run(settings_of(context), lambda s: _show(s, tenant, id, follow, as_json))
+    run(context_settings(context), lambda s: _show(s, tenant, id, follow, as_json))
 
 
 @app.command()
 def cancel(context: Context, id: Id, tenant: Tenant = "default") -> None:
     """End a job. What it has done stays."""
-    run(settings_of(context), lambda s: _steer(s, "cancel", tenant, id))
+    run(context_settings(context), lambda s: _steer(s, "cancel", tenant, id))
 
 
 @app.command()
@@ -74,7 +74,7 @@ def pause(
 ) -> None:
     """Stop a job until it is resumed, or begin no more jobs of a kind."""
     _check_target(id, kind)
-    run(settings_of(context), lambda s: _steer_job_or_kind(s, "pause", tenant, id, kind))
+    run(context_settings(context), lambda s: _steer_job_or_kind(s, "pause", tenant, id, kind))
 
 
 @app.command()
@@ -83,7 +83,7 @@ def resume(
 ) -> None:
     """Let a paused job go on, or begin jobs of a kind again."""
     _check_target(id, kind)
-    run(settings_of(context), lambda s: _steer_job_or_kind(s, "resume", tenant, id, kind))
+    run(context_settings(context), lambda s: _steer_job_or_kind(s, "resume", tenant, id, kind))
 
 
 @app.command()
@@ -96,7 +96,7 @@ def retry(
     """Queue a failed or cancelled job again."""
     if bool(id) is failed:
         raise typer.BadParameter("name a job or give --failed, but not both")
-    run(settings_of(context), lambda s: _retry(s, tenant, id))
+    run(context_settings(context), lambda s: _retry(s, tenant, id))
 
 
 @app.command()
@@ -109,7 +109,7 @@ def evaluate(
 ) -> None:
     """Let the running server measure in the background; 'ragstone jobs show' has the figures."""
     wanted = {"what": what, "directory": str(directory.absolute()), "split": split, "limit": limit}
-    run(settings_of(context), lambda s: _submit(s, "evaluation", wanted))
+    run(context_settings(context), lambda s: _submit(s, "evaluation", wanted))
 
 
 @app.command()
@@ -124,7 +124,7 @@ def clean(
     tenant: Tenant = "default",
 ) -> None:
     """Forget jobs that have ended, with their results."""
-    run(settings_of(context), lambda s: _clean(s, tenant, state, older))
+    run(context_settings(context), lambda s: _clean(s, tenant, state, older))
 
 
 def _check_target(id: str, kind: str | None) -> None:
@@ -140,14 +140,14 @@ async def _list(
     limit: int,
     as_json: bool,
 ) -> int:
-    from ragstone.cli.show import out, out_json, table
+    from ragstone.cli.show import out_json, print_text, table
     from ragstone.service import wire
 
     found = await service.jobs.list(tenant, kind, state, limit)
     if as_json:
-        out_json({"jobs": [wire.dump(one) for one in found]})
+        out_json({"jobs": [wire.dump(item) for item in found]})
     elif not found:
-        out("There are no such jobs.")
+        print_text("There are no such jobs.")
     else:
         rows = [
             (_when(j), j.id, j.kind, j.state, _share(j), j.attempts, j.user, j.error) for j in found
@@ -162,7 +162,7 @@ async def _kinds(service: "Service", as_json: bool) -> int:
 
     found = await service.jobs.kinds()
     if as_json:
-        out_json({"kinds": [wire.dump(one) for one in found]})
+        out_json({"kinds": [wire.dump(item) for item in found]})
         return 0
     states = ("queued", "running", "paused", "done", "failed", "cancelled")
     rows = [
@@ -199,58 +199,60 @@ async def _show(service: "Service", tenant: str, id: str, follow: bool, as_json:
 def _describe(view: "JobView") -> None:
     import json
 
-    from ragstone.cli.show import one_line, out
+    from ragstone.cli.show import one_line, print_text
 
-    out(f"{view.kind} {view.id}: {view.state} {_share(view)}{_time_left(view)}")
-    out(f"created {_when(view)} by {one_line(view.user)}, begun {view.attempts} times")
+    print_text(f"{view.kind} {view.id}: {view.state} {_share(view)}{_time_left(view)}")
+    print_text(f"created {_when(view)} by {one_line(view.user)}, begun {view.attempts} times")
     if view.collection:
-        out(f"collection {one_line(view.collection)}")
+        print_text(f"collection {one_line(view.collection)}")
     if view.error:
-        out(f"error: {one_line(view.error)}")
+        print_text(f"error: {one_line(view.error)}")
     if view.result:
-        out(json.dumps(view.result, indent=2))
+        print_text(json.dumps(view.result, indent=2))
 
 
 async def _steer(service: "Service", action: Action, tenant: str, id: str) -> int:
-    from ragstone.cli.show import out
+    from ragstone.cli.show import print_text
     from ragstone.core.turn import Principal
 
     view = await getattr(service.jobs, action)(Principal(tenant), id, admin=True)
-    out(f"{view.id} is {view.state}.")
+    print_text(f"{view.id} is {view.state}.")
     return 0
 
 
 async def _steer_job_or_kind(
     service: "Service", action: Literal["pause", "resume"], tenant: str, id: str, kind: str | None
 ) -> int:
-    from ragstone.cli.show import out
+    from ragstone.cli.show import print_text
 
     if not kind:
         return await _steer(service, action, tenant, id)
     act: Callable[[str], Awaitable[None]] = getattr(service.jobs, f"{action}_kind")
     await act(kind)
-    out(f"Jobs of the kind {kind} are {'not begun' if action == 'pause' else 'begun again'}.")
+    print_text(
+        f"Jobs of the kind {kind} are {'not begun' if action == 'pause' else 'begun again'}."
+    )
     return 0
 
 
 async def _retry(service: "Service", tenant: str, id: str) -> int:
-    from ragstone.cli.show import out
+    from ragstone.cli.show import print_text
 
     if id:
         return await _steer(service, "retry", tenant, id)
     found = await service.jobs.list(tenant, None, "failed", 10_000)
-    for one in found:
-        await _steer(service, "retry", tenant, one.id)
-    out(f"{len(found):,} jobs are queued again.")
+    for item in found:
+        await _steer(service, "retry", tenant, item.id)
+    print_text(f"{len(found):,} jobs are queued again.")
     return 0
 
 
 async def _submit(service: "Service", kind: str, request: dict[str, Any]) -> int:
-    from ragstone.cli.show import out
+    from ragstone.cli.show import print_text
     from ragstone.core.turn import Principal
 
     view = await service.jobs.submit(kind, request, principal=Principal())
-    out(view.id)
+    print_text(view.id)
     return 0
 
 
@@ -260,9 +262,9 @@ async def _clean(
     state: Literal["done", "failed", "cancelled"] | None,
     older: float,
 ) -> int:
-    from ragstone.cli.show import out
+    from ragstone.cli.show import print_text
 
-    out(f"{await service.jobs.clean(tenant, state, older):,} jobs are forgotten.")
+    print_text(f"{await service.jobs.clean(tenant, state, older):,} jobs are forgotten.")
     return 0
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ragstone.cli import options as opt
-from ragstone.cli.running import run, settings_of
+from ragstone.cli.running import context_settings, run
 from ragstone.core.caller import Role
 
 if TYPE_CHECKING:
@@ -63,16 +63,16 @@ def create(
     sites = None if site is None else tuple(site)
     grant = KeyGrant(name, tenant, user, tuple(group or ()), reach, role, seconds, sites)
 
-    settings = settings_of(context)
+    settings = context_settings(context)
     here = settings.server.public_url or f"http://{settings.server.host}:{settings.server.port}"
 
-    async def created(service: "Service") -> int:
+    async def action(service: "Service") -> int:
         issued = await service.keys.create(grant)
         if sites and not as_json:
             return _show_tag(issued.key.id, here.rstrip("/"))
         return _show_issued(issued, as_json)
 
-    run(settings, created)
+    run(settings, action)
 
 
 @app.command("list")
@@ -82,7 +82,7 @@ def list_(
     as_json: opt.AsJson = False,
 ) -> None:
     """List the keys, without their secrets."""
-    run(settings_of(context), lambda service: _list(service, tenant, as_json))
+    run(context_settings(context), lambda service: _list(service, tenant, as_json))
 
 
 @app.command()
@@ -96,48 +96,48 @@ def rotate(
 ) -> None:
     """Give a key a new secret, and print it."""
 
-    async def rotated(service: "Service") -> int:
+    async def action(service: "Service") -> int:
         return _show_issued(await service.keys.rotate(None, id, grace_hours * HOUR), as_json)
 
-    run(settings_of(context), rotated)
+    run(context_settings(context), action)
 
 
 @app.command()
 def revoke(context: Context, id: Id, as_json: opt.AsJson = False) -> None:
     """End a key, in every server within two seconds."""
-    run(settings_of(context), lambda service: _revoke(service, id, as_json))
+    run(context_settings(context), lambda service: _revoke(service, id, as_json))
 
 
 def _show_issued(issued: "IssuedKey", as_json: bool) -> int:
-    from ragstone.cli.show import out, out_json
+    from ragstone.cli.show import out_json, print_text
     from ragstone.service import wire
 
     if as_json:
         out_json({"key": wire.dump(issued.key), "secret": issued.secret})
         return 0
-    out(issued.secret)
+    print_text(issued.secret)
     typer.echo(f"This is the secret of key {issued.key.id}. Keep it: it is shown once.", err=True)
     return 0
 
 
 def _show_tag(id: str, address: str) -> int:
-    from ragstone.cli.show import out
+    from ragstone.cli.show import print_text
 
-    out(f'<script src="{address}/web/widget.js" data-widget="{id}" async></script>')
+    print_text(f'<script src="{address}/web/widget.js" data-widget="{id}" async></script>')
     said = "Put this into a page of the site, with the server's address as its visitors reach it."
     typer.echo(said, err=True)
     return 0
 
 
 async def _list(service: "Service", tenant: str | None, as_json: bool) -> int:
-    from ragstone.cli.show import out, out_json, table
+    from ragstone.cli.show import out_json, print_text, table
     from ragstone.service import wire
 
     found = await service.keys.listed(tenant)
     if as_json:
         out_json({"keys": [wire.dump(key) for key in found]})
     elif not found:
-        out("There are no keys; make one with 'ragstone keys create'.")
+        print_text("There are no keys; make one with 'ragstone keys create'.")
     else:
         head = ("id", "name", "tenant", "user", "groups", "reaches", "role", "state", "last used")
         table(head, [_row(key) for key in found])
@@ -168,12 +168,12 @@ def _day(at: float) -> str:
 
 
 async def _revoke(service: "Service", id: str, as_json: bool) -> int:
-    from ragstone.cli.show import out, out_json
+    from ragstone.cli.show import out_json, print_text
     from ragstone.service import wire
 
     key = await service.keys.revoke(None, id)
     if as_json:
         out_json({"key": wire.dump(key)})
     else:
-        out(f"The key {key.id} ({key.name}) no longer holds.")
+        print_text(f"The key {key.id} ({key.name}) no longer holds.")
     return 0

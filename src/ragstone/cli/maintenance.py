@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.cli import options as opt
-from ragstone.cli.running import Context, confirm, guarded_step, run, settings_of
+from ragstone.cli.running import Context, confirm, context_settings, run, run_step
 
 if TYPE_CHECKING:
     from ragstone.service import Service
@@ -35,7 +35,7 @@ def backup(
 ) -> None:
     """Write everything that Ragstone holds to one file, while it goes on working."""
     place, base = _place(file), _place(since) if since else None
-    run(settings_of(context), lambda s: _show(s.maintenance.back_up(place, base), as_json))
+    run(context_settings(context), lambda s: _show(s.maintenance.back_up(place, base), as_json))
 
 
 @app.command()
@@ -54,9 +54,9 @@ def restore(
     """Put a backup in the place of everything that Ragstone holds."""
     if not yes:
         confirm("Replace everything that Ragstone holds by the backup?")
-    place, before = _place(file), tuple(_place(one) for one in earlier or ())
-    settings = settings_of(context)
-    guarded_step(lambda: _make_way(settings, place, before, as_json), settings)
+    place, before = _place(file), tuple(_place(item) for item in earlier or ())
+    settings = context_settings(context)
+    run_step(lambda: _make_way(settings, place, before, as_json), settings)
     run(settings, lambda s: _show(s.maintenance.restore(place, before), as_json))
 
 
@@ -78,8 +78,8 @@ def doctor(
 ) -> None:
     """Find damaged files and what disagrees between documents, index and cache, and mend it; say
     which models are in use."""
-    settings = settings_of(context)
-    if guarded_step(lambda: _mend_files(settings, check, yes, as_json), settings):
+    settings = context_settings(context)
+    if run_step(lambda: _mend_files(settings, check, yes, as_json), settings):
         raise typer.Exit(1)
     run(settings, lambda s: _examine(s, check, yes, forget, as_json))
 
@@ -90,7 +90,7 @@ def _make_way(settings: "Settings", backup: str, earlier: Sequence[str], as_json
         return
     from ragstone.service.local.repair import make_way
 
-    for sentence in make_way(settings, Path(backup), [Path(one) for one in earlier]):
+    for sentence in make_way(settings, Path(backup), [Path(text) for text in earlier]):
         _say(sentence, as_json)
 
 
@@ -118,7 +118,7 @@ def _mend_files(settings: "Settings", check: bool, yes: bool, as_json: bool) -> 
 
 async def _examine(service: "Service", check: bool, yes: bool, forget: bool, as_json: bool) -> int:
     """Show what disagrees, ask, and mend it; returns the exit status."""
-    found = await _finished(service.maintenance.examine(False), as_json)
+    found = await _finish(service.maintenance.examine(False), as_json)
     if check or not found.notes:
         _tell(found, as_json, "Nothing disagrees.")
         return int(bool(found.notes))
@@ -126,7 +126,7 @@ async def _examine(service: "Service", check: bool, yes: bool, forget: bool, as_
         _say(sentence, as_json)
     if not yes:
         confirm("Do that?", "add --yes to mend without being asked")
-    mended = await _finished(service.maintenance.examine(True, forget), as_json)
+    mended = await _finish(service.maintenance.examine(True, forget), as_json)
     _tell(mended if as_json else replace(mended, models=()), as_json)
     return 0
 
@@ -138,18 +138,18 @@ def _has_server(settings: "Settings") -> bool:
 
 
 def _say(sentence: str, quiet: bool) -> None:
-    from ragstone.cli.show import err, out
+    from ragstone.cli.show import err, print_text
 
-    (err if quiet else out)(sentence)
+    (err if quiet else print_text)(sentence)
 
 
 async def _show(steps: "AsyncGenerator[Upkeep, None]", as_json: bool) -> int:
     """Show the progress and then the result; returns the exit status."""
-    _tell(await _finished(steps, as_json), as_json)
+    _tell(await _finish(steps, as_json), as_json)
     return 0
 
 
-async def _finished(steps: "AsyncGenerator[Upkeep, None]", as_json: bool) -> "Upkeep":
+async def _finish(steps: "AsyncGenerator[Upkeep, None]", as_json: bool) -> "Upkeep":
     """The last step, with the progress shown."""
     from ragstone.cli.show import ProgressView
 
@@ -162,10 +162,10 @@ async def _finished(steps: "AsyncGenerator[Upkeep, None]", as_json: bool) -> "Up
 
 
 def _tell(step: "Upkeep", as_json: bool, nothing: str = "") -> None:
-    from ragstone.cli.show import out, out_json
+    from ragstone.cli.show import out_json, print_text
 
     if as_json:
         models = {"models": list(step.models)} if step.models else {}
         out_json({"notes": list(step.notes), **models})
     else:
-        out("\n".join([*step.models, *(step.notes or [nothing])]))
+        print_text("\n".join([*step.models, *(step.notes or [nothing])]))

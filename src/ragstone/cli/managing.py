@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.cli import options as opt
-from ragstone.cli.running import Context, confirm, guarded, run, settings_of
+from ragstone.cli.running import Context, confirm, context_settings, run, run_guarded
 from ragstone.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def status(context: Context, as_json: opt.AsJson = False) -> None:
     """Show what is indexed, by which models, and whether a server runs."""
     from ragstone.cli import commands
 
-    run(settings_of(context), lambda s: commands.status(s, as_json=as_json))
+    run(context_settings(context), lambda s: commands.status(s, as_json=as_json))
 
 
 @app.command()
@@ -32,13 +32,13 @@ def token(
     ] = False,
 ) -> None:
     """Print the token that requests to the server need as long as there are no keys."""
-    settings = settings_of(context)
-    guarded(lambda: _show_token(settings, login), settings)
+    settings = context_settings(context)
+    run_guarded(lambda: _show_token(settings, login), settings)
 
 
 def _show_token(settings: "Settings", login: bool) -> None:
     """Raises ConfigError without a data directory, and for `login` without a server."""
-    from ragstone.cli.show import out
+    from ragstone.cli.show import print_text
     from ragstone.service.local_token import local_token, login_address
     from ragstone.service.server_file import find_server
 
@@ -50,12 +50,12 @@ def _show_token(settings: "Settings", login: bool) -> None:
         )
     found = local_token(data)
     if not login:
-        out(found)
+        print_text(found)
         return
     server = find_server(data)
     if server is None:
         raise ConfigError(f"No server runs on {data}. Start one with 'ragstone serve'.")
-    out(login_address(server[0], found))
+    print_text(login_address(server[0], found))
 
 
 @app.command()
@@ -63,7 +63,7 @@ def collections(context: Context, as_json: opt.AsJson = False) -> None:
     """List the collections."""
     from ragstone.cli import commands
 
-    run(settings_of(context), lambda s: commands.collections(s, as_json=as_json))
+    run(context_settings(context), lambda s: commands.collections(s, as_json=as_json))
 
 
 @app.command()
@@ -73,7 +73,7 @@ def documents(
     """List the documents of a collection."""
     from ragstone.cli import commands
 
-    run(settings_of(context), lambda s: commands.documents(s, collection, as_json=as_json))
+    run(context_settings(context), lambda s: commands.documents(s, collection, as_json=as_json))
 
 
 @app.command()
@@ -87,7 +87,10 @@ def facets(
     """Show the metadata of a collection's documents: keys, values, and how many have them."""
     from ragstone.cli import commands
 
-    run(settings_of(context), lambda s: commands.facets(s, collection, key, limit, as_json=as_json))
+    run(
+        context_settings(context),
+        lambda s: commands.facets(s, collection, key, limit, as_json=as_json),
+    )
 
 
 @app.command()
@@ -109,7 +112,7 @@ def delete(
     what = "all documents" if everything else " and ".join(paths or ())
     if not yes:
         confirm(f"Delete {what} of the collection {collection!r} from the index?")
-    run(settings_of(context), lambda s: commands.delete(s, collection, paths or None))
+    run(context_settings(context), lambda s: commands.delete(s, collection, paths or None))
 
 
 @app.command()
@@ -121,7 +124,7 @@ def rename(
     """Give a collection another name; nothing is indexed anew."""
     from ragstone.cli import commands
 
-    run(settings_of(context), lambda s: commands.rename(s, old, new))
+    run(context_settings(context), lambda s: commands.rename(s, old, new))
 
 
 @app.command()
@@ -135,7 +138,7 @@ def rebuild(
     """Index a collection anew with the configured embedding model."""
     from ragstone.cli import commands
 
-    settings = settings_of(context)
+    settings = context_settings(context)
 
     async def build(service: "Service") -> int:
         async with commands.reachable(service, settings):
@@ -161,10 +164,10 @@ def migrate(
     """Move collections to another index with their vectors; run it again if it was cut off."""
     from ragstone.cli import migrate
 
-    settings = settings_of(context)
+    settings = context_settings(context)
     source = settings.index.url if from_ is None else from_
     move = migrate.Move((source, from_key), (to, to_key), collection)
-    guarded(lambda: asyncio.run(migrate.run(settings, move, as_json=as_json)), settings)
+    run_guarded(lambda: asyncio.run(migrate.run(settings, move, as_json=as_json)), settings)
 
 
 @app.command()
@@ -185,10 +188,10 @@ def migrate_state(
     """Move documents, conversations and all other state to another database, or nothing."""
     from ragstone.cli import migrate_state
 
-    settings = settings_of(context)
+    settings = context_settings(context)
     source = settings.state.url if from_ is None else from_
     ends = (source, from_password), (to, to_password)
-    guarded(lambda: asyncio.run(migrate_state.run(settings, *ends, as_json=as_json)), settings)
+    run_guarded(lambda: asyncio.run(migrate_state.run(settings, *ends, as_json=as_json)), settings)
 
 
 @app.command()
@@ -206,9 +209,9 @@ def stats(
     if by and by not in statistics.KINDS:
         raise typer.BadParameter(f"--by takes one of {', '.join(statistics.KINDS)}")
     if by:
-        run(settings_of(context), lambda s: statistics.show(s, days, by, as_json))
+        run(context_settings(context), lambda s: statistics.show(s, days, by, as_json))
     else:
-        run(settings_of(context), lambda s: commands.stats(s, days, as_json=as_json))
+        run(context_settings(context), lambda s: commands.stats(s, days, as_json=as_json))
 
 
 @app.command()
@@ -224,6 +227,6 @@ def trace(
     from ragstone.cli import statistics
 
     if id:
-        run(settings_of(context), lambda s: statistics.trace(s, id, as_json))
+        run(context_settings(context), lambda s: statistics.trace(s, id, as_json))
     else:
-        run(settings_of(context), lambda s: statistics.traces(s, limit, as_json))
+        run(context_settings(context), lambda s: statistics.traces(s, limit, as_json))

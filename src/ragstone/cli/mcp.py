@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from ragstone.cli.running import Context, run, settings_of
+from ragstone.cli.running import Context, context_settings, run
 from ragstone.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ app = typer.Typer()
 @app.command()
 def mcp(context: Context) -> None:
     """Serve tools for agents (MCP) on standard input and output, until that ends."""
-    run(settings_of(context), _serve)
+    run(context_settings(context), _serve)
 
 
 async def _serve(service: "Service") -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pydantic import SecretStr
 
 from ragstone.build import open_two_indexes
-from ragstone.cli.show import ProgressView, duration, one_line, out, out_json
+from ragstone.cli.show import ProgressView, duration, one_line, out_json, print_text
 from ragstone.core.errors import ConfigError, UnknownCollection
 from ragstone.core.records import Collection
 from ragstone.ingest.migrate import Moved, migrate_all
@@ -40,7 +40,7 @@ async def run(settings: Settings, move: Move, *, as_json: bool) -> int:
     async with open_two_indexes(settings, source, target) as (catalog, here, there):
         await here.ready()
         await there.ready()
-        chosen = _selected_collections(await catalog.collections(), move.collection)
+        chosen = _select_collections(await catalog.collections(), move.collection)
         started = time.monotonic()
         with ProgressView(as_json) as view:
             async with aclosing(migrate_all(here, there, chosen)) as steps:
@@ -48,19 +48,19 @@ async def run(settings: Settings, move: Move, *, as_json: bool) -> int:
                     at[_key(step.collection)] = step
                     _show(view, list(at.values()), time.monotonic() - started)
                     if step.finished:
-                        # A copy is no move: the next one to an earlier place begins anew.
+                        # A copy is not a move: the next one to an earlier place begins anew.
                         await catalog.put_collection(replace(step.collection, place=""))
         ended = [at[_key(collection)] for collection in chosen]
         if not as_json:
             for moved in ended:
-                out(_summary(moved))
+                print_text(_summary(moved))
     if as_json:
         out_json({"collections": [_dump(moved) for moved in ended]})
     elif ended:
         new = "the address of --to" if target.url else "nothing"
-        out(f"Now set INDEX__URL to {new} and start Ragstone.")
+        print_text(f"Now set INDEX__URL to {new} and start Ragstone.")
     else:
-        out("There is no collection to move.")
+        print_text("There is no collection to move.")
     return 0
 
 
@@ -75,7 +75,7 @@ def _settings(settings: Settings, url: str, key: str) -> IndexSettings:
     return settings.index.model_copy(update=changed)
 
 
-def _selected_collections(collections: list[Collection], name: str | None) -> list[Collection]:
+def _select_collections(collections: list[Collection], name: str | None) -> list[Collection]:
     chosen = [c for c in collections if name in (None, c.name)]
     if name is not None and not chosen:
         raise UnknownCollection(name)
@@ -84,13 +84,13 @@ def _selected_collections(collections: list[Collection], name: str | None) -> li
 
 def _show(view: ProgressView, begun: Sequence[Moved], seconds: float) -> None:
     """Show how far those are that have begun."""
-    done = sum(one.copied + one.there for one in begun)
-    total = sum(one.total for one in begun)
+    done = sum(item.copied + item.there for item in begun)
+    total = sum(item.total for item in begun)
     rate = done / seconds if seconds > 0 else 0.0
     left = f", about {duration((total - done) / rate)} left" if rate else ""
-    names = ", ".join(one_line(one.collection.name) for one in begun if not one.finished)
+    names = ", ".join(one_line(item.collection.name) for item in begun if not item.finished)
     line = f"{names}: {done:,}/{total:,} chunks, {rate:.0f} chunks/s{left}"
-    view.at(total, done, line, all(one.finished for one in begun))
+    view.at(total, done, line, all(item.finished for item in begun))
 
 
 def _summary(moved: Moved) -> str:

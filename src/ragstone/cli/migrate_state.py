@@ -3,7 +3,7 @@
 from pydantic import SecretStr
 
 from ragstone.build import move_state
-from ragstone.cli.show import out, out_json
+from ragstone.cli.show import out_json, print_text
 from ragstone.core.errors import ConfigError
 from ragstone.settings import Settings, StateSettings
 
@@ -25,9 +25,9 @@ async def run(settings: Settings, source: End, target: End, *, as_json: bool) ->
         out_json({"rows": dict(counts)})
         return 0
     moved = [f"{rows:,} {table.replace('_', ' ')}" for table, rows in counts.items() if rows]
-    out(f"Moved: {', '.join(moved) or 'nothing, the state is empty'}.")
+    print_text(f"Moved: {', '.join(moved) or 'nothing, the state is empty'}.")
     new = "the address of --to" if there.url else "nothing"
-    out(f"Now set STATE__URL to {new} and start Ragstone.")
+    print_text(f"Now set STATE__URL to {new} and start Ragstone.")
     return 0
 
 

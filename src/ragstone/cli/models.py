@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from ragstone.cli import options as opt
-from ragstone.cli.running import Context, run, settings_of
+from ragstone.cli.running import Context, context_settings, run
 
 if TYPE_CHECKING:
     from ragstone.core.records import ModelCheck
@@ -25,20 +25,20 @@ def main() -> None:
 @app.command()
 def check(context: Context, as_json: opt.AsJson = False) -> None:
     """Try what the chat models have to do; status 1 if one fails at something."""
-    run(settings_of(context), lambda service: _check(service, as_json))
+    run(context_settings(context), lambda service: _check(service, as_json))
 
 
 async def _check(service: "Service", as_json: bool) -> int:
-    from ragstone.cli.show import one_line, out, out_json
+    from ragstone.cli.show import one_line, out_json, print_text
     from ragstone.service import wire
 
     done: list[ModelCheck] = []
     async with aclosing(service.check_models()) as checks:
         async for check in checks:
-            if not as_json and check.model not in {one.model for one in done}:
-                out(one_line(check.model))
+            if not as_json and check.model not in {item.model for item in done}:
+                print_text(one_line(check.model))
             if not as_json:
-                out(f"  {check.check:<8} {check.state:<8} {one_line(check.said)}")
+                print_text(f"  {check.check:<8} {check.state:<8} {one_line(check.said)}")
             done.append(check)
     if as_json:
         out_json({"checks": [wire.dump(check) for check in done]})

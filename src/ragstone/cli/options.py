@@ -101,7 +101,7 @@ def _pair(text: str) -> "Filter":
     field = f"metadata.{key}"
     if sign == "=":
         return AnyOf(field, tuple(values))
-    bounds = [one for one in values if not isinstance(one, bool)]
+    bounds = [item for item in values if not isinstance(item, bool)]
     if sign == ">=":
-        return Or(tuple(Range(field, at_least=one) for one in bounds))
-    return Or(tuple(Range(field, at_most=one) for one in bounds))
+        return Or(tuple(Range(field, at_least=bound) for bound in bounds))
+    return Or(tuple(Range(field, at_most=bound) for bound in bounds))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.cli import options as opt
-from ragstone.cli.running import Context, run, settings_of
+from ragstone.cli.running import Context, context_settings, run
 
 if TYPE_CHECKING:
     from ragstone.service import Service
@@ -41,7 +41,7 @@ def sync(
     failed."""
     from pydantic import SecretStr
 
-    settings = settings_of(context)
+    settings = context_settings(context)
     plone = settings.plone.model_copy(
         update={
             **({"url": url} if url else {}),
@@ -57,7 +57,7 @@ async def _sync(service: "Service", settings: "Settings", full: bool, as_json: b
     from contextlib import aclosing
     from dataclasses import asdict
 
-    from ragstone.cli.show import err, out, out_json
+    from ragstone.cli.show import err, out_json, print_text
     from ragstone.ingest.connectors.plone.client import PloneClient
     from ragstone.ingest.connectors.plone.sync import PloneSync, Synced
 
@@ -74,7 +74,7 @@ async def _sync(service: "Service", settings: "Settings", full: bool, as_json: b
             err(f"{failure.path}: {failure.reason}")
         for note in done.notes:
             err(note)
-        out(
+        print_text(
             f"{done.indexed:,} indexed, {done.unchanged:,} unchanged, {done.deleted:,} deleted, "
             f"{len(done.failed):,} failed."
         )

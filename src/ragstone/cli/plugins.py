@@ -45,22 +45,22 @@ def plugins(
 ) -> None:
     """Show what can be added by a package, and what is there. The exit status is 1 if anything of
     another package is broken. Packages are imported to find that out."""
-    from ragstone.cli.show import err, out, out_json
+    from ragstone.cli.show import err, out_json, print_text
 
     known = points()
-    names = [one.group.removeprefix(f"{OURS}.") for one in known]
+    names = [item.group.removeprefix(f"{OURS}.") for item in known]
     if point is not None and point not in names:
         raise typer.BadParameter(f"there is no point {point!r}; use one of {', '.join(names)}")
     shown = {
-        name: _rows(one, added)
-        for name, one in zip(names, known, strict=True)
+        name: _rows(item, added)
+        for name, item in zip(names, known, strict=True)
         if point in (None, name)
     }
     problems = _problems(known)
     if as_json:
         out_json({"points": shown, "problems": problems})
     else:
-        out("\n\n".join(_section(name, rows) for name, rows in shown.items()))
+        print_text("\n\n".join(_section(name, rows) for name, rows in shown.items()))
         for problem in problems:
             err(problem)
     raise typer.Exit(int(bool(problems)))
@@ -68,9 +68,9 @@ def plugins(
 
 def _rows(registry: "Registry[Any]", added: bool) -> list[dict[str, str]]:
     return [
-        {"name": name, "package": one.package, "help": one.help or _summary(registry, name)}
-        for name, one in registry.items()
-        if not added or one.package != OURS
+        {"name": name, "package": item.package, "help": item.help or _summary(registry, name)}
+        for name, item in registry.items()
+        if not added or item.package != OURS
     ]
 
 
@@ -88,7 +88,7 @@ def _summary(registry: "Registry[Any]", name: str) -> str:
 def _problems(known: "list[Registry[Any]]") -> list[str]:
     """One sentence for everything of another package that cannot be used."""
     from ragstone.core.errors import ConfigError
-    from ragstone.registry import installed
+    from ragstone.registry import find_installed
 
     problems: list[str] = []
     for registry in known:
@@ -98,11 +98,11 @@ def _problems(known: "list[Registry[Any]]") -> list[str]:
                 registry.load(name)
             except ConfigError as error:
                 problems.append(error.message)
-    for group in sorted(installed().keys() - {one.group for one in known}):
+    for group in sorted(find_installed().keys() - {item.group for item in known}):
         if group.startswith(f"{OURS}."):
             problems += [
-                f"{one.package} adds {name!r} to {group}, which is no extension point."
-                for name, one in installed()[group]
+                f"{item.package} adds {name!r} to {group}, which is not an extension point."
+                for name, item in find_installed()[group]
             ]
     return problems
 
@@ -111,7 +111,7 @@ def _section(name: str, rows: list[dict[str, str]]) -> str:
     names = [row["name"] or "(none)" for row in rows]
     width = max(map(len, names), default=0)
     lines = [
-        f"  {one:<{width}}  {row['help']} ({row['package']})"
-        for one, row in zip(names, rows, strict=True)
+        f"  {item:<{width}}  {row['help']} ({row['package']})"
+        for item, row in zip(names, rows, strict=True)
     ]
     return "\n".join([f"{name} ({OURS}.{name})", *lines])

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.cli import options as opt
-from ragstone.cli.running import run, settings_of
+from ragstone.cli.running import context_settings, run
 
 if TYPE_CHECKING:
     from ragstone.service import Service
@@ -26,7 +26,7 @@ WHO = "local"
 @app.command("list")
 def list_(context: Context, tenant: Tenant = "", as_json: opt.AsJson = False) -> None:
     """List the prompts: what each is for, where it comes from, and its version."""
-    run(settings_of(context), lambda service: _list(service, tenant, as_json))
+    run(context_settings(context), lambda service: _list(service, tenant, as_json))
 
 
 @app.command()
@@ -38,7 +38,7 @@ def show(
     as_json: opt.AsJson = False,
 ) -> None:
     """Print a prompt."""
-    run(settings_of(context), lambda service: _show(service, name, tenant, version, as_json))
+    run(context_settings(context), lambda service: _show(service, name, tenant, version, as_json))
 
 
 @app.command()
@@ -57,7 +57,7 @@ def edit(
     tenant: Tenant = "",
 ) -> None:
     """Make a new version of a prompt, from a file or in $EDITOR."""
-    run(settings_of(context), lambda service: _edit(service, name, tenant, file))
+    run(context_settings(context), lambda service: _edit(service, name, tenant, file))
 
 
 @app.command()
@@ -65,7 +65,7 @@ def versions(
     context: Context, name: Name, tenant: Tenant = "", as_json: opt.AsJson = False
 ) -> None:
     """List the versions of a prompt, the newest first."""
-    run(settings_of(context), lambda service: _versions(service, name, tenant, as_json))
+    run(context_settings(context), lambda service: _versions(service, name, tenant, as_json))
 
 
 @app.command()
@@ -79,7 +79,7 @@ def diff(
     tenant: Tenant = "",
 ) -> None:
     """Show how two versions differ; without any, the newest and the one before."""
-    run(settings_of(context), lambda service: _diff(service, name, tenant, old, new))
+    run(context_settings(context), lambda service: _diff(service, name, tenant, old, new))
 
 
 @app.command()
@@ -90,13 +90,13 @@ def rollback(
     tenant: Tenant = "",
 ) -> None:
     """Make an earlier version the newest again."""
-    run(settings_of(context), lambda service: _rollback(service, name, tenant, version))
+    run(context_settings(context), lambda service: _rollback(service, name, tenant, version))
 
 
 @app.command()
 def reset(context: Context, name: Name, tenant: Tenant = "") -> None:
     """Go back to the prompt that stands below: of all tenants, of the file, or shipped."""
-    run(settings_of(context), lambda service: _reset(service, name, tenant))
+    run(context_settings(context), lambda service: _reset(service, name, tenant))
 
 
 async def _list(service: "Service", tenant: str, as_json: bool) -> int:
@@ -105,35 +105,35 @@ async def _list(service: "Service", tenant: str, as_json: bool) -> int:
 
     found = await service.prompts.listed(tenant)
     if as_json:
-        out_json({"prompts": [wire.dump(one) for one in found]})
+        out_json({"prompts": [wire.dump(item) for item in found]})
         return 0
-    rows = [(one.name, one.source, str(one.version or ""), one.help) for one in found]
+    rows = [(item.name, item.source, str(item.version or ""), item.help) for item in found]
     table(("prompt", "from", "version", "what it is for"), rows)
     return 0
 
 
 async def _show(service: "Service", name: str, tenant: str, version: int, as_json: bool) -> int:
-    from ragstone.cli.show import out, out_json
+    from ragstone.cli.show import out_json, print_text
     from ragstone.service import wire
 
     found = await service.prompts.get(name, tenant, version)
     if as_json:
         out_json(wire.dump(found))
     else:
-        out(found.text, end="" if found.text.endswith("\n") else "\n")
+        print_text(found.text, end="" if found.text.endswith("\n") else "\n")
     return 0
 
 
 async def _edit(service: "Service", name: str, tenant: str, file: str) -> int:
-    from ragstone.cli.show import out
+    from ragstone.cli.show import print_text
 
     before = (await service.prompts.get(name, tenant)).text
     text = _read(file) if file else _edit_text(before)
     if text.strip() == before.strip():
-        out("Nothing was changed.")
+        print_text("Nothing was changed.")
         return 0
     made = await service.prompts.put(name, text, tenant, WHO)
-    out(f"{made.name} has version {made.version} now.")
+    print_text(f"{made.name} has version {made.version} now.")
     return 0
 
 
@@ -173,23 +173,23 @@ def _read(file: str) -> str:
 async def _versions(service: "Service", name: str, tenant: str, as_json: bool) -> int:
     from datetime import datetime
 
-    from ragstone.cli.show import out, out_json, table
+    from ragstone.cli.show import out_json, print_text, table
     from ragstone.service import wire
 
     found = await service.prompts.versions(name, tenant)
     if as_json:
-        out_json({"versions": [wire.dump(one) for one in found]})
+        out_json({"versions": [wire.dump(item) for item in found]})
     elif not found:
-        out("It was never changed.")
+        print_text("It was never changed.")
     else:
         rows = [
             (
-                str(one.version),
-                datetime.fromtimestamp(one.updated_at).strftime("%Y-%m-%d %H:%M:%S"),
-                one.who,
-                f"{len(one.text):,} characters" if one.text else "reset",
+                str(item.version),
+                datetime.fromtimestamp(item.updated_at).strftime("%Y-%m-%d %H:%M:%S"),
+                item.who,
+                f"{len(item.text):,} characters" if item.text else "reset",
             )
-            for one in found
+            for item in found
         ]
         table(("version", "when", "who", "text"), rows)
     return 0
@@ -198,27 +198,27 @@ async def _versions(service: "Service", name: str, tenant: str, as_json: bool) -
 async def _diff(
     service: "Service", name: str, tenant: str, old: int | None, new: int | None
 ) -> int:
-    from ragstone.cli.show import out
+    from ragstone.cli.show import print_text
 
     if new is None:
         found = await service.prompts.versions(name, tenant)
         new = found[0].version if found else 0
     old = max(new - 1, 0) if old is None else old
-    out(await service.prompts.diff(name, tenant, old, new) or "They are the same.")
+    print_text(await service.prompts.diff(name, tenant, old, new) or "They are the same.")
     return 0
 
 
 async def _rollback(service: "Service", name: str, tenant: str, version: int) -> int:
-    from ragstone.cli.show import out
+    from ragstone.cli.show import print_text
 
     made = await service.prompts.rollback(name, tenant, version, WHO)
-    out(f"{made.name} is as it was in version {version}.")
+    print_text(f"{made.name} is as it was in version {version}.")
     return 0
 
 
 async def _reset(service: "Service", name: str, tenant: str) -> int:
-    from ragstone.cli.show import out
+    from ragstone.cli.show import print_text
 
     made = await service.prompts.reset(name, tenant, WHO)
-    out(f"{made.name} is the {made.source} one again.")
+    print_text(f"{made.name} is the {made.source} one again.")
     return 0

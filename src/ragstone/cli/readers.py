@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.cli import options as opt
-from ragstone.cli.running import Context, fail, run, settings_of
+from ragstone.cli.running import Context, context_settings, fail, run
 from ragstone.core.chunk import EVERYONE
 from ragstone.core.errors import RagstoneError
 from ragstone.core.turn import Principal
@@ -37,7 +37,7 @@ def show(
     as_json: opt.AsJson = False,
 ) -> None:
     """Show who may read a document, or one that would come to this path, and why."""
-    from ragstone.cli.show import one_line, out, out_json
+    from ragstone.cli.show import one_line, out_json, print_text
     from ragstone.service import wire
 
     async def shown(service: "Service") -> int:
@@ -45,13 +45,13 @@ def show(
         if as_json:
             out_json(wire.dump(view))
             return 0
-        out(f"{one_line(view.path)}{'' if view.exists else ' (no document yet)'}")
-        out(f"  may be read by: {said(view.readers) if view.readers else 'nobody'}")
+        print_text(f"{one_line(view.path)}{'' if view.exists else ' (no document yet)'}")
+        print_text(f"  may be read by: {said(view.readers) if view.readers else 'nobody'}")
         for reason in view.reasons:
-            out(f"  {because(reason)}: {said(reason.readers)}")
+            print_text(f"  {because(reason)}: {said(reason.readers)}")
         return 0
 
-    run(settings_of(context), shown)
+    run(context_settings(context), shown)
 
 
 @app.command("set")
@@ -72,7 +72,7 @@ def give(
     collection: opt.Collection = "default",
 ) -> None:
     """Set the readers of documents at once, without reading their files again."""
-    from ragstone.cli.show import out
+    from ragstone.cli.show import print_text
     from ragstone.core.metadata import from_pairs
 
     readers = parsed(names)
@@ -85,10 +85,10 @@ def give(
         count = await service.readers.give(
             Principal(), collection, readers, paths=paths or None, below=below, having=metadata
         )
-        out(f"{count:,} {'document' if count == 1 else 'documents'}: {said(readers)}.")
+        print_text(f"{count:,} {'document' if count == 1 else 'documents'}: {said(readers)}.")
         return 0
 
-    run(settings_of(context), change)
+    run(context_settings(context), change)
 
 
 @app.command()
@@ -101,14 +101,14 @@ def folder(
     """Set the readers of a folder, for what is in it and for what comes."""
     if not path.strip("/"):
         raise typer.BadParameter("give the whole collection's readers with 'readers default'")
-    run(settings_of(context), _set_folder(collection, path, names))
+    run(context_settings(context), _set_folder(collection, path, names))
 
 
 @app.command()
 def default(context: Context, names: Names, collection: opt.Collection = "default") -> None:
     """Set the readers of a collection, for documents of which nothing else is said; it may be still
     to come."""
-    run(settings_of(context), _set_folder(collection, "", names))
+    run(context_settings(context), _set_folder(collection, "", names))
 
 
 @app.command()
@@ -116,7 +116,7 @@ def folders(
     context: Context, collection: opt.Collection = "default", as_json: opt.AsJson = False
 ) -> None:
     """List the folders that have readers of their own."""
-    from ragstone.cli.show import one_line, out, out_json
+    from ragstone.cli.show import one_line, out_json, print_text
     from ragstone.service import wire
 
     async def shown(service: "Service") -> int:
@@ -127,22 +127,24 @@ def folders(
         for rule in rules:
             by = "its ragstone.yaml" if rule.by == "file" else "an administrator"
             place = one_line(rule.folder) or "the collection"
-            out(f"{place}: {said(rule.readers)} (by {by})")
+            print_text(f"{place}: {said(rule.readers)} (by {by})")
         if not rules:
-            out("No folder has readers of its own.")
+            print_text("No folder has readers of its own.")
         return 0
 
-    run(settings_of(context), shown)
+    run(context_settings(context), shown)
 
 
 def _set_folder(collection: str, path: str, names: str) -> "Callable[[Service], Awaitable[int]]":
-    from ragstone.cli.show import one_line, out
+    from ragstone.cli.show import one_line, print_text
 
     readers = parsed(names)
 
     async def change(service: "Service") -> int:
         await service.readers.set_folder(Principal(), collection, path, readers)
-        out(f"{one_line(path) or f'The collection {one_line(collection)}'}: {said(readers)}.")
+        print_text(
+            f"{one_line(path) or f'The collection {one_line(collection)}'}: {said(readers)}."
+        )
         return 0
 
     return change

@@ -34,7 +34,7 @@ class CommandContext:
     config: Path | None = None
 
 
-def settings_of(context: Context, **overrides: Any) -> "Settings":
+def context_settings(context: Context, **overrides: Any) -> "Settings":
     """The settings, with those given on the command line by their keys."""
     from ragstone.settings import load
 
@@ -50,16 +50,16 @@ def settings_of(context: Context, **overrides: Any) -> "Settings":
 def run(settings: "Settings", action: Callable[["Service"], Awaitable[int]]) -> None:
     """Run a command on the service that has the data; exit with the status it returns."""
 
-    async def connected() -> int:
+    async def run_action() -> int:
         from ragstone.service import remote
 
         async with remote.connect(settings) as service:
             return await action(service)
 
-    guarded(lambda: asyncio.run(connected()), settings)
+    run_guarded(lambda: asyncio.run(run_action()), settings)
 
 
-def guarded(
+def run_guarded(
     work: Callable[[], int | None], settings: "Settings", tracebacks: bool = False
 ) -> NoReturn:
     """Exit with what `work` returns, or with one line that says what went wrong.
@@ -84,7 +84,7 @@ def guarded(
     raise typer.Exit(status)
 
 
-def guarded_step(work: Callable[[], T], settings: "Settings") -> T:
+def run_step(work: Callable[[], T], settings: "Settings") -> T:
     """What `work` returns, before a command goes on; exit with one line if it went wrong."""
     log.start(settings.log_level, False, settings.log.format)
     try:

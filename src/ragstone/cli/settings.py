@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ragstone.cli import options as opt
-from ragstone.cli.running import run, settings_of
+from ragstone.cli.running import context_settings, run
 
 if TYPE_CHECKING:
     from ragstone.service import Service
@@ -53,7 +53,7 @@ def list_(
 ) -> None:
     """List the settings with their values and where those come from."""
     run(
-        settings_of(context),
+        context_settings(context),
         lambda service: _list(service, section, changed, (tenant, collection, dialect), as_json),
     )
 
@@ -69,7 +69,7 @@ def get(
 ) -> None:
     """Print the value of a setting."""
     run(
-        settings_of(context),
+        context_settings(context),
         lambda service: _get(service, key, (tenant, collection, dialect), as_json),
     )
 
@@ -84,7 +84,7 @@ def set_(
 ) -> None:
     """Change settings; all of those named or, if one cannot be, none."""
     values = _values(pairs)
-    run(settings_of(context), lambda service: _set(service, scope, values))
+    run(context_settings(context), lambda service: _set(service, scope, values))
 
 
 @app.command()
@@ -94,7 +94,7 @@ def unset(
     scope: Scope = "global",
 ) -> None:
     """Take settings out of a scope: what stands below it holds again."""
-    run(settings_of(context), lambda service: _unset(service, scope, keys))
+    run(context_settings(context), lambda service: _unset(service, scope, keys))
 
 
 @app.command()
@@ -108,7 +108,7 @@ def explain(
 ) -> None:
     """Show what a setting is, what it may be, and every place that has a value for it."""
     run(
-        settings_of(context),
+        context_settings(context),
         lambda service: _explain(service, key, (tenant, collection, dialect), as_json),
     )
 
@@ -121,7 +121,7 @@ def log(
     as_json: opt.AsJson = False,
 ) -> None:
     """Show who changed what, the newest first."""
-    run(settings_of(context), lambda service: _log(service, key, limit, as_json))
+    run(context_settings(context), lambda service: _log(service, key, limit, as_json))
 
 
 def _values(pairs: list[str]) -> dict[str, str]:
@@ -140,63 +140,66 @@ def _values(pairs: list[str]) -> dict[str, str]:
 async def _list(
     service: "Service", section: str, changed: bool, where: Place, as_json: bool
 ) -> int:
-    from ragstone.cli.show import out, out_json, table
+    from ragstone.cli.show import out_json, print_text, table
     from ragstone.service import wire
 
     found = [
-        one
-        for one in await service.settings.listed(*where)
-        if (not section or one.key == section or one.key.startswith(f"{section}."))
-        and not (changed and one.source == "default")
+        item
+        for item in await service.settings.listed(*where)
+        if (not section or item.key == section or item.key.startswith(f"{section}."))
+        and not (changed and item.source == "default")
     ]
     if as_json:
-        out_json({"settings": [wire.dump(one) for one in found]})
+        out_json({"settings": [wire.dump(item) for item in found]})
     elif not found:
-        out("There are no such settings.")
+        print_text("There are no such settings.")
     else:
         rows = [
             (
-                one.key,
-                _display_value(one.value),
-                f"{one.source} {one.where}".strip(),
-                _when(one.restart),
+                item.key,
+                _display_value(item.value),
+                f"{item.source} {item.where}".strip(),
+                _when(item.restart),
             )
-            for one in found
+            for item in found
         ]
         table(("setting", "value", "from", "changes"), rows)
     return 0
 
 
 async def _get(service: "Service", key: str, where: Place, as_json: bool) -> int:
-    from ragstone.cli.show import out, out_json
+    from ragstone.cli.show import out_json, print_text
     from ragstone.service import wire
 
     found = await service.settings.get(key, *where)
     if as_json:
         out_json(wire.dump(found))
     else:
-        out(_display_value(found.value))
+        print_text(_display_value(found.value))
     return 0
 
 
 async def _set(service: "Service", scope: str, values: dict[str, str]) -> int:
-    from ragstone.cli.show import out
+    from ragstone.cli.show import print_text
 
-    for one in await service.settings.put(scope, values, WHO):
-        out(f"{one.key} is {_display_value(one.value)} ({one.source} {one.where}).")
+    for item in await service.settings.put(scope, values, WHO):
+        print_text(f"{item.key} is {_display_value(item.value)} ({item.source} {item.where}).")
     return 0
 
 
 async def _unset(service: "Service", scope: str, keys: list[str]) -> int:
-    from ragstone.cli.show import out
+    from ragstone.cli.show import print_text
 
-    for one in await service.settings.unset(scope, keys, WHO):
-        out(f"{one.key} is {_display_value(one.value)} ({one.source} {one.where}".rstrip() + ").")
+    for item in await service.settings.unset(scope, keys, WHO):
+        print_text(
+            f"{item.key} is {_display_value(item.value)} ({item.source} {item.where}".rstrip()
+            + ")."
+        )
     return 0
 
 
 async def _explain(service: "Service", key: str, where: Place, as_json: bool) -> int:
-    from ragstone.cli.show import out, out_json, table
+    from ragstone.cli.show import out_json, print_text, table
     from ragstone.service import wire
 
     one = await service.settings.get(key, *where)
@@ -204,42 +207,46 @@ async def _explain(service: "Service", key: str, where: Place, as_json: bool) ->
     if as_json:
         out_json({**wire.dump(one), "layers": [wire.dump(layer) for layer in layers]})
         return 0
-    out(f"{one.key}: {one.help}")
-    out(
+    print_text(f"{one.key}: {one.help}")
+    print_text(
         f"It is {one.kind}{', ' + one.bounds if one.bounds else ''}; the default is "
         f"{_display_value(one.default) or 'none'}."
     )
     names = ", ".join((one.variable, *one.names))
-    out(f"Set at the start by {names} in the environment or in .env, or in the file of --config.")
-    out(_where(one.scopes))
+    print_text(
+        f"Set at the start by {names} in the environment or in .env, or in the file of --config."
+    )
+    print_text(_where(one.scopes))
     rows = [(layer.source, layer.where, _display_value(layer.value)) for layer in layers]
     table(("from", "where", "value"), rows)
-    out(f"{f'{one.source} {one.where}'.strip()} counts: {_display_value(one.value) or 'none'}.")
+    print_text(
+        f"{f'{one.source} {one.where}'.strip()} counts: {_display_value(one.value) or 'none'}."
+    )
     return 0
 
 
 async def _log(service: "Service", key: str, limit: int, as_json: bool) -> int:
     from datetime import datetime
 
-    from ragstone.cli.show import out, out_json, table
+    from ragstone.cli.show import out_json, print_text, table
     from ragstone.service import wire
 
     found = await service.settings.log(limit, key)
     if as_json:
-        out_json({"changes": [wire.dump(one) for one in found]})
+        out_json({"changes": [wire.dump(item) for item in found]})
     elif not found:
-        out("No setting was changed.")
+        print_text("No setting was changed.")
     else:
         rows = [
             (
-                datetime.fromtimestamp(one.at).strftime("%Y-%m-%d %H:%M:%S"),
-                one.who,
-                one.scope,
-                one.key,
-                _display_value(one.old),
-                "unset" if one.action == "unset" else _display_value(one.new),
+                datetime.fromtimestamp(item.at).strftime("%Y-%m-%d %H:%M:%S"),
+                item.who,
+                item.scope,
+                item.key,
+                _display_value(item.old),
+                "unset" if item.action == "unset" else _display_value(item.new),
             )
-            for one in found
+            for item in found
         ]
         table(("when", "who", "scope", "setting", "before", "after"), rows)
     return 0

@@ -51,7 +51,7 @@ def one_line(text: str) -> str:
     return clean(" ".join(text.split()))
 
 
-def out(text: str = "", end: str = "\n") -> None:
+def print_text(text: str = "", end: str = "\n") -> None:
     """Print to standard output at once."""
     print(clean(text), end=end, flush=True)
 
@@ -77,43 +77,43 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
             cell.rjust(width) if to_right else cell.ljust(width)
             for cell, width, to_right in zip(row, widths, right, strict=True)
         )
-        out("  ".join(aligned).rstrip())
+        print_text("  ".join(aligned).rstrip())
 
 
 def show_sources(sources: Sequence[Source]) -> None:
     """Print cited sources, with the text that supports the answer."""
     if sources:
-        out("\nSources")
+        print_text("\nSources")
     for source in sources:
-        out(f"[{source.number}] {_source_location(source)}")
+        print_text(f"[{source.number}] {_source_location(source)}")
         _show_metadata(source)
         _show_pictures(source)
         whole = len(source.snippet) >= source.end - source.start
-        _indented(source.snippet if whole else source.snippet.rpartition(" ")[0] + " ...")
+        _print_indented(source.snippet if whole else source.snippet.rpartition(" ")[0] + " ...")
 
 
 def show_checked(answer: GeneratedAnswer, verdicts: Sequence[Verdict]) -> None:
     """Print what was checked: whether the sources say it and how many do, and whether it is what
     was asked; then each claim that they do not support."""
-    claims = [one for one in verdicts if one.label != "no_claim"]
-    checked = [_supported(claims)] if claims else []
+    claims = [verdict for verdict in verdicts if verdict.label != "no_claim"]
+    checked = [_summarize_support(claims)] if claims else []
     if answer.answers is not None:
         sure = f"{answer.answers.confidence:.2f}".removeprefix("0")
         checked.append(f"answers the question: {LIKELY[answer.answers.level]} ({sure})")
     if checked:
-        out(f"\nChecked: {'; '.join(checked)}.")
-    for one in claims:
-        if one.label != "supported":
-            reason = f" ({one.reason})" if one.reason else ""
-            out(f"  {one.label}{reason}: {one_line(one.sentence) or 'taken out'}")
+        print_text(f"\nChecked: {'; '.join(checked)}.")
+    for claim in claims:
+        if claim.label != "supported":
+            reason = f" ({claim.reason})" if claim.reason else ""
+            print_text(f"  {claim.label}{reason}: {one_line(claim.sentence) or 'taken out'}")
 
 
-def _supported(claims: Sequence[Verdict]) -> str:
+def _summarize_support(claims: Sequence[Verdict]) -> str:
     """How many claims of the answer the sources support, and how many sources do."""
-    held = [one for one in claims if one.label == "supported"]
+    held = [claim for claim in claims if claim.label == "supported"]
     if not held:
         return "supported by no source"
-    number = len({one.citation.number for one in held if one.citation}) or 1
+    number = len({item.citation.number for item in held if item.citation}) or 1
     sources = f"{number} source{'s' if number > 1 else ''}"
     some = "" if len(held) == len(claims) else f"{len(held)} of {len(claims)} claims "
     return f"{some}supported by {sources}"
@@ -122,14 +122,14 @@ def _supported(claims: Sequence[Verdict]) -> str:
 def show_found(found: SearchResult) -> None:
     """Print ranked passages with their scores."""
     if not found.hits:
-        out("Nothing was found.")
+        print_text("Nothing was found.")
     for source in hit_sources(found.hits):
-        out(
+        print_text(
             f"{source.number}. {source.score:.3f}{_score_parts(source)}  {_source_location(source)}"
         )
         _show_metadata(source)
         _show_pictures(source)
-        _indented(source.text)
+        _print_indented(source.text)
 
 
 def show_trace(trace: Sequence[StageTrace]) -> None:
@@ -138,28 +138,28 @@ def show_trace(trace: Sequence[StageTrace]) -> None:
         (t.stage, round(t.seconds * 1000, 1), t.status, t.taken, t.decision, t.reason)
         for t in trace
     ]
-    out()
+    print_text()
     table(("stage", "ms", "status", "chat model", "decision", "reason"), rows)
 
 
 def show_summary(progress: Progress) -> None:
     """Print how an ingest or rebuild ended."""
     for note in progress.notes:
-        out(one_line(note))
+        print_text(one_line(note))
     pruned = f", {progress.pruned:,} pruned" if progress.pruned else ""
-    out(
+    print_text(
         f"{progress.indexed:,} indexed, {progress.unchanged:,} unchanged{pruned}, "
         f"{progress.failures:,} failed; {progress.chunks:,} chunks in {progress.seconds:.1f} s"
     )
     for skipped in progress.skipped:
-        out(f"  {skipped_text(skipped)}")
+        print_text(f"  {format_skipped(skipped)}")
     for failure in progress.failed[:MOST_FAILURES]:
-        out(f"  {one_line(failure.path)}: {one_line(failure.reason)}")
+        print_text(f"  {one_line(failure.path)}: {one_line(failure.reason)}")
     if more := progress.failures - len(progress.failed[:MOST_FAILURES]):
-        out(f"  and {more:,} more; 'ragstone documents' shows each document's error")
+        print_text(f"  and {more:,} more; 'ragstone documents' shows each document's error")
 
 
-def skipped_text(skipped: Skipped) -> str:
+def format_skipped(skipped: Skipped) -> str:
     """A kind of files that were passed over: how many, and why."""
     if skipped.kind == HIDDEN:
         what = "file or folder" if skipped.files == 1 else "files and folders"
@@ -244,7 +244,7 @@ def _measure(progress: Progress) -> tuple[int | None, int]:
     return (None, 0) if share is None else (BAR, int(BAR * share))
 
 
-def interrupted(progress: Progress, elsewhere: bool) -> list[str]:
+def format_interruption(progress: Progress, elsewhere: bool) -> list[str]:
     """What is told when a command is stopped while a job goes on `elsewhere`, in a server, or
     stands still."""
     if elsewhere:
@@ -277,9 +277,9 @@ def _source_location(source: Source) -> str:
 
 
 def _show_pictures(source: Source) -> None:
-    for one in source.pictures:
-        page = f", page {one.page}" if one.page else ""
-        out(f"    picture{page}: {one_line(one.caption) or 'without a caption'}")
+    for picture in source.pictures:
+        page = f", page {picture.page}" if picture.page else ""
+        print_text(f"    picture{page}: {one_line(picture.caption) or 'without a caption'}")
 
 
 def _show_metadata(source: Source) -> None:
@@ -291,7 +291,7 @@ def _show_metadata(source: Source) -> None:
     ]
     if parts:
         line = textwrap.shorten(one_line("; ".join(parts)), METADATA_CHARS, placeholder=" ...")
-        out(f"    ({line})")
+        print_text(f"    ({line})")
 
 
 def value_text(value: object) -> str:
@@ -307,7 +307,7 @@ def _score_parts(source: Source) -> str:
     return f" ({', '.join(known)})" if known else ""
 
 
-def _indented(text: str) -> None:
+def _print_indented(text: str) -> None:
     width = max(40, min(100, get_terminal_size().columns))
     short = textwrap.shorten(one_line(text), 300, placeholder=" ...")
-    out(textwrap.fill(short, width, initial_indent="    ", subsequent_indent="    "))
+    print_text(textwrap.fill(short, width, initial_indent="    ", subsequent_indent="    "))

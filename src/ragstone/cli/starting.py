@@ -18,17 +18,17 @@ def seldom_collected() -> None:
 
 
 @contextmanager
-def uncollected() -> Iterator[Callable[[], None]]:
+def pause_garbage_collection() -> Iterator[Callable[[], None]]:
     """Garbage is collected again after the block, or from when what it yields is called; then what
     has been loaded by that time is not looked at again."""
     gc.disable()
 
-    def started() -> None:
+    def resume() -> None:
         gc.freeze()
         gc.set_threshold(*USUAL)
         gc.enable()
 
     try:
-        yield started
+        yield resume
     finally:
         gc.enable()

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import cast
 
-from ragstone.cli.show import out, out_json, table
+from ragstone.cli.show import out_json, print_text, table
 from ragstone.core.records import By, QuestionTrace, StageUse
 from ragstone.core.turn import Principal
 from ragstone.service import Service, wire
@@ -19,33 +19,33 @@ async def show(service: Service, days: int, by: str, as_json: bool) -> int:
         return _stages(await service.statistics.stages(tenant, days), as_json)
     found = await service.statistics.use(tenant, days, cast(By, by))
     if as_json:
-        out_json({"use": [wire.dump(one) for one in found]})
+        out_json({"use": [wire.dump(item) for item in found]})
         return 0
     head = (by, "questions", "refused", "blocked", "prompt tokens", "answer tokens", "cost in $")
     rows = [
         (
-            one.name or "-",
-            one.questions,
-            one.refused,
-            one.blocked,
-            one.prompt_tokens,
-            one.completion_tokens,
-            f"{one.cost:.4f}",
+            item.name or "-",
+            item.questions,
+            item.refused,
+            item.blocked,
+            item.prompt_tokens,
+            item.completion_tokens,
+            f"{item.cost:.4f}",
         )
-        for one in found
+        for item in found
     ]
     if rows:
         table(head, rows)
     else:
-        out(f"Nothing was asked in the last {days} days.")
+        print_text(f"Nothing was asked in the last {days} days.")
     return 0
 
 
 def _stages(found: list[StageUse], as_json: bool) -> int:
     if as_json:
-        out_json({"stages": [wire.dump(one) for one in found]})
+        out_json({"stages": [wire.dump(use) for use in found]})
     elif not found:
-        out("No traces are kept; STATISTICS__TRACE_DAYS says how long they are.")
+        print_text("No traces are kept; STATISTICS__TRACE_DAYS says how long they are.")
     else:
         head = ("stage", "questions", "failed", "mean ms", "p95 ms")
         table(head, [(s.stage, s.runs, s.failed, _ms(s.mean), _ms(s.p95)) for s in found])
@@ -56,21 +56,21 @@ async def traces(service: Service, limit: int, as_json: bool) -> int:
     """Print the newest questions."""
     found = await service.statistics.traces(Principal().tenant, limit)
     if as_json:
-        out_json({"traces": [wire.dump(one) for one in found]})
+        out_json({"traces": [wire.dump(item) for item in found]})
     elif not found:
-        out("No traces are kept; STATISTICS__TRACE_DAYS says how long they are.")
+        print_text("No traces are kept; STATISTICS__TRACE_DAYS says how long they are.")
     else:
         head = ("id", "at", "user", "level", "finish", "cached", "ms", "tokens", "cost in $")
-        table(head, [_row(one) for one in found])
+        table(head, [_row(item) for item in found])
     return 0
 
 
-def _row(one: QuestionTrace) -> tuple[object, ...]:
-    tokens = one.prompt_tokens + one.completion_tokens
-    cost = "-" if one.cost is None else f"{one.cost:.4f}"
-    finish = f"{one.finish} ({one.error})" if one.error else one.finish
-    said = (one.id, _time(one.at), one.user, one.level, finish, one.cached or "-")
-    return (*said, _ms(one.seconds), tokens, cost)
+def _row(item: QuestionTrace) -> tuple[object, ...]:
+    tokens = item.prompt_tokens + item.completion_tokens
+    cost = "-" if item.cost is None else f"{item.cost:.4f}"
+    finish = f"{item.finish} ({item.error})" if item.error else item.finish
+    said = (item.id, _time(item.at), item.user, item.level, finish, item.cached or "-")
+    return (*said, _ms(item.seconds), tokens, cost)
 
 
 async def trace(service: Service, id: str, as_json: bool) -> int:
@@ -79,10 +79,12 @@ async def trace(service: Service, id: str, as_json: bool) -> int:
     if as_json:
         out_json(wire.dump(one))
         return 0
-    out(f"{one.id}, asked by {one.user} at {_time(one.at)}: {one.finish}, {_ms(one.seconds)} ms")
+    print_text(
+        f"{one.id}, asked by {one.user} at {_time(one.at)}: {one.finish}, {_ms(one.seconds)} ms"
+    )
     if one.question:
-        out(one.question)
-    out()
+        print_text(one.question)
+    print_text()
     rows = [(s.stage, _ms(s.seconds), s.status, s.decision, s.reason) for s in one.stages]
     table(("stage", "ms", "status", "decision", "reason"), rows)
     return 0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.cli import options as opt
-from ragstone.cli.running import run, settings_of
+from ragstone.cli.running import context_settings, run
 
 if TYPE_CHECKING:
     from ragstone.core.records import Topic
@@ -33,7 +33,7 @@ def list_(
     as_json: opt.AsJson = False,
 ) -> None:
     """List the topics."""
-    run(settings_of(context), lambda service: _list(service, tenant, as_csv, as_json))
+    run(context_settings(context), lambda service: _list(service, tenant, as_csv, as_json))
 
 
 @app.command()
@@ -55,7 +55,7 @@ def add(
     from ragstone.guard.topic_file import topic
 
     run(
-        settings_of(context),
+        context_settings(context),
         lambda service: _put_topics(
             service,
             tenant,
@@ -71,7 +71,7 @@ def remove(
     tenant: Tenant = "default",
 ) -> None:
     """Remove topics; all of those named or, if one is unknown, none."""
-    run(settings_of(context), lambda service: _remove(service, tenant, terms))
+    run(context_settings(context), lambda service: _remove(service, tenant, terms))
 
 
 @app.command("import")
@@ -89,16 +89,16 @@ def import_(
     """Add the topics of a CSV file; all of them or, if a line is wrong, none."""
     if (file is None) is not example:
         raise typer.BadParameter("name a file or give --example, but not both")
-    run(settings_of(context), lambda service: _import(service, tenant, file))
+    run(context_settings(context), lambda service: _import(service, tenant, file))
 
 
 @app.command("example")
 def example_() -> None:
     """Print the list that comes with Ragstone, to be changed and imported."""
-    from ragstone.cli.show import out
+    from ragstone.cli.show import print_text
     from ragstone.guard.topic_file import example_list
 
-    out(example_list(), end="")
+    print_text(example_list(), end="")
 
 
 @app.command()
@@ -109,7 +109,7 @@ def blocked(
     as_json: opt.AsJson = False,
 ) -> None:
     """Show the questions that were blocked, the newest first."""
-    run(settings_of(context), lambda service: _blocked(service, tenant, limit, as_json))
+    run(context_settings(context), lambda service: _show_blocked(service, tenant, limit, as_json))
 
 
 @app.command()
@@ -120,11 +120,11 @@ def check(
     as_json: opt.AsJson = False,
 ) -> None:
     """Say whether a question would be blocked, and why. Nothing is answered or kept."""
-    run(settings_of(context), lambda service: _check(service, tenant, question, as_json))
+    run(context_settings(context), lambda service: _check(service, tenant, question, as_json))
 
 
 async def _list(service: "Service", tenant: str, as_csv: bool, as_json: bool) -> int:
-    from ragstone.cli.show import out, out_json, table
+    from ragstone.cli.show import out_json, print_text, table
     from ragstone.guard.topic_file import write_csv
     from ragstone.service import wire
 
@@ -132,9 +132,9 @@ async def _list(service: "Service", tenant: str, as_csv: bool, as_json: bool) ->
     if as_json:
         out_json({"topics": [wire.dump(topic) for topic in found]})
     elif as_csv:
-        out(write_csv(found), end="")
+        print_text(write_csv(found), end="")
     elif not found:
-        out("There are no forbidden topics; add one with 'ragstone topics add'.")
+        print_text("There are no forbidden topics; add one with 'ragstone topics add'.")
     else:
         rows = [(t.term, "; ".join(t.synonyms), len(t.examples), t.language) for t in found]
         table(("term", "synonyms", "examples", "language"), rows)
@@ -142,17 +142,17 @@ async def _list(service: "Service", tenant: str, as_csv: bool, as_json: bool) ->
 
 
 async def _put_topics(service: "Service", tenant: str, topics: "Sequence[Topic]") -> int:
-    from ragstone.cli.show import out
+    from ragstone.cli.show import print_text
 
     added = await service.put_topics(tenant, topics)
-    out(f"{added:,} topics added, {len(topics) - added:,} replaced.")
+    print_text(f"{added:,} topics added, {len(topics) - added:,} replaced.")
     return 0
 
 
 async def _remove(service: "Service", tenant: str, terms: list[str]) -> int:
-    from ragstone.cli.show import out
+    from ragstone.cli.show import print_text
 
-    out(f"{await service.remove_topics(tenant, terms):,} topics removed.")
+    print_text(f"{await service.remove_topics(tenant, terms):,} topics removed.")
     return 0
 
 
@@ -163,17 +163,17 @@ async def _import(service: "Service", tenant: str, file: Path | None) -> int:
     return await _put_topics(service, tenant, read_csv(text, tenant))
 
 
-async def _blocked(service: "Service", tenant: str, limit: int, as_json: bool) -> int:
+async def _show_blocked(service: "Service", tenant: str, limit: int, as_json: bool) -> int:
     from datetime import datetime
 
-    from ragstone.cli.show import out, out_json, table
+    from ragstone.cli.show import out_json, print_text, table
     from ragstone.service import wire
 
     found = await service.blocked(tenant, limit)
     if as_json:
-        out_json({"blocked": [wire.dump(one) for one in found]})
+        out_json({"blocked": [wire.dump(item) for item in found]})
     elif not found:
-        out("No question was blocked.")
+        print_text("No question was blocked.")
     else:
         rows = [
             (
@@ -192,7 +192,7 @@ async def _blocked(service: "Service", tenant: str, limit: int, as_json: bool) -
 
 
 async def _check(service: "Service", tenant: str, question: str, as_json: bool) -> int:
-    from ragstone.cli.show import out, out_json
+    from ragstone.cli.show import out_json, print_text
     from ragstone.service import wire
 
     ruling = await service.check_topics(tenant, question)
@@ -201,9 +201,9 @@ async def _check(service: "Service", tenant: str, question: str, as_json: bool) 
         return 0
     verdict = "blocked" if ruling.blocked else "allowed"
     if ruling.match is None:
-        out(f"{verdict}: no topic is near")
+        print_text(f"{verdict}: no topic is near")
     else:
         match = ruling.match
         near = f"{match.match} match of {match.topic.term!r}, score {match.score:.2f}"
-        out(f"{verdict}: {near}; {ruling.rule or 'no rule'}, decided by {ruling.decided_by}")
+        print_text(f"{verdict}: {near}; {ruling.rule or 'no rule'}, decided by {ruling.decided_by}")
     return 0

@@ -54,7 +54,7 @@ async def changes(paths: Sequence[str], data: Path) -> AsyncGenerator[frozenset[
 
 
 class _Unreadable(Exception):
-    """A notice was of a name that is no text, and ended the watch."""
+    """A notice was of a name that is not text, and ended the watch."""
 
 
 async def _bursts(
@@ -80,7 +80,7 @@ async def _bursts(
                     watching = True
                     yield frozenset(path for _, path in burst)
     except (OSError, WatchfilesRustInternalError, ExceptionGroup) as error:
-        known = _raised(error)
+        known = _first_error(error)
         if "Unable to decode" in str(known):
             raise _Unreadable(str(known)) from error
         if not isinstance(known, OSError | WatchfilesRustInternalError):
@@ -91,15 +91,15 @@ async def _bursts(
         ) from error
 
 
-def _raised(error: Exception) -> Exception:
+def _first_error(error: Exception) -> Exception:
     """The error itself, or the first of a group."""
-    return _raised(error.exceptions[0]) if isinstance(error, ExceptionGroup) else error
+    return _first_error(error.exceptions[0]) if isinstance(error, ExceptionGroup) else error
 
 
 def together(changed: Collection[str], most: int = MOST) -> tuple[str, ...]:
-    """At most so many places that hold all of these. What has a name that is no text is looked at
+    """At most so many places that hold all of these. What has a name that is not text is looked at
     with its folder."""
-    places = {_named(Path(path)) for path in changed}
+    places = {_nearest_place(Path(path)) for path in changed}
     while len(places) > most:
         deepest = max(len(place.parts) for place in places)
         places = {place.parent if len(place.parts) == deepest else place for place in places}
@@ -107,9 +107,9 @@ def together(changed: Collection[str], most: int = MOST) -> tuple[str, ...]:
     return tuple(sorted(map(str, places - inside)))
 
 
-def _named(place: Path) -> Path:
+def _nearest_place(place: Path) -> Path:
     """The place, or the nearest folder above it of which a request can tell."""
-    return next(one for one in (place, *place.parents) if is_text(one))
+    return next(item for item in (place, *place.parents) if is_text(item))
 
 
 class _Below(DefaultFilter):

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from ragstone.conversation.reach import joined, readable
+from ragstone.conversation.reach import join_origins, readable
 from ragstone.core.conversation import conversation_key
 from ragstone.core.errors import StateUnavailable, Unavailable
 from ragstone.core.events import Note
@@ -78,7 +78,7 @@ class Memory(Stage):
             self.since,
             origins=mine,
         )
-        return said, joined(mine)
+        return said, join_origins(mine)
 
 
 def recent(said: Sequence[Message], tokens: int, counted: Count) -> Sequence[Message]:

@@ -60,4 +60,4 @@ class Persist(Stage):
 async def _is_stored(conversations: ConversationStore, here: ConversationKey, id: str) -> bool:
     """Whether the conversation has the turn; no other question adds to it meanwhile."""
     newest = await conversations.entries(here, LOOKED_THROUGH)
-    return any(one.block.chat_id == id for one in newest)
+    return any(item.block.chat_id == id for item in newest)

@@ -28,14 +28,14 @@ async def readable(
     called: dict[str, str] = {}
     closed: set[str] = set()
     if reader.collections is not None:
-        reached = {id for one in known.values() if one for id in one.collections}
+        reached = {id for item in known.values() if item for id in item.collections}
         called = dict(await names.names(tenant, reached)) if reached else {}
-    ids = {id for one in known.values() if one for id in one.documents}
+    ids = {id for item in known.values() if item for id in item.documents}
     if reader.names is not None and ids:
         mine = set(reader.names)
         documents = await names.known(sorted(ids))
         closed = {id for id, now in documents.items() if mine.isdisjoint(now.allowed)}
-    return [text for text, one in known.items() if _reaches(reader, one, called, closed)]
+    return [text for text, item in known.items() if _reaches(reader, item, called, closed)]
 
 
 def _reaches(
@@ -52,9 +52,9 @@ def _reaches(
 
 
 def _shares_each(names: Collection[str], groups: Sequence[Collection[str]]) -> bool:
-    return all(any(name in names for name in one) for one in groups)
+    return all(any(name in names for name in group) for group in groups)
 
 
-def joined(origins: Sequence[str]) -> Provenance:
+def join_origins(origins: Sequence[str]) -> Provenance:
     """All of these in one; with one that is not known it is for who reaches every collection."""
     return reduce(or_, (Provenance.of(text) or UNKNOWN for text in origins), Provenance())

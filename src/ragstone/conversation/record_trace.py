@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from ragstone.core.clock import state_time
-from ragstone.core.conversation import origin_of
+from ragstone.core.conversation import turn_origin
 from ragstone.core.correlation import CURRENT
 from ragstone.core.records import QuestionTrace, RecordedStage
 from ragstone.core.turn import StageTrace, Turn
@@ -52,19 +52,19 @@ def trace(turn: Turn, questions: bool) -> QuestionTrace:
         question=(turn.question or ask.question) if questions else "",
         model=answer.model if answer else "",
         finish=answer.finish if answer else "search",
-        error=_failed_stage(turn),
+        error=_find_failed_stage(turn),
         cached=turn.recalled.content if turn.recalled else "",
         seconds=turn.seconds,
         prompt_tokens=usage.prompt_tokens,
         completion_tokens=usage.completion_tokens,
         cost=usage.cost,
         confidence=answer.confidence if answer else None,
-        stages=tuple(_stage(one, questions) for one in turn.trace),
-        origin=origin_of(turn).text,
+        stages=tuple(_stage(item, questions) for item in turn.trace),
+        origin=turn_origin(turn).text,
     )
 
 
-def _failed_stage(turn: Turn) -> str:
+def _find_failed_stage(turn: Turn) -> str:
     """The stage whose failure ended the question, which is the last one that ran; empty where none
     did."""
     if turn.answer is None or turn.answer.finish != "error" or not turn.trace:

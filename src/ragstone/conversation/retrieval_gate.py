@@ -19,12 +19,12 @@ from ragstone.core.events import Checked, Token
 from ragstone.core.turn import Message, Turn
 from ragstone.engine.prompts import prompt
 from ragstone.engine.stage import Emit, Stage, Step
-from ragstone.language.fences import fenced
+from ragstone.language.fences import fence_text
 from ragstone.language.json_answer import json_answer
 from ragstone.language.words import content_word_set
 from ragstone.ports import Adapters, Checker, Claim, Completer, EvidenceSource
 from ragstone.verify.claims import answer_sentences
-from ragstone.verify.verdicts import verdict, weighed
+from ragstone.verify.verdicts import verdict, weigh_answer
 
 MOST_CHARS = 120
 """A longer request says more than such a phrase does."""
@@ -79,7 +79,7 @@ class RetrievalGate(Stage):
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         model, checker = adapters.completer, adapters.checker
-        said = [one for one in turn.ask.history if one.role != "system"][-MESSAGES:]
+        said = [item for item in turn.ask.history if item.role != "system"][-MESSAGES:]
         if not self.answers or not said:
             return Step(turn, "documents", "nothing was said before" if self.answers else "")
         if model is None:
@@ -130,16 +130,16 @@ class RetrievalGate(Stage):
 
 
 def _model_question(turn: Turn, said: Sequence[Message]) -> str:
-    lines = "\n".join(f"{one.role}: {one.text[:MESSAGE_CHARS]}" for one in said)
+    lines = "\n".join(f"{message.role}: {message.text[:MESSAGE_CHARS]}" for message in said)
     request = turn.ask.question[:ASKED_CHARS]
-    return f"{fenced('conversation', lines)}\n{fenced('request', request)}"
+    return f"{fence_text('conversation', lines)}\n{fence_text('request', request)}"
 
 
 def _repeats_conversation(text: str, said: Sequence[Message]) -> bool:
     """Whether most words of the answer are in the conversation: an answer of a single word makes no
     claim that could be checked otherwise."""
     words = content_word_set(text)
-    known = frozenset[str]().union(*(content_word_set(one.text) for one in said))
+    known = frozenset[str]().union(*(content_word_set(message.text) for message in said))
     return bool(words) and len(words & known) >= SAID * len(words)
 
 
@@ -148,10 +148,10 @@ async def _check_answer(
 ) -> tuple[GeneratedAnswer, tuple[Verdict, ...]]:
     """The answer and its verdicts from the messages, which are not sources that it could cite."""
     sentences = answer_sentences(answer.text)
-    claims = [Claim(one.text) for one in sentences if one.claims]
-    found = iter(await checker.support(claims, [EvidenceSource(one.text) for one in said]))
+    claims = [Claim(sentence.text) for sentence in sentences if sentence.claims]
+    found = iter(await checker.support(claims, [EvidenceSource(message.text) for message in said]))
     verdicts = tuple(
-        verdict(one, replace(next(found), source=None) if one.claims else None, ())
-        for one in sentences
+        verdict(sentence, replace(next(found), source=None) if sentence.claims else None, ())
+        for sentence in sentences
     )
-    return weighed(answer, verdicts), verdicts
+    return weigh_answer(answer, verdicts), verdicts

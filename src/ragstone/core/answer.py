@@ -163,7 +163,7 @@ class Usage:
         return self.prompt_tokens + self.completion_tokens
 
     def __add__(self, other: "Usage") -> "Usage":
-        unknown = any(one.calls and one.cost is None for one in (self, other))
+        unknown = any(item.calls and item.cost is None for item in (self, other))
         known = self.cost is not None or other.cost is not None
         return Usage(
             self.prompt_tokens + other.prompt_tokens,

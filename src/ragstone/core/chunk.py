@@ -11,22 +11,22 @@ from ragstone.core.document import (
     cut_blocks,
     decode_blocks,
     encode_blocks,
-    joined_blocks,
-    missing_lead,
+    find_missing_lead,
+    join_blocks,
 )
 
 EVERYONE = "*"
 """The name that every principal of a tenant has."""
 
 QUESTION = "question"
-"""The kind of a hypothetical question, which helps to find the chunk that answers it and is no text
-of its document."""
+"""The kind of a hypothetical question, which helps to find the chunk that answers it and is not
+text of its document."""
 
 SUMMARY = "summary"
 """The kind of a node of a document's tree of summaries (`summary_node`)."""
 
 MADE = (QUESTION, SUMMARY)
-"""Kinds of what was made of a document and is no text of it."""
+"""Kinds of what was made of a document and is not text of it."""
 
 _VERSION = 14
 """Where an id, as of RFC 9562, has its version. Those of chunks are of version 5."""
@@ -47,7 +47,7 @@ def question_id(chunk_id: str, number: int) -> str:
     return f"{chunk_id[:_VERSION]}{_OF_QUESTIONS[number]}{chunk_id[_VERSION + 1 :]}"
 
 
-def answering_id(chunk_id: str) -> str:
+def answer_id(chunk_id: str) -> str:
     """The id of the chunk that a question is about; any other id as it is."""
     if len(chunk_id) == 36 and chunk_id[_VERSION] in _OF_QUESTIONS:
         return f"{chunk_id[:_VERSION]}5{chunk_id[_VERSION + 1 :]}"
@@ -127,8 +127,8 @@ class Chunk:
     def searchable(self) -> str:
         """What is embedded and tokenized: subject, heading, captions of tables, what introduces
         the list that the text begins in, then the text without the marks of code."""
-        captions = dict.fromkeys(one.label for one in self.blocks if one.kind == "table")
-        lead = missing_lead(self.text, self.blocks, 0, len(self.text)).split("\n")
+        captions = dict.fromkeys(block.label for block in self.blocks if block.kind == "table")
+        lead = find_missing_lead(self.text, self.blocks, 0, len(self.text)).split("\n")
         context = " > ".join(p for p in (self.subject, self.heading, *captions, *lead) if p)
         text = cut_out(self.text, self.code_marks())
         return f"{context}\n{text}" if context else text
@@ -160,7 +160,7 @@ class Chunk:
         return cls(**known)
 
 
-def joined(chunks: Iterable[Chunk]) -> tuple[str, tuple[BlockSpan, ...]]:
+def join_chunks(chunks: Iterable[Chunk]) -> tuple[str, tuple[BlockSpan, ...]]:
     """The text of chunks of one document in their order, and its blocks, none where those of a
     chunk are not known: text that two share stands once, and what was left out between them is
     space again."""
@@ -170,12 +170,12 @@ def joined(chunks: Iterable[Chunk]) -> tuple[str, tuple[BlockSpan, ...]]:
     for chunk in chunks:
         if last and chunk.end <= last.end:
             continue
-        space = _space_between(last, chunk) if last else ""
+        space = _separator(last, chunk) if last else ""
         shared = max(0, last.end - chunk.start) if last else 0
         length += len(space)
         own = cut_blocks(chunk.blocks, shared, len(chunk.text), length)
         if blocks and own:
-            own = (*joined_blocks([blocks.pop()], own[:1]), *own[1:])
+            own = (*join_blocks([blocks.pop()], own[:1]), *own[1:])
         blocks += own
         known = known and bool(chunk.blocks)
         parts += [space, chunk.text[shared:]]
@@ -184,13 +184,13 @@ def joined(chunks: Iterable[Chunk]) -> tuple[str, tuple[BlockSpan, ...]]:
     return "".join(parts), tuple(blocks) if known else ()
 
 
-def merged(first: Chunk, second: Chunk) -> Chunk:
+def merge_chunks(first: Chunk, second: Chunk) -> Chunk:
     """Two chunks of one document as one, which begins as the first."""
-    text, blocks = joined((first, second))
+    text, blocks = join_chunks((first, second))
     return replace(first, text=text, end=max(first.end, second.end), layout=encode_blocks(blocks))
 
 
-def _space_between(first: Chunk, second: Chunk) -> str:
+def _separator(first: Chunk, second: Chunk) -> str:
     """Line ends, but for the space at which a sentence was parted from the next one."""
     missing = second.start - first.end
     if missing != 1 or not first.blocks or not second.blocks:

@@ -23,7 +23,7 @@ def code_span(code: str) -> str:
     if not code.strip(" "):
         return code
     runs = {len(run) for run in _RUN.findall(code)}
-    length = next((one for one in range(1, MOST_BACKTICKS + 1) if one not in runs), 0)
+    length = next((item for item in range(1, MOST_BACKTICKS + 1) if item not in runs), 0)
     padded = code[0] == "`" or code[-1] == "`" or code[0] == code[-1] == " "
     space = " " if padded else ""
     marks = "`" * length

@@ -46,7 +46,7 @@ class ToneCounts:
     @classmethod
     def of(cls, name: str, comments: Sequence[CustomerComment]) -> "ToneCounts":
         """The counts of these comments."""
-        tones = [one.tone for one in comments]
+        tones = [comment.tone for comment in comments]
         return cls(
             name,
             len(tones),

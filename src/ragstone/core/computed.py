@@ -10,7 +10,7 @@ class Computed:
     `sentence` is the one of the answer that states it, `sql` the query, or in words which comments
     were counted, `table` the name that it has there, `columns` and `rows` what it returned (the
     first rows, as texts), `used` how many rows of the document it was computed from. `recomputed`
-    says that a second computation, which is no SQL, gave the same.
+    says that a second computation, which is not SQL, gave the same.
     """
 
     sentence: str

@@ -165,10 +165,10 @@ def entry(turn: Turn, now: float, tools: Sequence[TurnMessage] = ()) -> StoredTu
             SearchDecision(turn.queries),
         ),
     )
-    return StoredTurn(block, noted(turn, ask, answer), now, origin_of(turn))
+    return StoredTurn(block, turn_notes(turn, ask, answer), now, turn_origin(turn))
 
 
-def origin_of(turn: Turn) -> Provenance:
+def turn_origin(turn: Turn) -> Provenance:
     """What a turn was answered from. One from the conversation alone has only what that had."""
     ask, collection = turn.ask, turn.collection
     id = ask.collection_id or (collection.id if collection else "")
@@ -177,7 +177,7 @@ def origin_of(turn: Turn) -> Provenance:
     mine = set(ask.principal.names)
     everybody = {EVERYONE, f"user:{ask.principal.user}"}
     needed = {tuple(sorted(mine & set(chunk.allowed))) for chunk in chunks}
-    groups = tuple(sorted(one for one in needed if one and not everybody & set(one)))
+    groups = tuple(sorted(item for item in needed if item and not everybody & set(item)))
     documents = catalog_ids(chunk.document_id for chunk in chunks)
     own, before = Provenance(reached, groups, documents), turn.remembered or Provenance()
     # The documents of a long conversation are those of its other turns, which are kept with them.
@@ -186,7 +186,7 @@ def origin_of(turn: Turn) -> Provenance:
     return (whole if fits else own | replace(before, documents=())).short()
 
 
-def noted(turn: Turn, ask: Ask, answer: GeneratedAnswer) -> Notes:
+def turn_notes(turn: Turn, ask: Ask, answer: GeneratedAnswer) -> Notes:
     """What is known of the turn besides its block."""
     return Notes(ask.collection, ask.level, answer, turn.verdicts, turn.usage, turn.trace)
 

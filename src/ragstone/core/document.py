@@ -77,7 +77,7 @@ LEAD_ENDS = (":", "：")
 """What a line ends with that announces the next ones."""
 
 
-def missing_lead(text: str, blocks: Sequence[BlockSpan], start: int, end: int) -> str:
+def find_missing_lead(text: str, blocks: Sequence[BlockSpan], start: int, end: int) -> str:
     """Find the lines that introduce what begins at `start` in `text`, without those that stand
     between `start` and `end` themselves. Empty where nothing is missing."""
     block = next((block for block in blocks if block.start <= start < block.end), None)
@@ -100,12 +100,12 @@ def picture_id(content: bytes, name: str) -> str:
 
 
 def picture_parts(id: str) -> tuple[str, str] | None:
-    """The digest and the name in an id; None for what is no id."""
+    """The digest and the name in an id; None for what is not an id."""
     match = _PICTURE_ID.fullmatch(id)
     return (match[1], match[2]) if match else None
 
 
-def page_at(blocks: Sequence[BlockSpan], position: int) -> int | None:
+def find_page(blocks: Sequence[BlockSpan], position: int) -> int | None:
     """The page on which the character at `position` stands, None where pages are not known."""
     page = None
     for block in blocks:
@@ -143,7 +143,7 @@ def cut_places(places: Sequence[Place], start: int, end: int, shift: int = 0) ->
     )
 
 
-def joined_blocks(first: Sequence[BlockSpan], second: Sequence[BlockSpan]) -> tuple[BlockSpan, ...]:
+def join_blocks(first: Sequence[BlockSpan], second: Sequence[BlockSpan]) -> tuple[BlockSpan, ...]:
     """The blocks of two texts that follow each other; the two parts of one block become one."""
     if not first or not second:
         return (*first, *second)
@@ -182,7 +182,7 @@ def encode_blocks(blocks: Sequence[BlockSpan]) -> str:
 
 
 def _edges(place: Place) -> list[float]:
-    return [round(one, 1) for one in astuple(place.box)] if place.box else []
+    return [round(item, 1) for item in astuple(place.box)] if place.box else []
 
 
 @lru_cache(2048)

@@ -11,7 +11,7 @@ name in quotation marks, a term (an abbreviation, a code, a word that is repeate
 of a table's row, an address; or only the chat model took it for one."""
 
 
-def chunk_id_of(revision: str, chunk_index: int) -> str:
+def format_chunk_id(revision: str, chunk_index: int) -> str:
     """The id of a chunk by its revision and its number in that."""
     document_id, _, version = revision.rpartition("@")
     return chunk_id(document_id, int(version), chunk_index)
@@ -37,7 +37,7 @@ class EntityMention:
     @property
     def chunk_id(self) -> str:
         """The id of the chunk."""
-        return chunk_id_of(self.revision, self.chunk_index)
+        return format_chunk_id(self.revision, self.chunk_index)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class EntityRelation:
     @property
     def chunk_id(self) -> str:
         """The id of the chunk."""
-        return chunk_id_of(self.revision, self.chunk_index)
+        return format_chunk_id(self.revision, self.chunk_index)
 
 
 @dataclass(frozen=True, slots=True)

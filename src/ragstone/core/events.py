@@ -34,7 +34,7 @@ class Note:
     text: str
 
 
-def showing_results_for(question: str) -> str:
+def correction_notice(question: str) -> str:
     """What a reader is told when the question's spelling was corrected to this."""
     return f"Showing results for “{question}”."
 

@@ -92,7 +92,7 @@ OWN_TEXT = Not(AnyOf("kind", MADE))
 """What is text of a document."""
 
 NO_SUMMARY = Not(eq("kind", SUMMARY))
-"""What is no summary."""
+"""What is not a summary."""
 
 
 def under(path: str) -> Filter:
@@ -146,9 +146,9 @@ def tokens(metadata: Mapping[str, Any]) -> tuple[str, ...]:
     """Every filterable pair of `metadata` as keywords; list values give one pair an element."""
     pairs = []
     for key, value in metadata.items():
-        for one in value if isinstance(value, list | tuple) else (value,):
-            if isinstance(one, Scalar):
-                pairs.append(token(key, one))
+        for item in value if isinstance(value, list | tuple) else (value,):
+            if isinstance(item, Scalar):
+                pairs.append(token(key, item))
     return tuple(dict.fromkeys(pairs))
 
 
@@ -203,20 +203,20 @@ def numbers(low: float | str | None, high: float | str | None) -> tuple[float | 
     return low, high
 
 
-def fields_of(condition: Filter) -> frozenset[str]:
+def filter_fields(condition: Filter) -> frozenset[str]:
     """The fields that a condition names."""
     match condition:
         case And(parts) | Or(parts):
-            return frozenset[str]().union(*(fields_of(part) for part in parts))
+            return frozenset[str]().union(*(filter_fields(part) for part in parts))
         case Not(part):
-            return fields_of(part)
+            return filter_fields(part)
         case AnyOf(field) | Range(field):
             return frozenset({field})
 
 
-def ranged(condition: Filter) -> frozenset[str]:
+def range_keys(condition: Filter) -> frozenset[str]:
     """The metadata keys that a condition compares with bounds."""
-    return frozenset(one.field.removeprefix(METADATA) for one in _ranges(condition))
+    return frozenset(span.field.removeprefix(METADATA) for span in _ranges(condition))
 
 
 def with_values(condition: Filter, values: Mapping[str, Iterable[Scalar]]) -> Filter:
@@ -236,11 +236,13 @@ def with_values(condition: Filter, values: Mapping[str, Iterable[Scalar]]) -> Fi
             if len(set(texts)) > 1:
                 raise InvalidFilter(f"The bounds of {field!r} are a number and a text.")
             held = values.get(field.removeprefix(METADATA), ())
-            return AnyOf(field, tuple(value for value in held if within(value, low, high)))
+            return AnyOf(
+                field, tuple(value for value in held if is_within_bounds(value, low, high))
+            )
     return condition
 
 
-def within(value: Scalar, low: float | str | None, high: float | str | None) -> bool:
+def is_within_bounds(value: Scalar, low: float | str | None, high: float | str | None) -> bool:
     """Whether a value of metadata lies within the bounds of a `Range`."""
     if isinstance(value, bool):
         return low is None and high is None
@@ -311,16 +313,16 @@ def matches(condition: Filter, payload: Mapping[str, Any]) -> bool:
                 key = field.removeprefix(METADATA)
                 held = frozenset(tokens(payload.get("metadata", {})))
                 return any(token(key, value) in held for value in values)
-            return any(one in values for one in _field_values(field, payload))
+            return any(item in values for item in _field_values(field, payload))
         case Range(field, low, high):
             if field.startswith(METADATA):
-                return any(within(v, low, high) for v in _metadata_values(field, payload))
-            return any(within(held, low, high) for held in _field_values(field, payload))
+                return any(is_within_bounds(v, low, high) for v in _metadata_values(field, payload))
+            return any(is_within_bounds(held, low, high) for held in _field_values(field, payload))
 
 
 def _metadata_values(field: str, payload: Mapping[str, Any]) -> Iterator[Scalar]:
     held = _field_values(field.removeprefix(METADATA), payload.get("metadata", {}))
-    return (one for one in held if isinstance(one, Scalar))
+    return (item for item in held if isinstance(item, Scalar))
 
 
 def _field_values(field: str, payload: Mapping[str, Any]) -> tuple[Any, ...]:

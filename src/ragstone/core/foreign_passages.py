@@ -7,7 +7,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 from ragstone.core.answer import GeneratedAnswer
 from ragstone.core.chunk import Chunk
-from ragstone.core.source import Source, cited_sources, described
+from ragstone.core.source import Source, cited_sources, describe_source
 from ragstone.core.turn import Ask, Hit, Turn
 
 
@@ -37,7 +37,7 @@ def references(turn: Turn) -> list[dict[str, Any]]:
     """The sources that the answer cites, by number, as results of the knowledge base with what is
     known of each besides: they are sent and stored alike."""
     return [
-        {**to_kdb(source), **described(source)}
+        {**to_kdb(source), **describe_source(source)}
         for source in cited_sources((turn.answer or GeneratedAnswer()).citations, turn.passages)
     ]
 
@@ -67,7 +67,7 @@ def foreign_hit(
     return Hit(chunk, min(1.0, max(0.0, float(score))))
 
 
-def best_of(hits: Iterable[Hit]) -> list[Hit]:
+def keep_best(hits: Iterable[Hit]) -> list[Hit]:
     """Each passage once, with its best score, best first."""
     best: dict[str, Hit] = {}
     for hit in hits:

@@ -23,7 +23,7 @@ _WHOLE = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _DECIMAL = re.compile(r"[-+]?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+)([eE][-+]?[0-9]+)?")
 
 
-def typed(text: str) -> Value:
+def parse_value(text: str) -> Value:
     """The value that a text spells: a number, true or false, else the text as it is.
 
     "007" stays a text, as it is a name, and so do dates.
@@ -38,7 +38,7 @@ def typed(text: str) -> Value:
     return text
 
 
-def checked(given: object) -> dict[str, Any]:
+def check_metadata(given: object) -> dict[str, Any]:
     """The metadata as it is stored; a value of None is left out. Raises ValueError, which says what
     is wrong in the words of a sentence's end."""
     if not isinstance(given, Mapping):
@@ -59,18 +59,18 @@ def from_pairs(pairs: Iterable[str]) -> dict[str, Any]:
         key = key.strip()
         if not key or not equals:
             raise InputError(f"Metadata is given as KEY=VALUE, but {pair[:100]!r} is not.")
-        value: Any = typed(text.strip())
+        value: Any = parse_value(text.strip())
         if key in found:
             before = found[key]
             value = [*(before if isinstance(before, list) else [before]), value]
         found[key] = value
-    return described(found)
+    return check_input_metadata(found)
 
 
-def described(given: object) -> dict[str, Any]:
-    """`checked` for what a program or a command gives; raises InputError."""
+def check_input_metadata(given: object) -> dict[str, Any]:
+    """`check_metadata` for what a program or a command gives; raises InputError."""
     try:
-        return checked(given)
+        return check_metadata(given)
     except ValueError as error:
         raise InputError(f"The metadata cannot be used: {error}.") from error
 
@@ -87,7 +87,7 @@ def _value(key: str, value: object) -> Any:
     if isinstance(value, list | tuple):
         if len(value) > MOST_VALUES:
             raise ValueError(f"{key!r} has more than {MOST_VALUES} values")
-        return [_scalar(key, one) for one in value]
+        return [_scalar(key, item) for item in value]
     return _scalar(key, value)
 
 
@@ -95,7 +95,7 @@ def _scalar(key: str, value: object) -> Value:
     if isinstance(value, str):
         if len(value) > LONGEST_VALUE:
             raise ValueError(f"{key!r} has more than {LONGEST_VALUE:,} characters")
-        if any("\ud800" <= one <= "\udfff" for one in value):
+        if any("\ud800" <= item <= "\udfff" for item in value):
             raise ValueError(f"{key!r} holds half a character")
         return value
     if isinstance(value, bool):

@@ -39,11 +39,11 @@ class Provenance:
 
     def short(self) -> "Provenance":
         """The same if its text is short enough for an index; else one that fewer may read."""
-        groups = replace(self, groups=tuple((one,) for one in sorted(set(chain(*self.groups)))))
+        groups = replace(self, groups=tuple((group,) for group in sorted(set(chain(*self.groups)))))
         closed = self.groups or self.documents
         nobody = Provenance(self.collections, (("",),) if closed else ())
         shorter = (self, groups, nobody, replace(nobody, collections=("",)))
-        return next(one for one in shorter if len(one.text) <= LONGEST)
+        return next(item for item in shorter if len(item.text) <= LONGEST)
 
     @classmethod
     def of(cls, text: str) -> "Provenance | None":
@@ -52,7 +52,7 @@ class Provenance:
             collections, groups, *more = json.loads(text)
             return cls(
                 tuple(map(str, collections)),
-                tuple(tuple(map(str, one)) for one in groups),
+                tuple(tuple(map(str, group)) for group in groups),
                 _unpacked(more[0]) if more else (),
             )
         except (ValueError, TypeError):

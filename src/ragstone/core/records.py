@@ -78,8 +78,8 @@ class Document:
 class ApiKey:
     """A credential of a program or a person, without its secret. `collections` None reaches every
     one of the tenant's; a store keeps ids there, and clients are given names. `sites` are the
-    origins of the pages on which its widget may stand, None for a key that is no widget's; one that
-    is only asks, through it. Times are seconds since 1970, None for never."""
+    origins of the pages on which its widget may stand, None for a key that is not a widget's; one
+    that is only asks, through it. Times are seconds since 1970, None for never."""
 
     id: str
     name: str

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from ragstone.core.answer import Citation, CitedSpan, GeneratedAnswer
 from ragstone.core.chunk import MADE, Chunk
-from ragstone.core.document import BlockSpan, page_at
+from ragstone.core.document import BlockSpan, find_page
 from ragstone.core.turn import Hit, Passage, Turn
 
 SNIPPET_CHARS = 300
@@ -82,10 +82,12 @@ class Source:
     def url(self) -> str | None:
         """The document's address on the web, if it has one."""
         places = (self.metadata.get("url"), self.path)
-        return next((one for one in places if isinstance(one, str) and _WEB.fullmatch(one)), None)
+        return next(
+            (place for place in places if isinstance(place, str) and _WEB.fullmatch(place)), None
+        )
 
 
-def described(source: Source) -> dict[str, Any]:
+def describe_source(source: Source) -> dict[str, Any]:
     """Which part of which document a source is, and how near, by the names that clients read."""
     return {
         "number": source.number,
@@ -101,14 +103,14 @@ def described(source: Source) -> dict[str, Any]:
         "score": source.score,
         "similarity": source.similarity,
         "confidence": source.confidence,
-        "spans": [asdict(one) for one in source.spans],
-        **described_pictures(source),
+        "spans": [asdict(span) for span in source.spans],
+        **describe_pictures(source),
     }
 
 
-def described_pictures(source: Source) -> dict[str, Any]:
+def describe_pictures(source: Source) -> dict[str, Any]:
     """The pictures of a source by the name that clients read; nothing where there are none."""
-    return {"pictures": [asdict(one) for one in source.pictures]} if source.pictures else {}
+    return {"pictures": [asdict(picture) for picture in source.pictures]} if source.pictures else {}
 
 
 def sources(turn: Turn) -> tuple[Source, ...]:
@@ -121,7 +123,10 @@ def passage_sources(
 ) -> tuple[Source, ...]:
     """The passages, each with the first citation of its number."""
     cited = _first_citations(citations)
-    return tuple(_source(one.number, one.hit, one.text, cited.get(one.number)) for one in passages)
+    return tuple(
+        _source(passage.number, passage.hit, passage.text, cited.get(passage.number))
+        for passage in passages
+    )
 
 
 def cited_sources(
@@ -129,7 +134,7 @@ def cited_sources(
 ) -> tuple[Source, ...]:
     """Each source that is cited, by number; one whose passage is unknown has its snippet for text
     and content."""
-    known = {one.number: one for one in passage_sources(passages, citations)}
+    known = {source.number: source for source in passage_sources(passages, citations)}
     return tuple(
         known.get(number) or _citation_source(citation)
         for number, citation in sorted(_first_citations(citations).items())
@@ -185,18 +190,18 @@ def _pictures(chunk: Chunk, citation: Citation | None) -> Iterator[SourcePicture
             if id not in captions or (block.kind == "caption" != captions[id].kind):
                 captions[id] = block
     wanted = captions.keys() if citation is None else _cited_pictures(chunk, citation, captions)
-    for id in [one for one in captions if one in wanted][:MOST_PICTURES]:
+    for id in [caption for caption in captions if caption in wanted][:MOST_PICTURES]:
         block = captions[id]
         said = chunk.text[block.start : block.end].strip() if block.kind == "caption" else ""
         place = f"{quote(chunk.collection, safe='')}/documents/{quote(chunk.document_id, safe='')}"
         address = f"/api/v1/collections/{place}/pictures/{quote(id, safe='')}"
-        yield SourcePicture(id, said, page_at(chunk.blocks, block.start), address)
+        yield SourcePicture(id, said, find_page(chunk.blocks, block.start), address)
 
 
 def _cited_pictures(
     chunk: Chunk, citation: Citation, captions: Mapping[str, BlockSpan]
 ) -> frozenset[str]:
-    places = ((citation.start, citation.end), *((one.start, one.end) for one in citation.spans))
+    places = ((citation.start, citation.end), *((span.start, span.end) for span in citation.spans))
     spans = [(start - chunk.start, end - chunk.start) for start, end in places]
     named = {name for start, end in spans for name in _FIGURE.findall(chunk.text[start:end])}
     found: set[str] = set()

@@ -65,7 +65,7 @@ class SummaryNode:
             first,
             last,
             tuple(children),
-            tuple(TellingSentence(*one) for one in said),
+            tuple(TellingSentence(*item) for item in said),
             recipe,
             tuple(cited),
             key,
@@ -84,7 +84,7 @@ def whole_trees(chunks: Iterable[Chunk]) -> dict[str, Tree]:
         if chunk.kind == SUMMARY:
             node = SummaryNode.decode(chunk.layout)
             found.setdefault(chunk.revision, {})[node.number] = (node, chunk)
-    return {one: tree for one, tree in found.items() if _is_whole(tree)}
+    return {item: tree for item, tree in found.items() if _is_whole(tree)}
 
 
 def _is_whole(tree: Tree) -> bool:

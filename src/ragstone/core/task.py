@@ -4,6 +4,6 @@ import asyncio
 from typing import Any
 
 
-def failed(task: "asyncio.Task[Any]") -> bool:
+def has_failed(task: "asyncio.Task[Any]") -> bool:
     """Whether the task ended without a result."""
     return task.done() and (task.cancelled() or task.exception() is not None)

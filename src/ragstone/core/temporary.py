@@ -19,7 +19,7 @@ class TemporaryFolder:
     """
 
     def __init__(self) -> None:
-        self.path, self._lock = _locked_folder()
+        self.path, self._lock = _lock_folder()
 
     def remove(self) -> None:
         """Delete the folder and what is in it; doing it again does nothing."""
@@ -45,7 +45,7 @@ def _new_folder() -> Path:
 
 if sys.platform == "win32":
 
-    def _locked_folder() -> tuple[Path, int | None]:
+    def _lock_folder() -> tuple[Path, int | None]:
         return _new_folder(), None
 
     def remove_leftovers() -> None:
@@ -54,7 +54,7 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-    def _locked_folder() -> tuple[Path, int | None]:
+    def _lock_folder() -> tuple[Path, int | None]:
         # A process that starts in this moment may take a folder without a lock for a leftover.
         while (lock := _lock(path := _new_folder())) is None or not path.is_dir():
             if lock is not None:

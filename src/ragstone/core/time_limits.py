@@ -53,7 +53,7 @@ TIME_LIMITS: ContextVar[TimeLimits] = ContextVar("ragstone_time_limits", default
 
 
 @contextmanager
-def answer_within(limit: Limit) -> Iterator[None]:
+def apply_limit(limit: Limit) -> Iterator[None]:
     """Keep to `limit` too, for what is done inside."""
     limits = TIME_LIMITS.get()
     narrower = replace(limits, begins=limits.begins.earlier(limit), ends=limits.ends.earlier(limit))

@@ -416,7 +416,9 @@ class Turn:
         """Whether what a search would find is known."""
         if self.recalled is not None and self.recalled.content == "search":
             return True
-        return bool(self.subqueries) and all(one.hits is not None for one in self.subqueries)
+        return bool(self.subqueries) and all(
+            subquery.hits is not None for subquery in self.subqueries
+        )
 
     def also_asking(self, query: str) -> "Turn":
         """The turn before another search, which searches this query too."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from ragstone.core.turn import Turn
 from ragstone.language.language import detect
-from ragstone.language.templates import filled, of_language, shipped
+from ragstone.language.templates import fill_places, load_shipped, of_language
 from ragstone.ports import Adapters
 
 
@@ -12,7 +12,7 @@ async def prompt(turn: Turn, adapters: Adapters, name: str, **values: str) -> st
     """The prompt `name` for this question, in its language where there is one, with its places
     filled."""
     own = await own_text(turn, adapters, name)
-    return filled(own or shipped(name) or "", **values).strip()
+    return fill_places(own or load_shipped(name) or "", **values).strip()
 
 
 async def own_text(turn: Turn, adapters: Adapters, name: str) -> str:
@@ -26,7 +26,7 @@ async def own_texts(turn: Turn, adapters: Adapters) -> Mapping[str, str]:
     return await adapters.templates.texts(turn.ask.principal.tenant)
 
 
-async def text_of(adapters: Adapters, tenant: str, name: str) -> str:
+async def prompt_text(adapters: Adapters, tenant: str, name: str) -> str:
     """The prompt `name` of a tenant, in no language in particular."""
     own = await adapters.templates.texts(tenant)
-    return (own.get(name) or shipped(name) or "").strip()
+    return (own.get(name) or load_shipped(name) or "").strip()

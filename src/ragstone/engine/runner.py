@@ -41,7 +41,7 @@ class Run:
         Stages that search wait for each other's questions together, and are left out where it is
         known what they would find. Raises the error of a closed stage.
         """
-        for searches, several in groupby(stages, lambda one: one.searches):
+        for searches, several in groupby(stages, lambda item: item.searches):
             if searches and self.turn.is_searched:
                 continue
             async with self._adapters.searching if searches else nullcontext():

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ragstone.core.errors import RagstoneError, StageTimeout
 from ragstone.core.events import Event
-from ragstone.core.time_limits import Limit, answer_within
+from ragstone.core.time_limits import Limit, apply_limit
 from ragstone.core.turn import StageTrace, Status, Turn
 from ragstone.ports import Adapters
 
@@ -106,7 +106,7 @@ async def attempt(stage: Stage, turn: Turn, adapters: Adapters, emit: Emit) -> S
     started = time.perf_counter()
     status: Status = "failed"
     setting = stage.timeout_setting
-    narrower = answer_within(Limit.of(stage.timeout, setting)) if setting else nullcontext()
+    narrower = apply_limit(Limit.of(stage.timeout, setting)) if setting else nullcontext()
     try:
         async with asyncio.timeout(stage.timeout) as limit:
             with narrower:

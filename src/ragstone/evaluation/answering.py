@@ -12,7 +12,7 @@ from ragstone.engine.engine import Engine
 from ragstone.engine.recipe import Recipe
 from ragstone.evaluation import dataset
 from ragstone.evaluation.answers import AnswerRecord, measure
-from ragstone.evaluation.indexed import NAME, indexed
+from ragstone.evaluation.indexed import NAME, index_passages
 from ragstone.language.sentences import sentences
 from ragstone.recipes.recipe import Recipes
 from ragstone.settings import Settings
@@ -33,11 +33,11 @@ async def evaluate(
 
     `history` asks each question after what was said before it.
     """
-    records = await recorded(directory, settings, split, strategy, limit, off_corpus, history)
+    records = await record_answers(directory, settings, split, strategy, limit, off_corpus, history)
     return measure(records, settings.rag.refuse_before_model)
 
 
-async def recorded(
+async def record_answers(
     directory: Path,
     settings: Settings,
     split: str = "dev",
@@ -55,10 +55,10 @@ async def recorded(
         raise InputError(f"No question of {directory}/{split} has an accepted answer.")
     tailless = Recipe(Recipes(settings).of("plain", "standard").stages)
     async with (
-        indexed(dataset.corpus(directory), settings) as index,
+        index_passages(dataset.corpus(directory), settings) as index,
         aclosing(Engine(index.adapters, {"standard": tailless})) as engine,
     ):
-        records = [await _record(engine, one, strategy, history) for one in asked]
+        records = [await _record(engine, item, strategy, history) for item in asked]
         for question in strangers:
             records.append(await _record(engine, question, strategy, stranger=True))
     return records

@@ -81,7 +81,7 @@ def auroc(positives: Sequence[float], negatives: Sequence[float]) -> float | Non
     return measures.auroc([*positives, *negatives], right)
 
 
-def normalised(text: str) -> str:
+def normalise_answer(text: str) -> str:
     """As SQuAD compares: lower case, no punctuation, no articles; unspaced scripts by character."""
     text = _PUNCTUATION.sub(" ", text.lower())
     text = _UNSPACED.sub(r" \1 ", text)
@@ -90,7 +90,7 @@ def normalised(text: str) -> str:
 
 def token_f1(said: str, wanted: str) -> float:
     """How much two texts share of their words, as SQuAD counts them (0..1)."""
-    return _overlap(normalised(said).split(), normalised(wanted).split())
+    return _overlap(normalise_answer(said).split(), normalise_answer(wanted).split())
 
 
 def is_right(record: AnswerRecord) -> bool:
@@ -101,14 +101,14 @@ def is_right(record: AnswerRecord) -> bool:
 
 
 def _contains(record: AnswerRecord, sentences: int) -> float:
-    said = f" {normalised(' '.join(record.sentences[:sentences]))} "
-    accepted = [normalised(answer) for answer in record.answers]
+    said = f" {normalise_answer(' '.join(record.sentences[:sentences]))} "
+    accepted = [normalise_answer(answer) for answer in record.answers]
     return float(any(answer and f" {answer} " in said for answer in accepted))
 
 
 def _f1(record: AnswerRecord) -> float:
-    said = normalised(record.sentences[0]).split() if record.sentences else []
-    return max(_overlap(said, normalised(answer).split()) for answer in record.answers)
+    said = normalise_answer(record.sentences[0]).split() if record.sentences else []
+    return max(_overlap(said, normalise_answer(answer).split()) for answer in record.answers)
 
 
 def _overlap(said: Sequence[str], accepted: Sequence[str]) -> float:

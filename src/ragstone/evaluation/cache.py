@@ -34,7 +34,7 @@ def pairs(file: Path) -> list[QuestionPair]:
         rows = read_rows(file)
         return [QuestionPair(_plain(row["a"]), _plain(row["b"]), bool(row["same"])) for row in rows]
     except (InputError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{file} is no file of JSON lines with a, b and same.") from error
+        raise InputError(f"{file} is not a file of JSON lines with a, b and same.") from error
 
 
 async def evaluate(
@@ -48,11 +48,11 @@ async def evaluate(
     found = list(islice(pairs(file), limit))
     async with open_embedders(settings) as embedders:
         embedder = embedders.for_text(_language(found))
-        hits = await decided(found, embedder, settings.cache.threshold_mode)
-    return measured(found, hits)
+        hits = await decide_pairs(found, embedder, settings.cache.threshold_mode)
+    return measure_pairs(found, hits)
 
 
-async def decided(pairs: Sequence[QuestionPair], embedder: Embedder, mode: Mode) -> list[bool]:
+async def decide_pairs(pairs: Sequence[QuestionPair], embedder: Embedder, mode: Mode) -> list[bool]:
     """Whether the cache takes each pair for the same question."""
     unrelated = embedder.cosines[0]
     hits: list[bool] = []
@@ -68,7 +68,7 @@ async def decided(pairs: Sequence[QuestionPair], embedder: Embedder, mode: Mode)
     return hits
 
 
-def measured(pairs: Sequence[QuestionPair], hits: Sequence[bool]) -> dict[str, float | None]:
+def measure_pairs(pairs: Sequence[QuestionPair], hits: Sequence[bool]) -> dict[str, float | None]:
     """Precision, recall and hit rate; None where nothing was there to count."""
     right = [pair.same for pair, hit in zip(pairs, hits, strict=True) if hit]
     found = [hit for pair, hit in zip(pairs, hits, strict=True) if pair.same]

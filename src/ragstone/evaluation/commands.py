@@ -24,7 +24,7 @@ class Measures(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         known = super().get_command(ctx, cmd_name)
-        return _added_command(cmd_name) if known is None and cmd_name in MEASURES.others else known
+        return _build_command(cmd_name) if known is None and cmd_name in MEASURES.others else known
 
 
 app = typer.Typer(
@@ -96,17 +96,17 @@ def confidence(
 ) -> None:
     """Is the confidence of answers true? A table of it, and the calibration error."""
     from ragstone.evaluation import calibration
-    from ragstone.evaluation.answering import recorded
+    from ragstone.evaluation.answering import record_answers
     from ragstone.settings import load
 
-    async def measured() -> Mapping[str, float | None]:
-        records = await recorded(directory, load(), split, None, limit, off_corpus)
-        for line in calibration.shown(calibration.reliability(records)):
+    async def measure() -> Mapping[str, float | None]:
+        records = await record_answers(directory, load(), split, None, limit, off_corpus)
+        for line in calibration.format_steps(calibration.reliability(records)):
             typer.echo(line)
         typer.echo()
         return calibration.measure(records)
 
-    _show(measured(), as_json)
+    _show(measure(), as_json)
 
 
 @app.command()
@@ -170,17 +170,17 @@ def guard(
     from ragstone.evaluation.guarding import evaluate
     from ragstone.settings import load
 
-    async def measured() -> Mapping[str, float | None]:
+    async def measure() -> Mapping[str, float | None]:
         measures, judged = await evaluate(file, load(), topics)
-        for one in judged:
-            if errors and not one.right:
-                ruling, topic = one.ruling, one.ruling.match
+        for item in judged:
+            if errors and not item.right:
+                ruling, topic = item.ruling, item.ruling.match
                 near = f"{topic.match} {topic.topic.term} {topic.score:.2f}" if topic else "none"
                 said = "blocked" if ruling.blocked else "allowed"
-                typer.echo(f"{said} ({near}; {ruling.rule}): {one.text}")
+                typer.echo(f"{said} ({near}; {ruling.rule}): {item.text}")
         return measures
 
-    _show(measured(), as_json)
+    _show(measure(), as_json)
 
 
 @app.command()
@@ -256,7 +256,7 @@ MEASURES: Registry[Measure] = Registry(
 """Measures by their command. Ours are commands with options of their own."""
 
 
-def _added_command(name: str) -> Any:
+def _build_command(name: str) -> Any:
     """The command of a measure of another package; the package is imported when it is run."""
 
     def command(
@@ -277,4 +277,4 @@ async def _run_measure(name: str, file: Path, limit: int | None) -> Mapping[str,
     measure, settings = MEASURES.get(name), load()
     with MEASURES.explained(name):
         figures = await measure(file, settings, limit)
-        return {name: None if one is None else float(one) for name, one in figures.items()}
+        return {name: None if figure is None else float(figure) for name, figure in figures.items()}

@@ -37,11 +37,11 @@ class Question:
 
 def corpus(directory: Path) -> list[CorpusPassage]:
     """Every document of the set."""
-    rows = read_rows(file_of(directory, "corpus"))
+    rows = read_rows(dataset_file(directory, "corpus"))
     return [CorpusPassage(str(row["id"]), row.get("title") or "", row["text"]) for row in rows]
 
 
-def file_of(directory: Path, name: str) -> Path:
+def dataset_file(directory: Path, name: str) -> Path:
     """Where a set has these rows: in a plain file if there is one, else packed with gzip."""
     plain = directory / f"{name}.jsonl"
     return plain if plain.exists() else plain.with_suffix(".jsonl.gz")
@@ -56,7 +56,7 @@ def spread(rows: Sequence[T], limit: int | None) -> Sequence[T]:
 
 def questions(directory: Path, split: str, limit: int | None = None) -> list[Question]:
     """The questions of a split, in order, at most `limit` of them evenly spread."""
-    rows = list(read_rows(file_of(directory / split, "queries")))
+    rows = list(read_rows(dataset_file(directory / split, "queries")))
     return [_question(row) for row in spread(rows, limit)]
 
 
@@ -64,10 +64,10 @@ def _question(row: dict[str, Any]) -> Question:
     return Question(
         id=str(row["id"]),
         text=row["query"],
-        relevant=frozenset(str(one) for one in row.get("relevant") or ()),
+        relevant=frozenset(str(item) for item in row.get("relevant") or ()),
         answers=tuple(row.get("answers") or ()),
         answerable=_answerable(row),
-        history=tuple(_message(one) for one in row.get("history") or ()),
+        history=tuple(_message(item) for item in row.get("history") or ()),
     )
 
 

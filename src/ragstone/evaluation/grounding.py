@@ -47,10 +47,10 @@ class GroundingRow:
 async def evaluate(file: Path, limit: int | None = None) -> dict[str, float | None]:
     """The measures by name. `auroc` takes supported ones for right; `balanced_accuracy` and `f1`
     (of supported) are those of the threshold that ships."""
-    return await measured(spread(rows(file), limit))
+    return await measure_grounding(spread(rows(file), limit))
 
 
-async def measured(given: Sequence[GroundingRow]) -> dict[str, float | None]:
+async def measure_grounding(given: Sequence[GroundingRow]) -> dict[str, float | None]:
     """The measures of these rows."""
     scores, seconds = [], []
     async with open_reader(load()) as reader:
@@ -61,7 +61,7 @@ async def measured(given: Sequence[GroundingRow]) -> dict[str, float | None]:
             scores.append(await score(local, row))
             seconds.append(time.perf_counter() - started)
     right = [row.supported for row in given]
-    said = [one >= SUPPORTED for one in scores]
+    said = [item >= SUPPORTED for item in scores]
     return {
         "auroc": measures.auroc(scores, right),
         "balanced_accuracy": measures.balanced_accuracy(said, right),
@@ -73,9 +73,11 @@ async def measured(given: Sequence[GroundingRow]) -> dict[str, float | None]:
 
 async def score(checker: Checker, row: GroundingRow) -> float:
     """How well the source supports the response, 0..1."""
-    claims = [Claim(one.text) for one in answer_sentences(row.response) if one.claims]
+    claims = [
+        Claim(sentence.text) for sentence in answer_sentences(row.response) if sentence.claims
+    ]
     found = await checker.support(claims, [EvidenceSource(row.source)])
-    return response_score([one.probability for one in found])
+    return response_score([item.probability for item in found])
 
 
 def rows(file: Path) -> list[GroundingRow]:
@@ -85,7 +87,7 @@ def rows(file: Path) -> list[GroundingRow]:
 
 def _row(row: Any, number: int) -> GroundingRow:
     if not isinstance(row, Mapping):
-        raise InputError(f"Row {number} is no JSON object with source, response and label.")
+        raise InputError(f"Row {number} is not a JSON object with source, response and label.")
     source = _text(row, ("source", "sources", "context", "document", "premise", "passages"))
     response = _text(row, ("response", "claim", "answer", "summary", "hypothesis"))
     supported = label(row)
@@ -109,7 +111,7 @@ def _text(row: Mapping[str, Any], names: Sequence[str]) -> str | None:
         value = row.get(name)
         if isinstance(value, str):
             return value
-        if isinstance(value, list) and value and all(isinstance(one, str) for one in value):
+        if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
             return "\n".join(value)
     return None
 

@@ -70,19 +70,19 @@ async def _judge_question(
 
 
 def _measures(judged: Sequence[JudgedQuestion]) -> dict[str, float | None]:
-    safe = [one for one in judged if not one.unsafe]
-    unsafe = [one for one in judged if one.unsafe]
+    safe = [question for question in judged if not question.unsafe]
+    unsafe = [question for question in judged if question.unsafe]
     groups: dict[str, list[JudgedQuestion]] = defaultdict(list)
-    for one in judged:
-        for name, value in one.groups.items():
-            groups[f"accuracy_{name}_{value}"].append(one)
-    times = [one.seconds * 1000 for one in judged]
+    for question in judged:
+        for name, value in question.groups.items():
+            groups[f"accuracy_{name}_{value}"].append(question)
+    times = [question.seconds * 1000 for question in judged]
     return {
         "questions": len(judged),
-        "blocked": _share([one.ruling.blocked for one in safe]),
-        "caught": _share([one.ruling.blocked for one in unsafe]),
-        "accuracy": _share([one.right for one in judged]),
-        **{name: _share([one.right for one in rows]) for name, rows in sorted(groups.items())},
+        "blocked": _share([item.ruling.blocked for item in safe]),
+        "caught": _share([item.ruling.blocked for item in unsafe]),
+        "accuracy": _share([question.right for question in judged]),
+        **{name: _share([row.right for row in rows]) for name, rows in sorted(groups.items())},
         "p50_ms": percentile(times, 0.5),
         "p95_ms": percentile(times, 0.95),
     }

@@ -35,16 +35,20 @@ class Indexed:
 
 
 @asynccontextmanager
-async def indexed(entries: Sequence[CorpusPassage], settings: Settings) -> AsyncIterator[Indexed]:
+async def index_passages(
+    entries: Sequence[CorpusPassage], settings: Settings
+) -> AsyncIterator[Indexed]:
     """Index `entries` in a temporary directory, with `settings` otherwise."""
     with tempfile.TemporaryDirectory(prefix="ragstone-eval-") as directory:
         uncached = settings.cache.model_copy(update={"enabled": False})
         chosen = apart(settings, Path(directory)).model_copy(update={"cache": uncached})
         async with open_adapters(chosen) as (adapters, _, _):
-            collection = collection_of(entries, adapters, settings.ingest)
+            collection = build_collection(entries, adapters, settings.ingest)
             await adapters.index.create(collection)
             await adapters.catalog.put_collection(collection)
-            chunks = [c for entry in entries for c in chunks_of(entry, collection, settings.ingest)]
+            chunks = [
+                c for entry in entries for c in chunk_entry(entry, collection, settings.ingest)
+            ]
             embedder = adapters.embedders.of(collection)
             await embedder.embed_queries(["warm"])
             started = time.perf_counter()
@@ -58,7 +62,7 @@ async def indexed(entries: Sequence[CorpusPassage], settings: Settings) -> Async
             yield Indexed(adapters, collection, len(chunks), seconds)
 
 
-def collection_of(
+def build_collection(
     entries: Sequence[CorpusPassage], adapters: Adapters, settings: IngestSettings
 ) -> Collection:
     """A collection for the language of most of `entries`."""
@@ -78,7 +82,7 @@ def collection_of(
     )
 
 
-def chunks_of(
+def chunk_entry(
     entry: CorpusPassage, collection: Collection, settings: IngestSettings
 ) -> list[Chunk]:
     """The chunks of one entry, its id as their document's."""

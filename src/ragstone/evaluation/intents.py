@@ -57,9 +57,9 @@ async def evaluate(
     talk = [row["text"] for row in given if row["intent"] in SMALL_TALK]
     others = [row["text"] for row in given if row["intent"] not in SMALL_TALK]
     asked = [row["query"] for row in rows(questions)] if questions else []
-    async with judging(settings) as judged:
+    async with open_judge(settings) as judged:
         right, wrong, false = [await judged(texts) for texts in (talk, others, asked)]
-    seconds = [one for _, one in (*right, *wrong, *false)]
+    seconds = [item for _, item in (*right, *wrong, *false)]
     return {
         "smalltalk_recall": share(right),
         "smalltalk_false": share(false if questions else wrong),
@@ -71,18 +71,18 @@ async def evaluate(
 
 
 @asynccontextmanager
-async def judging(settings: Settings) -> AsyncIterator[Judging]:
+async def open_judge(settings: Settings) -> AsyncIterator[Judging]:
     """What judges texts one after the other, warmed up, by rules and examples."""
     stage = Classify(asks_model=False, threshold=settings.adaptive.intent_threshold)
     with tempfile.TemporaryDirectory(prefix="ragstone-eval-") as directory:
         chosen = apart(settings, Path(directory))
         async with open_adapters(chosen) as (adapters, _, _):
 
-            async def judged(texts: Sequence[str]) -> list[Judged]:
+            async def judge_texts(texts: Sequence[str]) -> list[Judged]:
                 return [await _classify_question(stage, adapters, text) for text in texts]
 
-            await judged(["Wer hat die Brücke gebaut, und wann?", "warm up"])
-            yield judged
+            await judge_texts(["Wer hat die Brücke gebaut, und wann?", "warm up"])
+            yield judge_texts
 
 
 async def _classify_question(stage: Classify, adapters: Adapters, text: str) -> Judged:

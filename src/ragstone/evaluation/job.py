@@ -37,7 +37,7 @@ def evaluations(settings: Settings) -> dict[str, Work]:
         except ValidationError as error:
             first = error.errors()[0]
             place = ".".join(map(str, first["loc"]))
-            raise InputError(f"This is no evaluation: {place}: {first['msg']}.") from error
+            raise InputError(f"This is not an evaluation: {place}: {first['msg']}.") from error
         if not wanted.directory.is_dir():
             raise InputError(f"There is no folder {wanted.directory} on the server's machine.")
         found = await _measure(wanted.what)(

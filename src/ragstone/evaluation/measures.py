@@ -7,25 +7,25 @@ from itertools import groupby
 
 def hit(ranking: Sequence[str], relevant: Collection[str], k: int) -> float:
     """1 if a relevant document is among the first `k`."""
-    return float(any(one in relevant for one in ranking[:k]))
+    return float(any(text in relevant for text in ranking[:k]))
 
 
 def recall(ranking: Sequence[str], relevant: Collection[str], k: int) -> float:
     """The share of the relevant documents that is among the first `k`."""
-    return sum(one in relevant for one in ranking[:k]) / len(relevant)
+    return sum(text in relevant for text in ranking[:k]) / len(relevant)
 
 
 def reciprocal_rank(ranking: Sequence[str], relevant: Collection[str], k: int) -> float:
     """1 / rank of the first relevant document among the first `k`, else 0."""
-    for rank, one in enumerate(ranking[:k], start=1):
-        if one in relevant:
+    for rank, text in enumerate(ranking[:k], start=1):
+        if text in relevant:
             return 1 / rank
     return 0.0
 
 
 def ndcg(ranking: Sequence[str], relevant: Collection[str], k: int) -> float:
     """Normalised discounted cumulative gain with gains 0 and 1 (Järvelin and Kekäläinen 2002)."""
-    gain = sum(1 / math.log2(i + 2) for i, one in enumerate(ranking[:k]) if one in relevant)
+    gain = sum(1 / math.log2(i + 2) for i, text in enumerate(ranking[:k]) if text in relevant)
     ideal = sum(1 / math.log2(i + 2) for i in range(min(k, len(relevant))))
     return gain / ideal
 
@@ -39,14 +39,14 @@ def percentile(values: Sequence[float], share: float) -> float:
 def auroc(scores: Sequence[float], right: Sequence[bool]) -> float | None:
     """The probability that a right one has a higher score than a wrong one; equal scores count
     half. None where either kind is missing."""
-    order = sorted(zip(scores, right, strict=True), key=lambda one: one[0])
-    positives = sum(bool(one) for _, one in order)
+    order = sorted(zip(scores, right, strict=True), key=lambda item: item[0])
+    positives = sum(bool(item) for _, item in order)
     negatives = len(order) - positives
     if not positives or not negatives:
         return None
     won = below = 0.0
-    for _, tied in groupby(order, key=lambda one: one[0]):
-        kinds = [bool(one) for _, one in tied]
+    for _, tied in groupby(order, key=lambda item: item[0]):
+        kinds = [bool(item) for _, item in tied]
         wrong = kinds.count(False)
         won += kinds.count(True) * (below + wrong / 2)
         below += wrong
@@ -59,7 +59,7 @@ def balanced_accuracy(said: Sequence[bool], right: Sequence[bool]) -> float | No
     shares = [[s == r for s, r in pairs if r is kind] for kind in (True, False)]
     if not all(shares):
         return None
-    return sum(sum(one) / len(one) for one in shares) / 2
+    return sum(sum(share) / len(share) for share in shares) / 2
 
 
 def f1(said: Sequence[bool], right: Sequence[bool]) -> float:

@@ -11,7 +11,7 @@ from ragstone.core.errors import InputError
 from ragstone.core.turn import Ask, SearchOptions, Strategy, Turn
 from ragstone.engine.engine import Engine
 from ragstone.evaluation import dataset, measures
-from ragstone.evaluation.indexed import NAME, indexed
+from ragstone.evaluation.indexed import NAME, index_passages
 from ragstone.recipes.recipe import Recipes
 from ragstone.settings import Settings
 
@@ -51,20 +51,22 @@ async def compare(
     if not asked:
         raise InputError(f"No question of {directory}/{split} has a relevant document.")
     async with (
-        indexed(dataset.corpus(directory), settings) as index,
+        index_passages(dataset.corpus(directory), settings) as index,
         aclosing(Engine(index.adapters, Recipes(settings).searching)) as engine,
     ):
         speed = {"passages_per_second": index.chunks / index.seconds}
-        return [{**await measured(engine, asked, one), **speed} for one in strategies]
+        return [
+            {**await measure_retrieval(engine, asked, strategy), **speed} for strategy in strategies
+        ]
 
 
-async def measured(
+async def measure_retrieval(
     engine: Engine, asked: Sequence[dataset.Question], strategy: Strategy | None = None
 ) -> dict[str, float]:
     """Ask every question; a strategy that is named is measured alone, without reranking."""
     plain = SearchOptions() if strategy is None else SearchOptions(rerank=False)
     rankings, seconds = [], []
-    await _ranking(engine, Ask("warm", collection=NAME, strategy=strategy))
+    await _rank_documents(engine, Ask("warm", collection=NAME, strategy=strategy))
     for question in asked:
         ask = Ask(
             question.text,
@@ -75,7 +77,7 @@ async def measured(
             history=question.history,
         )
         started = time.perf_counter()
-        rankings.append(await _ranking(engine, ask))
+        rankings.append(await _rank_documents(engine, ask))
         seconds.append(time.perf_counter() - started)
     return {
         **_averages(asked, rankings),
@@ -89,7 +91,7 @@ def documents(turn: Turn) -> list[str]:
     return list(dict.fromkeys(hit.chunk.document_id for hit in turn.hits))
 
 
-async def _ranking(engine: Engine, ask: Ask) -> list[str]:
+async def _rank_documents(engine: Engine, ask: Ask) -> list[str]:
     """The documents found; none for a question that is refused, such as an empty one."""
     try:
         return documents(await engine.answered(ask))

@@ -86,7 +86,7 @@ def _alteration_counts(queries: Path) -> dict[str, int]:
     corpus = _words(split.parent)
     counts = dict.fromkeys(("questions", "clean", "altered", "altered_any", "altered_knowing"), 0)
     for question in questions:
-        unknown = {one.word for one in unknown_words(question.text, english())}
+        unknown = {word.word for word in unknown_words(question.text, english())}
         changed = bool(_correct_alone(question.text).changes)
         clean = corpus is None or unknown <= corpus
         counts["questions"] += 1
@@ -100,10 +100,10 @@ def _alteration_counts(queries: Path) -> dict[str, int]:
 
 def _words(directory: Path) -> frozenset[str] | None:
     """Every word of the set's documents, None if it has none."""
-    if not dataset.file_of(directory, "corpus").exists():
+    if not dataset.dataset_file(directory, "corpus").exists():
         return None
     entries = dataset.corpus(directory)
-    return frozenset().union(*(plain_words(f"{one.title} {one.text}") for one in entries))
+    return frozenset().union(*(plain_words(f"{entry.title} {entry.text}") for entry in entries))
 
 
 def _correct_alone(question: str) -> Corrected:
@@ -114,6 +114,6 @@ def _correct_alone(question: str) -> Corrected:
 def _correct_with_corpus(question: str, corpus: frozenset[str]) -> Corrected:
     """The question corrected with a corpus of these words."""
     unknown = unknown_words(question, english())
-    near = {one.word: sorted(corpus & one_edit(one.word)) for one in unknown}
-    forms = {one.word for one in unknown if corpus & inflections(one.word)}
+    near = {item.word: sorted(corpus & one_edit(item.word)) for item in unknown}
+    forms = {item.word for item in unknown if corpus & inflections(item.word)}
     return correct(question, unknown, english(), Corpus(dict.fromkeys(corpus | forms, 1), near))

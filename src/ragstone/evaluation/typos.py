@@ -11,8 +11,8 @@ from ragstone.core.errors import InputError
 from ragstone.engine.engine import Engine
 from ragstone.evaluation import dataset
 from ragstone.evaluation.dataset import Question
-from ragstone.evaluation.indexed import indexed
-from ragstone.evaluation.retrieval import measured
+from ragstone.evaluation.indexed import index_passages
+from ragstone.evaluation.retrieval import measure_retrieval
 from ragstone.language.letters import plain_words
 from ragstone.language.words import STOPWORDS
 from ragstone.recipes.recipe import Recipes
@@ -30,21 +30,21 @@ async def evaluate(
     """Recall of the first five documents: of clean questions, with one misspelling in each, and
     with the misspelling corrected; `recovered` is the share of the loss that is made good."""
     asked = dataset.questions(directory, split, None)
-    asked = [one for one in asked if one.answerable and one.relevant]
+    asked = [item for item in asked if item.answerable and item.relevant]
     asked = list(dataset.spread(asked, limit))
     if not asked:
         raise InputError(f"No question of {directory}/{split} has a relevant document.")
-    wrong = [replace(one, text=misspelt(one.text)) for one in asked]
+    wrong = [replace(item, text=misspelt(item.text)) for item in asked]
     entries = dataset.corpus(directory)
-    async with indexed(entries, settings) as index:
-        words = set().union(*(plain_words(f"{one.title} {one.text}") for one in entries))
+    async with index_passages(entries, settings) as index:
+        words = set().union(*(plain_words(f"{entry.title} {entry.text}") for entry in entries))
         await index.adapters.vocabulary.add(index.collection, words)
 
         async def recall(questions: Sequence[Question], corrected: bool) -> dict[str, float]:
             spelling = SpellingSettings(enabled=corrected)
             recipes = Recipes(settings.model_copy(update={"spelling": spelling}))
             async with aclosing(Engine(index.adapters, recipes.searching)) as engine:
-                return await measured(engine, questions)
+                return await measure_retrieval(engine, questions)
 
         clean, kept = await recall(asked, False), await recall(asked, True)
         typos, found = await recall(wrong, False), await recall(wrong, True)

@@ -13,7 +13,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Literal
 
-from ragstone.language.phrases import PARTICLES, masked, normal
+from ragstone.language.phrases import PARTICLES, mask_spans, normal
 
 Verdict = Literal["block", "near", "allow", "unsure"]
 """near: block if the question is also alike in meaning; unsure: no rule applies."""
@@ -68,9 +68,9 @@ class Asked:
     rule: str
 
 
-def asked(text: str, spans: Iterable[tuple[int, int]]) -> Asked:
+def classify_asking(text: str, spans: Iterable[tuple[int, int]]) -> Asked:
     """How `text`, a normal form of `phrases.normal`, asks about the terms at `spans`."""
-    marked = masked(text, spans, f" {MARK} ")
+    marked = mask_spans(text, spans, f" {MARK} ")
     clauses = [clause for clause in _CLAUSE.split(marked) if clause and clause.strip()]
     worst = Asked("allow", "no term")
     carried = False

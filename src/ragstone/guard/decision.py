@@ -9,7 +9,7 @@ from typing import Literal
 from ragstone.core.answer import Usage
 from ragstone.core.errors import GuardUnavailable, ModelUnavailable
 from ragstone.core.records import GuardDecision, TopicMatch
-from ragstone.guard.asking import Asked, asked, talks_to_the_judge, wants
+from ragstone.guard.asking import Asked, classify_asking, talks_to_the_judge, wants
 from ragstone.guard.likeness import CONTEXTUAL
 from ragstone.language.json_answer import json_values
 from ragstone.language.phrases import normal
@@ -90,7 +90,7 @@ class _Findings:
     match: TopicMatch
 
 
-async def ruled(
+async def decide_text(
     text: str,
     tenant: str,
     topics: Topics | None,
@@ -113,7 +113,7 @@ async def ruled(
         if best:
             return GuardDecision(True, best[0].match, "likeness", best[0]), Usage()
         return GuardDecision(False), Usage()
-    rules = asked(form, [match.place for match in named if match.place])
+    rules = classify_asking(form, [match.place for match in named if match.place])
     if named and rules.verdict == "block" and (judge is None or rules.rule == "standalone"):
         return GuardDecision(True, rules.rule, "rules", named[0]), Usage()
     [alike] = await topics.alike(tenant, [text], threshold)

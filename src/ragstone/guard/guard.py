@@ -13,9 +13,9 @@ from ragstone.core.errors import GuardUnavailable, QuestionBlocked
 from ragstone.core.events import Token
 from ragstone.core.records import BlockedQuestion, GuardDecision
 from ragstone.core.turn import Turn
-from ragstone.engine.prompts import own_text, text_of
+from ragstone.engine.prompts import own_text, prompt_text
 from ragstone.engine.stage import Emit, Stage, Step
-from ragstone.guard.decision import TopicJudge, ruled
+from ragstone.guard.decision import TopicJudge, decide_text
 from ragstone.language.unicode import storable
 from ragstone.ports import Adapters, Topics
 
@@ -68,22 +68,22 @@ class Guard(Stage):
         judge = None
         if adapters.completer and self.mode == "llm":
             judge = TopicJudge(
-                adapters.completer, await text_of(adapters, tenant, "guard_verification")
+                adapters.completer, await prompt_text(adapters, tenant, "guard_verification")
             )
         checks = (
-            ruled(t, tenant, adapters.topics, judge, self.mode, self.threshold) for t in texts
+            decide_text(t, tenant, adapters.topics, judge, self.mode, self.threshold) for t in texts
         )
         found = await asyncio.gather(*checks, return_exceptions=True)
-        rulings = [one for one in found if not isinstance(one, BaseException)]
+        rulings = [item for item in found if not isinstance(item, BaseException)]
         usage = sum((used for _, used in rulings), Usage())
         for ruling, _ in rulings:
             if ruling.blocked:
                 return ruling, usage
-        for one in found:
-            if isinstance(one, BaseException):
+        for item in found:
+            if isinstance(item, BaseException):
                 # The message is not logged: it may contain the question.
-                log.warning("The check of forbidden topics failed (%s)", type(one).__name__)
-                raise GuardUnavailable from one
+                log.warning("The check of forbidden topics failed (%s)", type(item).__name__)
+                raise GuardUnavailable from item
         return (rulings[0][0] if rulings else GuardDecision(False)), usage
 
 

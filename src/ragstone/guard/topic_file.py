@@ -40,8 +40,8 @@ def topic(
         raise InvalidTopic(f"The term {term!r} has no letter or digit. Give a word or phrase.")
     for text, most, what in (
         (term, MOST_CHARS, "term"),
-        *((one, MOST_CHARS, "synonym") for one in listed),
-        *((one, MOST_EXAMPLE_CHARS, "example") for one in questions),
+        *((item, MOST_CHARS, "synonym") for item in listed),
+        *((question, MOST_EXAMPLE_CHARS, "example") for question in questions),
         (language, 20, "language"),
         (note, MOST_EXAMPLE_CHARS, "note"),
     ):
@@ -74,7 +74,7 @@ def read_csv(text: str, tenant: str) -> list[Topic]:
     except InvalidTopic as error:
         raise InvalidTopic(f"Line {max(rows.line_num, 1)}: {error.message}") from error
     except csv.Error as error:
-        raise InvalidTopic(f"Line {rows.line_num}: this is no CSV ({error}).") from error
+        raise InvalidTopic(f"Line {rows.line_num}: this is not CSV ({error}).") from error
     if not topics:
         raise InvalidTopic("The file has no topics: write one a line below the heading.")
     return [found for _, found in topics.values()]
@@ -100,9 +100,9 @@ def write_csv(topics: Sequence[Topic]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
-    for one in topics:
-        lists = ";".join(one.synonyms), ";".join(one.examples)
-        writer.writerow((one.term, *lists, one.language, one.note))
+    for item in topics:
+        lists = ";".join(item.synonyms), ";".join(item.examples)
+        writer.writerow((item.term, *lists, item.language, item.note))
     return out.getvalue()
 
 

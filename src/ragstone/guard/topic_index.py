@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 from ragstone.core.errors import StateUnavailable
 from ragstone.core.records import BlockedQuestion, Topic, TopicMatch
-from ragstone.core.task import failed
-from ragstone.guard.topic_matrix import TopicMatrix, match_of, packed, texts_of
+from ragstone.core.task import has_failed
+from ragstone.guard.topic_matrix import TopicMatrix, match_topic, pack_vectors, topic_texts
 from ragstone.language.language import detect
 from ragstone.language.phrases import Phrases
 from ragstone.language.unicode import whole
@@ -165,7 +165,7 @@ class TopicCollection:
             embedder = self._embedders.for_text(language)
             own = [topic for topic in topics if self._is_topic_embedder(topic, embedder)]
             if own and embedder.fingerprint not in made:
-                made[embedder.fingerprint] = await packed(own, embedder)
+                made[embedder.fingerprint] = await pack_vectors(own, embedder)
         return made
 
     def _is_topic_embedder(self, topic: Topic, embedder: Embedder) -> bool:
@@ -183,12 +183,12 @@ class TopicCollection:
         if not len(matrix.vectors):
             return []
         best = await matrix.near(whole(text), least)
-        return [match_of(known.topics[place], score) for place, score in best]
+        return [match_topic(known.topics[place], score) for place, score in best]
 
     async def _matrix(self, known: _List, embedder: Embedder) -> TopicMatrix:
         """The matrix for an embedder, made once; who waits for it may leave."""
         task = known.matrices.get(embedder.fingerprint)
-        if task is None or failed(task):
+        if task is None or has_failed(task):
             task = asyncio.create_task(self._build_matrix(known, embedder))
             known.matrices[embedder.fingerprint] = task
         return await asyncio.shield(task)
@@ -197,14 +197,14 @@ class TopicCollection:
         """The stored vectors of the topics, completed by the embedder where they are missing."""
         topics, tenant = known.topics, known.topics[0].tenant
         kept = await self._store.vectors(tenant, embedder.fingerprint)
-        foreign = sum(len(texts_of(topic)) for topic in topics) <= FOREIGN
+        foreign = sum(len(topic_texts(topic)) for topic in topics) <= FOREIGN
         chosen = [
             (place, topic)
             for place, topic in enumerate(topics)
             if self._is_topic_embedder(topic, embedder) or (foreign and embedder.multilingual)
         ]
         missing = [topic for _, topic in chosen if topic.id not in kept]
-        added = await packed(missing, embedder)
+        added = await pack_vectors(missing, embedder)
         if added:
             async with self._editing:
                 # A topic that was changed meanwhile must not get the vectors of its old text.

@@ -45,10 +45,11 @@ class TopicMatrix:
     def of(
         cls, chosen: Sequence[tuple[int, Topic]], kept: Mapping[str, bytes], embedder: Embedder
     ) -> "TopicMatrix":
-        """The matrix of topics with their places in the list, from what `packed` made of them."""
+        """The matrix of topics with their places in the list, from what `pack_vectors` made of
+        them."""
         rows = b"".join(kept[topic.id] for _, topic in chosen)
         vectors = np.frombuffer(rows, "<f4").reshape(-1, embedder.dimensions)
-        sizes = [len(texts_of(topic)) for _, topic in chosen]
+        sizes = [len(topic_texts(topic)) for _, topic in chosen]
         starts = np.cumsum([0, *sizes], dtype=np.int64)[:-1]
         places = tuple(place for place, _ in chosen)
         return cls(vectors.astype(np.float32), places, starts, embedder)
@@ -68,27 +69,27 @@ class TopicMatrix:
         return [(self.places[i], float(scores[i])) for i in best]
 
 
-async def packed(topics: Sequence[Topic], embedder: Embedder) -> dict[str, bytes]:
+async def pack_vectors(topics: Sequence[Topic], embedder: Embedder) -> dict[str, bytes]:
     """The vectors of the texts of each topic, by its id, as they are stored."""
     # All are embedded as queries, because questions are compared with questions.
-    texts = [text for topic in topics for text in texts_of(topic)]
+    texts = [text for topic in topics for text in topic_texts(topic)]
     parts = [np.zeros((0, embedder.dimensions), np.float32)]
     for start in range(0, len(texts), BATCH):
         parts.append(await embedder.embed_queries(texts[start : start + BATCH]))
     vectors = np.concatenate(parts).astype("<f4")
     made, at = dict[str, bytes](), 0
     for topic in topics:
-        made[topic.id] = vectors[at : at + len(texts_of(topic))].tobytes()
-        at += len(texts_of(topic))
+        made[topic.id] = vectors[at : at + len(topic_texts(topic))].tobytes()
+        at += len(topic_texts(topic))
     return made
 
 
-def texts_of(topic: Topic) -> tuple[str, ...]:
+def topic_texts(topic: Topic) -> tuple[str, ...]:
     """What a question is compared with."""
     return (topic.term, *topic.synonyms, *topic.examples)
 
 
-def match_of(topic: Topic, score: float) -> TopicMatch:
+def match_topic(topic: Topic, score: float) -> TopicMatch:
     """What a score says of a topic."""
     kind = next(name for least, name in _TYPES if score >= least)
     return TopicMatch(topic, kind, score)

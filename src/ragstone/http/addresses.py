@@ -24,7 +24,7 @@ def source_addresses(sources: Sequence[Source], collection: str, base: str) -> l
     found: list[str] = []
     for source in sources:
         candidates = [*_on_the_web(source), _in_the_app(source, collection, base)]
-        fresh = next((one for one in candidates if one not in found), None)
+        fresh = next((candidate for candidate in candidates if candidate not in found), None)
         found.append(fresh or f"{candidates[-1]}/{len(found) + 1}")
     return found
 

@@ -9,7 +9,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ragstone.access.asking import ASKING, limited_key
+from ragstone.access.asking import ASKING, limit_key
 from ragstone.access.gate import Gate
 from ragstone.access.rates import Allowance, Rates
 from ragstone.core.caller import GUEST, NOBODY
@@ -17,7 +17,7 @@ from ragstone.core.errors import Forbidden, RagstoneError, TooManyRequests
 from ragstone.core.time_limits import TIME_LIMITS, Limit, TimeLimits
 from ragstone.http import web
 from ragstone.http.middleware import is_upload
-from ragstone.http.responses import error_response, response_of
+from ragstone.http.responses import error_response, respond_to_error
 
 ALWAYS_OPEN = frozenset(
     (
@@ -85,13 +85,13 @@ class Authenticate:
             caller = await self._gate.caller(Headers(scope=scope), address, visited)
         except RagstoneError as error:
             if not self._is_open(scope["path"]) and _is_routed(scope):
-                await response_of(scope["path"], error)(scope, receive, send)
+                await respond_to_error(scope["path"], error)(scope, receive, send)
                 return
             caller = NOBODY
         if caller == GUEST and self._is_open(scope["path"]):
             caller = NOBODY
         if caller.only_asks and not WIDGET.fullmatch(scope["path"]):
-            await response_of(scope["path"], Forbidden(ONLY_ASKS))(scope, receive, send)
+            await respond_to_error(scope["path"], Forbidden(ONLY_ASKS))(scope, receive, send)
             return
         scope.setdefault("state", {})["caller"] = caller
         ASKING.set(caller)
@@ -118,7 +118,7 @@ class RateLimit:
         self._limit = limit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        key = limited_key(ASKING.get()) if scope["type"] == "http" and self._limit else ""
+        key = limit_key(ASKING.get()) if scope["type"] == "http" and self._limit else ""
         if not key:
             await self._app(scope, receive, send)
             return
@@ -126,17 +126,17 @@ class RateLimit:
         shown = _rate_headers(allowance)
         if allowance.wait:
             message = f"This credential may send {self._limit:,} requests a minute."
-            refusal = response_of(scope["path"], TooManyRequests(message, allowance.wait))
+            refusal = respond_to_error(scope["path"], TooManyRequests(message, allowance.wait))
             refusal.headers.update(shown)
             await refusal(scope, receive, send)
             return
 
-        async def sending(message: Message) -> None:
+        async def send_wrapper(message: Message) -> None:
             if message["type"] == "http.response.start":
                 MutableHeaders(scope=message).update(shown)
             await send(message)
 
-        await self._app(scope, receive, sending)
+        await self._app(scope, receive, send_wrapper)
 
 
 def _command(scope: Scope) -> bool:
@@ -176,7 +176,7 @@ class TimeLimit:
         TIME_LIMITS.set(TimeLimits(limit, limit, streams=False, stream=stream))
         started = False
 
-        async def sending(message: Message) -> None:
+        async def send_wrapper(message: Message) -> None:
             nonlocal started
             if message["type"] == "http.response.start":
                 started = True
@@ -187,7 +187,7 @@ class TimeLimit:
 
         try:
             async with asyncio.timeout(limit.seconds) as clock:
-                await self._app(scope, receive, sending)
+                await self._app(scope, receive, send_wrapper)
         except TimeoutError:
             if started or not clock.expired():
                 raise

@@ -57,7 +57,7 @@ def create_app(
     settings that need what is not installed.
     """
     gate = setup.gate(settings.auth, service.keys, token, local_token)
-    provider = setup.sign_in(settings.auth, gate)
+    provider = setup.build_sign_in(settings.auth, gate)
     interceptor = interceptor or Interceptor()
     metrics, rates = interceptor.metrics, interceptor.rates
 

@@ -55,10 +55,12 @@ class BelowPath:
             await RedirectResponse(f"{prefix}/")(scope, receive, send)
             return
         # Not `root_path`: routes would look for that before every path.
-        scope = {**scope, "app_root_path": prefix, "path": _without(path, prefix)}
-        scope["raw_path"] = _without(scope.get("raw_path", b"").decode("latin-1"), prefix).encode()
+        scope = {**scope, "app_root_path": prefix, "path": _strip_prefix(path, prefix)}
+        scope["raw_path"] = _strip_prefix(
+            scope.get("raw_path", b"").decode("latin-1"), prefix
+        ).encode()
 
-        async def sending(message: Message) -> None:
+        async def send_wrapper(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 if (place := headers.get("location", "")) and not place.startswith("."):
@@ -66,7 +68,7 @@ class BelowPath:
                     headers["location"] = prefix + moved
             await send(message)
 
-        await self._app(scope, receive, sending)
+        await self._app(scope, receive, send_wrapper)
 
     def _forwarded_prefix(self, scope: Scope) -> str:
         """What a trusted proxy says, if it is a plain path."""
@@ -77,5 +79,5 @@ class BelowPath:
         return given[0] if self._proxy.sends(headers, peer[0] if peer else "") else ""
 
 
-def _without(path: str, prefix: str) -> str:
+def _strip_prefix(path: str, prefix: str) -> str:
     return path[len(prefix) :] if path.startswith(f"{prefix}/") else path

@@ -37,7 +37,7 @@ class Correlate:
         names = correlation(headers.get(REQUEST_ID, ""), headers.get("traceparent", ""))
         status, started = 0, time.perf_counter()
 
-        async def sending(message: Message) -> None:
+        async def send_wrapper(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -47,10 +47,10 @@ class Correlate:
         token = CURRENT.set(names)
         try:
             if scope["path"] in QUIET:
-                await self._app(scope, receive, sending)
+                await self._app(scope, receive, send_wrapper)
                 return
             with self._telemetry.request(scope["method"], scope["path"]) as span:
-                await self._app(scope, receive, sending)
+                await self._app(scope, receive, send_wrapper)
                 if span is not None:
                     span.set_attribute("http.response.status_code", status)
         finally:

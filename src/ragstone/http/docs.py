@@ -106,10 +106,10 @@ def _form(
     if taken and "application/json" not in taken:
         return ""
     inputs = "".join(
-        f"<label><code>{html.escape(one['name'])}</code> "
-        f'<input name="{html.escape(one["name"])}" data-in="{html.escape(one["in"])}"></label>'
-        for one in operation.get("parameters", [])
-        if one["in"] in ("path", "query")
+        f"<label><code>{html.escape(item['name'])}</code> "
+        f'<input name="{html.escape(item["name"])}" data-in="{html.escape(item["in"])}"></label>'
+        for item in operation.get("parameters", [])
+        if item["in"] in ("path", "query")
     )
     text = json.dumps(_example(schema, _resolve(schema, body)), indent=2, ensure_ascii=False)
     area = f'<textarea rows="6" aria-label="Body">{html.escape(text)}</textarea>' if taken else ""

@@ -15,7 +15,7 @@ from ragstone.core.errors import Forbidden, Unauthorized, UnknownCollection
 from ragstone.core.turn import Principal
 
 
-def caller_in(request: Request) -> Caller:
+def request_caller(request: Request) -> Caller:
     """Who sends this request, as `guards.Authenticate` found out.
 
     Raises Unauthorized where it did not: a route that nothing stands before answers nobody.
@@ -26,15 +26,15 @@ def caller_in(request: Request) -> Caller:
     return caller
 
 
-async def caller_of(request: Request) -> Caller:
+async def current_caller(request: Request) -> Caller:
     """The same, for routes to depend on."""
-    return caller_in(request)
+    return request_caller(request)
 
 
 F = TypeVar("F", bound=Callable[..., Any])
 _GUESTS = "ragstone_for_guests"
 
-Who = Annotated[Caller, Depends(caller_of)]
+Who = Annotated[Caller, Depends(current_caller)]
 """The parameter of a route that answers for the caller."""
 
 
@@ -70,7 +70,7 @@ def check_role(caller: Caller, role: Role) -> None:
     raise Forbidden(f"This needs the role {role}; your credential has {caller.role}.")
 
 
-def narrowed(caller: Caller, collection: str, tenant: str | None = None) -> Principal:
+def narrow_principal(caller: Caller, collection: str, tenant: str | None = None) -> Principal:
     """Who asks, within what the credential reaches: a parameter never widens it.
 
     Only the local user, where there are no credentials, may speak for any tenant. Raises Forbidden
@@ -85,7 +85,7 @@ def narrowed(caller: Caller, collection: str, tenant: str | None = None) -> Prin
     return caller.principal
 
 
-def tenant_of(caller: Caller, tenant: str | None) -> str:
+def request_tenant(caller: Caller, tenant: str | None) -> str:
     """The tenant that a request is about: the caller's, or any that the operator names.
 
     Raises Forbidden for another one's.
@@ -101,7 +101,7 @@ async def _tenant(
         str | None, Query(max_length=255, description="Whose; the own tenant's if absent.")
     ] = None,
 ) -> str:
-    return tenant_of(caller, tenant)
+    return request_tenant(caller, tenant)
 
 
 Tenant = Annotated[str, Depends(_tenant)]

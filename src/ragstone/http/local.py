@@ -75,13 +75,15 @@ def router(service: Service, uploads: Uploads) -> APIRouter:
 
     @routes.get("/operations", response_model=None)
     @for_guests
-    async def described(caller: Who) -> Response:
+    async def describe_operations(caller: Who) -> Response:
         """Who asks, and every operation that the caller may call: its fingerprint, and the names
         of its arguments."""
-        callable_ones = [one for one in operations().values() if await _is_permitted(caller, one)]
+        callable_ones = [
+            item for item in operations().values() if await _is_permitted(caller, item)
+        ]
         described = {
-            one.name: {"fingerprint": one.fingerprint, "arguments": list(one.types)}
-            for one in callable_ones
+            item.name: {"fingerprint": item.fingerprint, "arguments": list(item.types)}
+            for item in callable_ones
         }
         return Json({"caller": _caller_json(caller), "operations": described})
 
@@ -146,7 +148,7 @@ def _integer(text: str) -> int:
 def _number(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise InputError(f"The request holds {text[:30]}, which is no number that can be used.")
+        raise InputError(f"The request holds {text[:30]}, which is not a number that can be used.")
     return number
 
 
@@ -159,7 +161,7 @@ async def _result_response(operation: Operation, result: Any, permitted: Permitt
             return json.dumps(wire.dump(shown, operation.result)).encode()
         # An item at a time: nothing else runs while one is encoded, in whatever thread.
         [kind] = get_args(operation.result)
-        return f"[{','.join(json.dumps(wire.dump(one, kind)) for one in shown)}]".encode()
+        return f"[{','.join(json.dumps(wire.dump(item, kind)) for item in shown)}]".encode()
 
     return Response(await asyncio.to_thread(encode), media_type="application/json")
 
@@ -186,9 +188,9 @@ class Versioned:
             await self._app(scope, receive, send)
             return
 
-        async def sending(message: Message) -> None:
+        async def send_wrapper(message: Message) -> None:
             if message["type"] == "http.response.start":
                 MutableHeaders(scope=message)[VERSION_HEADER] = __version__
             await send(message)
 
-        await self._app(scope, receive, sending)
+        await self._app(scope, receive, send_wrapper)

@@ -19,7 +19,7 @@ from ragstone.access.gate import Gate
 from ragstone.core.caller import Caller
 from ragstone.core.errors import Forbidden, RagstoneError, Unauthorized
 from ragstone.http.identity import Who
-from ragstone.http.responses import CLIENT_LEFT, error_response, response_of
+from ragstone.http.responses import CLIENT_LEFT, error_response, respond_to_error
 from ragstone.telemetry.metrics import Metrics
 
 log = logging.getLogger(__name__)
@@ -56,7 +56,7 @@ class Observe:
             return
         status = 0
 
-        async def sending(message: Message) -> None:
+        async def send_wrapper(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -64,7 +64,7 @@ class Observe:
 
         started = time.perf_counter()
         try:
-            await self._app(scope, receive, sending)
+            await self._app(scope, receive, send_wrapper)
         finally:
             seconds = time.perf_counter() - started
             self._metrics.request(_method(scope), _route(scope), status or CLIENT_LEFT, seconds)
@@ -81,13 +81,13 @@ class Head:
             await self._app(scope, receive, send)
             return
 
-        async def sending(message: Message) -> None:
+        async def send_wrapper(message: Message) -> None:
             if message["type"] == "http.response.start":
                 await send(message)
                 # At once: a stream would go on as long as somebody listens.
                 await send({"type": "http.response.body"})
 
-        await self._app({**scope, "method": "GET"}, receive, sending)
+        await self._app({**scope, "method": "GET"}, receive, send_wrapper)
 
 
 class Unforeseen:
@@ -102,13 +102,13 @@ class Unforeseen:
             return
         started = False
 
-        async def sending(message: Message) -> None:
+        async def send_wrapper(message: Message) -> None:
             nonlocal started
             started = True
             await send(message)
 
         try:
-            await self._app(scope, receive, sending)
+            await self._app(scope, receive, send_wrapper)
         except asyncio.CancelledError:
             # The server stops, and has waited long enough; its log need not hold a traceback.
             log.warning("%s %s was cut off", scope["method"], scope["path"])
@@ -117,7 +117,7 @@ class Unforeseen:
                 raise  # Only a broken connection can tell the client now.
             log.exception("%s %s broke", scope["method"], scope["path"])
             message = "Something broke inside Ragstone; the log says what."
-            await error_response(scope["path"], 500, message)(scope, receive, sending)
+            await error_response(scope["path"], 500, message)(scope, receive, send_wrapper)
 
 
 SINGLE = ("host", "origin", "content-type", "content-length", "authorization")
@@ -152,7 +152,7 @@ class OnlyFromHere:
             try:
                 refusal = self._refusal(scope, await self._gate.required())
             except RagstoneError as error:
-                await response_of(scope["path"], error)(scope, receive, send)
+                await respond_to_error(scope["path"], error)(scope, receive, send)
                 return
             if refusal:
                 await error_response(scope["path"], 403, refusal)(scope, receive, send)
@@ -215,7 +215,7 @@ class BodyLimit:
     def _counting(self, receive: Receive, limit: int, files: bool) -> Receive:
         received = 0
 
-        async def counted() -> Message:
+        async def count_body() -> Message:
             nonlocal received
             message = await receive()
             received += len(message.get("body", b""))
@@ -225,7 +225,7 @@ class BodyLimit:
                 raise HTTPException(413, _too_large(limit, files))
             return message
 
-        return counted
+        return count_body
 
 
 def is_upload(headers: Headers) -> bool:
@@ -244,11 +244,11 @@ async def _refuse(scope: Scope, receive: Receive, send: Send, message: str, drai
     refusal = error_response(scope["path"], 413, message)
     refusal.headers["connection"] = "close"
 
-    async def sending(message: Message) -> None:
+    async def send_wrapper(message: Message) -> None:
         whole = message["type"] == "http.response.body"
         await send({**message, "more_body": True} if whole else message)
 
-    await refusal(scope, receive, sending)
+    await refusal(scope, receive, send_wrapper)
     if "expect" not in Headers(scope=scope):
         await _drain(receive, drained)
     await send({"type": "http.response.body"})
@@ -279,7 +279,7 @@ def _route(scope: Scope) -> str:
     return str(getattr(scope.get("route"), "path", "unmatched"))
 
 
-def only_with(token: str) -> Callable[[Request, Caller], Awaitable[None]]:
+def require_token(token: str) -> Callable[[Request, Caller], Awaitable[None]]:
     """What lets a request pass only with `token`, or from an admin with a credential.
 
     The local user has none: whoever else works on this machine can send requests to it too.

@@ -66,7 +66,7 @@ _SHAPES = ((f"{OPENAI_PREFIX}/", "OpenAiError"), ("/v2/", "ChatCoreError"))
 """Whose errors look otherwise, by the beginning of their addresses."""
 
 
-def documented(
+def document_responses(
     *content: str,
     error: str | None = None,
     status: int = 200,
@@ -75,7 +75,7 @@ def documented(
     """The `responses` of a route: the types of its content, what its JSON is, and the name of its
     errors' schema where that is not the usual one."""
     described: dict[int | str, dict[str, Any]] = {
-        status: {"description": "What was asked for", "content": {one: {} for one in content}}
+        status: {"description": "What was asked for", "content": {item: {} for item in content}}
     }
     if shape:
         described[status] |= {"model": shape}
@@ -130,25 +130,25 @@ def _name(operation: dict[str, Any], taken: set[str]) -> None:
 
 def _rename_form(schemas: dict[str, Any], operation: dict[str, Any]) -> None:
     """Call the fields of an upload by its operation, and not by its address."""
-    for one in operation.get("requestBody", {}).get("content", {}).values():
-        old = str(one.get("schema", {}).get("$ref", "")).rsplit("/", 1)[-1]
+    for item in operation.get("requestBody", {}).get("content", {}).values():
+        old = str(item.get("schema", {}).get("$ref", "")).rsplit("/", 1)[-1]
         if old.startswith("Body_"):
             new = operation["operationId"].title().replace("_", "") + "Form"
             schemas[new] = {**schemas.pop(old), "title": new}
-            one["schema"]["$ref"] = f"#/components/schemas/{new}"
+            item["schema"]["$ref"] = f"#/components/schemas/{new}"
 
 
 def _set_schemas(content: dict[str, Any]) -> None:
     """Say of every answer what it is, if only that it is an object or a text."""
-    for media_type, one in content.items():
-        if not one.get("schema"):
+    for media_type, item in content.items():
+        if not item.get("schema"):
             is_json = media_type == "application/json"
-            one["schema"] = {"type": "object", "additionalProperties": True} if is_json else TEXT
+            item["schema"] = {"type": "object", "additionalProperties": True} if is_json else TEXT
 
 
 def _add_path_parameters(path: str, operation: dict[str, Any]) -> None:
     """Add the path parameters that the route reads by itself."""
-    known = {one["name"] for one in operation.get("parameters", []) if one["in"] == "path"}
+    known = {item["name"] for item in operation.get("parameters", []) if item["in"] == "path"}
     for name in re.findall(r"{(\w+)}", path):
         if name not in known:
             part = {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}

@@ -12,7 +12,7 @@ SECONDS = 0.5
 _BEGINS = (Sources, Token, Thinking, Done, Failed)
 
 
-async def opened(
+async def hold_opening(
     events: AsyncGenerator[Event, None],
     seconds: float = SECONDS,
     in_stream: Collection[str] = (),

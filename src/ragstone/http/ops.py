@@ -10,7 +10,7 @@ from starlette.responses import Response
 from ragstone.core.caller import Caller
 from ragstone.core.errors import RagstoneError, Unauthorized
 from ragstone.http.identity import Who
-from ragstone.http.openapi import documented
+from ragstone.http.openapi import document_responses
 from ragstone.http.responses import Json
 from ragstone.service import Service
 from ragstone.service.wire import INSTANCE_HEADER, instance
@@ -41,7 +41,7 @@ def router(service: Service, metrics: Metrics, token: str, settings: Settings) -
         status = "ready" if fine else "unavailable"
         return Json({"status": status, "checks": found}, 200 if fine else 503)
 
-    @routes.get("/metrics", response_model=None, responses=documented("text/plain"))
+    @routes.get("/metrics", response_model=None, responses=document_responses("text/plain"))
     async def figures(request: Request, caller: Who) -> Response:
         """Counters and times in Prometheus' text format."""
         _may_read_figures(request, caller, settings.server)
@@ -64,7 +64,7 @@ async def _look(service: Service, metrics: Metrics) -> None:
         metrics.stores_unknown()
     else:
         metrics.pools(found.pools)
-        metrics.stores(found.totals, {one.kind: one.jobs for one in kinds})
+        metrics.stores(found.totals, {kind.kind: kind.jobs for kind in kinds})
 
 
 def _may_read_figures(request: Request, caller: Caller, settings: ServerSettings) -> None:

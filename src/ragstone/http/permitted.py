@@ -12,7 +12,7 @@ from ragstone.core.caller import GUEST, Caller
 from ragstone.core.errors import Forbidden, Unauthorized, UnknownCollection, UnknownJob
 from ragstone.core.records import Document
 from ragstone.core.turn import Ask, Principal
-from ragstone.http.identity import check_role, tenant_of
+from ragstone.http.identity import check_role, request_tenant
 from ragstone.http.middleware import operator_only
 from ragstone.http.uploads import Uploads
 from ragstone.service import Handed, IngestRequest, Service
@@ -63,7 +63,7 @@ class Permitted:
         if self._caller.operator:
             return value
         if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
-            kept = [self.result(one) for one in value if self._is_reachable(one)]
+            kept = [self.result(item) for item in value if self._is_reachable(item)]
             return type(value)(kept)
         if isinstance(value, Document):
             return replace(value, source="")
@@ -73,7 +73,7 @@ class Permitted:
 
     def _argument(self, name: str, value: Any) -> Any:
         if name == "tenant":
-            return tenant_of(self._caller, value)
+            return request_tenant(self._caller, value)
         if name == "admin" and value:
             self._needs_admin("This")
         if value is None and Principal in get_args(self._operation.types[name]):
@@ -95,10 +95,13 @@ class Permitted:
         if isinstance(value, Principal):
             return self._caller.principal
         if isinstance(value, list | tuple):
-            return type(value)(self._with_own_identity(one) for one in value)
+            return type(value)(self._with_own_identity(item) for item in value)
         if not is_dataclass(value) or isinstance(value, type):
             return value
-        own = {one.name: self._field(one.name, getattr(value, one.name)) for one in fields(value)}
+        own = {
+            field.name: self._field(field.name, getattr(value, field.name))
+            for field in fields(value)
+        }
         if isinstance(value, Ask):
             # Answers are kept by their id, which a caller could take from another's.
             own |= {"id": f"api-{uuid.uuid4().hex}", "idempotent": False}
@@ -120,8 +123,8 @@ class Permitted:
         if not isinstance(value, IngestRequest):
             return value
         handed = tuple(
-            replace(one, file=self._uploads.found(self._caller, one.file) or one.file)
-            for one in value.handed
+            replace(item, file=self._uploads.found(self._caller, item.file) or item.file)
+            for item in value.handed
         )
         return replace(value, handed=handed)
 

@@ -16,7 +16,7 @@ from starlette.responses import Response
 from starlette.routing import Match
 
 from ragstone.core.errors import RagstoneError, TooManyRequests, Unauthorized, Unavailable
-from ragstone.http.sse import finished_before_leaving
+from ragstone.http.sse import wait_unless_left
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -168,7 +168,7 @@ async def _validation_error(request: Request, error: Exception) -> Response:
     else:
         message = what_is_wrong("" if blamed else param, first["msg"])
         status = 400 if request.url.path.startswith(OPENAI_PREFIX) else 422
-        details = tuple({name: one[name] for name in ("type", "loc", "msg")} for one in found)
+        details = tuple({name: item[name] for name in ("type", "loc", "msg")} for item in found)
         refusal = Refusal(status, message, _CODES[status], param=param, details=details)
     return _refusal_response(request, refusal)
 
@@ -189,7 +189,7 @@ async def _http_error(request: Request, error: Exception) -> Response:
     return _refusal_response(request, Refusal(error.status_code, message, code, headers=headers))
 
 
-def response_of(path: str, error: RagstoneError) -> Json:
+def respond_to_error(path: str, error: RagstoneError) -> Json:
     """The response that an error ends the request at `path` with, outside of the routes."""
     return error_response(
         path,
@@ -244,7 +244,7 @@ def _allowed_methods(request: Request) -> list[str]:
 async def unless_left(request: Request, answer: Coroutine[Any, Any, Response]) -> Response:
     """The response that `answer` makes; cancels it when the client leaves before it is there."""
     task = asyncio.create_task(answer)
-    if await finished_before_leaving(task, request.receive):
+    if await wait_unless_left(task, request.receive):
         return task.result()
     return Response(status_code=CLIENT_LEFT)
 

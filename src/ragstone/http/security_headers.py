@@ -39,7 +39,7 @@ class SecurityHeaders:
             await self._app(scope, receive, send)
             return
 
-        async def sending(message: Message) -> None:
+        async def send_wrapper(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 shared = headers.get("Cross-Origin-Resource-Policy")
@@ -57,7 +57,7 @@ class SecurityHeaders:
                     headers["Strict-Transport-Security"] = f"max-age={self._hsts}"
             await send(message)
 
-        await self._app(scope, receive, sending)
+        await self._app(scope, receive, send_wrapper)
 
 
 def _is_tls(scope: Scope) -> bool:

@@ -11,7 +11,7 @@ _MARKUP = re.compile(r"([\\`*_\[\]<>|])")
 
 def source_list(sources: Sequence[Source], addresses: Sequence[str]) -> str:
     """A line of Markdown for each source, behind an empty one; nothing without sources."""
-    lines = [_line(one, url) for one, url in zip(sources, addresses, strict=True)]
+    lines = [_line(source, url) for source, url in zip(sources, addresses, strict=True)]
     return "\n\n" + "\n".join(lines) if lines else ""
 
 
@@ -25,7 +25,7 @@ def without_source_list(text: str) -> str:
 
 def _line(source: Source, url: str) -> str:
     name = " ".join((source.title or source.filename or source.path).split())
-    printable = "".join(one for one in name if one.isprintable())
+    printable = "".join(item for item in name if item.isprintable())
     page = f", p. {source.page}" if source.page else ""
     target = url.replace("(", "%28").replace(")", "%29").replace(" ", "%20")
     safe = _MARKUP.sub(r"\\\1", printable)

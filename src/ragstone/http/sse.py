@@ -72,7 +72,7 @@ class EventStream(Response):
         # Not Starlette's StreamingResponse: it cancels by an anyio scope, which would cancel
         # every await of the generator's clean-up too, and it leaves closing to the collector.
         pump = asyncio.create_task(self._pump(_Writer(send, self.raw_headers)))
-        if await finished_before_leaving(pump, receive):
+        if await wait_unless_left(pump, receive):
             pump.result()
 
     async def _pump(self, writer: "_Writer") -> None:
@@ -119,7 +119,7 @@ class _Writer:
             await (asyncio.sleep(left) if left > 0 else self.write(COMMENT))
 
 
-async def finished_before_leaving(task: asyncio.Task[Any], receive: Receive) -> bool:
+async def wait_unless_left(task: asyncio.Task[Any], receive: Receive) -> bool:
     """Wait for `task`; False if the client left first, which cancels it.
 
     Either way, and also when this is cancelled itself, the task has ended on return.

@@ -30,7 +30,7 @@ class Transcript(Protocol):
         }
 
 
-async def streamed(
+async def stream_answer(
     events: AsyncGenerator[Event, None],
     transcript: Transcript,
     end: bytes = b"",
@@ -61,7 +61,7 @@ def token(text: str) -> list[dict[str, Any]]:
     return [{"type": "token", "content": text}] if text else []
 
 
-async def finished(events: AsyncGenerator[Event, None]) -> Turn:
+async def finish_turn(events: AsyncGenerator[Event, None]) -> Turn:
     """The turn at the end of a stream of events; raises the error of a failed one."""
     end = await last(events)
     if isinstance(end, Failed):

@@ -9,7 +9,7 @@ from fastapi import UploadFile
 from ragstone.access.uploads import check_type
 from ragstone.core.caller import Caller
 from ragstone.core.errors import InputError, WrongType
-from ragstone.ingest.formats.types import supported, unsupported
+from ragstone.ingest.formats.types import explain_unsupported, list_endings
 from ragstone.ingest.handed import Spool, owner_digits, plain_name
 
 
@@ -54,8 +54,8 @@ def check_name(file: UploadFile, types: Sequence[str]) -> str:
     `types` where there are any."""
     name = plain_name(file.filename or "")
     check_type(name, types)
-    if not name.lower().endswith(supported()):
-        raise WrongType(unsupported(name or "A file without a name"))
+    if not name.lower().endswith(list_endings()):
+        raise WrongType(explain_unsupported(name or "A file without a name"))
     return name
 
 

@@ -22,9 +22,9 @@ from ragstone.core.turn import Ask, Message, Turn
 from ragstone.http import sse, web
 from ragstone.http.bodies import ClosedBody, Text
 from ragstone.http.identity import Who
-from ragstone.http.opening import opened
+from ragstone.http.opening import hold_opening
 from ragstone.http.responses import Json
-from ragstone.http.streaming import streamed
+from ragstone.http.streaming import stream_answer
 from ragstone.service import Service
 
 SHARED = frozenset({"/web/widget.js"})
@@ -102,14 +102,16 @@ def router(service: Service, rates: Rates, limit: int) -> APIRouter:
         """Answer a question of a visitor, as a stream of events."""
         _check(caller, id)
         key = await service.keys.widget(id)
-        history = tuple(Message(one.role, one.text) for one in body.history)
+        history = tuple(Message(message.role, message.text) for message in body.history)
         question = Ask(
             body.question,
             principal=caller.principal,
             collection=_collection(key),
             history=history,
         )
-        return sse.EventStream(streamed(opened(service.ask(question)), WidgetTranscript()))
+        return sse.EventStream(
+            stream_answer(hold_opening(service.ask(question)), WidgetTranscript())
+        )
 
     return routes
 
@@ -126,7 +128,7 @@ async def _page(key: ApiKey) -> Response:
 
 
 def _check(caller: Caller, id: str) -> None:
-    """Raise Forbidden for what is no session of this widget."""
+    """Raise Forbidden for what is not a session of this widget."""
     if not caller.only_asks or caller.key != f"key:{id}":
         raise Forbidden("This address is for the sessions of this widget alone.")
 
@@ -149,7 +151,7 @@ def _end(turn: Turn) -> dict[str, Any]:
         "finish": answer.finish,
         "confidence": answer.confidence,
         "supported": answer.supported.holds if answer.supported else None,
-        "sources": [_source(one) for one in cited_sources(answer.citations, turn.passages)],
+        "sources": [_source(source) for source in cited_sources(answer.citations, turn.passages)],
     }
 
 

@@ -60,11 +60,11 @@ class Bm25Encoder:
     def document(self, text: str) -> edge.SparseVector:
         """The saturated frequency of each word and number of a text that is to be found."""
         weights = {number: c * (K1 + 1) / (c + K1) for number, c in numbers(text).items()}
-        return _joined(self._words.embed_document(text), weights)
+        return _merge_vectors(self._words.embed_document(text), weights)
 
     def query(self, text: str) -> edge.SparseVector:
         """One for each word and number of a text to look for."""
-        return _joined(self._words.embed_query(text), dict.fromkeys(numbers(text), 1.0))
+        return _merge_vectors(self._words.embed_query(text), dict.fromkeys(numbers(text), 1.0))
 
 
 def counter(language: str) -> edge.Bm25:
@@ -90,7 +90,7 @@ def _index(number: str) -> int:
     return zlib.crc32(number.encode()) & 0x7FFFFFFF
 
 
-def _joined(words: edge.SparseVector, more: dict[int, float]) -> edge.SparseVector:
+def _merge_vectors(words: edge.SparseVector, more: dict[int, float]) -> edge.SparseVector:
     """One vector of both; what a number shares with a word by chance is the word's."""
     if not more:
         return words

@@ -57,19 +57,19 @@ def connect_all(settings: IndexSettings, data: Path) -> ConnectedIndex:
     if not settings.from_url:
         index = connect(settings, data)
         return ConnectedIndex(index, (index,))
-    from ragstone.index.moving import MovingIndex, place_of
+    from ragstone.index.moving import MovingIndex, index_place
 
     url = "" if settings.from_url == EMBEDDED else settings.from_url
     before = settings.model_copy(update={"url": url, "api_key": settings.from_api_key})
-    if any(names_retriever(one) for one in (before, settings)):
+    if any(names_retriever(item) for item in (before, settings)):
         raise ConfigError("A retrieval service holds no collections of ours: nothing can move.")
-    if place_of(url) == place_of(settings.url):
+    if index_place(url) == index_place(settings.url):
         raise ConfigError(
             "INDEX__FROM_URL and INDEX__URL are the same: set INDEX__URL to where collections are "
             "to be, or take INDEX__FROM_URL away."
         )
     parts = connect(before, data), connect(settings, data)
-    return ConnectedIndex(MovingIndex(*parts, place_of(settings.url)), parts)
+    return ConnectedIndex(MovingIndex(*parts, index_place(settings.url)), parts)
 
 
 def names_retriever(settings: IndexSettings) -> bool:

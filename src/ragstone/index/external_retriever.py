@@ -19,7 +19,7 @@ from ragstone.core.errors import (
     Unavailable,
 )
 from ragstone.core.filters import METADATA, And, AnyOf, Filter, Or, Range, Scalar
-from ragstone.core.foreign_passages import best_of, foreign_hit, from_kdb
+from ragstone.core.foreign_passages import foreign_hit, from_kdb, keep_best
 from ragstone.core.turn import Ask, Hit, Plan
 from ragstone.settings import IndexSettings
 
@@ -64,7 +64,7 @@ class ExternalRetriever:
             if response.status_code == NOT_THERE:
                 return []
             response.raise_for_status()
-            return best_of(self._dialect.hits(response.json(), ask))[: plan.top_k]
+            return keep_best(self._dialect.hits(response.json(), ask))[: plan.top_k]
 
     async def ready(self) -> None:
         """Raise the dialect's failure unless the service says that it is well."""
@@ -101,7 +101,7 @@ class ExternalRetriever:
             raise failure(f"{who} cannot be reached ({kind}). Check INDEX__URL.") from error
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise failure(
-                f"What {who[0].lower()}{who[1:]} answers is no list of passages."
+                f"What {who[0].lower()}{who[1:]} answers is not a list of passages."
             ) from error
 
 
@@ -121,7 +121,7 @@ class RetrievalService:
             "tenant_id": ask.principal.tenant,
             "rerank": plan.rerank,
             "collection": ask.collection,
-            "filters": _named_values(ask.where) if ask.where else None,
+            "filters": _filter_values(ask.where) if ask.where else None,
         }
 
     def hits(self, answer: Any, ask: Ask) -> list[Hit]:
@@ -137,13 +137,13 @@ class RetrievalService:
 TIMES = ("modified_after", "modified_before")
 
 
-def _named_values(where: Filter) -> dict[str, Any]:
+def _filter_values(where: Filter) -> dict[str, Any]:
     """A filter as names with values, all of which must hold; raises InvalidFilter."""
     match where:
         case And(parts):
             named: dict[str, Any] = {}
             for part in parts:
-                for name, value in _named_values(part).items():
+                for name, value in _filter_values(part).items():
                     if name in named:
                         raise InvalidFilter(
                             f"The retrieval service takes one condition on {name!r} only."

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from ragstone.core.errors import InputError
 from ragstone.core.records import Collection
 from ragstone.core.turn import RankedList, Scored
-from ragstone.language.late_interaction import Floats, LateQuery, deviations, unpacked
+from ragstone.language.late_interaction import Floats, LateQuery, deviations, unpack_tokens
 from ragstone.ports import Search
 
 REPETITIONS, PLANES, PROJECTED = 16, 3, 16
@@ -45,12 +45,12 @@ class HoldsTokens(Protocol):
     async def tokens(self, collection: Collection, ids: Sequence[str]) -> dict[str, bytes]: ...
 
 
-def wanted(search: Search, limit: int) -> int:
+def candidate_count(search: Search, limit: int) -> int:
     """How many chunks to look for where the best `limit` are wanted."""
     return limit if search.late is None else max(WIDER * limit, LEAST)
 
 
-async def compared(
+async def rerank_late(
     index: HoldsTokens,
     collection: Collection,
     searches: Sequence[Search],
@@ -60,10 +60,10 @@ async def compared(
     """The lists of one call with those of late interaction, which hold candidates so far, ordered
     by MaxSim. What the other searches of the call found is compared too: it lies inside the same
     filter, and its token vectors are all that it costs."""
-    asked = [one.late for one in searches]
+    asked = [search.late for search in searches]
     if not any(asked):
         return list(lists)
-    ids = list(dict.fromkeys(one.chunk_id for ranked in lists for one in ranked.found))
+    ids = list(dict.fromkeys(item.chunk_id for ranked in lists for item in ranked.found))
     held = await index.tokens(collection, ids)
     return [
         ranked
@@ -82,7 +82,7 @@ def chunk_encodings(collection: Collection, packed: Sequence[bytes] | None) -> F
     if packed is None or not collection.late:
         return None
     try:
-        rows = [_chunk_encoding(deviations(one, collection.late)) for one in packed]
+        rows = [_chunk_encoding(deviations(item, collection.late)) for item in packed]
     except ValueError as error:
         raise InputError(
             f"Collection {collection.name!r} holds token vectors of {collection.late} numbers, but "
@@ -105,7 +105,7 @@ def by_maxsim(query: LateQuery, text: str, held: Mapping[str, bytes], limit: int
     """The best `limit` of the candidates by MaxSim, whose packed token vectors are `held`."""
     lengths, rows = [], []
     for packed in held.values():
-        vectors = unpacked(packed, query.scale).vectors
+        vectors = unpack_tokens(packed, query.scale).vectors
         lengths.append(len(vectors))
         rows.append(vectors)
     if not sum(lengths):
@@ -115,8 +115,8 @@ def by_maxsim(query: LateQuery, text: str, held: Mapping[str, bytes], limit: int
     filled = np.flatnonzero(lengths)
     best = np.maximum.reduceat(similar, starts[filled], axis=1).sum(axis=0)
     ids = [id for id, length in zip(held, lengths, strict=True) if length]
-    order = sorted(zip(ids, best.tolist(), strict=True), key=lambda one: (-one[1], one[0]))
-    return RankedList("late", text, tuple(Scored(*one) for one in order[:limit]))
+    order = sorted(zip(ids, best.tolist(), strict=True), key=lambda item: (-item[1], item[0]))
+    return RankedList("late", text, tuple(Scored(*item) for item in order[:limit]))
 
 
 def _chunk_encoding(vectors: Floats) -> Floats:
@@ -160,14 +160,14 @@ def _cuts(dimensions: int) -> list[tuple[Floats, Floats]]:
     bits = np.frombuffer(shake_256(SEED).digest(-(-count // 8)), np.uint8)
     signs = np.unpackbits(bits)[:count].astype(np.float32).reshape(REPETITIONS, dimensions, each)
     signs = 2 * signs - 1
-    return [(one[:, :PLANES], one[:, PLANES:] / np.float32(PROJECTED**0.5)) for one in signs]
+    return [(sign[:, :PLANES], sign[:, PLANES:] / np.float32(PROJECTED**0.5)) for sign in signs]
 
 
-def _differing_planes() -> NDArray[np.int64]:
+def _count_differing_planes() -> NDArray[np.int64]:
     """By how many planes each two regions are apart (regions, regions)."""
     numbers = np.arange(2**PLANES)
     both = numbers[:, None] ^ numbers[None, :]
-    return np.array([[int(one).bit_count() for one in row] for row in both])
+    return np.array([[int(item).bit_count() for item in row] for row in both])
 
 
-_NEAR = _differing_planes()
+_NEAR = _count_differing_planes()

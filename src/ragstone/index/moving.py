@@ -9,10 +9,10 @@ from urllib.parse import urlsplit
 
 from ragstone.core.records import Collection
 from ragstone.index.connect import OpenIndex
-from ragstone.ports import ChunkIndex, SearchesLate, Shares, erase, loading
+from ragstone.ports import ChunkIndex, SearchesLate, Shares, bulk_load, erase
 
 
-def place_of(url: str) -> str:
+def index_place(url: str) -> str:
     """What `Collection.place` says of the index at an address: the same for every user of it."""
     split = urlsplit(url)
     address = (split.scheme.lower(), split.netloc.rpartition("@")[2].lower(), split.path)
@@ -23,7 +23,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def _forwarded(
+def _forward(
     method: Callable[Concatenate[ChunkIndex, P], R],
 ) -> Callable[Concatenate["MovingIndex", P], R]:
     """A method of the port as that of the index which its first argument, a collection, is in."""
@@ -57,34 +57,34 @@ class MovingIndex:
         """The index that the collection is in."""
         return self._new if collection.place == self.home else self._old
 
-    create = _forwarded(ChunkIndex.create)
-    drop = _forwarded(ChunkIndex.drop)
-    upsert = _forwarded(ChunkIndex.upsert)
-    set_vectors = _forwarded(ChunkIndex.set_vectors)
-    without_vectors = _forwarded(ChunkIndex.without_vectors)
-    count_without_vectors = _forwarded(ChunkIndex.count_without_vectors)
-    search = _forwarded(ChunkIndex.search)
-    fetch = _forwarded(ChunkIndex.fetch)
-    vectors = _forwarded(ChunkIndex.vectors)
-    tokens = _forwarded(ChunkIndex.tokens)
-    scan = _forwarded(ChunkIndex.scan)
-    delete = _forwarded(ChunkIndex.delete)
-    count = _forwarded(ChunkIndex.count)
-    facet = _forwarded(ChunkIndex.facet)
-    optimize = _forwarded(ChunkIndex.optimize)
+    create = _forward(ChunkIndex.create)
+    drop = _forward(ChunkIndex.drop)
+    upsert = _forward(ChunkIndex.upsert)
+    set_vectors = _forward(ChunkIndex.set_vectors)
+    without_vectors = _forward(ChunkIndex.without_vectors)
+    count_without_vectors = _forward(ChunkIndex.count_without_vectors)
+    search = _forward(ChunkIndex.search)
+    fetch = _forward(ChunkIndex.fetch)
+    vectors = _forward(ChunkIndex.vectors)
+    tokens = _forward(ChunkIndex.tokens)
+    scan = _forward(ChunkIndex.scan)
+    delete = _forward(ChunkIndex.delete)
+    count = _forward(ChunkIndex.count)
+    facet = _forward(ChunkIndex.facet)
+    optimize = _forward(ChunkIndex.optimize)
 
     def loading(self, collection: Collection) -> AbstractAsyncContextManager[None]:
         """`ports.LoadsInBulk`."""
-        return loading(self.of(collection), collection)
+        return bulk_load(self.of(collection), collection)
 
     async def erase(self, collection: Collection, deleted: bool) -> None:
         """`ports.Erases`."""
         await erase(self.of(collection), collection, deleted)
 
     async def ready(self) -> None:
-        for one in self.both:
-            await one.ready()
+        for item in self.both:
+            await item.ready()
 
     async def aclose(self) -> None:
-        for one in self.both:
-            await one.aclose()
+        for item in self.both:
+            await item.aclose()

@@ -87,7 +87,7 @@ def _find(path: str, name: str, max_bytes: int) -> tuple[_OpenArchive, str]:
             return opened, name
         parts = name.split("/")
         leads = ("/".join(parts[:end]) for end in range(1, len(parts)))
-        inner = next((one for one in leads if is_archive(one) and one in opened.entries), None)
+        inner = next((lead for lead in leads if is_archive(lead) and lead in opened.entries), None)
         if inner is None:
             break
         identity, name = (*identity, inner), name[len(inner) + 1 :]

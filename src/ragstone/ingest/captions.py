@@ -20,10 +20,10 @@ from ragstone.core.filters import eq
 from ragstone.core.records import Collection, Document
 from ragstone.core.tool import Picture
 from ragstone.core.turn import Ask
-from ragstone.ingest.formats.redrawn import media_type_of
+from ragstone.ingest.formats.redrawn import detect_media_type
 from ragstone.ingest.pictures import DESCRIBED
 from ragstone.ingest.progress import Tracker
-from ragstone.language.templates import of_language, shipped
+from ragstone.language.templates import load_shipped, of_language
 from ragstone.ports import Catalog, ChunkIndex, Conversing, Templates
 
 PROMPT = "picture_description"
@@ -59,14 +59,14 @@ class CaptionMaker:
         """Describe what is not described. Where the model fails the rest is left for the next
         ingest, and a note says so."""
         documents = await self.catalog.documents(collection.tenant, collection.id)
-        by_name = {revision(one.id, one.version): one for one in documents}
+        by_name = {revision(item.id, item.version): item for item in documents}
         found: dict[str, _Found] = {}
         async for batch in self.index.scan(collection):
             for chunk in batch:
                 if chunk.revision in by_name:
                     found.setdefault(chunk.revision, _Found()).add(chunk)
-        known = {digest: text for one in found.values() for digest, text in one.texts().items()}
-        open_ = [(by_name[name], one.lacking()) for name, one in found.items()]
+        known = {digest: text for item in found.values() for digest, text in item.texts().items()}
+        open_ = [(by_name[name], item.lacking()) for name, item in found.items()]
         wanted = [(document, ids) for document, ids in open_ if ids]
         if wanted:
             await _Making(self, collection, tracker, draw, reread, known).describe(wanted)
@@ -83,8 +83,10 @@ class CaptionMaker:
     async def describe(self, collection: Collection, data: bytes) -> "PictureDescription":
         """What the model says of a picture; raises RagstoneError."""
         texts = await self.templates.texts(collection.tenant)
-        rules = of_language(texts, PROMPT, lambda: collection.language) or shipped(PROMPT) or ""
-        picture = Picture(media_type_of(data), base64.b64encode(data).decode())
+        rules = (
+            of_language(texts, PROMPT, lambda: collection.language) or load_shipped(PROMPT) or ""
+        )
+        picture = Picture(detect_media_type(data), base64.b64encode(data).decode())
         ask = Ask(
             "Describe this picture.",
             temperature=0.0,
@@ -225,10 +227,10 @@ class _Found:
 
     def texts(self) -> dict[str, str]:
         """The descriptions by digest: their parts in several chunks, which overlap, joined."""
-        return {digest: _joined(parts) for digest, parts in self._parts.items()}
+        return {digest: _join_parts(parts) for digest, parts in self._parts.items()}
 
 
-def _joined(parts: Mapping[int, str]) -> str:
+def _join_parts(parts: Mapping[int, str]) -> str:
     text, end = "", -1
     for start, part in sorted(parts.items()):
         if start + len(part) > end:

@@ -19,7 +19,7 @@ from ragstone.ingest.write import document_id
 from ragstone.service import IngestRequest
 
 
-def described(
+def describe_file(
     collection: Collection, request: IngestRequest, item: FoundFile, said: Mapping[str, Any]
 ) -> Document:
     """The document of a file that has not been read yet. `said` is what stands about it in files
@@ -38,7 +38,7 @@ def described(
         title=title if isinstance(title, str) else "",
         metadata=metadata or None,
     )
-    return handed.described(document, item.handed) if item.handed else document
+    return handed.describe_document(document, item.handed) if item.handed else document
 
 
 def with_readers(
@@ -61,7 +61,7 @@ def refuse_readers(
     told = document.own_readers
     if not document.allowed:
         said = resolve_readers(document.path, told or (), False, rules).reasons
-        names = "; ".join(", ".join(one.readers) for one in said)
+        names = "; ".join(", ".join(item.readers) for item in said)
         raise ReadersRefused(
             f"Nobody could read {document.path}: its readers and those of its folders have no name "
             f"in common ({names}). Leave its readers out, or name them in its folders too."
@@ -96,7 +96,7 @@ def at_known_paths(
         yield item
 
 
-def unchanged(known: Document, document: Document) -> bool:
+def is_unchanged(known: Document, document: Document) -> bool:
     """Whether nothing is to be done."""
     return (
         known.version > 0
@@ -136,7 +136,7 @@ class Gone:
     notes: list[str]
 
 
-def gone(
+def find_gone(
     collection: Collection,
     known: Mapping[str, Sequence[str]],
     request: IngestRequest,
@@ -152,7 +152,7 @@ def gone(
     named = {resolve_links(path) for path in request.only}
     documents: list[str] = []
     notes: list[str] = []
-    for share in sorted(one for one in shares if not os.path.ismount(one)):
+    for share in sorted(entry for entry in shares if not os.path.ismount(entry)):
         inside = [source for source in known if source not in here and _is_in(source, share)]
         if any(_is_in(share, resolve_links(path)) for path in request.paths) and inside:
             here.update(inside)

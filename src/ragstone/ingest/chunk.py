@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from ragstone.core.document import BlockSpan, cut_blocks, page_at
+from ragstone.core.document import BlockSpan, cut_blocks, find_page
 from ragstone.ingest.document import Block, gap
-from ragstone.ingest.kinds import kind_of
-from ragstone.ingest.units import BLOCK, SENTENCE, WORD, ChunkUnit, Length, units_of
+from ragstone.ingest.kinds import chunk_kind
+from ragstone.ingest.units import BLOCK, SENTENCE, WORD, ChunkUnit, Length, split_block
 
 _HEADING_CHARS = 200
 _CUTS = ((BLOCK, 0.5), (SENTENCE, 0.35), (WORD, 0.2))
@@ -63,7 +63,7 @@ def chunk(
             path = [item for item in path if item[0] < level]
             path.append((level, " ".join(block.text.split())[:_HEADING_CHARS]))
             yield from packer.heading(tuple(text for _, text in path))
-        for unit in units_of(block, position, lead, size, length):
+        for unit in split_block(block, position, lead, size, length):
             yield from packer.add(unit)
         rest = len(block.text.rstrip())
         lead = ("" if rest else lead) + block.text[rest:]
@@ -218,10 +218,10 @@ class _Packer:
         first, last = units[0], units[-1]
         content = [unit for unit in units if not unit.heading]
         tables = bool(content) and all(unit.block.kind == "table" for unit in content)
-        kind = kind_of(text, section, tables)
+        kind = chunk_kind(text, section, tables)
         own = [first.block, *(b.block for a, b in pairwise(units) if b.block is not a.block)]
         blocks = cut_blocks(own, first.start, last.end)
-        page = page_at(blocks, 0)
+        page = find_page(blocks, 0)
         return TextPiece(text, first.start, last.end, page, section, kind, blocks)
 
 

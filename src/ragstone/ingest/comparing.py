@@ -73,40 +73,40 @@ class Comparing:
         roots = {str(item.root) for item in found}
         described = await file_threads.run(roots, self._described, collection, request, found)
         rules = await self._rules(collection, described)
-        ids = [one.document.id for one in described]
+        ids = [entry.document.id for entry in described]
         known = await self._catalog.known(ids)
         described = [
             replace(
-                one,
-                document=changes.with_readers(one.document, known.get(one.document.id), rules),
+                entry,
+                document=changes.with_readers(entry.document, known.get(entry.document.id), rules),
             )
-            for one in described
+            for entry in described
         ]
         looks = await self._catalog.looks(ids)
         compared = await file_threads.run(
-            roots, _compared_all, described, known, looks, request.by, rules, self._settings
+            roots, _compare_all, described, known, looks, request.by, rules, self._settings
         )
         new: list[Changed] = []
         same: list[_Described] = []
         refused: list[tuple[_Described, DocumentError]] = []
         seen: dict[str, Look] = {}
-        for one, result in zip(described, compared, strict=True):
-            for beside in one.said.refused:
+        for entry, result in zip(described, compared, strict=True):
+            for beside in entry.said.refused:
                 self._tracker.failed(printable_path(beside.path), beside.error.message)
-            item = one.item
+            item = entry.item
             if isinstance(result, Changed):
                 self._tracker.changed(item.size)
                 new.append(result)
             elif isinstance(result, DocumentError):
-                refused.append((one, result))
+                refused.append((entry, result))
             elif result is _ENDED:
-                self._ended_before(known.get(one.document.id), item)
+                self._ended_before(known.get(entry.document.id), item)
             else:
-                same.append(one)
+                same.append(entry)
                 if isinstance(result, Look):
-                    seen[one.document.id] = result
+                    seen[entry.document.id] = result
                 if item.handed:
-                    await asyncio.to_thread(self._originals.keep, item, one.document)
+                    await asyncio.to_thread(self._originals.keep, item, entry.document)
         await self._give_readers(collection, same, known)
         await self._refuse(refused, known)
         if seen:
@@ -118,11 +118,11 @@ class Comparing:
     ) -> Sequence[FolderReaders]:
         """The readers of the collection's folders, with those that their files say now."""
         place = collection.tenant, collection.id
-        found = {rule.folder: rule for one in described for rule in one.said.readers}
+        found = {rule.folder: rule for item in described for rule in item.said.readers}
         self._ruled |= found.keys()
-        for one in described:
-            if one.item.handed is None and not one.said.closed:
-                self._folders.update(folders_of(one.document.path))
+        for item in described:
+            if item.item.handed is None and not item.said.closed:
+                self._folders.update(folders_of(item.document.path))
         known = await self._catalog.folder_readers(*place)
         if not set(known).issuperset(found.values()):
             await readers.put_folder_readers(
@@ -146,8 +146,8 @@ class Comparing:
     ) -> None:
         """Give documents whose content has not changed the readers that they come with."""
         given: dict[tuple[str, ...] | None, list[str]] = {}
-        for one in same:
-            document, size = one.document, one.item.size
+        for described in same:
+            document, size = described.document, described.item.size
             if changes.gives_readers(known[document.id], document):
                 given.setdefault(document.own_readers, []).append(document.id)
                 self._tracker.changed(size)
@@ -163,7 +163,7 @@ class Comparing:
         described = []
         for item in found:
             said = FoundMetadata() if item.handed else self._beside.of(item)
-            document = changes.described(collection, request, item, said.metadata)
+            document = changes.describe_file(collection, request, item, said.metadata)
             described.append(_Described(item, said, document))
         return described
 
@@ -172,22 +172,22 @@ class Comparing:
     ) -> None:
         """Keep why files are not read, where that is not known already, and tell it."""
         failed = []
-        for one, error in refused:
-            document = replace(one.document, status="failed", error=error.message)
+        for item, error in refused:
+            document = replace(item.document, status="failed", error=error.message)
             before = known.get(document.id)
-            if before is None and is_textless_picture(one.item, error):
-                self._tracker.passed_over(WITHOUT_TEXT, one.item.size, read=False)
+            if before is None and is_textless_picture(item.item, error):
+                self._tracker.passed_over(WITHOUT_TEXT, item.item.size, read=False)
                 continue
-            self._tracker.failed(one.item.path, error.message, one.item.size)
-            untold = isinstance(error, PathTaken | ReadersRefused) or error is one.said.closed
+            self._tracker.failed(item.item.path, error.message, item.item.size)
+            untold = isinstance(error, PathTaken | ReadersRefused) or error is item.said.closed
             if not untold and not (before and _says(before, document)):
                 failed.append(document)
         if failed:
             await self._catalog.fail_all(failed)
-        for one, _ in refused:
+        for item, _ in refused:
             # How it ended is known when its content goes.
-            if one.item.handed:
-                await asyncio.to_thread(handed.forget, one.item)
+            if item.item.handed:
+                await asyncio.to_thread(handed.forget, item.item)
 
     def _ended_before(self, known: Document | None, item: FoundFile) -> None:
         """Tell how an earlier run of this job, which was cut off, left a document."""
@@ -201,7 +201,7 @@ class Comparing:
 _SAME, _ENDED = object(), object()
 
 
-def _compared_all(
+def _compare_all(
     described: Sequence[_Described],
     known: Mapping[str, Document],
     looks: Mapping[str, Look],
@@ -211,8 +211,8 @@ def _compared_all(
 ) -> list[Changed | DocumentError | Look | object]:
     with keep_folder():
         return [
-            _compared(one, known.get(one.document.id), looks, by, rules, settings)
-            for one in described
+            _compare(item, known.get(item.document.id), looks, by, rules, settings)
+            for item in described
         ]
 
 
@@ -230,8 +230,8 @@ def _says(known: Document, failed: Document) -> bool:
     return replace(known, own_readers=failed.own_readers) == failed
 
 
-def _compared(
-    one: _Described,
+def _compare(
+    described: _Described,
     known: Document | None,
     looks: Mapping[str, Look],
     by: Principal | None,
@@ -239,27 +239,27 @@ def _compared(
     settings: IngestSettings,
 ) -> Changed | DocumentError | Look | object:
     """What is to be done with a file: read it, refuse it, note its new look, or nothing."""
-    item, document = one.item, one.document
+    item, document = described.item, described.document
     try:
         changes.refuse_if_hidden(known, by)
-        if one.said.closed:
-            raise one.said.closed
+        if described.said.closed:
+            raise described.said.closed
         changes.refuse_readers(document, known, rules, by)
         if item.refusal:
             raise item.refusal
-        if item.handed is not None and handed.taken_in(item):
+        if item.handed is not None and handed.is_taken_in(item):
             return _ENDED
-        said = _said(document)
+        said = _description_hash(document)
         old = None if item.handed else looks.get(document.id)
         if known and old and _looks_so(old, item, said):
             as_known = replace(document, content_hash=known.content_hash)
-            if changes.unchanged(known, as_known):
+            if changes.is_unchanged(known, as_known):
                 return _SAME
         check_before_hashing(item.source, item.size, settings)
         fingerprint, included = handed.fingerprint(item, document)
         document = replace(document, content_hash=fingerprint)
         look = None if item.handed or item.digest else _look(item, said, included)
-        if known and changes.unchanged(known, document):
+        if known and changes.is_unchanged(known, document):
             return look or _SAME
         if known:
             changes.refuse_if_taken(known, document, by)
@@ -268,7 +268,7 @@ def _compared(
     return Changed(item, document, known, look)
 
 
-def _said(document: Document) -> str:
+def _description_hash(document: Document) -> str:
     """A hash of what is said about a document apart from its content."""
     text = json.dumps([document.title, document.metadata], sort_keys=True, default=str)
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
@@ -277,13 +277,13 @@ def _said(document: Document) -> str:
 def _look(item: FoundFile, said: str, included: Sequence[Path]) -> Look | None:
     """How a file looks; None if it was changed so lately that this says nothing."""
     files = []
-    for one in included:
-        file_threads.report_progress(one)
+    for path in included:
+        file_threads.report_progress(path)
         try:
-            facts = one.stat()
+            facts = path.stat()
         except OSError:
             return None
-        files.append((str(one), facts.st_size, facts.st_mtime))
+        files.append((str(path), facts.st_size, facts.st_mtime))
     newest = max([item.modified, *(at for _, _, at in files)])
     if time.time() - newest < SETTLED_SECONDS:
         return None

@@ -122,8 +122,8 @@ class Pending:
             passed = self._passed
             limit = MOST_HELD + len(self._busy)
             found = await self._index.without_vectors(self._collection, limit)
-            known = self._busy | {one.chunk_id for one in self._held}
-            self._held.extend(one for one in found if one.chunk_id not in known)
+            known = self._busy | {item.chunk_id for item in self._held}
+            self._held.extend(item for item in found if item.chunk_id not in known)
             # What was passed by meanwhile may have been written behind the index's back.
             self._behind = len(found) == limit or passed != self._passed
         batch = [self._held.popleft() for _ in range(min(most, len(self._held)))]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ragstone.core.errors import DocumentError, OutsideFolder, UnreadableDocument, WrongType
 from ragstone.ingest.file_threads import report_progress
-from ragstone.ingest.formats.types import supported, unsupported
+from ragstone.ingest.formats.types import explain_unsupported, list_endings
 from ragstone.ingest.safe_open import open_folder, open_regular, resolve_links
 from ragstone.language.similar_names import MAX_NAMES, find_similar
 from ragstone.service import Handed
@@ -77,7 +77,7 @@ class _How:
     def __init__(self, follow_links: bool, pictures: bool) -> None:
         self.follow_links = follow_links
         self.pictures = pictures
-        self.endings = supported(pictures=pictures)
+        self.endings = list_endings(pictures=pictures)
 
 
 def discover(
@@ -112,7 +112,7 @@ def discover(
             else:
                 yield from _walk_changed(root, path, how, changed)
         elif only is None or {given, root} & set(only):
-            yield _given_file(given, root, taken, how)
+            yield _read_given_file(given, root, taken, how)
 
 
 def content_hash(path: Path) -> str:
@@ -131,7 +131,7 @@ def content_hash(path: Path) -> str:
     return digest.hexdigest()
 
 
-def given_folder(path: str, source: Path) -> Path | None:
+def find_given_folder(path: str, source: Path) -> Path | None:
     """The folder that was given for a document, by its path in the collection: the files that it
     includes must be there. None for one that was given alone."""
     below = path.strip("/").split("/")[1:]
@@ -172,7 +172,9 @@ def nearest(path: Path) -> str:
     return f" The nearest: {', '.join(found)}." if found else ""
 
 
-def _given_file(given: Path, root: Path, taken: set[str], how: _How) -> FoundFile | RefusedFile:
+def _read_given_file(
+    given: Path, root: Path, taken: set[str], how: _How
+) -> FoundFile | RefusedFile:
     if describes(given.name) and os.path.exists(root):
         return RefusedFile(
             str(given), WrongType(f"{given.name} describes other files. Ingest those instead.")
@@ -180,7 +182,9 @@ def _given_file(given: Path, root: Path, taken: set[str], how: _How) -> FoundFil
     if not {given.suffix.lower(), root.suffix.lower()} & set(how.endings):
         if not os.path.exists(root):
             return RefusedFile(str(given), _missing_error(given))
-        return RefusedFile(str(given), WrongType(unsupported(given.name, pictures=how.pictures)))
+        return RefusedFile(
+            str(given), WrongType(explain_unsupported(given.name, pictures=how.pictures))
+        )
     path = f"/{_unique_name(Path(os.path.abspath(given)).name, taken)}"
     return _file(str(root), str(root), path, root)
 

@@ -18,7 +18,7 @@ from ragstone.core.entities import (
     EntityMention,
     EntityRelation,
     EntityTheme,
-    chunk_id_of,
+    format_chunk_id,
 )
 from ragstone.core.errors import RagstoneError
 from ragstone.core.filters import AnyOf
@@ -31,8 +31,8 @@ from ragstone.knowledge.graph.communities import (
     communities,
     own_sentences,
 )
-from ragstone.knowledge.graph.extract import READING, mentions_of
-from ragstone.knowledge.graph.model_extract import RECIPE, merged
+from ragstone.knowledge.graph.extract import READING, extract_mentions
+from ragstone.knowledge.graph.model_extract import RECIPE, merge_readings
 from ragstone.ports import Catalog, ChunkIndex, EntityRecognizer, Mentions, ModelReadings, Themes
 
 log = logging.getLogger(__name__)
@@ -145,13 +145,15 @@ class GraphReader:
             related: list[EntityRelation] = []
             for start in range(0, len(chunks), IN_A_ROW):
                 some = chunks[start : start + IN_A_ROW]
-                named, said = await asyncio.to_thread(_named, some, known, self._recognizer)
+                named, said = await asyncio.to_thread(
+                    _collect_entities, some, known, self._recognizer
+                )
                 found, related = found + named, related + said
                 await asyncio.sleep(PAUSE)
             await self._mentions.add(collection, found, related)
             seen |= {chunk.revision for chunk in chunks}
         # The others are not here any more: the collection moves, or was dropped.
-        read = [one for one in revisions if one in seen]
+        read = [revision for revision in revisions if revision in seen]
         await self._mentions.finish(collection, self._name, read)
 
     async def _group(self, collection: Collection) -> None:
@@ -200,12 +202,12 @@ async def theme_chunks(
     index: ChunkIndex, collection: Collection, theme: EntityTheme
 ) -> list[Chunk]:
     """The chunks that a theme is summed up from, the best first."""
-    ids = [chunk_id_of(*place) for place in theme.passages[:SUMMED_UP]]
+    ids = [format_chunk_id(*place) for place in theme.passages[:SUMMED_UP]]
     found = await index.fetch(collection, ids)
     return [found[id] for id in ids if id in found]
 
 
-def _named(
+def _collect_entities(
     chunks: Sequence[Chunk],
     known: Mapping[tuple[str, int], ChunkReading],
     recognizer: EntityRecognizer | None,
@@ -214,6 +216,6 @@ def _named(
     relations: list[EntityRelation] = []
     for chunk in chunks:
         reading = known.get((chunk.revision, chunk.chunk_index))
-        named, said = merged(chunk, mentions_of(chunk, recognizer), reading)
+        named, said = merge_readings(chunk, extract_mentions(chunk, recognizer), reading)
         mentions, relations = mentions + named, relations + said
     return mentions, relations

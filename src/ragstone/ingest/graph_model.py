@@ -20,16 +20,16 @@ from ragstone.ingest.progress import Tracker
 from ragstone.knowledge.graph.model_extract import (
     RECIPE,
     Taken,
-    asked,
+    cache_key,
+    format_chunk,
+    format_passages,
     is_read,
-    key_of,
-    shown,
-    taken,
+    parse_reply,
 )
-from ragstone.language.fences import fenced
+from ragstone.language.fences import fence_text
 from ragstone.language.language_names import language_name
-from ragstone.language.markers import bare, neutral, normalised, numbers
-from ragstone.language.templates import filled, of_language, shipped
+from ragstone.language.markers import bare, neutral, normalise_markers, numbers
+from ragstone.language.templates import fill_places, load_shipped, of_language
 from ragstone.language.tokens import count
 from ragstone.ports import ChunkIndex, Completer, ModelReadings, Priced, Templates, Themes
 
@@ -113,7 +113,7 @@ class GraphModelReader:
                 break
         if not made.failure:
             await self._sum_up(collection, made)
-        for sentence in _told(self._model.name, made):
+        for sentence in _report_lines(self._model.name, made):
             tracker.note(sentence)
 
     async def estimate(self, collection: Collection) -> GraphEstimate:
@@ -122,13 +122,13 @@ class GraphModelReader:
         for revision in await self._readings.lacking(collection, RECIPE):
             chunks = await self._chunks(collection, revision)
             rules = await self._rules(chunks)
-            keys = {key_of(rules, chunk) for chunk in chunks}
+            keys = {cache_key(rules, chunk) for chunk in chunks}
             held = await self._readings.known(collection, keys)
-            new = [one for one in chunks if key_of(rules, one) not in held]
+            new = [item for item in chunks if cache_key(rules, item) not in held]
             passages, known = passages + len(new), known + len(chunks) - len(new)
             for some in _batches(new):
                 calls += 1
-                prompt += count(rules) + count(asked(some))
+                prompt += count(rules) + count(format_passages(some))
             await asyncio.sleep(0)
         reply = EXPECTED_TOKENS * passages
         priced = isinstance(self._model, Priced) and passages
@@ -140,37 +140,37 @@ class GraphModelReader:
         found: list[Chunk] = []
         where = And((eq("revision", revision), OWN_TEXT))
         async for batch in self._index.scan(collection, where):
-            found += [one for one in batch if is_read(one)]
+            found += [item for item in batch if is_read(item)]
             if len(found) >= MOST_OF_ONE:
                 break
-        return sorted(found, key=lambda one: one.chunk_index)
+        return sorted(found, key=lambda item: item.chunk_index)
 
     async def _rules(self, chunks: Sequence[Chunk], name: str = PROMPT) -> str:
         if not chunks:
             return ""
         language = chunks[0].language
         own = of_language(await self._templates.texts(chunks[0].tenant), name, lambda: language)
-        text = own or shipped(name) or ""
+        text = own or load_shipped(name) or ""
         if name == SUMMARY_PROMPT:
-            text = filled(text, language=language_name(language))
+            text = fill_places(text, language=language_name(language))
         return text.strip()
 
     async def _read(self, collection: Collection, revision: str, made: "_Made") -> str:
         """Read one document to its end; why it could not be, else nothing."""
         chunks = await self._chunks(collection, revision)
         rules = await self._rules(chunks)
-        keys = {one.chunk_index: key_of(rules, one) for one in chunks}
+        keys = {chunk.chunk_index: cache_key(rules, chunk) for chunk in chunks}
         held = await self._readings.known(collection, set(keys.values()))
         known = [
             replace(held[key], revision=revision, chunk_index=number)
             for number, key in keys.items()
             if key in held
         ]
-        waiting = list(_batches([one for one in chunks if keys[one.chunk_index] not in held]))
+        waiting = list(_batches([chunk for chunk in chunks if keys[chunk.chunk_index] not in held]))
         for start in range(0, len(waiting), AT_A_TIME):
             some = waiting[start : start + AT_A_TIME]
-            said = await asyncio.gather(*(self._ask(rules, one, made) for one in some))
-            found = [one.reading for part in said for one in part.taken]
+            said = await asyncio.gather(*(self._ask(rules, item, made) for item in some))
+            found = [item.reading for part in said for item in part.taken]
             await self._readings.keep(collection, found, RECIPE)
             if failure := next((part.failure for part in said if part.failure), ""):
                 return failure
@@ -182,10 +182,12 @@ class GraphModelReader:
     async def _ask(self, rules: str, chunks: Sequence[Chunk], made: "_Made") -> "_Said":
         """What the model says of some passages."""
         try:
-            said = await self._model.complete(rules, asked(chunks), REPLY_TOKENS * len(chunks))
+            said = await self._model.complete(
+                rules, format_passages(chunks), REPLY_TOKENS * len(chunks)
+            )
         except RagstoneError as error:
             return _Said(failure=error.message)
-        found = await asyncio.to_thread(taken, said.text, chunks, rules)
+        found = await asyncio.to_thread(parse_reply, said.text, chunks, rules)
         made.add(found, said.usage)
         return _Said(tuple(found))
 
@@ -211,14 +213,14 @@ class GraphModelReader:
         if not chunks:
             return ""
         parts = [
-            f"[{number}] {neutral(shown(chunk))[:SUMMARY_SHOWN]}"
+            f"[{number}] {neutral(format_chunk(chunk))[:SUMMARY_SHOWN]}"
             for number, chunk in enumerate(chunks, 1)
         ]
         rules = await self._rules(chunks, SUMMARY_PROMPT)
-        text = fenced("part", "\n\n".join(parts))
+        text = fence_text("part", "\n\n".join(parts))
         said = await self._model.complete(rules, text, SUMMARY_TOKENS)
         made.spend(said.usage)
-        summary = normalised(said.text.strip(), lambda number: 0 < number <= len(chunks))
+        summary = normalise_markers(said.text.strip(), lambda number: 0 < number <= len(chunks))
         if not numbers(summary):
             made.unsupported += 1
             return ""
@@ -252,10 +254,10 @@ class _Made:
 
     def add(self, found: Sequence[Taken], usage: Usage) -> None:
         self.read += len(found)
-        self.broken += sum(one.reading.broken for one in found)
-        self.left_out += sum(one.left_out for one in found)
-        self.entities += sum(len(one.reading.entities) for one in found)
-        self.relations += sum(len(one.reading.relations) for one in found)
+        self.broken += sum(item.reading.broken for item in found)
+        self.left_out += sum(item.left_out for item in found)
+        self.entities += sum(len(item.reading.entities) for item in found)
+        self.relations += sum(len(item.reading.relations) for item in found)
         self.spend(usage)
 
     def spend(self, usage: Usage) -> None:
@@ -268,7 +270,7 @@ def _batches(chunks: Sequence[Chunk]) -> Iterator[list[Chunk]]:
     some: list[Chunk] = []
     length = 0
     for chunk in chunks:
-        own = len(shown(chunk))
+        own = len(format_chunk(chunk))
         if some and (len(some) >= PASSAGES or length + own > SHOWN_AT_ONCE):
             yield some
             some, length = [], 0
@@ -287,7 +289,7 @@ def _foretold(model: str, estimate: GraphEstimate) -> str:
     )
 
 
-def _told(model: str, made: _Made) -> Iterator[str]:
+def _report_lines(model: str, made: _Made) -> Iterator[str]:
     used = made.usage
     if made.read or made.known or made.themes:
         tokens = (

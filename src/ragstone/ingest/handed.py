@@ -22,8 +22,8 @@ from uuid import uuid4
 from ragstone.core.errors import DocumentError, StorageFull
 from ragstone.core.records import Document
 from ragstone.core.turn import Principal
-from ragstone.ingest.files import FoundFile, content_hash, given_folder
-from ragstone.ingest.formats.includes import included_files
+from ragstone.ingest.files import FoundFile, content_hash, find_given_folder
+from ragstone.ingest.formats.includes import find_included_files
 from ragstone.ingest.formats.recognition import is_installed
 from ragstone.service import Handed
 
@@ -172,7 +172,7 @@ class Originals:
 
     def all(self) -> list[tuple[str, Path]]:
         """Every document of which there is one, by its id, and the file."""
-        return [(one, file) for one in self.documents() if (file := self._file(one))]
+        return [(document, file) for document in self.documents() if (file := self._file(document))]
 
     def documents(self) -> list[str]:
         """The ids of the documents of which something is kept."""
@@ -184,8 +184,8 @@ class Originals:
         """Delete what is kept of documents."""
         if self._folder is None or not self._folder.is_dir():
             return
-        for one in document_ids:
-            shutil.rmtree(self._folder / one, ignore_errors=True)
+        for text in document_ids:
+            shutil.rmtree(self._folder / text, ignore_errors=True)
 
     def linked(self) -> "Linked":
         """All of them as of now, for a backup: what is replaced or deleted since stays in them."""
@@ -284,14 +284,14 @@ def _truncate(text: str, most: int) -> str:
     return text.encode()[:most].decode("utf-8", "ignore")
 
 
-def found(handed: Handed) -> FoundFile:
+def build_found_file(handed: Handed) -> FoundFile:
     """The file of a document, as if it had been found."""
     file = Path(os.path.realpath(handed.file))
     size = file.stat().st_size if file.exists() else 0
     return FoundFile(str(file), handed.path, file, size, handed.modified, handed)
 
 
-def described(document: Document, handed: Handed) -> Document:
+def describe_document(document: Document, handed: Handed) -> Document:
     """The document with its metadata, without its content. Metadata that the document has already
     is what the request says of all of them."""
     metadata = {**handed.metadata, **(document.metadata or {})}
@@ -309,7 +309,7 @@ def fingerprint(item: FoundFile, document: Document) -> tuple[str, tuple[Path, .
     """A hash of the content, of the files that it includes, and of what is said about it; and
     those files. Raises UnreadableDocument."""
     content = item.digest or content_hash(item.source)
-    files, included = ((), ()) if item.handed or item.digest else _included(item, document)
+    files, included = ((), ()) if item.handed or item.digest else _find_included(item, document)
     if item.handed is None and not document.metadata and not included:
         return content, files
     said = [content, document.title, document.metadata, *included]
@@ -317,14 +317,14 @@ def fingerprint(item: FoundFile, document: Document) -> tuple[str, tuple[Path, .
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest(), files
 
 
-def _included(item: FoundFile, document: Document) -> tuple[tuple[Path, ...], tuple[str, ...]]:
+def _find_included(item: FoundFile, document: Document) -> tuple[tuple[Path, ...], tuple[str, ...]]:
     """The files that a document includes, and their hashes."""
-    folder = given_folder(document.path, item.source)
+    folder = find_given_folder(document.path, item.source)
     if folder is None:
         return (), ()
     try:
-        files = (*included_files(item.source, folder), *_pictures(item.source, folder))
-        return files, tuple(content_hash(one) for one in files)
+        files = (*find_included_files(item.source, folder), *_pictures(item.source, folder))
+        return files, tuple(content_hash(file) for file in files)
     except DocumentError:
         return (), ()  # The parser says why it cannot be read.
 
@@ -333,12 +333,12 @@ def _pictures(path: Path, folder: Path) -> tuple[Path, ...]:
     """Those whose text is read with a page."""
     if path.suffix.lower() not in (".html", ".htm", ".xhtml") or not is_installed():
         return ()
-    from ragstone.ingest.formats.page_pictures import shown_files  # Loads lxml.
+    from ragstone.ingest.formats.page_pictures import find_picture_files  # Loads lxml.
 
-    return shown_files(path, folder)
+    return find_picture_files(path, folder)
 
 
-def taken_in(item: FoundFile) -> bool:
+def is_taken_in(item: FoundFile) -> bool:
     """Whether an earlier run has done with this document."""
     return not item.source.exists()
 

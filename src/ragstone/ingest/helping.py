@@ -14,7 +14,7 @@ from ragstone.core.records import Collection
 from ragstone.ingest import file_threads, handed
 from ragstone.ingest.comparing import Changed
 from ragstone.ingest.embedding import Pending, embed_these
-from ragstone.ingest.sharing import ReadOutcome, changed_of
+from ragstone.ingest.sharing import ReadOutcome, read_changed
 from ragstone.ingest.together import Together
 from ragstone.ingest.write import Writer, Written
 from ragstone.ports import Catalog, ChunkIndex, Embedders
@@ -54,7 +54,7 @@ class Helping:
         ids = [file["document"]["id"] for file in part.request["files"]]
         known = await self._catalog.known(ids)
         files = [
-            changed_of(file, known.get(id))
+            read_changed(file, known.get(id))
             for file, id in zip(part.request["files"], ids, strict=True)
             if id not in before.told
         ]
@@ -62,16 +62,16 @@ class Helping:
         def tell() -> None:
             report(ReadOutcome(dict(written), dict(failed), tuple(back)).stored())
 
-        async def done(several: Sequence[tuple[Changed, Written]]) -> None:
-            written.update((changed.document.id, one) for changed, one in several)
+        async def finish_read(several: Sequence[tuple[Changed, Written]]) -> None:
+            written.update((changed.document.id, item) for changed, item in several)
             tell()
 
         roots = {str(changed.item.root) for changed in files}
-        there = await file_threads.run(roots, lambda: [_is_same(one) for one in files])
+        there = await file_threads.run(roots, lambda: [_is_same(item) for item in files])
         if files and not any(there):
             raise UnreadableDocument(await file_threads.run(roots, _not_here, files))
-        back += [one.document.id for one, same in zip(files, there, strict=True) if not same]
-        left = iter([one for one, same in zip(files, there, strict=True) if same])
+        back += [item.document.id for item, same in zip(files, there, strict=True) if not same]
+        left = iter([item for item, same in zip(files, there, strict=True) if same])
         writer = self._writer.for_part(part)
         pending = Pending(self._index, collection)  # Whoever runs the ingest sees to the vectors.
 
@@ -85,7 +85,7 @@ class Helping:
 
         try:
             async with (
-                Together(writer, collection, pending, done) as together,
+                Together(writer, collection, pending, finish_read) as together,
                 asyncio.TaskGroup() as group,
             ):
                 for _ in range(self._settings.parse_processes):
@@ -103,16 +103,16 @@ class Helping:
         found = await self._index.fetch(collection, [id for id in ids if id not in have])
         done = len(ids) - len(found)
 
-        def embedded(chunks: int) -> None:
+        def count_embedded(chunks: int) -> None:
             nonlocal done
             done += chunks
             report({"embedded": done})
 
         tokens = self._settings.token_vectors
         await embed_these(
-            self._index, self._embedders, collection, list(found.values()), embedded, tokens
+            self._index, self._embedders, collection, list(found.values()), count_embedded, tokens
         )
-        embedded(0)
+        count_embedded(0)
 
     async def _collection(self, part: Job) -> Collection:
         collection = wire.load(Collection, part.request["collection"])
@@ -135,7 +135,7 @@ def _is_same(changed: Changed) -> bool:
 
 def _not_here(files: Sequence[Changed]) -> str:
     source: Path = files[0].item.source
-    folder = next((one for one in (source, *source.parents) if one.exists()), source)
+    folder = next((item for item in (source, *source.parents) if item.exists()), source)
     missing = source if folder == source else folder / source.relative_to(folder).parts[0]
     return (
         f"{socket.gethostname()} does not have {missing} as the process that runs the ingest has "

@@ -79,7 +79,7 @@ class Files:
             "created_at": now,
             "expires_at": now + seconds if seconds else None,
         }
-        folder = self._of(owner) / timed_id(PREFIX)
+        folder = self._of(owner) / create_timed_id(PREFIX)
         try:
             file = file.rename(file.with_name(_CONTENT))
             with private_file(file.with_name(_ABOUT)) as described:
@@ -91,7 +91,7 @@ class Files:
             raise StorageFull(
                 f"The file could not be kept ({error.strerror}). Make room and send it again."
             ) from error
-        return _kept_file(folder, about)
+        return _build_kept_file(folder, about)
 
     def find(self, owner: Principal, id: str) -> KeptFile | None:
         """The owner's file of this id, unless it has expired or the credential is for less."""
@@ -125,7 +125,7 @@ class Files:
         return self._folder / owner_digits(owner.tenant, owner.user)
 
 
-def timed_id(prefix: str) -> str:
+def create_timed_id(prefix: str) -> str:
     """An id that nobody can guess. Those of one prefix sort by the time that they were made at."""
     return f"{prefix}{int(time.time() * 1000):012x}{uuid4().hex[12:]}"
 
@@ -140,12 +140,12 @@ def _read_all(owner: Path) -> list[KeptFile]:
 
 def _read(folder: Path) -> KeptFile | None:
     try:
-        return _kept_file(folder, json.loads((folder / _ABOUT).read_bytes()))
+        return _build_kept_file(folder, json.loads((folder / _ABOUT).read_bytes()))
     except (OSError, ValueError, KeyError):
         return None
 
 
-def _kept_file(folder: Path, about: Mapping[str, Any]) -> KeptFile:
+def _build_kept_file(folder: Path, about: Mapping[str, Any]) -> KeptFile:
     names = ("tenant", "user", "name", "purpose", "size", "created_at", "expires_at")
     reach = None if about["reach"] is None else tuple(about["reach"])
     said = {name: about[name] for name in names}

@@ -138,7 +138,7 @@ _LEADER = re.compile(r"(?:\.\s?){3,}\s*\d+\s*\|?$|…+\s*\d+$|(?:·\s?){3,}\d+$"
 _NUMBERED_END = re.compile(r"\D.*\s\d{1,4}$")
 
 
-def kind_of(text: str, section: tuple[str, ...], only_table: bool) -> str:
+def chunk_kind(text: str, section: tuple[str, ...], only_table: bool) -> str:
     """toc, glossary, faq, credits, table or normal. A section's name counts for those below it."""
     names = [_NUMBERING.sub("", heading).strip(" :.").casefold() for heading in section]
     if _is_contents(text, any(name in _TOC_NAMES for name in names)):

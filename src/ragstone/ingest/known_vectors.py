@@ -32,23 +32,23 @@ async def known_vectors(
     rows: Sequence[Chunk],
 ) -> Mapping[str, KnownVectors]:
     """What is known of `rows`, chunks of new versions of `documents`, by their ids."""
-    before = await catalog.known([one.id for one in documents])
-    hashes = {one.content_hash for one in documents if one.content_hash}
+    before = await catalog.known([document.id for document in documents])
+    hashes = {document.content_hash for document in documents if document.content_hash}
     same = await catalog.of_content(collection.tenant, collection.id, hashes)
     own = await _chunks(index, collection, before.values(), rows)
     others = await _chunks(index, collection, same.values(), rows)
-    by_text = {_embedded(chunk): id for id, chunk in own.items()}
+    by_text = {_embedding_key(chunk): id for id, chunk in own.items()}
     by_content = {
-        (hash_of, *_said(others[id])): id
-        for hash_of, one in same.items()
-        for id in (chunk_id(one.id, one.version, n) for n in range(one.chunks))
+        (hash_of, *_content_key(others[id])): id
+        for hash_of, item in same.items()
+        for id in (chunk_id(item.id, item.version, n) for n in range(item.chunks))
         if id in others
     }
-    content = {one.id: one.content_hash for one in documents}
+    content = {document.id: document.content_hash for document in documents}
     there: dict[str, list[str]] = defaultdict(list)
     for row in rows:
-        known = by_text.get(_embedded(row)) or by_content.get(
-            (content[row.document_id], *_said(row))
+        known = by_text.get(_embedding_key(row)) or by_content.get(
+            (content[row.document_id], *_content_key(row))
         )
         if known:
             there[known].append(row.chunk_id)
@@ -70,20 +70,20 @@ async def _chunks(
     first = max(0, min(row.chunk_index for row in rows) - NEAR)
     last = max(row.chunk_index for row in rows) + NEAR
     ids = [
-        chunk_id(one.id, one.version, number)
-        for one in sources
-        if one.version
-        for number in range(first, min(one.chunks, last))
+        chunk_id(source.id, source.version, number)
+        for source in sources
+        if source.version
+        for number in range(first, min(source.chunks, last))
     ][:MOST]
     return await index.fetch(collection, ids) if ids else {}
 
 
-def _embedded(chunk: Chunk) -> tuple[str, str]:
+def _embedding_key(chunk: Chunk) -> tuple[str, str]:
     """What a chunk's vectors are made of: its language decides which model reads it."""
     return chunk.searchable, chunk.language
 
 
-def _said(chunk: Chunk) -> tuple[int, str, tuple[str, ...], str]:
+def _content_key(chunk: Chunk) -> tuple[int, str, tuple[str, ...], str]:
     """What a chunk of the same content says, whatever the document is called: a renamed file is
     not embedded anew for its name, which its words have at once."""
     return chunk.chunk_index, chunk.text, chunk.section, chunk.language

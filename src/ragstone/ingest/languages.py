@@ -33,7 +33,7 @@ def main_language(counts: Mapping[str, int]) -> str:
 def may_outgrow(collection: Collection, embedders: Embedders) -> bool:
     """Whether there are passages that the collection's embedding model does not fit."""
     every = (embedders.for_text(language) for language in ("en", "mul"))
-    return any(one.multilingual and one.fingerprint != collection.fingerprint for one in every)
+    return any(item.multilingual and item.fingerprint != collection.fingerprint for item in every)
 
 
 def outgrown(collection: Collection, counts: Mapping[str, int], embedders: Embedders) -> str:

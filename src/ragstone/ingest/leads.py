@@ -13,7 +13,7 @@ from ragstone.ingest.document import Block
 from ragstone.language.sentences import sentences
 
 MAX_LEAD_CHARS = 240
-"""Of one line of a lead; a longer sentence is no introduction."""
+"""Of one line of a lead; a longer sentence is not an introduction."""
 
 PROSE = frozenset({"paragraph", "quote", "admonition"})
 """Kinds of blocks that introduce others."""

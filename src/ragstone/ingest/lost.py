@@ -43,7 +43,7 @@ async def is_elsewhere(collection: Collection, catalog: Catalog, index: ChunkInd
     """Whether the index holds nothing of documents that have chunks: it was exchanged, or is that
     of another server, and they stayed behind."""
     documents = await catalog.documents(collection.tenant, collection.id, limit=10)
-    if not any(one.chunks for one in documents) or await _holds_some(collection, index):
+    if not any(document.chunks for document in documents) or await _holds_some(collection, index):
         return False
     # It may have been built anew, moved or dropped while this looked.
     now = await catalog.identified(collection.tenant, collection.id)

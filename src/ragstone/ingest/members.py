@@ -9,7 +9,7 @@ from pathlib import Path
 from ragstone.core.errors import DocumentError, EmptyDocument, UnreadableDocument
 from ragstone.ingest import file_threads, handed
 from ragstone.ingest.files import HIDDEN, NO_ENDING, FoundFile, SkippedFile, describes
-from ragstone.ingest.formats.types import supported
+from ragstone.ingest.formats.types import list_endings
 from ragstone.ingest.parse_messages import ArchiveMember
 from ragstone.ingest.places import is_archive, is_hidden
 from ragstone.ingest.progress import Tracker
@@ -37,7 +37,7 @@ async def open_archives(
     Those of an archive on the disk are unpacked when they are read. One that was handed over is
     deleted in the end, so its members are files beside it until then.
     """
-    endings = supported(pictures=pictures)
+    endings = list_endings(pictures=pictures)
     files: list[FoundFile] = []
     archives: list[FoundFile] = []
     for item in found:
@@ -47,17 +47,17 @@ async def open_archives(
         folder = _unpacked(item) if item.handed else None
         try:
             if folder is not None:
-                if handed.taken_in(item):
+                if handed.is_taken_in(item):
                     continue  # An earlier run of the job has done with all of it.
                 await file_threads.run([folder], shutil.rmtree, folder, True)
             members = await list_members(item, folder)
             archives.append(item)
             readable = 0
-            for one in _files(item, members, endings):
-                if isinstance(one, SkippedFile):
-                    tracker.skipped(one.kind)
+            for file in _files(item, members, endings):
+                if isinstance(file, SkippedFile):
+                    tracker.skipped(file.kind)
                 else:
-                    files.append(one)
+                    files.append(file)
                     readable += 1
             if not readable:
                 raise EmptyDocument(f"{item.source.name} holds no file that can be read.")

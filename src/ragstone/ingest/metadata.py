@@ -19,9 +19,9 @@ from typing import Any
 import yaml  # type: ignore[import-untyped]
 
 from ragstone.core.errors import InputError, InvalidMetadata
-from ragstone.core.metadata import checked, typed
+from ragstone.core.metadata import check_metadata, parse_value
 from ragstone.core.readers import FolderReaders, parse_readers, within
-from ragstone.ingest.files import FOLDER_FILE, SIDECARS, FoundFile, RefusedFile, given_folder
+from ragstone.ingest.files import FOLDER_FILE, SIDECARS, FoundFile, RefusedFile, find_given_folder
 from ragstone.ingest.formats.front_matter import WithoutAliases
 from ragstone.ingest.places import archive_of, file_of
 from ragstone.ingest.safe_open import open_regular, resolve_links
@@ -92,10 +92,10 @@ class MetadataFiles:
                     metadata.update(rule.metadata)
         archive = archive_of(item.place) if item.digest else ""
         if not archive:
-            metadata.update(self._beside(item.place, item.path, _within(item), refused))
+            metadata.update(self._beside(item.place, item.path, _link_boundary(item), refused))
         elif archive not in self._archives:
             path = item.path[: len(archive) - len(item.place)]
-            values = self._beside(archive, path, _within(item), refused)
+            values = self._beside(archive, path, _link_boundary(item), refused)
             # What is in an archive is not called as that is.
             self._archives[archive] = {key: values[key] for key in values if key != "title"}
         metadata.update(self._archives.get(archive, {}))
@@ -132,13 +132,13 @@ class MetadataFiles:
             path = item.path[: len(archive) - len(item.place)]
             item = replace(item, place=archive, path=path)
         top, *parts = item.path.strip("/").split("/")
-        given = given_folder(item.path, item.source)
+        given = find_given_folder(item.path, item.source)
         if given and not item.root.is_relative_to(given):
             given = None  # A link on the way leads to a folder of the same name.
         folders = list(above)
         if given is None and item.root != item.source:
             by_name = [item.root.joinpath(*parts[:n]) for n in range(1, len(parts))]
-            folders += [one for one in self._speaking(by_name, item.root) if one not in above]
+            folders += [entry for entry in self._speaking(by_name, item.root) if entry not in above]
         by_path: dict[str, FolderReaders] = {}
         for folder in folders:
             said, file = self._files[folder], folder / FOLDER_FILE
@@ -163,7 +163,7 @@ class MetadataFiles:
         parent = os.path.dirname(item.place)
         if parent not in self._above:
             folders = list(reversed(item.source.parents))
-            self._above[parent] = self._speaking(folders, _within(item))
+            self._above[parent] = self._speaking(folders, _link_boundary(item))
         return self._above[parent]
 
     def _speaking(self, folders: Sequence[Path], within: Path) -> list[Path]:
@@ -207,7 +207,7 @@ class MetadataFiles:
                 about = os.fstat(content.fileno())
                 if about.st_size > MOST_BYTES:
                     raise InvalidMetadata(
-                        f"{file.name} has more than {MOST_BYTES // 1024} kB: that is no metadata."
+                        f"{file.name} has more than {MOST_BYTES // 1024} kB: that is not metadata."
                     )
                 return content.read(MOST_BYTES).decode("utf-8-sig")
         except (FileNotFoundError, NotADirectoryError):
@@ -222,7 +222,7 @@ class MetadataFiles:
             raise InvalidMetadata(f"{file.name} cannot be read: {error.strerror}.") from error
 
 
-def _within(item: FoundFile) -> Path:
+def _link_boundary(item: FoundFile) -> Path:
     """The folder in which links must stay."""
     given = item.root == item.source or (item.digest and item.root == file_of(item.place))
     return item.root.parent if given else item.root
@@ -246,7 +246,7 @@ def _is_trusted(about: os.stat_result) -> bool:
 
 def _sidecar(file: Path, text: str) -> dict[str, Any]:
     try:
-        return checked(_load(file, text))
+        return check_metadata(_load(file, text))
     except ValueError as error:
         raise InvalidMetadata(f"{file.name} cannot be used: {error}.") from error
 
@@ -284,9 +284,9 @@ def _patterns(found: Any) -> Iterator[_Rule]:
     for pattern, metadata in found.items():
         parts = tuple(part for part in str(pattern).split("/") if part not in ("", "."))
         if not 0 < len(parts) <= MOST_PARTS:
-            raise ValueError(f"{str(pattern)[:40]!r} is no pattern of file names")
+            raise ValueError(f"{str(pattern)[:40]!r} is not a pattern of file names")
         try:
-            yield _Rule(parts if "/" in str(pattern) else ("**", *parts), checked(metadata))
+            yield _Rule(parts if "/" in str(pattern) else ("**", *parts), check_metadata(metadata))
         except ValueError as error:
             raise ValueError(f"below {str(pattern)[:40]!r}, {error}") from error
 
@@ -296,15 +296,15 @@ def _matches(pattern: Sequence[str], parts: Sequence[str]) -> bool:
     folders; a pattern without a slash is a name at any depth."""
 
     @cache
-    def rest(one: int, at: int) -> bool:
-        if one == len(pattern):
+    def rest(number: int, at: int) -> bool:
+        if number == len(pattern):
             return at > 0
-        if pattern[one] == "**":
-            return rest(one + 1, at) or (at < len(parts) and rest(one, at + 1))
+        if pattern[number] == "**":
+            return rest(number + 1, at) or (at < len(parts) and rest(number, at + 1))
         return (
             at < len(parts)
-            and fnmatch.fnmatchcase(parts[at], pattern[one])
-            and rest(one + 1, at + 1)
+            and fnmatch.fnmatchcase(parts[at], pattern[number])
+            and rest(number + 1, at + 1)
         )
 
     return rest(0, 0)
@@ -320,9 +320,9 @@ def _load(file: Path, text: str) -> Any:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = f"line {mark.line + 1}: " if mark else ""
-        raise ValueError(f"{place}it is no YAML ({_problem(error)})") from error
+        raise ValueError(f"{place}it is not YAML ({_problem(error)})") from error
     except json.JSONDecodeError as error:
-        raise ValueError(f"line {error.lineno}: it is no JSON ({error.msg})") from error
+        raise ValueError(f"line {error.lineno}: it is not JSON ({error.msg})") from error
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
 
@@ -339,7 +339,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_number(name: str) -> float:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is not a number")
 
 
 def _plain(node: yaml.Node, depth: int) -> Any:
@@ -358,7 +358,7 @@ def _plain(node: yaml.Node, depth: int) -> Any:
             found[key.value] = _plain(value, depth + 1)
         return found
     if isinstance(node, yaml.SequenceNode):
-        return [_plain(one, depth + 1) for one in node.value]
+        return [_plain(item, depth + 1) for item in node.value]
     if node.style:
         return node.value
-    return None if node.value in ("", "~", "null") else typed(node.value)
+    return None if node.value in ("", "~", "null") else parse_value(node.value)

@@ -17,7 +17,7 @@ from ragstone.core.chunk import Chunk
 from ragstone.core.errors import IndexUnavailable
 from ragstone.core.filters import eq
 from ragstone.core.records import Collection
-from ragstone.ports import ChunkIndex, Vectors, check_late, loading, may_share
+from ragstone.ports import ChunkIndex, Vectors, bulk_load, check_late, may_share
 
 BATCH = 256
 
@@ -71,7 +71,7 @@ async def migrate(
     moved = Moved(new, await source.count(old))
     yield moved
     async with (
-        loading(target, new),
+        bulk_load(target, new),
         aclosing(copy_all(here, there, source.scan(old, batch=BATCH))) as batches,
     ):
         async for held, copied in batches:
@@ -142,7 +142,7 @@ async def copy_all(
 
     try:
         async for chunks in batches:
-            missing = await _missing(source, target, chunks)
+            missing = await _find_missing(source, target, chunks)
             if writing:
                 yield await writing
             writing = asyncio.create_task(write(missing, len(chunks)))
@@ -154,10 +154,10 @@ async def copy_all(
             await asyncio.gather(writing, return_exceptions=True)
 
 
-async def _missing(source: End, target: End, chunks: Sequence[Chunk]) -> _Batch:
+async def _find_missing(source: End, target: End, chunks: Sequence[Chunk]) -> _Batch:
     """Those of some chunks that the target lacks, with what it is to have of them."""
     by_id = {chunk.chunk_id: chunk for chunk in chunks}
-    here, there = await asyncio.gather(_read(source, by_id), _held(target, list(by_id)))
+    here, there = await asyncio.gather(_read(source, by_id), _read_held(target, list(by_id)))
     return replace(here, chunks={i: by_id[i] for i in by_id if not _is_copied(here, there, i)})
 
 
@@ -177,7 +177,7 @@ async def _write(target: End, here: _Batch) -> int:
     return len(missing)
 
 
-async def _held(end: End, ids: Sequence[str]) -> _Batch:
+async def _read_held(end: End, ids: Sequence[str]) -> _Batch:
     """Those of some chunks that an index has."""
     return await _read(end, await end.index.fetch(end.collection, ids))
 

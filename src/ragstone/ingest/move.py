@@ -21,7 +21,7 @@ from ragstone.core.records import Collection
 from ragstone.ingest import readers
 from ragstone.ingest.migrate import AT_ONCE, BATCH, End, copy_all
 from ragstone.ingest.unused import drop_unused
-from ragstone.ports import Catalog, ChunkIndex, Shares, check_late, home, loading, may_share
+from ragstone.ports import Catalog, ChunkIndex, Shares, bulk_load, check_late, home, may_share
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ async def move_all(index: ChunkIndex, catalog: Catalog) -> None:
         every = list(await catalog.collections())
         random.shuffle(every)  # Several servers begin with different ones.
         moved = await asyncio.gather(*map(try_to_move, every))
-        return all(moved) and all(one.place == place for one in await catalog.collections())
+        return all(moved) and all(item.place == place for item in await catalog.collections())
 
     while True:
         if await all_moved():
@@ -93,7 +93,7 @@ async def move(index: ChunkIndex, catalog: Catalog, collection: Collection) -> N
         new = replace(old, build=old.build + 1, place=home(index), shared=shared)
         check_late(index, new)
         await index.create(new)
-        async with loading(index, new):
+        async with bulk_load(index, new):
             await _copy(index, catalog, old, new, frozenset())
         await index.optimize(new)
         async with (
@@ -104,7 +104,7 @@ async def move(index: ChunkIndex, catalog: Catalog, collection: Collection) -> N
             now = await catalog.identified(old.tenant, old.id)
             if now is None or now.build != old.build:
                 return  # It was dropped or built anew.
-            gone = await retired(catalog)
+            gone = await list_retired(catalog)
             for _ in range(TRIES):
                 held = await _copy(index, catalog, old, new, gone)
                 if not await remove_others(index, catalog, old, new, gone):
@@ -122,7 +122,7 @@ async def move(index: ChunkIndex, catalog: Catalog, collection: Collection) -> N
     await drop_unused(index, catalog)
 
 
-async def retired(catalog: Catalog) -> frozenset[str]:
+async def list_retired(catalog: Catalog) -> frozenset[str]:
     """The revisions that somebody may be deleting now, and then forget. What is retired while it is
     kept stays known, and so hidden, until it is not kept any more."""
     return frozenset(name for _, name in await catalog.retired())
@@ -135,14 +135,14 @@ async def remove_others(
     and revisions that are `gone`; whether something went that is to be copied again."""
     again = False
     async for chunks in index.scan(new, batch=BATCH):
-        known = await _known(catalog, chunks, gone)
-        held = await index.fetch(old, [one.chunk_id for one in chunks])
+        known = await _keep_known(catalog, chunks, gone)
+        held = await index.fetch(old, [chunk.chunk_id for chunk in chunks])
         others = {
-            one.revision
-            for one in chunks
-            if one.revision not in known
-            or one.chunk_id not in held
-            or one.allowed != held[one.chunk_id].allowed
+            chunk.revision
+            for chunk in chunks
+            if chunk.revision not in known
+            or chunk.chunk_id not in held
+            or chunk.allowed != held[chunk.chunk_id].allowed
         }
         again |= bool(others & known)
         if others:
@@ -158,12 +158,12 @@ async def _copy(
     held = copied = 0
     told = time.monotonic()
 
-    async def wanted() -> AsyncIterator[list[Chunk]]:
+    async def read_wanted() -> AsyncIterator[list[Chunk]]:
         async for chunks in index.scan(old, batch=BATCH):
-            known = await _known(catalog, chunks, gone)
-            yield [one for one in chunks if one.revision in known]
+            known = await _keep_known(catalog, chunks, gone)
+            yield [chunk for chunk in chunks if chunk.revision in known]
 
-    async with aclosing(copy_all(End(index, old), End(index, new), wanted())) as batches:
+    async with aclosing(copy_all(End(index, old), End(index, new), read_wanted())) as batches:
         async for there, new_ones in batches:
             held, copied = held + there, copied + new_ones
             if time.monotonic() - told > TOLD_SECONDS:
@@ -172,6 +172,6 @@ async def _copy(
     return held
 
 
-async def _known(catalog: Catalog, chunks: Sequence[Chunk], gone: Set[str]) -> Set[str]:
+async def _keep_known(catalog: Catalog, chunks: Sequence[Chunk], gone: Set[str]) -> Set[str]:
     """The revisions of some chunks that the state knows, without those that are gone."""
-    return await catalog.revisions(list({one.revision for one in chunks})) - gone
+    return await catalog.revisions(list({chunk.revision for chunk in chunks})) - gone

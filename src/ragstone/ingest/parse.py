@@ -20,7 +20,7 @@ from ragstone.ingest.formats.recognition import AHEAD, CHOSEN, PICTURES_UNREAD, 
 from ragstone.ingest.formats.redrawn import redrawn
 from ragstone.ingest.formats.surroundings import Surroundings
 from ragstone.ingest.formats.types import FORMATS, check_type
-from ragstone.ingest.pictures import described, placed
+from ragstone.ingest.pictures import add_captions, drop_bare_pictures
 from ragstone.ingest.places import archive_of
 from ragstone.ingest.safe_open import pin, resolve_links
 from ragstone.ingest.sizes import MEGABYTE, SizeSettings, check_size
@@ -84,7 +84,7 @@ def parse(
                 parsed = known.parse(path, ending, max_bytes)
             if not isinstance(parsed, Parsed):
                 raise TypeError(f"its parser made {type(parsed).__name__} instead of Parsed")
-        blocks = described(placed(_readable_blocks(path, parsed.blocks)), captions)
+        blocks = add_captions(drop_bare_pictures(_readable_blocks(path, parsed.blocks)), captions)
         first = next(blocks, None)
         if first is None:
             raise EmptyDocument(_why_empty(path, parsed))
@@ -98,7 +98,7 @@ def parse(
         )
 
 
-def shown_picture(
+def draw_document_picture(
     path: Path, settings: ReadSettings, id: str, folder: Path | None = None
 ) -> tuple[str, bytes]:
     """The picture of a document with this id, as it is shown: its media type and content, which

@@ -26,9 +26,9 @@ from ragstone.core.document import cut_places
 from ragstone.core.errors import DocumentError, UnreadableDocument
 from ragstone.ingest.chunk import TextPiece, chunk
 from ragstone.ingest.document import Block
-from ragstone.ingest.formats.recognition import goes_on
+from ragstone.ingest.formats.recognition import is_computing
 from ragstone.ingest.leads import attach_leads
-from ragstone.ingest.parse import parse, shown_picture
+from ragstone.ingest.parse import draw_document_picture, parse
 from ragstone.ingest.parse_messages import (
     MEMORY,
     ArchiveMembers,
@@ -42,7 +42,7 @@ from ragstone.ingest.parse_messages import (
     ReadRequest,
     Ready,
     Recognising,
-    encoded,
+    encode_message,
     receive_frame,
     send_frame,
 )
@@ -84,7 +84,7 @@ def main(memory_mb: int, parent: int) -> None:
     def send(message: Message) -> None:
         try:
             with one_at_a_time:
-                send_frame(answers, encoded(message))
+                send_frame(answers, encode_message(message))
         except OSError:
             os._exit(1)  # The server has gone.
 
@@ -99,11 +99,11 @@ def answer(request: ReadRequest, send: Send) -> None:
     """Read one file and send what it holds, or why it cannot be read."""
     try:
         if request.picture:
-            send(Drawn(_drawn(request)))
+            send(Drawn(_draw(request)))
         elif request.members:
             _send_members(request, send)
         elif request.beginning:
-            send(Beginning(_beginning(request, send)))
+            send(Beginning(_read_beginning(request, send)))
         else:
             _send_document(request, send)
     except DocumentError as error:
@@ -113,13 +113,13 @@ def answer(request: ReadRequest, send: Send) -> None:
         send(ReadFailure(UnreadableDocument.code, f"{name} is nested too deep to be read."))
     except MemoryError:
         send(ReadFailure(MEMORY, ""))
-    # A panic of a parser in Rust is no Exception.
+    # A panic of a parser in Rust is not an Exception.
     except BaseException as error:
         trace = whole("".join(traceback.format_exception(error)))[-TRACE_CHARS:]
         send(ReadFailure("", type(error).__name__, trace))
 
 
-def _beginning(request: ReadRequest, send: Send) -> str:
+def _read_beginning(request: ReadRequest, send: Send) -> str:
     text = ""
     noticed = _Recognising(request, send)
     for block in parse(Path(request.path), request, sample=True, noticed=noticed).blocks:
@@ -139,9 +139,9 @@ def _send_members(request: ReadRequest, send: Send) -> None:
     send(Finished())
 
 
-def _drawn(request: ReadRequest) -> str:
+def _draw(request: ReadRequest) -> str:
     folder = Path(request.folder) if request.folder else None
-    _, data = shown_picture(Path(request.path), request, request.picture, folder)
+    _, data = draw_document_picture(Path(request.path), request, request.picture, folder)
     return base64.b64encode(data).decode()
 
 
@@ -164,7 +164,7 @@ def _send_document(request: ReadRequest, send: Send) -> None:
     for piece in chunk(blocks, request.chunk_size, request.chunk_overlap, length):
         sender.add(piece)
     sender.flush()
-    send(Finished([whole(note) for note in parsed.last_notes()], spent=goes_on()))
+    send(Finished([whole(note) for note in parsed.last_notes()], spent=is_computing()))
 
 
 class _Recognising:

@@ -159,7 +159,7 @@ Message = (
 )
 
 
-def encoded(message: Message | ReadRequest) -> bytes:
+def encode_message(message: Message | ReadRequest) -> bytes:
     """The message as JSON."""
     # A path may hold surrogates, which only an escape carries; texts are whole.
     ascii_only = isinstance(message, ReadRequest)
@@ -177,7 +177,7 @@ def _plain(value: object) -> object:
 
 @cache
 def _names(kind: type) -> tuple[str, ...]:
-    return tuple(one.name for one in fields(kind))
+    return tuple(item.name for item in fields(kind))
 
 
 def send_frame(pipe: BinaryIO, data: bytes) -> None:

@@ -41,7 +41,7 @@ from ragstone.ingest.parse_messages import (
     ReadRequest,
     Ready,
     Recognising,
-    encoded,
+    encode_message,
     receive_frame,
     send_frame,
 )
@@ -390,7 +390,8 @@ class Reading:
         for line in self._process.last_lines:
             log.warning("The process that read %s: %s", self._path, line)
         return UnreadableDocument(
-            f"The process that read {self._path.name} ended ({_named(status)}), as happens with a "
+            f"The process that read {self._path.name} ended ({_describe_status(status)}), as "
+            "happens with a "
             f"damaged file, or one that needs far more than {self._settings.parse_memory_mb:,} MB "
             "of memory. Save it anew, or split it."
         )
@@ -462,11 +463,11 @@ class ParseProcess:
     def send(self, request: ReadRequest) -> None:
         self.reusable = False
         self._files += 1
-        send_frame(cast(BinaryIO, self._running.stdin), encoded(request))
+        send_frame(cast(BinaryIO, self._running.stdin), encode_message(request))
 
     async def receive(self) -> tuple[Message, int]:
         """The next message and its bytes; raises EOFError when the process has ended, ValueError
-        for what is no message."""
+        for what is not a message."""
         received = self.call(self._receive)
         # Who stops waiting ends the process, and what comes of that is nobody's error.
         received.add_done_callback(lambda done: done.cancelled() or done.exception())
@@ -615,7 +616,7 @@ def _interpreter() -> str:
     return base or sys.executable
 
 
-def _named(status: int) -> str:
+def _describe_status(status: int) -> str:
     """An exit status, or the signal that it stands for."""
     try:
         return signal.Signals(-status).name if status < 0 else f"status {status}"

@@ -27,7 +27,7 @@ def is_figure_caption(block: Block) -> bool:
     return _FIGURE.match(block.text) is not None
 
 
-def described(blocks: Iterable[Block], captions: Mapping[str, str]) -> Iterator[Block]:
+def add_captions(blocks: Iterable[Block], captions: Mapping[str, str]) -> Iterator[Block]:
     """The blocks, and behind the first of each picture what a model said of it, by its digest."""
     told: set[str] = set()
     for block in blocks:
@@ -40,7 +40,7 @@ def described(blocks: Iterable[Block], captions: Mapping[str, str]) -> Iterator[
                 yield Block(captions[digest], "caption", 0, page, DESCRIBED, (), (id,))
 
 
-def placed(blocks: Iterable[Block]) -> Iterator[Block]:
+def drop_bare_pictures(blocks: Iterable[Block]) -> Iterator[Block]:
     """The blocks without those that are pictures alone.
 
     Such a picture goes to the caption right after it or before it; else to the block before it,
@@ -55,29 +55,29 @@ def placed(blocks: Iterable[Block]) -> Iterator[Block]:
                 loose = (*loose, *block.pictures)
                 continue
         elif held is not None:
-            held, block = _parted(held, loose, block)
+            held, block = _place_pictures(held, loose, block)
             loose = ()
         elif loose:
-            block, loose = _with(block, loose), ()
+            block, loose = _attach_pictures(block, loose), ()
         if held is not None:
             yield held
         held = block
     if held is not None:
-        yield _with(held, loose)
+        yield _attach_pictures(held, loose)
 
 
-def _parted(held: Block, loose: tuple[str, ...], block: Block) -> tuple[Block, Block]:
+def _place_pictures(held: Block, loose: tuple[str, ...], block: Block) -> tuple[Block, Block]:
     """Two blocks that follow each other, with the pictures between them."""
     told = _says(block) and not block.pictures
     if loose:
         onward = told or (held.kind == "heading" and block.kind != "heading")
         if not _says(held) and onward:
-            return held, _with(block, loose)
-        return _with(held, loose), block
+            return held, _attach_pictures(block, loose)
+        return _attach_pictures(held, loose), block
     if told and held.pictures and held.kind == "caption":
-        return held, _with(block, held.pictures)
+        return held, _attach_pictures(block, held.pictures)
     if _says(held) and not held.pictures and block.pictures and block.kind == "caption":
-        return _with(held, block.pictures), block
+        return _attach_pictures(held, block.pictures), block
     return held, block
 
 
@@ -85,7 +85,7 @@ def _says(block: Block) -> bool:
     return block.kind == "caption" or is_figure_caption(block)
 
 
-def _with(block: Block, pictures: tuple[str, ...]) -> Block:
+def _attach_pictures(block: Block, pictures: tuple[str, ...]) -> Block:
     if not pictures:
         return block
     return replace(block, pictures=tuple(dict.fromkeys((*block.pictures, *pictures))))

@@ -44,7 +44,7 @@ from ragstone.ingest.files import (
     RefusedFile,
     SkippedFile,
     discover,
-    given_folder,
+    find_given_folder,
     is_text,
     printable_path,
 )
@@ -260,7 +260,7 @@ class Pipeline:
             try:
                 original = await asyncio.to_thread(self.originals.of, document)
                 with _errors_by_name(collection):
-                    folder = given_folder(document.path, Path(document.source))
+                    folder = find_given_folder(document.path, Path(document.source))
                     captions = await self._known_captions(collection, document)
                     await self._writer.write(collection, document, original, folder, captions)
             except DocumentError:
@@ -278,7 +278,7 @@ class Pipeline:
         source = Path(document.source)
         file = await asyncio.to_thread(self.originals.of, document) or source
         await file_threads.run([file], _check_readable, file)
-        folder, owner = given_folder(document.path, source), Owner(document.tenant, "")
+        folder, owner = find_given_folder(document.path, source), Owner(document.tenant, "")
         return await self._drawing.picture(file, document.size, id, folder, owner)
 
     async def with_picture_text(self, ask: Ask) -> Ask:
@@ -305,7 +305,7 @@ class Pipeline:
             return None
         real = await file_threads.run(request.paths, _real_paths, request.only)
         including = await self._catalog.including(request.tenant, id, real)
-        return [Path(one) for one in (*request.only, *including)]
+        return [Path(item) for item in (*request.only, *including)]
 
     async def _sources(
         self, collection: Collection, only: Sequence[Path] | None, found: Sequence[FoundFile]
@@ -315,7 +315,7 @@ class Pipeline:
             return await self._catalog.sources(collection.tenant, collection.id)
         files, folders = await file_threads.run(only, _files_and_folders, only)
         linked = (item.place for item in found if item.handed is None)
-        files |= {one for one in linked if not _is_below(one, folders)}
+        files |= {entry for entry in linked if not _is_below(entry, folders)}
         return await self._catalog.sources(
             collection.tenant, collection.id, sorted(files), sorted(folders)
         )
@@ -346,7 +346,8 @@ class Pipeline:
         shared = self._parts is not None
         spool = self._spool
         found += [
-            handed.found(spool.locate(one, shared) if spool else one) for one in request.handed
+            handed.build_found_file(spool.locate(entry, shared) if spool else entry)
+            for entry in request.handed
         ]
         tracker.expect(len(found), sum(item.size for item in found))
         return found
@@ -379,7 +380,11 @@ class Pipeline:
         ids = [document_id(collection.tenant, collection.id, path) for path in paths]
         documents = await self._catalog.known(ids)
         names = set(request.by.names) if request.by else None
-        former = [one.id for one in documents.values() if names is None or names & set(one.allowed)]
+        former = [
+            document.id
+            for document in documents.values()
+            if names is None or names & set(document.allowed)
+        ]
         await self.forget(collection, former)
         await asyncio.to_thread(forget_archives, archives)
 
@@ -511,7 +516,7 @@ class Pipeline:
         original = await asyncio.to_thread(self.originals.of, document)
         known = {**await self._known_captions(collection, document), **captions}
         with _errors_by_name(collection):
-            folder = given_folder(document.path, source)
+            folder = find_given_folder(document.path, source)
             await self._writer.write(collection, document, original, folder, known)
 
     async def _known_captions(
@@ -606,7 +611,7 @@ class Pipeline:
         item, document = changed.item, changed.document
         try:
             with self._being_read.marked(item) as heavy:
-                folder = None if item.handed else given_folder(document.path, item.source)
+                folder = None if item.handed else find_given_folder(document.path, item.source)
                 captions = await self._known_captions(collection, changed.known)
                 read = await writer.read(
                     collection, document, item.source, pending, heavy, folder, captions
@@ -638,8 +643,8 @@ class Pipeline:
                 replaced.clear()
                 await self.purge(some)
 
-        async def done(several: Sequence[tuple[Changed, Written]]) -> None:
-            looks = {one.document.id: one.look for one, _ in several if one.look}
+        async def finish_parts(several: Sequence[tuple[Changed, Written]]) -> None:
+            looks = {entry.document.id: entry.look for entry, _ in several if entry.look}
             if looks:
                 await self._catalog.put_looks(looks)
             # Others may read them than when they were compared.
@@ -655,7 +660,7 @@ class Pipeline:
             if not self._learns_from_former:
                 await purge(several)
 
-        return done
+        return finish_parts
 
     @property
     def _learns_from_former(self) -> bool:
@@ -677,7 +682,7 @@ class Pipeline:
         """Forget documents whose file was under the given paths and is gone."""
         known = await self._sources(collection, only, found)
         gone = await file_threads.run(
-            request.paths, changes.gone, collection, known, request, found, shares, archives
+            request.paths, changes.find_gone, collection, known, request, found, shares, archives
         )
         for note in gone.notes:
             tracker.note(note)
@@ -800,14 +805,14 @@ def _real_paths(paths: Sequence[str]) -> list[str]:
 def _files_and_folders(places: Sequence[Path]) -> tuple[set[str], set[str]]:
     """The real places that are files, and those that are folders, as archives are too, or gone, as
     a folder may be."""
-    real = {resolve_links(one) for one in places}
-    files = {one for one in real if os.path.isfile(one)}
-    return files, {one for one in real if one not in files or is_archive(one)}
+    real = {resolve_links(place) for place in places}
+    files = {item for item in real if os.path.isfile(item)}
+    return files, {item for item in real if item not in files or is_archive(item)}
 
 
 def _is_below(source: str, places: AbstractSet[str]) -> bool:
     """Whether a file is at or below one of the places."""
-    return source in places or any(str(one) in places for one in Path(source).parents)
+    return source in places or any(str(parent) in places for parent in Path(source).parents)
 
 
 @asynccontextmanager

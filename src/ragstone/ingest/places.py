@@ -13,7 +13,7 @@ def is_archive(name: str) -> bool:
 
 
 def archive_of(place: str | Path) -> str:
-    """The archive on the disk that a place is in, empty for one that is no member's."""
+    """The archive on the disk that a place is in, empty for one that is not a member's."""
     path = os.fspath(place)
     if ARCHIVE not in path.lower():
         return ""

@@ -113,7 +113,7 @@ class Tracker:
         """A file or folder of this kind is passed over."""
         known = kind in self._skipped or len(self._skipped) < MOST_KINDS
         self._skipped[kind if known else OTHER] += 1
-        self._set(skipped=tuple(Skipped(*one) for one in self._skipped.most_common()))
+        self._set(skipped=tuple(Skipped(*item) for item in self._skipped.most_common()))
 
     def passed_over(self, kind: str, size: int, *, read: bool = True) -> None:
         """A file that was counted by `expect` is passed over after all; `read`: it was `changed`

@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ragstone.core.answer import Usage
-from ragstone.core.chunk import QUESTION, Chunk, answering_id, question_id, revision
+from ragstone.core.chunk import QUESTION, Chunk, answer_id, question_id, revision
 from ragstone.core.errors import RagstoneError
 from ragstone.core.records import Collection
 from ragstone.ingest.progress import Tracker
 from ragstone.ingest.readers import upsert_made
-from ragstone.language.fences import fenced
-from ragstone.language.model_lists import lines, listed
-from ragstone.language.templates import filled, of_language, shipped
+from ragstone.language.fences import fence_text
+from ragstone.language.model_lists import lines, parse_list
+from ragstone.language.templates import fill_places, load_shipped, of_language
 from ragstone.language.words import words
 from ragstone.ports import Catalog, ChunkIndex, Completer, Templates
 
@@ -60,16 +60,16 @@ class QuestionMaker:
         while asked < len(waiting) and not failure:
             ids = waiting[asked : asked + AT_A_TIME]
             chunks = (await self.index.fetch(collection, ids)).values()
-            said = await asyncio.gather(*(self._about(one) for one in chunks))
-            questions = [question for one in said for question in one.questions]
+            said = await asyncio.gather(*(self._about(chunk) for chunk in chunks))
+            questions = [question for item in said for question in item.questions]
             if questions:
                 await upsert_made(self.index, self.catalog, collection, questions)
-            spent = sum((one.usage for one in said), Usage())
+            spent = sum((item.usage for item in said), Usage())
             tracker.asked(len(questions), spent)
             made, asked, usage = made + len(questions), asked + len(ids), usage + spent
-            failure = next((one.failure for one in said if one.failure), "")
+            failure = next((item.failure for item in said if item.failure), "")
         if waiting:
-            tracker.note(_told(self.model.name, made, asked, usage))
+            tracker.note(_report_line(self.model.name, made, asked, usage))
         if failure:
             left = len(waiting) - asked
             tracker.note(
@@ -80,23 +80,23 @@ class QuestionMaker:
     async def _waiting(self, collection: Collection) -> list[str]:
         """The chunks that answer now and have no question."""
         documents = await self.catalog.documents(collection.tenant, collection.id)
-        live = {revision(one.id, one.version) for one in documents}
+        live = {revision(document.id, document.version) for document in documents}
         chunks, known = list[str](), set[str]()
         async for batch in self.index.scan(collection):
-            known |= {answering_id(one.chunk_id) for one in batch if one.kind == QUESTION}
-            chunks += [one.chunk_id for one in batch if one.revision in live and _is_asked(one)]
-        return [one for one in chunks if one not in known]
+            known |= {answer_id(item.chunk_id) for item in batch if item.kind == QUESTION}
+            chunks += [item.chunk_id for item in batch if item.revision in live and _is_asked(item)]
+        return [chunk for chunk in chunks if chunk not in known]
 
     async def _about(self, chunk: Chunk) -> "_Thought":
         own = of_language(await self.templates.texts(chunk.tenant), PROMPT, lambda: chunk.language)
-        rules = filled(own or shipped(PROMPT) or "", count=str(self.most)).strip()
-        text = fenced("passage", chunk.searchable[:SHOWN])
+        rules = fill_places(own or load_shipped(PROMPT) or "", count=str(self.most)).strip()
+        text = fence_text("passage", chunk.searchable[:SHOWN])
         try:
             said = await self.model.complete(rules, text, REPLY_TOKENS * self.most)
         except RagstoneError as error:
             return _Thought(failure=error.message)
-        found = listed(said.text, "questions") or [
-            one for one in lines(said.text) if one.endswith(("?", "？", "؟"))
+        found = parse_list(said.text, "questions") or [
+            line for line in lines(said.text) if line.endswith(("?", "？", "؟"))
         ]
         return _Thought(tuple(_chunks(chunk, found[: self.most])), said.usage)
 
@@ -129,7 +129,7 @@ def _chunks(chunk: Chunk, questions: Sequence[str]) -> list[Chunk]:
     ]
 
 
-def _told(model: str, made: int, asked: int, usage: Usage) -> str:
+def _report_line(model: str, made: int, asked: int, usage: Usage) -> str:
     tokens = f"{usage.total_tokens:,} tokens" if usage.counted else "tokens that it does not count"
     cost = "" if usage.cost is None else f", {usage.cost:.4f} US dollars"
     return (

@@ -10,7 +10,7 @@ from ragstone.core.records import Collection
 from ragstone.ingest import readers
 from ragstone.ingest.embedding import Pending, embed_pending, late_dimensions, without_late
 from ragstone.ingest.languages import main_language
-from ragstone.ingest.move import remove_others, retired
+from ragstone.ingest.move import list_retired, remove_others
 from ragstone.ingest.progress import Tracker
 from ragstone.ingest.sharing import Sharing
 from ragstone.ingest.unused import drop_unused
@@ -19,9 +19,9 @@ from ragstone.ports import (
     ChunkIndex,
     Embedders,
     Parts,
+    bulk_load,
     check_late,
     home,
-    loading,
     may_share,
 )
 from ragstone.service import Progress
@@ -57,7 +57,7 @@ async def rebuild(
     check_late(index, new)
     await _begin(index, embedders, new)
     tracker.expect(1, 1)
-    async with loading(index, new):
+    async with bulk_load(index, new):
         copied = await _copy(old, new, index)
     tracker.indexed(1, copied, 0)
     # A rebuild that was cut off has some vectors already.
@@ -71,7 +71,7 @@ async def rebuild(
         await index.optimize(new)
         async with readers.alone(catalog, old), catalog.keeping():
             # What was deleted meanwhile, and forgotten since, is hidden no more.
-            gone = await retired(catalog)
+            gone = await list_retired(catalog)
             if not await remove_others(index, catalog, old, new, gone):
                 await catalog.put_collection(new, known=True)
                 break

@@ -151,7 +151,7 @@ else:
         """Open a folder from the top, each part below the one before it."""
         _, *names = path.rstrip("/").split("/")
         if not path.startswith("/") or not {"", ".", ".."}.isdisjoint(names):
-            raise FileNotFoundError(errno.ENOENT, "it is no whole path", path)
+            raise FileNotFoundError(errno.ENOENT, "it is not a whole path", path)
         handle = os.open("/", _ABOVE)
         for name in names:
             try:

@@ -74,10 +74,10 @@ class ReadOutcome:
         """As the progress of a job."""
         return {
             "written": {
-                id: [one.chunks, one.pages, list(one.notes), one.embedded]
-                for id, one in self.written.items()
+                id: [item.chunks, item.pages, list(item.notes), item.embedded]
+                for id, item in self.written.items()
             },
-            "failed": {id: list(one) for id, one in self.failed.items()},
+            "failed": {id: list(item) for id, item in self.failed.items()},
             "back": list(self.back),
         }
 
@@ -93,7 +93,7 @@ class ReadOutcome:
         )
 
 
-def file_of(changed: Changed) -> dict[str, Any]:
+def file_request(changed: Changed) -> dict[str, Any]:
     """A file as the request of a part names it."""
     item = changed.item
     return {
@@ -103,8 +103,8 @@ def file_of(changed: Changed) -> dict[str, Any]:
     }
 
 
-def changed_of(file: Mapping[str, Any], known: Document | None = None) -> Changed:
-    """The inverse of `file_of`, with the document that is known already."""
+def read_changed(file: Mapping[str, Any], known: Document | None = None) -> Changed:
+    """The inverse of `file_request`, with the document that is known already."""
     document = wire.load(Document, file["document"])
     source, root = file["source"], Path(file["root"])
     item = FoundFile(source, document.path, root, document.size, document.modified)
@@ -218,7 +218,7 @@ class Sharing:
             return
         files = self._reading.get(part.id, {})
         outcome = ReadOutcome.of(part.progress)
-        written = [(files[id], one) for id, one in outcome.written.items() if id in files]
+        written = [(files[id], item) for id, item in outcome.written.items() if id in files]
         if written:
             self._pending.written_elsewhere()
             await self._done(written)
@@ -270,8 +270,8 @@ class Sharing:
             some = list(self._some_files(most)) if most >= LEAST_FILES else []
             if not some:
                 break
-            part = self._part(READ_PART, files=[file_of(one) for one in some])
-            self._reading[part.id] = {one.document.id: one for one in some}
+            part = self._part(READ_PART, files=[file_request(item) for item in some])
+            self._reading[part.id] = {item.document.id: item for item in some}
             new.append(part)
         for _ in range(WAITING_EACH * others - queued[EMBED_PART]):
             held = self._pending.held

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from ragstone.language.named import named
+from ragstone.language.named import find_names
 
 MOST_CHARS = 120
 """Of a subject: it takes room in what the embedder reads."""
@@ -43,30 +43,30 @@ _VERSION = re.compile(r"\b(?:version|release|revision|v\.?)\s?(\d+(?:\.\d+)+)", 
 def subject(title: str, path: str, metadata: Mapping[str, Any], opening: str) -> str:
     """The names that `title` lacks, at most MOST_CHARS, most telling first; empty if there are
     none."""
-    known = named(title)
-    words, numbers = {*known.words, *known.years}, {one.number for one in known.numbered}
+    known = find_names(title)
+    words, numbers = {*known.words, *known.years}, {item.number for item in known.numbered}
     parts: list[str] = []
     for part in (*_of_path(path), *_of_metadata(metadata), *_of_text(opening[:OPENING_CHARS])):
-        own = named(part)
-        fresh = {*own.words, *own.years} - words or {one.number for one in own.numbered} - numbers
+        own = find_names(part)
+        fresh = {*own.words, *own.years} - words or {item.number for item in own.numbered} - numbers
         if fresh and len(" ".join((*parts, part))) <= MOST_CHARS:
             parts.append(part)
             words |= {*own.words, *own.years}
-            numbers |= {one.number for one in own.numbered}
+            numbers |= {item.number for item in own.numbered}
     return " ".join(parts)
 
 
 def _of_path(path: str) -> Iterator[str]:
     """The file's name, and the folders that have a number."""
     *folders, file = path.strip("/").split("/")
-    yield from _spaced(PurePosixPath(file).stem)
+    yield from _split_name(PurePosixPath(file).stem)
     for folder in reversed(folders):
-        own = named(folder)
+        own = find_names(folder)
         if own.numbered or own.years:
-            yield from _spaced(folder)
+            yield from _split_name(folder)
 
 
-def _spaced(name: str) -> Iterator[str]:
+def _split_name(name: str) -> Iterator[str]:
     if not _MEANINGLESS.search(name):
         yield re.sub(r"[\W_]*_[\W_]*|\s+|(?<=\D)-|-(?=\D)", " ", name).strip()
 

@@ -29,10 +29,10 @@ from ragstone.knowledge.summaries.tree import (
     in_order,
     node_chunk,
 )
-from ragstone.language.fences import fenced
+from ragstone.language.fences import fence_text
 from ragstone.language.language_names import language_name
-from ragstone.language.markers import neutral, normalised, numbers, renumbered
-from ragstone.language.templates import filled, of_language, shipped
+from ragstone.language.markers import neutral, normalise_markers, numbers, renumber_markers
+from ragstone.language.templates import fill_places, load_shipped, of_language
 from ragstone.ports import Catalog, ChunkIndex, Completer, Templates
 
 PROMPT = "sum_up"
@@ -83,9 +83,9 @@ class SummaryMaker:
     async def _lacking(self, collection: Collection) -> list[Document]:
         """The documents of which no tree of this kind is complete."""
         documents = {
-            revision(one.id, one.version): one
-            for one in await self.catalog.documents(collection.tenant, collection.id)
-            if one.version and one.status == "ready" and one.chunks >= LEAST_CHUNKS
+            revision(document.id, document.version): document
+            for document in await self.catalog.documents(collection.tenant, collection.id)
+            if document.version and document.status == "ready" and document.chunks >= LEAST_CHUNKS
         }
         where = eq("kind", SUMMARY)
         held = await self.index.facet(collection, "revision", where, limit=MOST_REVISIONS)
@@ -102,7 +102,7 @@ class SummaryMaker:
                 node = SummaryNode.decode(chunk.layout)
                 if (node.count, node.recipe) == (count, self._recipe(collection)):
                     whole.add(name)
-        return [one for name, one in documents.items() if name not in whole]
+        return [document for name, document in documents.items() if name not in whole]
 
     def _recipe(self, collection: Collection) -> str:
         return f"{FORMAT} {'model' if self.model else 'extractive'} {collection.fingerprint}"
@@ -121,21 +121,21 @@ class SummaryMaker:
         known = await self._known_texts(collection, document) if self.model else {}
         texts: dict[int, _Text] = {}
         for level in range(1, nodes[-1].level + 1):
-            those = [one for one in nodes if one.level == level]
+            those = [node for node in nodes if node.level == level]
             for start in range(0, len(those), AT_A_TIME if self.model else AT_ONCE):
                 some = those[start : start + (AT_A_TIME if self.model else AT_ONCE)]
                 said = await asyncio.gather(
-                    *(self._text(one, nodes, chunks, texts, known, made) for one in some)
+                    *(self._text(item, nodes, chunks, texts, known, made) for item in some)
                 )
-                if failure := next((one.failure for one in said if one.failure), ""):
+                if failure := next((item.failure for item in said if item.failure), ""):
                     return failure
-                texts.update({one.number: text for one, text in zip(some, said, strict=True)})
+                texts.update({item.number: text for item, text in zip(some, said, strict=True)})
                 rows = [
-                    node_chunk(replace(one, cited=text.cited, key=text.key), text.text, chunks)
-                    for one, text in zip(some, said, strict=True)
+                    node_chunk(replace(item, cited=text.cited, key=text.key), text.text, chunks)
+                    for item, text in zip(some, said, strict=True)
                 ]
                 await upsert_made(self.index, self.catalog, collection, rows)
-        old = And((_nodes_of(document), Range("chunk_index", len(nodes))))
+        old = And((_node_filter(document), Range("chunk_index", len(nodes))))
         await self.index.delete(collection, old)
         made.trees, made.nodes = made.trees + 1, made.nodes + len(nodes)
         return ""
@@ -148,16 +148,16 @@ class SummaryMaker:
         where = And((eq("revision", revision(document.id, document.version)), OWN_TEXT))
         async for batch in self.index.scan(collection, where):
             chunks += batch
-        chunks.sort(key=lambda one: one.chunk_index)
-        if [one.chunk_index for one in chunks] != list(range(document.chunks)):
+        chunks.sort(key=lambda item: item.chunk_index)
+        if [chunk.chunk_index for chunk in chunks] != list(range(document.chunks)):
             return None
         rows: list[NDArray[np.float32]] = []
         for start in range(0, len(chunks), AT_ONCE):
-            ids = [one.chunk_id for one in chunks[start : start + AT_ONCE]]
+            ids = [chunk.chunk_id for chunk in chunks[start : start + AT_ONCE]]
             found = await self.index.vectors(collection, ids)
             if len(found) < len(ids):
                 return None
-            rows.append(np.stack([found[one] for one in ids]).astype(np.float32))
+            rows.append(np.stack([found[item] for item in ids]).astype(np.float32))
         return chunks, np.concatenate(rows)
 
     async def _known_texts(
@@ -188,12 +188,12 @@ class SummaryMaker:
         own = _Text(excerpt_lines(node.said, chunks) or chunks[node.first].heading or "-")
         if self.model is None:
             return own
-        shown, cited = _shown(node, nodes, chunks, texts)
+        shown, cited = _node_text(node, nodes, chunks, texts)
         language = chunks[node.first].language
         templates = await self.templates.texts(chunks[0].tenant)
-        rules = of_language(templates, PROMPT, lambda: language) or shipped(PROMPT) or ""
-        rules = filled(rules, language=language_name(language)).strip()
-        asked = fenced("part", shown)
+        rules = of_language(templates, PROMPT, lambda: language) or load_shipped(PROMPT) or ""
+        rules = fill_places(rules, language=language_name(language)).strip()
+        asked = fence_text("part", shown)
         # The same text of another version must name the same chunks by the same numbers.
         places = [index - node.first for index in cited]
         key = hashlib.blake2b(f"{rules}\0{asked}\0{places}".encode(), digest_size=16).hexdigest()
@@ -208,13 +208,13 @@ class SummaryMaker:
         made.tracker.asked(0, said.usage)
         made.usage += said.usage
         made.asked += 1
-        text = normalised(said.text.strip(), lambda number: 0 < number <= len(cited))
+        text = normalise_markers(said.text.strip(), lambda number: 0 < number <= len(cited))
         named = numbers(text)
         if not text or not named:
             made.broken += 1
             return own
         new = {number: place for place, number in enumerate(named, 1)}
-        return _Text(renumbered(text, new), tuple(cited[n - 1] for n in named), key)
+        return _Text(renumber_markers(text, new), tuple(cited[n - 1] for n in named), key)
 
     def _told(self, made: "_Made", wanted: int) -> list[str]:
         told = []
@@ -274,11 +274,11 @@ class _Made:
     failure: str = ""
 
 
-def _nodes_of(document: Document) -> And:
+def _node_filter(document: Document) -> And:
     return And((eq("revision", revision(document.id, document.version)), eq("kind", SUMMARY)))
 
 
-def _shown(
+def _node_text(
     node: SummaryNode,
     nodes: Sequence[SummaryNode],
     chunks: Sequence[Chunk],
@@ -287,7 +287,7 @@ def _shown(
     """What the chat model reads for a node, and the chunks that the numbers in it name, from 1."""
     parts, cited = list[str](), list[int]()
 
-    def number_of(chunk_index: int) -> int:
+    def number_chunk(chunk_index: int) -> int:
         if chunk_index not in cited:
             cited.append(chunk_index)
         return cited.index(chunk_index) + 1
@@ -297,15 +297,15 @@ def _shown(
             chunk = chunks[index]
             head = " > ".join(chunk.section)
             said = neutral(f"{head}\n{chunk.text}" if head else chunk.text)[:SHOWN]
-            parts.append(f"[{number_of(index)}] {said}")
+            parts.append(f"[{number_chunk(index)}] {said}")
         return "\n\n".join(parts), cited
     for child in node.children:
         text = texts[child]
         if text.cited:
-            new = {place: number_of(index) for place, index in enumerate(text.cited, 1)}
-            parts.append(renumbered(text.text, new)[:SHOWN])
+            new = {place: number_chunk(index) for place, index in enumerate(text.cited, 1)}
+            parts.append(renumber_markers(text.text, new)[:SHOWN])
             continue
-        for one in in_order(nodes[child].said):
-            said = neutral(excerpt_text(one, chunks[one.chunk_index]))
-            parts.append(f"{said} [{number_of(one.chunk_index)}]")
+        for item in in_order(nodes[child].said):
+            said = neutral(excerpt_text(item, chunks[item.chunk_index]))
+            parts.append(f"{said} [{number_chunk(item.chunk_index)}]")
     return "\n\n".join(parts), cited

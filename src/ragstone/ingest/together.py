@@ -63,7 +63,7 @@ class Together:
             await self._done([(changed, read)])
             return
         self._waiting.append((changed, read))
-        chunks = sum(len(one.pieces) for _, one in self._waiting)
+        chunks = sum(len(item.pieces) for _, item in self._waiting)
         if len(self._waiting) >= DOCUMENTS or chunks >= CHUNKS:
             await self._write()
         if self._clock is not None and self._clock.done():
@@ -83,5 +83,5 @@ class Together:
                 return
             documents = [read for _, read in some]
             written = await self._writer.put(self._collection, documents, self._pending)
-            changed = [one for one, _ in some]
+            changed = [item for item, _ in some]
             await self._done(list(zip(changed, written, strict=True)))

@@ -47,8 +47,8 @@ class Turns:
 
     def _give(self) -> None:
         """Give the free places to those whose turn it is."""
-        while may := [one for one in self._waiting if not one[1].done() and self._may(one[0])]:
-            owner, turn = min(may, key=lambda one: (self._of_tenant(one[0]), self._held[one[0]]))
+        while may := [item for item in self._waiting if not item[1].done() and self._may(item[0])]:
+            owner, turn = min(may, key=lambda item: (self._of_tenant(item[0]), self._held[item[0]]))
             self._waiting.remove((owner, turn))
             self._held += Counter([owner])
             turn.set_result(None)

@@ -47,7 +47,7 @@ class ChunkUnit:
         return self.block.kind == "heading"
 
 
-def units_of(
+def split_block(
     block: Block, position: int, lead: str, size: int, length: Length
 ) -> Iterator[ChunkUnit]:
     """Take a block apart that starts at `position` in the document, after white space `lead`.

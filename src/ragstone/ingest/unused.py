@@ -12,7 +12,7 @@ async def drop_unused(index: ChunkIndex, catalog: Catalog) -> bool:
     await catalog.drained()
     if await catalog.kept():
         return False
-    for one in unused:
-        await index.drop(one)
+    for item in unused:
+        await index.drop(item)
     await catalog.dropped(unused)
     return True

@@ -61,7 +61,9 @@ class VocabularyReader:
             seen |= {chunk.revision for chunk in chunks}
             await asyncio.sleep(PAUSE)
         # The others are not here any more: the collection moves, or was dropped.
-        await self._vocabulary.add(collection, words, [one for one in revisions if one in seen])
+        await self._vocabulary.add(
+            collection, words, [revision for revision in revisions if revision in seen]
+        )
 
 
 def _words(chunks: Sequence[Chunk]) -> set[str]:

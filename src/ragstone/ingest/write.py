@@ -172,21 +172,30 @@ class Writer:
         self, collection: Collection, several: Sequence[ReadDocument], pending: Pending
     ) -> list[Written]:
         """Write documents, all or none of them. Raises UnknownCollection."""
-        documents = [one.document for one in several]
+        documents = [document.document for document in several]
         begun = await self._begin(collection, documents)
         rows: list[Chunk] = []
-        for one, version in zip(several, begun, strict=True):
-            about = _subject(one.document, one.pieces)
-            rows += _chunks(collection, one.document, version.version, 0, one.pieces, about)
+        for document, version in zip(several, begun, strict=True):
+            about = _subject(document.document, document.pieces)
+            rows += _chunks(
+                collection, document.document, version.version, 0, document.pieces, about
+            )
             await asyncio.sleep(0)
         known = await self._upsert(collection, documents, rows, pending)
         await self._catalog.publish_all(
             [
-                replace(one.document, chunks=len(one.pieces), pages=one.pages, version=now.version)
-                for one, now in zip(several, begun, strict=True)
+                replace(
+                    document.document,
+                    chunks=len(document.pieces),
+                    pages=document.pages,
+                    version=now.version,
+                )
+                for document, now in zip(several, begun, strict=True)
             ]
         )
-        first, *others = (Written(len(one.pieces), one.pages, one.notes) for one in several)
+        first, *others = (
+            Written(len(document.pieces), document.pages, document.notes) for document in several
+        )
         return [replace(first, embedded=known), *others]
 
     async def _begin(
@@ -196,8 +205,8 @@ class Writer:
         begun = await self._catalog.begin_all(documents, self._part)
         pairs = list(zip(documents, begun, strict=True))
         if self._part:
-            self.begun |= {revision(one.id, now.version) for one, now in pairs}
-        left = tuple(revision(one.id, now.version) for one, now in pairs if now.resumed)
+            self.begun |= {revision(item.id, now.version) for item, now in pairs}
+        left = tuple(revision(item.id, now.version) for item, now in pairs if now.resumed)
         if left:
             await self._index.delete(collection, AnyOf("revision", left))
         return begun
@@ -217,7 +226,7 @@ class Writer:
         if told:
             vectors = np.stack([known[row.chunk_id].vector for row in told])
             tokens = [known[row.chunk_id].tokens for row in told]
-            packed = [one for one in tokens if one is not None]
+            packed = [token for token in tokens if token is not None]
             whole = packed if len(packed) == len(told) else None
             await self._index.upsert(collection, told, vectors, whole)
         with pending.writing(new):

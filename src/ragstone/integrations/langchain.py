@@ -23,6 +23,6 @@ class RagstoneRetriever(BaseRetriever):
     ) -> list[Document]:
         found = self.client.search(query, **self.params)
         return [
-            Document(page_content=one.text, metadata=metadata(one), id=one.chunk_id)
-            for one in found
+            Document(page_content=item.text, metadata=metadata(item), id=item.chunk_id)
+            for item in found
         ]

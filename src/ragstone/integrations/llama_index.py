@@ -23,8 +23,8 @@ class RagstoneRetriever(BaseRetriever):
         found = self._client.search(query_bundle.query_str, **self._params)
         return [
             NodeWithScore(
-                node=TextNode(id_=one.chunk_id, text=one.text, metadata=metadata(one)),
-                score=one.score,
+                node=TextNode(id_=item.chunk_id, text=item.text, metadata=metadata(item)),
+                score=item.score,
             )
-            for one in found
+            for item in found
         ]

@@ -69,13 +69,13 @@ class Ending:
     async def broken(self, job: Job, error: BaseException) -> bool:
         """The attempt failed: the job is queued again if that may help, else it has failed. False
         if it was taken away meanwhile."""
-        known = _raised_error(error)
+        known = _find_raised_error(error)
         if known is None:
             log.error("Job %s (%s) broke", job.id, job.kind, exc_info=error)
         message, code = (known.message, known.code) if known else (BROKE, "error")
         may_pass = known if not job.part_of else None  # Whoever runs the whole does a part then.
         if isinstance(may_pass, TooManyRequests):
-            # A limit is no failure: the job waits in the queue until it lets more through.
+            # A limit is not a failure: the job waits in the queue until it lets more through.
             due = state_time() + self._backoff(0, may_pass)
             return await self._record_with_retries(
                 lambda: self._store.again(job, due, message, code, failed=False)
@@ -104,7 +104,7 @@ class Ending:
     def _backoff(self, failures: int, error: RagstoneError) -> float:
         """Seconds before the next attempt: doubled each time, and spread by half either way."""
         settings = self._settings
-        # The exponent is bounded because 2.0 ** 1024 is no number any more.
+        # The exponent is bounded because 2.0 ** 1024 is not a number any more.
         pause = min(settings.retry_most_seconds, settings.retry_seconds * 2.0 ** min(failures, 30))
         waits = (Unavailable, TooManyRequests)
         wanted = (error.retry_after or 0.0) if isinstance(error, waits) else 0.0
@@ -129,9 +129,9 @@ class Ending:
                 return recorded
 
 
-def _raised_error(error: BaseException) -> RagstoneError | None:
+def _find_raised_error(error: BaseException) -> RagstoneError | None:
     """The error that was raised on purpose, also from inside a group."""
     if isinstance(error, BaseExceptionGroup):
         found = error.subgroup(RagstoneError)
-        return _raised_error(found.exceptions[0]) if found else None
+        return _find_raised_error(found.exceptions[0]) if found else None
     return error if isinstance(error, RagstoneError) else None

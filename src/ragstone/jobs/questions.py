@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from ragstone.core.answer import GeneratedAnswer
-from ragstone.core.conversation import origin_of
+from ragstone.core.conversation import turn_origin
 from ragstone.core.source import Source, sources
 from ragstone.core.turn import Ask, Turn
 from ragstone.ports.jobs import Job
@@ -40,7 +40,7 @@ def question_id(ask: Ask) -> str:
     return PREFIX + hashlib.sha256(text.encode()).hexdigest()[:ID_DIGITS]
 
 
-def request_of(ask: Ask) -> dict[str, Any]:
+def format_request(ask: Ask) -> dict[str, Any]:
     """The question as a job keeps it."""
     return {ASK: wire.dump(ask)}
 
@@ -51,10 +51,10 @@ async def answer(answers: Answers, job: Job) -> dict[str, Any]:
     ask = replace(wire.load(Ask, job.request[ASK]), collection_id=job.collection)
     id = f"{job.id}.{job.created_at:.6f}.{job.attempts - job.deaths}"
     turn = await answers.answered(replace(ask, id=id, idempotent=True))
-    return {**result_of(turn), ORIGIN: origin_of(turn).text, DOCUMENTS: _documents_of(turn)}
+    return {**format_result(turn), ORIGIN: turn_origin(turn).text, DOCUMENTS: _list_documents(turn)}
 
 
-def _documents_of(turn: Turn) -> list[str]:
+def _list_documents(turn: Turn) -> list[str]:
     """The documents that a turn was answered from; none where they are not of a collection here."""
     if turn.collection is None:
         return []
@@ -62,7 +62,7 @@ def _documents_of(turn: Turn) -> list[str]:
     return sorted({hit.chunk.document_id for hit in hits})
 
 
-def result_of(turn: Turn) -> dict[str, Any]:
+def format_result(turn: Turn) -> dict[str, Any]:
     """A finished answer: its text, cost, sources and notes."""
     answer = turn.answer or GeneratedAnswer()
     return {
@@ -71,8 +71,8 @@ def result_of(turn: Turn) -> dict[str, Any]:
         "finish": answer.finish,
         "model": answer.model,
         "usage": wire.dump(turn.usage),
-        **wire.answered(turn),
-        "sources": [result_source(one) for one in sources(turn)],
+        **wire.format_answer(turn),
+        "sources": [result_source(source) for source in sources(turn)],
     }
 
 

@@ -145,7 +145,7 @@ class Runner:
             log.warning("How far the running jobs are is not stored: %s", error)
         # What has not begun never will: the loop that begins it has ended, and a workflow that
         # comes too late finds nothing to do. `release` gives these jobs back.
-        self._running = {id: one for id, one in self._running.items() if one.task}
+        self._running = {id: item for id, item in self._running.items() if item.task}
         while self._running:
             for running in self._running.values():
                 running.take_away()
@@ -178,7 +178,7 @@ class Runner:
     def _unable(self) -> Unable:
         """The jobs of which this process could not do a part lately, by the kind of that."""
         since = time.monotonic() - UNABLE_SECONDS
-        self._failed_parts = {one: at for one, at in self._failed_parts.items() if at > since}
+        self._failed_parts = {item: at for item, at in self._failed_parts.items() if at > since}
         return {kind: [id for of, id in self._failed_parts if of == kind] for kind in PARTS}
 
     async def _begin_some(self) -> bool:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from ragstone.core.disk import disk_error
 from ragstone.core.errors import Conflict
-from ragstone.core.task import failed
+from ragstone.core.task import has_failed
 from ragstone.jobs import sqlite_clock
 
 Body = Callable[[str], Awaitable[None]]
@@ -54,7 +54,7 @@ class Workflows:
 
     async def launch(self) -> Any:
         """The workflow of DBOS, which is launched unless it was. Raises Conflict."""
-        if self._launching is None or failed(self._launching):
+        if self._launching is None or has_failed(self._launching):
             launching = asyncio.to_thread(_launch, self._url, self._executor, self._run)
             self._launching = asyncio.create_task(launching)
         # A caller that stops waiting leaves the launch to `destroy`.
@@ -82,7 +82,7 @@ class Workflows:
         launching, self._launching = self._launching, None
         if launching is not None:
             await asyncio.wait([launching])
-            if not failed(launching):
+            if not has_failed(launching):
                 await asyncio.to_thread(_destroy)
         if Workflows._held is self:
             Workflows._held = None

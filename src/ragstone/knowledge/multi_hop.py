@@ -75,7 +75,7 @@ class MultiHop(Stage):
             return Step(replace(turn, hits=tuple(hits)), "skipped", "no passage names anything new")
         found = await self._search(turn, collection, adapters, seeds)
         ranked, raised = self._rank(hits, seeds, found)
-        followed = list(dict.fromkeys(name for one in seeds for name in one.names))
+        followed = list(dict.fromkeys(name for seed in seeds for name in seed.names))
         return Step(
             replace(turn, hits=tuple(ranked)),
             f"{raised} passages raised, {len(ranked) - len(hits)} of them new",
@@ -89,23 +89,25 @@ class MultiHop(Stage):
         nothing that the asker may not read."""
         async with adapters.catalog.snapshot(collection) as hidden:
             where = And((visible(turn.ask, hidden), OWN_TEXT))
-            searches = [Search(one.query) for one in seeds]
+            searches = [Search(seed.query) for seed in seeds]
             lists = await adapters.index.search(collection, searches, where, self.found)
             known = {hit.chunk.chunk_id: hit.chunk for hit in turn.hits}
-            ids = dict.fromkeys(one.chunk_id for ranked in lists for one in ranked.found)
-            new = [one for one in ids if one not in known and one not in turn.left_out]
+            ids = dict.fromkeys(item.chunk_id for ranked in lists for item in ranked.found)
+            new = [item for item in ids if item not in known and item not in turn.left_out]
             read = await adapters.index.fetch(collection, new) if new else {}
         chunks = known | {
             id: replace(chunk, collection=collection.name) for id, chunk in read.items()
         }
-        return [[chunks[s.chunk_id] for s in one.found if s.chunk_id in chunks] for one in lists]
+        return [
+            [chunks[s.chunk_id] for s in items.found if s.chunk_id in chunks] for items in lists
+        ]
 
     def _rank(
         self, hits: Sequence[Hit], seeds: Sequence["_Seed"], found: Sequence[Sequence[Chunk]]
     ) -> tuple[list[Hit], int]:
         """The hits with what was found among them, and how many were raised."""
         pool = {chunk.chunk_id: chunk for chunks in found for chunk in chunks}
-        said = {id: _words_of(chunk) for id, chunk in pool.items()}
+        said = {id: _chunk_words(chunk) for id, chunk in pool.items()}
         rarity = _rarity({word for seed in seeds for word in seed.unsaid}, said.values())
         best = max(hit.score for hit in hits)
         gains: dict[str, float] = {}
@@ -119,8 +121,8 @@ class MultiHop(Stage):
         raised = [known.get(id, Hit(pool[id], 0.0)) for id in gains if id not in stays]
         scored = [(hit.score + gains[hit.chunk.chunk_id], hit) for hit in raised]
         scored += [(hit.score, hit) for hit in rest if hit.chunk.chunk_id not in gains]
-        scored.sort(key=lambda one: (-one[0], one[1].chunk.chunk_id))
-        return [*first, *(_scored(hit, min(limit, score)) for score, hit in scored)], len(raised)
+        scored.sort(key=lambda item: (-item[0], item[1].chunk.chunk_id))
+        return [*first, *(_rescore(hit, min(limit, score)) for score, hit in scored)], len(raised)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,11 +158,13 @@ class _Seed:
         """What follows from a passage: its names by capitals, or where it has none the titles of
         `hits` that it says; None if all of them are the question's."""
         chunk = hit.chunk
-        said = _words_of(chunk)
-        written = (" ".join(words(one.text)) for one in names(chunk.text))
+        said = _chunk_words(chunk)
+        written = (" ".join(words(item.text)) for item in names(chunk.text))
         if chunk.text == chunk.text.casefold():
             titles = (_title_words(other.chunk.title) for other in hits)
-            written = (one for one in titles if len(_content(one)) > 1 and f" {one} " in said)
+            written = (
+                title for title in titles if len(_content(title)) > 1 and f" {title} " in said
+            )
         named = dict.fromkeys((_title_words(chunk.title), *written))
         new = [name for name in named if _content(name) and not question.holds(name)]
         if not new:
@@ -178,8 +182,8 @@ class _Seed:
     ) -> dict[str, float]:
         """What each chunk of another document gains that holds one of the names."""
         held = {
-            one.chunk_id: [name for name in self.names if f" {name} " in said[one.chunk_id]]
-            for one in chunks
+            item.chunk_id: [name for name in self.names if f" {name} " in said[item.chunk_id]]
+            for item in chunks
         }
         holders = Counter(name for some in held.values() for name in some)
         whole = sum(rarity.get(word, 1.0) for word in self.unsaid)
@@ -198,7 +202,7 @@ class _Seed:
         return gains
 
 
-def _scored(hit: Hit, score: float) -> Hit:
+def _rescore(hit: Hit, score: float) -> Hit:
     return hit if hit.score == score else replace(hit, score=score)
 
 
@@ -221,7 +225,7 @@ def _names_title(question: _Question, chunk: Chunk) -> bool:
 
 @lru_cache(4096)
 def _title_words(title: str) -> str:
-    return _joined(_BRACKETS.sub("", title)).strip()
+    return _join_words(_BRACKETS.sub("", title)).strip()
 
 
 @lru_cache(4096)
@@ -229,13 +233,13 @@ def _content(name: str) -> frozenset[str]:
     return frozenset(word for word in name.split() if word not in STOPWORDS)
 
 
-def _words_of(chunk: Chunk) -> str:
+def _chunk_words(chunk: Chunk) -> str:
     """The words of a chunk and its title in order, with a space at either end."""
-    return _joined(f"{chunk.heading}\n{chunk.text}")
+    return _join_words(f"{chunk.heading}\n{chunk.text}")
 
 
 @lru_cache(4096)
-def _joined(text: str) -> str:
+def _join_words(text: str) -> str:
     return f" {' '.join(words(text))} "
 
 

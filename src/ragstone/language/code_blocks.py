@@ -14,7 +14,7 @@ _PROSE = frozenset({"markdown", "md"})
 """Languages of a fence that some models put around an answer; what is in it is the answer."""
 
 
-def fenced_blocks(text: str) -> Iterator[tuple[int, int]]:
+def find_fenced_blocks(text: str) -> Iterator[tuple[int, int]]:
     """Where each fenced block begins and ends, its fences included; one that is never closed goes
     to the end."""
     if "```" not in text and "~~~" not in text:
@@ -36,7 +36,7 @@ def without_code(text: str) -> str:
     if "`" not in text and "~~~" not in text:
         return text
     parts, last = [], 0
-    for start, end in fenced_blocks(text):
+    for start, end in find_fenced_blocks(text):
         parts += [CODE_SPAN.sub(_letters, text[last:start]), _LETTER.sub("x", text[start:end])]
         last = end
     return "".join([*parts, CODE_SPAN.sub(_letters, text[last:])])
@@ -61,7 +61,7 @@ def _closes(opening: str, match: re.Match[str]) -> bool:
     return match[1].startswith(opening) and not match[2].strip()
 
 
-def code_of(block: str) -> str:
+def block_code(block: str) -> str:
     """The code of a fenced block."""
     lines = block.strip("\n").split("\n")
     ends = len(lines) > 1 and _FENCE.fullmatch(lines[-1]) is not None

@@ -109,7 +109,7 @@ def says_any(text: str, name: str) -> bool:
 def _phrases(name: str) -> re.Pattern[str]:
     phrases = sorted(map(str.casefold, edition_words(name)), key=len, reverse=True)
     spaced, unspaced = (
-        "|".join(re.escape(one) for one in phrases if in_pairs(one) == joined)
+        "|".join(re.escape(phrase) for phrase in phrases if in_pairs(phrase) == joined)
         for joined in (False, True)
     )
     # A word of a script without spaces may stand inside another run.

@@ -5,7 +5,7 @@ import re
 TOOL_OUTPUT = "tool_output"
 
 
-def fenced(name: str, text: str, tool: str = "") -> str:
+def fence_text(name: str, text: str, tool: str = "") -> str:
     """`text` between <name> and </name>; tags of that name inside it are made harmless. `tool` is
     the tool that returned it."""
     like = re.compile(rf"<(?=\s{{0,9}}/?\s{{0,9}}{re.escape(name)}\b)", re.IGNORECASE)

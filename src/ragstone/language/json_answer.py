@@ -27,7 +27,7 @@ def find_json(said: str) -> tuple[Any, str]:
     found = [
         (start, value, text[start:end])
         for text in (said, _TRAILING.sub(r"\1", said))
-        for start, end, value in islice(_placed_values(text), 1)
+        for start, end, value in islice(_find_values(text), 1)
     ]
     # What stands inside a value with a comma at its end is JSON too, and begins behind it.
     return min(found, key=itemgetter(0), default=(0, None, ""))[1:]
@@ -35,11 +35,11 @@ def find_json(said: str) -> tuple[Any, str]:
 
 def json_values(said: str) -> Iterator[Any]:
     """Every JSON object and array in `said`, those inside another one too, by where they begin."""
-    for _, _, value in _placed_values(said):
+    for _, _, value in _find_values(said):
         yield value
 
 
-def _placed_values(said: str) -> Iterator[tuple[int, int, Any]]:
+def _find_values(said: str) -> Iterator[tuple[int, int, Any]]:
     """The values of `said`, each with where it begins and ends."""
     for match in islice(_START.finditer(said[:MOST_CHARS]), MOST_TRIES):
         try:

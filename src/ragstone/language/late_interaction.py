@@ -20,7 +20,7 @@ Floats = NDArray[np.float32]
 Ids = NDArray[np.uint16]
 
 BEGINS = b"\xff\xff\x02"
-"""What packed tokens begin with: the form, behind what is no number of tokens. The former kind
+"""What packed tokens begin with: the form, behind what is not a number of tokens. The former kind
 begins with that number."""
 
 HEADER = struct.Struct("<3sHHe")
@@ -98,7 +98,7 @@ def late_query(question: TokenVectors, weights: Floats, scale: Floats) -> LateQu
     return LateQuery(question.vectors, (whole / whole.sum()).astype(np.float32), scale)
 
 
-def packed(tokens: TokenVectors, scale: Floats, places: Sequence[int] = ()) -> bytes:
+def pack_tokens(tokens: TokenVectors, scale: Floats, places: Sequence[int] = ()) -> bytes:
     """The tokens as bytes; `scale` (dimensions,) is the usual deviation of each dimension.
 
     `places` says to which of the ids the last vectors belong, in order: those of one id are kept
@@ -130,9 +130,9 @@ def packed(tokens: TokenVectors, scale: Floats, places: Sequence[int] = ()) -> b
     )
 
 
-def unpacked(data: bytes, scale: Floats) -> TokenVectors:
-    """The inverse of `packed`, nearly: vectors of unit length, with cosines of about .94 to those
-    that were packed.
+def unpack_tokens(data: bytes, scale: Floats) -> TokenVectors:
+    """The inverse of `pack_tokens`, nearly: vectors of unit length, with cosines of about .94 to
+    those that were packed.
 
     Raises ValueError for what is not packed of vectors of so many dimensions.
     """

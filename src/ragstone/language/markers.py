@@ -46,7 +46,7 @@ def find_markers(text: str, start: int = 0) -> Iterator[re.Match[str]]:
     return _PLAIN_MARKER.finditer(without_code(text), start)
 
 
-def marker_at(text: str) -> tuple[list[int], int] | None:
+def match_marker(text: str) -> tuple[list[int], int] | None:
     """The numbers that a marker at the very beginning of `text` cites, and its length; None if
     there is no marker."""
     match = _MARKER.match(text)
@@ -60,12 +60,12 @@ def may_be_marker(tail: str) -> bool:
     """Whether `tail` is the beginning of a marker, or nearly that."""
     if tail[:1] in "(（":
         name = tail[1:].lstrip().casefold()
-        named = any(one.startswith(name) for one in _NAMES)
+        named = any(item.startswith(name) for item in _NAMES)
         return named or _BEGUN_ROUND.fullmatch(tail) is not None
     return _BEGUN.fullmatch(tail) is not None
 
 
-def renumbered(text: str, new: Mapping[int, int]) -> str:
+def renumber_markers(text: str, new: Mapping[int, int]) -> str:
     """The text with every marker as ` [n]` of the new number, without those that have none."""
 
     def replace(match: re.Match[str]) -> str:
@@ -76,7 +76,7 @@ def renumbered(text: str, new: Mapping[int, int]) -> str:
     return _MARKER.sub(replace, text)
 
 
-def normalised(text: str, valid: Callable[[int], bool]) -> str:
+def normalise_markers(text: str, valid: Callable[[int], bool]) -> str:
     """The text with every marker as ` [n]`, without those that `valid` refuses."""
 
     def replace(match: re.Match[str]) -> str:
@@ -96,12 +96,12 @@ def bare(text: str) -> str:
     return "".join([*parts, text[last:]]).strip()
 
 
-def cited_sentences(text: str) -> list[tuple[str, list[int]]]:
+def split_cited_sentences(text: str) -> list[tuple[str, list[int]]]:
     """Each sentence without markers, with the numbers it cites: those in it or right after it."""
-    return [(bare(text[span.start : span.end]), cited) for span, cited in cited_spans(text)]
+    return [(bare(text[span.start : span.end]), cited) for span, cited in find_cited_spans(text)]
 
 
-def cited_spans(text: str) -> list[tuple[Span, list[int]]]:
+def find_cited_spans(text: str) -> list[tuple[Span, list[int]]]:
     """Each sentence's place, its markers included, with the numbers it cites."""
     result: list[tuple[Span, list[int]]] = []
     for span in _attach_markers(text, sentences(text)):

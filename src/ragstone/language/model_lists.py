@@ -15,7 +15,7 @@ _CHATTER = re.compile(
 _QUOTES = "\"'“”‘’`「」"
 
 
-def listed(said: str, key: str) -> list[str]:
+def parse_list(said: str, key: str) -> list[str]:
     """The texts of the JSON list `key` in `said`, wherever it stands; none if there is no such."""
     for value in json_values(said):
         if isinstance(value, dict):
@@ -23,7 +23,7 @@ def listed(said: str, key: str) -> list[str]:
         if isinstance(value, str):
             value = [value]
         if isinstance(value, list):
-            texts = [_tidy(one) for one in value if isinstance(one, str)]
+            texts = [_tidy(item) for item in value if isinstance(item, str)]
             if any(texts):
                 return list(dict.fromkeys(text for text in texts if text))
     return []

@@ -60,7 +60,7 @@ class Named:
 
 
 @lru_cache(2048)
-def named(text: str) -> Named:
+def find_names(text: str) -> Named:
     """What `text` names; kept, since every chunk of a document has the same title and path."""
     apart = _CAMEL.sub(" ", unicodedata.normalize("NFC", text))
     reader = _Reader(apart)
@@ -117,7 +117,7 @@ class _Reader:
         )
 
     def _word(self, word: str, joined: bool, between: str) -> None:
-        own = [one for one in words(word) if one not in STOPWORDS]
+        own = [item for item in words(word) if item not in STOPWORDS]
         if not own or not joined:
             self._settle_alone()
         self._alone = ""

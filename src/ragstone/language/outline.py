@@ -115,7 +115,7 @@ _Group = list[_Line]
 
 
 def outline(text: str) -> tuple[BlockSpan, ...]:
-    """The blocks of `text`, in order; every character that is no space is in one of them.
+    """The blocks of `text`, in order; every character that is not a space is in one of them.
 
     Blank lines part blocks. Lines of dots with a page number, and columns, are tables; lines that
     say nothing of the subject (rules, the heads of mails and of memos, page numbers) are headers.
@@ -169,7 +169,7 @@ class _Reader:
         return self._item(group, match["label"]) if match else None
 
     def _body(self, group: _Group) -> _Draft:
-        if count := _leading(group, _is_quoted):
+        if count := _count_leading(group, _is_quoted):
             return self._lines("quote", group, count)
         if count := self._table_lines(group):
             return self._lines("table", group, count)
@@ -182,9 +182,11 @@ class _Reader:
     def _head_lines(self, group: _Group) -> int:
         """How many lines from the first are a rule, a foot of a page, or the head of a mail."""
         first = group[0]
-        if _FOOT.match(first.text) or (_RULE.fullmatch(first.text) and not _underlined(group)):
+        if _FOOT.match(first.text) or (
+            _RULE.fullmatch(first.text) and not _match_underlined(group)
+        ):
             return 1
-        if (count := _leading(group, _is_field)) > 1:
+        if (count := _count_leading(group, _is_field)) > 1:
             return count
         if self._after_foot and len(group) == 1 and _has_gap(first):
             return 1
@@ -197,8 +199,8 @@ class _Reader:
 
     def _table_lines(self, group: _Group) -> int:
         """How many lines from the first are a table of contents, or cells between bars."""
-        piped = _leading(group, _is_piped)
-        listed = _leading(group, _is_leader) or _leading(group, _is_record)
+        piped = _count_leading(group, _is_piped)
+        listed = _count_leading(group, _is_leader) or _count_leading(group, _is_record)
         return listed or (piped if piped > 1 else 0)
 
     def _lines(self, kind: BlockKind, group: _Group, count: int) -> _Draft:
@@ -233,7 +235,7 @@ class _Reader:
         """How many lines from the first are code or a drawing."""
         if _SHELL.match(group[0].text) or _LOG_LINE.match(group[0].text):
             return len(group)
-        deep = _leading(group, lambda line: line.indent >= self._base + 2)
+        deep = _count_leading(group, lambda line: line.indent >= self._base + 2)
         if deep and _share(group[:deep], _is_code) >= 0.5:
             return deep
         return 0
@@ -346,7 +348,7 @@ class _Reader:
 
     def _underlined(self, group: _Group) -> _Draft | None:
         """A line with a rule below it, and maybe one above it."""
-        if not (found := _underlined(group)):
+        if not (found := _match_underlined(group)):
             return None
         count, mark = found
         self._put_back(group[count:])
@@ -469,7 +471,7 @@ class _Reader:
         """A few words that begin with a capital, and below them a longer text."""
         text = line.text
         words = text.split()
-        following = sum(one.length for one in after)
+        following = sum(item.length for item in after)
         return (
             line.length <= 60
             and len(words) <= 8
@@ -530,7 +532,7 @@ def _heading_name(text: str) -> tuple[int, int, bool] | None:
     return rank, match.end(), bool(match["mark"].strip())
 
 
-def _underlined(group: _Group) -> tuple[int, str] | None:
+def _match_underlined(group: _Group) -> tuple[int, str] | None:
     """How many lines an underlined heading takes, and its mark."""
     above = len(group) > 2 and bool(_RULE.fullmatch(group[0].text))
     if len(group) < 2 or (above and group[0].text != group[2].text):
@@ -584,7 +586,7 @@ def _is_field(line: _Line) -> bool:
 def _is_drawing(group: _Group) -> bool:
     lines = sum(bool(_ART.search(line.text)) for line in group)
     rules = sum(bool(_RULE.fullmatch(line.text)) for line in group) if lines else 0
-    return (lines + rules) * 2 > len(group) > 1 and _leading(group, _is_piped) < len(group)
+    return (lines + rules) * 2 > len(group) > 1 and _count_leading(group, _is_piped) < len(group)
 
 
 def _is_leader(line: _Line) -> bool:
@@ -615,7 +617,7 @@ def _share(group: _Group, holds: _Test) -> float:
     return sum(holds(line) for line in group) / len(group)
 
 
-def _leading(group: _Group, holds: _Test) -> int:
+def _count_leading(group: _Group, holds: _Test) -> int:
     """How many lines from the first fulfil it."""
     return next((count for count, line in enumerate(group) if not holds(line)), len(group))
 
@@ -641,7 +643,7 @@ def _with_levels(drafts: Iterable[_Draft]) -> Iterator[BlockSpan]:
 def _heading_kinds(ranks: Sequence[tuple[str, int]]) -> dict[tuple[str, int], int]:
     """The level of each kind of heading."""
     order = dict.fromkeys(ranks)
-    named = _named_order(ranks)
+    named = _order_kinds(ranks)
     lines = [rank for rank in order if rank[0].startswith("line")]
     marks = sorted(rank for rank in order if rank[0] == "mark")
     level = 1 if ("title", 0) in order else 0
@@ -659,7 +661,7 @@ def _heading_kinds(ranks: Sequence[tuple[str, int]]) -> dict[tuple[str, int], in
     return levels
 
 
-def _named_order(ranks: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
+def _order_kinds(ranks: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
     """Named kinds, the widest first. Sections stand above articles where they are fewer."""
     named = [rank for rank in ranks if rank[0] == "named"]
     order = sorted(set(named))

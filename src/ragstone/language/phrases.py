@@ -62,7 +62,7 @@ def normal(text: str) -> str:
     """Lower case in one spelling: compatibility forms, accents and invisible characters gone."""
     composed = unicodedata.normalize("NFKC", text).casefold().replace("\u2019", "'")
     if composed.isascii():
-        return _SPELT_OUT.sub(_joined_letters, composed)
+        return _SPELT_OUT.sub(_join_letters, composed)
     kept: list[str] = []
     for char in unicodedata.normalize("NFD", composed):
         category = unicodedata.category(char)
@@ -71,7 +71,7 @@ def normal(text: str) -> str:
         if category == "Mn" and kept and "a" <= kept[-1] <= "z":
             continue
         kept.append(char)
-    return _SPELT_OUT.sub(_joined_letters, unicodedata.normalize("NFC", "".join(kept)))
+    return _SPELT_OUT.sub(_join_letters, unicodedata.normalize("NFC", "".join(kept)))
 
 
 def key(phrase: str) -> str:
@@ -116,7 +116,7 @@ class Phrases:
                 for joined, at in _extend(begun, form, start, unit.hyphen):
                     yield joined, at, end
             grown: dict[str, int] = {}
-            for form, start in _goes_on(unit, begun is None):
+            for form, start in _continuations(unit, begun is None):
                 for joined, at in _extend(begun, form, start, unit.hyphen):
                     if len(joined) < self._longest:
                         grown.setdefault(joined, at)
@@ -194,7 +194,7 @@ def _ends(unit: _Unit, first: bool) -> Iterator[tuple[str, int, int]]:
                     yield word[start:end], unit.start + start, unit.start + end
 
 
-def _goes_on(unit: _Unit, first: bool) -> Iterator[tuple[str, int]]:
+def _continuations(unit: _Unit, first: bool) -> Iterator[tuple[str, int]]:
     """How a phrase may go on over this unit: the form and where it begins."""
     if unit.kind != "hangul":
         yield _singular(unit), unit.start
@@ -244,11 +244,11 @@ def _stands_alone(form: str, text: str, start: int, end: int) -> bool:
     return not re.search(f"[{_HAN}]", around)
 
 
-def _joined_letters(match: re.Match[str]) -> str:
+def _join_letters(match: re.Match[str]) -> str:
     return _BETWEEN_LETTERS.sub("", match.group())
 
 
-def masked(text: str, spans: Iterable[tuple[int, int]], mark: str) -> str:
+def mask_spans(text: str, spans: Iterable[tuple[int, int]], mark: str) -> str:
     """`text` with `mark` for each span; spans that overlap are one."""
     parts: list[str] = []
     at = 0

@@ -15,7 +15,7 @@ _CONTRACTED = re.compile(r"n['’]t\b", re.IGNORECASE)
 def negations(text: str) -> int:
     """How many negations a sentence has."""
     known = _negations()
-    signs = sum(len(one.findall(text)) for one in (_CHINESE, _JAPANESE, _KOREAN, _CONTRACTED))
+    signs = sum(len(item.findall(text)) for item in (_CHINESE, _JAPANESE, _KOREAN, _CONTRACTED))
     return signs + sum(word in known for word in _words(text))
 
 

@@ -58,7 +58,7 @@ COUNTED = 10
 """A number in words up to this may be the count of what a text lists."""
 
 LARGE, NEAR = 9999, 0.005
-"""From where a number is no year, and may be rounded; the share by which it may then differ."""
+"""From where a number is not a year, and may be rounded; the share by which it may then differ."""
 
 
 _TIME, _CALENDAR, _LENGTH, _MASS, _DATA = "time", "calendar", "length", "mass", "data"
@@ -113,7 +113,7 @@ def quantities(text: str) -> list[Quantity]:
     language = detect(plain) if _AMBIGUOUS.search(plain) else ""
     position = 0
     while position < len(tokens) and len(found) < MOST:
-        several, position = _quantities_at(tokens, position, language)
+        several, position = _read_quantities(tokens, position, language)
         found += several
     return found
 
@@ -127,13 +127,15 @@ def _without_number(heading: re.Match[str]) -> str:
     )
 
 
-def states(source: Sequence[Quantity], one: Quantity) -> bool:
+def states(source: Sequence[Quantity], quantity: Quantity) -> bool:
     """Whether `source` states a quantity, in the same unit or in none."""
-    return any(_comparable(one.unit, other.unit) and _is_same(one, other) for other in source)
+    return any(
+        _comparable(quantity.unit, other.unit) and _is_same(quantity, other) for other in source
+    )
 
 
 def _is_same(one: Quantity, other: Quantity) -> bool:
-    mine, theirs = _measured(one, other)
+    mine, theirs = _common_values(one, other)
     large = any(value > LARGE for value in mine)
     return not mine.isdisjoint(theirs) or (large and _nearly_equal(mine, theirs))
 
@@ -149,7 +151,7 @@ def _measure(unit: str) -> tuple[str, float]:
     return MEASURES.get(unit, (unit, 1.0))
 
 
-def _measured(one: Quantity, other: Quantity) -> tuple[frozenset[float], frozenset[float]]:
+def _common_values(one: Quantity, other: Quantity) -> tuple[frozenset[float], frozenset[float]]:
     """The values of both in one unit, where both have one."""
     if not (one.unit and other.unit) or one.unit == other.unit:
         return one.values, other.values
@@ -174,7 +176,7 @@ def _digits(value: float) -> int:
     return len(f"{value:.12g}".split("e")[0].replace(".", "").strip("0"))
 
 
-def _quantities_at(
+def _read_quantities(
     tokens: list[re.Match[str]], position: int, language: str
 ) -> tuple[list[Quantity], int]:
     """What the token at `position` states, and where the next one stands."""
@@ -191,7 +193,7 @@ def _quantities_at(
     if token["chinese"]:
         return _chinese(token, position)
     if token["word"]:
-        return _spelt_quantity(tokens, position)
+        return _read_spelt_quantity(tokens, position)
     return [], position + 1
 
 
@@ -264,7 +266,7 @@ def _scale(word: str) -> float:
     return _SCALES.get(word[:1], 0.0) or _scales().get(word.casefold(), 0.0)
 
 
-def _spelt_quantity(tokens: list[re.Match[str]], position: int) -> tuple[list[Quantity], int]:
+def _read_spelt_quantity(tokens: list[re.Match[str]], position: int) -> tuple[list[Quantity], int]:
     word = tokens[position].group().casefold()
     month = _months().get(word)
     if month and (_only_a_month(tokens[position]) or _beside_digits(tokens, position)):
@@ -305,13 +307,13 @@ def _beside_digits(tokens: list[re.Match[str]], position: int) -> bool:
 
 
 def _number_value(word: str) -> float | None:
-    value = _spelt_numbers().get(word)
+    value = _load_number_words().get(word)
     if value is not None:
         return value
     compound = _GERMAN.fullmatch(word)
     if compound:
-        ones = 1.0 if compound["ones"] == "ein" else _spelt_numbers().get(compound["ones"])
-        tens = _spelt_numbers().get(compound["tens"])
+        ones = 1.0 if compound["ones"] == "ein" else _load_number_words().get(compound["ones"])
+        tens = _load_number_words().get(compound["tens"])
         return ones + tens if ones is not None and tens is not None else None
     return None
 
@@ -351,11 +353,11 @@ def _is_quantity_word(token: re.Match[str]) -> bool:
 
 @cache
 def _words() -> frozenset[str]:
-    return frozenset((*_spelt_numbers(), *_scales(), *_months(), *_units()))
+    return frozenset((*_load_number_words(), *_scales(), *_months(), *_units()))
 
 
 @cache
-def _spelt_numbers() -> dict[str, float]:
+def _load_number_words() -> dict[str, float]:
     return {word: float(name) for name, word in _list_entries("number")}
 
 

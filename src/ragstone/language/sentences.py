@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ragstone.core.code_spans import CODE_SPAN
-from ragstone.language.code_blocks import fenced_blocks
+from ragstone.language.code_blocks import find_fenced_blocks
 
 _SHORT = (
     "mr mrs ms dr prof st jr sr v vs etc e.g i.e vol approx inc ltd co corp dept est gen col capt "
@@ -59,7 +59,7 @@ _BEFORE_ORDINAL = re.compile(
     r"\b(?:der|die|das|dem|den|des|am|im|vom|zum|zur|beim|eine?|einen|einem|jede[nrms]?)\s$",
     re.IGNORECASE,
 )
-"""What a German ordinal stands behind; a number is no cardinal there."""
+"""What a German ordinal stands behind; a number is not a cardinal there."""
 
 _QUOTED_ON = re.compile(r"(?:と|って|という|との|라고|하고|고\b)")
 """Behind a quotation it goes on with the sentence that quotes."""
@@ -115,7 +115,7 @@ def sentences(text: str) -> list[Span]:
     code is one, and no sentence ends in a code span or a displayed formula. The spans do not
     overlap, and cover every character that is not space.
     """
-    return list(_cached_spans(text)) if len(text) <= REMEMBERED_CHARS else _split(text)
+    return list(_find_spans(text)) if len(text) <= REMEMBERED_CHARS else _split(text)
 
 
 def whole_sentences(text: str, start: int, end: int, reach: int) -> tuple[int, int]:
@@ -125,8 +125,8 @@ def whole_sentences(text: str, start: int, end: int, reach: int) -> tuple[int, i
     # What stands before and after tells where sentences begin and end.
     before = max(0, first - reach)
     spans = sentences(text[before : last + reach])
-    begins = (before + one.start for one in spans)
-    ends = (before + one.end for one in spans)
+    begins = (before + span.start for span in spans)
+    ends = (before + span.end for span in spans)
     return (
         min((at for at in begins if first <= at <= start), default=first),
         max((at for at in ends if end <= at <= last), default=last),
@@ -134,14 +134,14 @@ def whole_sentences(text: str, start: int, end: int, reach: int) -> tuple[int, i
 
 
 @lru_cache(256)
-def _cached_spans(text: str) -> tuple[Span, ...]:
+def _find_spans(text: str) -> tuple[Span, ...]:
     return tuple(_split(text))
 
 
 def _split(text: str) -> list[Span]:
     spans: list[Span] = []
     start = 0
-    for code, end in (*fenced_blocks(text), (len(text), len(text))):
+    for code, end in (*find_fenced_blocks(text), (len(text), len(text))):
         _split_prose(spans, text, start, code)
         _append(spans, text, code, end)
         start = end
@@ -154,7 +154,7 @@ def _split_prose(spans: list[Span], text: str, start: int, end: int) -> None:
         while whole and whole[0][1] <= match.start():
             whole.popleft()
         inside = bool(whole) and whole[0][0] < match.start()
-        if inside or _goes_on(text, start, match) or is_wrap(text, match):
+        if inside or _is_inside_sentence(text, start, match) or is_wrap(text, match):
             continue
         _append(spans, text, start, match.end())
         start = match.end()
@@ -163,10 +163,10 @@ def _split_prose(spans: list[Span], text: str, start: int, end: int) -> None:
 
 def _whole_spans(text: str, start: int, end: int) -> list[tuple[int, int]]:
     """Where no sentence ends: code spans and displayed formulas, in order."""
-    code = [one.span() for one in CODE_SPAN.finditer(text, start, end)] if "`" in text else []
+    code = [item.span() for item in CODE_SPAN.finditer(text, start, end)] if "`" in text else []
     if "$$" not in text and "\\[" not in text:
         return code
-    return sorted([*code, *(one.span() for one in _FORMULA.finditer(text, start, end))])
+    return sorted([*code, *(item.span() for item in _FORMULA.finditer(text, start, end))])
 
 
 def _append(spans: list[Span], text: str, start: int, end: int) -> None:
@@ -177,7 +177,7 @@ def _append(spans: list[Span], text: str, start: int, end: int) -> None:
         spans.append(Span(start + lead, start + lead + len(stripped)))
 
 
-def _goes_on(text: str, start: int, match: re.Match[str]) -> bool:
+def _is_inside_sentence(text: str, start: int, match: re.Match[str]) -> bool:
     """Whether what looks like an end is inside a sentence: an abbreviation, an initial, an ordinal,
     a list's number, an ellipsis or a quotation in the midst of it."""
     mark = match.group()

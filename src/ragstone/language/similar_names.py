@@ -31,7 +31,7 @@ def find_similar(name: str, known: Iterable[str], limit: int = 3, least: float =
     names = list(islice(known, MAX_NAMES))
     found = process.extract(
         name[-MAX_LENGTH:],
-        [one[-MAX_LENGTH:] for one in names],
+        [item[-MAX_LENGTH:] for item in names],
         scorer=fuzz.ratio,
         limit=limit,
         score_cutoff=100 * least,

@@ -98,7 +98,7 @@ _PLACE = re.compile(r"\{(\w+)\}")
 _NAME = re.compile(rf"({'|'.join(map(re.escape, NAMES))})(?:\.([a-z]{{2,3}}))?")
 
 
-def described(name: str) -> Prompt:
+def describe_prompt(name: str) -> Prompt:
     """The description of the prompt `name`, with or without a language; raises UnknownPrompt."""
     match = _NAME.fullmatch(name)
     if match is None:
@@ -111,7 +111,7 @@ def described(name: str) -> Prompt:
 
 def check(name: str, text: str) -> None:
     """Raise UnknownPrompt or InvalidPrompt unless `text` can be the prompt `name`."""
-    known = described(name)
+    known = describe_prompt(name)
     if not text.strip() or len(text) > LONGEST:
         raise InvalidPrompt(f"The prompt {name!r} must have 1 to {LONGEST:,} characters.")
     places = set(_PLACE.findall(text))
@@ -123,28 +123,28 @@ def check(name: str, text: str) -> None:
         raise InvalidPrompt(f"The prompt {name!r} holds characters that are no text.")
 
 
-def shipped(name: str) -> str | None:
+def load_shipped(name: str) -> str | None:
     """The text of a prompt as it comes with the product; None if it has none of that name."""
-    return _shipped_prompts().get(name)
+    return _load_prompts().get(name)
 
 
-def told(texts: Callable[[str], str], parts: Sequence[str], **values: str) -> str:
+def build_instructions(texts: Callable[[str], str], parts: Sequence[str], **values: str) -> str:
     """The prompts named in `parts`, one behind the other, with their places filled.
 
     `texts` gives a prompt's text by its name. Places in the values are not filled.
     """
     whole = "\n".join(texts(part).strip() for part in parts)
-    return "\n".join(line for line in filled(whole, **values).splitlines() if line.strip())
+    return "\n".join(line for line in fill_places(whole, **values).splitlines() if line.strip())
 
 
-def filled(text: str, **values: str) -> str:
+def fill_places(text: str, **values: str) -> str:
     """The text with its places filled; places in the values are not."""
     return _PLACE.sub(lambda match: values.get(match[1], match[0]), text)
 
 
 def of_language(own: Mapping[str, str], name: str, language: Callable[[], str]) -> str:
     """The text of `name` among `own`, that of the question's language before the general one."""
-    if any(one.startswith(f"{name}.") for one in own):
+    if any(item.startswith(f"{name}.") for item in own):
         return own.get(f"{name}.{language()}") or own.get(name, "")
     return own.get(name, "")
 
@@ -162,6 +162,6 @@ def _encodes(text: str) -> bool:
 
 
 @cache
-def _shipped_prompts() -> Mapping[str, str]:
+def _load_prompts() -> Mapping[str, str]:
     folder = files("ragstone").joinpath("templates")
     return {name: folder.joinpath(f"{name}.txt").read_text(encoding="utf-8") for name in NAMES}

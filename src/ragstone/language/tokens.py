@@ -110,7 +110,7 @@ def _accents(letters: str) -> dict[str, int]:
     return made
 
 
-def cut(text: str, budget: int, counted: Count = count) -> str:
+def cut_to_budget(text: str, budget: int, counted: Count = count) -> str:
     """The longest beginning of at most `budget` tokens, ending between words where there are any.
 
     At least one character stays of a text that has any.

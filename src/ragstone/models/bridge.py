@@ -52,10 +52,10 @@ class Bridge:
         self._recent: dict[str, str] = {}
 
     async def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        return mapped(await self._source.embed_passages(texts))
+        return map_vectors(await self._source.embed_passages(texts))
 
     async def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        return mapped(await self._source.embed_queries(texts))
+        return map_vectors(await self._source.embed_queries(texts))
 
     async def in_english(self, question: str) -> str:
         if question not in self._recent:
@@ -67,7 +67,7 @@ class Bridge:
         return self._recent[question]
 
 
-def mapped(vectors: Vectors) -> Vectors:
+def map_vectors(vectors: Vectors) -> Vectors:
     """The vectors (n, 384) of the multilingual model in the space of the English one."""
     matrix = _matrix()
     found = vectors @ matrix[:-1] + matrix[-1]
@@ -105,7 +105,9 @@ def _english(pieces: Sequence[str], vectors: Vectors) -> list[str]:
         taken.append(piece)
         nearest = np.argsort(-likeness[place])[:MOST_WORDS].tolist()
         found += [
-            table.words[one] for one in nearest if likeness[place, one] >= max(ALIKE, best - BEHIND)
+            table.words[item]
+            for item in nearest
+            if likeness[place, item] >= max(ALIKE, best - BEHIND)
         ]
     return list(dict.fromkeys(found))
 

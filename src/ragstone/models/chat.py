@@ -178,7 +178,9 @@ class ChatModel:
         called = (result.text for step in ask.steps for result in step.results)
         said = (message.text for message in before)
         rest = [*prompt.compose((), ask.question, told), *said, *called]
-        return before, prompt.fitting(passages, rest, window - answer, self._count, told.layout)
+        return before, prompt.fit_passages(
+            passages, rest, window - answer, self._count, told.layout
+        )
 
     def _options(self, ask: Ask, thinks: bool = False) -> ModelSettings:
         """The settings of an answer; `thinks` lets a model that reasons by itself do so at

@@ -100,7 +100,7 @@ async def _list_models(model: ChatAnswerer) -> str:
     if not names:
         return "Its server lists none."
     listed = ", ".join(names[:MAX_NAMES]) + (", ..." if len(names) > MAX_NAMES else "")
-    # llama.cpp answers by any name, so that a name it does not list is no failure by itself.
+    # llama.cpp answers by any name, so that a name it does not list is not a failure by itself.
     found = "" if model.name in names else f"; {model.name!r} is not among them"
     return f"{len(names)}: {listed}{found}."
 

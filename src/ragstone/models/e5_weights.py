@@ -54,13 +54,13 @@ class E5Weights:
     def matrix(self, name: str) -> Floats:
         """Shape (out, in)."""
         inputs = INNER if name.endswith("fo.w") else WIDTH
-        return _unpacked(self.raw[name].reshape(-1, _BLOCK_BYTES)).reshape(-1, inputs)
+        return _unpack_blocks(self.raw[name].reshape(-1, _BLOCK_BYTES)).reshape(-1, inputs)
 
     def words(self, ids: list[int]) -> Floats:
         """The rows of the table of words (n, 384)."""
         blocks = WIDTH // _BLOCK
         table = self.raw["emb.word"].reshape(-1, blocks, _BLOCK_BYTES)
-        return _unpacked(table[ids].reshape(-1, _BLOCK_BYTES)).reshape(-1, WIDTH)
+        return _unpack_blocks(table[ids].reshape(-1, _BLOCK_BYTES)).reshape(-1, WIDTH)
 
 
 def read(file: Path) -> E5Weights:
@@ -105,10 +105,10 @@ def _read(reader: _Reader) -> E5Weights:
     scores = array("d", reader.array(np.float32, count).tolist())
     text = reader.array(np.uint8, size).tobytes()
     pieces = [text[start:end].decode() for start, end in pairwise(starts)]
-    return E5Weights(Unigram(pieces, scores, _replaced(reader), unknown), _tensors(reader))
+    return E5Weights(Unigram(pieces, scores, _read_replacements(reader), unknown), _tensors(reader))
 
 
-def _replaced(reader: _Reader) -> dict[int, str]:
+def _read_replacements(reader: _Reader) -> dict[int, str]:
     """What each character becomes before the text is cut, where that is something else."""
     found = {0: " "}
     count, _ = reader.values("<iI")
@@ -128,7 +128,7 @@ def _tensors(reader: _Reader) -> dict[str, Bytes]:
     return found
 
 
-def _unpacked(blocks: Bytes) -> Floats:
+def _unpack_blocks(blocks: Bytes) -> Floats:
     """The weights (n, 32) of `blocks` (n, 18)."""
     scales = np.ascontiguousarray(blocks[:, :2]).view(np.float16).astype(np.float32)
     halves = blocks[:, 2:]

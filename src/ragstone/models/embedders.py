@@ -51,7 +51,7 @@ class ConfiguredEmbedders:
         self._own = list(own.values())
         self._colbert = self._make_colbert(settings)
         self._chosen = (
-            {name: ColbertEmbedder(one, self._colbert) for name, one in own.items()}
+            {name: ColbertEmbedder(item, self._colbert) for name, item in own.items()}
             if self._colbert
             else own
         )

@@ -95,7 +95,7 @@ class FailingModel:
         return Trouble(ModelUnavailable(message, retry_after=seconds), counts=False)
 
     def unexpected(self, what: str, retries: int = ONCE) -> Trouble:
-        """What came is no reply."""
+        """What came is not a reply."""
         return Trouble(ModelUnavailable(self._message(what)), retries)
 
     def useless(self, what: str, usage: Usage = NONE, retries: int = ONCE) -> Trouble:
@@ -129,8 +129,8 @@ class FailingModel:
         if isinstance(error, ModelAPIError) and "finish_reason" in str(error):
             return self.unexpected("ended its reply in the middle")
         if isinstance(error, UnexpectedModelBehavior | ModelAPIError):
-            return self.unexpected("sent something that is no reply")
-        return self.unexpected(f"sent something that is no reply ({type(error).__name__})")
+            return self.unexpected("sent something that is not a reply")
+        return self.unexpected(f"sent something that is not a reply ({type(error).__name__})")
 
     def status(self, status: int, retry_after: float | None = None, body: object = None) -> Trouble:
         """The server answered with an error."""

@@ -108,9 +108,9 @@ class WithFallback:
     async def ready(self) -> str:
         """The states of both models; raises ModelUnavailable when neither is ready."""
         states, ready = [], False
-        for one in (self.first, self.second):
+        for item in (self.first, self.second):
             try:
-                states.append(await one.ready() or f"{one.name} answers")
+                states.append(await item.ready() or f"{item.name} answers")
                 ready = True
             except Unavailable as error:
                 states.append(str(error).rstrip("."))

@@ -16,7 +16,7 @@ from pydantic import SecretStr
 
 from ragstone.core.answer import Instructions
 from ragstone.core.errors import ConfigError
-from ragstone.core.task import failed
+from ragstone.core.task import has_failed
 from ragstone.core.turn import Ask, Passage
 from ragstone.models.profiles import profile
 from ragstone.ports import Profile, Said
@@ -81,14 +81,14 @@ class GgufModel:
         loading, self._loading = self._loading, None
         if loading:
             await asyncio.wait([loading])
-            if not failed(loading):
+            if not has_failed(loading):
                 await loading.result().aclose()
         server, self._server = self._server, None
         del server
 
     async def _loaded_model(self) -> "ChatModel":
         """The model, loaded once: a caller that leaves meanwhile does not make it load again."""
-        if self._loading is None or failed(self._loading):
+        if self._loading is None or has_failed(self._loading):
             self._loading = asyncio.create_task(asyncio.to_thread(self._load))
         return await asyncio.shield(self._loading)
 
@@ -137,4 +137,4 @@ def _check(path: Path, section: str) -> None:
             f"{section}__MODEL_PATH: {path} cannot be read ({error.strerror})."
         ) from error
     if magic != MAGIC:
-        raise ConfigError(f"{section}__MODEL_PATH: {path} is no GGUF file.")
+        raise ConfigError(f"{section}__MODEL_PATH: {path} is not a GGUF file.")

@@ -19,7 +19,7 @@ class NamedModel(Protocol):
 
 def models_in_use(embedders: Iterable[NamedModel], reranker: NamedModel) -> tuple[str, ...]:
     """A line each."""
-    kinds = [*(("embedding", one) for one in embedders), ("reranking", reranker)]
+    kinds = [*(("embedding", embedder) for embedder in embedders), ("reranking", reranker)]
     return tuple(f"{kind}: {_description(model)}" for kind, model in kinds)
 
 

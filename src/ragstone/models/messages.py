@@ -53,8 +53,8 @@ def _question(ask: Ask) -> str | list[UserContent]:
     if not ask.pictures:
         return ask.question
     shown = (
-        BinaryContent(base64.b64decode(one.base64), media_type=one.media_type)
-        for one in ask.pictures
+        BinaryContent(base64.b64decode(picture.base64), media_type=picture.media_type)
+        for picture in ask.pictures
     )
     return [ask.question, *shown]
 
@@ -62,5 +62,5 @@ def _question(ask: Ask) -> str | list[UserContent]:
 def _step(step: ToolStep) -> list[ModelMessage]:
     text = [TextPart(step.text)] if step.text else []
     calls = [ToolCallPart(call.name, call.arguments, call.id) for call in step.calls]
-    results = [ToolReturnPart(one.name, one.text, one.call_id) for one in step.results]
+    results = [ToolReturnPart(result.name, result.text, result.call_id) for result in step.results]
     return [ModelResponse(parts=[*text, *calls]), ModelRequest(parts=results)]

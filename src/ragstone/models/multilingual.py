@@ -14,7 +14,7 @@ import numpy as np
 
 from ragstone.language.late_interaction import Floats
 from ragstone.models.e5_engine import E5Engine
-from ragstone.models.onnx import shared
+from ragstone.models.onnx import open_shared
 from ragstone.ports import IN_BULK, Vectors
 
 A = TypeVar("A")
@@ -77,7 +77,7 @@ class MultilingualE5:
         async with self._loading:
             if self._engine is None:
                 run = asyncio.get_running_loop().run_in_executor
-                self._engine = await run(self._quick, shared, self.fingerprint, E5Engine.load)
+                self._engine = await run(self._quick, open_shared, self.fingerprint, E5Engine.load)
             return self._engine
 
 
@@ -90,8 +90,8 @@ async def _vector(
     for start in range(0, len(windows), TOGETHER):
         some = windows[start : start + TOGETHER]
         means = await asyncio.gather(*(_call(threads, engine.mean, window) for window in some))
-        for window, one in zip(some, means, strict=True):
-            mean += len(window) * one
+        for window, item in zip(some, means, strict=True):
+            mean += len(window) * item
     unit: Floats = mean / np.linalg.norm(mean)
     return unit
 

@@ -17,7 +17,7 @@ _opening = RLock()
 """One may open another: the reader's network and the embedder share a table of words."""
 
 
-def shared(key: Hashable, open_: Callable[[], T]) -> T:
+def open_shared(key: Hashable, open_: Callable[[], T]) -> T:
     """What is open by this key, or what `open_` opens."""
     with _opening:
         held: T | None = opened.get(key)
@@ -33,7 +33,7 @@ def session(file: Path, threads: int = 0) -> Any:
     Its threads sleep between two steps. By default they would spin, which is faster where nothing
     else runs, and a third slower where anything does (`benchmarks/results/notes.md`).
     """
-    return shared((str(file), threads), lambda: _open(file, threads or os.cpu_count() or 1))
+    return open_shared((str(file), threads), lambda: _open(file, threads or os.cpu_count() or 1))
 
 
 def one_thread(graph: bytes, weights: Mapping[str, Any]) -> Any:

@@ -82,7 +82,7 @@ def profile(settings: LlmSettings) -> Profile:
     """The profile of the settings' model: the table, changed by LLM__PROFILES, changed by the
     single settings. Raises ConfigError."""
     name = settings.model or Path(settings.model_path).stem
-    found = profile_of(name, own_rows(settings.profiles))
+    found = find_profile(name, own_rows(settings.profiles))
     changes = {
         "context_window": settings.context_window,
         "temperature": settings.temperature,
@@ -98,27 +98,27 @@ def sets_temperature(settings: LlmSettings) -> bool:
     rows = own_rows(settings.profiles)
     name = settings.model or Path(settings.model_path).stem
     known = (row.temperature for pattern, row in rows.items() if matches(pattern, name))
-    return settings.temperature is not None or any(one is not None for one in known)
+    return settings.temperature is not None or any(item is not None for item in known)
 
 
-def profile_of(name: str, own: Table | None = None) -> Profile:
+def find_profile(name: str, own: Table | None = None) -> Profile:
     """The profile of a model: the longest matching row, and over it the longest of `own`.
 
     The size in the name (`:70b`) decides about the tier, else the row does.
     """
     changes: dict[str, object] = {}
-    for rows in (_shipped_profiles(), own or {}):
-        pattern = max((one for one in rows if matches(one, name)), key=_length, default=None)
+    for rows in (_load_profiles(), own or {}):
+        pattern = max((row for row in rows if matches(row, name)), key=_length, default=None)
         if pattern is not None:
             changes.update(rows[pattern].model_dump(exclude_unset=True))
     size = billions(name) or changes.pop("billions", None)
     own_tier = changes.pop("tier", None)
     changes.pop("billions", None)
-    tier = tier_of(size) if isinstance(size, float) else own_tier
+    tier = size_tier(size) if isinstance(size, float) else own_tier
     return _with_changes(Profile(), {**changes, **({"tier": tier} if tier else {})})
 
 
-def tier_of(size: float) -> Tier:
+def size_tier(size: float) -> Tier:
     """The size tier of so many billion parameters."""
     return next((tier for most, tier in TIERS if size <= most), "large")
 
@@ -139,7 +139,7 @@ def own_rows(given: str) -> Table:
 
 
 @cache
-def _shipped_profiles() -> Table:
+def _load_profiles() -> Table:
     text = files("ragstone.models").joinpath("data/profiles.json").read_text(encoding="utf-8")
     return _TABLE.validate_python(json.loads(text))
 

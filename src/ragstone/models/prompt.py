@@ -12,7 +12,7 @@ from ragstone.core.turn import Ask, Message, Passage
 from ragstone.language import fences
 from ragstone.language.budget import Budget
 from ragstone.language.markers import neutral
-from ragstone.language.tokens import Count, count, cut
+from ragstone.language.tokens import Count, count, cut_to_budget
 from ragstone.language.words import words
 
 _LABEL_LIKE = re.compile(r"(SOURCES|SUGGESTED)_(USED|QUESTIONS)", re.IGNORECASE)
@@ -51,7 +51,7 @@ MEANS = "In full, this asks, and all of it is to be answered:"
 def question(asked: str, told: Instructions) -> str:
     """The question in the user's own words, in full, and with the notes on earlier answers."""
     said = f"{told.asked}\n\n{MEANS}\n{asked}" if told.asked else asked
-    return f"{said}\n\n{fences.fenced('notes', told.notes)}\n{NOTES}" if told.notes else said
+    return f"{said}\n\n{fences.fence_text('notes', told.notes)}\n{NOTES}" if told.notes else said
 
 
 def with_references(passages: Sequence[Passage], asked: str) -> str:
@@ -87,7 +87,7 @@ def compose(passages: Sequence[Passage], asked: str, told: Instructions) -> tupl
         return rules, with_references(passages, asked) if passages else asked
     sources = "\n".join(map(_passage_block, passages))
     if told.digest:
-        digest = fences.fenced("summaries", _LABEL_LIKE.sub(LABELLED, told.digest))
+        digest = fences.fence_text("summaries", _LABEL_LIKE.sub(LABELLED, told.digest))
         sources = f"{DIGEST}\n{digest}"
     task = f"{told.text}\n\nQuestion: {asked}" if told.text else asked
     if told.layout == "last":
@@ -95,7 +95,7 @@ def compose(passages: Sequence[Passage], asked: str, told: Instructions) -> tupl
     return f"{told.opening}\n\n{sources}".strip(), task
 
 
-def fitting(
+def fit_passages(
     passages: Sequence[Passage],
     rest: Sequence[str],
     room: int,
@@ -114,7 +114,7 @@ def fitting(
         if needed > left:
             if not chosen:
                 around = needed - counted(passage.text)
-                text = cut(passage.text, max(LEAST_TOKENS, left - around), counted)
+                text = cut_to_budget(passage.text, max(LEAST_TOKENS, left - around), counted)
                 chosen.append(replace(passage, text=text))
             break
         chosen.append(passage)
@@ -128,7 +128,7 @@ def _passage_block(passage: Passage) -> str:
 
 def fence_source(label: str, text: str) -> str:
     """A source behind its label, in a fence that neither can close."""
-    return fences.fenced("source", f"{label}\n{_clean(text)}")
+    return fences.fence_text("source", f"{label}\n{_clean(text)}")
 
 
 def _label(passage: Passage) -> str:
@@ -136,10 +136,10 @@ def _label(passage: Passage) -> str:
     the file's name or the beginning of the text says is not said again."""
     chunk, name = passage.hit.chunk, _file_name(passage)
     known = {*words(PurePosixPath(name).stem)}
-    of = " ".join(one for one in chunk.subject.split() if not known.issuperset(words(one)))
+    of = " ".join(item for item in chunk.subject.split() if not known.issuperset(words(item)))
     known.update(words(passage.text[:OPENING].lstrip().partition("\n")[0]))
     headings = dict.fromkeys((chunk.title, *chunk.section[-1:]))
-    above = [one for one in headings if not known.issuperset(words(one))]
+    above = [heading for heading in headings if not known.issuperset(words(heading))]
     told = {
         "File": name,
         "Page": chunk.page,
@@ -172,7 +172,7 @@ def history(ask: Ask, share: Budget, counted: Count = count) -> list[Message]:
         tokens = counted(message.text)
         if tokens > left:
             if not kept:
-                kept.append(Message(message.role, cut(message.text, left, counted)))
+                kept.append(Message(message.role, cut_to_budget(message.text, left, counted)))
             break
         kept.append(message)
         left -= tokens

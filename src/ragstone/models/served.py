@@ -46,7 +46,7 @@ async def read_window(client: AsyncOpenAI, model: str) -> Window | None:
         async with asyncio.timeout(SECONDS):
             # Of servers that answer, most know one of the four: the others end with a 404.
             found = await asyncio.gather(*(_quietly(read(client, model)) for read in readers))
-    return next((one for one in found if one and one.tokens >= MIN_WINDOW), None)
+    return next((item for item in found if item and item.tokens >= MIN_WINDOW), None)
 
 
 async def _quietly(reading: Any) -> Window | None:

@@ -39,7 +39,7 @@ class SpacyNames:
         self._pipelines: dict[str, _Pipeline] = {}
         versions = []
         for name in named:
-            run = _opened(name)
+            run = _open_model(name)
             if run.lang in self._pipelines:
                 raise ConfigError(f"{SETTING} names two pipelines for {run.lang!r}. Name one.")
             self._pipelines[run.lang] = _Pipeline(run, Lock())
@@ -53,10 +53,10 @@ class SpacyNames:
             return None
         with pipeline.lock, pipeline.run.memory_zone():
             found = pipeline.run(text).ents
-            return [one.text for one in found if one.label_ not in NUMBERS]
+            return [item.text for item in found if item.label_ not in NUMBERS]
 
 
-def _opened(name: str) -> Any:
+def _open_model(name: str) -> Any:
     import spacy
 
     try:
@@ -68,5 +68,5 @@ def _opened(name: str) -> Any:
         ) from error
     if not {"ner", "entity_ruler"} & set(run.pipe_names):
         raise ConfigError(f"{SETTING}: the pipeline {name!r} finds no names. Name another.")
-    run.select_pipes(disable=[one for one in run.pipe_names if one not in NEEDED])
+    run.select_pipes(disable=[item for item in run.pipe_names if item not in NEEDED])
     return run

@@ -7,13 +7,13 @@ from importlib.resources import files
 import numpy as np
 from numpy.typing import NDArray
 
-from ragstone.language.late_interaction import Floats, TokenVectors, packed
+from ragstone.language.late_interaction import Floats, TokenVectors, pack_tokens
 from ragstone.language.words import STOPWORDS
 
 
 class TokenEncoder:
     """Projects, scales and packs. Of passages only the tokens that carry meaning are kept: no
-    frequent words, no punctuation. `scale` (dimensions,) is what `packed` divides by."""
+    frequent words, no punctuation. `scale` (dimensions,) is what `pack_tokens` divides by."""
 
     def __init__(self, projection: Floats, scale: Floats, silent: NDArray[np.bool_]) -> None:
         self.scale = scale
@@ -34,7 +34,7 @@ class TokenEncoder:
         """Pack the states (n, width) of a passage's tokens `ids` (n,)."""
         array, kept = np.array(ids, np.uint16), np.flatnonzero(self.kept(ids))
         vectors = self._project(hidden[kept])
-        return packed(TokenVectors(array, vectors), self.scale, kept.tolist())
+        return pack_tokens(TokenVectors(array, vectors), self.scale, kept.tolist())
 
     def kept(self, ids: Sequence[int]) -> NDArray[np.bool_]:
         """Which of a passage's tokens (n,) have vectors: those that carry meaning, all if none

@@ -71,9 +71,9 @@ class Unigram:
         made: list[str] = []
         places: list[int] = []
         for place, character in enumerate(text):
-            for one in self._replaced.get(ord(character), character):
-                if one != " " or (made and made[-1] != " "):
-                    made.append(one)
+            for item in self._replaced.get(ord(character), character):
+                if item != " " or (made and made[-1] != " "):
+                    made.append(item)
                     places.append(place)
         return "".join(made), places
 

@@ -58,8 +58,8 @@ def _calls(reply: str, tools: frozenset[str]) -> Iterator[ToolCall]:
             written += value if isinstance(value, list) else [value]
     except (ValueError, RecursionError):
         return
-    if all(isinstance(one, dict) and one.get("name") in names for one in written):
-        for one in written:
-            arguments = one.get("arguments", one.get("parameters", {}))
+    if all(isinstance(item, dict) and item.get("name") in names for item in written):
+        for item in written:
+            arguments = item.get("arguments", item.get("parameters", {}))
             text = arguments if isinstance(arguments, str) else json.dumps(arguments)
-            yield ToolCall(f"call-{uuid.uuid4().hex}", one["name"], text)
+            yield ToolCall(f"call-{uuid.uuid4().hex}", item["name"], text)

@@ -26,7 +26,7 @@ from ragstone.ports.catalog import (
     StatusCount,
     Total,
     ValueCount,
-    collection_of,
+    find_collection,
 )
 from ragstone.ports.checking import Checker, Claim, EvidenceSource, Support
 from ragstone.ports.comments import CommentReader, ReadComments
@@ -55,10 +55,10 @@ from ragstone.ports.index import (
     Search,
     SearchesLate,
     Shares,
+    bulk_load,
     check_late,
     erase,
     home,
-    loading,
     may_share,
 )
 from ragstone.ports.intents import IntentExamples, Likeness
@@ -166,11 +166,11 @@ __all__ = [
     "VectorStores",
     "Vectors",
     "Vocabulary",
+    "bulk_load",
     "check_late",
-    "collection_of",
     "erase",
+    "find_collection",
     "home",
     "in_bulk",
-    "loading",
     "may_share",
 ]

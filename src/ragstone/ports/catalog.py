@@ -400,7 +400,7 @@ class Catalog(CollectionNames, Protocol):
         ...
 
 
-async def collection_of(catalog: Catalog, ask: Ask) -> Collection | None:
+async def find_collection(catalog: Catalog, ask: Ask) -> Collection | None:
     """The collection that is asked, whatever its name is by now."""
     tenant = ask.principal.tenant
     if ask.collection_id:

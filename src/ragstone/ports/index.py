@@ -145,7 +145,7 @@ class LoadsInBulk(Protocol):
         ...
 
 
-def loading(index: ChunkIndex, collection: Collection) -> AbstractAsyncContextManager[None]:
+def bulk_load(index: ChunkIndex, collection: Collection) -> AbstractAsyncContextManager[None]:
     """A bulk load of a collection that nobody searches, as fast as its index can."""
     return index.loading(collection) if isinstance(index, LoadsInBulk) else nullcontext()
 

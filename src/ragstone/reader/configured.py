@@ -11,7 +11,7 @@ from ragstone.reader.network import CARD
 from ragstone.settings import ReaderSettings
 
 
-def reader_of(settings: ReaderSettings, models: NamedModels) -> PairReader:
+def open_configured_reader(settings: ReaderSettings, models: NamedModels) -> PairReader:
     """The bundled reader, or the model that is named, which is opened and tried at once; raises
     ConfigError, ModelUnavailable."""
     if not settings.model:

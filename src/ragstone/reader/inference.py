@@ -17,10 +17,12 @@ class InferenceReader:
         self._questions = questions
 
     async def read(self, pairs: Sequence[Pair]) -> list[PairReading]:
-        claims = [one for one in pairs if not one.question]
-        inferred = iter(await self._model.infer([(_premise(one), one.text) for one in claims]))
-        asked = iter(await self._questions.read([one for one in pairs if one.question]))
-        return [next(asked) if one.question else _reading(next(inferred)) for one in pairs]
+        claims = [pair for pair in pairs if not pair.question]
+        inferred = iter(
+            await self._model.infer([(_premise(claim), claim.text) for claim in claims])
+        )
+        asked = iter(await self._questions.read([pair for pair in pairs if pair.question]))
+        return [next(asked) if pair.question else _build_reading(next(inferred)) for pair in pairs]
 
     async def aclose(self) -> None:
         await self._model.aclose()
@@ -31,7 +33,7 @@ def _premise(pair: Pair) -> str:
     return f"{pair.title}\n{pair.passage}" if pair.title else pair.passage
 
 
-def _reading(found: Inference) -> PairReading:
+def _build_reading(found: Inference) -> PairReading:
     """A claim that was not read to its end is not said."""
     if not found.whole:
         return PairReading(not_said=1.0, readable=False)

@@ -78,36 +78,38 @@ def read(network: Network, pairs: Sequence[Pair]) -> list[PairReading]:
     tokens = PairTokens(network.weights.tokenizer)
     cut: dict[str, Placed] = {}
 
-    def placed(text: str) -> Placed:
+    def place_tokens(text: str) -> Placed:
         if text not in cut:
             cut[text] = tokens.cut(text)
         return cut[text]
 
     planned = [
-        _planned(
+        _plan_rows(
             pair,
             tokens,
-            placed(pair.text),
-            placed(pair.title),
-            placed(pair.passage[: windows.MOST_CHARACTERS]),
+            place_tokens(pair.text),
+            place_tokens(pair.title),
+            place_tokens(pair.passage[: windows.MOST_CHARACTERS]),
         )
         for pair in pairs
     ]
     every = [
-        row for one in planned if isinstance(one, _Rows) for piece in one.pieces for row in piece
+        row for item in planned if isinstance(item, _Rows) for piece in item.pieces for row in piece
     ]
     outputs = iter(network.run(every))
     found = []
-    for pair, one in zip(pairs, planned, strict=True):
-        if isinstance(one, PairReading):
-            found.append(one)
+    for pair, item in zip(pairs, planned, strict=True):
+        if isinstance(item, PairReading):
+            found.append(item)
             continue
-        read_pieces = [[(row, next(outputs)) for row in piece] for piece in one.pieces]
-        found.append(_asked(read_pieces[0]) if pair.question else _claimed(read_pieces))
+        read_pieces = [[(row, next(outputs)) for row in piece] for piece in item.pieces]
+        found.append(
+            _best_window(read_pieces[0]) if pair.question else _combine_pieces(read_pieces)
+        )
     return found
 
 
-def _planned(
+def _plan_rows(
     pair: Pair, tokens: PairTokens, text: Placed, title: Placed, passage: Placed
 ) -> _Rows | PairReading:
     if not text or not passage:
@@ -142,9 +144,9 @@ def _is_unknown(text: str, tokens: Placed) -> bool:
     return unknown > MOST_UNKNOWN * len(tokens) or private > MOST_UNKNOWN * len(text)
 
 
-def _asked(rows: Sequence[tuple[TokenRow, Outputs]]) -> PairReading:
+def _best_window(rows: Sequence[tuple[TokenRow, Outputs]]) -> PairReading:
     """The window that answers best."""
-    row, best = max(rows, key=lambda one: float(one[1].pair[0]))
+    row, best = max(rows, key=lambda item: float(item[1].pair[0]))
     return PairReading(answers=float(1 / (1 + np.exp(-best.pair[0]))), span=_span(row, best.tokens))
 
 
@@ -161,15 +163,15 @@ def _span(row: TokenRow, tokens: Floats) -> tuple[int, int] | None:
     return row.places[at[start]][0], row.places[at[end]][1]
 
 
-def _claimed(pieces: Sequence[Sequence[tuple[TokenRow, Outputs]]]) -> PairReading:
+def _combine_pieces(pieces: Sequence[Sequence[tuple[TokenRow, Outputs]]]) -> PairReading:
     """Supported as the worst piece is by its best window, contradicted as any piece is."""
     each = []
     for rows in pieces:
-        likely = np.stack([_softmax(one.pair[1:]) for _, one in rows])
+        likely = np.stack([_softmax(item.pair[1:]) for _, item in rows])
         supported = float(likely[:, 0].max())
         each.append((supported, min(float(likely[:, 1].max()), 1 - supported)))
-    supported = min(one for one, _ in each)
-    contradicted = min(max(one for _, one in each), 1 - supported)
+    supported = min(item for item, _ in each)
+    contradicted = min(max(item for _, item in each), 1 - supported)
     return PairReading(
         supported=supported,
         contradicted=contradicted,

@@ -56,7 +56,7 @@ class Network:
     def load(cls, folder: Path | None = None, threads: int = 0) -> "Network":
         """Open the model in `folder`, by default the one in the package. Raises ModelUnavailable
         for a folder without one, one of another form, and files that are not as the card says."""
-        folder = folder or bundled()
+        folder = folder or find_bundled()
         try:
             card = json.loads((folder / CARD).read_text(encoding="utf-8"))
             form, expected = card["form"], card["sha256"]
@@ -84,7 +84,7 @@ class Network:
             pair, tokens = self._run([rows[i] for i in some])
             for place, i in enumerate(some):
                 found[i] = Outputs(pair[place], tokens[place, : len(rows[i].ids)])
-        return [one for one in found if one is not None]
+        return [item for item in found if item is not None]
 
     def _run(self, rows: Sequence[TokenRow]) -> tuple[Floats, Floats]:
         width = max(len(row.ids) for row in rows)
@@ -98,7 +98,7 @@ class Network:
         return pair, tokens
 
 
-def bundled() -> Path:
+def find_bundled() -> Path:
     """The folder of the model in the package."""
     return Path(str(files("ragstone.reader").joinpath("data")))
 

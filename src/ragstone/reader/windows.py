@@ -9,7 +9,7 @@ CLAIM, QUESTION = 64, 80
 """Tokens of a piece of a claim, and of a question, whose end is read."""
 
 SHORT = 6
-"""Tokens of a sentence that is no piece of its own: "Yes." says nothing by itself."""
+"""Tokens of a sentence that is not a piece of its own: "Yes." says nothing by itself."""
 
 BESIDE_CLAIM, BESIDE_QUESTION = 120, 190
 """Tokens of a window of a passage: about as long as those that the reader learned from."""
@@ -78,7 +78,7 @@ def nearest(windows: Sequence[Placed], text: Placed) -> list[Placed]:
         return list(windows)
     wanted = {piece for piece, _, _ in text}
     held = [wanted & {piece for piece, _, _ in window} for window in windows]
-    count = {piece: sum(piece in one for one in held) for piece in wanted}
-    worth = [sum(1 / count[piece] for piece in one) for one in held]
+    count = {piece: sum(piece in item for item in held) for piece in wanted}
+    worth = [sum(1 / count[piece] for piece in item) for item in held]
     best = sorted(range(len(windows)), key=lambda i: -worth[i])[:MOST_WINDOWS]
     return [windows[i] for i in sorted(best)]

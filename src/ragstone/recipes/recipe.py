@@ -160,7 +160,7 @@ SEARCHED: Mapping[str, Mapping[str, Any]] = {
     "expand": {"continues": False},
 }
 """What is typed into a search box is searched, not answered: a forbidden search is an error, as
-guidance is no passage, and equal passages of two documents are two finds."""
+guidance is not a passage, and equal passages of two documents are two finds."""
 
 FORMS: Mapping[Variant, Form] = {
     "plain": Form(
@@ -194,7 +194,8 @@ FORMS: Mapping[Variant, Form] = {
         },
     ),
     # Nothing of the next two is recalled, as it depends on more than question and documents; and
-    # what tools give is no document's text, by which it could be foreseen that there is no answer.
+    # what tools give is not a document's text, by which it could be foreseen that there is no
+    # answer.
     "tools": Form(
         (
             *ASKED,
@@ -463,7 +464,7 @@ def _recall(settings: Settings, level: Level) -> Recall:
     """The cache's stage; results of other settings are none of this recipe's."""
     behind = {"server", "cache", "log_level", "ragstone_data", "db", "service"}
     behind |= {"statistics", "log", "telemetry", "dialects", "plone", "auth", "limits", "jobs"}
-    added = [one.package for one in STAGES.others.values()]
+    added = [item.package for item in STAGES.others.values()]
     said = (level, settings.model_dump_json(exclude=behind), *added)
     recipe = hashlib.blake2b(repr(said).encode(), digest_size=16).hexdigest()
     own = settings.cache

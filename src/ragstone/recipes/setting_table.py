@@ -25,7 +25,7 @@ from ragstone.recipes.stage_options import PREFIX, Options, settable_options
 from ragstone.recipes.stages import STAGES, with_added
 from ragstone.settings import Settings
 from ragstone.settings.aliases import ALIASES, BY_NAME, current_key
-from ragstone.settings.dialects import added_dialects
+from ragstone.settings.dialects import find_added_dialects
 from ragstone.settings.names import readable, variable
 
 Scope = Literal["global", "dialect", "tenant", "collection", "request"]
@@ -132,7 +132,7 @@ def read(name: str, value: Any) -> tuple[str, Any]:
         )
     alias = BY_NAME.get(name.lower())
     try:
-        return one.key, checked(one.key, alias.how(value) if alias else value)
+        return one.key, check_value(one.key, alias.how(value) if alias else value)
     except ConfigError as error:
         raise InvalidSetting(f"{name}: {error.message}") from error
 
@@ -148,7 +148,7 @@ def check_options(options: Options) -> None:
                 raise ConfigError(f"There is no setting {key!r}.{hint}")
 
 
-def checked(key: str, value: Any) -> Any:
+def check_value(key: str, value: Any) -> Any:
     """The value of a setting as JSON; raises InvalidSetting."""
     try:
         found = to_jsonable_python(_validate(key, _coerce(key, value)))
@@ -166,7 +166,8 @@ def checked(key: str, value: Any) -> Any:
 
 
 def _coerce(key: str, value: Any) -> Any:
-    """A text as the value that it spells, unless it is a text setting; a boolean is no number."""
+    """A text as the value that it spells, unless it is a text setting; a boolean is not a
+    number."""
     kind = table()[key].kind
     if isinstance(value, str):
         if "null" in kind and value.strip().lower() in ("", "null", "none"):
@@ -206,12 +207,14 @@ def _fields() -> Mapping[str, FieldInfo]:
         if name in (PREFIX, "prompts"):
             continue
         if inspect.isclass(kind) and issubclass(kind, BaseModel):
-            found.update({f"{name}.{one}": inner for one, inner in kind.model_fields.items()})
+            found.update({f"{name}.{item}": inner for item, inner in kind.model_fields.items()})
         else:
             found[name] = field
-    for name, one in added_dialects().items():
+    for name, dialect in find_added_dialects().items():
         found[f"dialects.{name}"] = FieldInfo(
-            annotation=bool, default=True, description=f"A dialect of the package {one.package}."
+            annotation=bool,
+            default=True,
+            description=f"A dialect of the package {dialect.package}.",
         )
     found.update({f"{PREFIX}.{stage}.{name}": field for stage, name, field in _options()})
     return found
@@ -256,7 +259,7 @@ def _words(schema: Mapping[str, Any]) -> str:
     if "enum" in schema:
         return ", ".join(map(str, schema["enum"]))
     if "anyOf" in schema:
-        return " or ".join(_words(one) for one in schema["anyOf"])
+        return " or ".join(_words(item) for item in schema["anyOf"])
     if "const" in schema:
         return str(schema["const"])
     names = {
@@ -272,11 +275,11 @@ def _words(schema: Mapping[str, Any]) -> str:
 
 def _bounds(field: FieldInfo) -> str:
     low = high = ""
-    for one in field.metadata:
-        if (value := getattr(one, "ge", None)) is not None:
+    for item in field.metadata:
+        if (value := getattr(item, "ge", None)) is not None:
             low = f"at least {value:g}"
-        if (value := getattr(one, "gt", None)) is not None:
+        if (value := getattr(item, "gt", None)) is not None:
             low = f"over {value:g}"
-        if (value := getattr(one, "le", None)) is not None:
+        if (value := getattr(item, "le", None)) is not None:
             high = f"at most {value:g}"
     return ", ".join(part for part in (low, high) if part)

@@ -70,7 +70,7 @@ class AddedStage:
 STAGES: Registry[AddedStage] = Registry(
     "ragstone.stages",
     "stage",
-    {one.name: Extension(one, summary(one)) for one in OURS},
+    {item.name: Extension(item, summary(item)) for item in OURS},
     is_a=AddedStage,
 )
 """Stages by their name."""
@@ -93,9 +93,9 @@ def _insert_added(stages: Sequence[Stage], added: Sequence[AddedStage]) -> tuple
     for stage in stages:
         if stage.inner:
             stage = stage.but(inner=_insert_added(stage.inner, added))
-        placed += [one.stage() for one in added if one.before == stage.name]
+        placed += [item.stage() for item in added if item.before == stage.name]
         placed.append(stage)
-        placed += [one.stage() for one in added if one.after == stage.name]
+        placed += [item.stage() for item in added if item.after == stage.name]
     return tuple(placed)
 
 
@@ -105,7 +105,7 @@ def _load_stage(name: str) -> AddedStage:
     with STAGES.explained(name):
         if added.stage.name != name:
             raise ValueError(f"its class has the name {added.stage.name!r}")
-        if {added.after, added.before} - {one.name for one in OURS} != {""}:
+        if {added.after, added.before} - {item.name for item in OURS} != {""}:
             raise ValueError(
                 f"it has no place: after or before is to be one of {', '.join(STAGES.ours)}"
             )

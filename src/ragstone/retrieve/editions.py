@@ -29,7 +29,7 @@ from ragstone.language.edition_names import (
     says_any,
     version_parts,
 )
-from ragstone.language.named import named
+from ragstone.language.named import find_names
 from ragstone.language.sentences import sentences
 from ragstone.language.words import content_word_set
 
@@ -106,7 +106,9 @@ class DocumentEdition:
             return False
         told = [*sentence.dates, *sentence.versions]
         own = [parts for parts in (self.date, self.version) if parts]
-        return any(_begins_alike(one, other) for one in told for other in own) or not (told or own)
+        return any(_begins_alike(item, other) for item in told for other in own) or not (
+            told or own
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,28 +139,28 @@ def read_edition(chunk: Chunk, opening: str = "") -> DocumentEdition:
     *folders, file = chunk.path.strip("/").split("/")
     stem, title = read_edition_name(PurePosixPath(file).stem), read_edition_name(chunk.title)
     above = [read_edition_name(folder) for folder in folders]
-    folder = "/".join(one.key for one in above if one.key)
+    folder = "/".join(item.key for item in above if item.key)
     names = (stem, title, *reversed(above), read_edition_name(chunk.subject))
     told = [read_edition_name(str(chunk.metadata[k])) for k in DATE_KEYS if k in chunk.metadata]
     said = [opening[s.start : s.end] for s in sentences(opening[:OPENING_CHARS])]
-    replaced = [one for one in said if says_any(one, "replaced")]
-    replaces = [one for one in said if one not in replaced and says_any(one, "replaces")]
-    rest = [read_edition_name(one, False) for one in said if one not in (*replaced, *replaces)]
-    stated = next((one.dates[0] for one in (*told, *names) if one.dates), ())
+    replaced = [item for item in said if says_any(item, "replaced")]
+    replaces = [item for item in said if item not in replaced and says_any(item, "replaces")]
+    rest = [read_edition_name(item, False) for item in said if item not in (*replaced, *replaces)]
+    stated = next((item.dates[0] for item in (*told, *names) if item.dates), ())
     # A year alone in a text may be that of anything.
-    first = next((day for one in rest for day in one.dates if len(day) > 1), ())
-    versions = (one.versions[0] for one in (*names, *rest) if one.versions)
+    first = next((day for item in rest for day in item.dates if len(day) > 1), ())
+    versions = (item.versions[0] for item in (*names, *rest) if item.versions)
     written = (chunk.metadata[key] for key in WRITTEN_KEYS if chunk.metadata.get(key))
     return DocumentEdition(
         # A file may be called by its year alone.
         frozenset(f"{folder}/{k}" for k in (stem.key, title.key or stem.key) if folder or k),
-        frozenset(one.key for one in (stem, title) if one.key),
+        frozenset(item.key for item in (stem, title) if item.key),
         first if stated == first[: len(stated)] else stated,
         next(versions, ()),
-        next((one.standing for one in names if one.standing), 0),
+        next((name.standing for name in names if name.standing), 0),
         str(next(written, "")),
-        tuple(read_edition_name(one, False) for one in replaces),
-        tuple(read_edition_name(one, False) for one in replaced),
+        tuple(read_edition_name(item, False) for item in replaces),
+        tuple(read_edition_name(item, False) for item in replaced),
     )
 
 
@@ -211,11 +213,11 @@ def find_superseded(
     if not preferred:
         return Superseded()
     passages = defaultdict[str, list[_Passage]](list)
-    asked = content_word_set(question) - wanting_words()
+    asked = content_word_set(question) - edition_question_words()
     for place, hit in hits.items():
         words = content_word_set(f"{' '.join(hit.chunk.section)}\n{hit.chunk.text}")
         passages[hit.chunk.document_id].append(_Passage(place, hit, words, asked & words))
-    years = {int(year) for year in named(question).years}
+    years = {int(year) for year in find_names(question).years}
     gone, lowered, wanted = set[int](), set[int](), dict[str, None]()
     for rival, document in preferred:
         for passage in passages[document]:
@@ -243,8 +245,8 @@ def preferences(question: str, editions: Mapping[K, DocumentEdition]) -> Iterato
     newer = [pair for pair in pairs if editions[pair[0]].is_newer(editions[pair[1]])]
     if not newer or says_any(question, "several"):
         return
-    asked = named(question)
-    numbers = [version_parts(one.number) for one in asked.numbered]
+    asked = find_names(question)
+    numbers = [version_parts(item.number) for item in asked.numbered]
     years = sorted(int(year) for year in asked.years)
     outdone = {older for _, older in newer}
     for one, other in newer:
@@ -273,7 +275,7 @@ def _edition_pairs(editions: Mapping[K, DocumentEdition]) -> Iterable[tuple[K, K
         for family in edition.families:
             families[family].append(key)
     telling = [key for key, edition in editions.items() if edition.replaces or edition.replaced]
-    stated = ((one, other) for one in telling for other in editions if one != other)
+    stated = ((item, other) for item in telling for other in editions if item != other)
     within = (pair for members in families.values() for pair in permutations(members, 2))
     return dict.fromkeys(chain(within, *((pair, pair[::-1]) for pair in stated)))
 
@@ -285,7 +287,7 @@ def _is_ahead(newer: DocumentEdition, older: DocumentEdition) -> bool:
 
 
 @cache
-def wanting_words() -> frozenset[str]:
+def edition_question_words() -> frozenset[str]:
     """What a question has only to say which edition is wanted."""
     return frozenset().union(*(content_word_set(" ".join(edition_words(n))) for n in WANTING))
 

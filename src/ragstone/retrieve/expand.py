@@ -7,8 +7,8 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from ragstone.core.chunk import Chunk, merged
-from ragstone.core.document import cut_blocks, encode_blocks, page_at
+from ragstone.core.chunk import Chunk, merge_chunks
+from ragstone.core.document import cut_blocks, encode_blocks, find_page
 from ragstone.core.filters import OWN_TEXT, And, Filter, Or, Range, eq
 from ragstone.core.records import Collection
 from ragstone.core.turn import Hit, Turn
@@ -31,7 +31,7 @@ _BREAK = re.compile(
 _HEADING_CHARACTERS = 80
 
 
-def stitched(chunks: Sequence[Chunk], around: Chunk) -> Chunk:
+def stitch_neighbours(chunks: Sequence[Chunk], around: Chunk) -> Chunk:
     """`around`, with the text of the chunks that adjoin it on either side in the same document."""
     ordered = sorted({c.chunk_index: c for c in (*chunks, around)}.items())
     place = [index for index, _ in ordered].index(around.chunk_index)
@@ -39,11 +39,11 @@ def stitched(chunks: Sequence[Chunk], around: Chunk) -> Chunk:
     for _, chunk in ordered[place + 1 :]:
         if chunk.start - wide.end > WIDEST_GAP:
             break
-        wide = merged(wide, chunk)
+        wide = merge_chunks(wide, chunk)
     for _, chunk in reversed(ordered[:place]):
         if wide.start - chunk.end > WIDEST_GAP:
             break
-        wide = merged(chunk, wide)
+        wide = merge_chunks(chunk, wide)
     return replace(
         around,
         text=wide.text,
@@ -75,14 +75,14 @@ def _is_heading(text: str) -> bool:
     )
 
 
-def narrowed(chunk: Chunk, span: Span) -> Chunk:
+def narrow_chunk(chunk: Chunk, span: Span) -> Chunk:
     """The part of `chunk` that `span` names."""
     return replace(
         chunk,
         text=chunk.text[span.start : span.end],
         start=chunk.start + span.start,
         end=chunk.start + span.end,
-        page=page_at(chunk.blocks, span.start) or chunk.page,
+        page=find_page(chunk.blocks, span.start) or chunk.page,
         layout=encode_blocks(cut_blocks(chunk.blocks, span.start, span.end)),
     )
 
@@ -178,17 +178,17 @@ def _widen(
     for hit in hits:
         chunk = hit.chunk
         if any(
-            one.revision == chunk.revision and one.start <= chunk.start and chunk.end <= one.end
-            for one in done
+            item.revision == chunk.revision and item.start <= chunk.start and chunk.end <= item.end
+            for item in done
         ):
             continue
         near = [
-            one
-            for one in around.get(chunk.revision, ())
-            if abs(one.chunk_index - chunk.chunk_index) <= reach
-            and (not section or one.section == chunk.section)
+            item
+            for item in around.get(chunk.revision, ())
+            if abs(item.chunk_index - chunk.chunk_index) <= reach
+            and (not section or item.section == chunk.section)
         ]
-        wide = stitched(near, chunk)
+        wide = stitch_neighbours(near, chunk)
         done.append(wide)
         yield replace(hit, chunk=wide)
 
@@ -199,4 +199,4 @@ def _paragraph(chunk: Chunk, asked: frozenset[str]) -> Chunk:
     if len(spans) < 2:
         return chunk
     shares = [len(asked & content_word_set(chunk.text[s.start : s.end])) for s in spans]
-    return narrowed(chunk, spans[shares.index(max(shares))])
+    return narrow_chunk(chunk, spans[shares.index(max(shares))])

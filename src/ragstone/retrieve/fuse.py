@@ -13,7 +13,7 @@ from ragstone.language.language import detect
 from ragstone.language.words import content_word_set
 from ragstone.ports import Adapters
 from ragstone.retrieve.fusion import fuse
-from ragstone.retrieve.penalties import kept_share
+from ragstone.retrieve.penalties import score_share
 from ragstone.retrieve.searching import across_languages, foreign_weight
 from ragstone.retrieve.searching import weights as base
 
@@ -68,7 +68,7 @@ class Fuse(Stage):
             chunk = turn.chunks.get(chunk_id)
             if chunk is not None and chunk.kind not in MADE:
                 if chunk_id not in rated:
-                    score *= kept_share(chunk)
+                    score *= score_share(chunk)
                     score *= (1 + boost * _title_coverage(asked, chunk)) / (1 + boost)
                 yield Hit(chunk, score, dense.get(chunk_id), bm25.get(chunk_id))
 
@@ -96,8 +96,8 @@ def _across(
     in the question's language may have a translation, it gets the better of both, so that it is not
     behind that."""
     return {
-        one: FOREIGN * meant[one] if one in foreign else max(score, meant[one] * translated)
-        for one, score in scores.items()
+        item: FOREIGN * meant[item] if item in foreign else max(score, meant[item] * translated)
+        for item, score in scores.items()
     }
 
 

@@ -50,7 +50,7 @@ class FusionWeights:
         return shares.get(source, 1.0)
 
 
-def scaled(ranked: RankedList) -> dict[str, float]:
+def scale_scores(ranked: RankedList) -> dict[str, float]:
     """The list's scores in 0..1."""
     if not ranked.found:
         return {}
@@ -95,10 +95,10 @@ def _weighted_sum(lists: Sequence[RankedList], weights: FusionWeights) -> Mappin
 def _scores(ranked: RankedList, weights: FusionWeights) -> Mapping[str, float]:
     if ranked.source == "service":
         best: dict[str, float] = {}
-        for one in ranked.found:
-            best[one.chunk_id] = max(one.score, best.get(one.chunk_id, 0.0))
+        for item in ranked.found:
+            best[item.chunk_id] = max(item.score, best.get(item.chunk_id, 0.0))
         return best
-    return ranks(ranked, weights.rrf_k) if weights.fusion == "ranks" else scaled(ranked)
+    return ranks(ranked, weights.rrf_k) if weights.fusion == "ranks" else scale_scores(ranked)
 
 
 def _shares(lists: Sequence[RankedList], weights: FusionWeights) -> list[float]:

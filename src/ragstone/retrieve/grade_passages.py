@@ -14,7 +14,7 @@ from ragstone.core.turn import Hit, Turn
 from ragstone.engine.prompts import prompt
 from ragstone.engine.runner import run_stages
 from ragstone.engine.stage import Emit, Stage, Step
-from ragstone.language.fences import fenced
+from ragstone.language.fences import fence_text
 from ragstone.language.json_answer import json_values
 from ragstone.ports import Adapters, Completer
 
@@ -43,7 +43,7 @@ def appraisal(said: str, count: int) -> Appraisal | None:
     known = (0, False)
     for value in json_values(said):
         found, named = _parse_appraisal(value, count)
-        has = (sum(one is not None for one in found.grades), named)
+        has = (sum(grade is not None for grade in found.grades), named)
         if has[0] and has >= known:
             best, known = found, has
     return best
@@ -56,7 +56,7 @@ def _parse_appraisal(value: Any, count: int) -> tuple[Appraisal, bool]:
     overall = _grade(said.get("overall"))
     query = said.get("query")
     line = " ".join(query.split())[:LONGEST_QUERY] if isinstance(query, str) else ""
-    best = max((one for one in grades if one is not None), default=0.0)
+    best = max((grade for grade in grades if grade is not None), default=0.0)
     return Appraisal(grades, best if overall is None else overall, line), overall is not None
 
 
@@ -64,7 +64,7 @@ def _grades(value: Any, count: int) -> tuple[float | None, ...]:
     if isinstance(value, Mapping):
         return tuple(_grade(value.get(str(n))) for n in range(1, count + 1))
     if isinstance(value, Sequence) and not isinstance(value, str) and len(value) == count:
-        return tuple(_grade(one) for one in value)
+        return tuple(_grade(item) for item in value)
     return (None,) * count
 
 
@@ -143,7 +143,7 @@ class GradePassages(Stage):
         hits = self._select_hits(turn, searched)
         decision = f"{len(hits)} of {len(turn.hits)} passages kept, overall {overall:g}"
         known = [turn.grades.get(hit.chunk.chunk_id) for hit in hits]
-        grades = " ".join("?" if one is None else f"{one:g}" for one in known)
+        grades = " ".join("?" if item is None else f"{item:g}" for item in known)
         also = f"; also searched: {query}" if query else ""
         return Step(replace(turn, hits=hits), decision, f"{model.name} gave {grades}{also}")
 
@@ -155,7 +155,8 @@ class GradePassages(Stage):
         if not asked:
             return _GradingResult(failure="all are graded")
         texts = [f"[{n}] {h.chunk.searchable[:PASSAGE_CHARS]}" for n, h in enumerate(asked, 1)]
-        text = f"{fenced('question', turn.question)}\n{fenced('passages', chr(10).join(texts))}"
+        shown = fence_text("passages", "\n".join(texts))
+        text = f"{fence_text('question', turn.question)}\n{shown}"
         rules = await prompt(turn, adapters, "appraisal")
         try:
             async with asyncio.timeout(self.model_timeout):
@@ -214,5 +215,5 @@ def _with_grades(turn: Turn, graded: _GradingResult, most: int) -> Turn:
 
 def _new_query(query: str, turn: Turn) -> str:
     """The query, empty if it was searched already."""
-    known = {one.casefold() for one in (turn.question, *turn.queries)}
+    known = {item.casefold() for item in (turn.question, *turn.queries)}
     return "" if query.casefold() in known else query

@@ -27,12 +27,12 @@ class HeldTokens:
 
     async def of(self, collection: Collection, ids: Sequence[str]) -> dict[str, bytes]:
         """The packed vectors by chunk; the index may have none of some."""
-        found = {one: self._held.get(_key(collection, one)) for one in ids}
-        held = {one: packed for one, packed in found.items() if packed is not None}
-        missing = [one for one in found if one not in held]
+        found = {text: self._held.get(_key(collection, text)) for text in ids}
+        held = {item: packed for item, packed in found.items() if packed is not None}
+        missing = [item for item in found if item not in held]
         read = await self._index.tokens(collection, missing) if missing else {}
-        for one, packed in (held | read).items():
-            self._keep(_key(collection, one), packed)
+        for item, packed in (held | read).items():
+            self._keep(_key(collection, item), packed)
         return held | read
 
     async def pending(self, collection: Collection, ids: Sequence[str]) -> set[str]:

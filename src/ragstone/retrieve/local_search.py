@@ -52,7 +52,7 @@ def with_search(turn: Turn, searched: Turn) -> Turn:
     )
 
 
-def interleaved(searched: Sequence[Sequence[Hit]]) -> tuple[Hit, ...]:
+def interleave_hits(searched: Sequence[Sequence[Hit]]) -> tuple[Hit, ...]:
     """Of every search the best, the second best, and so on, so that none is left out where the
     hits are too many; each chunk once."""
     ranked = chain.from_iterable(zip_longest(*searched))

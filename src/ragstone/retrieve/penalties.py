@@ -8,6 +8,6 @@ PENALTIES: Mapping[str, float] = {"glossary": 0.3, "toc": 0.5, "credits": 0.4}
 """The share of the score that a kind loses."""
 
 
-def kept_share(chunk: Chunk) -> float:
+def score_share(chunk: Chunk) -> float:
     """The share (0..1) of its score that a chunk keeps."""
     return 1 - PENALTIES.get(chunk.kind, 0.0)

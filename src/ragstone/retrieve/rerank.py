@@ -9,7 +9,7 @@ from pydantic import Field
 from ragstone.core.turn import Hit, Turn
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.ports import Adapters, Judgement
-from ragstone.retrieve.penalties import kept_share
+from ragstone.retrieve.penalties import score_share
 
 
 class Rerank(Stage):
@@ -52,7 +52,7 @@ def _blend_scores(hits: tuple[Hit, ...], judged: Judgement) -> list[Hit]:
     fused = np.array([hit.score for hit in hits])
     known = ~np.isnan(judged.scores)
     said = np.where(known, judged.scores, fused)
-    kept = np.array([kept_share(hit.chunk) for hit in hits])
+    kept = np.array([score_share(hit.chunk) for hit in hits])
     penalised = np.where(known, judged.scores * kept, fused)
     scores = (1 - judged.weight) * fused + judged.weight * penalised
     blended = [

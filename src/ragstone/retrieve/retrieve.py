@@ -9,13 +9,13 @@ from typing import ClassVar
 
 from ragstone.core.errors import IndexUnavailable, UnknownCollection
 from ragstone.core.events import Note
-from ragstone.core.foreign_passages import best_of
+from ragstone.core.foreign_passages import keep_best
 from ragstone.core.records import Collection
 from ragstone.core.turn import IN_ORDER, RankedList, Scored, Turn
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.language.language import detect
 from ragstone.language.late_interaction import EncodedQuestion
-from ragstone.ports import Adapters, Retriever, collection_of
+from ragstone.ports import Adapters, Retriever, find_collection
 from ragstone.retrieve.searching import (
     CollectionCandidates,
     Searching,
@@ -47,7 +47,7 @@ class Retrieve(Stage):
                 return await _external_step(turn, adapters.external_retriever)
             except IndexUnavailable as error:
                 await emit(Note(self.name, f"{error} The local index answers instead."))
-        collection = await collection_of(adapters.catalog, ask)
+        collection = await find_collection(adapters.catalog, ask)
         if collection is None:
             raise UnknownCollection(ask.collection)
         least = _least_dense_weight(turn, collection, adapters)
@@ -59,7 +59,7 @@ class Retrieve(Stage):
                 replace(plan, dense_weight=max(plan.dense_weight, least)),
                 turn.imagined,
                 turn.parts,
-                _cached_encoding(turn),
+                _find_encoding(turn),
                 bridge(turn.queries[0], collection, adapters),
                 visible_summaries(ask, hidden) if plan.tree == "collapsed" else None,
                 ask.principal.names,
@@ -119,16 +119,16 @@ async def _unready(turn: Turn, collection: Collection, adapters: Adapters) -> st
     yet; empty if all have them."""
     names = set(turn.ask.principal.names)
     counted = await adapters.catalog.statuses(collection.tenant, collection.id)
-    mine = [one for one in counted if names & set(one.allowed)]
-    waiting = sum(one.documents for one in mine if one.status == "text")
+    mine = [item for item in counted if names & set(item.allowed)]
+    waiting = sum(item.documents for item in mine if item.status == "text")
     if not waiting:
         return ""
-    every = sum(one.documents for one in mine)
+    every = sum(item.documents for item in mine)
     are = "document is" if every == 1 else "documents are"
     return f"{waiting:,} of {every:,} {are} searchable by words only so far."
 
 
-def _cached_encoding(turn: Turn) -> tuple[str, EncodedQuestion] | None:
+def _find_encoding(turn: Turn) -> tuple[str, EncodedQuestion] | None:
     """The question as the cache has encoded it, if that was with the collection's embedder."""
     if turn.collection is None or turn.recalled is None or turn.recalled.encoded is None:
         return None
@@ -156,7 +156,7 @@ async def _external_step(turn: Turn, service: Retriever) -> Step:
         RankedList("service", query, tuple(Scored(hit.chunk.chunk_id, hit.score) for hit in hits))
         for query, hits in zip(asked, found, strict=True)
     )
-    chunks = {hit.chunk.chunk_id: hit.chunk for hit in best_of(chain.from_iterable(found))}
+    chunks = {hit.chunk.chunk_id: hit.chunk for hit in keep_best(chain.from_iterable(found))}
     return Step(
         replace(turn, lists=lists, chunks=chunks), f"{len(chunks)} passages", "a retrieval service"
     )

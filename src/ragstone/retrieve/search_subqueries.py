@@ -9,7 +9,7 @@ from pydantic import Field
 from ragstone.core.turn import Subquery, Turn
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.ports import Adapters
-from ragstone.retrieve.local_search import LocalSearch, interleaved, with_search
+from ragstone.retrieve.local_search import LocalSearch, interleave_hits, with_search
 
 
 class SearchSubqueries(Stage):
@@ -26,10 +26,12 @@ class SearchSubqueries(Stage):
         if not turn.subqueries:
             return Step(turn, "skipped", "it is one question")
         search = LocalSearch(self.inner, adapters, emit, self.name)
-        asked = [one for one in turn.subqueries if one.hits is None]
-        done = await asyncio.gather(*(search(turn, one.question) for one in asked))
-        found = {one.question: searched for one, searched in zip(asked, done, strict=True)}
-        several = tuple(_with_hits(one, found.get(one.question)) for one in turn.subqueries)
+        asked = [subquery for subquery in turn.subqueries if subquery.hits is None]
+        done = await asyncio.gather(*(search(turn, item.question) for item in asked))
+        found = {item.question: searched for item, searched in zip(asked, done, strict=True)}
+        several = tuple(
+            _with_hits(subquery, found.get(subquery.question)) for subquery in turn.subqueries
+        )
         for searched in done:
             turn = replace(
                 with_search(turn, searched),
@@ -37,9 +39,9 @@ class SearchSubqueries(Stage):
                 trace=(*turn.trace, *searched.trace),
                 notes=tuple(dict.fromkeys((*turn.notes, *searched.notes))),
             )
-        hits = interleaved([one.hits or () for one in several])
-        said = ", ".join(f"{len(one.hits or ())} for {one.question!r}" for one in several)
-        cached = sum(one.cached for one in several)
+        hits = interleave_hits([item.hits or () for item in several])
+        said = ", ".join(f"{len(item.hits or ())} for {item.question!r}" for item in several)
+        cached = sum(item.cached for item in several)
         return Step(
             replace(turn, hits=hits, subqueries=several),
             f"{len(several)} questions, {cached} from the cache",

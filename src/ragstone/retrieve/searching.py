@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ragstone.core.chunk import SUMMARY, Chunk, answering_id, chunk_id, is_summary_id
+from ragstone.core.chunk import SUMMARY, Chunk, answer_id, chunk_id, is_summary_id
 from ragstone.core.filters import (
     METADATA,
     NO_SUMMARY,
@@ -16,7 +16,7 @@ from ragstone.core.filters import (
     Filter,
     but_hidden,
     eq,
-    fields_of,
+    filter_fields,
     readable,
 )
 from ragstone.core.records import Collection
@@ -118,13 +118,13 @@ class Searching:
         late = await self._late(encoded) if encoded else None
         if late is not None:
             searches.append(Search(searches[0].text, late=late))
-        asked = [one.text for one in searches] + list(worded)
+        asked = [search.text for search in searches] + list(worded)
         searches += [Search(await self._in_words(query)) for query in worded]
         index, found = self.adapters.index, await self._found(searches)
         if self.summaries is not None:
             near = await index.search(self.collection, searches, self.summaries, SUMMARIES)
             found = await self._with_summaries(found, near)
-        return [_of_chunks(one, query) for one, query in zip(found, asked, strict=True)]
+        return [_of_chunks(item, query) for item, query in zip(found, asked, strict=True)]
 
     async def _late(self, encoded: EncodedQuestion) -> LateQuery | None:
         if not (self.collection.late and self.plan.late_weight):
@@ -136,7 +136,7 @@ class Searching:
         none is to pay for a filter of them, so it is searched again where there were any."""
         index, most = self.adapters.index, self.plan.candidates
         found = await index.search(self.collection, searches, self.where, most)
-        if any(is_summary_id(one.chunk_id) for ranked in found for one in ranked.found):
+        if any(is_summary_id(item.chunk_id) for ranked in found for item in ranked.found):
             where = And((self.where, NO_SUMMARY))
             found = await index.search(self.collection, searches, where, most)
         return found
@@ -146,11 +146,11 @@ class Searching:
     ) -> list[RankedList]:
         """The lists with the chunks of the summaries that were found as near: what a summary has
         of the question its best sentences have, of which each alone may have less."""
-        ids = dict.fromkeys(one.chunk_id for ranked in near for one in ranked.found)
+        ids = dict.fromkeys(item.chunk_id for ranked in near for item in ranked.found)
         nodes = await self.adapters.index.fetch(self.collection, list(ids))
-        below = {id: _chunks_of(node) for id, node in nodes.items()}
+        below = {id: _summary_chunks(node) for id, node in nodes.items()}
         return [
-            _joined(ranked, summaries, below, self.plan.candidates)
+            _insert_summarized(ranked, summaries, below, self.plan.candidates)
             for ranked, summaries in zip(found, near, strict=True)
         ]
 
@@ -171,7 +171,7 @@ class Searching:
         near = await self.adapters.index.vectors(self.collection, list(best))
         if not near:
             return None
-        mean = sum(best[one] * vector for one, vector in near.items())
+        mean = sum(best[item] * vector for item, vector in near.items())
         length = float(np.linalg.norm(mean))
         moved = question.vector + mean / length if length else question.vector
         moved = (moved / np.linalg.norm(moved)).astype(np.float32)
@@ -223,7 +223,7 @@ def bridge(question: str, collection: Collection, adapters: Adapters) -> Bridgin
 def visible(ask: Ask, hidden: frozenset[str]) -> Filter:
     """What this question may be answered from, and summaries of that."""
     parts = _conditions(ask, hidden)
-    if ask.where is not None and OWN_FIELDS & fields_of(ask.where):
+    if ask.where is not None and OWN_FIELDS & filter_fields(ask.where):
         parts.append(OWN_TEXT)
     return And(tuple(parts))
 
@@ -231,8 +231,8 @@ def visible(ask: Ask, hidden: frozenset[str]) -> Filter:
 def visible_summaries(ask: Ask, hidden: frozenset[str]) -> Filter | None:
     """The summaries that a question may find chunks by; None where it asks for chunks by what
     differs among those of one document, of which a summary would find others too."""
-    fields = fields_of(ask.where) if ask.where is not None else frozenset[str]()
-    if any(one not in OF_DOCUMENTS and not one.startswith(METADATA) for one in fields):
+    fields = filter_fields(ask.where) if ask.where is not None else frozenset[str]()
+    if any(field not in OF_DOCUMENTS and not field.startswith(METADATA) for field in fields):
         return None
     return And((*_conditions(ask, hidden), eq("kind", SUMMARY)))
 
@@ -266,21 +266,21 @@ OF_DOCUMENTS = frozenset(
 """Fields that are the same in all chunks of a document."""
 
 
-def _chunks_of(summary: Chunk) -> list[str]:
+def _summary_chunks(summary: Chunk) -> list[str]:
     """The chunks that a summary finds."""
     said = SummaryNode.decode(summary.layout).said[:OF_A_SUMMARY]
-    places = dict.fromkeys(one.chunk_index for one in said)
+    places = dict.fromkeys(item.chunk_index for item in said)
     return [chunk_id(summary.document_id, summary.version, place) for place in places]
 
 
-def _joined(
+def _insert_summarized(
     ranked: RankedList, summaries: RankedList, below: Mapping[str, Sequence[str]], most: int
 ) -> RankedList:
     """The list with the chunks of the summaries in their places; of one chunk the best counts."""
-    best = {one.chunk_id: one.score for one in ranked.found}
-    for one in summaries.found:
-        for id in below.get(one.chunk_id, ()):
-            best[id] = max(one.score, best.get(id, one.score))
+    best = {item.chunk_id: item.score for item in ranked.found}
+    for item in summaries.found:
+        for id in below.get(item.chunk_id, ()):
+            best[id] = max(item.score, best.get(id, item.score))
     order = sorted(best, key=lambda id: (-best[id], id))
     return replace(ranked, found=tuple(Scored(id, best[id]) for id in order[:most]))
 
@@ -289,8 +289,8 @@ def _of_chunks(ranked: RankedList, query: str) -> RankedList:
     """The list with the chunk that it is about in the place of each hypothetical question; of one
     chunk the first place counts."""
     best: dict[str, Scored] = {}
-    for one in ranked.found:
-        chunk_id = answering_id(one.chunk_id)
-        about = one if chunk_id == one.chunk_id else replace(one, chunk_id=chunk_id)
+    for item in ranked.found:
+        chunk_id = answer_id(item.chunk_id)
+        about = item if chunk_id == item.chunk_id else replace(item, chunk_id=chunk_id)
         best.setdefault(chunk_id, about)
     return replace(ranked, query=query, found=tuple(best.values()))

@@ -99,7 +99,7 @@ async def read_all(search: Searching) -> list[Chunk]:
         chunks += batch
         if len(chunks) >= MOST_READ:
             break
-    return sorted(chunks, key=lambda one: (one.path, one.document_id, one.chunk_index))
+    return sorted(chunks, key=lambda item: (item.path, item.document_id, item.chunk_index))
 
 
 def in_order(
@@ -161,10 +161,10 @@ async def _over_graph(
     asked = (search.collection, search.readers, search.where, queries, scores)
     lists = list(first.lists)
     if low and (related := await graph.related(*asked, search.plan.candidates)):
-        ranked = tuple(Scored(one.chunk_id, one.score) for one in related)
+        ranked = tuple(Scored(item.chunk_id, item.score) for item in related)
         lists.append(RankedList("graph", queries[0], ranked))
     if high and (themed := await graph.themed(*asked, search.plan.candidates)):
-        ranked = tuple(Scored(one.chunk_id, one.score) for one in themed)
+        ranked = tuple(Scored(item.chunk_id, item.score) for item in themed)
         lists.append(RankedList("themes", queries[0], ranked))
     if len(lists) == len(first.lists):
         return replace(first, note=NO_GRAPH if low else NO_THEMES)
@@ -193,8 +193,8 @@ def best_documents(search: Searching, found: CollectionCandidates) -> list[str]:
     for chunk_id, score in fuse(found.lists, search.weights(found.feedback)).items():
         if chunk := found.chunks.get(chunk_id):
             scores.setdefault(chunk.document_id, []).append(score)
-    worth = {one: sum(best[:CHUNKS_OF_A_DOCUMENT]) for one, best in scores.items()}
-    return sorted(worth, key=lambda one: (-worth[one], one))[:DOCUMENTS]
+    worth = {item: sum(best[:CHUNKS_OF_A_DOCUMENT]) for item, best in scores.items()}
+    return sorted(worth, key=lambda item: (-worth[item], item))[:DOCUMENTS]
 
 
 def hop(question: str, chunks: Sequence[Chunk]) -> str:
@@ -215,7 +215,7 @@ def hop(question: str, chunks: Sequence[Chunk]) -> str:
 
 def _best_chunks(search: Searching, found: CollectionCandidates) -> list[Chunk]:
     best = fuse(found.lists, search.weights(found.feedback))
-    return [found.chunks[one] for one in best if one in found.chunks][:HOP_CHUNKS]
+    return [found.chunks[item] for item in best if item in found.chunks][:HOP_CHUNKS]
 
 
 async def _feedback_share(search: Searching, question: str) -> float:

@@ -30,7 +30,7 @@ from pydantic import Field
 from ragstone.core.chunk import chunk_id
 from ragstone.core.turn import Hit, Turn
 from ragstone.engine.stage import Emit, Stage, Step
-from ragstone.language.named import Named, Numbered, named
+from ragstone.language.named import Named, Numbered, find_names
 from ragstone.language.words import in_pairs
 from ragstone.ports import Adapters
 from ragstone.retrieve.editions import documents_in_families, find_superseded
@@ -132,7 +132,7 @@ def weigh(
 ) -> Weighed:
     """Weigh how much of its score each passage keeps; `openings` are the beginnings of documents,
     by their ids, as far as they are known; without them editions are not compared."""
-    asked = named(question)
+    asked = find_names(question)
     names = _files_named(question, hits)
     left = {
         place: _candidate(hit)
@@ -197,7 +197,7 @@ class _About:
 
     def called(self, names: Set[str]) -> list[list[Numbered]]:
         """By part, the numbers of these names."""
-        parts = ([one for one in part if one.name in names] for part in self.numbered)
+        parts = ([item for item in part if item.name in names] for part in self.numbered)
         return [part for part in parts if part]
 
 
@@ -234,11 +234,11 @@ def _about(title: str, path: str, subject: str) -> _About:
     """From the name of its file, its title, what else was read as its subject, and its folders."""
     *folders, file = path.strip("/").split("/")
     own = (PurePosixPath(file).stem, title, subject, *reversed(folders))
-    parts = [named(part) for part in own]
+    parts = [find_names(part) for part in own]
     return _About(
-        frozenset(word for one in parts for word in one.words),
+        frozenset(word for item in parts for word in item.words),
         tuple(_form(part) for part in parts[:2]),
-        tuple(one.numbered for one in parts),
+        tuple(item.numbered for item in parts),
     )
 
 
@@ -248,8 +248,8 @@ def _form(part: Named) -> frozenset[str]:
 
 def _by_number(asked: Named, left: _Left, general: float) -> _Judged:
     names, held, doubtful, other = [], set[int](), set[int](), set[int]()
-    for number in sorted(asked.numbered, key=lambda one: (one.name, one.number)):
-        same, doubted, against = _numbered_otherwise(number, left)
+    for number in sorted(asked.numbered, key=lambda item: (item.name, item.number)):
+        same, doubted, against = _partition_by_number(number, left)
         # Where no document has it, only what is written as a name can be missing.
         missing = against and (same or doubted or number.name in asked.written)
         if missing or (same and doubted):
@@ -260,26 +260,26 @@ def _by_number(asked: Named, left: _Left, general: float) -> _Judged:
     return _Judged(names, other - held - doubtful, doubtful - held)
 
 
-def _numbered_otherwise(asked: Numbered, left: _Left) -> tuple[set[int], set[int], set[int]]:
+def _partition_by_number(asked: Numbered, left: _Left) -> tuple[set[int], set[int], set[int]]:
     """The passages whose document has the asked number; those that have another one too or that
     only say it; and those whose document has another one instead."""
-    if not asked.name or not any(one.about.numbers(asked) for one in left.values()):
+    if not asked.name or not any(item.about.numbers(asked) for item in left.values()):
         asked = replace(asked, name="")
         # A version alone is that of whatever has it.
         kinds = {
-            one.name
+            item.name
             for candidate in left.values()
             for part in candidate.about.numbered
-            for one in part
-            if asked.same(one)
+            for item in part
+            if asked.same(item)
         }
-        alike = {place: one.about.called(kinds) for place, one in left.items()}
+        alike = {place: item.about.called(kinds) for place, item in left.items()}
     else:
-        alike = {place: one.about.numbers(asked) for place, one in left.items()}
-    said = _saying(asked)
+        alike = {place: item.about.numbers(asked) for place, item in left.items()}
+    said = _number_pattern(asked)
     same, doubted, against = set(), set(), set()
     for place, parts in alike.items():
-        agree = [any(asked.same(one) for one in part) for part in parts]
+        agree = [any(asked.same(item) for item in part) for part in parts]
         if parts and all(agree):
             same.add(place)
         elif (parts and agree[0]) or said.search(left[place].text.casefold()):
@@ -290,7 +290,7 @@ def _numbered_otherwise(asked: Numbered, left: _Left) -> tuple[set[int], set[int
 
 
 @lru_cache(256)
-def _saying(asked: Numbered) -> re.Pattern[str]:
+def _number_pattern(asked: Numbered) -> re.Pattern[str]:
     """Where a text in small letters says this number of this name."""
     name = rf"{re.escape(asked.name)}[^\W\d_]*[\W_]{{0,3}}(?:[^\W\d_]{{1,8}}[\W_]{{0,2}})?"
     return re.compile(rf"{name if asked.name else ''}(?<![\d.]){re.escape(asked.number)}(?!\d)")
@@ -301,20 +301,20 @@ def _by_word(asked: Named, left: _Left, general: float) -> _Judged:
     # By their first letter: words that may mean the same have the same.
     known = defaultdict[str, set[str]](set)
     for candidate in left.values():
-        for one in candidate.about.words:
-            known[one[:1]].add(one)
-    best = max((one.score for one in left.values()), default=0.0)
+        for item in candidate.about.words:
+            known[item[:1]].add(item)
+    best = max((item.score for item in left.values()), default=0.0)
     for word, spelt in _words(asked):
-        same = {one for one in known[word[:1]] if _alike(word, one, word in asked.written)}
+        same = {item for item in known[word[:1]] if _alike(word, item, word in asked.written)}
         if word != spelt:
             same &= {word}
-        inside = {place for place, one in left.items() if same & one.about.words}
+        inside = {place for place, item in left.items() if same & item.about.words}
         others = left.keys() - inside
-        score = max((left[one].score for one in inside), default=0.0)
+        score = max((left[item].score for item in inside), default=0.0)
         if not others or score < COMPETES * best:
             continue
-        begins = _beginning(spelt)
-        says = {place for place, one in left.items() if begins.search(one.text.casefold())}
+        begins = _prefix_pattern(spelt)
+        says = {place for place, item in left.items() if begins.search(item.text.casefold())}
         small = {place for place in says if begins.search(left[place].text)}
         if len(says & others) > general * len(others) or _is_common(spelt, says, small):
             continue
@@ -335,7 +335,7 @@ def _by_word(asked: Named, left: _Left, general: float) -> _Judged:
 def _has_form(forms: Sequence[frozenset[str]], known: Set[tuple[int, frozenset[str]]]) -> bool:
     """Whether a file or a title is of the same form as one of the known that say the name."""
     pairs = ((forms[number], form) for number, form in known)
-    return any(len(own & one) >= SAME_FORM * len(own | one) > 0 for own, one in pairs)
+    return any(len(own & item) >= SAME_FORM * len(own | item) > 0 for own, item in pairs)
 
 
 def _is_common(word: str, says: Set[int], small: Set[int]) -> bool:
@@ -344,7 +344,7 @@ def _is_common(word: str, says: Set[int], small: Set[int]) -> bool:
 
 
 @lru_cache(1024)
-def _beginning(word: str) -> re.Pattern[str]:
+def _prefix_pattern(word: str) -> re.Pattern[str]:
     """Where a word begins so; anywhere in scripts that write no spaces. A stem's y may be ies."""
     begin = word[:-1] if len(word) > ACRONYM and word.endswith("y") else word
     return re.compile(("" if in_pairs(word) else r"(?<![^\W_])") + re.escape(begin))

@@ -65,7 +65,7 @@ async def whole_document(
         for one, score in _scores(search, more).items():
             proposed[one] = max(score, proposed.get(one, 0.0))
         known |= more.chunks
-    documents = sorted(proposed, key=lambda one: (-proposed[one], one))[:PROPOSED]
+    documents = sorted(proposed, key=lambda item: (-proposed[item], item))[:PROPOSED]
     everything = search.plan.sums_up_all
     if not documents and not everything:
         return None
@@ -89,19 +89,21 @@ async def _inside(
     """The chunks of the documents, or of the document or section, that are called so."""
     if several := _several(asked, openings):
         return await read_documents(search, several)
-    meant = _meant(asked, openings, known, proposed)
+    meant = _find_named(asked, openings, known, proposed)
     if meant is None:
         return []
     chunks = await read_documents(search, [meant.document_id])
     depth = len(meant.section)
-    return [one for one in chunks if one.section[:depth] == meant.section] if depth else chunks
+    return (
+        [chunk for chunk in chunks if chunk.section[:depth] == meant.section] if depth else chunks
+    )
 
 
 def _several(asked: frozenset[str], openings: Mapping[str, Chunk]) -> list[str]:
     """The documents whose whole names stand in what is asked for, where that are several which
     only together say most of it."""
-    names = {one: _pieces(_stem(opening)) for one, opening in openings.items()}
-    called = {one: name for one, name in names.items() if name and name <= asked}
+    names = {item: _pieces(_stem(opening)) for item, opening in openings.items()}
+    called = {item: name for item, name in names.items() if name and name <= asked}
     together = frozenset[str]().union(*called.values())
     alone = max((len(name) for name in called.values()), default=0)
     if len(together) < NAMED * len(asked) or len(together) == alone:
@@ -129,7 +131,7 @@ async def _openings(search: Searching) -> dict[str, Chunk]:
     return found
 
 
-def _meant(
+def _find_named(
     asked: frozenset[str],
     openings: Mapping[str, Chunk],
     known: Iterable[Chunk],
@@ -137,7 +139,7 @@ def _meant(
 ) -> _Whole | None:
     """What is called so most clearly."""
     if not asked:
-        return _introducing(openings, proposed)
+        return _find_introduction(openings, proposed)
     found = [_document(asked, opening) for opening in openings.values()]
     sections = {
         (chunk.document_id, chunk.section[: depth + 1])
@@ -145,22 +147,24 @@ def _meant(
         for depth in range(len(chunk.section))
     }
     found += [_section(asked, document, section) for document, section in sections]
-    found = [one for one in found if one.worth >= (NAMED_SECTION if one.section else NAMED)]
+    found = [item for item in found if item.worth >= (NAMED_SECTION if item.section else NAMED)]
     return max(
         found,
-        key=lambda one: (one.worth, proposed.get(one.document_id, 0.0), one.document_id),
+        key=lambda item: (item.worth, proposed.get(item.document_id, 0.0), item.document_id),
         default=None,
     )
 
 
-def _introducing(openings: Mapping[str, Chunk], proposed: Mapping[str, float]) -> _Whole | None:
+def _find_introduction(
+    openings: Mapping[str, Chunk], proposed: Mapping[str, float]
+) -> _Whole | None:
     """The file nearest to the top that tells what the others are about, else the first proposed."""
-    roots = [one for one in openings.values() if _stem(one).casefold() in ROOTS]
+    roots = [opening for opening in openings.values() if _stem(opening).casefold() in ROOTS]
     if roots:
-        first = min(roots, key=lambda one: (len(one.folders), one.path))
+        first = min(roots, key=lambda item: (len(item.folders), item.path))
         return _Whole(first.document_id, (), 0.0)
-    known = [one for one in openings if one in proposed]
-    best = max(known, key=lambda one: (proposed[one], one), default=None)
+    known = [opening for opening in openings if opening in proposed]
+    best = max(known, key=lambda item: (proposed[item], item), default=None)
     return _Whole(best, (), 0.0) if best else None
 
 
@@ -168,7 +172,7 @@ def _document(asked: frozenset[str], opening: Chunk) -> _Whole:
     own = _pieces(f"{_stem(opening)} {opening.title} {opening.subject}")
     name = own | _pieces(" ".join(opening.folders[-1:]))
     begin = _pieces(f"{' '.join(opening.section)} {opening.text[:OPENING_CHARS]}")
-    held = [1.0 if one in name else OPENING * (one in begin) for one in asked]
+    held = [1.0 if text in name else OPENING * (text in begin) for text in asked]
     return _Whole(opening.document_id, (), sum(held) / len(asked) + _clearly(asked, own))
 
 
@@ -190,7 +194,7 @@ def _stem(chunk: Chunk) -> str:
 def _pieces(text: str) -> frozenset[str]:
     """The words and numbers of a name, months as numbers: those of "12 March 2025" stand in
     `minutes-2025-03-12` too."""
-    months = (one for one in quantities(text) if one.unit == "month")
+    months = (quantity for quantity in quantities(text) if quantity.unit == "month")
     found = {f"{value:g}" for month in months for value in month.values}
     for match in _PIECE.finditer(text):
         piece = match.group()

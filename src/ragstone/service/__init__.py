@@ -25,7 +25,7 @@ from ragstone.core.records import (
 )
 from ragstone.core.turn import Ask, Hit, Principal, StageTrace, Turn
 from ragstone.ports import CacheFigures, PoolUse, Total, Vectors
-from ragstone.service.allowed import allowed
+from ragstone.service.allowed import require_role
 from ragstone.service.bounds import Count, Days, Offset, text
 from ragstone.service.comments import CommentService
 from ragstone.service.conversations import ConversationService
@@ -48,7 +48,8 @@ class Handed:
     """A document that is handed over instead of found in a folder.
 
     `file` holds its content and is deleted once that is indexed; its ending says what it is.
-    `path` is its place in the collection, `source` where it came from, which is no file. `allowed`
+    `path` is its place in the collection, `source` where it came from, which is not a file.
+    `require_role`
     is as in `IngestRequest`. An archive is a folder of its members, unless it is to be a `single`
     document.
     """
@@ -65,7 +66,8 @@ class Handed:
 
 @dataclass(frozen=True, slots=True)
 class IngestRequest:
-    """Files and folders to index. `allowed` are those who may read them, within what their folders
+    """Files and folders to index. `require_role` are those who may read them, within what their
+    folders
     allow; if there are none, a document keeps its readers, and a new one has those of its folder or
     collection. `prune` forgets documents whose file
     under these is gone. Where `only` names places below them, nothing else is looked at, and only
@@ -87,7 +89,7 @@ class IngestRequest:
     def of(cls, data: Mapping[str, Any]) -> "IngestRequest":
         """The request that `asdict` made `data` of, which may have been JSON meanwhile."""
         handed = [
-            Handed(**{**one, "allowed": tuple(one["allowed"])}) for one in data.get("handed", ())
+            Handed(**{**item, "allowed": tuple(item["allowed"])}) for item in data.get("handed", ())
         ]
         lists = {name: tuple(data.get(name, ())) for name in ("paths", "allowed", "only")}
         by = data.get("by")
@@ -317,7 +319,7 @@ class Service(Protocol):
         """API keys."""
         ...
 
-    @allowed("reader", guests=True)
+    @require_role("reader", guests=True)
     def ask(self, ask: Ask, key: Key = "", after: Offset = 0) -> AsyncGenerator[Event, None]:
         """Answer a question; see `events`. Close the iterator to cancel.
 
@@ -327,29 +329,29 @@ class Service(Protocol):
         """
         ...
 
-    @allowed("reader", guests=True)
+    @require_role("reader", guests=True)
     async def stop(self, principal: Principal, key: Key) -> bool:
         """End the answer of a key at once; whether it went on."""
         ...
 
-    @allowed("reader")
+    @require_role("reader")
     async def approve(self, principal: Principal, step: Key, approved: bool) -> None:
         """Approve or decline a call of a tool that waits in a question of the principal's, which
         the event `AgentStep` tells of. Raises UnknownApproval where none waits."""
         ...
 
-    @allowed("reader", guests=True)
+    @require_role("reader", guests=True)
     async def search(self, ask: Ask) -> SearchResult:
         """The passages that `ask` would be answered from, without answering."""
         ...
 
-    @allowed("reader")
+    @require_role("reader")
     async def function_calling(self, ask: Ask) -> Turn:
         """The chat model's one reply to what a search finds: an answer, or calls of `ask.tools`,
         which the client makes. Raises InputError without a chat model, ModelUnavailable, Busy."""
         ...
 
-    @allowed("editor")
+    @require_role("editor")
     def ingest(self, request: IngestRequest) -> AsyncGenerator[Progress, None]:
         """Index files and folders durably; leaving the iterator does not stop the job."""
         ...
@@ -358,18 +360,18 @@ class Service(Protocol):
         """Index a collection anew with the configured embedding model, then switch to it."""
         ...
 
-    @allowed("reader")
+    @require_role("reader")
     async def collections(self, principal: Principal) -> list[CollectionSummary]:
         """The collections of the principal's tenant, with what it may read of each."""
         ...
 
-    @allowed("reader")
+    @require_role("reader")
     async def collection(self, principal: Principal, collection: str) -> CollectionSummary:
         """One of the collections, with what the principal may read of it. Raises
         UnknownCollection."""
         ...
 
-    @allowed("reader")
+    @require_role("reader")
     async def documents(
         self,
         principal: Principal,
@@ -391,17 +393,17 @@ class Service(Protocol):
         """
         ...
 
-    @allowed("admin", everywhere=True)
+    @require_role("admin", everywhere=True)
     async def rename_collection(self, principal: Principal, old: str, new: str) -> Collection:
         """Call a collection otherwise, at once and in every server. Its documents, settings, jobs
         and keys stay its own, and nothing is indexed anew.
 
         What was asked before keeps the name of its time. Raises UnknownCollection, Conflict for a
-        name that another has, InputError for what is no name.
+        name that another has, InputError for what is not a name.
         """
         ...
 
-    @allowed("editor")
+    @require_role("editor")
     async def delete(
         self, principal: Principal, collection: str, paths: Sequence[str] | None = None
     ) -> int:
@@ -454,12 +456,12 @@ class Service(Protocol):
         """Read the cache anew from where it is stored; how many questions there are."""
         ...
 
-    @allowed("reader")
+    @require_role("reader")
     async def models(self) -> dict[str, str]:
         """The embedding models that can be asked, each with its purpose."""
         ...
 
-    @allowed("admin", everywhere=True)
+    @require_role("admin", everywhere=True)
     def check_models(self) -> AsyncGenerator[ModelCheck, None]:
         """Try what the chat models have to do: that they are reached, what their servers list,
         streaming, tools, JSON, the window. Takes seconds, and tokens. Raises NoChatModel."""

@@ -21,18 +21,18 @@ class Allowed:
     guests: bool = False
 
 
-def allowed(role: Role, everywhere: bool = False, guests: bool = False) -> Callable[[F], F]:
+def require_role(role: Role, everywhere: bool = False, guests: bool = False) -> Callable[[F], F]:
     """Lets credentials of this role and of every greater one call an operation, each within its own
     tenant, user and collections. Without it, only the operator may."""
 
-    def marked(method: F) -> F:
+    def mark(method: F) -> F:
         setattr(method, _MARK, Allowed(role, everywhere, guests))
         return method
 
-    return marked
+    return mark
 
 
-def declared(method: Callable[..., Any]) -> Allowed | None:
+def find_declaration(method: Callable[..., Any]) -> Allowed | None:
     """The declaration of a method."""
     found = getattr(method, _MARK, None)
     return found if isinstance(found, Allowed) else None

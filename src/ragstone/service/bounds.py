@@ -10,12 +10,12 @@ def text(longest: int, shortest: int = 0) -> Any:
     """The type of a text of so many characters; half characters are allowed, as file names may
     have them, which pydantic's own limits do not take."""
 
-    def checked(given: str) -> str:
+    def check_length(given: str) -> str:
         if not shortest <= len(given) <= longest:
             raise ValueError(f"it must have {shortest:,} to {longest:,} characters")
         return given
 
-    return AfterValidator(checked)
+    return AfterValidator(check_length)
 
 
 Count = Annotated[int, Field(ge=0, le=100_000)]

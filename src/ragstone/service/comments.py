@@ -9,7 +9,7 @@ from pydantic import Field
 from ragstone.core.comments import CustomerComment, ToneCounts, ToneName
 from ragstone.core.errors import InputError
 from ragstone.core.turn import Principal
-from ragstone.service.allowed import allowed
+from ragstone.service.allowed import require_role
 from ragstone.service.bounds import text
 
 About = Annotated[str, text(1_000)]
@@ -63,7 +63,7 @@ def column_values(pairs: Sequence[str]) -> dict[str, str]:
 class CommentService(Protocol):
     """The comments of collections, and those on answers."""
 
-    @allowed("reader")
+    @require_role("reader")
     async def show(
         self, principal: Principal, collection: str, wanted: CommentsWanted
     ) -> CommentsView:
@@ -73,7 +73,7 @@ class CommentService(Protocol):
         """
         ...
 
-    @allowed("admin", everywhere=True)
+    @require_role("admin", everywhere=True)
     async def of_answers(self, tenant: str, wanted: CommentsWanted) -> CommentsView:
         """The comments that a tenant's users wrote on answers, by thumb. Raises InputError,
         StateUnavailable."""

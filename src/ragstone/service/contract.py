@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, cast, get_args, get_origin, get_type
 
 from ragstone.core.errors import InputError
 from ragstone.service import Service, wire
-from ragstone.service.allowed import Allowed, declared
+from ragstone.service.allowed import Allowed, find_declaration
 
 LIFECYCLE = frozenset({"aclose"})
 """Methods that concern the object itself, and are never carried to another process."""
@@ -102,14 +102,14 @@ def _operation(name: str, method: Callable[..., Any]) -> Operation:
     result = types.pop("return")
     streams = get_origin(result) is AsyncGenerator
     signature = inspect.signature(method)
-    own = [one for one in signature.parameters.values() if one.name != "self"]
+    own = [parameter for parameter in signature.parameters.values() if parameter.name != "self"]
     return Operation(
         name,
         signature.replace(parameters=own),
         types,
         get_args(result)[0] if streams else result,
         streams,
-        declared(method),
+        find_declaration(method),
         inspect.getdoc(method) or "",
     )
 
@@ -124,7 +124,7 @@ def _is_text(data: Any, file: bool) -> bool:
             _is_text(name, False) and _is_text(value, name in FILE_NAMES)
             for name, value in data.items()
         )
-    return not isinstance(data, list) or all(_is_text(one, file) for one in data)
+    return not isinstance(data, list) or all(_is_text(item, file) for item in data)
 
 
 def _describe_type(kind: Any, inside: set[type]) -> str:
@@ -134,7 +134,9 @@ def _describe_type(kind: Any, inside: set[type]) -> str:
             return kind.__name__
         inside.add(kind)
         hints = get_type_hints(kind, localns=dict(wire.NAMES), include_extras=True)
-        inner = [f"{one.name}: {_describe_type(hints[one.name], inside)}" for one in fields(kind)]
+        inner = [
+            f"{field.name}: {_describe_type(hints[field.name], inside)}" for field in fields(kind)
+        ]
         return f"{kind.__name__}({', '.join(inner)})"
     origin, parts = get_origin(kind), get_args(kind)
     if origin is None:

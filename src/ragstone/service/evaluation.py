@@ -15,7 +15,7 @@ from ragstone.core.evaluation import (
     SetQuestion,
 )
 from ragstone.core.turn import Principal
-from ragstone.service.allowed import allowed
+from ragstone.service.allowed import require_role
 from ragstone.service.bounds import Count, Offset, text
 
 Id = Annotated[str, text(255, 1)]
@@ -33,17 +33,17 @@ class EvaluationService(Protocol):
     raise StateUnavailable, and Unauthorized for who has no credential.
     """
 
-    @allowed("editor")
+    @require_role("editor")
     async def sets(self, principal: Principal) -> list[QuestionSet]:
         """The sets by name, without their questions."""
         ...
 
-    @allowed("editor")
+    @require_role("editor")
     async def question_set(self, principal: Principal, id: Id) -> QuestionSet:
         """A set with its questions."""
         ...
 
-    @allowed("editor")
+    @require_role("editor")
     async def put_set(
         self,
         principal: Principal,
@@ -55,18 +55,18 @@ class EvaluationService(Protocol):
         questions that are empty, too long or too many, and UnknownCollection."""
         ...
 
-    @allowed("editor")
+    @require_role("editor")
     async def remove_set(self, principal: Principal, id: Id) -> None:
         """Delete a set; the runs over it stay."""
         ...
 
-    @allowed("editor")
+    @require_role("editor")
     async def read_file(self, principal: Principal, text: File) -> list[SetQuestion]:
         """The questions of a file: JSON lines, a JSON list, CSV with a column `question`, or a
         question in each line. Raises InputError, which names the row."""
         ...
 
-    @allowed("admin", everywhere=True)
+    @require_role("admin", everywhere=True)
     async def from_feedback(
         self, principal: Principal, about: Name, limit: Count = 500
     ) -> list[SetQuestion]:
@@ -75,7 +75,7 @@ class EvaluationService(Protocol):
         kept."""
         ...
 
-    @allowed("editor")
+    @require_role("editor")
     async def start(
         self, principal: Principal, id: Id, settings: Sequence[AskSetting]
     ) -> EvaluationRun:
@@ -84,19 +84,19 @@ class EvaluationService(Protocol):
         is not asked again. Raises InputError for settings without different names, QueueFull."""
         ...
 
-    @allowed("editor")
+    @require_role("editor")
     async def runs(
         self, principal: Principal, set_id: MaybeId = "", limit: Count = 50
     ) -> list[EvaluationRun]:
         """The runs, the newest first; of one set if `set_id` is not empty."""
         ...
 
-    @allowed("editor")
+    @require_role("editor")
     async def run(self, principal: Principal, id: Id) -> EvaluationRun:
         """One run, as far as it is."""
         ...
 
-    @allowed("editor")
+    @require_role("editor")
     async def outcomes(
         self,
         principal: Principal,
@@ -111,18 +111,18 @@ class EvaluationService(Protocol):
         place, or only what is wrong."""
         ...
 
-    @allowed("editor")
+    @require_role("editor")
     async def changes(self, principal: Principal, id: Id, earlier: Id) -> list[OutcomeChange]:
         """The questions that are right in one of two runs only, with settings of the same name."""
         ...
 
-    @allowed("editor")
+    @require_role("editor")
     async def report(self, principal: Principal, id: Id, earlier: MaybeId = "") -> str:
         """The run as one HTML page that needs nothing else: measures and plots by setting, compared
         with an earlier run if one is named, and every wrong answer with how it came about."""
         ...
 
-    @allowed("editor")
+    @require_role("editor")
     async def remove_run(self, principal: Principal, id: Id) -> None:
         """Delete a run with all that came of it; one that goes on is cancelled."""
         ...

@@ -4,7 +4,7 @@ from typing import Annotated, Protocol
 
 from ragstone.core.records import Feedback, Thumb
 from ragstone.core.turn import Principal
-from ragstone.service.allowed import allowed
+from ragstone.service.allowed import require_role
 from ragstone.service.bounds import Count, text
 
 Id = Annotated[str, text(255, 1)]
@@ -17,7 +17,7 @@ Name = Annotated[str, text(255)]
 class FeedbackService(Protocol):
     """A thumb and a comment for each answer and user. Methods raise StateUnavailable."""
 
-    @allowed("reader")
+    @require_role("reader")
     async def give(
         self,
         principal: Principal,
@@ -36,7 +36,7 @@ class FeedbackService(Protocol):
         """
         ...
 
-    @allowed("admin", everywhere=True)
+    @require_role("admin", everywhere=True)
     async def listed(self, tenant: str, limit: Count = 100) -> list[Feedback]:
         """The newest feedback of a tenant's users."""
         ...

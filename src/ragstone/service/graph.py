@@ -7,7 +7,7 @@ from pydantic import Field
 
 from ragstone.core.entities import EntityCount, EntityKind
 from ragstone.core.turn import Principal
-from ragstone.service.allowed import allowed
+from ragstone.service.allowed import require_role
 from ragstone.service.bounds import text
 
 Entity = Annotated[str, text(200)]
@@ -97,7 +97,7 @@ class GraphView:
 class GraphService(Protocol):
     """The entity graphs of collections."""
 
-    @allowed("reader")
+    @require_role("reader")
     async def show(
         self, principal: Principal, collection: str, *, entity: Entity = "", limit: Most = 20
     ) -> GraphView:

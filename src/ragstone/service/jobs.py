@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Protocol, get_args
 from pydantic import Field
 
 from ragstone.core.turn import Ask, Principal
-from ragstone.service.allowed import allowed
+from ragstone.service.allowed import require_role
 from ragstone.service.bounds import Count, Seconds
 
 JobState = Literal["queued", "running", "paused", "done", "failed", "cancelled"]
@@ -76,7 +76,7 @@ class JobsService(Protocol):
     state of the job does not allow it; QueueFull (429, Retry-After) where too many wait.
     """
 
-    @allowed("reader")
+    @require_role("reader")
     async def ask(self, ask: Ask) -> JobView:
         """Answer a question in the background. Its id is `ragask_` and a hash of the question, the
         security context, collection, filter and options: while the result is kept, the same
@@ -101,12 +101,12 @@ class JobsService(Protocol):
         Raises InputError for a kind that nobody here does."""
         ...
 
-    @allowed("reader")
+    @require_role("reader")
     async def get(self, principal: Principal, id: str, *, admin: bool = False) -> JobView | None:
         """The job, with its result if that is kept; None if it is unknown to this principal."""
         ...
 
-    @allowed("reader")
+    @require_role("reader")
     async def list(
         self,
         tenant: str,
@@ -121,27 +121,27 @@ class JobsService(Protocol):
         results."""
         ...
 
-    @allowed("reader")
+    @require_role("reader")
     async def cancel(self, principal: Principal, id: str, *, admin: bool = False) -> JobView:
         """End a job; what it did stays. One that runs stops at its next step."""
         ...
 
-    @allowed("reader")
+    @require_role("reader")
     async def pause(self, principal: Principal, id: str, *, admin: bool = False) -> JobView:
         """Stop a job until it is resumed; one that runs stops at its next step."""
         ...
 
-    @allowed("reader")
+    @require_role("reader")
     async def resume(self, principal: Principal, id: str, *, admin: bool = False) -> JobView:
         """Let a paused job go on."""
         ...
 
-    @allowed("reader")
+    @require_role("reader")
     async def retry(self, principal: Principal, id: str, *, admin: bool = False) -> JobView:
         """Queue a failed or cancelled job again."""
         ...
 
-    @allowed("reader")
+    @require_role("reader")
     def watch(
         self, principal: Principal, id: str, *, admin: bool = False
     ) -> AsyncGenerator[JobView, None]:
@@ -160,7 +160,7 @@ class JobsService(Protocol):
         """Begin jobs of this kind again."""
         ...
 
-    @allowed("admin", everywhere=True)
+    @require_role("admin", everywhere=True)
     async def clean(self, tenant: str, state: JobState | None = None, age: Seconds = 0.0) -> int:
         """Forget ended jobs (of one state) that ended `age` seconds ago or more; how many."""
         ...

@@ -23,10 +23,10 @@ def local_token(data: Path) -> str:
     try:
         data.mkdir(mode=0o700, parents=True, exist_ok=True)
         claim(data)
-        if found := kept_token(data):
+        if found := read_token(data):
             return found
         write_private(file, lambda _: secrets.token_urlsafe(32) + "\n")
-        return kept_token(data)
+        return read_token(data)
     except OSError as error:
         raise ConfigError(
             f"The token in {file} can be neither read nor written ({error.strerror}). "
@@ -39,7 +39,7 @@ def login_address(url: str, token: str) -> str:
     return f"{url}/login?token={token}"
 
 
-def kept_token(data: Path) -> str:
+def read_token(data: Path) -> str:
     """The token that is there, empty for none. Raises OSError where it may not be read."""
     if is_copy(data):
         return ""

@@ -9,7 +9,7 @@ from pydantic import Field
 from ragstone.core.filters import Scalar
 from ragstone.core.readers import ReadersReason
 from ragstone.core.turn import Principal
-from ragstone.service.allowed import allowed
+from ragstone.service.allowed import require_role
 from ragstone.service.bounds import text
 from ragstone.service.reading import Path
 
@@ -48,7 +48,7 @@ class ReadersService(Protocol):
     """Readers of documents, folders and collections. What changes them holds at once, in the index,
     the cache, the graph and what was answered before, without reading a file again."""
 
-    @allowed("reader")
+    @require_role("reader")
     async def explain(
         self, principal: Principal, collection: str, path: Path, admin: bool = False
     ) -> ReadersView:
@@ -56,7 +56,7 @@ class ReadersService(Protocol):
         or that is still to come. Raises UnknownDocument, UnknownCollection."""
         ...
 
-    @allowed("admin")
+    @require_role("admin")
     async def give(
         self,
         principal: Principal,
@@ -76,12 +76,12 @@ class ReadersService(Protocol):
         """
         ...
 
-    @allowed("admin")
+    @require_role("admin")
     async def folders(self, principal: Principal, collection: str) -> list[FolderRule]:
         """The folders that have readers of their own, the collection's among them, by path."""
         ...
 
-    @allowed("admin")
+    @require_role("admin")
     async def set_folder(
         self, principal: Principal, collection: str, folder: Path, readers: Names
     ) -> None:

@@ -8,7 +8,7 @@ from pydantic import Field
 from ragstone.core.document import BlockSpan
 from ragstone.core.records import Document
 from ragstone.core.turn import Principal
-from ragstone.service.allowed import allowed
+from ragstone.service.allowed import require_role
 from ragstone.service.bounds import Count, Offset, text
 
 Path = Annotated[str, text(4_096)]
@@ -93,7 +93,7 @@ class Folder:
 class ReadingService(Protocol):
     """Documents as text."""
 
-    @allowed("reader")
+    @require_role("reader")
     async def read(
         self, principal: Principal, collection: str, path: str, offset: Offset, limit: Offset
     ) -> DocumentText:
@@ -103,7 +103,7 @@ class ReadingService(Protocol):
         """
         ...
 
-    @allowed("reader", guests=True)
+    @require_role("reader", guests=True)
     async def passage(
         self, principal: Principal, collection: str, passage: ChunkId
     ) -> DocumentText:
@@ -114,7 +114,7 @@ class ReadingService(Protocol):
         """
         ...
 
-    @allowed("reader")
+    @require_role("reader")
     async def original(
         self, principal: Principal, collection: str, path: str, offset: Offset, limit: Bytes
     ) -> OriginalPart:
@@ -125,7 +125,7 @@ class ReadingService(Protocol):
         """
         ...
 
-    @allowed("reader", guests=True)
+    @require_role("reader", guests=True)
     async def picture(
         self, principal: Principal, collection: str, path: str, picture: Path
     ) -> DrawnPicture:
@@ -137,7 +137,7 @@ class ReadingService(Protocol):
         """
         ...
 
-    @allowed("reader")
+    @require_role("reader")
     async def facets(
         self, principal: Principal, collection: str, *, key: Path = "", limit: Count = 10
     ) -> list[Facet]:
@@ -148,7 +148,7 @@ class ReadingService(Protocol):
         """
         ...
 
-    @allowed("reader")
+    @require_role("reader")
     async def folders(
         self, principal: Principal, collection: str, below: Path = "", limit: Count = 1000
     ) -> list[Folder]:
@@ -160,7 +160,7 @@ class ReadingService(Protocol):
         """
         ...
 
-    @allowed("reader")
+    @require_role("reader")
     async def check_folder(self, principal: Principal, collection: str, path: Path) -> None:
         """Raise UnknownFolder, which names the nearest, unless the principal may read a document at
         this path or below it. Raises UnknownCollection."""

@@ -40,7 +40,7 @@ START_SECONDS, START_CHECKS = 3.0, 15
 async def connect(settings: Settings) -> AsyncIterator[Service]:
     """The service on the data directory: through its server, or else in this process.
 
-    Raises DataDirectoryInUse when another process has it that is no server, after giving it the
+    Raises DataDirectoryInUse when another process has it that is not a server, after giving it the
     time that a server takes to start.
     """
     data = settings.ragstone_data.expanduser().absolute()
@@ -56,7 +56,7 @@ async def connect(settings: Settings) -> AsyncIterator[Service]:
                 if server is None:
                     raise
         if server is not None:
-            service = service_at(*server)
+            service = connect_service(*server)
             stack.push_async_callback(service.aclose)
         yield service
 
@@ -71,7 +71,7 @@ async def _wait_for_start(data: Path) -> tuple[str, str] | None:
     return None
 
 
-def service_at(url: str, credential: str) -> Service:
+def connect_service(url: str, credential: str) -> Service:
     """The service of a server; raises the errors that the server's own raises, Unavailable where
     none answers, and VersionMismatch."""
     return cast(Service, Remote(url, credential))
@@ -115,15 +115,15 @@ class _Connection:
     def method(self, operation: Operation) -> Callable[..., Any]:
         """What does this operation over the connection."""
 
-        async def answered(*args: Any, **given: Any) -> Any:
+        async def call(*args: Any, **given: Any) -> Any:
             return await self._call(operation, args, given)
 
-        async def streamed(*args: Any, **given: Any) -> AsyncGenerator[Any, None]:
+        async def stream(*args: Any, **given: Any) -> AsyncGenerator[Any, None]:
             async with aclosing(self._items(operation, args, given)) as items:
                 async for item in items:
                     yield item
 
-        method: Any = streamed if operation.streams else answered
+        method: Any = stream if operation.streams else call
         method.__name__, method.__doc__ = operation.name.rpartition(".")[2], operation.doc
         method.__signature__ = operation.signature
         return cast(Callable[..., Any], method)

@@ -23,7 +23,7 @@ from ragstone.core.conversation_turn import dump_turn
 from ragstone.core.errors import InputError, RagstoneError
 from ragstone.core.events import AgentStep, Event, Failed
 from ragstone.core.filters import And, AnyOf, Filter, Not, Or, Range
-from ragstone.core.source import Source, described, sources
+from ragstone.core.source import Source, describe_source, sources
 from ragstone.core.turn import Turn
 
 T = TypeVar("T")
@@ -63,7 +63,7 @@ def load(kind: type[T], data: Any, exact: bool = False) -> T:
         plain = get_args(kind)[0] if get_origin(kind) is Annotated else kind
         name = getattr(plain, "__name__", "value of this type")
         place = f"{where}: " if where else ""
-        raise InputError(f"This is no {name}: {place}{first['msg']}.") from error
+        raise InputError(f"Not a valid {name}: {place}{first['msg']}.") from error
 
 
 def dump_event(event: Event) -> Json:
@@ -78,12 +78,14 @@ def dump_event(event: Event) -> Json:
 def load_event(data: Any) -> Event:
     """The inverse of `dump_event`; raises InputError for anything else."""
     if not isinstance(data, dict) or str(data.get("event")) not in _events():
-        raise InputError("This is no event of Ragstone; are client and server the same version?")
+        raise InputError(
+            "This is not an event of Ragstone; are client and server the same version?"
+        )
     kind, body = _events()[str(data["event"])], data.get("data")
     if kind is not Failed:
         return load(kind, body)
     if not isinstance(body, dict):
-        raise InputError("This is no Failed event: it has no data.")
+        raise InputError("This is not a Failed event: it has no data.")
     return Failed(load_error(body.get("error")), load(Turn, body.get("turn")))
 
 
@@ -133,26 +135,26 @@ def load_filter(data: Any, depth: int = 0) -> Filter | None:
             return Not(_part(part, depth))
         case {"any_of": [str(field), *values]} if _scalars(values):
             return AnyOf(field, tuple(values))
-        case {"range": [str(field), low, high]} if _bound(low) and _bound(high):
+        case {"range": [str(field), low, high]} if _is_bounded(low) and _is_bounded(high):
             return Range(field, low, high)
-    raise ValueError("this is no filter")
+    raise ValueError("this is not a filter")
 
 
 def source(source: Source) -> Json:
     """A source as JSON answers show it."""
     return {
-        **described(source),
+        **describe_source(source),
         "cited": source.cited,
         "metadata": dict(source.metadata),
     }
 
 
-def answered(turn: Turn) -> Json:
+def format_answer(turn: Turn) -> Json:
     """What JSON answers show of an answer besides its text: its sources, and what is known of
     it."""
     answer = turn.answer or GeneratedAnswer()
     return {
-        "sources": [source(one) for one in sources(turn)],
+        "sources": [source(item) for item in sources(turn)],
         "refused": answer.refused,
         "confidence": answer.confidence,
         "confidence_level": answer.confidence_level,
@@ -160,7 +162,7 @@ def answered(turn: Turn) -> Json:
         "context_sufficiency": asdict(answer.sufficiency) if answer.sufficiency else None,
         "is_grounded": answer.is_grounded,
         "groundedness_score": answer.groundedness_score,
-        "verdicts": [verdict(one) for one in turn.verdicts],
+        "verdicts": [verdict(item) for item in turn.verdicts],
         **({"computed": dump(answer.computed)} if answer.computed else {}),
     }
 
@@ -174,16 +176,16 @@ def statements(turn: Turn) -> Json:
         "supported": _statement(answer.supported),
         "answers": _statement(answer.answers),
     }
-    wrong = [one for one in answer.markers if one.state == "elsewhere"]
+    wrong = [marker for marker in answer.markers if marker.state == "elsewhere"]
     if wrong:
         said["wrong_citations"] = [
             {
-                "number": one.number,
-                "source": one.citation.number,
-                "start": one.start,
-                "end": one.end,
+                "number": item.number,
+                "source": item.citation.number,
+                "start": item.start,
+                "end": item.end,
             }
-            for one in wrong
+            for item in wrong
         ]
     if answer.check_failure:
         said["check_failure"] = answer.check_failure
@@ -243,7 +245,7 @@ def verdict(verdict: Verdict) -> Json:
 def _part(data: Any, depth: int) -> Filter:
     part = load_filter(data, depth + 1)
     if part is None:
-        raise ValueError("this is no filter")
+        raise ValueError("this is not a filter")
     return part
 
 
@@ -251,7 +253,7 @@ def _scalars(values: list[Any]) -> bool:
     return all(isinstance(value, filters.Scalar) for value in values)
 
 
-def _bound(value: Any) -> bool:
+def _is_bounded(value: Any) -> bool:
     return value is None or (isinstance(value, int | float | str) and not isinstance(value, bool))
 
 

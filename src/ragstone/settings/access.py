@@ -126,7 +126,7 @@ class AuthSettings(Section):
             try:
                 ipaddress.ip_network(name, strict=False)
             except ValueError as error:
-                raise ValueError(f"{name!r} is no address or network") from error
+                raise ValueError(f"{name!r} is not an address or network") from error
         return names
 
     @field_validator("admin_key")

@@ -78,7 +78,7 @@ def _service(scheme: str) -> Callable[[Any], str]:
     return url
 
 
-def _rewriting(value: Any) -> str:
+def _convert_rewriting(value: Any) -> str:
     return "auto" if _parse_bool(value) else "none"
 
 
@@ -86,7 +86,7 @@ def _removes(value: Any) -> float | None:
     return None if _parse_bool(value) else 1.0
 
 
-def _checking(value: Any) -> str:
+def _convert_checking(value: Any) -> str:
     return "report" if _parse_bool(value) else "off"
 
 
@@ -117,7 +117,7 @@ _ENVIRONMENT = (
     Alias("RETRIEVAL_SERVICE_URL", "index.url", VOICE_HELPER, _service("retrieval")),
     Alias("DEFAULT_TOP_K", "rag.top_k", VOICE_HELPER),
     Alias("DEFAULT_MODE", "rag.mode", VOICE_HELPER),
-    Alias("ENABLE_QUERY_REWRITING", "rag.rewrite", VOICE_HELPER, _rewriting),
+    Alias("ENABLE_QUERY_REWRITING", "rag.rewrite", VOICE_HELPER, _convert_rewriting),
     Alias("HYDE_ENABLED", "rag.hyde_enabled", VOICE_HELPER),
     Alias("MULTI_QUERY_ENABLED", "rag.query_expansion_enabled", VOICE_HELPER),
     Alias("MULTI_QUERY_NUM", "rag.rewrites", VOICE_HELPER),
@@ -152,7 +152,7 @@ _FILE = (
     Alias("retrieval.timeout", "index.timeout", VOICE_HELPER),
     Alias("retrieval.default_top_k", "rag.top_k", VOICE_HELPER),
     Alias("retrieval.default_mode", "rag.mode", VOICE_HELPER),
-    Alias("query_rewriting.enabled", "rag.rewrite", VOICE_HELPER, _rewriting),
+    Alias("query_rewriting.enabled", "rag.rewrite", VOICE_HELPER, _convert_rewriting),
     Alias("query_rewriting.hyde.enabled", "rag.hyde_enabled", VOICE_HELPER),
     Alias(
         "query_rewriting.hyde.fallback_to_original",
@@ -196,7 +196,7 @@ _FILE = (
         "Answers always cite their sources.",
     ),
     Alias("citation.confidence_threshold", "stages.cite.confidence", VOICE_HELPER),
-    Alias("citation.hallucination_detection", "rag.checking", VOICE_HELPER, _checking),
+    Alias("citation.hallucination_detection", "rag.checking", VOICE_HELPER, _convert_checking),
 )
 
 _RECORD = "wcs.backend.rag_"
@@ -216,7 +216,7 @@ _RECORDS = (
 
 ALIASES = (*_ENVIRONMENT, *_FILE, *_RECORDS)
 
-BY_NAME: Mapping[str, Alias] = {one.name.lower(): one for one in ALIASES}
+BY_NAME: Mapping[str, Alias] = {item.name.lower(): item for item in ALIASES}
 """By their names in lower case: `LLM_PROVIDER` is also V5's `llm_provider`."""
 
-RANK: Mapping[str, int] = {one.name.lower(): place for place, one in enumerate(ALIASES)}
+RANK: Mapping[str, int] = {item.name.lower(): place for place, item in enumerate(ALIASES)}

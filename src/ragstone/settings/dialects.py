@@ -2,7 +2,7 @@
 
 from pydantic import ConfigDict, Field, model_validator
 
-from ragstone.registry import Extension, installed
+from ragstone.registry import Extension, find_installed
 from ragstone.settings.section import Section
 
 
@@ -28,7 +28,7 @@ class DialectSettings(Section):
 
     @model_validator(mode="after")
     def _all_known(self) -> "DialectSettings":
-        known = added_dialects() if self.__pydantic_extra__ else {}
+        known = find_added_dialects() if self.__pydantic_extra__ else {}
         for name in self.__pydantic_extra__:
             if name not in known:
                 raise ValueError(
@@ -37,7 +37,7 @@ class DialectSettings(Section):
         return self
 
 
-def added_dialects() -> dict[str, Extension]:
+def find_added_dialects() -> dict[str, Extension]:
     """The dialects of other packages by name, as far as none of ours has it."""
-    added = dict(installed().get("ragstone.dialects", ()))
-    return {name: one for name, one in added.items() if name not in DialectSettings.model_fields}
+    added = dict(find_installed().get("ragstone.dialects", ()))
+    return {name: item for name, item in added.items() if name not in DialectSettings.model_fields}

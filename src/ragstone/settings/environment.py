@@ -40,8 +40,8 @@ class Variables:
                 key = ".".join((first, *rest))
                 yield key, value if first == "prompts" else readable(value), origin
             elif name in sections and isinstance(whole := readable(value), dict):
-                for inside, one in whole.items():
-                    yield f"{name}.{inside}", one, origin
+                for inside, item in whole.items():
+                    yield f"{name}.{inside}", item, origin
             elif name not in sections:
                 yield name, value, origin
 

@@ -32,7 +32,7 @@ def _parse_yaml(path: Path) -> yaml.Node | None:
     try:
         if path.stat().st_size > MOST_BYTES:
             raise ConfigError(
-                f"The file {path} has over {MOST_BYTES:,} bytes: that is no settings."
+                f"The file {path} has over {MOST_BYTES:,} bytes: that is not settings."
             )
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -44,7 +44,7 @@ def _parse_yaml(path: Path) -> yaml.Node | None:
         mark = getattr(error, "problem_mark", None)
         place = f", line {mark.line + 1}" if mark else ""
         problem = getattr(error, "problem", None) or "it cannot be parsed"
-        raise ConfigError(f"{path}{place}: this is no YAML: {problem}.") from error
+        raise ConfigError(f"{path}{place}: this is not YAML: {problem}.") from error
     return found
 
 
@@ -79,7 +79,7 @@ class _Reader:
 
     def _value(self, node: yaml.Node) -> Any:
         if isinstance(node, yaml.SequenceNode):
-            return [self._value(one) for one in node.value]
+            return [self._value(item) for item in node.value]
         if not isinstance(node, yaml.ScalarNode):
             raise self._error_at(node, "only texts, numbers and true or false can be listed")
         expanded = self._expand_variables(node)

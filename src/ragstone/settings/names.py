@@ -21,7 +21,7 @@ def variable(key: str) -> str:
     return "__".join(_key_parts(key)).upper()
 
 
-def nested(values: Mapping[str, Any]) -> dict[str, Any]:
+def nest_values(values: Mapping[str, Any]) -> dict[str, Any]:
     """Values by key as the sections that they are in."""
     whole: dict[str, Any] = {}
     for key, value in values.items():
@@ -51,35 +51,35 @@ def ours(
         elif known(name):
             direct[name] = GivenValue(value, origin)
     found: dict[str, GivenValue] = {}
-    for name, one in sorted(called, key=lambda item: RANK[item[0]]):
+    for name, entry in sorted(called, key=lambda item: RANK[item[0]]):
         alias = BY_NAME[name]
         try:
-            value = alias.how(one.value)
+            value = alias.how(entry.value)
         except ConfigError as error:
-            raise ConfigError(f"{one.origin.where}: {error.message}") from error
+            raise ConfigError(f"{entry.origin.where}: {error.message}") from error
         if value is None:
             continue
         if not alias.key:
-            log.warning("%s has no effect. %s", one.origin.where, alias.note)
+            log.warning("%s has no effect. %s", entry.origin.where, alias.note)
         elif alias.joins and alias.key in found:
             first = found[alias.key]
             found[alias.key] = replace(first, value=f"{first.value}\n{value}")
         else:
-            _add_value(found, alias.key, GivenValue(value, one.origin))
-    for key, one in found.items():
-        _add_value(direct, key, one)
+            _add_value(found, alias.key, GivenValue(value, entry.origin))
+    for key, entry in found.items():
+        _add_value(direct, key, entry)
     return direct
 
 
-def _add_value(found: dict[str, GivenValue], key: str, one: GivenValue) -> None:
+def _add_value(found: dict[str, GivenValue], key: str, value: GivenValue) -> None:
     """Add a value unless the key has one already; the first value wins."""
     first = found.get(key)
     if first is None:
-        found[key] = one
+        found[key] = value
         return
-    found[key] = first.before(one)
-    if str(first.value) != str(one.value):
-        log.warning("%s counts, not %s: both are %s.", first.origin.where, one.origin.where, key)
+    found[key] = first.before(value)
+    if str(first.value) != str(value.value):
+        log.warning("%s counts, not %s: both are %s.", first.origin.where, value.origin.where, key)
 
 
 def readable(value: Any) -> Any:

@@ -32,7 +32,7 @@ def whole(given: dict[str, GivenValue]) -> dict[str, GivenValue]:
     """
     parts = {name: given.pop(name) for name in PARTS if name in given}
     named = parts.get(PROVIDER)
-    provider = _text(named).lower() or _implied_provider(given, parts)
+    provider = _text(named).lower() or _infer_provider(given, parts)
     if provider == OLLAMA:
         _fill_value(given, MODEL, parts.get(OLLAMA_MODEL))
         url = parts.get(OLLAMA_URL) or (named and GivenValue(OLLAMA_HERE, named.origin))
@@ -51,7 +51,7 @@ def whole(given: dict[str, GivenValue]) -> dict[str, GivenValue]:
     return given
 
 
-def _implied_provider(given: dict[str, GivenValue], parts: dict[str, GivenValue]) -> str:
+def _infer_provider(given: dict[str, GivenValue], parts: dict[str, GivenValue]) -> str:
     """The provider implied by the name of a model setting, if none is given."""
     if _text(given.get(MODEL)):
         return ""

@@ -15,9 +15,9 @@ from ragstone.language.similar_names import find_similar
 from ragstone.language.templates import check
 from ragstone.settings.aliases import BY_NAME, current_key
 from ragstone.settings.all import Settings
-from ragstone.settings.dialects import added_dialects
+from ragstone.settings.dialects import find_added_dialects
 from ragstone.settings.environment import Variables, dotenv, environment
-from ragstone.settings.names import nested, ours, variable
+from ragstone.settings.names import nest_values, ours, variable
 from ragstone.settings.near_misses import near_misses
 from ragstone.settings.origin import COMMAND_LINE, GivenValue, Origin
 from ragstone.settings.providers import whole
@@ -50,7 +50,7 @@ def load(
     given = whole(given)
     _check_prompts(given)
     try:
-        settings = Settings(**nested({key: one.value for key, one in given.items()}))
+        settings = Settings(**nest_values({key: item.value for key, item in given.items()}))
     except ValidationError as error:
         first, *others = error.errors()
         for other in others:
@@ -62,8 +62,8 @@ def load(
 
 def _add(given: dict[str, GivenValue], more: Mapping[str, GivenValue]) -> None:
     """Add the values of a place that counts more than those before."""
-    for key, one in more.items():
-        given[key] = one.before(given.get(key))
+    for key, item in more.items():
+        given[key] = item.before(given.get(key))
 
 
 def _name_near_misses(variables: Variables, given: Mapping[str, GivenValue]) -> None:
@@ -71,7 +71,7 @@ def _name_near_misses(variables: Variables, given: Mapping[str, GivenValue]) -> 
     for miss in near_misses(variables.values, _keys()):
         if not miss.key or miss.key not in given:
             log.warning(
-                "%s%s is no setting and has no effect. Do you mean %s?",
+                "%s%s is not a setting and has no effect. Do you mean %s?",
                 miss.variable,
                 variables.place,
                 miss.meant,
@@ -80,16 +80,16 @@ def _name_near_misses(variables: Variables, given: Mapping[str, GivenValue]) -> 
 
 def _check_prompts(given: dict[str, GivenValue]) -> None:
     """Raise ConfigError for a prompt that cannot be one."""
-    for key, one in given.items():
+    for key, item in given.items():
         if key.startswith(PROMPTS):
             try:
-                check(key.removeprefix(PROMPTS), str(one.value))
+                check(key.removeprefix(PROMPTS), str(item.value))
             except InputError as error:
-                raise ConfigError(f"{one.origin.where}: {error.message}") from error
+                raise ConfigError(f"{item.origin.where}: {error.message}") from error
 
 
 def _of_file(path: Path) -> dict[str, GivenValue]:
-    """The settings of the file. Raises for a name that is no setting."""
+    """The settings of the file. Raises for a name that is not a setting."""
     from ragstone.settings.file import from_file  # YAML takes 15 ms that most starts need not pay
 
     values = list(from_file(path))
@@ -146,7 +146,7 @@ def _keys() -> list[str]:
             keys += [f"{name}.{inside}" for inside in kind.model_fields]
         else:
             keys.append(name)
-    return [*keys, *(f"dialects.{name}" for name in added_dialects())]
+    return [*keys, *(f"dialects.{name}" for name in find_added_dialects())]
 
 
 def _is_section(kind: Any) -> bool:

@@ -43,6 +43,6 @@ def place(scope: str) -> ScopePlace:
     if kind == "collection" and tenant and slash and collection and len(rest) <= LONGEST:
         return ScopePlace(tenant, collection)
     raise InvalidSetting(
-        f"{scope[:80]!r} is no scope: write global, dialect:<name> ({', '.join(PROFILES)}), "
+        f"{scope[:80]!r} is not a scope: write global, dialect:<name> ({', '.join(PROFILES)}), "
         "tenant:<name> or collection:<tenant>/<name>."
     )

@@ -170,7 +170,7 @@ class IndexSettings(Section):
         ge=0,
         le=10,
         description="Further tries after a time-out, a broken or refused connection, and the "
-        "statuses 429, 502, 503 and 504, of a server that is no PostgreSQL. All tries of a read "
+        "statuses 429, 502, 503 and 504, of a server that is not a PostgreSQL. All tries of a read "
         "together have the timeout, each of a write.",
     )
     retry_pause: Seconds = Field(
@@ -267,7 +267,7 @@ class IngestSettings(Section):
         "off",
         description="What the tree of summaries of each longer document is made of, after it can "
         "be asked: extractive, its own sentences; model, the chat model's, about one call for five "
-        "chunks; off is no tree.",
+        "chunks; off is not a tree.",
     )
     graph: Literal["rules", "model"] = Field(
         "rules",

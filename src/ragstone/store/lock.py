@@ -13,7 +13,7 @@ from ragstone.store.private import make_private
 
 
 @contextmanager
-def locked(data: Path) -> Iterator[None]:
+def lock_directory(data: Path) -> Iterator[None]:
     """Hold the data directory for this process and make it its owner's alone; the lock goes when
     the process does."""
     try:

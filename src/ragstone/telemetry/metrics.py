@@ -34,7 +34,7 @@ MOST_KEYS = 100
 
 OTHERS = "others"
 API_KEY = "key:"
-"""What the name of an API key begins with; its id follows, which is no secret."""
+"""What the name of an API key begins with; its id follows, which is not a secret."""
 
 STATES: tuple[State, ...] = get_args(State)
 _CACHE = ("entries", "hits", "misses", "saved_seconds", "available")
@@ -181,7 +181,7 @@ class Metrics:
             self._recalled.labels(turn.recalled.content or "nothing").inc()
         if turn.answer and (turn.answer.supported or turn.answer.answers):
             said = (turn.answer.supported, turn.answer.answers)
-            self._stated.labels(*(one.level if one else "unknown" for one in said)).inc()
+            self._stated.labels(*(item.level if item else "unknown" for item in said)).inc()
         for verdict in turn.verdicts:
             self._checked.labels(verdict.label).inc()
 

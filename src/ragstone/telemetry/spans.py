@@ -99,7 +99,7 @@ class Telemetry:
         """The chat model's part: the usage of every call of the question, in the time of its
         answer."""
         answer, usage = turn.answer, turn.usage
-        seconds = next((one.seconds for one in turn.trace if one.stage == GENERATE), 0.0)
+        seconds = next((item.seconds for item in turn.trace if item.stage == GENERATE), 0.0)
         if answer is None or not usage.calls:
             return
         end = time.time_ns()

@@ -17,7 +17,7 @@ from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.language.language import detect
 from ragstone.ports import Adapters, Completer, Likeness
 from ragstone.understand import small_talk
-from ragstone.understand.intents import NAMES, named_intent
+from ragstone.understand.intents import NAMES, parse_intent
 from ragstone.understand.question_kinds import by_rules
 from ragstone.understand.small_talk import SmallTalk
 
@@ -86,7 +86,7 @@ class Classify(Stage):
 
     async def _guess(self, turn: Turn, adapters: Adapters) -> _Guess:
         """Layers 0 and 1."""
-        if self.answers and (talk := small_talk.matched(turn.ask.question)):
+        if self.answers and (talk := small_talk.match_small_talk(turn.ask.question)):
             return _Guess(Intent("small_talk"), talk, reason="rules")
         question = small_talk.without_opening(turn.question) or turn.question
         language = detect(question)
@@ -124,7 +124,7 @@ class Classify(Stage):
                 guess, reason=f"{guess.reason}; {model.name} did not say: {failed}"
             )
         turn = replace(turn, usage=turn.usage + said.usage)
-        name = named_intent(said.text)
+        name = parse_intent(said.text)
         if name is None or not self._is_plausible(name, turn):
             return turn, replace(guess, reason=f"{guess.reason}; {model.name} named no intent")
         return turn, replace(guess, intent=Intent(name, BY_MODEL, 2), reason=model.name)

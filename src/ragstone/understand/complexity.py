@@ -23,7 +23,9 @@ log = logging.getLogger(__name__)
 MAX_TOKENS = 200
 
 
-async def analysed(turn: Turn, adapters: Adapters, asks_model: bool) -> tuple[Analysis, Usage]:
+async def analyse_question(
+    turn: Turn, adapters: Adapters, asks_model: bool
+) -> tuple[Analysis, Usage]:
     """The model's analysis; that of the patterns where there is no model or it makes no sense."""
     known, model = analyse(turn.question), adapters.completer
     if model is None or not asks_model:
@@ -126,4 +128,4 @@ def _pattern(kind: str) -> re.Pattern[str]:
 
 
 def _alternation(phrases: list[str]) -> str:
-    return "|".join(re.escape(one) for one in sorted(set(phrases), key=len, reverse=True))
+    return "|".join(re.escape(phrase) for phrase in sorted(set(phrases), key=len, reverse=True))

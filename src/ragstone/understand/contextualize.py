@@ -15,11 +15,11 @@ from ragstone.core.turn import Message, Subquery, Turn
 from ragstone.engine.prompts import prompt
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.language.budget import Tier
-from ragstone.language.fences import fenced
+from ragstone.language.fences import fence_text
 from ragstone.language.language import detect
-from ragstone.language.model_lists import listed
+from ragstone.language.model_lists import parse_list
 from ragstone.language.words import STOPWORDS, content_words, words
-from ragstone.ports import Adapters, Completer, collection_of
+from ragstone.ports import Adapters, Completer, find_collection
 from ragstone.understand.follow_up import Exchange, standalone
 from ragstone.understand.politeness import social
 
@@ -45,18 +45,18 @@ async def standalone_by_model(
     `rules` are the prompt `rewrite_query`. Raises ModelUnavailable.
     """
     said = await completer.complete(rules, _conversation(question, before), ANSWER_TOKENS)
-    context = " ".join(f"{one.question} {one.answer}" for one in before)
-    found = [one for one in listed(said.text, "queries") if faithful(one, question, context)]
+    context = " ".join(f"{exchange.question} {exchange.answer}" for exchange in before)
+    found = [item for item in parse_list(said.text, "queries") if faithful(item, question, context)]
     return found[:MOST_QUERIES], said.usage
 
 
 def _conversation(question: str, before: Sequence[Exchange]) -> str:
     """The conversation and the message, each in a fence."""
     told = [
-        f"user: {one.question[:QUESTION_CHARS]}\nassistant: {one.answer[:ANSWER_CHARS]}"
-        for one in before
+        f"user: {exchange.question[:QUESTION_CHARS]}\nassistant: {exchange.answer[:ANSWER_CHARS]}"
+        for exchange in before
     ]
-    return f"{fenced('conversation', chr(10).join(told))}\n\n{fenced('message', question)}"
+    return f"{fence_text('conversation', chr(10).join(told))}\n\n{fence_text('message', question)}"
 
 
 def faithful(rewrite: str, question: str, context: str) -> bool:
@@ -113,7 +113,7 @@ class Contextualize(Stage):
             return Step(replace(turn, whole=False), "as asked", "rewriting broke; see the log")
 
     async def _follow_up(self, turn: Turn, adapters: Adapters, before: Sequence[Exchange]) -> Step:
-        collection = await collection_of(adapters.catalog, turn.ask)
+        collection = await find_collection(adapters.catalog, turn.ask)
         embedders = adapters.embedders
         embedder = (
             embedders.of(collection) if collection else embedders.for_text(detect(turn.question))
@@ -130,7 +130,7 @@ class Contextualize(Stage):
             )
             turn = replace(turn, usage=turn.usage + usage)
             if found:
-                turn = _asking(turn, found)
+                turn = _set_questions(turn, found)
                 return Step(
                     turn, f"asked as {turn.question!r}", f"{adapters.completer.name} says so"
                 )
@@ -167,9 +167,9 @@ class Contextualize(Stage):
         return found, usage, ""
 
 
-def _asking(turn: Turn, questions: Sequence[str]) -> Turn:
+def _set_questions(turn: Turn, questions: Sequence[str]) -> Turn:
     """The turn that asks these questions: all of them are its question, and each is searched."""
-    several = tuple(Subquery(one) for one in questions) if questions[1:] else ()
+    several = tuple(Subquery(question) for question in questions) if questions[1:] else ()
     return replace(turn, question=" ".join(questions), queries=tuple(questions), subqueries=several)
 
 

@@ -7,14 +7,14 @@ from dataclasses import replace
 from typing import ClassVar, Literal
 
 from ragstone.core.chunk import is_summary_id
-from ragstone.core.events import Note, showing_results_for
+from ragstone.core.events import Note, correction_notice
 from ragstone.core.filters import And, but_hidden, readable
 from ragstone.core.records import Collection
 from ragstone.core.turn import Ask, Turn
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.language.dictionary import english
 from ragstone.language.letters import plain_words
-from ragstone.ports import Adapters, Search, collection_of
+from ragstone.ports import Adapters, Search, find_collection
 from ragstone.understand.misspelling import one_edit
 from ragstone.understand.question_words import Unknown, unknown_words
 from ragstone.understand.spelling import Corpus, Corrected, candidates, correct
@@ -44,12 +44,12 @@ class Correct(Stage):
         unknown, meant = await asyncio.to_thread(_unknown_and_candidates, turn.question)
         if not unknown:
             return Step(turn, "unchanged", "no unknown words, or not in English")
-        corpus = await _corpus(turn.ask, {one.word for one in unknown}, meant, adapters)
+        corpus = await _corpus(turn.ask, {item.word for item in unknown}, meant, adapters)
         found = await asyncio.to_thread(_correct, turn.question, unknown, corpus)
         if not found.changes:
-            words = ", ".join(one.word for one in unknown)
+            words = ", ".join(item.word for item in unknown)
             return Step(turn, "unchanged", f"left alone: {words}")
-        await emit(Note(self.name, showing_results_for(found.text)))
+        await emit(Note(self.name, correction_notice(found.text)))
         changes = ", ".join(f"{wrong} to {right}" for wrong, right in found.changes)
         return Step(
             replace(turn, question=found.text, original=turn.question), "corrected", changes
@@ -59,7 +59,7 @@ class Correct(Stage):
 def _unknown_and_candidates(question: str) -> tuple[list[Unknown], set[str]]:
     """The unknown words, and those of the dictionary that may have been meant."""
     unknown = unknown_words(question, english())
-    return unknown, {found.word for one in unknown for found in candidates(one.word, english())}
+    return unknown, {found.word for item in unknown for found in candidates(item.word, english())}
 
 
 def _correct(question: str, unknown: Sequence[Unknown], corpus: Corpus | None) -> Corrected:
@@ -72,7 +72,7 @@ async def _corpus(ask: Ask, typed: set[str], meant: set[str], adapters: Adapters
     None if that is nothing: then only the dictionary speaks. Nothing here may depend on words that
     the caller cannot find, so every word of the vocabulary is looked up, not the best of them.
     """
-    collection = await collection_of(adapters.catalog, ask)
+    collection = await find_collection(adapters.catalog, ask)
     if collection is None or adapters.external_retriever is not None:
         return None
     near = {word: one_edit(word) if len(word) >= LONG else frozenset[str]() for word in typed}
@@ -105,10 +105,10 @@ async def _chunk_counts(
             collection, [Search(word) for word in words], where, READ
         )
         found = {
-            word: [one.chunk_id for one in ranked.found if not is_summary_id(one.chunk_id)]
+            word: [item.chunk_id for item in ranked.found if not is_summary_id(item.chunk_id)]
             for word, ranked in zip(words, lists, strict=True)
         }
-        read = sorted({one for word in typed | own for one in found[word]})
+        read = sorted({item for word in typed | own for item in found[word]})
         chunks = await adapters.index.fetch(collection, read)
     held = {chunk_id: plain_words(chunk.searchable) for chunk_id, chunk in chunks.items()}
 
@@ -118,4 +118,4 @@ async def _chunk_counts(
         there = held.get(chunk_id, set())
         return word in there or (word in typed and not there.isdisjoint(inflections(word)))
 
-    return +Counter({word: sum(holds(word, one) for one in found[word]) for word in words})
+    return +Counter({word: sum(holds(word, item) for item in found[word]) for word in words})

@@ -26,4 +26,4 @@ def sought_in_documents(question: str) -> str:
 def _patterns() -> tuple[re.Pattern[str], ...]:
     file = files("ragstone.understand").joinpath("data/document_questions.json")
     languages: dict[str, list[str]] = json.loads(file.read_text(encoding="utf-8"))
-    return tuple(re.compile(one, re.IGNORECASE) for parts in languages.values() for one in parts)
+    return tuple(re.compile(part, re.IGNORECASE) for parts in languages.values() for part in parts)

@@ -44,7 +44,7 @@ _HINTS: dict[IntentName, Hints] = {
 """Intents that are not here are answered precisely: as the level says, directly."""
 
 
-def hints_of(intent: Intent | None) -> Hints:
+def intent_hints(intent: Intent | None) -> Hints:
     """The hints for a question of this intent; the plain ones where it is unknown."""
     return _HINTS.get(intent.name, _PLAIN) if intent else _PLAIN
 
@@ -52,7 +52,7 @@ def hints_of(intent: Intent | None) -> Hints:
 _NAME = re.compile("|".join(rf"\b{name.replace('_', '[ _-]?')}\b" for name in NAMES), re.IGNORECASE)
 
 
-def named_intent(said: str) -> IntentName | None:
+def parse_intent(said: str) -> IntentName | None:
     """The one intent that a model's reply names, as JSON or in words; None for any other reply."""
     for value in json_values(said):
         if isinstance(value, dict) and (name := _single_name(str(value.get("intent", "")))):
@@ -61,6 +61,6 @@ def named_intent(said: str) -> IntentName | None:
 
 
 def _single_name(text: str) -> IntentName | None:
-    plain = {re.sub(r"[ _-]", "", one).casefold() for one in _NAME.findall(text)}
+    plain = {re.sub(r"[ _-]", "", item).casefold() for item in _NAME.findall(text)}
     names = [name for name in NAMES if name.replace("_", "") in plain]
     return names[0] if len(names) == 1 else None

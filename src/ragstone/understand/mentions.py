@@ -54,7 +54,7 @@ def _names(text: str) -> Iterator[Mention]:
 
 
 def _common(word: str, opens: bool) -> bool:
-    """Whether a capitalised word is no name: a function word, or one that opens a sentence."""
+    """Whether a capitalised word is not a name: a function word, or one that opens a sentence."""
     bare = re.sub(r"['’](?:s|re|ve|ll|d|m|t)$", "", word.casefold().rstrip(".'’"))
     return bare in _mention_words()["function"] or (opens and bare in _mention_words()["opening"])
 

@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ragstone.core.filters import METADATA, And, AnyOf, Filter, Scalar, within
-from ragstone.core.metadata import typed
+from ragstone.core.filters import METADATA, And, AnyOf, Filter, Scalar, is_within_bounds
+from ragstone.core.metadata import parse_value
 
 Sign = Literal["", ">", ">=", "<", "<="]
 
@@ -60,7 +60,7 @@ def terms(question: str, known: Collection[str]) -> list[MetadataTerm]:
     return found
 
 
-def without(question: str, found: Sequence[MetadataTerm]) -> str:
+def remove_terms(question: str, found: Sequence[MetadataTerm]) -> str:
     """The question without its terms; their values where nothing else is left of it."""
     if not found:
         return question
@@ -73,7 +73,7 @@ def without(question: str, found: Sequence[MetadataTerm]) -> str:
     return text if _WORD.search(text) else " ".join(term.text for term in found)
 
 
-def meant(found: Sequence[MetadataTerm], values: Mapping[str, Collection[Scalar]]) -> Filter:
+def build_filter(found: Sequence[MetadataTerm], values: Mapping[str, Collection[Scalar]]) -> Filter:
     """The filter of all terms: of one key any of the values that are named, within all bounds that
     are given; of every key. What no document has is met by none."""
     parts = []
@@ -97,7 +97,7 @@ def _names(text: str, value: Scalar) -> bool:
     if isinstance(value, bool):
         return text.casefold() == ("true" if value else "false")
     if isinstance(value, int | float):
-        spelt = typed(text)
+        spelt = parse_value(text)
         return isinstance(spelt, int | float) and not isinstance(spelt, bool) and spelt == value
     if _is_date(value) and value.startswith(text):
         return True
@@ -110,20 +110,20 @@ def _names(text: str, value: Scalar) -> bool:
 def _compares(term: MetadataTerm, value: Scalar) -> bool:
     """Whether a value lies where the term's sign says: numbers with numbers, texts with texts, of
     which dates may be cut short."""
-    bound: Scalar = term.text if isinstance(value, str) else typed(term.text)
+    bound: Scalar = term.text if isinstance(value, str) else parse_value(term.text)
     if isinstance(bound, bool):
         return False
     if isinstance(value, bool) or isinstance(value, str) != isinstance(bound, str):
         return False
     match term.sign:
         case ">=":
-            return within(value, bound, None)
+            return is_within_bounds(value, bound, None)
         case "<=":
-            return within(value, None, bound)
+            return is_within_bounds(value, None, bound)
         case ">":
-            return not within(value, None, bound)
+            return not is_within_bounds(value, None, bound)
         case _:
-            return not within(value, bound, None)
+            return not is_within_bounds(value, bound, None)
 
 
 def _is_date(text: str) -> bool:

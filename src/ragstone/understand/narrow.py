@@ -7,8 +7,8 @@ from typing import ClassVar
 from ragstone.core.filters import And, Scalar
 from ragstone.core.turn import Principal, Turn
 from ragstone.engine.stage import Emit, Stage, Step
-from ragstone.ports import Adapters, ValueCount, collection_of
-from ragstone.understand.metadata_terms import meant, terms, without
+from ragstone.ports import Adapters, ValueCount, find_collection
+from ragstone.understand.metadata_terms import build_filter, remove_terms, terms
 
 
 class Narrow(Stage):
@@ -29,23 +29,23 @@ class Narrow(Stage):
             return Step(turn, "nothing", "no term such as key:value")
         if adapters.external_retriever is not None:
             return Step(turn, "nothing", "a retrieval service has no keys to compare with")
-        collection = await collection_of(adapters.catalog, turn.ask)
+        collection = await find_collection(adapters.catalog, turn.ask)
         if collection is None:
             return Step(turn, "nothing", "there is no such collection")
         place, whose = (collection.tenant, collection.id), turn.ask.principal
         known = await adapters.catalog.metadata_keys(*place)
-        readable = {key for key, some in known.items() if any(_may(whose, one) for one in some)}
+        readable = {key for key, some in known.items() if any(_may(whose, item) for item in some)}
         found = terms(asked, readable)
         if not found:
             return Step(turn, "nothing", "no term with a key that documents have")
         counted = await adapters.catalog.metadata_values(*place, {term.key for term in found})
-        where = meant(found, _values(counted, whose))
+        where = build_filter(found, _values(counted, whose))
         ask = replace(turn.ask, where=And((turn.ask.where, where)) if turn.ask.where else where)
         narrowed = replace(
             turn,
             ask=ask,
-            question=without(turn.question, terms(turn.question, readable)),
-            queries=tuple(without(one, terms(one, readable)) for one in turn.queries),
+            question=remove_terms(turn.question, terms(turn.question, readable)),
+            queries=tuple(remove_terms(query, terms(query, readable)) for query in turn.queries),
         )
         told = ", ".join(f"{term.key}:{term.sign}{term.text}" for term in found)
         return Step(narrowed, "narrowed", told)
@@ -59,6 +59,6 @@ def _values(
     counted: Mapping[str, Sequence[ValueCount]], whose: Principal
 ) -> dict[str, list[Scalar]]:
     return {
-        key: [one.value for one in some if _may(whose, one.allowed)]
+        key: [item.value for item in some if _may(whose, item.allowed)]
         for key, some in counted.items()
     }

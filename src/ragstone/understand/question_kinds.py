@@ -1,7 +1,7 @@
 """What kind of question it is, by the words that tell: "compare", "why", "how do I".
 
 The patterns of each language are `data/question_kinds/<language>.json`: for each intent, the
-surest first, regular expressions over the folded question (see `folded`).
+surest first, regular expressions over the folded question (see `fold_question`).
 """
 
 import json
@@ -34,12 +34,12 @@ def by_rules(question: str, language: str, *, continues: bool = False) -> Intent
     `language` is an ISO 639-1 code, "" if unknown: then every language's patterns are tried.
     `continues` says that the question stands in a conversation, so that it may lean on it.
     """
-    plain = folded(question)
+    plain = fold_question(question)
     if not plain:
         return None
     likely = None
-    for one in (language,) if language in LANGUAGES else LANGUAGES:
-        name = _first(one, plain, continues)
+    for item in (language,) if language in LANGUAGES else LANGUAGES:
+        name = _first(item, plain, continues)
         if name and name not in _OPEN:
             return Intent(name, SURE)
         likely = likely or name
@@ -54,7 +54,7 @@ def _first(language: str, plain: str, continues: bool) -> IntentName | None:
     return None
 
 
-def folded(question: str) -> str:
+def fold_question(question: str) -> str:
     """Casefolded, with single spaces, without quotation marks and what ends the sentence."""
     if len(question) > MOST_CHARS:
         question = f"{question[: MOST_CHARS // 2]} {question[-MOST_CHARS // 2 :]}"

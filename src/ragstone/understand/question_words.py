@@ -32,7 +32,7 @@ LEAST = 3
 """Letters of the shortest word that is looked at."""
 
 MOST = 12
-"""A question with more unknown words is no misspelt English."""
+"""A question with more unknown words is not misspelt English."""
 
 
 @dataclass(frozen=True, slots=True)

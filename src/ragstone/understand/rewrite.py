@@ -15,9 +15,9 @@ from ragstone.core.events import Rewritten
 from ragstone.core.turn import Level, Rewriting, Turn
 from ragstone.engine.prompts import prompt
 from ragstone.engine.stage import Emit, Stage, Step
-from ragstone.language.fences import fenced
+from ragstone.language.fences import fence_text
 from ragstone.language.language_names import language_name
-from ragstone.language.model_lists import lines, listed
+from ragstone.language.model_lists import lines, parse_list
 from ragstone.language.words import content_words
 from ragstone.ports import Adapters, Completer
 from ragstone.understand.subquestions import keywords, subquestions
@@ -43,7 +43,7 @@ async def alternatives(
     return _usable(lines(said.text), question)[:count], said.usage
 
 
-async def imagined_passage(
+async def imagine_passage(
     completer: Completer, rules: str, question: str, temperature: float = 0.0
 ) -> tuple[list[str], Usage]:
     """A passage that could answer (Gao et al., "Precise Zero-Shot Dense Retrieval without Relevance
@@ -63,7 +63,9 @@ async def broader(completer: Completer, rules: str, question: str) -> tuple[list
 async def parts(completer: Completer, rules: str, question: str) -> tuple[list[str], Usage]:
     """2 to 4 simpler questions; raises ModelUnavailable."""
     said = await completer.complete(rules, _question_block(question), LINE_TOKENS)
-    found = listed(said.text, "queries") or [one for one in lines(said.text) if one[-1] in "?？"]
+    found = parse_list(said.text, "queries") or [
+        line for line in lines(said.text) if line[-1] in "?？"
+    ]
     usable = _usable(found, question)[:MOST_PARTS]
     return usable if len(usable) > 1 else [], said.usage
 
@@ -71,23 +73,25 @@ async def parts(completer: Completer, rules: str, question: str) -> tuple[list[s
 async def terms(completer: Completer, rules: str, question: str) -> tuple[list[str], Usage]:
     """Key terms with synonyms, as one query; raises ModelUnavailable."""
     said = await completer.complete(rules, _question_block(question), LINE_TOKENS)
-    found = [one.strip() for line in lines(said.text) for one in re.split(r"[,;，、]", line)]
-    short = [one for one in dict.fromkeys(found) if one and len(one.split()) <= 5]
+    found = [item.strip() for line in lines(said.text) for item in re.split(r"[,;，、]", line)]
+    short = [item for item in dict.fromkeys(found) if item and len(item.split()) <= 5]
     query = " ".join(short[:MOST_TERMS])
     return ([query[:LONGEST]] if query else []), said.usage
 
 
 def _question_block(question: str) -> str:
-    return fenced("question", question)
+    return fence_text("question", question)
 
 
 def _usable(found: Sequence[str], question: str) -> list[str]:
     """Queries that are short enough and are not the question again."""
     same = question.casefold().strip(" ?？.")
     return [
-        one
-        for one in found
-        if 1 < len(one) <= LONGEST and one.casefold().strip(" ?？.") != same and one[0] not in "{[<"
+        text
+        for text in found
+        if 1 < len(text) <= LONGEST
+        and text.casefold().strip(" ?？.") != same
+        and text[0] not in "{[<"
     ]
 
 
@@ -171,7 +175,9 @@ class Rewrite(Stage):
             return Step(turn, "skipped", "the plan does not ask for it")
         if wanted == "hyde" and turn.ask.wanted.rewrite != "hyde" and not vague(turn.question):
             return Step(turn, "skipped", "the question is specific enough")
-        added = await asyncio.gather(*(self._rewritten(one, turn, adapters) for one in methods))
+        added = await asyncio.gather(
+            *(self._rewritten(method, turn, adapters) for method in methods)
+        )
         found = sum(added[1:], added[0])
         turn, said = replace(turn, usage=turn.usage + found.usage), ", ".join(methods)
         if not found.queries and not found.imagined:
@@ -192,7 +198,7 @@ class Rewrite(Stage):
             return COMBINED
         eager = turn.ask.level in EAGER or turn.plan.strategy == "fusion" or self.expands
         whole = asked == "combined"
-        method = chosen("auto" if whole else asked, eager or whole, question, has_model)
+        method = choose_rewriting("auto" if whole else asked, eager or whole, question, has_model)
         methods = [method] if method != "none" else []
         if asked == "auto" and has_model:
             long = 0 < self.imagines_from <= len(question)
@@ -219,7 +225,7 @@ class Rewrite(Stage):
         return by_rules(method, turn.question, failure)
 
 
-def chosen(asked: Rewriting, eager: bool, question: str, has_model: bool) -> Rewriting:
+def choose_rewriting(asked: Rewriting, eager: bool, question: str, has_model: bool) -> Rewriting:
     """The method that `auto` means: none unless the level or the strategy is `eager`; then other
     words where there is a chat model, else the parts of a compound question."""
     if asked != "auto":
@@ -258,7 +264,7 @@ async def _model_rewrites(
     language = language_name(turn.collection.language if turn.collection else "")
     rules = await prompt(turn, adapters, f"rewrite.{method}", count=str(count), language=language)
     if method == "hyde":
-        found, usage = await imagined_passage(model, rules, question, temperature)
+        found, usage = await imagine_passage(model, rules, question, temperature)
         return Added(imagined=tuple(found), usage=usage)
     if method == "multi":
         found, usage = await alternatives(model, rules, question, count, temperature)

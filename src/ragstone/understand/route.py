@@ -10,9 +10,9 @@ from ragstone.core.intent import Analysis, Intent, IntentName
 from ragstone.core.turn import IN_ORDER, Ask, Level, Mode, Plan, SearchOptions, Strategy, Turn
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.ports import Adapters
-from ragstone.understand.complexity import analysed
-from ragstone.understand.intents import hints_of
-from ragstone.understand.summaries import wanted_document, wants_everything
+from ragstone.understand.complexity import analyse_question
+from ragstone.understand.intents import intent_hints
+from ragstone.understand.summaries import find_wanted_document, wants_everything
 
 SIMPLE = 3
 """Complexity up to which a question is a plain fact; 6 and 7 are the VoiceHelper document's bounds
@@ -86,7 +86,7 @@ class Route(Stage):
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         ask = turn.ask
-        analysis, usage = await analysed(turn, adapters, self.analyzer == "llm")
+        analysis, usage = await analyse_question(turn, adapters, self.analyzer == "llm")
         plan, why = self._base_plan(ask, analysis, turn.intent)
         if self.widens:
             plan = _with_hints(plan, ask, turn.intent)
@@ -109,7 +109,7 @@ class Route(Stage):
         )
 
     def _summing_up(self, plan: Plan, turn: Turn) -> Plan:
-        name = wanted_document(turn.question, turn.intent)
+        name = find_wanted_document(turn.question, turn.intent)
         whole = self.sums_up_all or (name == "" and wants_everything(turn.question))
         return replace(plan, sums_up=name, sums_up_all=whole)
 
@@ -168,7 +168,7 @@ def _with_hints(plan: Plan, ask: Ask, intent: Intent | None) -> Plan:
     """The plan with what questions of this kind need: more passages, and different ones."""
     if ask.strategy or ask.prefer == "speed":
         return plan
-    hints = hints_of(intent)
+    hints = intent_hints(intent)
     diversity = max(plan.diversity, hints.diversity)
     return replace(plan, top_k=max(plan.top_k, hints.top_k or 0), diversity=diversity)
 

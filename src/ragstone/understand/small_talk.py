@@ -70,7 +70,7 @@ class _Reading:
     told: bool = field(default=False)
 
 
-def matched(text: str) -> SmallTalk | None:
+def match_small_talk(text: str) -> SmallTalk | None:
     """What small talk the whole of `text` is, None if it is anything else."""
     if len(text) > MOST_CHARS:
         return None
@@ -85,13 +85,13 @@ def without_opening(text: str) -> str:
     """
     start = 0
     for mark in _CLAUSE.finditer(text[: 4 * MOST_CHARS]):
-        if matched(text[start : mark.start()]) is None:
+        if match_small_talk(text[start : mark.start()]) is None:
             return text[start:]
         start = mark.end()
         while start < len(text) and text[start].isspace():
             start += 1
     rest = text[start:]
-    return "" if matched(_CLOSING.sub("", rest)) else rest
+    return "" if match_small_talk(_CLOSING.sub("", rest)) else rest
 
 
 def possible(text: str) -> bool:
@@ -128,7 +128,7 @@ def _parse(plain: str) -> SmallTalk | None:
     for start in range(len(plain)):
         if start not in readings:
             continue
-        for phrase in _phrases_at(phrases, plain, start):
+        for phrase in _match_phrases(phrases, plain, start):
             end = start + len(phrase)
             end = len(plain) if phrase in phrases.open else end + (plain[end : end + 1] == " ")
             longer = _extend_reading(readings[start], phrases.kinds[phrase])
@@ -140,7 +140,7 @@ def _parse(plain: str) -> SmallTalk | None:
     return SmallTalk(whole.kind, whole.languages[0])
 
 
-def _phrases_at(phrases: _Phrases, plain: str, start: int) -> Iterator[str]:
+def _match_phrases(phrases: _Phrases, plain: str, start: int) -> Iterator[str]:
     """The phrases that stand at `start` as whole words, longest first."""
     for phrase in phrases.by_first.get(plain[start], ()):
         end = start + len(phrase)
@@ -156,8 +156,8 @@ def _ends_word(plain: str, end: int) -> bool:
 
 def _extend_reading(before: _Reading, kinds: Mapping[str, SmallTalkKind | None]) -> _Reading:
     """The reading with one phrase more: languages that all phrases share, the most telling kind."""
-    shared = tuple(one for one in before.languages if one in kinds) or before.languages
-    language = next((one for one in shared if one in kinds), next(iter(kinds)))
+    shared = tuple(item for item in before.languages if item in kinds) or before.languages
+    language = next((item for item in shared if item in kinds), next(iter(kinds)))
     kind = kinds[language]
     if kind is None:
         return _Reading(before.kind, shared if before.kind else before.languages, before.told)

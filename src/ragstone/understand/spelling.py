@@ -17,7 +17,7 @@ from ragstone.language.letters import rows
 from ragstone.language.similar_names import similarity
 from ragstone.understand.misspelling import costs
 from ragstone.understand.question_words import Unknown
-from ragstone.understand.word_forms import form, inflected
+from ragstone.understand.word_forms import differ_by_inflection, form
 
 SHARED_WORDS = 0.5
 SIMILARITY = 0.6
@@ -97,14 +97,14 @@ def candidates(
     """Words that may have been meant, best first."""
     found = list(_likeliest_words(word, dictionary))
     if corpus is not None:
-        listed = {one.word for one in found}
+        listed = {item.word for item in found}
         near = [other for other in corpus.near.get(word, ()) if other not in listed]
         found += [
             SpellingCandidate(other, CORPUS_FREQUENCY, cost)
             for other, cost in zip(near, costs(word, rows(near)).tolist(), strict=True)
             if corpus.seen.get(other)
         ]
-    return sorted(found, key=lambda one: -_log_likelihood(one, corpus))
+    return sorted(found, key=lambda item: -_log_likelihood(item, corpus))
 
 
 @lru_cache(maxsize=1024)
@@ -124,19 +124,21 @@ def correct(
     `corpus` is None if nothing is known of the collection's words.
     """
     changes: list[tuple[Unknown, str]] = []
-    strange = len({one.word for one in unknown}) - 1
-    for one in unknown:
-        best = candidates(one.word, dictionary, corpus)
-        if best and evidence(one, best[0], dictionary, corpus, strange) > 0:
-            changes.append((one, best[0].word))
+    strange = len({item.word for item in unknown}) - 1
+    for item in unknown:
+        best = candidates(item.word, dictionary, corpus)
+        if best and evidence(item, best[0], dictionary, corpus, strange) > 0:
+            changes.append((item, best[0].word))
     text = question
-    for one, right in reversed(changes):
+    for item, right in reversed(changes):
         text = (
-            text[: one.start] + _match_case(right, question[one.start : one.end]) + text[one.end :]
+            text[: item.start]
+            + _match_case(right, question[item.start : item.end])
+            + text[item.end :]
         )
     if text == question or not alike(question, text):
         return Corrected(question)
-    return Corrected(text, tuple((one.word, right) for one, right in changes))
+    return Corrected(text, tuple((item.word, right) for item, right in changes))
 
 
 def evidence(
@@ -164,7 +166,7 @@ def evidence(
         + weights.rare * dictionary.rare(word)
         + weights.prefixed * (shape == "prefixed")
         + weights.compound * (shape == "compound")
-        + weights.inflected * inflected(word, best.word)
+        + weights.inflected * differ_by_inflection(word, best.word)
         + weights.first * unknown.first
         + weights.name * unknown.name
         + weights.strange * min(strange, MOST_STRANGE)
@@ -186,11 +188,11 @@ def alike(question: str, corrected: str) -> bool:
     return same >= SIMILARITY * total
 
 
-def _log_likelihood(one: SpellingCandidate, corpus: Corpus | None) -> float:
+def _log_likelihood(candidate: SpellingCandidate, corpus: Corpus | None) -> float:
     """The logarithm of the channel, adjusted by the word's presence in the collection."""
     if corpus is None:
-        return one.channel
-    return one.channel + (SEEN if corpus.seen.get(one.word) else UNSEEN)
+        return candidate.channel
+    return candidate.channel + (SEEN if corpus.seen.get(candidate.word) else UNSEEN)
 
 
 def _match_case(right: str, written: str) -> str:

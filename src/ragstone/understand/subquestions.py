@@ -45,7 +45,7 @@ def keywords(question: str) -> str:
 
 def _sentences(question: str) -> list[str]:
     found = [match.group().strip() for match in _SENTENCE.finditer(question)]
-    return _complete([one for one in found if len(words(one)) > 1])
+    return _complete([item for item in found if len(words(item)) > 1])
 
 
 def _clauses(question: str) -> list[str]:
@@ -71,4 +71,4 @@ def _comparison_parts(question: str) -> list[str]:
     if found is None:
         return []
     rest = found.after or f" {keywords(found.aspect)}"
-    return [f"{one}{rest}".strip() for one in (found.first, found.second)]
+    return [f"{item}{rest}".strip() for item in (found.first, found.second)]

@@ -11,37 +11,37 @@ from typing import Any
 
 from ragstone.core.intent import Intent
 from ragstone.language.words import STOPWORDS
-from ragstone.understand.question_kinds import folded
+from ragstone.understand.question_kinds import fold_question
 
 _WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
 _FILE_NAME = re.compile(r"\S+\.[a-z]\w{1,4}\b", re.IGNORECASE)
 _CLITIC = re.compile(r"^(?:[dl]|qu|s)['’]", re.IGNORECASE)
 
 
-def wanted_document(question: str, intent: Intent | None) -> str | None:
+def find_wanted_document(question: str, intent: Intent | None) -> str | None:
     """The words by which the question names what it wants summed up; empty if it says no more than
     "this document"; None if it wants nothing summed up."""
-    plain = folded(question)
+    plain = fold_question(question)
     summary = intent is not None and intent.name == "summary"
     rest = _FILE_NAME.sub(" ", question)
     asks = any(pattern.search(plain) for pattern in _asks()) or (
         # "What is in minutes.docx?" asks for nothing else of the file.
-        rest != question and not _unframed(rest)
+        rest != question and not _remove_frame(rest)
     )
     if not asks and (not summary or _others().search(plain)):
         return None
-    return " ".join(word for word in _unframed(question) if word.casefold() not in _every())
+    return " ".join(word for word in _remove_frame(question) if word.casefold() not in _every())
 
 
 def wants_everything(question: str) -> bool:
     """Whether a question that wants a summary wants it of all documents."""
     joined = any(word in question for word in _data()["every_joined"])
-    return joined or any(word.casefold() in _every() for word in _unframed(question))
+    return joined or any(word.casefold() in _every() for word in _remove_frame(question))
 
 
-def _unframed(question: str) -> list[str]:
+def _remove_frame(question: str) -> list[str]:
     """The words of the question that are not part of the usual ways to ask for a summary."""
-    rest = _joined().sub(" ", question)
+    rest = _unspaced_pattern().sub(" ", question)
     found = (_CLITIC.sub("", match.group()) for match in _WORD.finditer(rest))
     return [
         word
@@ -81,7 +81,7 @@ def _every() -> frozenset[str]:
 
 
 @cache
-def _joined() -> re.Pattern[str]:
+def _unspaced_pattern() -> re.Pattern[str]:
     """Words of scripts that part none."""
     words = sorted((*_data()["joined"], *_data()["every_joined"]), key=len, reverse=True)
     return re.compile("|".join(map(re.escape, words)))

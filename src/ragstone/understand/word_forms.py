@@ -40,7 +40,7 @@ def inflections(word: str) -> frozenset[str]:
     return frozenset(longer | {word[: -len(end)] for end in _ENDINGS if word.endswith(end)})
 
 
-def inflected(one: str, other: str) -> bool:
+def differ_by_inflection(one: str, other: str) -> bool:
     """Whether the two differ by an ending only, `dilating` and `dilation` too."""
     return other in inflections(one) or bool(_stems(one) & _stems(other))
 

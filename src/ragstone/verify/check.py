@@ -31,7 +31,7 @@ from ragstone.verify.claims import Sentence, answer_sentences, plain
 from ragstone.verify.disagreement import do_passages_disagree
 from ragstone.verify.groundedness import groundedness
 from ragstone.verify.json_fields import cite_fields, json_sentences, name_fields
-from ragstone.verify.judge import judged
+from ragstone.verify.judge import judge_claims
 from ragstone.verify.markers import (
     correct_markers,
     judge_marker,
@@ -46,10 +46,10 @@ from ragstone.verify.verdicts import (
     UNCLEAR,
     UNDECIDED,
     is_rejected,
-    removed,
+    remove_unsupported,
     second_opinion,
     verdict,
-    weighed,
+    weigh_answer,
 )
 
 LACKING = "It says that the sources lack something."
@@ -96,7 +96,7 @@ class Check(Stage):
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         step = await self._check_turn(turn, adapters)
-        before, after = (one.answer.text if one.answer else "" for one in (turn, step.turn))
+        before, after = (item.answer.text if item.answer else "" for item in (turn, step.turn))
         if _is_sent(turn) and len(after) > len(before):
             await emit(Note(self.name, NOTE))
             await emit(Token(after[len(before) :]))
@@ -119,7 +119,7 @@ class Check(Stage):
             turn = replace(turn, verdicts=found.verdicts)
             turn = turn if sent else remove_markers(turn)
             answer = replace(turn.answer or answer, finish="refused", citations=(), markers=())
-            turn = replace(turn, answer=weighed(answer, turn.verdicts))
+            turn = replace(turn, answer=weigh_answer(answer, turn.verdicts))
             return Step(turn, "refused", "the answer says that the sources lack what was asked")
         answer = with_markers(answer, found.markers)
         if answer.is_json:
@@ -128,10 +128,10 @@ class Check(Stage):
             found = replace(found, verdicts=verdicts)
         turn = replace(turn, answer=answer, verdicts=found.verdicts, usage=turn.usage + found.usage)
         turn = report_markers(turn) if sent else correct_markers(turn)
-        turn = replace(turn, answer=weighed(turn.answer or answer, turn.verdicts))
-        claims = [one for one in turn.verdicts if one.label != "no_claim"]
-        supported = sum(one.label == "supported" for one in claims)
-        wrong = sum(one.state == "elsewhere" for one in found.markers)
+        turn = replace(turn, answer=weigh_answer(turn.answer or answer, turn.verdicts))
+        claims = [item for item in turn.verdicts if item.label != "no_claim"]
+        supported = sum(claim.label == "supported" for claim in claims)
+        wrong = sum(marker.state == "elsewhere" for marker in found.markers)
         decision = (
             f"{supported} of {len(claims)} claims supported, groundedness "
             f"{groundedness(turn.verdicts):.2f}"
@@ -164,32 +164,35 @@ class Check(Stage):
         if whether:
             said[0] = replace(said[0], claims=True)
         if answer.refused:
-            said = [replace(one, claims=False) for one in said]
+            said = [replace(item, claims=False) for item in said]
         if turn.cut_short:
             # It is said of the answer, not of the documents.
             end = answer.text.rfind(cut_short_sentence(turn.cut_short))
             said = [
-                replace(one, claims=one.claims and (end < 0 or one.start < end)) for one in said
+                replace(item, claims=item.claims and (end < 0 or item.start < end)) for item in said
             ]
-        claims = [one for one in said if one.claims and not _is_computed(one, answer)]
+        claims = [item for item in said if item.claims and not _is_computed(item, answer)]
         sources = [EvidenceSource(p.text, p.hit.chunk.heading, p.blocks) for p in turn.passages]
         # Fields of JSON have no markers, so that each may rest on any source.
         unmarked = [passage.number for passage in turn.passages] if answer.is_json else []
         asked = [
             whether
-            if whether and one is said[0]
-            else _claim(one.statement or one.text, one.cited or unmarked, turn)
-            for one in claims
+            if whether and claim is said[0]
+            else _claim(claim.statement or claim.text, claim.cited or unmarked, turn)
+            for claim in claims
         ]
         clauses = [
             clause
-            for one in claims
-            for clause in split_at_markers(answer.markers, answer.text, one)
+            for claim in claims
+            for clause in split_at_markers(answer.markers, answer.text, claim)
         ]
-        parts = [_claim(one.text, one.numbers, turn) for one in clauses]
+        parts = [_claim(item.text, item.numbers, turn) for item in clauses]
         supports = await adapters.checker.support([*asked, *parts], sources)
         found = supports[: len(asked)]
-        spans = [*((one.start, one.end) for one in claims), *((c.start, c.end) for c in clauses)]
+        spans = [
+            *((claim.start, claim.end) for claim in claims),
+            *((c.start, c.end) for c in clauses),
+        ]
         read = list(zip(spans, [*asked, *parts], supports, strict=True))
         markers = tuple(
             judge_marker(
@@ -201,21 +204,21 @@ class Check(Stage):
         )
         places = iter(found)
         verdicts = [
-            _of_computation(one, answer.computed, turn)
-            if one.claims and answer.computed and _is_computed(one, answer)
-            else verdict(one, next(places) if one.claims else None, turn.passages)
-            for one in said
+            _of_computation(item, answer.computed, turn)
+            if item.claims and answer.computed and _is_computed(item, answer)
+            else verdict(item, next(places) if item.claims else None, turn.passages)
+            for item in said
         ]
         likely = {
-            one.start: by.probability
-            for one, by in zip(claims, found, strict=True)
-            if not (whether and one is said[0])
+            claim.start: by.probability
+            for claim, by in zip(claims, found, strict=True)
+            if not (whether and claim is said[0])
         }
         verdicts, refuses = await _find_kinds(verdicts, likely, turn, adapters)
         if refuses and not answer.is_json:
             return _CheckResult(tuple(verdicts), refuses=True)
         if self.asks_model and adapters.completer:
-            told = [replace(one, text=c.text) for one, c in zip(claims, asked, strict=True)]
+            told = [replace(claim, text=c.text) for claim, c in zip(claims, asked, strict=True)]
             judged = await self._model_verdicts(verdicts, told, found, turn, adapters)
             return replace(judged, markers=markers)
         if whether and _is_between(found[0], UNCLEAR):
@@ -231,11 +234,11 @@ class Check(Stage):
         adapters: Adapters,
     ) -> _CheckResult:
         """The verdicts, with the chat model's on the undecided claims."""
-        told = {one.start for one in verdicts if one.label == "no_claim" or one.reason}
+        told = {item.start for item in verdicts if item.label == "no_claim" or item.reason}
         unsure = {
-            one.start: (one, support)
-            for one, support in zip(claims, found, strict=True)
-            if _is_between(support, UNDECIDED) and one.start not in told
+            claim.start: (claim, support)
+            for claim, support in zip(claims, found, strict=True)
+            if _is_between(support, UNDECIDED) and claim.start not in told
         }
         model = adapters.completer
         if not unsure or model is None:
@@ -243,11 +246,11 @@ class Check(Stage):
         rules = await prompt(turn, adapters, "judge_claims")
         try:
             async with asyncio.timeout(self.model_timeout):
-                labels, usage = await judged(model, rules, turn, list(unsure.values()))
+                labels, usage = await judge_claims(model, rules, turn, list(unsure.values()))
         except (ModelUnavailable, TimeoutError) as error:
             return _CheckResult(tuple(verdicts), reason=f"{model.name} did not judge: {error}")
         for place, label in zip(unsure, labels, strict=True):
-            at = next(i for i, one in enumerate(verdicts) if one.start == place)
+            at = next(i for i, item in enumerate(verdicts) if item.start == place)
             if label is not None:
                 verdicts[at] = second_opinion(verdicts[at], *label, model.name)
         judged_claims = sum(label is not None for label in labels)
@@ -281,7 +284,7 @@ class CheckHeld(Check):
         answer = step.turn.answer or GeneratedAnswer()
         out = sum(map(is_rejected, step.turn.verdicts)) if self.strict else 0
         if out:
-            turn = removed(step.turn)
+            turn = remove_unsupported(step.turn)
             step = replace(step, turn=turn, decision=f"{step.decision}, {out} taken out")
             of = "fields, and the answer with them" if answer.is_json else "sentences"
             await emit(Note(self.name, f"Taken out, as no document supports it: {out} {of}."))
@@ -301,28 +304,28 @@ async def _find_kinds(
     `supported` is how likely the sentences from these places on are supported."""
     answer = turn.answer or GeneratedAnswer()
     unsure = [
-        one
-        for one in verdicts
-        if supported.get(one.start, 1.0) < SURE and len(one.sentence) <= MAX_GAP
+        item
+        for item in verdicts
+        if supported.get(item.start, 1.0) < SURE and len(item.sentence) <= MAX_GAP
     ]
     judge = adapters.judge
     # Extractive answers never say so, and need no model for it in memory.
     if judge is None or adapters.chat is None or not unsure:
         return verdicts, False
-    likely = [supported[one.start] for one in unsure]
-    found = await judge.kinds(turn.question, [one.sentence for one in unsure], likely)
-    kinds = {one.start: kind for one, kind in zip(unsure, found, strict=True) if kind}
+    likely = [supported[item.start] for item in unsure]
+    found = await judge.kinds(turn.question, [item.sentence for item in unsure], likely)
+    kinds = {item.start: kind for item, kind in zip(unsure, found, strict=True) if kind}
     if answer.is_json:
         # A field says nothing of the sources but that they lack it.
         kinds = {start: kind for start, kind in kinds.items() if kind == "gap"}
     conflict = False
     if "disagreement" in kinds.values():
         conflict = await do_passages_disagree(_said_to_disagree(turn), adapters.checker)
-    verdicts = [_of_kind(one, kinds.get(one.start), conflict) for one in verdicts]
-    claims = [one for one in verdicts if one.label != "no_claim" or one.reason == LACKING]
-    rest = [one for one in claims if one.reason != LACKING]
+    verdicts = [_of_kind(item, kinds.get(item.start), conflict) for item in verdicts]
+    claims = [item for item in verdicts if item.label != "no_claim" or item.reason == LACKING]
+    rest = [claim for claim in claims if claim.reason != LACKING]
     begins = bool(claims) and claims[0].reason == LACKING
-    refuses = begins and all(one.label == "supported" for one in rest)
+    refuses = begins and all(item.label == "supported" for item in rest)
     if refuses and rest:
         ask = replace(turn.ask, question=turn.question)
         refuses = await judge.answers(ask, answer.text, turn.passages) < LIKELY
@@ -343,8 +346,8 @@ def _of_kind(verdict: Verdict, kind: StatementKind | None, conflict: bool) -> Ve
 
 def _said_to_disagree(turn: Turn) -> Sequence[Passage]:
     """The passages that the answer cites if they are several, else the best ones."""
-    cited = {one.number for one in turn.answer.markers} if turn.answer else set()
-    passages = [one for one in turn.passages if one.number in cited]
+    cited = {marker.number for marker in turn.answer.markers} if turn.answer else set()
+    passages = [passage for passage in turn.passages if passage.number in cited]
     return passages if len(passages) > 1 else turn.passages[:MAX_DISAGREEING]
 
 
@@ -398,7 +401,7 @@ def _of_computation(sentence: Sentence, known: Computed, turn: Turn) -> Verdict:
     """The verdict on what was computed: it stands in no source, and follows from the rows that the
     sentence cites, which the answer quotes."""
     number = next(iter(sentence.cited), 0)
-    passage = next((one for one in turn.passages if one.number == number), None)
+    passage = next((item for item in turn.passages if item.number == number), None)
     sure = COMPUTED if known.recomputed else RAN
     return Verdict(
         sentence.text,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from operator import mul
 
 from ragstone.core.answer import log_odds, probability
-from ragstone.core.document import missing_lead
+from ragstone.core.document import find_missing_lead
 from ragstone.language.quantities import quantities, states
 from ragstone.language.sentences import sentences, whole_sentences
 from ragstone.ports import Claim, EvidenceSource, Pair, PairReader, PairReading, Support
@@ -138,14 +138,14 @@ class _Plan:
     def add_sources(self) -> None:
         """Read further sources where those that the claim cites do not support it."""
         cited = [self.found[n] for n in self.claim.cited if n in self.found]
-        if cited and all(one.probability < SUPPORTED for one in self.found.values()):
+        if cited and all(item.probability < SUPPORTED for item in self.found.values()):
             self.unread = self.left[:PLACES]
 
     def support(self) -> Support:
         """Return the best support, one by a source that the claim cites where both support it."""
         cited = tuple(self.found.get(n, Support(0.0)) for n in self.claim.cited)
-        best = max(self.found.values(), key=lambda one: one.probability, default=Support(0.0))
-        own = max(cited, key=lambda one: one.probability, default=best)
+        best = max(self.found.values(), key=lambda item: item.probability, default=Support(0.0))
+        own = max(cited, key=lambda item: item.probability, default=best)
         return replace(own if own.probability >= SUPPORTED else best, cited=cited)
 
 
@@ -198,7 +198,7 @@ def build_pair(claim: Claim, place: EvidencePlace, sources: Sequence[EvidenceSou
     """Return the claim beside the sentences about a place, with the line that introduces them."""
     source = sources[place.source]
     start, end = whole_sentences(source.text, place.start, place.end, REACH)
-    lead = missing_lead(source.text, source.blocks, start, end)
+    lead = find_missing_lead(source.text, source.blocks, start, end)
     passage = f"{lead}\n{source.text[start:end]}".lstrip()
     return Pair(copy_numbers(claim.text, passage), passage, source.title)
 
@@ -212,7 +212,7 @@ def copy_numbers(text: str, passage: str) -> str:
             stated.update(dict.fromkeys(quantity.values, match.group()))
 
     def as_stated(match: re.Match[str]) -> str:
-        values = [value for one in quantities(match.group()) for value in one.values]
+        values = [value for item in quantities(match.group()) for value in item.values]
         return next((stated[value] for value in values if value in stated), match.group())
 
     return text if not stated else NUMBER.sub(as_stated, text)
@@ -244,7 +244,7 @@ def weigh(place: EvidencePlace, reading: PairReading, sources: Sequence[Evidence
 def _weigh_sum(support: Support, in_sums: Support) -> Support:
     """Return the support of a claim whose numbers follow from the source's, as it is written and
     with the sums in their places: the reader cannot compute, and may be surer of either."""
-    best = max(support, in_sums, key=lambda one: one.probability)
+    best = max(support, in_sums, key=lambda item: item.probability)
     odds = log_odds(best.probability, LEAST) + COMPUTED
     return replace(best, probability=probability(odds), contradicted=False)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from ragstone.core.answer import Citation, CitedSpan
-from ragstone.core.document import page_at
+from ragstone.core.document import find_page
 from ragstone.core.source import SNIPPET_CHARS
 from ragstone.core.turn import Passage
 
@@ -28,7 +28,7 @@ def citation(passage: Passage, start: int, end: int, similarity: float = 0.0) ->
         chunk_id=chunk.chunk_id,
         title=chunk.title,
         path=chunk.path,
-        page=page_at(chunk.blocks, start) or chunk.page,
+        page=find_page(chunk.blocks, start) or chunk.page,
         section=chunk.section,
         start=chunk.start + start,
         end=chunk.start + start + len(text),
@@ -52,7 +52,7 @@ def group_by_source(citations: Iterable[Citation]) -> tuple[Citation, ...]:
     for _, same in sorted(by_number.items()):
         main = max(same, key=lambda single: single.similarity)
         kept = {main, *(single for single in same if single.similarity >= MIN_SIMILARITY)}
-        spans = {CitedSpan(one.start, one.end, one.page, one.snippet) for one in kept}
+        spans = {CitedSpan(item.start, item.end, item.page, item.snippet) for item in kept}
         frequency = min(len(same) / FREQUENT, 1.0)
         grouped.append(
             replace(

@@ -10,7 +10,7 @@ from pydantic import Field
 from ragstone.core.answer import Citation, GeneratedAnswer, Marker
 from ragstone.core.turn import Passage, Turn
 from ragstone.engine.stage import Emit, Stage, Step
-from ragstone.language.markers import bare, cited_spans, find_markers
+from ragstone.language.markers import bare, find_cited_spans, find_markers
 from ragstone.language.sentences import Span, sentences
 from ragstone.language.words import content_word_set
 from ragstone.ports import Adapters
@@ -35,7 +35,7 @@ class Cite(Stage):
         sources = {passage.number: _SourceSentences(passage) for passage in turn.passages}
         if answer.refused and not (turn.ask.streams and not answer.held):
             answer = replace(answer, text=bare(answer.text))
-        said = [] if answer.refused or answer.is_json else cited_spans(answer.text)
+        said = [] if answer.refused or answer.is_json else find_cited_spans(answer.text)
         found, unknown = list[Marker](), set[int]()
         for marker in find_markers(answer.text) if said else ():
             number = int(marker[1])
@@ -47,17 +47,17 @@ class Cite(Stage):
             cited = sources[number].cite(bare(answer.text[around.start : around.end]))
             found.append(Marker(marker.start(), marker.end(), number, cited))
         # A source that is only said to be used is cited for all that is said.
-        only_used = {n for n in answer.used if n in sources} - {one.number for one in found}
+        only_used = {n for n in answer.used if n in sources} - {item.number for item in found}
         claims = [bare(answer.text[span.start : span.end]) for span, _ in said]
         if answer.is_json:
             claims = [await asyncio.to_thread(read_values, answer)]
         used = [
-            max((sources[n].cite(claim) for claim in claims), key=lambda one: one.similarity)
+            max((sources[n].cite(claim) for claim in claims), key=lambda item: item.similarity)
             for n in only_used
             if claims
         ]
-        citations = group_by_source([*(one.citation for one in found), *used])
-        citations = tuple(one for one in citations if one.confidence >= self.confidence)
+        citations = group_by_source([*(item.citation for item in found), *used])
+        citations = tuple(item for item in citations if item.confidence >= self.confidence)
         reason = f"no source has the number {', '.join(map(str, sorted(unknown)))}"
         return Step(
             replace(turn, answer=replace(answer, citations=citations, markers=tuple(found))),

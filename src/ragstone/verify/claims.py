@@ -1,7 +1,7 @@
 """The sentences of an answer, and which of them claim something that sources can support.
 
 Greetings, questions, headings and "According to the sources:" claim nothing. What only says where a
-statement is from ("The passage says that ...") is no part of the claim. That the sources lack
+statement is from ("The passage says that ...") is not a part of the claim. That the sources lack
 something is recognised by reading (`gap_statements`), not here.
 """
 
@@ -9,8 +9,8 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from ragstone.language.code_blocks import code_of, fenced_blocks
-from ragstone.language.markers import bare, cited_spans
+from ragstone.language.code_blocks import block_code, find_fenced_blocks
+from ragstone.language.markers import bare, find_cited_spans
 from ragstone.language.word_lists import word_lists
 from ragstone.language.words import in_pairs, words
 
@@ -60,10 +60,10 @@ class Sentence:
 def answer_sentences(answer: str) -> list[Sentence]:
     """Every sentence of an answer, in order."""
     found = []
-    for span, cited in cited_spans(answer):
+    for span, cited in find_cited_spans(answer):
         shown = answer[span.start : span.end]
-        if block := next(fenced_blocks(shown), None):
-            code = code_of(shown[slice(*block)])
+        if block := next(find_fenced_blocks(shown), None):
+            code = block_code(shown[slice(*block)])
             found.append(Sentence(span.start, span.end, code, tuple(cited), bool(code.strip())))
             continue
         text = plain(shown)

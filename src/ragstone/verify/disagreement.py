@@ -1,6 +1,7 @@
 """Whether two sentences of different passages disagree on the same thing.
 
-That one is near to another and has another number is no conflict: a forecast, another year, another
+That one is near to another and has another number is not a conflict: a forecast, another year,
+another
 row and another product have one too. Each has to contradict the other, and they have to be about
 the same but for one value, and of the same time and document's subject.
 """
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 from itertools import chain, combinations
 
 from ragstone.core.turn import Passage
-from ragstone.language.named import named
+from ragstone.language.named import find_names
 from ragstone.language.quantities import Quantity, quantities
 from ragstone.language.sentences import sentences
 from ragstone.language.words import content_word_set
@@ -72,7 +73,9 @@ async def do_passages_disagree(passages: Sequence[Passage], checker: Checker) ->
 def same_subject(one: Passage, other: Passage) -> bool:
     """Whether their documents are of the same product, version, year: not one of it and one of
     another."""
-    mine, theirs = (named(f"{p.hit.chunk.heading}\n{p.hit.chunk.subject}") for p in (one, other))
+    mine, theirs = (
+        find_names(f"{p.hit.chunk.heading}\n{p.hit.chunk.subject}") for p in (one, other)
+    )
     if mine.years and theirs.years and mine.years.isdisjoint(theirs.years):
         return False
     return not any(
@@ -97,9 +100,11 @@ def same_matter(one: str, other: str) -> bool:
 
 
 def _times(found: Sequence[Quantity]) -> set[frozenset[float]]:
-    return {one.values for one in found if _is_time(one)}
+    return {quantity.values for quantity in found if _is_time(quantity)}
 
 
-def _is_time(one: Quantity) -> bool:
+def _is_time(quantity: Quantity) -> bool:
     """Whether a quantity is a year or a month."""
-    return one.unit == "month" or (not one.unit and all(1900 <= v <= 2100 for v in one.values))
+    return quantity.unit == "month" or (
+        not quantity.unit and all(1900 <= v <= 2100 for v in quantity.values)
+    )

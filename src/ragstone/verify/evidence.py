@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ragstone.core.document import missing_lead
+from ragstone.core.document import find_missing_lead
 from ragstone.language.sentences import Span, sentences
 from ragstone.ports import Claim, EvidenceSource
 from ragstone.verify.claims import plain
@@ -53,7 +53,7 @@ class Evidence:
                 row, text = len(self._rows), source.text[span.start : span.end]
                 self._rows.append((number, span))
                 self._quotes[_normalize_quote(text)].append(row)
-                lead = missing_lead(source.text, source.blocks, span.start, span.end)
+                lead = find_missing_lead(source.text, source.blocks, span.start, span.end)
                 if lead:
                     self._quotes[_normalize_quote(f"{lead} {plain(text)}")].append(row)
                 for term in (*title, *terms(text)):

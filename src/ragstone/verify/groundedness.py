@@ -24,17 +24,19 @@ def groundedness(verdicts: Sequence[Verdict]) -> float:
 
     A claim that is supported in part counts half. An answer that claims nothing is grounded.
     """
-    claims = [one for one in verdicts if one.label != "no_claim"]
-    sure = sum(one.confidence for one in claims)
+    claims = [verdict for verdict in verdicts if verdict.label != "no_claim"]
+    sure = sum(claim.confidence for claim in claims)
     if not sure:
         return 0.0 if claims else 1.0
-    return sum(_WORTH[one.label] * one.confidence for one in claims) / sure
+    return sum(_WORTH[claim.label] * claim.confidence for claim in claims) / sure
 
 
-def supported(verdicts: Sequence[Verdict]) -> Statement:
+def build_support_statement(verdicts: Sequence[Verdict]) -> Statement:
     """Whether the sources say what is claimed, and how likely they say all of it."""
-    claims = [one for one in verdicts if one.label != "no_claim"]
-    return Statement(grounded(verdicts), round(response_score([likelihood(c) for c in claims]), 4))
+    claims = [verdict for verdict in verdicts if verdict.label != "no_claim"]
+    return Statement(
+        is_grounded(verdicts), round(response_score([likelihood(c) for c in claims]), 4)
+    )
 
 
 def likelihood(verdict: Verdict) -> float:
@@ -43,7 +45,7 @@ def likelihood(verdict: Verdict) -> float:
     return sure if verdict.label == "supported" else 1 - sure
 
 
-def grounded(verdicts: Sequence[Verdict]) -> bool:
+def is_grounded(verdicts: Sequence[Verdict]) -> bool:
     """Whether an answer is grounded."""
     return groundedness(verdicts) >= GROUNDED and all(v.label != "contradicted" for v in verdicts)
 
@@ -57,7 +59,10 @@ def response_score(probabilities: Sequence[float]) -> float:
     """
     if not probabilities:
         return 1.0
-    against = [(1 - p) / p for p in (min(_MOST, max(1 - _MOST, one)) for one in probabilities)]
-    mean = sum(one**SHARPNESS for one in against) / len(against)
+    against = [
+        (1 - p) / p
+        for p in (min(_MOST, max(1 - _MOST, probability)) for probability in probabilities)
+    ]
+    mean = sum(item**SHARPNESS for item in against) / len(against)
     odds: float = mean ** (1 / SHARPNESS)
     return 1 / (1 + odds)

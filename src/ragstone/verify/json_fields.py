@@ -91,8 +91,11 @@ def find_fields(text: str) -> Iterator[JsonField]:
 
 
 def _field(containers: Sequence[_Container], value: str, token: re.Match[str]) -> JsonField:
-    steps = (f".{one.key}" if one.index is None else f"[{one.index}]" for one in containers)
-    keys = [one.key for one in containers if one.key]
+    steps = (
+        f".{container.key}" if container.index is None else f"[{container.index}]"
+        for container in containers
+    )
+    keys = [container.key for container in containers if container.key]
     path = "".join(steps).removeprefix(".")
     return JsonField(path, tuple(keys[-MAX_KEYS:]), value, token.start(), token.end())
 
@@ -137,7 +140,11 @@ def read_values(answer: GeneratedAnswer) -> str:
 
 def cite_fields(answer: GeneratedAnswer, verdicts: Sequence[Verdict]) -> GeneratedAnswer:
     """Return the answer that also cites the sources that support its fields."""
-    supported = (one.citation for one in verdicts if one.label == "supported" and one.citation)
+    supported = (
+        verdict.citation
+        for verdict in verdicts
+        if verdict.label == "supported" and verdict.citation
+    )
     return replace(answer, citations=group_by_source([*supported, *answer.citations]))
 
 
@@ -145,7 +152,8 @@ def name_fields(answer: GeneratedAnswer, verdicts: Sequence[Verdict]) -> tuple[V
     """Return the verdicts on fields with their paths: "items[0].name = Lisbon"."""
     paths = {field.start: field.path for field in answer_fields(answer)}
     return tuple(
-        replace(one, sentence=f"{_clean(paths[one.start])} = {one.sentence}") for one in verdicts
+        replace(verdict, sentence=f"{_clean(paths[verdict.start])} = {verdict.sentence}")
+        for verdict in verdicts
     )
 
 

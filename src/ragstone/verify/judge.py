@@ -38,7 +38,7 @@ Judged = tuple[Label, float]
 """A label, and how sure it is (0..1)."""
 
 
-async def judged(
+async def judge_claims(
     model: Completer, rules: str, turn: Turn, claims: Sequence[tuple[Sentence, Support]]
 ) -> tuple[list[Judged | None], Usage]:
     """The model's verdict on each claim of the answer by the prompt `judge_claims`, None where it

@@ -69,7 +69,7 @@ def judge_marker(
 ) -> Marker:
     """Return a marker with its state; `found` is the support of what it may stand for: its whole
     sentence, and the clause before it."""
-    own = next(i for i, one in enumerate(passages) if one.number == marker.number)
+    own = next(i for i, passage in enumerate(passages) if passage.number == marker.number)
     if not found:
         return marker
     by_own = [
@@ -80,8 +80,8 @@ def judge_marker(
     ]
     if not by_own:
         return marker
-    mine = max(by_own, key=lambda one: one.probability)
-    other = max((best for _, best in found), key=lambda one: one.probability)
+    mine = max(by_own, key=lambda item: item.probability)
+    other = max((best for _, best in found), key=lambda item: item.probability)
     if mine.probability >= SUPPORTED:
         return replace(marker, state="supported", citation=_cite(mine, passages))
     distance = log_odds(other.probability, LEAST) - log_odds(mine.probability, LEAST)
@@ -97,16 +97,18 @@ def _cite(support: Support, passages: Sequence[Passage]) -> Citation:
 
 def with_markers(answer: GeneratedAnswer, markers: Sequence[Marker]) -> GeneratedAnswer:
     """The answer with these markers, and the citations that follow from them."""
-    marked = {one.number for one in answer.markers}
-    rest = [one for one in answer.citations if one.number not in marked]
+    marked = {marker.number for marker in answer.markers}
+    rest = [item for item in answer.citations if item.number not in marked]
     # What was left out as too unsure stays so, unless it is surer now.
-    sure = {one.number for one in answer.citations}
-    sure |= {one.citation.number for one in markers if one.state in ("supported", "elsewhere")}
-    found = group_by_source([*(one.citation for one in markers), *rest])
+    sure = {item.number for item in answer.citations}
+    sure |= {
+        marker.citation.number for marker in markers if marker.state in ("supported", "elsewhere")
+    }
+    found = group_by_source([*(marker.citation for marker in markers), *rest])
     return replace(
         answer,
         markers=tuple(markers),
-        citations=tuple(one for one in found if one.number in sure),
+        citations=tuple(item for item in found if item.number in sure),
     )
 
 
@@ -150,7 +152,10 @@ def _renumber_markers(turn: Turn, numbers: Mapping[int, int]) -> Turn:
     def move(place: int) -> int:
         return place + next(shift for since, shift in reversed(shifts) if since <= place)
 
-    verdicts = (replace(one, start=move(one.start), end=move(one.end)) for one in turn.verdicts)
+    verdicts = (
+        replace(verdict, start=move(verdict.start), end=move(verdict.end))
+        for verdict in turn.verdicts
+    )
     answer = replace(with_markers(answer, markers), text=text)
     return replace(turn, answer=answer, verdicts=tuple(verdicts))
 
@@ -165,7 +170,7 @@ def _right_numbers(turn: Turn) -> dict[int, int]:
             for place, marker in enumerate(answer.markers)
             if verdict.start <= marker.start < verdict.end
         ]
-        known = {one.number for _, one in own if one.state != "elsewhere"}
+        known = {item.number for _, item in own if item.state != "elsewhere"}
         for place, marker in own:
             if marker.state == "elsewhere":
                 right = marker.citation.number
@@ -180,10 +185,10 @@ def report_markers(turn: Turn) -> Turn:
     answer = turn.answer or GeneratedAnswer()
     verdicts = []
     for verdict in turn.verdicts:
-        own = [one for one in answer.markers if verdict.start <= one.start < verdict.end]
-        if own and verdict.label == "supported" and all(one.state == "elsewhere" for one in own):
-            right = " and ".join(f"[{n}]" for n in sorted({one.citation.number for one in own}))
-            wrong = " and ".join(f"[{one.number}]" for one in own)
+        own = [marker for marker in answer.markers if verdict.start <= marker.start < verdict.end]
+        if own and verdict.label == "supported" and all(item.state == "elsewhere" for item in own):
+            right = " and ".join(f"[{n}]" for n in sorted({item.citation.number for item in own}))
+            wrong = " and ".join(f"[{item.number}]" for item in own)
             verdict = replace(
                 verdict,
                 label="partly",

@@ -19,9 +19,9 @@ LIKELY = dict(LEVELS)["high"]
 
 def contradicts(verdicts: Sequence[Verdict]) -> bool:
     """Whether an answer surely contradicts the documents, and nothing in it is supported."""
-    return any(one.label == "contradicted" and is_rejected(one) for one in verdicts) and not any(
-        one.label in ("supported", "partly") for one in verdicts
-    )
+    return any(
+        verdict.label == "contradicted" and is_rejected(verdict) for verdict in verdicts
+    ) and not any(verdict.label in ("supported", "partly") for verdict in verdicts)
 
 
 async def quote_documents(turn: Turn, answerer: Answerer, sent: bool) -> Turn | None:

@@ -45,7 +45,7 @@ class Score(Stage):
         answer = turn.answer or GeneratedAnswer()
         texts = [f"{p.hit.chunk.heading}\n{p.text}" for p in turn.passages]
         covered, missing = coverage(turn.question, texts)
-        answer = await _stated(turn, answer, adapters)
+        answer = await _add_statement(turn, answer, adapters)
         pairs = [] if answer.refused else self._pairs(turn)
         conflicts = await find_disagreement(pairs, adapters.checker) is not None
         answered = answer.answers is None or answer.answers.holds
@@ -75,7 +75,9 @@ class Score(Stage):
         ]
 
 
-async def _stated(turn: Turn, answer: GeneratedAnswer, adapters: Adapters) -> GeneratedAnswer:
+async def _add_statement(
+    turn: Turn, answer: GeneratedAnswer, adapters: Adapters
+) -> GeneratedAnswer:
     """The answer with the statement that it is what was asked, and its confidence. A refusal's is
     how likely there was an answer after all; a call of the client's tools states nothing."""
     if answer.refused or answer.calls or not answer.text.strip():

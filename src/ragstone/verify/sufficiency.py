@@ -37,7 +37,7 @@ def coverage(question: str, texts: Sequence[str]) -> tuple[float, tuple[str, ...
     for piece in _about(question).split():
         spelt = piece.strip(_SIGNS)
         meant = [word for word in words(piece) if word not in STOPWORDS]
-        # The letter of "Netflix's" and "l'eau" is no word, that of "vitamin C" is one.
+        # The letter of "Netflix's" and "l'eau" is not a word, that of "vitamin C" is one.
         meant = [word for word in meant if len(word) > 1 or len(spelt) == 1 or in_pairs(word)]
         absent = {word for word in meant if word not in held}
         absent -= similar_words(absent, whole)
@@ -50,19 +50,19 @@ def coverage(question: str, texts: Sequence[str]) -> tuple[float, tuple[str, ...
         elif aspects[-1]:
             aspects.append([])
             telling.append(False)
-    told = (" ".join(one) for one, tells in zip(aspects, telling, strict=True) if tells)
+    told = (" ".join(aspect) for aspect, tells in zip(aspects, telling, strict=True) if tells)
     found = tuple(dict.fromkeys(told))
     return (1 - missing / wanted if wanted else 1.0), found[:MOST_ASPECTS]
 
 
 def _about(question: str) -> str:
     """The question without what says only which kind of answer is wanted."""
-    phrases, signs = _asking()
+    phrases, signs = _question_patterns()
     return signs.sub(" ", phrases.sub(" ", question.replace("’", "'")))
 
 
 @cache
-def _asking() -> tuple[re.Pattern[str], re.Pattern[str]]:
+def _question_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
     lists = word_lists("verify", "asking")
     phrases, signs = (sorted(map(re.escape, lists[n]), key=len, reverse=True) for n in _LISTS)
     return (

@@ -34,7 +34,7 @@ def computed(claim: str, passage: str) -> str | None:
     """Return the claim with each number that the passage does not state as it is computed from
     numbers of the passage; None if there is none, or one that cannot be."""
     stated = quantities(passage)
-    missing = [one for one in quantities(claim) if not states(stated, one)]
+    missing = [quantity for quantity in quantities(claim) if not states(stated, quantity)]
     if not missing:
         return None
     known = list(_sums(stated))
@@ -46,7 +46,7 @@ def computed(claim: str, passage: str) -> str | None:
         shown.update(dict.fromkeys(one.values, found.shown))
 
     def as_computed(match: re.Match[str]) -> str:
-        values = [value for one in quantities(match.group()) for value in one.values]
+        values = [value for quantity in quantities(match.group()) for value in quantity.values]
         return next((shown[value] for value in values if value in shown), match.group())
 
     return NUMBER.sub(as_computed, claim)
@@ -56,8 +56,8 @@ def _sums(stated: Sequence[Quantity]) -> Iterator[Sum]:
     """What follows from quantities of one unit: of any two their sum and difference, of neighbours
     their sum; and the months between two of a year."""
     groups = defaultdict[str, list[float]](list)
-    for one in (*stated, *_months(stated)):
-        groups[one.unit] += (value for value in one.values if value not in groups[one.unit])
+    for item in (*stated, *_months(stated)):
+        groups[item.unit] += (value for value in item.values if value not in groups[item.unit])
     for unit, values in groups.items():
         for value, shown in _results(values):
             if len(values) <= MOST or value >= LARGE:

@@ -36,12 +36,12 @@ def terms(text: str) -> list[Term]:
     for match in _WORD.finditer(text):
         if len(found) >= MAX_WORDS:
             break
-        found += _terms_of(match.group())
+        found += _find_terms(match.group())
     return found
 
 
 @lru_cache(20_000)
-def _terms_of(spelt: str) -> tuple[Term, ...]:
+def _find_terms(spelt: str) -> tuple[Term, ...]:
     word = unicodedata.normalize("NFC", spelt.casefold())
     if word[0].isdigit():
         return (Term(word, word, NUMBER_WEIGHT),)

@@ -8,7 +8,7 @@ from ragstone.core.turn import Passage, Turn
 from ragstone.ports import Support
 from ragstone.verify.citation import citation
 from ragstone.verify.claims import Sentence
-from ragstone.verify.groundedness import SUPPORTED, groundedness, supported
+from ragstone.verify.groundedness import SUPPORTED, build_support_statement, groundedness
 from ragstone.verify.markers import with_markers
 
 UNDECIDED = (0.05, 0.95)
@@ -16,7 +16,7 @@ UNDECIDED = (0.05, 0.95)
 and .8 as at .5, and seldom outside of these."""
 
 UNCLEAR = (0.3, 0.8)
-"""Between these a "Yes." is no claim if no chat model is asked."""
+"""Between these a "Yes." is not a claim if no chat model is asked."""
 
 PARTLY = 0.3
 """The probability from which a claim that is not supported is in part."""
@@ -77,9 +77,9 @@ def is_rejected(verdict: Verdict) -> bool:
     return verdict.label in REJECTED and verdict.confidence >= SURE
 
 
-def weighed(answer: GeneratedAnswer, verdicts: Sequence[Verdict]) -> GeneratedAnswer:
+def weigh_answer(answer: GeneratedAnswer, verdicts: Sequence[Verdict]) -> GeneratedAnswer:
     """The answer with its groundedness by these verdicts; a refusal states nothing."""
-    score, said = round(groundedness(verdicts), 4), supported(verdicts)
+    score, said = round(groundedness(verdicts), 4), build_support_statement(verdicts)
     return replace(
         answer,
         is_grounded=said.holds,
@@ -88,17 +88,17 @@ def weighed(answer: GeneratedAnswer, verdicts: Sequence[Verdict]) -> GeneratedAn
     )
 
 
-def removed(turn: Turn) -> Turn:
+def remove_unsupported(turn: Turn) -> Turn:
     """The turn without the sentences that nothing supports: `MARK` stands in their place.
 
     Their verdicts stay, without the text; the groundedness is that of the rest. If no claim is
     left, or the answer is JSON, it is a refusal.
     """
     answer = turn.answer or GeneratedAnswer()
-    out = [one for one in turn.verdicts if is_rejected(one)]
-    rest = [one for one in turn.verdicts if one not in out]
-    answer = weighed(answer, rest)
-    if answer.is_json or all(one.label == "no_claim" for one in rest):
+    out = [item for item in turn.verdicts if is_rejected(item)]
+    rest = [item for item in turn.verdicts if item not in out]
+    answer = weigh_answer(answer, rest)
+    if answer.is_json or all(item.label == "no_claim" for item in rest):
         said = replace(
             answer,
             text=turn.instructions.no_answer,
@@ -108,7 +108,7 @@ def removed(turn: Turn) -> Turn:
             supported=None,
             is_json=False,
         )
-        blank = (replace(one, sentence="", citation=None, start=0, end=0) for one in out)
+        blank = (replace(item, sentence="", citation=None, start=0, end=0) for item in out)
         return replace(turn, answer=said, verdicts=tuple(blank))
     text, verdicts = _remove_sentences(answer.text, turn.verdicts, out)
     markers = [
@@ -130,17 +130,17 @@ def _remove_sentences(
     there."""
     said, place, marked = "", 0, False
     moved: list[Verdict] = []
-    for one in verdicts:
-        if one in out:
+    for item in verdicts:
+        if item in out:
             if not marked:
-                said += text[place : one.start] + MARK
-            place, marked = one.end, True
+                said += text[place : item.start] + MARK
+            place, marked = item.end, True
             at = len(said)
-            moved.append(replace(one, sentence="", citation=None, start=at - len(MARK), end=at))
+            moved.append(replace(item, sentence="", citation=None, start=at - len(MARK), end=at))
             continue
-        said += text[place : one.start]
+        said += text[place : item.start]
         start = len(said)
-        said += text[one.start : one.end]
-        moved.append(replace(one, start=start, end=len(said)))
-        place, marked = one.end, False
+        said += text[item.start : item.end]
+        moved.append(replace(item, start=start, end=len(said)))
+        place, marked = item.end, False
     return said + text[place:], moved

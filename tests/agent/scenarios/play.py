@@ -64,7 +64,7 @@ async def a_section_that_is_not_there(world: World) -> str:
     assert found.calls[-1] == ("read_section", "failed")
     assert "Ferries" in found.told
     assert found.labels == ["supported"]
-    return next(one.said for one in found.steps if one.state == "failed")
+    return next(step.said for step in found.steps if step.state == "failed")
 
 
 async def a_document_that_the_asker_may_not_read(world: World) -> str:
@@ -91,7 +91,7 @@ async def a_name_of_the_entity_graph(world: World) -> str:
     [citation] = found.answer.citations
     assert "07:40" in citation.snippet
     assert found.labels == ["supported"]
-    assert all(hit.chunk.kind != "tool" for hit in found.turn.hits), "the graph is no source"
+    assert all(hit.chunk.kind != "tool" for hit in found.turn.hits), "the graph is not a source"
     return f"cited {citation.path}: {citation.snippet!r}"
 
 
@@ -114,7 +114,7 @@ async def a_name_that_the_asker_may_not_read(world: World) -> str:
 
 async def bad_questions_to_the_entity_graph(world: World) -> str:
     given = ({}, {"name": "Ost", "theme": "x"}, {"name": ["Ost"]}, {"name": "x" * 5_000}, "[1")
-    found = await world.ask([("entity_graph", one) for one in given], [SEARCH])
+    found = await world.ask([("entity_graph", item) for item in given], [SEARCH])
     assert [state for name, state in found.calls if name == "entity_graph"] == ["failed"] * 5
     assert found.labels == ["supported"]
     return "five calls refused, each with a reason; the search went on"
@@ -133,7 +133,9 @@ async def a_sum_of_decimals(world: World) -> str:
 async def code_for_the_calculator(world: World) -> str:
     place = Path("/tmp") / "agent-was-here"
     expressions = (f"__import__('os').system('touch {place}')", "9**9**9", "1/0", "(" * 400)
-    found = await world.ask([("calculator", {"expression": one}) for one in expressions], [SEARCH])
+    found = await world.ask(
+        [("calculator", {"expression": expression}) for expression in expressions], [SEARCH]
+    )
     assert [state for _, state in found.calls[:4]] == ["failed"] * 4
     assert not place.exists()
     assert found.labels == ["supported"]
@@ -203,7 +205,9 @@ async def _queried(world: World, queries: tuple[str, ...]) -> str:
     assert [state for name, state in found.calls if name == "tables"] == ["failed"] * len(queries)
     assert "mellon" not in found.told
     assert found.labels == ["supported"]
-    return [one.said for one in found.steps if one.tool == "tables" and one.state == "failed"][-1]
+    return [step.said for step in found.steps if step.tool == "tables" and step.state == "failed"][
+        -1
+    ]
 
 
 async def a_tool_that_reads(world: World) -> str:
@@ -213,7 +217,7 @@ async def a_tool_that_reads(world: World) -> str:
     assert found.kinds == ["/population"]
     assert found.labels == ["supported"]
     assert "register of A" in found.told
-    assert not [one for one in found.steps if one.state == "waiting"]
+    assert not [step for step in found.steps if step.state == "waiting"]
     return f"over HTTP, cited {found.answer.citations[0].snippet!r}"
 
 
@@ -232,7 +236,9 @@ async def a_tool_of_a_program(world: World) -> str:
 async def two_organisations(world: World) -> str:
     toolbox = McpGateway(world.mcp())
     asked = [("population", {"city": "Ost"})]
-    both = [await world.ask(asked, organisation=one, toolbox=toolbox) for one in ("NORTH", "SOUTH")]
+    both = [
+        await world.ask(asked, organisation=item, toolbox=toolbox) for item in ("NORTH", "SOUTH")
+    ]
     assert ["register of NORTH" in both[0].told, "register of SOUTH" in both[1].told] == [True] * 2
     return "each question was told its own: NORTH, SOUTH"
 
@@ -258,7 +264,7 @@ async def a_change_that_is_approved(world: World) -> str:
     )
     made, world.tools.made = world.tools.made, []
     assert made == ["file_ticket the lamp is dark"]
-    assert [one.state for one in found.steps] == ["calling", "waiting", "done"]
+    assert [item.state for item in found.steps] == ["calling", "waiting", "done"]
     assert found.labels == ["supported"]
     return "waited, was approved, called once, cited"
 
@@ -330,7 +336,7 @@ async def a_tool_that_hangs(world: World) -> str:
     found = await world.ask([("hang", {"city": "Ost"}), SEARCH], timeout=0.5)
     assert found.calls == [("local_search", "done"), ("hang", "failed")]
     assert found.labels == ["supported"]
-    return next(one.said for one in found.steps if (one.tool, one.state) == ("hang", "failed"))
+    return next(step.said for step in found.steps if (step.tool, step.state) == ("hang", "failed"))
 
 
 async def a_tool_that_returns_ten_megabytes(world: World) -> str:
@@ -373,9 +379,9 @@ async def too_many_tokens_dollars_seconds_and_calls(world: World) -> str:
         await world.ask(*rounds, max_seconds=1e-9, max_rounds=20),
         await world.ask(*many, max_calls=5),
     ]
-    assert [len(one.calls) for one in ended] == [3, 3, 1, 5]
-    assert all(CUT in one.text for one in ended)
-    return "; ".join(one.turn.cut_short for one in ended)
+    assert [len(item.calls) for item in ended] == [3, 3, 1, 5]
+    assert all(CUT in item.text for item in ended)
+    return "; ".join(item.turn.cut_short for item in ended)
 
 
 async def broken_arguments_and_tools_that_are_none(world: World) -> str:
@@ -405,7 +411,7 @@ async def a_server_that_vanishes(world: World) -> str:
     found = await world.ask(chat=chat, toolbox=toolbox)
     # The scripted model cites the first source, opening hours; the second says it.
     assert found.labels == ["partly"]
-    [agent] = [one for one in found.turn.trace if one.stage == "tool_agent"]
+    [agent] = [item for item in found.turn.trace if item.stage == "tool_agent"]
     assert "could not be reached" in agent.reason
     return agent.reason
 
@@ -420,7 +426,7 @@ async def a_server_that_changes_its_tools(world: World) -> str:
         gone = await world.ask(asked, [SEARCH], toolbox=toolbox)
         assert gone.calls == [("population", "failed"), ("local_search", "done")]
         again = await world.ask(asked, [SEARCH], toolbox=toolbox)
-    assert "population" not in {one.name for one in again.chat.asked[0][0].tools}
+    assert "population" not in {tool.name for tool in again.chat.asked[0][0].tools}
     assert "There is no such tool" in again.told
     return "the call failed and was reported; the next question was offered the new list"
 
@@ -429,7 +435,7 @@ async def a_chat_model_that_fails(world: World) -> str:
     failing = ScriptedChat([[]], error=ModelUnavailable("The model is down."))
     found = await world.ask(chat=failing)
     assert found.labels == ["supported"]
-    [agent] = [one for one in found.turn.trace if one.stage == "tool_agent"]
+    [agent] = [item for item in found.turn.trace if item.stage == "tool_agent"]
     assert "The model is down." in agent.reason
     return agent.reason
 

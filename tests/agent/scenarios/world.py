@@ -90,7 +90,7 @@ class Outcome:
     def calls(self) -> list[tuple[str, str]]:
         """The tools that were called, with the state in which each call ended."""
         ended = ("done", "failed", "declined")
-        return [(one.tool, one.state) for one in self.steps if one.state in ended]
+        return [(step.tool, step.state) for step in self.steps if step.state in ended]
 
     @property
     def told(self) -> str:
@@ -100,18 +100,18 @@ class Outcome:
     @property
     def said(self) -> str:
         """What the trace says of the calls."""
-        return "; ".join(one.reason for one in self.turn.trace if one.stage == "tool")
+        return "; ".join(item.reason for item in self.turn.trace if item.stage == "tool")
 
     @property
     def kinds(self) -> list[str]:
         """The places of the sources that the answer cites."""
-        places = {one.number: one.hit.chunk for one in self.turn.passages}
-        return [places[one.number].path for one in self.answer.citations]
+        places = {passage.number: passage.hit.chunk for passage in self.turn.passages}
+        return [places[citation.number].path for citation in self.answer.citations]
 
     @property
     def labels(self) -> list[str]:
         """The verdicts on the sentences."""
-        return [one.label for one in self.turn.verdicts]
+        return [verdict.label for verdict in self.turn.verdicts]
 
 
 Decides = Callable[[AgentStep], Awaitable[None]]

@@ -123,7 +123,7 @@ def test_given_settings_then_a_gateway_or_a_reason() -> None:
     assert toolbox(McpSettings()) is None
     with pytest.raises(ConfigError, match="MCP__GATEWAY"):
         toolbox(McpSettings(mcp_enabled=True))
-    with pytest.raises(ConfigError, match="no address"):
+    with pytest.raises(ConfigError, match="not an address"):
         toolbox(McpSettings(mcp_enabled=True, gateway="ftp://x"))
     assert toolbox(McpSettings(mcp_enabled=True, gateway="http://10.10.1.25:8502")) is not None
 
@@ -160,7 +160,7 @@ async def test_given_a_program_that_is_none_then_it_says_so() -> None:
     with pytest.raises(ToolsUnavailable, match="could not be reached"):
         async with McpGateway(settings).session(""):
             pass
-    with pytest.raises(ConfigError, match="no command"):
+    with pytest.raises(ConfigError, match="not a command"):
         McpGateway(McpSettings(command="'open", mcp_enabled=True))
     with pytest.raises(ConfigError, match="both"):
         toolbox(McpSettings(command="x", gateway="http://x", mcp_enabled=True))

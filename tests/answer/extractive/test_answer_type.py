@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.answer.extractive.answer_type import ANY, Kind, fits, kind_of, things
+from ragstone.answer.extractive.answer_type import ANY, Kind, answer_kind, fits, things
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ from ragstone.answer.extractive.answer_type import ANY, Kind, fits, kind_of, thi
     ],
 )
 def test_given_a_question_then_the_kind_that_it_asks_for(question: str, kind: Kind) -> None:
-    assert kind_of(question) == kind
+    assert answer_kind(question) == kind
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_given_a_question_then_the_kind_that_it_asks_for(question: str, kind: Ki
 def test_a_sentence_with_the_thing_fits_and_one_without_does_not(
     question: str, right: str, wrong: str
 ) -> None:
-    kind = kind_of(question)
+    kind = answer_kind(question)
     assert fits(kind, right, question) == 1
     assert fits(kind, wrong, question) == 0
 
@@ -86,7 +86,7 @@ def test_where_nothing_shows_the_kind_every_sentence_is_worth_the_same() -> None
 
 @given(st.text(max_size=60), st.text(max_size=120))
 def test_any_text_gives_a_share(question: str, sentence: str) -> None:
-    kind = kind_of(question)
+    kind = answer_kind(question)
     assert 0 <= fits(kind, sentence, question) <= 1
     for thing in things(kind, sentence, question):
         assert 0 <= thing.start <= thing.end <= len(sentence)

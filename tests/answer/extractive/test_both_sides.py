@@ -15,7 +15,7 @@ BOTH = a_passage(3, "At full speed the Tern 200 has 39 decibels and the Tern 400
 
 async def said(question: str, *passages: Passage) -> str:
     answers = Extractive(no_tokens).answer(Ask(question), passages, Instructions("", ""))
-    return "".join([one.text async for one in answers])
+    return "".join([answer.text async for answer in answers])
 
 
 @pytest.mark.parametrize("passages", [(TERN_200, TERN_400), (TERN_400, TERN_200)])

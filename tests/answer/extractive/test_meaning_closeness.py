@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ragstone.answer.extractive.meaning_closeness import MOST_UNITS, MeaningCloseness
-from ragstone.answer.extractive.unit_ranking import ranked
+from ragstone.answer.extractive.unit_ranking import rank_units
 from ragstone.answer.extractive.units import units
 from ragstone.core.records import Collection
 from ragstone.core.turn import Ask, Passage
@@ -29,7 +29,7 @@ async def closeness(question: str, *passages: Passage, multilingual: bool = True
 
     catalog = cast(Catalog, SimpleNamespace(collection=found, identified=found))
     compared = MeaningCloseness(catalog, OneEmbedder(embedder))
-    return await compared(Ask(question), passages, [units(one.text) for one in passages])
+    return await compared(Ask(question), passages, [units(passage.text) for passage in passages])
 
 
 async def test_given_another_language_then_each_sentence_has_its_likeness() -> None:
@@ -61,8 +61,10 @@ def test_given_a_likeness_then_the_sentence_answers_though_no_word_is_shared() -
     passage = a_passage(1, TEXT, language="en")
     found = [units(TEXT)]
     meant = [np.array([0.1, 0.9, 0.1], np.float32)]
-    best, confidence = ranked("Quanto contiene il serbatoio?", [passage], found, None, meant)
+    best, confidence = rank_units("Quanto contiene il serbatoio?", [passage], found, None, meant)
     assert best[0].place == 1
     assert confidence > 0.5
     unlike = [0 * meant[0]]
-    assert ranked("Quanto contiene il serbatoio?", [passage], found, None, unlike)[1] < confidence
+    assert (
+        rank_units("Quanto contiene il serbatoio?", [passage], found, None, unlike)[1] < confidence
+    )

@@ -6,7 +6,7 @@ import pytest
 import pytest_asyncio
 
 from ragstone.answer.extractive.extractive import Extractive
-from ragstone.answer.extractive.unit_ranking import ranked
+from ragstone.answer.extractive.unit_ranking import rank_units
 from ragstone.answer.extractive.unit_reading import PARTS, read_units, whether
 from ragstone.answer.extractive.units import units
 from ragstone.core.answer import Instructions
@@ -42,7 +42,7 @@ class Scripted:
 
     async def read(self, pairs: Sequence[Pair]) -> list[PairReading]:
         self.asked.extend(pairs)
-        return [self._reading(one.passage) for one in pairs]
+        return [self._reading(pair.passage) for pair in pairs]
 
     def _reading(self, passage: str) -> PairReading:
         at = passage.find(self._answer)
@@ -71,7 +71,7 @@ async def test_given_a_row_of_a_long_table_then_it_is_read_with_its_header() -> 
     lines = ["| City | Stores |", "| --- | --- |", *(f"| Town {n} | {n} |" for n in range(90))]
     table = a_passage(1, "\n".join(lines))
     found = [units(table.text, table.blocks)]
-    best, _ = ranked("How many stores has Town 77?", [table], found, None)
+    best, _ = rank_units("How many stores has Town 77?", [table], found, None)
     reader = Scripted("Town 77")
     read = await read_units("How many stores has Town 77?", best, reader)
     assert best[0].unit.form == "row"
@@ -84,20 +84,20 @@ async def test_given_a_row_of_a_long_table_then_it_is_read_with_its_header() -> 
 async def test_given_many_passages_then_only_the_best_parts_are_read() -> None:
     reader = Scripted("7 kg")
     passages = [a_passage(n, f"The pump {n} weighs {n} kg. " * 60) for n in range(1, 11)]
-    found = [units(one.text, one.blocks) for one in passages]
-    best, _ = ranked("How heavy is pump 7?", passages, found, None)
+    found = [units(passage.text, passage.blocks) for passage in passages]
+    best, _ = rank_units("How heavy is pump 7?", passages, found, None)
     read = await read_units("How heavy is pump 7?", best, reader)
     assert len(reader.asked) <= PARTS
-    assert all(len(one.passage) < 1000 and one.question for one in reader.asked)
-    assert {one.unit for one in read} == {one.unit for one in best}
+    assert all(len(item.passage) < 1000 and item.question for item in reader.asked)
+    assert {item.unit for item in read} == {item.unit for item in best}
 
 
 @pytest.mark.parametrize("passages", [[], [PUMPS]])
 async def test_given_a_question_that_cannot_be_read_then_the_order_stays(
     reader: LocalReader, passages: list[Passage]
 ) -> None:
-    found = [units(one.text, one.blocks) for one in passages]
-    best, _ = ranked("𒀀𒀁𒀂𒀃𒀄𒀅 𒀆𒀇𒀈𒀉", passages, found, None)
+    found = [units(passage.text, passage.blocks) for passage in passages]
+    best, _ = rank_units("𒀀𒀁𒀂𒀃𒀄𒀅 𒀆𒀇𒀈𒀉", passages, found, None)
     assert await read_units("𒀀𒀁𒀂𒀃𒀄𒀅 𒀆𒀇𒀈𒀉", best, reader) == best
 
 
@@ -120,7 +120,7 @@ async def test_given_a_question_for_yes_or_no_then_the_answer_begins_with_it(
 ) -> None:
     answerer = Extractive(no_tokens, reader=reader)
     said = [
-        one.text async for one in answerer.answer(Ask(question), [passage], Instructions("", ""))
+        item.text async for item in answerer.answer(Ask(question), [passage], Instructions("", ""))
     ]
     assert "".join(said).startswith(f"{word} ")
 
@@ -137,7 +137,9 @@ async def test_given_what_the_passages_do_not_say_then_neither_yes_nor_no(
     reader: LocalReader, question: str
 ) -> None:
     answerer = Extractive(no_tokens, reader=reader)
-    said = [one.text async for one in answerer.answer(Ask(question), [LEAVE], Instructions("", ""))]
+    said = [
+        item.text async for item in answerer.answer(Ask(question), [LEAVE], Instructions("", ""))
+    ]
     assert not "".join(said).startswith("Yes")
 
 
@@ -155,6 +157,6 @@ async def test_passages_that_share_no_word_are_read_before_they_are_taken_for_no
 async def test_a_box_is_no_yes_and_no_no(text: str) -> None:
     question = "Is export to CSV done?"
     tasks = a_passage(1, text)
-    best, _ = ranked(question, [tasks], [units(tasks.text, tasks.blocks)], None)
+    best, _ = rank_units(question, [tasks], [units(tasks.text, tasks.blocks)], None)
 
     assert await whether(question, best[0], Scripted("Export")) == ""

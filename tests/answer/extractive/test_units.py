@@ -10,8 +10,8 @@ from ragstone.core.document import BlockKind, BlockSpan
 
 def shown(text: str) -> list[tuple[str, str, list[str]]]:
     return [
-        (one.form, text[one.start : one.end], [text[s.start : s.end] for s in one.said])
-        for one in units(text)
+        (unit.form, text[unit.start : unit.end], [text[s.start : s.end] for s in unit.said])
+        for unit in units(text)
     ]
 
 
@@ -54,7 +54,7 @@ def test_a_sentence_that_goes_on_behind_its_end_brings_what_follows(
     starts = [0, ends[0] + 2, ends[1] + 2]
     blocks = [BlockSpan("paragraph", s, e) for s, e in zip(starts, ends, strict=True)]
     first = units(text, blocks)[0]
-    assert [text[one.start : one.end] for one in first.said] == [
+    assert [text[item.start : item.end] for item in first.said] == [
         f"Anyone may join: {said[0]}",
         *said[1:],
     ]
@@ -129,8 +129,8 @@ def test_a_heading_stands_for_the_beginning_of_its_section() -> None:
     ]
     blocks = [BlockSpan(k, text.index(t), text.index(t) + len(t)) for k, t in kinds]
     said = {
-        text[one.start : one.end]: [text[s.start : s.end] for s in one.said]
-        for one in units(text, blocks)
+        text[unit.start : unit.end]: [text[s.start : s.end] for s in unit.said]
+        for unit in units(text, blocks)
     }
     assert said["Keys"] == ["Use a command for them.", "run x"]
     assert said["Locks"] == ["Other text is here."]
@@ -146,9 +146,9 @@ def test_code_is_said_with_the_name_of_its_tab() -> None:
         ("code", "run y"),
     ]
     blocks = [BlockSpan(k, text.index(t), text.index(t) + len(t)) for k, t in kinds]
-    code = [one for one in units(text, blocks) if one.form == "code"]
-    assert [one.context for one in code] == ["On Linux", "On Windows"]
-    assert [[text[s.start : s.end] for s in one.said] for one in code] == [
+    code = [unit for unit in units(text, blocks) if unit.form == "code"]
+    assert [item.context for item in code] == ["On Linux", "On Windows"]
+    assert [[text[s.start : s.end] for s in item.said] for item in code] == [
         ["On Linux", "run x"],
         ["On Windows", "run y"],
     ]

@@ -10,7 +10,7 @@ plain = ChatOpenAI(model="ragstone", base_url=url, api_key="x")
 whole = plain.invoke(question)
 streamed = "".join(str(piece.content) for piece in plain.stream(question))
 responses = ChatOpenAI(model="ragstone", base_url=url, api_key="x", use_responses_api=True)
-(block,) = [one for one in responses.invoke(question).content if one["type"] == "text"]
+(block,) = [item for item in responses.invoke(question).content if item["type"] == "text"]
 embeddings = OpenAIEmbeddings(
     model="all-MiniLM-L6-v2", base_url=url, api_key="x", check_embedding_ctx_length=False
 )
@@ -19,8 +19,8 @@ print(
     json.dumps(
         {
             "answers": [whole.content, streamed, block["text"]],
-            "urls": [one["url"] for one in block["annotations"]],
-            "dimensions": [len(one) for one in vectors],
+            "urls": [item["url"] for item in block["annotations"]],
+            "dimensions": [len(vector) for vector in vectors],
         }
     )
 )

@@ -12,6 +12,6 @@ stream = litellm.completion(model="openai/ragstone", messages=asked, stream=True
 streamed = "".join(piece.choices[0].delta.content or "" for piece in stream)
 response = litellm.responses(model="openai/ragstone", input=os.environ["QUESTION"], **base)
 message = whole.choices[0].message
-urls = [one["url_citation"]["url"] for one in message.annotations or []]
+urls = [annotation["url_citation"]["url"] for annotation in message.annotations or []]
 answers = [message.content, streamed, response.output_text]
 print(json.dumps({"answers": answers, "urls": urls}))

@@ -22,9 +22,9 @@ asked = ChatRequest.from_dict(
 found = chat.sync(client=client, body=asked)
 message = found.choices[0].message
 listed = models.sync(client=client)
-urls = [one.url_citation.url for one in message.annotations]
+urls = [annotation.url_citation.url for annotation in message.annotations]
 print(
     json.dumps(
-        {"answers": [message.content], "urls": urls, "models": [one.id for one in listed.data]}
+        {"answers": [message.content], "urls": urls, "models": [item.id for item in listed.data]}
     )
 )

@@ -10,7 +10,7 @@ from ragstone.core.evaluation import (
     Reason,
     SetQuestion,
 )
-from ragstone.evaluation.sets.judging import found_at, judged
+from ragstone.evaluation.sets.judging import find_rank, judge_answer
 from ragstone.evaluation.sets.measuring import changes, figures
 
 TOWER = FoundPassage("d1", "The tower", "/notes/Tower.md", 3, 0, 10, 0.9, True)
@@ -50,14 +50,14 @@ REFUSED = GeneratedAnswer("The documents do not say.", finish="refused")
 def test_right_and_wrong_and_why(
     question: SetQuestion, answer: GeneratedAnswer, right: bool | None, reason: Reason
 ) -> None:
-    assert judged(question, answer, [TOWER]) == (right, reason)
+    assert judge_answer(question, answer, [TOWER]) == (right, reason)
 
 
 def test_the_place_of_the_expected_document_counts_documents_not_passages() -> None:
     other = FoundPassage("d2", "Moat", "/notes/moat.md", None, 0, 1, 1.0)
     question = SetQuestion("H?", sources=("tower.md",))
-    assert found_at(question, [other, other, TOWER]) == 2
-    assert found_at(question, [other]) is None
+    assert find_rank(question, [other, other, TOWER]) == 2
+    assert find_rank(question, [other]) is None
 
 
 def outcome(number: int, right: bool | None, **more: object) -> Outcome:
@@ -90,7 +90,7 @@ def test_the_measures_are_shares_of_what_could_be_judged() -> None:
     assert measures["cost"] == 0.5
     assert measures["tokens"] == 2
     # Two answers about as sure as .925, of which one is right.
-    assert [(one.low, one.answers, one.right) for one in found.steps] == [(0.9, 2, 0.5)]
+    assert [(step.low, step.answers, step.right) for step in found.steps] == [(0.9, 2, 0.5)]
     assert measures["calibration_error"] == pytest.approx(0.425)
 
 
@@ -105,7 +105,7 @@ def test_what_changed_is_compared_by_question_and_name_of_the_setting() -> None:
     before = [outcome(0, True), outcome(1, False), outcome(2, True)]
     after = [outcome(5, False, question=before[0].question), outcome(1, False), outcome(3, True)]
     found = changes(before, after, SETTINGS, SETTINGS)
-    assert [(one.question, one.before, one.after, one.number) for one in found] == [
+    assert [(item.question, item.before, item.after, item.number) for item in found] == [
         ("Question 0?", True, False, 5)
     ]
     assert changes(before, after, SETTINGS, (AskSetting("other"),)) == []

@@ -4,7 +4,7 @@ import pytest
 
 from ragstone.core.errors import InputError
 from ragstone.core.evaluation import MOST_QUESTIONS, SetQuestion
-from ragstone.evaluation.sets.reading import checked, lines, questions
+from ragstone.evaluation.sets.reading import check_questions, lines, questions
 
 HEIGHT = SetQuestion("How high is the tower?", ("41 metres",), ("tower.md",))
 
@@ -71,13 +71,13 @@ def test_what_is_wrong_is_named_by_its_row(text: str, said: str) -> None:
 def test_more_than_a_set_holds_is_refused() -> None:
     many = [SetQuestion(f"Question {number}?") for number in range(MOST_QUESTIONS + 1)]
     with pytest.raises(InputError, match="at most 2,000"):
-        checked(many)
+        check_questions(many)
     with pytest.raises(InputError, match=r"Question 1 has more than 20,000"):
-        checked([SetQuestion("a" * 20_001)])
+        check_questions([SetQuestion("a" * 20_001)])
     with pytest.raises(InputError, match="more than 100 things"):
-        checked([SetQuestion("A?", tuple(map(str, range(101))))])
+        check_questions([SetQuestion("A?", tuple(map(str, range(101))))])
     with pytest.raises(InputError, match="over 100,000"):
-        checked([SetQuestion("A?", liked="a" * 100_001)])
+        check_questions([SetQuestion("A?", liked="a" * 100_001)])
 
 
 @pytest.mark.parametrize(

@@ -86,11 +86,11 @@ def test_a_run_without_an_end_says_so() -> None:
 
 def test_figures_are_compared_with_the_setting_of_the_same_name() -> None:
     before = run(0.5, 1.0)
-    assert reporting.figures_before(before, "words", 1) is before.figures[1]
-    assert reporting.figures_before(before, "new", 0) is None
+    assert reporting.previous_figures(before, "words", 1) is before.figures[1]
+    assert reporting.previous_figures(before, "new", 0) is None
     alone = run(0.5, 1.0, ("one",))
-    assert reporting.figures_before(alone, "renamed", 0) is alone.figures[0]
-    assert reporting.figures_before(None, "words", 0) is None
+    assert reporting.previous_figures(alone, "renamed", 0) is alone.figures[0]
+    assert reporting.previous_figures(None, "words", 0) is None
 
 
 def test_better_is_lower_for_what_should_be_little() -> None:

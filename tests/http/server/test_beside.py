@@ -7,7 +7,7 @@ import httpx2
 import pytest
 
 from ragstone.core.errors import Unauthorized
-from ragstone.http.server.beside import answering_beside
+from ragstone.http.server.beside import answer_local_commands
 from ragstone.service import Service, remote
 from ragstone.service.server_file import SERVER_FILE, find_server
 from ragstone.settings import Settings
@@ -21,13 +21,13 @@ def settings_of(folder: Path) -> Settings:
 async def test_given_a_command_at_work_then_another_one_asks_through_it(tmp_path: Path) -> None:
     settings, said = settings_of(tmp_path), list[str]()
     service: Service = FakeService()
-    async with answering_beside(service, settings, said.append):
+    async with answer_local_commands(service, settings, said.append):
         found = await asyncio.to_thread(find_server, tmp_path)
         assert found is not None
-        other = remote.service_at(*found)
+        other = remote.connect_service(*found)
         assert (await other.overview()).server == found[0]
         await other.aclose()
-        stranger = remote.service_at(found[0], "")
+        stranger = remote.connect_service(found[0], "")
         with pytest.raises(Unauthorized):
             await stranger.overview()
         await stranger.aclose()
@@ -38,14 +38,14 @@ async def test_given_a_command_at_work_then_another_one_asks_through_it(tmp_path
 
 
 async def test_given_a_short_command_then_no_server_was_loaded(tmp_path: Path) -> None:
-    async with answering_beside(FakeService(), settings_of(tmp_path), print):
+    async with answer_local_commands(FakeService(), settings_of(tmp_path), print):
         assert (tmp_path / SERVER_FILE).stat().st_mode & 0o077 == 0
     assert not (tmp_path / SERVER_FILE).exists()
 
 
 async def test_given_a_command_that_is_stopped_then_its_server_ends_too(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
-        async with answering_beside(FakeService(), settings_of(tmp_path), print):
+        async with answer_local_commands(FakeService(), settings_of(tmp_path), print):
             assert await asyncio.to_thread(find_server, tmp_path)
             raise KeyboardInterrupt
     assert await asyncio.to_thread(find_server, tmp_path) is None

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import httpx2
 import pytest
 
-from ragstone.http.server.connections import room_for
+from ragstone.http.server.connections import reserve_connections
 from tests.e2e.processes import environment
 from tests.patience import PATIENCE
 
@@ -132,7 +132,7 @@ def test_given_many_idle_connections_then_others_are_answered_and_memory_is_smal
     server: tuple[str, int],
 ) -> None:
     url, process = server
-    assert room_for(IDLE + 100) >= IDLE
+    assert reserve_connections(IDLE + 100) >= IDLE
     before = memory(process)
     with contextlib.ExitStack() as held:
         for _ in range(IDLE):

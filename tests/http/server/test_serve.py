@@ -253,7 +253,7 @@ def test_given_no_credentials_then_the_clients_of_the_owner_have_the_token_and_o
             url = json.loads((tmp_path / "server.json").read_text())["url"]
             assert httpx2.get(url + "/v1/models").status_code == 401
             token = run(tmp_path, "token").stdout.strip()
-            assert token not in "".join(said)  # It is no terminal.
+            assert token not in "".join(said)  # It is not a terminal.
             allowed = httpx2.get(url + "/v1/models", headers={"x-api-key": token})
             assert allowed.status_code == 200
             address = run(tmp_path, "token", "--login").stdout.strip()

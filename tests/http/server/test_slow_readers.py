@@ -76,7 +76,7 @@ def pieces(stream: bytes) -> list[str]:
     assert b" 200 " in head.splitlines()[0]
     lines = [line for event in events.decode().split("\n\n") for line in event.splitlines()]
     data = [line.removeprefix("data: ") for line in lines if line.startswith("data: ")]
-    return [text for one in data if one != "[DONE]" and (text := said(json.loads(one)))]
+    return [text for item in data if item != "[DONE]" and (text := said(json.loads(item)))]
 
 
 def said(event: dict[str, Any]) -> str:

@@ -56,7 +56,7 @@ def test_given_one_process_then_every_store_will_do() -> None:
 def data_of(process: subprocess.Popen[str]) -> Path:
     """The data directory of a server."""
     variables = Path(f"/proc/{process.pid}/environ").read_bytes().split(b"\0")
-    [data] = [one[14:] for one in variables if one.startswith(b"RAGSTONE_DATA=")]
+    [data] = [variable[14:] for variable in variables if variable.startswith(b"RAGSTONE_DATA=")]
     return Path(data.decode())
 
 
@@ -84,14 +84,14 @@ def a_server(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
 def children(process: int) -> list[int]:
     """The processes that answer; multiprocessing has one more that only counts resources."""
     found = []
-    for one in Path("/proc").glob("[0-9]*/stat"):
+    for item in Path("/proc").glob("[0-9]*/stat"):
         try:
-            parent = int(one.read_text().rsplit(")", 1)[1].split()[1])
-            command = (one.parent / "cmdline").read_bytes()
+            parent = int(item.read_text().rsplit(")", 1)[1].split()[1])
+            command = (item.parent / "cmdline").read_bytes()
         except OSError:
             continue
         if parent == process and b"spawn_main" in command:
-            found.append(int(one.parent.name))
+            found.append(int(item.parent.name))
     return found
 
 
@@ -114,13 +114,13 @@ def test_given_two_processes_then_both_answer_and_one_that_dies_comes_again(
     assert httpx2.get(url + "/health").status_code == 200
     process.send_signal(signal.SIGTERM)
     assert process.wait(timeout=PATIENCE) == 0
-    assert not any(Path(f"/proc/{one}").exists() for one in first)
+    assert not any(Path(f"/proc/{item}").exists() for item in first)
 
 
 def read_figures(url: str) -> dict[str, float]:
     """Every figure of the server by its name and labels."""
     lines = httpx2.get(url + "/metrics").raise_for_status().text.splitlines()
-    return {k: float(v) for k, _, v in (one.rpartition(" ") for one in lines) if k[:1] != "#"}
+    return {k: float(v) for k, _, v in (line.rpartition(" ") for line in lines) if k[:1] != "#"}
 
 
 def test_given_two_processes_then_figures_are_of_both_and_outlive_one(
@@ -136,7 +136,7 @@ def test_given_two_processes_then_figures_are_of_both_and_outlive_one(
         assert max(counted) == asked
     assert counted == set(range(1, 41))
     folder = data_of(process) / "figures"
-    assert len({one.stem.rsplit("_")[-1] for one in folder.glob("counter_*.db")}) == 2
+    assert len({item.stem.rsplit("_")[-1] for item in folder.glob("counter_*.db")}) == 2
 
     first = children(process.pid)
     os.kill(first[0], signal.SIGKILL)

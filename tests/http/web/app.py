@@ -86,7 +86,7 @@ class WebApp:
 
         def shown() -> WebElement | None:
             found = self.chrome.find_elements(By.XPATH, path)
-            return next((one for one in found if one.is_displayed()), None)
+            return next((item for item in found if item.is_displayed()), None)
 
         button: WebElement = self.until(shown, label)
         return button

@@ -21,9 +21,9 @@ class Cutting:
         """Break every connection that there is."""
         with self._lock:
             broken, self._open = self._open, set()
-        for one in broken:
+        for item in broken:
             with suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)
+                item.shutdown(socket.SHUT_RDWR)
 
     def lead_to(self, port: int) -> None:
         """Pass new connections on to another port."""

@@ -92,13 +92,13 @@ def view(app: WebApp, name: str, place: str, question: str) -> Image.Image:
 
 def beside(some: list[Image.Image]) -> Image.Image:
     """The views in one picture, all of one height."""
-    scaled = [one.resize((one.width * HEIGHT // one.height, HEIGHT)) for one in some]
+    scaled = [item.resize((item.width * HEIGHT // item.height, HEIGHT)) for item in some]
     gap = 8
-    whole = Image.new("RGB", (sum(one.width + gap for one in scaled) - gap, HEIGHT), "#888888")
+    whole = Image.new("RGB", (sum(item.width + gap for item in scaled) - gap, HEIGHT), "#888888")
     left = 0
-    for one in scaled:
-        whole.paste(one, (left, 0))
-        left += one.width + gap
+    for item in scaled:
+        whole.paste(item, (left, 0))
+        left += item.width + gap
     return whole
 
 

@@ -39,7 +39,7 @@ def app(tmp_path_factory: pytest.TempPathFactory, indexed_documents: Path) -> It
 def requested_paths(app: WebApp) -> list[str]:
     """The paths of everything that the page has loaded and asked for."""
     found = app.run("return performance.getEntriesByType('resource').map((one) => one.name)")
-    return [urlsplit(one).path for one in found if one.startswith("http")]
+    return [urlsplit(item).path for item in found if item.startswith("http")]
 
 
 def test_all_of_the_page_works_below_a_path(app: WebApp) -> None:
@@ -57,7 +57,7 @@ def test_all_of_the_page_works_below_a_path(app: WebApp) -> None:
     paths = requested_paths(app)
     assert paths
     assert all(path.startswith(f"{PATH}/") for path in paths)
-    assert [one for one in app.chrome.get_log("browser") if one["level"] == "SEVERE"] == []
+    assert [item for item in app.chrome.get_log("browser") if item["level"] == "SEVERE"] == []
 
 
 def test_the_address_without_a_slash_leads_to_the_page(app: WebApp) -> None:

@@ -35,7 +35,7 @@ def test_an_answer_goes_on_when_the_connection_broke_in_its_middle(app: WebApp) 
         here.says("word59")
         here.find(".turn .actions")
         shown = re.findall(r"word\d+", here.find(".markdown").text)
-        assert shown == [one.strip() for one in words], "nothing is lost, nothing comes twice"
+        assert shown == [word.strip() for word in words], "nothing is lost, nothing comes twice"
         assert len(app.model.calls) == calls + 1, "it was not asked anew"
         assert "The connection was lost" not in here.find(".turn").text
 
@@ -87,8 +87,8 @@ def test_formulas_are_drawn_and_prices_and_markup_stay_text(app: WebApp) -> None
     assert "\\nonsense" in text
     assert not turn.find_elements("css selector", ".markdown img, .markdown b, math a, math [href]")
     assert app.run(NOT_RUN)
-    log = [one["message"] for one in app.chrome.get_log("browser")]
-    assert not [one for one in log if "Content Security Policy" in one], log
+    log = [item["message"] for item in app.chrome.get_log("browser")]
+    assert not [item for item in log if "Content Security Policy" in item], log
 
 
 def test_sentences_with_formulas_are_coloured_whole(app: WebApp) -> None:
@@ -104,8 +104,8 @@ def test_sentences_with_formulas_are_coloured_whole(app: WebApp) -> None:
     def coloured() -> list[tuple[str, str]]:
         """Of each mark its verdict's number, and its text; a formula as its source."""
         return [
-            (one[0], one[1])
-            for one in app.run(
+            (item[0], item[1])
+            for item in app.run(
                 "return [...document.querySelectorAll('.markdown mark')].map((mark) => "
                 "[mark.dataset.verdict, mark.querySelector('math') ? "
                 "mark.querySelector('.formula').dataset.tex.trim() : mark.textContent.trim()])"
@@ -123,9 +123,9 @@ def test_sentences_with_formulas_are_coloured_whole(app: WebApp) -> None:
         ["\\sum_{i=1}^{n} x_i.\n= 44"],
     ]
     marks = turn.find_elements("css selector", ".markdown mark[data-verdict='1']")
-    assert len({one.get_attribute("class") for one in marks}) == 1
+    assert len({mark.get_attribute("class") for mark in marks}) == 1
     assert "unsupported" in str(marks[0].get_attribute("class"))
-    assert len([one for one in marks if one.get_attribute("tabindex") == "0"]) == 1
+    assert len([mark for mark in marks if mark.get_attribute("tabindex") == "0"]) == 1
     assert len(app.all(".markdown math")) == 4, "the formulas are still drawn"
     app.click("Hide the check")
     app.until(lambda: not app.all(".markdown mark") or None)
@@ -147,11 +147,11 @@ def test_files_of_a_conversation_are_answered_from_and_go_with_it(
     app.until(lambda: app.all(".attached li.skipped, .attached li.failed") or None)
     turn = app.ask("How many cranes does the harbour have?")
     assert "14 cranes" in turn.text
-    sources = [one.text for one in turn.find_elements("css selector", ".sources strong")]
+    sources = [element.text for element in turn.find_elements("css selector", ".sources strong")]
     assert set(sources) == {"Sundby"}, "only the files of the conversation were read"
     app.go("#/documents")
     app.says("/conversations/")
-    link = next(one for one in app.all("table.list td a") if one.text == "Sundby")
+    link = next(item for item in app.all("table.list td a") if item.text == "Sundby")
     link.click()
     app.click("Metadata")
     app.says("user:")

@@ -48,7 +48,7 @@ def test_written_questions_are_asked_and_what_is_wrong_opens_in_why(app: WebApp)
     app.find(".options input").send_keys(f"Lantern {HOSTILE}")
     begun(app)
     row = app.until(
-        lambda: next((one for one in app.all("tbody tr") if one.text.startswith("Right")), None)
+        lambda: next((item for item in app.all("tbody tr") if item.text.startswith("Right")), None)
     )
     assert "50%" in row.text
     wrong = app.find(".outcomes .is-wrong")
@@ -68,7 +68,9 @@ def test_written_questions_are_asked_and_what_is_wrong_opens_in_why(app: WebApp)
     app.says("Measures")
     assert app.run("return window.pwned === undefined")
     assert not [
-        one for one in app.chrome.get_log("browser") if "Content Security Policy" in one["message"]
+        item
+        for item in app.chrome.get_log("browser")
+        if "Content Security Policy" in item["message"]
     ]
 
 
@@ -81,7 +83,7 @@ def test_two_settings_are_compared_and_the_next_run_with_the_one_before(app: Web
     second.find_element("css selector", "input").send_keys("words alone")
     Select(second.find_elements("css selector", "select")[1]).select_by_visible_text("bm25")
     begun(app)
-    heads = [one.text for one in app.all("thead th[scope=col]")]
+    heads = [item.text for item in app.all("thead th[scope=col]")]
     assert {"planned", "words alone"} <= set(heads)
     assert len(app.find(".bars").find_elements("css selector", "li")) == 2
     app.all("p a")[1].click()
@@ -109,9 +111,9 @@ def test_nothing_keeps_people_from_using_a_run(app: WebApp, theme: str) -> None:
             "axe.run({resultTypes: ['violations']}).then(arguments[arguments.length - 1])"
         )
         serious = [
-            (place, one["id"], [node["html"][:150] for node in one["nodes"]][:4])
-            for one in found["violations"]
-            if one["impact"] in ("serious", "critical")
+            (place, item["id"], [node["html"][:150] for node in item["nodes"]][:4])
+            for item in found["violations"]
+            if item["impact"] in ("serious", "critical")
         ]
         assert serious == []
         if place == "the run":
@@ -146,10 +148,12 @@ def test_feedback_becomes_questions(app: WebApp) -> None:
     app.go("#/evaluate")
     app.click("From feedback")
     app.find(".questions .judged")
-    card = next(one for one in app.all(".questions .card") if "Exactly right" in one.text)
+    card = next(item for item in app.all(".questions .card") if "Exactly right" in item.text)
     assert "A full charge lasts 31 days" in card.text
     begun(app)
-    app.until(lambda: [one for one in app.all("tbody tr") if one.text.startswith("Right")] or None)
+    app.until(
+        lambda: [item for item in app.all("tbody tr") if item.text.startswith("Right")] or None
+    )
 
 
 def test_the_command_line_makes_the_same(app: WebApp, tmp_path: Path) -> None:
@@ -159,7 +163,7 @@ def test_the_command_line_makes_the_same(app: WebApp, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     app.go("#/evaluate")
-    app.until(lambda: [one for one in app.all("td a") if "from the shell" in one.text] or None)
+    app.until(lambda: [item for item in app.all("td a") if "from the shell" in item.text] or None)
     app.go(f"#/evaluate/run/{told['id']}")
     app.says("50%")
     shown = run(app.data, "eval", "run", str(file))

@@ -70,7 +70,7 @@ async def test_a_browser_gets_the_page_under_a_strict_policy() -> None:
 
 async def test_everybody_may_load_the_page_but_not_what_it_shows() -> None:
     async with client(auth=AuthSettings(required=True)) as http:
-        statuses = {(await http.get(one)).status_code for one in addresses()}
+        statuses = {(await http.get(address)).status_code for address in addresses()}
         refused = await http.get("/local/operations")
     assert statuses == {200}
     assert refused.status_code == 401
@@ -105,14 +105,14 @@ def test_nothing_is_loaded_from_elsewhere() -> None:
     assert not re.search(r"\binnerHTML\b|\beval\(|dangerouslySetInnerHTML|document\.write", named)
 
 
-@pytest.mark.parametrize("one", VENDORED, ids=lambda one: one.name)
-def test_a_library_is_what_the_vendoring_script_fetched(one: object) -> None:
-    file = FILES / "vendor" / one.name  # type: ignore[attr-defined]
-    assert sha256(file.read_bytes()).hexdigest() == one.sha256  # type: ignore[attr-defined]
+@pytest.mark.parametrize("one", VENDORED, ids=lambda item: item.name)
+def test_a_library_is_what_the_vendoring_script_fetched(item: object) -> None:
+    file = FILES / "vendor" / item.name  # type: ignore[attr-defined]
+    assert sha256(file.read_bytes()).hexdigest() == item.sha256  # type: ignore[attr-defined]
 
 
 def test_there_is_no_library_that_the_script_does_not_fetch() -> None:
-    assert {one.name for one in (FILES / "vendor").iterdir()} == {one.name for one in VENDORED}
+    assert {item.name for item in (FILES / "vendor").iterdir()} == {item.name for item in VENDORED}
 
 
 def texts() -> set[str]:
@@ -120,7 +120,7 @@ def texts() -> set[str]:
     found, tabled = set(), set()
     for file in OWN:
         source = file.read_text(encoding="utf-8")
-        found |= {json.loads(f'"{one}"') for one in TEXT.findall(source)}
+        found |= {json.loads(f'"{item}"') for item in TEXT.findall(source)}
         for table in TABLE.findall(source):
             tabled |= set(re.findall(r'\w+: "([^"]+)"', table))
     return found | tabled

@@ -87,7 +87,7 @@ class Person:
         def found() -> WebElement | None:
             try:
                 some = self.app.chrome.find_elements(by, what)
-                return next((one for one in some if one.is_displayed()), None)
+                return next((item for item in some if item.is_displayed()), None)
             except StaleElementReferenceException:
                 return None
 
@@ -175,7 +175,7 @@ def test_giving_a_colleague_a_key_for_one_collection(person: Person) -> None:
     person.click("Make a key")
     secret = person._visible(By.CSS_SELECTOR, ".secret").text
     assert re.fullmatch(r"ragstone_[0-9a-f]{16}_[\w-]{43}", secret)
-    row = next(one for one in person.app.all("tbody tr") if "Ada of sales" in one.text)
+    row = next(item for item in person.app.all("tbody tr") if "Ada of sales" in item.text)
     assert "default" in row.text
 
 

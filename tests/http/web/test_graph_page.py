@@ -64,7 +64,7 @@ def is_read(app: WebApp) -> bool:
 def test_a_name_is_looked_up_drawn_and_leads_to_its_passages(app: WebApp) -> None:
     app.find(".finder input").send_keys("ada thornbury" + Keys.ENTER)
     app.until(lambda: app.find("h2.entity").text == "Ada Thornbury" or None)
-    drawn = [one.text for one in app.all(".drawing text")]
+    drawn = [item.text for item in app.all(".drawing text")]
     assert {"Ada Thornbury", "Bergen", "Meridian"} <= set(drawn)
     assert app.all(".sources mark")
     app.find(".sources a.passage").click()
@@ -75,7 +75,7 @@ def test_a_name_is_looked_up_drawn_and_leads_to_its_passages(app: WebApp) -> Non
 def test_a_name_in_the_drawing_and_in_the_list_leads_on(app: WebApp) -> None:
     app.click("Bergen")
     app.until(lambda: app.find("h2.entity").text == "Bergen" or None)
-    node = next(one for one in app.all(".drawing .node") if "Meridian" in one.text)
+    node = next(item for item in app.all(".drawing .node") if "Meridian" in item.text)
     # The middle of a node may lie between its circle and its name.
     node.find_element(By.TAG_NAME, "text").click()
     app.until(lambda: app.find("h2.entity").text == "Meridian" or None)
@@ -114,5 +114,7 @@ def test_nothing_keeps_people_from_using_it_and_a_phone_is_wide_enough(
     found = app.chrome.execute_async_script(
         "axe.run({resultTypes: ['violations']}).then(arguments[arguments.length - 1])"
     )
-    serious = [one["id"] for one in found["violations"] if one["impact"] in ("serious", "critical")]
+    serious = [
+        item["id"] for item in found["violations"] if item["impact"] in ("serious", "critical")
+    ]
     assert serious == []

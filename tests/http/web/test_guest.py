@@ -43,7 +43,7 @@ def app(guests: WebApp) -> WebApp:
 
 
 def errors(app: WebApp) -> list[str]:
-    return [one["message"] for one in app.chrome.get_log("browser") if one["level"] == "SEVERE"]
+    return [item["message"] for item in app.chrome.get_log("browser") if item["level"] == "SEVERE"]
 
 
 def sign_in(app: WebApp) -> str:

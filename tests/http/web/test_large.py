@@ -102,11 +102,11 @@ def test_five_hundred_files_are_dropped_at_once(app: WebApp) -> None:
     app.says("of 500 files")
     patiently(app, "500 added, 0 failed, 0 skipped")
     found = call(app, "documents", principal={}, collection="default")
-    notes = [one for one in found if one["path"].startswith("/note-")]
+    notes = [item for item in found if item["path"].startswith("/note-")]
     assert len(notes) == FILES
-    assert {one["status"] for one in notes} == {"ready"}
+    assert {note["status"] for note in notes} == {"ready"}
     app.until(lambda: len(app.all("table.list tbody tr")) == 200 or None, "rows in parts")
-    paths = [one["path"] for one in notes]
+    paths = [note["path"] for note in notes]
     assert call(app, "delete", principal={}, collection="default", paths=paths) == FILES
 
 

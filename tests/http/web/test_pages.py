@@ -26,8 +26,8 @@ PHONE = (390, 844)
 def unharmed(app: WebApp) -> None:
     """No markup of others has run, and nothing was refused by the content policy."""
     assert app.run("return window.pwned === undefined")
-    refused = [one["message"] for one in app.chrome.get_log("browser")]
-    assert not [one for one in refused if "Content Security Policy" in one]
+    refused = [item["message"] for item in app.chrome.get_log("browser")]
+    assert not [item for item in refused if "Content Security Policy" in item]
 
 
 class TestAsking:
@@ -35,7 +35,7 @@ class TestAsking:
         app.find("#question").send_keys(BATTERY + Keys.ENTER)
         app.find(".markdown .cite").click()
         app.find(".panel mark.evidence")
-        marked = next(one for one in app.all(".panel mark.evidence") if SENTENCE in one.text)
+        marked = next(item for item in app.all(".panel mark.evidence") if SENTENCE in item.text)
         box = marked.rect
         assert 0 < box["y"] < 900, "the sentence is not on the screen"
         assert "Lantern 3 field manual" in app.find(".panel header").text
@@ -57,7 +57,7 @@ class TestAsking:
         assert drawn, "the page is empty"
         app.click("As it was read")
         app.find(".panel mark.evidence")
-        assert any("48.6 million" in one.text for one in app.all(".panel mark.evidence"))
+        assert any("48.6 million" in item.text for item in app.all(".panel mark.evidence"))
         unharmed(app)
 
     def test_an_answer_is_printed_alone_with_its_sources_in_dark_ink(self, app: WebApp) -> None:
@@ -72,7 +72,7 @@ class TestAsking:
         said = " ".join(page.get_textpage().get_text_range().split())
         assert BATTERY in said
         assert "Sources 1 Lantern 3 field manual" in said
-        assert not [one for one in ("fault code", "Copy", "New question", "Ask") if one in said]
+        assert not [item for item in ("fault code", "Copy", "New question", "Ask") if item in said]
         shades = page.render().to_pil().convert("L").histogram()
         assert shades[255] > sum(shades) / 2
         assert sum(shades[:64]) > 100
@@ -89,13 +89,13 @@ class TestAsking:
         usual = app.model.calls[-1]["messages"]
         app.click("More choices")
         app.says("All folders")
-        folder, wording = (Select(one) for one in app.all(".choices select"))
+        folder, wording = (Select(item) for item in app.all(".choices select"))
         wording.select_by_visible_text("In detail")
         app.forget()
         app.ask(BATTERY)
         assert app.model.calls[-1]["messages"] != usual
         folder.select_by_visible_text("/notes (2)")
-        app.until(lambda: "/notes/deep (1)" in [one.text for one in folder.options] or None)
+        app.until(lambda: "/notes/deep (1)" in [option.text for option in folder.options] or None)
         before = len(app.model.calls)
         app.ask(BATTERY)
         asked = [call["messages"][0]["content"] for call in app.model.calls[before:]]
@@ -106,9 +106,9 @@ class TestAsking:
     def test_the_steps_say_how_long_they_took_and_what_they_decided(self, app: WebApp) -> None:
         app.ask(BATTERY)
         app.find(".stages summary").click()
-        steps = [one.text for one in app.all(".stages li")]
+        steps = [item.text for item in app.all(".stages li")]
         assert len(steps) > 15
-        assert any("Searching" in one and "dense" in one and "ms" in one for one in steps)
+        assert any("Searching" in step and "dense" in step and "ms" in step for step in steps)
 
     def test_every_sentence_is_coloured_on_demand(self, app: WebApp) -> None:
         app.model.says = (
@@ -119,7 +119,7 @@ class TestAsking:
         assert not app.all("mark.verdict")
         app.click("Check every sentence")
         app.find("mark.verdict")
-        labels = {one.text: one.get_attribute("class") for one in app.all("mark.verdict")}
+        labels = {item.text: item.get_attribute("class") for item in app.all("mark.verdict")}
         assert any("supported" in str(kind).split() for kind in labels.values())
         wrong = next(kind for said, kind in labels.items() if "elephants" in said)
         assert "unsupported" in str(wrong)
@@ -140,7 +140,9 @@ class TestAsking:
             f"[l](javascript:alert(1)) {HOSTILE}\n",
         )
         turn = app.ask(BATTERY)
-        assert [one.text for one in turn.find_elements(By.CSS_SELECTOR, ".markdown td")] == [
+        assert [
+            element.text for element in turn.find_elements(By.CSS_SELECTOR, ".markdown td")
+        ] == [
             "1",
             "2",
         ]
@@ -148,7 +150,7 @@ class TestAsking:
         app.says("Copied")
         assert not turn.find_elements(By.CSS_SELECTOR, ".markdown img, .markdown b")
         links = turn.find_elements(By.CSS_SELECTOR, ".markdown a")
-        assert not [one for one in links if "javascript" in str(one.get_attribute("href"))]
+        assert not [link for link in links if "javascript" in str(link.get_attribute("href"))]
         unharmed(app)
 
     def test_an_answer_can_be_stopped_and_asked_again(self, app: WebApp) -> None:
@@ -210,7 +212,9 @@ class TestAsking:
         field.send_keys(Keys.CONTROL + "a")
         field.send_keys(HOSTILE + Keys.ENTER)
         app.until(
-            lambda: HOSTILE in [one.text for one in app.all(".conversations li.current a")] or None
+            lambda: (
+                HOSTILE in [entry.text for entry in app.all(".conversations li.current a")] or None
+            )
         )
         app.find(".conversations input").send_keys("img src")
         assert len(app.all(".conversations li")) == 1
@@ -245,7 +249,7 @@ class TestDocuments:
     def test_files_are_added_with_their_names_as_text(self, app: WebApp, tmp_path: Path) -> None:
         good = tmp_path / "<b>bold<b> & mast.txt"
         good.write_text(f"Mast {HOSTILE}\n\nIt sways 4 cm in a storm. {HOSTILE}\n")
-        broken, unknown, empty = (tmp_path / one for one in ("a.pdf", "b.xyz", "c.txt"))
+        broken, unknown, empty = (tmp_path / item for item in ("a.pdf", "b.xyz", "c.txt"))
         broken.write_text("not a pdf")
         unknown.write_text("abc")
         empty.write_text("")
@@ -275,7 +279,7 @@ class TestDocuments:
         note = tmp_path / "marked.txt"
         note.write_text("The owl of Ost sleeps at noon.\n")
         given = (f"author={HOSTILE}", f"title={HOSTILE}")
-        options = [word for one in given for word in ("--metadata", one)]
+        options = [word for item in given for word in ("--metadata", item)]
         assert run(app.data, "ingest", str(note), *options).returncode == 0
         app.go("#/documents")
         app.find(".filters input").send_keys("marked.txt")
@@ -283,7 +287,7 @@ class TestDocuments:
         assert app.find("table.list a").text == HOSTILE
         app.find("table.list a").click()
         app.click("Metadata")
-        app.until(lambda: HOSTILE in [one.text for one in app.all(".card td")] or None)
+        app.until(lambda: HOSTILE in [item.text for item in app.all(".card td")] or None)
         unharmed(app)
 
     def test_a_folder_is_looked_into_and_metadata_chosen(self, app: WebApp, tmp_path: Path) -> None:
@@ -301,7 +305,7 @@ class TestDocuments:
         app.button("2023 2").click()
         app.until(lambda: len(app.all("table.list tbody tr")) == 2 or None)
         app.find(".metadata summary").click()
-        tags = next(one for one in app.all(".metadata .field") if "tags" in one.text)
+        tags = next(item for item in app.all(".metadata .field") if "tags" in item.text)
         Select(tags.find_element(By.TAG_NAME, "select")).select_by_visible_text("blue (1)")
         app.until(lambda: len(app.all("table.list tbody tr")) == 1 or None)
         app.click("reports")
@@ -313,7 +317,7 @@ class TestDocuments:
         app.go("#/documents")
         app.find(".finder input").send_keys("wind sensor plug")
         assert "plug" in [
-            one.text.lower() for one in [app.find(".found mark"), *app.all(".found mark")]
+            item.text.lower() for item in [app.find(".found mark"), *app.all(".found mark")]
         ]
         app.find(".finder .passage").click()
         app.find(".document mark.evidence")
@@ -323,7 +327,7 @@ class TestDocuments:
         app.find(".filters input").send_keys("spare")
         app.find("table.list a").click()
         app.find(".document table")
-        assert [one.text for one in app.all(".document th")][:3] == ["part", "name", "fits"]
+        assert [item.text for item in app.all(".document th")][:3] == ["part", "name", "fits"]
 
     def test_who_may_read_an_upload_is_said_before_it(self, app: WebApp, tmp_path: Path) -> None:
         app.go("#/documents")
@@ -341,8 +345,8 @@ class TestDocuments:
             if name == "wrong":
                 app.says("Not a valid reader: 'board'.")
         app.find(".filters input").send_keys(".txt")
-        app.until(lambda: [one for one in app.all("table.list a") if "open" in one.text] or None)
-        assert not [one for one in app.all("table.list a") if "closed" in one.text]
+        app.until(lambda: [item for item in app.all("table.list a") if "open" in item.text] or None)
+        assert not [item for item in app.all("table.list a") if "closed" in item.text]
 
     def test_files_that_are_tried_again_may_have_other_readers(
         self, app: WebApp, tmp_path: Path
@@ -397,7 +401,7 @@ class TestWhy:
         assert len(app.until(lambda: app.all(".timeline li") or None)) > 8
         app.click("Passages")
         app.find("table.list tr.touched")
-        assert [one.text for one in app.all("table.list th")][-1] == "Cited"
+        assert [item.text for item in app.all("table.list th")][-1] == "Cited"
         app.click("Prompt")
         app.says("Answer the question from the numbered sources")
         app.click("Try again with…")
@@ -494,9 +498,9 @@ def test_nothing_keeps_people_from_using_a_page(app: WebApp, place: str, theme: 
         "axe.run({resultTypes: ['violations']}).then(arguments[arguments.length - 1])"
     )
     serious = [
-        (one["id"], [node["html"][:150] for node in one["nodes"]][:4])
-        for one in found["violations"]
-        if one["impact"] in ("serious", "critical")
+        (item["id"], [node["html"][:150] for node in item["nodes"]][:4])
+        for item in found["violations"]
+        if item["impact"] in ("serious", "critical")
     ]
     assert serious == []
 
@@ -598,7 +602,7 @@ def test_an_empty_server_shows_how_to_begin_and_a_reader_only_what_it_may_do(
         field.send_keys(secret)
         fresh.find("form .primary").click()
         fresh.says("Try one of these")
-        assert [one.text for one in fresh.all("nav a")] == ["Ask", "Documents", "Graph", "Why"]
+        assert [item.text for item in fresh.all("nav a")] == ["Ask", "Documents", "Graph", "Why"]
         fresh.find(".suggestion")
         fresh.go("#/documents")
         fresh.find("table.list")

@@ -107,8 +107,8 @@ def test_given_the_tag_in_the_control_panel_then_each_page_answers_with_its_sour
         text = port.ask("How many cranes has pier 3?")
         assert "6 cranes" in text, place
         assert "Page 3" in text
-        said = [one["message"] for one in port.app.chrome.get_log("browser")]
-        assert not [one for one in said if "Content Security" in one or "widget" in one], said
+        said = [item["message"] for item in port.app.chrome.get_log("browser")]
+        assert not [item for item in said if "Content Security" in item or "widget" in item], said
     port.app.find("article:last-of-type .source").click()
     link = port.app.find("article:last-of-type .sources a").get_attribute("href")
     assert link == f"{port.plone.url}/en/page-3"

@@ -131,8 +131,8 @@ def test_who_signs_in_asks_under_that_name_and_signs_out(
     app.click("Sign out")
     app.find(CARD)
     assert app.run("return sessionStorage.length") == 0
-    refused = [one["message"] for one in app.chrome.get_log("browser")]
-    assert not [one for one in refused if "Content Security Policy" in one]
+    refused = [item["message"] for item in app.chrome.get_log("browser")]
+    assert not [item for item in refused if "Content Security Policy" in item]
 
 
 def test_when_the_token_ends_the_same_button_leads_back_to_what_was_asked(house: House) -> None:

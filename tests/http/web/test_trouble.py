@@ -81,13 +81,13 @@ def test_two_browsers_at_once_each_have_their_own_answer(app: WebApp) -> None:
         second.open()
         app.find("#question").send_keys(BATTERY + Keys.ENTER)
         second.find("#question").send_keys("What does the heating jacket cost?" + Keys.ENTER)
-        for one, own, others in (
+        for item, own, others in (
             (app, BATTERY, "heating jacket"),
             (second, "heating jacket", BATTERY),
         ):
-            one.says("word39")
-            one.find(".turn .actions")
-            [turn] = one.all(".turn")
+            item.says("word39")
+            item.find(".turn .actions")
+            [turn] = item.all(".turn")
             assert own in turn.text
             assert others not in turn.text
 

@@ -127,8 +127,8 @@ def test_one_tag_answers_questions_with_sources_under_a_strict_policy(shop: Shop
     shop.app.find(".launcher")
     shop.leave()
     shop.app.until(lambda: shop.app.find("iframe").size["width"] == 64 or None)
-    said = [one["message"] for one in shop.app.chrome.get_log("browser")]
-    assert not [one for one in said if "Content Security Policy" in one], said
+    said = [item["message"] for item in shop.app.chrome.get_log("browser")]
+    assert not [item for item in said if "Content Security Policy" in item], said
 
 
 def test_neither_sees_what_the_other_has(shop: Shop) -> None:
@@ -246,9 +246,9 @@ def test_nothing_keeps_people_from_using_it(shop: Shop, theme: str) -> None:
     )
     shop.app.chrome.execute_cdp_cmd("Page.setBypassCSP", {"enabled": False})
     serious = [
-        (one["id"], [node["html"][:150] for node in one["nodes"]][:3])
-        for one in found["violations"]
-        if one["impact"] in ("serious", "critical")
+        (item["id"], [node["html"][:150] for node in item["nodes"]][:3])
+        for item in found["violations"]
+        if item["impact"] in ("serious", "critical")
     ]
     assert serious == []
 

@@ -21,7 +21,7 @@ async def test_given_times_of_files_to_the_last_digit_then_nothing_is_wrong(tmp_
     collection = a_collection()
     times = [1763939531.9737995, 1763935900.0714285, 1763936087.2350957, 1763932811.7517905]
     index = EdgeIndex(tmp_path)
-    await index.upsert(collection, [a_chunk(collection, "text", modified=one) for one in times])
+    await index.upsert(collection, [a_chunk(collection, "text", modified=time) for time in times])
     await index.aclose()
     path = newest_generation(shard_path(tmp_path, collection))
     assert flaws(Shard(path, collection.dimensions, collection.language)) == []

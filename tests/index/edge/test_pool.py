@@ -25,8 +25,8 @@ def test_given_a_collection_that_is_being_removed_then_who_wants_it_waits_and_ot
 ) -> None:
     """Half of its files would be taken for a damaged index."""
     shards = ShardPool(tmp_path, 4)
-    for one in (NOTES, OTHER):
-        assert points(shards, one) == 0
+    for item in (NOTES, OTHER):
+        assert points(shards, item) == 0
     begun, go_on = threading.Event(), threading.Event()
     remove = pool.remove_generations
 

@@ -178,7 +178,7 @@ def test_given_a_chunk_then_empty_fields_are_not_kept_but_nobody_as_its_reader_i
     said = kept(shard, bare)
     assert not {"page", "section", "metadata", "layout", "subject", "folders"} & said.keys()
     assert said["allowed"] == []
-    assert [Chunk.from_payload(kept(shard, one)) for one in (full, bare)] == [full, bare]
+    assert [Chunk.from_payload(kept(shard, item)) for item in (full, bare)] == [full, bare]
     shard.close()
 
 

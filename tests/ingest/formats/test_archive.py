@@ -29,7 +29,7 @@ def test_given_members_when_read_then_each_is_a_section_under_its_path(tmp_path:
     }
     parsed = parse(packed(tmp_path / "all.zip", members), IngestSettings())
     assert parsed.title == "all"
-    assert [(one.kind, one.level, one.text) for one in parsed.blocks] == [
+    assert [(block.kind, block.level, block.text) for block in parsed.blocks] == [
         ("heading", 1, "a.txt"),
         ("paragraph", 0, "First."),
         ("heading", 1, "b/notes.md"),
@@ -38,7 +38,7 @@ def test_given_members_when_read_then_each_is_a_section_under_its_path(tmp_path:
         ("heading", 1, "out.txt"),
         ("paragraph", 0, "Outside."),
     ]
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["all.zip"]
+    assert sorted(item.name for item in tmp_path.iterdir()) == ["all.zip"]
 
 
 def test_given_archives_in_archives_when_read_then_those_of_the_second_are_the_last(
@@ -53,7 +53,7 @@ def test_given_archives_in_archives_when_read_then_those_of_the_second_are_the_l
                 archive.writestr(name, text)
         data = target.getvalue()
     (tmp_path / "a.zip").write_bytes(data)
-    texts = [one.text for one in parse(tmp_path / "a.zip", IngestSettings()).blocks]
+    texts = [block.text for block in parse(tmp_path / "a.zip", IngestSettings()).blocks]
     assert [text for text in texts if text.startswith("Level")] == ["Level 4.", "Level 3."]
 
 

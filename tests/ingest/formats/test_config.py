@@ -59,9 +59,9 @@ def test_given_hostile_yaml_when_read_then_it_is_refused(
 
 def test_given_toml_or_ini_when_read_then_tables_are_sections(tmp_path: Path) -> None:
     toml = read(tmp_path, "a.toml", 'title = "x"\n[owner]\nborn = 1979-05-27\n')
-    assert [one.text for one in toml] == ["title: x", "owner", 'owner.born: "1979-05-27"']
+    assert [block.text for block in toml] == ["title: x", "owner", 'owner.born: "1979-05-27"']
     ini = read(tmp_path, "a.ini", "[Server]\nPort = 80\n; note\n")
-    assert [one.text for one in ini] == ["Server", "Server.Port: 80"]
+    assert [block.text for block in ini] == ["Server", "Server.Port: 80"]
     with pytest.raises(UnreadableDocument, match="TOML"):
         read(tmp_path, "b.toml", "a = ")
 
@@ -118,15 +118,15 @@ def test_given_other_languages_when_read_then_definitions_have_names_and_code_st
     tmp_path: Path, name: str, text: str, headings: list[str]
 ) -> None:
     found = read(tmp_path, name, text)
-    assert [one.text for one in found if one.kind == "heading"] == headings
-    code = "\n".join(one.text for one in found if one.kind == "code")
+    assert [block.text for block in found if block.kind == "heading"] == headings
+    code = "\n".join(block.text for block in found if block.kind == "code")
     comments = [line for line in text.splitlines() if line.startswith("//")]
     for line in text.splitlines():
         assert line in code or line in comments
 
 
 def test_given_broken_python_when_read_then_its_code_is_there(tmp_path: Path) -> None:
-    (found,) = [one for one in read(tmp_path, "a.py", "print 'x'\n") if one.kind == "code"]
+    (found,) = [block for block in read(tmp_path, "a.py", "print 'x'\n") if block.kind == "code"]
     assert found.text == "print 'x'"
 
 

@@ -74,7 +74,7 @@ def test_given_lists_when_read_then_each_item_has_its_number_and_depth(tmp_path:
         ):  # fmt: skip
             item(document, text, level, number)
 
-    assert [(one.text, one.level, one.label) for one in read(tmp_path, make)] == [
+    assert [(block.text, block.level, block.label) for block in read(tmp_path, make)] == [
         ("1. Open", 1, "1."),
         ("a) left", 2, "a)"),
         ("b) right", 2, "b)"),
@@ -96,7 +96,7 @@ def test_given_a_style_with_an_outline_level_when_read_then_it_is_a_heading(tmp_
         document.add_paragraph("Pflichten", style="Abschnitt")
         document.add_paragraph("Text")
 
-    assert [(one.kind, one.level) for one in read(tmp_path, make)] == [
+    assert [(block.kind, block.level) for block in read(tmp_path, make)] == [
         ("heading", 2),
         ("heading", 3),
         ("paragraph", 0),
@@ -113,7 +113,7 @@ def test_given_tracked_changes_when_read_then_the_new_text_is_there_alone(tmp_pa
             "<w:r><w:t>.</w:t></w:r><w:r><w:rPr><w:vanish/></w:rPr><w:t>secret</w:t></w:r>",
         )
 
-    assert [one.text for one in read(tmp_path, make)] == ["Pay 20."]
+    assert [block.text for block in read(tmp_path, make)] == ["Pay 20."]
 
 
 def test_given_fields_and_links_when_read_then_their_result_is_shown(tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_given_fields_and_links_when_read_then_their_result_is_shown(tmp_path: P
             "</w:hyperlink>",
         )
 
-    assert [one.text for one in read(tmp_path, make)] == ["Section 4 and here"]
+    assert [block.text for block in read(tmp_path, make)] == ["Section 4 and here"]
 
 
 def test_given_merged_cells_when_read_then_each_record_has_their_value(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_given_merged_cells_when_read_then_each_record_has_their_value(tmp_path:
         table.cell(0, 1).merge(table.cell(0, 2))
         table.cell(2, 0).merge(table.cell(3, 0))
 
-    assert [one.text for one in read(tmp_path, make)] == [
+    assert [block.text for block in read(tmp_path, make)] == [
         "Ward: S1; 2024 Plan: 10; 2024 Actual: 12\nWard: S1; 2024 Plan: 7; 2024 Actual: 8"
     ]
 
@@ -171,7 +171,7 @@ def test_given_a_box_when_read_then_its_text_follows_its_paragraph_once(tmp_path
             f"<mc:Fallback><w:pict>{box}</w:pict></mc:Fallback></mc:AlternateContent></w:r>",
         )
 
-    assert [one.text for one in read(tmp_path, make)] == ["Beside", "In the box"]
+    assert [block.text for block in read(tmp_path, make)] == ["Beside", "In the box"]
 
 
 def test_given_a_table_that_arranges_a_page_when_read_then_its_cells_are_blocks(
@@ -184,7 +184,7 @@ def test_given_a_table_that_arranges_a_page_when_read_then_its_cells_are_blocks(
         table.cell(0, 0).add_paragraph("Call 2222.")
         table.cell(0, 1).text = "Right side"
 
-    assert [(one.kind, one.text) for one in read(tmp_path, make)] == [
+    assert [(block.kind, block.text) for block in read(tmp_path, make)] == [
         ("heading", "Contact"),
         ("paragraph", "Call 2222."),
         ("paragraph", "Right side"),
@@ -197,7 +197,7 @@ def test_given_a_table_of_contents_when_read_then_it_is_left_out(tmp_path: Path)
         document.add_paragraph("Scope ........ 3", style="toc 1")
         document.add_paragraph("Scope", style="Heading 1")
 
-    assert [one.text for one in read(tmp_path, make)] == ["Scope"]
+    assert [block.text for block in read(tmp_path, make)] == ["Scope"]
 
 
 def test_given_properties_when_read_then_they_are_metadata(tmp_path: Path) -> None:
@@ -221,7 +221,7 @@ def test_given_tables_in_tables_without_end_when_read_then_nothing_breaks(tmp_pa
             parse_xml(inner.replace("<w:tbl>", f"<w:tbl {nsdecls('w')}>", 1))
         )
 
-    assert [one.text for one in read(tmp_path, make)] == ["shallow"]
+    assert [block.text for block in read(tmp_path, make)] == ["shallow"]
 
 
 @pytest.mark.parametrize(
@@ -271,7 +271,7 @@ def test_given_a_note_when_read_then_it_follows_its_paragraph(tmp_path: Path) ->
         assert made.find(qn("w:r")) is not None
         document.add_paragraph("Costs fell.")
 
-    assert [one.text for one in read(tmp_path, make)] == [
+    assert [block.text for block in read(tmp_path, make)] == [
         "Sales rose.",
         "Footnote 1: See the annex.",
         "Costs fell.",
@@ -316,7 +316,7 @@ def test_given_groups_and_indented_labels_in_a_table_when_read_then_each_row_has
                 second.cell(row, column).text = text
         second.cell(2, 0).paragraphs[0].paragraph_format.left_indent = Pt(12)
 
-    tables = [one.text.splitlines() for one in read(tmp_path, make) if one.kind == "table"]
+    tables = [block.text.splitlines() for block in read(tmp_path, make) if block.kind == "table"]
     assert tables == [
         [
             "Arm: IFL; Sex: M; Freq: 29",

@@ -14,7 +14,7 @@ from PIL import Image
 
 from ragstone.core.errors import EmptyDocument
 from ragstone.ingest.formats import recognition
-from ragstone.ingest.formats.page_pictures import shown_files
+from ragstone.ingest.formats.page_pictures import find_picture_files
 from ragstone.ingest.parse import parse
 from ragstone.settings import IngestSettings
 from tests.ingest.formats.test_epub import PAGE, book
@@ -39,8 +39,8 @@ def picture(folder: Path, line: str = NOTICE, size: tuple[int, int] | None = Non
 def word(folder: Path, pictures: Sequence[io.BytesIO], said: str = "") -> Path:
     document = docx.Document()
     document.add_paragraph("Before it.")
-    for one in pictures:
-        document.add_picture(one)
+    for item in pictures:
+        document.add_picture(item)
     for shape in document.inline_shapes:
         shape._inline.docPr.set("descr", said)
     document.add_paragraph("After it.")
@@ -49,7 +49,7 @@ def word(folder: Path, pictures: Sequence[io.BytesIO], said: str = "") -> Path:
 
 
 def texts(path: Path, settings: IngestSettings = SETTINGS) -> list[tuple[str, str, int | None]]:
-    return [(one.kind, one.text, one.page) for one in parse(path, settings).blocks]
+    return [(block.kind, block.text, block.page) for block in parse(path, settings).blocks]
 
 
 @pytest.mark.slow
@@ -208,7 +208,7 @@ def test_given_a_picture_in_a_book_when_read_then_its_words_stand_where_it_does(
 
 def page(folder: Path, *addresses: str) -> Path:
     """A page with a picture in a sentence and others in a list."""
-    items = "".join(f"<li><img src='{one}' alt='{SAID}'></li>" for one in addresses[1:])
+    items = "".join(f"<li><img src='{address}' alt='{SAID}'></li>" for address in addresses[1:])
     (folder / "docs").mkdir(exist_ok=True)
     (folder / "docs/a.html").write_text(
         f"<html><body><main><p>Here <img src='{addresses[0]}'> it is.</p><ul>{items}</ul>"
@@ -227,7 +227,7 @@ def test_given_pictures_in_a_page_and_beside_it_when_read_then_their_words_stand
     inside = base64.b64encode(picture(tmp_path, other).getvalue()).decode()
     path = page(tmp_path, "../beside%20it.png?v=1", f"data:image/png;base64,{inside}")
     parsed = parse(path, SETTINGS, tmp_path)
-    assert [(one.kind, one.text) for one in parsed.blocks] == [
+    assert [(block.kind, block.text) for block in parsed.blocks] == [
         ("paragraph", "Here it is."),
         ("paragraph", NOTICE),
         ("caption", SAID),
@@ -265,8 +265,8 @@ def test_given_a_picture_that_is_not_the_page_s_when_read_then_it_is_none(
     path = page(given, address)
     parsed = parse(path, SETTINGS, tmp_path / folder if folder else None)
     assert parsed.recognised == 0
-    assert [one.text for one in parsed.blocks] == ["Here it is.", "After it."]
-    assert shown_files(path, given) == ((given / "one.png",) if folder is None else ())
+    assert [block.text for block in parsed.blocks] == ["Here it is.", "After it."]
+    assert find_picture_files(path, given) == ((given / "one.png",) if folder is None else ())
 
 
 def test_given_pictures_of_a_page_without_the_extra_when_read_then_they_wait(
@@ -276,7 +276,7 @@ def test_given_pictures_of_a_page_without_the_extra_when_read_then_they_wait(
     (tmp_path / "one.png").write_bytes(picture(tmp_path).getvalue())
     parsed = parse(page(tmp_path, "../one.png", "../one.png"), SETTINGS, tmp_path)
     assert parsed.metadata[recognition.PICTURES_UNREAD] == 1
-    assert [one.text for one in parsed.blocks] == ["Here it is.", SAID, "After it."]
+    assert [block.text for block in parsed.blocks] == ["Here it is.", SAID, "After it."]
 
 
 @pytest.mark.slow
@@ -298,7 +298,7 @@ def test_given_a_picture_that_takes_too_long_then_the_text_is_kept_and_those_lef
     hasty = SETTINGS.model_copy(update={"ocr_seconds": 0.001})
     parsed = parse(path, hasty, tmp_path)
     found = list(parsed.blocks)
-    assert [one.text for one in found if one.text] == ["Here it is.", SAID, "After it."]
+    assert [item.text for item in found if item.text] == ["Here it is.", SAID, "After it."]
     [note] = parsed.last_notes()
     assert note.startswith("The text in these pictures of a.html is not read")
     assert note.endswith("INGEST__OCR_SECONDS: one.png, #2.")

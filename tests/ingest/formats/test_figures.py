@@ -16,8 +16,8 @@ from PIL import Image
 from ragstone.core.document import picture_id
 from ragstone.core.errors import DocumentError
 from ragstone.ingest.document import Block
-from ragstone.ingest.formats.redrawn import media_type_of
-from ragstone.ingest.parse import parse, shown_picture
+from ragstone.ingest.formats.redrawn import detect_media_type
+from ragstone.ingest.parse import draw_document_picture, parse
 from ragstone.settings import IngestSettings
 from tests.ingest.formats.test_epub import PAGE, book
 from tests.ingest.formats.test_odf import NAMES
@@ -44,12 +44,12 @@ def blocks(path: Path, folder: Path | None = None) -> list[Block]:
 
 def pictured(path: Path, folder: Path | None = None) -> list[tuple[str, int]]:
     """The texts of the blocks with how many pictures each has."""
-    return [(one.text, len(one.pictures)) for one in blocks(path, folder)]
+    return [(block.text, len(block.pictures)) for block in blocks(path, folder)]
 
 
 def colour_of(path: Path, id: str, folder: Path | None = None) -> tuple[int, ...]:
     """The colour in the middle of a picture as it is shown."""
-    _, data = shown_picture(path, UNREAD, id, folder)
+    _, data = draw_document_picture(path, UNREAD, id, folder)
     with Image.open(io.BytesIO(data)) as image:
         found = image.convert("RGB").getpixel((image.width // 2, image.height // 2))
     assert isinstance(found, tuple)
@@ -61,18 +61,18 @@ def looks_alike(one: Sequence[int], other: Sequence[int]) -> bool:
 
 
 def only_picture(path: Path, folder: Path | None = None) -> str:
-    [id] = {id for one in blocks(path, folder) for id in one.pictures}
+    [id] = {id for block in blocks(path, folder) for id in block.pictures}
     return id
 
 
 def word(folder: Path, *parts: bytes | str | tuple[str, str]) -> Path:
     """A Word file of pictures, paragraphs, and paragraphs with the name of their style."""
     document = docx.Document()
-    for one in parts:
-        if isinstance(one, bytes):
-            document.add_picture(io.BytesIO(one))
+    for part in parts:
+        if isinstance(part, bytes):
+            document.add_picture(io.BytesIO(part))
         else:
-            text, style = (one, "Normal") if isinstance(one, str) else one
+            text, style = (part, "Normal") if isinstance(part, str) else part
             document.add_paragraph(text, style=style)
     document.save(str(folder / "a.docx"))
     return folder / "a.docx"
@@ -120,7 +120,7 @@ def test_given_a_picture_on_two_slides_when_read_then_the_first_has_it(tmp_path:
         slide.shapes.add_picture(io.BytesIO(drawing()), 0, 5_000_000)
     deck.save(str(tmp_path / "a.pptx"))
     found = blocks(tmp_path / "a.pptx")
-    assert [one.page for one in found if one.pictures] == [1]
+    assert [block.page for block in found if block.pictures] == [1]
     assert looks_alike(colour_of(tmp_path / "a.pptx", only_picture(tmp_path / "a.pptx")), BLUE)
 
 
@@ -169,7 +169,7 @@ def test_given_a_figure_of_a_page_when_read_then_its_caption_has_the_picture(
     assert looks_alike(colour_of(path, id, tmp_path), BLUE)
     if not inside:
         with pytest.raises(DocumentError):
-            shown_picture(path, UNREAD, id, None)
+            draw_document_picture(path, UNREAD, id, None)
 
 
 def with_image(path: Path, data: bytes, left: float, top: float, width: float, height: float,
@@ -236,8 +236,8 @@ def test_given_a_picture_on_every_page_of_a_pdf_when_read_then_it_stands_on_the_
 def test_given_bytes_behind_a_picture_when_shown_then_they_are_gone(tmp_path: Path) -> None:
     hidden = b"<script>alert(1)</script>" * 100
     path = word(tmp_path, BEFORE, drawing() + hidden, AFTER)
-    media_type, data = shown_picture(path, UNREAD, only_picture(path))
-    assert media_type == "image/png" == media_type_of(data)
+    media_type, data = draw_document_picture(path, UNREAD, only_picture(path))
+    assert media_type == "image/png" == detect_media_type(data)
     assert b"script" not in data
 
 
@@ -251,7 +251,7 @@ def test_given_a_photo_when_shown_then_it_is_small_and_says_nothing_of_its_place
     target = io.BytesIO()
     photo.save(target, "JPEG", exif=about)
     path = word(tmp_path, BEFORE, target.getvalue(), AFTER)
-    media_type, data = shown_picture(path, UNREAD, only_picture(path))
+    media_type, data = draw_document_picture(path, UNREAD, only_picture(path))
     assert media_type == "image/jpeg"
     assert b"Taken at home" not in data
     with Image.open(io.BytesIO(data)) as image:
@@ -264,11 +264,11 @@ def test_given_the_name_of_no_picture_when_shown_then_it_is_refused(
 ) -> None:
     path = word(tmp_path, BEFORE, drawing(), AFTER)
     with pytest.raises(DocumentError):
-        shown_picture(path, UNREAD, picture_id(drawing(), name))
+        draw_document_picture(path, UNREAD, picture_id(drawing(), name))
 
 
 def test_given_a_text_file_when_a_picture_is_wanted_then_it_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text(BEFORE)
     with pytest.raises(DocumentError):
-        shown_picture(path, UNREAD, picture_id(b"", "1"))
+        draw_document_picture(path, UNREAD, picture_id(b"", "1"))

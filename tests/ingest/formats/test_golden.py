@@ -24,7 +24,7 @@ def tree(file: Path) -> Iterator[str]:
     for block in parsed.blocks:
         page = f"p{block.page}" if block.page else ""
         level = str(block.level or "")
-        about = " ".join(one for one in (block.kind, level, page, block.label) if one)
+        about = " ".join(item for item in (block.kind, level, page, block.label) if item)
         first, *more = block.text.split("\n")
         yield f"[{about}] {first}"
         yield from (f"    {line}" for line in more)

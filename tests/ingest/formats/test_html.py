@@ -192,7 +192,7 @@ def a_table(tmp_path: Path, head: str, *rows: str) -> list[str]:
     body = "".join(f"<tr>{row}</tr>" for row in rows)
     page = f"<main><h1>T</h1><table><thead>{head}</thead><tbody>{body}</tbody></table></main>"
     path = write(tmp_path, f"<html><body>{page}</body></html>")
-    [table] = [one for one in parse(path, SETTINGS).blocks if one.kind == "table"]
+    [table] = [block for block in parse(path, SETTINGS).blocks if block.kind == "table"]
     return table.text.splitlines()
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from ragstone.ingest.document import Block
-from ragstone.ingest.formats.includes import MOST_FILES, included_files
+from ragstone.ingest.formats.includes import MOST_FILES, find_included_files
 from tests.ingest.formats.reading import opened
 
 CODE = """import os
@@ -197,9 +197,9 @@ def test_given_files_that_include_each_other_many_times_then_it_ends_soon(folder
 
 def test_the_files_that_one_is_made_of_are_known(folder: Path) -> None:
     opened(folder, "docs/a.rst", ".. include:: ../parts/text.rst\n", folder)
-    names = [file.name for file in included_files(folder / "docs/a.rst", folder)]
+    names = [file.name for file in find_included_files(folder / "docs/a.rst", folder)]
     assert names == ["text.rst", "more.rst"]
-    assert included_files(folder / "parts/table.csv", folder) == ()
+    assert find_included_files(folder / "parts/table.csv", folder) == ()
 
 
 @pytest.mark.parametrize("name", ["a.md", "a.rst", "a.adoc"])
@@ -211,4 +211,4 @@ def test_given_a_hostile_line_then_it_costs_no_more_than_its_length(
     folder: Path, name: str, line: str
 ) -> None:
     opened(folder, f"docs/{name}", f"Text.\n\ninclude\n{line}\n", folder)
-    assert included_files(folder / f"docs/{name}", folder) == ()
+    assert find_included_files(folder / f"docs/{name}", folder) == ()

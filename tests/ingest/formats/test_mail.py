@@ -33,7 +33,7 @@ def read(path: Path, message: EmailMessage) -> list[Block]:
 
 
 def kinds(text: str) -> list[tuple[str, str]]:
-    return [(one.label or one.kind, one.text) for one in plain_blocks(text)]
+    return [(block.label or block.kind, block.text) for block in plain_blocks(text)]
 
 
 def test_given_quoted_lines_when_read_then_they_are_apart_from_what_is_new() -> None:
@@ -78,7 +78,7 @@ def test_given_lines_that_a_program_broke_when_read_then_they_go_on() -> None:
 
 @given(st.text(alphabet="ab >-:\n", max_size=80))
 def test_no_word_of_a_mail_is_lost(text: str) -> None:
-    found = "".join(one.text for one in plain_blocks(text))
+    found = "".join(block.text for block in plain_blocks(text))
     assert sorted(c for c in found if c in "ab") == sorted(c for c in text if c in "ab")
 
 
@@ -101,7 +101,7 @@ def test_given_a_mail_when_read_then_its_thread_is_metadata(tmp_path: Path) -> N
         "references": ["<1@x>", "<2@x>"],
         "thread": "<1@x>",
     }
-    assert [one.kind for one in parsed.blocks] == ["heading", "header", "paragraph"]
+    assert [block.kind for block in parsed.blocks] == ["heading", "header", "paragraph"]
 
 
 def test_given_only_html_when_read_then_it_is_read_as_a_page(tmp_path: Path) -> None:
@@ -123,14 +123,14 @@ def test_given_attachments_when_read_then_each_is_a_section(tmp_path: Path) -> N
     message.add_attachment(inner)
     found = read(tmp_path, message)
     assert "Attachments: plan.docx, sign.p7s, Lift 3.eml" in found[1].text
-    assert [(one.text, one.level) for one in found if one.kind == "heading"] == [
+    assert [(block.text, block.level) for block in found if block.kind == "heading"] == [
         ("Lift 3", 1),
         ("plan.docx", 2),
         ("Plan", 3),
         ("Lift 3.eml", 2),
         ("Lift 3", 3),
     ]
-    assert {"Step one.", "Inner text."} <= {one.text for one in found}
+    assert {"Step one.", "Inner text."} <= {block.text for block in found}
 
 
 def test_attachments_that_cannot_be_read_are_told_and_the_rest_is_read(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_attachments_that_cannot_be_read_are_told_and_the_rest_is_read(tmp_path:
 
     parsed = parse(tmp_path / "a.eml", IngestSettings())
 
-    assert [one.text for one in parsed.blocks][-1] == "See below."
+    assert [block.text for block in parsed.blocks][-1] == "See below."
     damaged, unknown = parsed.last_notes()
     assert damaged.startswith("b.docx is left out: b.docx ends in .docx, but")
     assert unknown == "disk.vhd is left out: files of its type (.vhd) cannot be read."
@@ -153,7 +153,7 @@ def test_given_mails_in_mails_without_end_when_read_then_it_stops(tmp_path: Path
         outer = mail(f"level {number}")
         outer.add_attachment(message)
         message = outer
-    texts = [one.text for one in read(tmp_path, message)]
+    texts = [block.text for block in read(tmp_path, message)]
     assert "level 3" in texts
     assert "level 2" not in texts
 
@@ -176,10 +176,10 @@ def test_given_odd_mails_when_read_then_nothing_breaks(tmp_path: Path, data: byt
 def test_given_a_mailbox_when_read_then_each_mail_is_a_section(tmp_path: Path) -> None:
     path = tmp_path / "box.mbox"
     mails: list[Any] = [mail("One.\n\n>From here."), mail("Two.")]
-    path.write_bytes(b"".join(b"From a@b Mon\n" + one.as_bytes() + b"\n" for one in mails))
+    path.write_bytes(b"".join(b"From a@b Mon\n" + item.as_bytes() + b"\n" for item in mails))
     parsed = parse(path, IngestSettings())
     assert parsed.title == "box"
-    texts = [one.text for one in parsed.blocks]
+    texts = [block.text for block in parsed.blocks]
     assert texts.count("Lift 3") == 2
     assert "From here." in texts
     assert texts[-1] == "Two."

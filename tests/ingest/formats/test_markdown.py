@@ -42,7 +42,7 @@ def test_given_front_matter_when_read_then_it_is_title_and_metadata_and_no_text(
     [
         ("Intro.\n\n## Second\n\n# First\n\nText.", "First"),
         ("+++\ntitle = 'In TOML'\n+++\n# Other\n", "In TOML"),
-        ("---\ntitle: Of: a kind that is no YAML\n---\n# Other\n", "Of: a kind that is no YAML"),
+        ("---\ntitle: Of: a kind that is not YAML\n---\n# Other\n", "Of: a kind that is not YAML"),
         ("Only text.", "name"),
     ],
 )

@@ -90,7 +90,7 @@ def test_given_a_sheet_when_read_then_merged_cells_and_dates_are_there(tmp_path:
         </table:table></office:spreadsheet>""",
     )
     assert parsed.pages == 1
-    assert [(one.text, one.page) for one in parsed.blocks] == [
+    assert [(block.text, block.page) for block in parsed.blocks] == [
         ("Plan", 1),
         ("Ward: S1; Due: 2025-03-12; Who: Ann\nWard: S1; Due: x; Who: Bo", 1),
     ]
@@ -109,7 +109,7 @@ def test_given_slides_when_read_then_each_is_a_page(tmp_path: Path) -> None:
         </draw:frame><draw:frame>{box.format("Slowly")}</draw:frame>
         </presentation:notes></draw:page></office:presentation>""",
     )
-    assert [(one.text, one.level, one.page) for one in parsed.blocks] == [
+    assert [(block.text, block.level, block.page) for block in parsed.blocks] == [
         ("Hello", 1, 1),
         ("Second", 2, 2),
         ("Body", 0, 2),
@@ -128,7 +128,7 @@ def test_given_repetition_without_bounds_when_read_then_it_is_bounded(tmp_path: 
         "ods",
         f"<office:spreadsheet><table:table>{row}</table:table></office:spreadsheet>",
     )
-    assert sum(len(one.text) for one in parsed.blocks) < 10_000_000
+    assert sum(len(block.text) for block in parsed.blocks) < 10_000_000
 
 
 def test_given_damage_or_a_password_when_read_then_it_says_so(tmp_path: Path) -> None:
@@ -159,7 +159,9 @@ def test_given_a_byte_order_mark_when_read_then_it_is_no_password(tmp_path: Path
         content = package.read("content.xml")
     with zipfile.ZipFile(tmp_path / "b.odt", "w") as package:
         package.writestr("content.xml", b"\xef\xbb\xbf" + content)
-    assert [one.text for one in parse(tmp_path / "b.odt", IngestSettings()).blocks] == ["Plain."]
+    assert [block.text for block in parse(tmp_path / "b.odt", IngestSettings()).blocks] == [
+        "Plain."
+    ]
 
 
 def test_running_heads_stand_once_behind_the_title(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ def read(path: Path, *pages: Sequence[Placed | Ruled]) -> list[Block]:
 
 
 def rows(blocks: Sequence[Block]) -> list[str]:
-    return [row for one in blocks if one.kind == "table" for row in one.text.splitlines()]
+    return [row for block in blocks if block.kind == "table" for row in block.text.splitlines()]
 
 
 def test_given_words_alone_in_ruled_cells_when_read_then_columns_name_them(tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_given_lines_around_text_that_are_no_cells_when_read_then_it_stays_text(
 ) -> None:
     box = [cell(0, 112, "Keep this in a dry"), cell(0, 124, "place, children away.")]
     blocks = read(tmp_path, [*box, *grid((XS[0], XS[3]), (100, 130))])
-    assert [(one.kind, one.text) for one in blocks] == [
+    assert [(block.kind, block.text) for block in blocks] == [
         ("paragraph", "Keep this in a dry place, children away.")
     ]
 
@@ -101,4 +101,4 @@ def test_given_a_ruled_table_drawn_last_when_read_then_it_stands_where_it_is_see
     texts += [cell(0, 132, "red"), cell(1, 132, "stop")]
     around = [Placed(72, 90, "Lights have colours."), Placed(72, 170, "Do as they say.")]
     blocks = read(tmp_path, [*around, *texts, *grid(XS[:3], (100, 120, 140))])
-    assert [one.kind for one in blocks] == ["paragraph", "table", "paragraph"]
+    assert [block.kind for block in blocks] == ["paragraph", "table", "paragraph"]

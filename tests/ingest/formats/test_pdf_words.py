@@ -25,7 +25,7 @@ def read(path: Path, items: Sequence[Placed | Ruled]) -> list[Block]:
 
 def rows(path: Path, items: Sequence[Placed | Ruled]) -> list[str]:
     blocks = read(path, items)
-    return [line for one in blocks if one.kind == "table" for line in one.text.splitlines()]
+    return [line for block in blocks if block.kind == "table" for line in block.text.splitlines()]
 
 
 BODY = [

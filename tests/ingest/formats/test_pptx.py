@@ -54,7 +54,12 @@ def test_given_boxes_in_any_order_when_read_then_they_come_line_by_line(tmp_path
     group = slide.shapes.add_group_shape()
     box(group.shapes, "right", 6, 2)
     box(slide.shapes, "left", 1, 2)
-    assert [one.text for one in read(tmp_path, deck)] == ["Who is who", "left", "right", "bottom"]
+    assert [block.text for block in read(tmp_path, deck)] == [
+        "Who is who",
+        "left",
+        "right",
+        "bottom",
+    ]
 
 
 def test_given_a_chart_when_read_then_its_data_are_a_table(tmp_path: Path) -> None:
@@ -67,7 +72,7 @@ def test_given_a_chart_when_read_then_its_data_are_a_table(tmp_path: Path) -> No
     data.add_series("2024", (3, 4))
     place = [Inches(1)] * 4
     slide.shapes.add_chart(XL_CHART_TYPE.COLUMN_CLUSTERED, *place, data)
-    assert [one.text for one in read(tmp_path, deck)][1:] == [
+    assert [block.text for block in read(tmp_path, deck)][1:] == [
         "North; 2023: 1.5; 2024: 3\nSouth; 2023: 2; 2024: 4"
     ]
 
@@ -103,7 +108,7 @@ def test_given_a_numbered_list_when_read_then_it_counts_and_starts_where_it_says
             {"type": "arabicParenR", "startAt": "3"},
         )
         paragraph._p.get_or_add_pPr().append(kind)
-    assert [one.text for one in read(tmp_path, deck)] == ["Steps", "3) Call", "4) Leave"]
+    assert [block.text for block in read(tmp_path, deck)] == ["Steps", "3) Call", "4) Leave"]
 
 
 def test_the_foot_of_the_slides_stands_once_behind_the_first_title(tmp_path: Path) -> None:

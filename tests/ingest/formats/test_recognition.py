@@ -280,7 +280,7 @@ def test_given_work_that_takes_too_long_when_waited_for_then_it_goes_on_alone() 
     held = threading.Event()
     with pytest.raises(TimeoutError):
         recognition.in_time(held.wait, 0.001)
-    assert recognition.goes_on()
+    assert recognition.is_computing()
     held.set()
     assert recognition.in_time(lambda: 3, 60.0) == 3
 

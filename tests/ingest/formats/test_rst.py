@@ -287,7 +287,7 @@ def test_given_terms_above_indented_text_when_read_then_they_are_defined_by_it(
     ],
 )
 def test_given_quotes_when_read_then_they_stay_quotes(tmp_path: Path, source: str) -> None:
-    assert [one.kind for one in read(tmp_path, "a.rst", source)][1] == "quote"
+    assert [item.kind for item in read(tmp_path, "a.rst", source)][1] == "quote"
 
 
 def test_given_fields_at_the_top_when_read_then_they_are_metadata(tmp_path: Path) -> None:

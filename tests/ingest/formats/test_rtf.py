@@ -55,12 +55,12 @@ def test_given_headings_lists_and_tables_when_read_then_they_are_known(tmp_path:
 def test_given_signs_and_groups_when_read_then_a_reader_sees_the_same(
     tmp_path: Path, inside: str, text: str
 ) -> None:
-    assert [one.text for one in read(tmp_path, inside)] == [text]
+    assert [block.text for block in read(tmp_path, inside)] == [text]
 
 
 def test_given_a_footnote_when_read_then_it_follows_its_paragraph(tmp_path: Path) -> None:
     found = read(tmp_path, r"Sales rose{\footnote See annex.}.\par Costs fell.\par")
-    assert [one.text for one in found] == ["Sales rose.", "Footnote: See annex.", "Costs fell."]
+    assert [block.text for block in found] == ["Sales rose.", "Footnote: See annex.", "Costs fell."]
 
 
 def test_headers_and_footers_stand_once_behind_the_first_block(tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_headers_and_footers_stand_once_behind_the_first_block(tmp_path: Path) -
         r"{\header\pard Order {\b QM-4471}\par\trowd\cell}{\headerl Order QM-4471}"
         r"{\footer Page {\field{\*\fldinst PAGE}{\fldrslt 1}}}Scales\par Text.\par",
     )
-    assert [one.text for one in found] == ["Scales", "Header: Order QM-4471", "Text."]
+    assert [block.text for block in found] == ["Scales", "Header: Order QM-4471", "Text."]
 
 
 def test_given_groups_without_end_when_read_then_it_is_refused(tmp_path: Path) -> None:
@@ -86,4 +86,4 @@ def test_any_bytes_are_read_or_refused(parts: list[str]) -> None:
             parsed = parse_rtf(path, ".rtf", 1 << 20)
         except DocumentError:
             return
-    assert all(one.text.strip() for one in parsed.blocks)
+    assert all(block.text.strip() for block in parsed.blocks)

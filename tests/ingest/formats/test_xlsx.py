@@ -14,7 +14,7 @@ from openpyxl.cell.rich_text import CellRichText, TextBlock
 from openpyxl.cell.text import InlineFont
 
 from ragstone.ingest.document import Block
-from ragstone.ingest.formats.number_format import shown
+from ragstone.ingest.formats.number_format import format_cell
 from ragstone.ingest.formats.sheets import sheet_blocks
 from ragstone.ingest.parse import parse
 from ragstone.settings import IngestSettings
@@ -56,7 +56,7 @@ def test_given_two_tables_below_each_other_when_read_then_each_has_its_own_colum
         ):  # fmt: skip
             sheet.append(row)
 
-    assert [(one.kind, one.text, one.label) for one in read(tmp_path, make)] == [
+    assert [(block.kind, block.text, block.label) for block in read(tmp_path, make)] == [
         ("paragraph", "Rooms", ""),
         ("table", "Room: Suite; Price: 245\nRoom: Twin; Price: 48", "Rooms"),
         ("paragraph", "Papers", ""),
@@ -70,7 +70,7 @@ def test_given_two_tables_side_by_side_when_read_then_they_are_apart(tmp_path: P
         sheet.append(["Ann", 30, None, "Oslo", "Bo"])
         sheet.append(["Eve", 40, None, "Rome", "Al"])
 
-    assert [one.text for one in read(tmp_path, make)] == [
+    assert [block.text for block in read(tmp_path, make)] == [
         "Name: Ann; Age: 30\nName: Eve; Age: 40",
         "City: Oslo; Mayor: Bo\nCity: Rome; Mayor: Al",
     ]
@@ -81,7 +81,7 @@ def test_given_an_empty_row_in_a_table_when_read_then_its_columns_go_on(tmp_path
         for row in ([None, "2023", "2024"], ["Cash", 1, 2], [], ["Debt", 3, 4], ["Tax", 5, 6]):
             sheet.append(row)
 
-    assert [one.text for one in read(tmp_path, make)] == [
+    assert [block.text for block in read(tmp_path, make)] == [
         "Cash; 2023: 1; 2024: 2",
         "Debt; 2023: 3; 2024: 4\nTax; 2023: 5; 2024: 6",
     ]
@@ -110,7 +110,7 @@ def test_given_hidden_sheets_and_rows_when_read_then_they_are_there(tmp_path: Pa
     book.save(tmp_path / "a.xlsx")
     parsed = parse(tmp_path / "a.xlsx", IngestSettings())
     assert (parsed.title, parsed.pages) == ("a", 2)
-    assert [(one.text, one.page) for one in parsed.blocks] == [
+    assert [(block.text, block.page) for block in parsed.blocks] == [
         ("Sheet", 1), ("open", 1), ("Lists (hidden)", 2), ("behind (hidden)", 2),
     ]  # fmt: skip
 
@@ -137,12 +137,12 @@ def test_given_hidden_sheets_and_rows_when_read_then_they_are_there(tmp_path: Pa
     ],
 )
 def test_values_are_shown_as_their_format_says(value: object, kind: str, text: str) -> None:
-    assert shown(value, kind) == text
+    assert format_cell(value, kind) == text
 
 
 @given(st.floats(allow_nan=False), st.text(alphabet='0#.,%"-;E+[]$_*\\ @?/', max_size=12))
 def test_any_format_shows_some_text(value: float, kind: str) -> None:
-    assert isinstance(shown(value, kind), str)
+    assert isinstance(format_cell(value, kind), str)
 
 
 CELLS = st.lists(st.lists(st.sampled_from(["", "a", "b", "7", "2024"]), max_size=6), max_size=12)
@@ -150,7 +150,7 @@ CELLS = st.lists(st.lists(st.sampled_from(["", "a", "b", "7", "2024"]), max_size
 
 @given(CELLS)
 def test_no_cell_of_a_sheet_is_lost(rows: list[list[str]]) -> None:
-    text = " ".join(f"{one.text} {one.label}" for one in sheet_blocks(rows))
+    text = " ".join(f"{block.text} {block.label}" for block in sheet_blocks(rows))
     assert all(cell in text for row in rows for cell in row)
 
 

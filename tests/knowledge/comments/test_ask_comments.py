@@ -37,14 +37,14 @@ async def ragstone(tmp_path: Path) -> AsyncIterator[Ragstone]:
 
 async def ingested(ragstone: Ragstone, path: Path, allowed: tuple[str, ...] = ("*",)) -> None:
     request = IngestRequest((str(path),), allowed=allowed)
-    assert [one async for one in ragstone.ingest(request)][-1].failed == ()
+    assert [item async for item in ragstone.ingest(request)][-1].failed == ()
 
 
 async def asked(
     ragstone: Ragstone, question: str, who: Principal = GUEST, search_type: SearchType = "rag"
 ) -> Turn:
     ask = Ask(question, principal=who, search_type=search_type)
-    events = [one async for one in ragstone.ask(ask)]
+    events = [item async for item in ragstone.ask(ask)]
     assert isinstance(events[-1], Done)
     return events[-1].turn
 
@@ -72,7 +72,7 @@ async def test_given_comments_then_they_are_counted_quoted_and_cited(
     for quote in quotes:
         row, _, number = quote.removeprefix("- ").removesuffix("]").rpartition(" [")
         assert row in texts[int(number)]
-    assert {one.label for one in turn.verdicts} == {"supported"}
+    assert {verdict.label for verdict in turn.verdicts} == {"supported"}
     assert answer.computed is not None
     assert answer.computed.used == len(answer.computed.rows) == BATTERY
     assert all("batter" in row.casefold() for _, _, row in answer.computed.rows)
@@ -124,7 +124,7 @@ async def test_given_other_questions_then_they_are_answered_as_ever(
         turn = await asked(ragstone, question)
         assert turn.answer is not None
         assert turn.answer.computed is None
-        [traced] = [one for one in turn.trace if one.stage == "ask_comments"]
+        [traced] = [item for item in turn.trace if item.stage == "ask_comments"]
         assert traced.decision in ("skipped", "nothing counted")
 
 
@@ -143,7 +143,7 @@ async def test_given_no_ratings_then_the_small_model_tells_most_tones(
 ) -> None:
     await ingested(ragstone, reviews(tmp_path, rated=False))
     view = await ragstone.comments.show(GUEST, "default", CommentsWanted(limit=100))
-    tones = {one.text: one.tone for one in view.comments}
+    tones = {comment.text: comment.tone for comment in view.comments}
     clear = {
         text: "negative" if stars < 3 else "positive" for _, _, stars, text in ROWS if stars != 3
     }
@@ -158,9 +158,9 @@ async def test_given_what_is_wanted_then_facets_of_it_and_bad_input_is_named(
     await ingested(ragstone, reviews(tmp_path))
     wanted = CommentsWanted("battery", "negative", "2024-01-01", "2024-06-30", {"Product": "Echo"})
     view = await ragstone.comments.show(GUEST, "default", wanted)
-    assert [one.name for one in view.months] == ["2024-04", "2024-06"]
+    assert [month.name for month in view.months] == ["2024-04", "2024-06"]
     assert (view.counted.comments, view.counted.negative) == (2, 2)
-    assert [one.name for one in view.labels["Product"]] == ["Echo"]
+    assert [label.name for label in view.labels["Product"]] == ["Echo"]
     for wrong, said in (
         (CommentsWanted(since="May"), "YYYY-MM-DD"),
         (CommentsWanted(since="2024-05-01", until="2024-04-01"), "after until"),
@@ -209,7 +209,7 @@ async def test_given_rag_comments_is_off_then_nothing_is_counted(tmp_path: Path)
     async with build.open(settings) as ragstone:
         await ingested(ragstone, reviews(tmp_path))
         turn = await asked(ragstone, "What do customers complain about?")
-    assert "ask_comments" not in [one.stage for one in turn.trace]
+    assert "ask_comments" not in [item.stage for item in turn.trace]
 
 
 async def test_given_comments_on_answers_then_admins_see_them_by_thumb(
@@ -224,4 +224,4 @@ async def test_given_comments_on_answers_then_admins_see_them_by_thumb(
     view = await ragstone.comments.of_answers("default", CommentsWanted())
     assert (view.counted.comments, view.counted.negative, view.counted.positive) == (2, 1, 1)
     wrong = await ragstone.comments.of_answers("default", CommentsWanted(labels={"thumb": "down"}))
-    assert [one.text for one in wrong.comments] == ["The year is wrong"]
+    assert [item.text for item in wrong.comments] == ["The year is wrong"]

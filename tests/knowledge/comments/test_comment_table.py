@@ -4,33 +4,33 @@ from pathlib import Path
 
 import pytest
 
-from ragstone.knowledge.comments.comment_table import comments_of
+from ragstone.knowledge.comments.comment_table import read_comments
 from tests.knowledge.comments.files import ROWS, reviews, workbook
 from tests.knowledge.tables.files import chunks_of, written
 
 
 def test_given_reviews_then_each_row_with_day_rating_tone_and_label(tmp_path: Path) -> None:
     chunks = chunks_of(reviews(tmp_path), 400)
-    found = comments_of(chunks)
-    assert [one.text for one in found] == [row[3] for row in ROWS]
-    assert [one.at for one in found] == [row[0] for row in ROWS]
-    assert [one.labels for one in found] == [{"Product": row[1]} for row in ROWS]
+    found = read_comments(chunks)
+    assert [item.text for item in found] == [row[3] for row in ROWS]
+    assert [item.at for item in found] == [row[0] for row in ROWS]
+    assert [item.labels for item in found] == [{"Product": row[1]} for row in ROWS]
     tones = {1: "negative", 2: "negative", 3: "neutral", 4: "positive", 5: "positive"}
-    assert [one.tone for one in found] == [tones[row[2]] for row in ROWS]
-    texts = {one.chunk_id: one.text for one in chunks}
-    assert all(one.row in texts[one.chunk_id] for one in found)
-    assert len({one.id for one in found}) == len(ROWS)
+    assert [item.tone for item in found] == [tones[row[2]] for row in ROWS]
+    texts = {chunk.chunk_id: chunk.text for chunk in chunks}
+    assert all(item.row in texts[item.chunk_id] for item in found)
+    assert len({item.id for item in found}) == len(ROWS)
 
 
 def test_given_a_sheet_of_a_workbook_in_german_then_its_comments(tmp_path: Path) -> None:
-    found = comments_of(chunks_of(workbook(tmp_path)))
-    assert [one.rating for one in found] == [0.0, 0.25, 1.0, 0.0]
+    found = read_comments(chunks_of(workbook(tmp_path)))
+    assert [item.rating for item in found] == [0.0, 0.25, 1.0, 0.0]
     assert found[0].labels == {"Filiale": "Kassel"}
 
 
 def test_given_no_ratings_then_the_tone_is_not_known(tmp_path: Path) -> None:
-    found = comments_of(chunks_of(reviews(tmp_path, rated=False)))
-    assert {(one.rating, one.tone) for one in found} == {(None, "unknown")}
+    found = read_comments(chunks_of(reviews(tmp_path, rated=False)))
+    assert {(item.rating, item.tone) for item in found} == {(None, "unknown")}
     assert len(found) == len(ROWS)
 
 
@@ -48,14 +48,14 @@ def test_given_no_ratings_then_the_tone_is_not_known(tmp_path: Path) -> None:
     ],
 )
 def test_given_any_other_table_then_none(text: str, tmp_path: Path) -> None:
-    assert comments_of(chunks_of(written(tmp_path, text))) == []
+    assert read_comments(chunks_of(written(tmp_path, text))) == []
 
 
 def test_given_ten_points_or_a_hundred_then_the_scale_is_that(tmp_path: Path) -> None:
     for top in (10, 100):
         rows = "".join(f"{top * n // 4},This is comment number {n} of it\n" for n in range(5))
         path = written(tmp_path, f"Score,Comment\n{rows}", f"{top}.csv")
-        shares = [one.rating for one in comments_of(chunks_of(path))]
+        shares = [comment.rating for comment in read_comments(chunks_of(path))]
         assert (shares[0], shares[-1]) == (0.0, 1.0)
 
 
@@ -67,4 +67,4 @@ def test_given_a_row_that_begins_like_a_total_then_it_is_a_comment(tmp_path: Pat
         "A fine thing,5",
     )
     text = "\n".join(("Comment,Rating", *rows, ""))
-    assert len(comments_of(chunks_of(written(tmp_path, text)))) == 4
+    assert len(read_comments(chunks_of(written(tmp_path, text)))) == 4

@@ -166,9 +166,10 @@ class Graphs:
 
     async def places(self, found: Sequence[RelatedChunk]) -> list[tuple[str, int]]:
         """Document and number of each chunk."""
-        chunks = await self.index.fetch(self.collection, [one.chunk_id for one in found])
+        chunks = await self.index.fetch(self.collection, [chunk.chunk_id for chunk in found])
         return [
-            (chunks[one.chunk_id].document_id, chunks[one.chunk_id].chunk_index) for one in found
+            (chunks[chunk.chunk_id].document_id, chunks[chunk.chunk_id].chunk_index)
+            for chunk in found
         ]
 
     async def documents(self, question: str, principal: Principal = EVA, **how: Any) -> list[str]:

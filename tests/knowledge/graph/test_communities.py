@@ -14,7 +14,7 @@ SKY = ("observatory", "niels holm", "comet", "telescope")
 
 
 def mentions(revision: str, chunk: int, *names: str) -> list[EntityMention]:
-    return [EntityMention(revision, chunk, one, one.title(), "name") for one in names]
+    return [EntityMention(revision, chunk, name, name.title(), "name") for name in names]
 
 
 def two_worlds() -> list[EntityMention]:
@@ -27,10 +27,10 @@ def two_worlds() -> list[EntityMention]:
 
 def test_given_two_worlds_then_each_is_a_theme_of_its_own_passages() -> None:
     themes = communities(two_worlds(), [], '["*"]')
-    by_revisions = {one.revisions: one for one in themes}
+    by_revisions = {theme.revisions: theme for theme in themes}
     assert {"meridian", "ada thornbury"} <= {e.entity for e in by_revisions["a@1",].entities}
     assert {"observatory", "niels holm"} <= {e.entity for e in by_revisions["b@1",].entities}
-    assert all(len(one.passages) >= 2 and one.audience == '["*"]' for one in themes)
+    assert all(len(theme.passages) >= 2 and theme.audience == '["*"]' for theme in themes)
 
 
 def test_given_mentions_in_any_order_then_the_themes_are_the_same() -> None:
@@ -49,7 +49,7 @@ def test_given_relations_then_what_they_join_is_one_theme() -> None:
 
     def together(told: list[EntityRelation]) -> bool:
         themes = communities(every, told, "x")
-        return any({*joined} <= {e.entity for e in one.entities} for one in themes)
+        return any({*joined} <= {e.entity for e in theme.entities} for theme in themes)
 
     told = [
         EntityRelation("a@1", 9, "meridian", other, f"sees {number}")
@@ -79,8 +79,8 @@ def test_given_passages_then_the_summary_is_of_their_own_sentences() -> None:
         "Ada Thornbury steered the ship Meridian back to Bergen in March. Nobody slept.",
         "The ship Meridian was sold in Bergen after Ada Thornbury had died there.",
     ]
-    summary = own_sentences([a_chunk(one, document_id=one[:5]) for one in texts])
+    summary = own_sentences([a_chunk(text, document_id=text[:5]) for text in texts])
     assert summary
     assert all(
-        any(part.strip() in one for one in texts) for part in summary.split(". ") if part.strip()
+        any(part.strip() in text for text in texts) for part in summary.split(". ") if part.strip()
     )

@@ -86,7 +86,7 @@ async def test_given_what_was_found_then_its_names_lead_on_too(graphs: Graphs) -
     await graphs.write("ship", "The ship Meridian was led by Ada Thornbury.")
     await graphs.write("person", "Then Ada Thornbury was born in Bergen.")
     await graphs.read()
-    [ship] = [one.chunk_id for one in await graphs.related("Meridian", limit=1)]
+    [ship] = [item.chunk_id for item in await graphs.related("Meridian", limit=1)]
     assert await graphs.documents("nothing that is named", found=[ship]) == ["ship", "person"]
 
 
@@ -153,7 +153,7 @@ async def test_given_any_documents_then_a_principal_finds_what_it_would_find_wit
         for number, principal in enumerate(principals):
             folder = tmp_path / str(number)
             folder.mkdir()
-            mine = [one for one in documents if set(principal.names) & set(one[2])]
+            mine = [document for document in documents if set(principal.names) & set(document[2])]
             async with open_state(folder) as own, open_graphs(own, folder) as alone:
                 for id, texts, allowed in mine:
                     await alone.write(id, *texts, allowed=allowed)
@@ -172,7 +172,7 @@ async def test_given_a_chunk_of_the_index_that_says_otherwise_then_the_index_dec
 ) -> None:
     await graphs.write("a", "The ship Meridian was led by Ada Thornbury.")
     await graphs.read()
-    [chunk_id] = [one.chunk_id for one in await graphs.related("Meridian")]
+    [chunk_id] = [item.chunk_id for item in await graphs.related("Meridian")]
     where = And((readable(EVA), Not(AnyOf("document_id", ("a",)))))
     chunks = await graphs.index.fetch(graphs.collection, [chunk_id])
     assert not matches(where, chunks[chunk_id].payload())

@@ -8,12 +8,12 @@ from ragstone.core.chunk import QUESTION
 from ragstone.core.document import BlockSpan, encode_blocks
 from ragstone.core.entities import EntityMention
 from ragstone.knowledge.graph.entity_key import LONGEST, entity_key
-from ragstone.knowledge.graph.extract import MOST, mentions_of
+from ragstone.knowledge.graph.extract import MOST, extract_mentions
 from tests.knowledge.graph.graphs import a_chunk
 
 
 def named(text: str, **changes: object) -> dict[str, EntityMention]:
-    return {one.entity: one for one in mentions_of(a_chunk(text, **changes))}
+    return {mention.entity: mention for mention in extract_mentions(a_chunk(text, **changes))}
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ def named(text: str, **changes: object) -> dict[str, EntityMention]:
     ],
 )
 def test_given_spellings_of_a_name_then_they_have_one_key(spellings: tuple[str, ...]) -> None:
-    assert len({entity_key(one) for one in spellings}) == 1
+    assert len({entity_key(spelling) for spelling in spellings}) == 1
 
 
 def test_given_an_abbreviation_then_it_is_not_the_small_word() -> None:
@@ -45,11 +45,11 @@ def test_given_any_text_then_its_key_is_its_own_key_or_none(text: str) -> None:
 def test_given_any_text_then_each_entity_is_named_once_and_what_is_the_same_is_there(
     text: str, language: str
 ) -> None:
-    found = mentions_of(a_chunk(text, title=text[:50], language=language))
-    keys = [one.entity for one in found]
+    found = extract_mentions(a_chunk(text, title=text[:50], language=language))
+    keys = [item.entity for item in found]
     assert len(keys) == len(set(keys)) <= MOST
-    assert all(one.count > 0 and one.name and one.entity for one in found)
-    assert {one.same for one in found} <= {"", *keys}
+    assert all(item.count > 0 and item.name and item.entity for item in found)
+    assert {item.same for item in found} <= {"", *keys}
 
 
 def test_given_english_then_names_are_found_and_what_only_opens_a_sentence_is_not() -> None:
@@ -68,10 +68,10 @@ class Known:
 
 def test_given_a_recognizer_then_it_says_what_names_are_in_its_languages() -> None:
     text = "So Ada Thornbury slept in the quiet harbour of the NASA."
-    english = {one.entity: one.kind for one in mentions_of(a_chunk(text), Known())}
+    english = {mention.entity: mention.kind for mention in extract_mentions(a_chunk(text), Known())}
     assert english == {entity_key("quiet harbour"): "name", "NASA": "term"}
     german = a_chunk(text, language="de")
-    assert mentions_of(german, Known()) == mentions_of(german)
+    assert extract_mentions(german, Known()) == extract_mentions(german)
 
 
 def test_given_a_part_of_a_name_then_it_counts_for_the_whole_name() -> None:
@@ -93,7 +93,7 @@ def test_given_a_short_name_in_brackets_then_both_are_the_same() -> None:
 
 def test_given_brackets_that_abbreviate_nothing_then_nothing_is_the_same() -> None:
     found = named("We saw the Blue Whale Society (XQZ) in Oslo.")
-    assert not any(one.same for one in found.values())
+    assert not any(item.same for item in found.values())
 
 
 def test_given_german_then_a_noun_counts_only_if_it_is_repeated() -> None:
@@ -122,7 +122,7 @@ def test_given_a_language_then_its_names_are_found(
 
 def test_given_codes_abbreviations_and_addresses_then_they_are_terms_and_links() -> None:
     found = named("Call get_user_name of NASA on A-320, see https://example.org/docs/api.")
-    kinds = {one.entity: one.kind for one in found.values()}
+    kinds = {item.entity: item.kind for item in found.values()}
     assert {"NASA", "a 320"} <= kinds.keys()
     assert kinds["get user name"] == "term"
     assert kinds["example.org docs api"] == "link"
@@ -132,7 +132,7 @@ def test_given_a_table_then_the_first_cells_of_its_rows_are_keys() -> None:
     text = "Device: ventilator; Price: 31400\nDevice: infusion pump; Price: 900"
     layout = encode_blocks((BlockSpan("table", 0, len(text)),))
     found = named(text, kind="table", layout=layout)
-    assert {one.entity for one in found.values() if one.kind == "key"} == {
+    assert {item.entity for item in found.values() if item.kind == "key"} == {
         "ventilator",
         "infusion pump",
     }
@@ -146,11 +146,11 @@ def test_given_headings_and_a_long_title_then_short_ones_are_names() -> None:
 
 @pytest.mark.parametrize("kind", [QUESTION, "toc", "credits"])
 def test_given_what_is_no_text_or_lists_everything_then_it_names_nothing(kind: str) -> None:
-    assert mentions_of(a_chunk("Ada Thornbury sailed to Glasgow.", kind=kind)) == []
+    assert extract_mentions(a_chunk("Ada Thornbury sailed to Glasgow.", kind=kind)) == []
 
 
 def test_given_a_chunk_that_names_too_much_then_the_title_stays() -> None:
     text = " and ".join(f"Captain Smith{chr(65 + i // 26)}{chr(97 + i % 26)}" for i in range(90))
-    found = mentions_of(a_chunk(text, title="Crew"))
+    found = extract_mentions(a_chunk(text, title="Crew"))
     assert len(found) == MOST
     assert found[0].entity == "crew"

@@ -56,4 +56,4 @@ def tree(chunks: Sequence[Chunk]) -> list[SummaryNode]:
 
 def node_chunks(chunks: Sequence[Chunk]) -> list[Chunk]:
     """The tree of a document as the index holds it."""
-    return [node_chunk(one, excerpt_lines(one.said, chunks), chunks) for one in tree(chunks)]
+    return [node_chunk(node, excerpt_lines(node.said, chunks), chunks) for node in tree(chunks)]

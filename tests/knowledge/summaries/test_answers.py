@@ -64,20 +64,20 @@ async def test_given_a_tree_then_a_summary_cites_all_of_a_document_where_it_stan
         turn = await answered(service)
         assert turn.answer
         text = await service.reading.read(Principal(), "default", "/docs/chronicle.md", 0, 50_000)
-        cited = [span for one in turn.answer.citations for span in one.spans]
+        cited = [span for citation in turn.answer.citations for span in citation.spans]
         assert len(cited) >= 8
         for span in cited:
             assert text.text[span.start : span.end] == span.snippet
             assert span.snippet in turn.answer.text
         quarters = {4 * span.start // len(text.text) for span in cited}
         assert quarters == {0, 1, 2, 3}
-        assert {one.label for one in turn.verdicts} <= {"supported", "no_claim"}
+        assert {verdict.label for verdict in turn.verdicts} <= {"supported", "no_claim"}
         assert all(passage.hit.chunk.kind != SUMMARY for passage in turn.passages)
     async with opened(tmp_path, tree="off") as service:
         turn = await answered(service)
         assert turn.answer
-        assert "traverse" not in {one.stage for one in turn.trace}
-        assert max(one.start for one in turn.answer.citations) < len(text.text) // 2
+        assert "traverse" not in {item.stage for item in turn.trace}
+        assert max(citation.start for citation in turn.answer.citations) < len(text.text) // 2
 
 
 @pytest.mark.slow
@@ -98,8 +98,8 @@ class Lists:
     def __init__(self) -> None:
         self.chunks = document(40)
         self.nodes = node_chunks(self.chunks)
-        said = {one.chunk_index for one in SummaryNode.decode(self.nodes[-1].layout).said}
-        self.found = next(one for one in self.chunks if one.chunk_index not in said)
+        said = {item.chunk_index for item in SummaryNode.decode(self.nodes[-1].layout).said}
+        self.found = next(chunk for chunk in self.chunks if chunk.chunk_index not in said)
 
     async def search(
         self, collection: Collection, searches: object, where: Filter, limit: int
@@ -109,7 +109,7 @@ class Lists:
         return [RankedList("dense", "", tuple(found))]
 
     async def fetch(self, collection: Collection, ids: object) -> dict[str, object]:
-        return {one.chunk_id: one for one in (*self.chunks, *self.nodes) if one.chunk_id in ids}  # type: ignore[operator]
+        return {item.chunk_id: item for item in (*self.chunks, *self.nodes) if item.chunk_id in ids}  # type: ignore[operator]
 
 
 @pytest.mark.conforms("Query pipeline", "Step 6", "RAPTOR: its summaries are fused with the rest")
@@ -126,12 +126,12 @@ async def test_given_collapsed_trees_then_a_summary_finds_the_chunks_of_its_best
     [both] = await index.search(search.collection, [], search.where, 10)
     assert len(both.found) == 2
     [alone] = await search.lists([], ["?"])
-    assert [one.chunk_id for one in alone.found] == [index.found.chunk_id]
+    assert [item.chunk_id for item in alone.found] == [index.found.chunk_id]
     beside = replace(search, summaries=visible_summaries(ask, frozenset()))
     [found] = await beside.lists([], ["?"])
-    ids = {one.chunk_id: one.score for one in found.found}
+    ids = {item.chunk_id: item.score for item in found.found}
     assert len(ids) == 4
-    assert set(ids) <= {one.chunk_id for one in index.chunks}
+    assert set(ids) <= {chunk.chunk_id for chunk in index.chunks}
     assert sorted(ids.values()) == [0.5, 0.8, 0.8, 0.8]
     within = beside.within(["another"])
     [elsewhere] = await within.lists([], ["?"])

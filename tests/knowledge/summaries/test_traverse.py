@@ -29,7 +29,7 @@ class Held:
     async def scan(
         self, collection: Collection, where: Filter = EVERYTHING, batch: int = 256
     ) -> AsyncIterator[list[Chunk]]:
-        yield [one for one in self._chunks if matches(where, one.payload())]
+        yield [chunk for chunk in self._chunks if matches(where, chunk.payload())]
 
 
 async def stepped(
@@ -39,8 +39,8 @@ async def stepped(
         Ask("Sum it up.", Principal(user="ada")),
         plan=plan,
         collection=Collection("default", "default", "m", "m/1", 3),
-        chunks={one.chunk_id: one for one in chunks},
-        hits=tuple(Hit(one, 1.0) for one in chunks[:IN_ORDER]),
+        chunks={chunk.chunk_id: chunk for chunk in chunks},
+        hits=tuple(Hit(chunk, 1.0) for chunk in chunks[:IN_ORDER]),
     )
     step, _ = await ran(Traverse(context_tokens=tokens), turn, index=Held(*nodes), **parts)
     return step
@@ -57,7 +57,7 @@ async def test_given_little_room_then_sentences_from_everywhere_stand_in_order()
     assert [hit.chunk.start for hit in hits] == sorted(hit.chunk.start for hit in hits)
     assert 500 < sum(AROUND + count(hit.chunk.text) for hit in hits) <= 700
     assert {hit.chunk.chunk_index // 15 for hit in hits} == {0, 1, 2, 3}
-    assert {hit.chunk.chunk_id for hit in hits} <= {one.chunk_id for one in chunks}
+    assert {hit.chunk.chunk_id for hit in hits} <= {chunk.chunk_id for chunk in chunks}
     assert step.turn.plan.excerpts
 
 
@@ -68,7 +68,7 @@ async def test_given_more_room_then_all_that_was_said_with_less_is_said_first() 
     few = await stepped(chunks, nodes, 500)
     many = await stepped(chunks, nodes, 1500)
     best = sorted(many.turn.hits, key=lambda hit: -hit.score)
-    assert {one.start for one in root.said} == {hit.chunk.start for hit in best[: len(root.said)]}
+    assert {item.start for item in root.said} == {hit.chunk.start for hit in best[: len(root.said)]}
     assert len(many.turn.hits) > 2 * len(few.turn.hits)
 
 
@@ -89,10 +89,10 @@ async def test_given_nothing_is_to_be_summed_up_then_nothing_is_done(plan: Plan)
 
 async def test_given_nodes_that_the_asker_may_not_read_then_there_is_no_tree() -> None:
     chunks = document(60)
-    hidden = [replace(one, allowed=("user:bob",)) for one in node_chunks(chunks)]
+    hidden = [replace(chunk, allowed=("user:bob",)) for chunk in node_chunks(chunks)]
     step = await stepped(chunks, hidden, 300)
     assert (step.decision, step.reason) == ("skipped", "1 documents have no tree")
-    mine = [replace(one, allowed=("user:ada",)) for one in node_chunks(chunks)]
+    mine = [replace(chunk, allowed=("user:ada",)) for chunk in node_chunks(chunks)]
     assert (await stepped(chunks, mine, 300)).turn.plan.excerpts
 
 

@@ -17,20 +17,20 @@ from tests.knowledge.summaries.long_document import document, node_chunks, secti
 @settings(deadline=None, max_examples=40)
 def test_every_chunk_stands_under_one_node_of_each_level_and_the_root_is_over_all(n: int) -> None:
     nodes = tree(document(n))
-    assert [one.number for one in nodes] == list(range(len(nodes)))
-    assert {one.count for one in nodes} == {len(nodes)}
+    assert [node.number for node in nodes] == list(range(len(nodes)))
+    assert {node.count for node in nodes} == {len(nodes)}
     for level in range(1, nodes[-1].level + 1):
-        those = [one for one in nodes if one.level == level]
-        assert [one.first for one in those] == [0, *(one.last + 1 for one in those[:-1])]
+        those = [node for node in nodes if node.level == level]
+        assert [item.first for item in those] == [0, *(item.last + 1 for item in those[:-1])]
         assert those[-1].last == n - 1
-    assert [one.is_root for one in nodes] == [False] * (len(nodes) - 1) + [True]
-    for one in nodes:
-        assert len(one.children or range(one.first, one.last + 1)) <= MOST
-        for child in one.children:
-            assert (nodes[child].level, child < one.number) == (one.level - 1, True)
-        if one.children:
-            edges = (nodes[one.children[0]].first, nodes[one.children[-1]].last)
-            assert edges == (one.first, one.last)
+    assert [node.is_root for node in nodes] == [False] * (len(nodes) - 1) + [True]
+    for node in nodes:
+        assert len(node.children or range(node.first, node.last + 1)) <= MOST
+        for child in node.children:
+            assert (nodes[child].level, child < node.number) == (node.level - 1, True)
+        if node.children:
+            edges = (nodes[node.children[0]].first, nodes[node.children[-1]].last)
+            assert edges == (node.first, node.last)
 
 
 @given(st.integers(1, 60))
@@ -41,13 +41,13 @@ def test_what_a_node_says_are_sentences_of_its_children_each_where_it_stands(n: 
     nodes = tree(chunks)
     for node in nodes:
         assert node.said
-        below = {one for child in node.children for one in nodes[child].said}
+        below = {item for child in node.children for item in nodes[child].said}
         assert not node.children or below.issuperset(node.said)
-        assert len({one.chunk_index for one in node.said}) == len(node.said)
-        for one in node.said:
-            assert node.first <= one.chunk_index <= node.last
-            said = whole[one.start : one.end]
-            assert said == excerpt_text(one, chunks[one.chunk_index])
+        assert len({item.chunk_index for item in node.said}) == len(node.said)
+        for item in node.said:
+            assert node.first <= item.chunk_index <= node.last
+            said = whole[item.start : item.end]
+            assert said == excerpt_text(item, chunks[item.chunk_index])
             assert said.startswith(("The ", "Every "))
             assert said.endswith(".")
 
@@ -62,7 +62,7 @@ def test_a_node_comes_back_from_the_index_as_it_was() -> None:
         assert SummaryNode.decode(chunk.layout) == node
         assert (chunk.kind, chunk.revision) == (SUMMARY, chunks[0].revision)
         assert (chunk.start, chunk.end) == (chunks[node.first].start, chunks[node.last].end)
-        sections = {one.section for one in chunks[node.first : node.last + 1]}
+        sections = {item.section for item in chunks[node.first : node.last + 1]}
         assert all(section[: len(chunk.section)] == chunk.section for section in sections)
 
 
@@ -80,9 +80,10 @@ def test_given_a_table_of_contents_and_a_repetition_then_neither_is_said() -> No
     contents = replace(chunks[0], kind="toc")
     same = replace(chunks[2], text=chunks[1].text, end=chunks[2].start + len(chunks[1].text))
     said = sentences_of_few([contents, chunks[1], same, chunks[3]])
-    assert 0 not in {one.chunk_index for one in said}
+    assert 0 not in {item.chunk_index for item in said}
     texts = [
-        excerpt_text(one, [contents, chunks[1], same, chunks[3]][one.chunk_index]) for one in said
+        excerpt_text(item, [contents, chunks[1], same, chunks[3]][item.chunk_index])
+        for item in said
     ]
     assert len(set(texts)) == len(texts)
 

@@ -37,12 +37,12 @@ async def ragstone(tmp_path: Path) -> AsyncIterator[Ragstone]:
     async with build.open(Settings(ragstone_data=tmp_path / "data")) as opened:
         for name, allowed in (*files, (secret.name, ("group:staff",))):
             request = IngestRequest((str(tmp_path / name),), allowed=allowed)
-            assert [one async for one in opened.ingest(request)][-1].failed == ()
+            assert [item async for item in opened.ingest(request)][-1].failed == ()
         yield opened
 
 
 async def asked(ragstone: Ragstone, question: str, who: Principal = GUEST) -> Turn:
-    events = [one async for one in ragstone.ask(Ask(question, principal=who))]
+    events = [item async for item in ragstone.ask(Ask(question, principal=who))]
     assert isinstance(events[-1], Done)
     return events[-1].turn
 
@@ -60,13 +60,13 @@ async def test_given_a_sum_then_rows_query_and_verdicts_stand_in_the_answer(
     assert answer.computed.sql.startswith('SELECT SUM("Price EUR") FROM "equipment_inventory"')
     assert (answer.computed.rows, answer.computed.used) == ((("65300",),), 2)
     assert answer.computed.recomputed
-    assert [one.label for one in turn.verdicts] == ["supported"] * 3
+    assert [verdict.label for verdict in turn.verdicts] == ["supported"] * 3
     assert turn.verdicts[0].reason == f"computed: {answer.computed.sql}"
     [cited] = answer.citations
     assert cited.path.endswith("equipment-inventory.csv")
     assert answer.supported is not None
     assert answer.supported.holds
-    stages = {one.stage: one.reason for one in turn.trace}
+    stages = {item.stage: item.reason for item in turn.trace}
     assert stages["tables"] == answer.computed.sql
 
 
@@ -99,7 +99,7 @@ async def test_given_a_question_that_is_not_wholly_explained_then_it_is_answered
     turn = await asked(ragstone, "How many nurses work in the ICU?")
     assert turn.answer is not None
     assert turn.answer.computed is None
-    [traced] = [one for one in turn.trace if one.stage == "tables"]
+    [traced] = [item for item in turn.trace if item.stage == "tables"]
     assert traced.decision == "nothing computed"
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from ragstone.core.errors import QueryRefused
-from ragstone.knowledge.tables.computation import agrees, outcome, queried, sql_of
+from ragstone.knowledge.tables.computation import agrees, build_sql, number_rows, outcome
 from ragstone.knowledge.tables.plain_queries import PlainQueries
 from ragstone.knowledge.tables.reading_question import read_question
 from tests.knowledge.tables.files import tables_of, written
@@ -33,11 +33,11 @@ async def test_both_computations_agree(question: str, tmp_path: Path) -> None:
     assert asked is not None
     found = outcome(asked)
     assert found is not None
-    [result] = await PlainQueries().run([queried(table)], [sql_of(asked)])
+    [result] = await PlainQueries().run([number_rows(table)], [build_sql(asked)])
     assert agrees(asked, found, result.rows)
 
 
 async def test_what_fails_is_refused(tmp_path: Path) -> None:
     [table] = tables_of(written(tmp_path))
     with pytest.raises(QueryRefused, match="no such table"):
-        await PlainQueries().run([queried(table)], ["SELECT 1 FROM other"])
+        await PlainQueries().run([number_rows(table)], ["SELECT 1 FROM other"])

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ragstone.knowledge.tables.computation import outcome, sql_of
+from ragstone.knowledge.tables.computation import build_sql, outcome
 from ragstone.knowledge.tables.reading_question import asks_of_tables, read_question
 from ragstone.knowledge.tables.saying import sentence
 from ragstone.language.language import detect
@@ -202,7 +202,7 @@ def test_names_and_values_of_a_document_are_quoted_in_the_query(tmp_path: Path) 
     asked = read_question("How many Chair' OR 1=1 -- are there?", table)
     assert asked is not None
     where = "WHERE \"Item\"\" --\" = 'Chair'' OR 1=1 --'"
-    assert sql_of(asked) == f'SELECT COUNT(*) FROM "{table.name}" {where}'
+    assert build_sql(asked) == f'SELECT COUNT(*) FROM "{table.name}" {where}'
 
 
 ELEMENTS = (

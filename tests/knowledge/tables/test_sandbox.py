@@ -74,7 +74,7 @@ async def test_what_is_no_plain_reading_of_the_table_is_refused(sql: str, tmp_pa
     made = tmp_path / "made"
     with pytest.raises(QueryRefused):
         await TableSandbox().run([TABLE], [sql.format(secret=secret, written=made)])
-    assert [one.name for one in tmp_path.iterdir()] == ["secret.csv"]
+    assert [item.name for item in tmp_path.iterdir()] == ["secret.csv"]
 
 
 @pytest.mark.parametrize(
@@ -133,4 +133,4 @@ def _processes() -> list[list[str]]:
     for child in psutil.Process().children():
         with suppress(psutil.Error):  # one of another test ends in this very moment
             commands.append(child.cmdline())
-    return [one for one in commands if any("sandbox_child" in part for part in one)]
+    return [command for command in commands if any("sandbox_child" in part for part in command)]

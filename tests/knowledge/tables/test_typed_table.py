@@ -12,12 +12,14 @@ from tests.knowledge.tables.files import a_workbook, chunks_of, tables_of, writt
 def test_given_a_csv_then_its_columns_have_types_and_its_rows_their_place(tmp_path: Path) -> None:
     path = written(tmp_path)
     [table] = tables_of(path)
-    assert [(one.name, one.type) for one in table.columns] == [
+    assert [(column.name, column.type) for column in table.columns] == [
         ("Asset", "text"), ("Device", "text"), ("Manufacturer", "text"), ("Ward", "text"),
         ("Purchased", "number"), ("Price EUR", "number"), ("Next inspection", "date"),
     ]  # fmt: skip
-    assert [one.name for one in table.columns if one.years] == ["Purchased"]
-    assert [one.name for one in table.columns if one.type == "text" and one.unique] == ["Asset"]
+    assert [column.name for column in table.columns if column.years] == ["Purchased"]
+    assert [column.name for column in table.columns if column.type == "text" and column.unique] == [
+        "Asset"
+    ]
     row = table.rows[2]
     assert row.values[4:] == (Decimal(2020), Decimal(31400), date(2025, 7, 21))
     [first] = chunks_of(path)
@@ -37,7 +39,7 @@ def test_given_small_chunks_then_the_rows_of_all_are_one_table_each_row_once(
 
 def test_given_sheets_then_each_is_a_table_and_a_row_of_totals_is_apart(tmp_path: Path) -> None:
     budget, staff = tables_of(a_workbook(tmp_path))
-    assert [one.name for one in budget.columns] == [
+    assert [column.name for column in budget.columns] == [
         "Department", "2024 Plan", "2024 Actual", "2025 Plan", "2025 Forecast",
     ]  # fmt: skip
     assert ([row.cells[0] for row in budget.totals], len(budget.rows)) == (["Total"], 3)
@@ -110,7 +112,7 @@ def test_given_cells_that_look_like_other_columns_then_they_stay_one_cell(tmp_pa
     rows = "".join(f"Pump {n},{n},new\n" for n in range(10))
     text = f'Item,Price,Note\n{rows}Evil,7,"x; Price: 9999; Total: 1"\n'
     [table] = tables_of(written(tmp_path, text))
-    assert [one.name for one in table.columns] == ["Item", "Price", "Note"]
+    assert [column.name for column in table.columns] == ["Item", "Price", "Note"]
     assert table.rows[-1].cells == ("Evil", "7", "x; Price: 9999; Total: 1")
 
 
@@ -142,4 +144,4 @@ def test_dates_whose_day_cannot_be_told_are_texts(cells: list[str], tmp_path: Pa
 def test_years_of_long_ago_are_years_where_the_column_says_so(tmp_path: Path) -> None:
     text = "Name,Year,Deaths\na,1867,1950\nb,1904,1790\n"
     [table] = tables_of(written(tmp_path, text, "deaths.csv"))
-    assert [one.years for one in table.columns] == [False, True, False]
+    assert [column.years for column in table.columns] == [False, True, False]

@@ -67,10 +67,10 @@ class HubServer:
         siblings = [
             {
                 "rfilename": name,
-                **({"lfs": one["lfs"]} if "lfs" in one else {}),
-                "size": one["size"],
+                **({"lfs": entry["lfs"]} if "lfs" in entry else {}),
+                "size": entry["size"],
             }
-            for name, one in _entries(folder).items()
+            for name, entry in _entries(folder).items()
         ]
         repo = f"{request.path_params['owner']}/{request.path_params['name']}"
         return JSONResponse({"_id": "1", "id": repo, "sha": commit, "siblings": siblings})
@@ -80,9 +80,9 @@ class HubServer:
         if isinstance(found, Response):
             return found
         rows = [
-            {"type": "file", "path": name, "oid": one["oid"], "size": one["size"]}
-            | ({"lfs": _sha(one["lfs"])} if "lfs" in one else {})
-            for name, one in _entries(found[1]).items()
+            {"type": "file", "path": name, "oid": entry["oid"], "size": entry["size"]}
+            | ({"lfs": _sha(entry["lfs"])} if "lfs" in entry else {})
+            for name, entry in _entries(found[1]).items()
         ]
         return JSONResponse(rows)
 

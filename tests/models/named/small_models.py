@@ -191,7 +191,7 @@ def an_encoder(
             {"idx": i, "path": "" if i == 0 else f"{i}_{kind}", "type": f"st.models.{kind}"}
             for i, kind in enumerate(kinds)
         ]
-        mode = {f"pooling_mode_{one}": one == pooling for one in ("cls_token", "mean_tokens")}
+        mode = {f"pooling_mode_{item}": item == pooling for item in ("cls_token", "mean_tokens")}
         write(
             folder,
             modules=modules,

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from ragstone.core.errors import ConfigError, EmbeddingMismatch
-from ragstone.language.late_interaction import unpacked
+from ragstone.language.late_interaction import unpack_tokens
 from ragstone.models.embedders import ConfiguredEmbedders
 from ragstone.models.named.colbert import Colbert
 from ragstone.models.named.late_embedder import ColbertEmbedder
@@ -93,11 +93,11 @@ def test_given_a_passage_then_it_is_marked_and_its_punctuation_has_no_vectors(
     model = opened(a_colbert(tmp_path / "m", OWN), tmp_path)
     text = "Whales sing, and (often) sleep."
     [packed] = model.passages([text])
-    found = unpacked(packed, model.scale)
+    found = unpack_tokens(packed, model.scale)
     own = ids_of(text)
     every = computed([CLS, PASSAGE, *own, SEP], len(own) + 3)
-    silent = {ids_of(one)[0] for one in string.punctuation}
-    kept = [0, 1, len(own) + 2, *(i + 2 for i, one in enumerate(own) if one not in silent)]
+    silent = {ids_of(item)[0] for item in string.punctuation}
+    kept = [0, 1, len(own) + 2, *(i + 2 for i, item in enumerate(own) if item not in silent)]
     assert found.ids.tolist() == own
     assert len(kept) == len(own) + 3 - 4
     # Two bits a number.
@@ -123,7 +123,7 @@ def test_given_the_files_of_pylate_then_markers_lengths_and_skipped_words_are_th
     own = ids_of("whales sing")
     every = computed([CLS, QUESTION, *own, SEP, *[MASK] * 7], 12)
     assert np.allclose(model.question("whales sing").vectors[:2], every[2:4], atol=1e-5)
-    assert len(unpacked(model.passages(["whales sing"])[0], model.scale).vectors) == 4
+    assert len(unpack_tokens(model.passages(["whales sing"])[0], model.scale).vectors) == 4
 
 
 def test_given_a_model_that_fills_nothing_up_then_questions_stay_as_they_are(
@@ -201,7 +201,7 @@ async def test_given_a_colbert_model_then_every_embedder_has_its_token_vectors(
         assert (late.name, late.dimensions) == (own.name, own.dimensions)
         vectors, tokens = await late.embed_with_tokens(["Whales sing."])
         assert np.array_equal(vectors, await own.embed_passages(["Whales sing."]))
-        assert unpacked(tokens[0], late.token_scale()).vectors.shape == (5, WIDTH)
+        assert unpack_tokens(tokens[0], late.token_scale()).vectors.shape == (5, WIDTH)
         asked = await late.embed_question("whales")
         assert asked.tokens is not None
         assert len(asked.tokens.vectors) == 16

@@ -14,7 +14,7 @@ from ragstone.build import open_embedders
 from ragstone.core.errors import ConfigError, EmbeddingMismatch, RagstoneError
 from ragstone.models.embedders import ConfiguredEmbedders
 from ragstone.models.minilm import MiniLm
-from ragstone.models.named.likeness_scale import measured
+from ragstone.models.named.likeness_scale import measure_scale
 from ragstone.models.named.places import NamedModels
 from ragstone.ports import Embedder
 from ragstone.settings import EmbeddingSettings, Settings
@@ -209,7 +209,7 @@ async def test_given_a_file_of_several_then_it_is_the_one_that_is_named(
     folder = an_encoder(tmp_path / "m", file="onnx/model.onnx")
     Encoder(scale=3).save(folder / "onnx/model_int8.onnx")
     usual, small = [
-        await embedders.open(one) for one in (folder, folder / "onnx" / "model_int8.onnx")
+        await embedders.open(item) for item in (folder, folder / "onnx" / "model_int8.onnx")
     ]
     assert "onnx/model.onnx" in usual.description  # type: ignore[attr-defined]
     assert "onnx/model_int8.onnx" in small.description  # type: ignore[attr-defined]
@@ -224,8 +224,8 @@ async def test_given_a_package_with_a_model_then_it_is_used(
     facts = site / "small_model-1.5.dist-info"
     facts.mkdir()
     (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: small-model\nVersion: 1.5\n")
-    inside = [one for one in site.rglob("*") if one.is_file()]
-    lines = [f"{one.relative_to(site).as_posix()},," for one in inside]
+    inside = [item for item in site.rglob("*") if item.is_file()]
+    lines = [f"{item.relative_to(site).as_posix()},," for item in inside]
     (facts / "RECORD").write_text("\n".join(lines))
     monkeypatch.syspath_prepend(site)
     embedder = await embedders.open("package:small-model")
@@ -242,19 +242,21 @@ async def test_given_a_scale_that_was_measured_then_it_is_not_measured_again(
         return np.array([unit(states(text).mean(axis=0)) for text in texts])
 
     calls: list[int] = []
-    first = measured("small", "print/1", embed, tmp_path)
+    first = measure_scale("small", "print/1", embed, tmp_path)
     assert first.unrelated < first.same
     asked = len(calls)
-    assert measured("small", "print/1", embed, tmp_path) == first
+    assert measure_scale("small", "print/1", embed, tmp_path) == first
     assert len(calls) == asked
-    measured("small", "print/2", embed, tmp_path)
+    measure_scale("small", "print/2", embed, tmp_path)
     assert len(calls) == 2 * asked
 
 
 async def test_given_a_model_that_knows_no_meaning_then_a_warning_says_so(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    scale = measured("blind", "b", lambda texts: np.ones((len(texts), 4), np.float32) / 2, tmp_path)
+    scale = measure_scale(
+        "blind", "b", lambda texts: np.ones((len(texts), 4), np.float32) / 2, tmp_path
+    )
     assert scale.same > scale.unrelated
     assert "EMBEDDING__POOLING" in caplog.text
 
@@ -296,10 +298,10 @@ def _reading(*inputs: str) -> Callable[[Path], object]:
 TRANSFORMER = {"path": "", "type": "m.Transformer"}
 
 WRONG: dict[str, Callable[[Path], object]] = {
-    "is no folder": lambda folder: None,
+    "is not a folder": lambda folder: None,
     "there is no model.onnx": Path.mkdir,
     "has no tokenizer.json": _without_tokenizer,
-    "is no tokenizer": _no_tokenizer,
+    "is not a tokenizer": _no_tokenizer,
     "If it is cut off, copy it again": _cut_off,
     "optimum-cli export onnx": _of_torch,
     "config.json cannot be read": _no_json,
@@ -317,7 +319,7 @@ WRONG: dict[str, Callable[[Path], object]] = {
     "modules that are not known here": lambda folder: an_encoder(
         folder, modules=[{"path": "", "type": "x.Router"}]
     ),
-    "is no list of modules": lambda folder: an_encoder(folder, modules=["Transformer"]),
+    "is not a list of modules": lambda folder: an_encoder(folder, modules=["Transformer"]),
     "pools in a way": lambda folder: an_encoder(folder, pooling="mean_sqrt_len_tokens"),
     "lengths count": lambda folder: an_encoder(
         folder, modules=[TRANSFORMER], config_sentence_transformers={"similarity_fn_name": "dot"}
@@ -326,7 +328,7 @@ WRONG: dict[str, Callable[[Path], object]] = {
         folder, config_sentence_transformers={"prompts": [1]}
     ),
 }
-"""What makes a folder that is no embedding model, by what is said of it."""
+"""What makes a folder that is not an embedding model, by what is said of it."""
 
 
 @pytest.mark.parametrize("said", WRONG)
@@ -349,8 +351,8 @@ async def test_given_what_is_no_embedding_model_then_one_line_at_the_start_says_
         ("package:not-installed-here", "pip install not-installed-here"),
         ("package:", "pip install NAME"),
         ("package:pydantic", "no folder with an ONNX file"),
-        ("./nowhere", "is no folder"),
-        ("~/nowhere/at/all", "is no folder"),
+        ("./nowhere", "is not a folder"),
+        ("~/nowhere/at/all", "is not a folder"),
         ("nonsense", "EMBEDDING__BASE_URL"),
         ("", "EMBEDDING__BASE_URL"),
         ("a/b/c", "EMBEDDING__BASE_URL"),

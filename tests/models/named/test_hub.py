@@ -51,7 +51,7 @@ def test_given_a_name_then_only_what_is_needed_is_fetched_and_never_asked_for_ag
     assert place.path.read_bytes() == (tmp_path / "hub/first/onnx/model.onnx").read_bytes()
     assert place.origin == f"hub {REPO} at {FIRST[:12]}"
     assert tmp_path / "models" in place.folder.parents
-    fetched = {one.relative_to(place.folder).as_posix() for one in place.folder.rglob("*.*")}
+    fetched = {item.relative_to(place.folder).as_posix() for item in place.folder.rglob("*.*")}
     assert {"tokenizer.json", "config.json", "1_Pooling/config.json"} <= fetched
     assert not {"pytorch_model.bin", "README.md", "onnx/model_int8.onnx"} & fetched
     hub.asked.clear()
@@ -158,7 +158,7 @@ def test_given_no_network_then_a_start_ends_with_one_line(
     done = run(tmp_path / "data", "doctor", EMBEDDING__MODEL=REPO, **hub.variables | variables)
     assert done.returncode == 1
     [line] = done.stderr.splitlines()
-    assert line.startswith(f"ragstone: EMBEDDING__MODEL: {REPO} is no folder here")
+    assert line.startswith(f"ragstone: EMBEDDING__MODEL: {REPO} is not a folder here")
     assert "copy the model here and name its folder" in line
     assert not hub.asked
 

@@ -125,12 +125,12 @@ async def test_given_any_order_of_classes_then_the_config_says_which_is_which(
     folder = a_scorer(tmp_path, labels, [factors[label.lower()] for label in labels])
     model = NliModel("READER__MODEL", str(folder), NamedModels(tmp_path))
     found = await model.infer(PAIRS)
-    raised = np.exp([[factors[one] * count for one in CLASSES] for count in COUNTED])
+    raised = np.exp([[factors[item] * count for item in CLASSES] for count in COUNTED])
     shares = raised / raised.sum(axis=1, keepdims=True)
-    assert [(one.entailed, one.neither, one.contradicted) for one in found] == [
+    assert [(item.entailed, item.neither, item.contradicted) for item in found] == [
         pytest.approx(row, abs=1e-5) for row in shares.tolist()
     ]
-    assert all(one.whole for one in found)
+    assert all(item.whole for item in found)
     assert await model.infer([]) == []
     await model.aclose()
 
@@ -139,8 +139,8 @@ async def test_given_two_classes_then_nothing_is_said_to_be_contradicted(tmp_pat
     folder = a_scorer(tmp_path, ["entailment", "not_entailment"], (1, -1))
     model = NliModel("READER__MODEL", str(folder), NamedModels(tmp_path))
     found = await model.infer(PAIRS)
-    assert [one.contradicted for one in found] == [0, 0, 0]
-    assert [one.entailed for one in found] == pytest.approx(sigmoid(2 * COUNTED), abs=1e-5)
+    assert [item.contradicted for item in found] == [0, 0, 0]
+    assert [item.entailed for item in found] == pytest.approx(sigmoid(2 * COUNTED), abs=1e-5)
     await model.aclose()
 
 
@@ -153,7 +153,7 @@ async def test_given_a_claim_that_is_too_long_then_it_is_not_judged_as_a_whole(
     middling = long[:1500]
     pairs = [("Whales sing.", long), (long * 30, "Whales sing."), (long, middling)]
     found = await model.infer([*pairs, ("Whales sing.", middling)])
-    assert [one.whole for one in found] == [False, True, False, True]
+    assert [item.whole for item in found] == [False, True, False, True]
     await model.aclose()
 
 

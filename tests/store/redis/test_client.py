@@ -8,7 +8,7 @@ import pytest
 from redis.exceptions import ConnectionError, ResponseError, TimeoutError
 
 from ragstone.core.errors import ConfigError
-from ragstone.store.redis.client import Attempts, closed, redis_client
+from ragstone.store.redis.client import Attempts, close_client, redis_client
 from tests.redis_server import redis_server
 
 
@@ -79,7 +79,7 @@ async def test_given_silence_and_answers_then_each_change_is_said_once_without_t
         assert attempts.answered
     lost = "Redis at host:1/0 does not answer; it rains: refused"
     assert caplog.messages == [lost, "Redis at host:1/0 answers again."] * 2
-    assert [one.levelname for one in caplog.records] == ["WARNING", "INFO"] * 2
+    assert [record.levelname for record in caplog.records] == ["WARNING", "INFO"] * 2
 
 
 async def test_given_an_attempt_after_the_rest_then_nobody_else_waits_for_silence(
@@ -151,7 +151,7 @@ async def test_given_a_real_redis_that_goes_and_returns_then_so_do_its_answers(
             server.start()
             assert await attempts.make(client.ping, False)
         server.freeze()
-        await closed(client)
+        await close_client(client)
 
 
 def test_given_an_address_that_is_none_then_the_setting_is_named() -> None:

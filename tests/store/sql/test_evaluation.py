@@ -69,7 +69,7 @@ async def test_a_run_keeps_its_questions_and_counts_its_outcomes(store: SqlEvalu
     assert await store.run(BOB, "r1") is None
     figures = (SettingFigures("a", {"right": 1.0, "mrr": None}),)
     await store.end(BOB, "r1", 9.0, figures)
-    assert [one.state for one in await store.runs(EVA, "", 10)] == ["running", "running"]
+    assert [run.state for run in await store.runs(EVA, "", 10)] == ["running", "running"]
     await store.end(EVA, "r1", 9.0, figures)
     [_, first] = await store.runs(EVA, "s1", 10)
     assert (first.id, first.state, first.ended_at, first.figures) == ("r1", "done", 9.0, figures)
@@ -80,11 +80,11 @@ async def test_outcomes_stand_in_the_order_of_the_set(store: SqlEvaluations) -> 
     await store.begin(EVA, stored("r1"))
     for number, setting, right in ((1, 0, False), (0, 1, None), (0, 0, True)):
         await store.keep("r1", outcome(number, setting, right), "origin")
-    found = [(one.number, one.setting) for one, _ in await store.outcomes("r1")]
+    found = [(item.number, item.setting) for item, _ in await store.outcomes("r1")]
     assert found == [(0, 0), (0, 1), (1, 0)]
-    assert [one.number for one, _ in await store.outcomes("r1", wrong=True)] == [1]
-    assert [one.number for one, _ in await store.outcomes("r1", setting=1)] == [0]
-    assert [one.number for one, _ in await store.outcomes("r1", limit=1, offset=2)] == [1]
+    assert [item.number for item, _ in await store.outcomes("r1", wrong=True)] == [1]
+    assert [item.number for item, _ in await store.outcomes("r1", setting=1)] == [0]
+    assert [item.number for item, _ in await store.outcomes("r1", limit=1, offset=2)] == [1]
 
 
 async def test_what_is_removed_or_forgotten_leaves_nothing(store: SqlEvaluations) -> None:

@@ -22,7 +22,7 @@ async def test_an_opinion_takes_the_place_of_the_one_before(tmp_path: Path) -> N
         await store.put(replace(GIVEN, answer_id="a2", at=2.0))
         await store.put(replace(GIVEN, tenant="other"))
         found = await store.latest("default", 10)
-    assert [one.answer_id for one in found] == ["a1", "a2"]
+    assert [item.answer_id for item in found] == ["a1", "a2"]
     assert found[0] == changed
 
 
@@ -32,4 +32,4 @@ async def test_who_is_forgotten_has_no_opinion(tmp_path: Path) -> None:
         await store.put(GIVEN)
         await store.put(replace(GIVEN, user="bob"))
         await SqlErasure(database, tmp_path).delete(Principal("default", "ada"), None, [])
-        assert [one.user for one in await store.latest("default", 10)] == ["bob"]
+        assert [item.user for item in await store.latest("default", 10)] == ["bob"]

@@ -48,13 +48,13 @@ async def published(
 
 
 def named(revision: str, chunk: int, *entities: str) -> list[EntityMention]:
-    return [EntityMention(revision, chunk, one, one.title(), "name") for one in entities]
+    return [EntityMention(revision, chunk, entity, entity.title(), "name") for entity in entities]
 
 
 async def keep(
     mentions: SqlMentions, collection: Collection, found: list[EntityMention], *, reading: str = "1"
 ) -> None:
-    revisions = sorted({one.revision for one in found})
+    revisions = sorted({mention.revision for mention in found})
     await mentions.begin(collection, revisions)
     await mentions.add(collection, found)
     await mentions.finish(collection, reading, revisions)
@@ -87,7 +87,7 @@ async def test_given_two_tenants_whose_collections_have_one_id_then_each_has_its
     entities = ["meridian", "oslo"]
     assert await mentions.known(ONE, ALL, entities) == {"meridian"}
     assert await mentions.known(TWO, ALL, entities) == {"oslo"}
-    assert [one.entity for one in await mentions.most_named(TWO, ALL, 9)] == ["oslo"]
+    assert [item.entity for item in await mentions.most_named(TWO, ALL, 9)] == ["oslo"]
     await mentions.forget(TWO)
     assert await mentions.known(ONE, ALL, entities) == {"meridian"}
     assert await mentions.known(TWO, ALL, entities) == frozenset()
@@ -102,7 +102,7 @@ async def test_given_what_others_may_read_then_nothing_of_it_is_given_or_counted
     assert await mentions.known(ONE, ALL, ["secret", "meridian"]) == {"meridian"}
     assert await mentions.like(ONE, ALL, "se", 9) == []
     found = await mentions.of_entities(ONE, ALL, ["meridian"], 9)
-    assert [one.revision for one in found["meridian"]] == [b]
+    assert [item.revision for item in found["meridian"]] == [b]
     assert await mentions.of_chunks(ONE, ALL, [(a, 0)]) == []
     assert await mentions.most_named(ONE, ALL, 9) == [EntityCount("meridian", "Meridian", 1)]
     assert (await mentions.of_rare(ONE, ALL, ["meridian"], 1)).keys() == {"meridian"}
@@ -176,7 +176,7 @@ async def test_given_a_backup_then_it_holds_what_is_named_by_documents_that_answ
         new = await published(catalog, "a")
         await keep(mentions, ONE, named(new, 0, "oslo"))
         async with SqlDump(here, catalog).snapshot() as tables:
-            rows = [one async for one in tables]
+            rows = [table async for table in tables]
     async with open_state(tmp_path / "there") as there:
         catalog, mentions = await SqlCatalog.open(there), SqlMentions(there)
         await SqlDump(there, catalog).replace(SqlDump.schema, rows, [ONE])

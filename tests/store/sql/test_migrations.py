@@ -144,4 +144,4 @@ def test_only_a_database_that_is_behind_is_opened_with_alembic(tmp_path: Path) -
         subprocess.run([*run, str(tmp_path / name)], capture_output=True, text=True, check=True)
         for name in ("new.sqlite", "new.sqlite", "shared.sqlite", "shared.sqlite")
     ]
-    assert [one.stdout.strip() for one in outputs] == ["False", "False", "True", "False"]
+    assert [output.stdout.strip() for output in outputs] == ["False", "False", "True", "False"]

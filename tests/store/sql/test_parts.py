@@ -48,7 +48,9 @@ async def running(store: SqlJobs, id: str = "big", tenant: str = "acme") -> Job:
 
 
 def reading(id: str, *documents: Document) -> NewPart:
-    files = [{"source": "/x", "root": "/x", "document": wire.dump(one)} for one in documents]
+    files = [
+        {"source": "/x", "root": "/x", "document": wire.dump(document)} for document in documents
+    ]
     return NewPart(id, READ_PART, {"build": 0, "files": files})
 
 
@@ -65,7 +67,7 @@ async def test_parts_belong_to_whose_job_it_is_and_are_claimed_while_it_runs(
 ) -> None:
     job = await running(store)
     await parts.offer("big", [reading("r"), embedding("e")])
-    assert {(one.tenant, one.collection, one.priority) for one in await parts.of("big")} == {
+    assert {(item.tenant, item.collection, item.priority) for item in await parts.of("big")} == {
         ("acme", "big", 5)
     }
     assert await store.next_due(PARTS) is not None
@@ -85,14 +87,14 @@ async def test_of_a_job_that_does_not_run_nothing_is_offered_or_claimed(
     assert await claimed(store) == []
     assert await store.next_due(PARTS) is None
     await parts.offer("big", [embedding("late")])
-    assert [one.id for one in await parts.of("big")] == ["e"]
+    assert [item.id for item in await parts.of("big")] == ["e"]
 
 
 async def test_nobody_is_shown_a_part(store: SqlJobs, parts: SqlParts) -> None:
     await running(store)
     await parts.offer("big", [embedding("e")])
     assert await store.get("e") is None
-    assert [one.id for one in await store.listed("acme", None, None, 10)] == ["big"]
+    assert [item.id for item in await store.listed("acme", None, None, 10)] == ["big"]
     assert await store.counts() == {("ingest", "running"): 1}
 
 
@@ -141,7 +143,7 @@ async def test_what_was_lost_stays_hidden_until_its_writer_says_that_it_has_stop
     await parts.drop("c1")
     name = revision(DOC.id, begun.version)
     await catalog.publish(DOC, (await catalog.begin_all([DOC]))[0].version)
-    assert [one for _, one in await catalog.retired()] == [name]
+    assert [item for _, item in await catalog.retired()] == [name]
     await catalog.purged([name])
     assert name in await hidden(catalog)
     await catalog.stopped([name])

@@ -132,7 +132,9 @@ def test_the_migrations_make_the_tables_and_texts_compare_by_code_points(url: st
         context = MigrationContext.configure(connection, opts={"compare_type": True})
         differences = compare_metadata(context, metadata)
         # Alembic does not ask for which database an index is.
-        assert [one for one in differences if one[1].name != "ix_documents_counts"] == []
+        assert [
+            difference for difference in differences if difference[1].name != "ix_documents_counts"
+        ] == []
         others = (
             "SELECT count(*) FROM information_schema.columns WHERE table_schema = 'public' "
             "AND data_type = 'text' AND collation_name IS DISTINCT FROM 'C'"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ragstone.core.errors import InvalidPrompt, UnknownPrompt
-from ragstone.language.templates import shipped
+from ragstone.language.templates import load_shipped
 from ragstone.service.local.prompts import LocalPrompts
 from ragstone.service.local.watching import Watch
 from ragstone.store.redis.prompts import PREFIX, RedisTexts
@@ -36,12 +36,14 @@ async def test_given_versions_then_they_are_shown_compared_and_rolled_back(
     assert (await prompts.get("mode.simple", version=1)).text == "- One.\n"
     assert "-- One." in await prompts.diff("mode.simple", "", 1, 2)
     assert "+- Two." in await prompts.diff("mode.simple", "", 1, 2)
-    assert (shipped("mode.simple") or "").strip() in await prompts.diff("mode.simple", "", 0, 1)
+    assert (load_shipped("mode.simple") or "").strip() in await prompts.diff(
+        "mode.simple", "", 0, 1
+    )
     back = await prompts.rollback("mode.simple", "", 1, "ann")
     assert (back.version, back.text) == (3, "- One.\n")
     assert (await store.texts())["mode.simple"] == "- One.\n"
     reset = await prompts.reset("mode.simple", "", "ann")
-    assert (reset.source, reset.text) == ("shipped", shipped("mode.simple"))
+    assert (reset.source, reset.text) == ("shipped", load_shipped("mode.simple"))
     assert "mode.simple" not in await store.texts()
     kept = await prompts.versions("mode.simple")
     assert [(v.version, v.who, bool(v.text)) for v in kept] == [

@@ -38,12 +38,12 @@ async def catalog(state: Database) -> SqlCatalog:
 
 
 def theme(id: str, *revisions: str, audience: str = '["*"]') -> EntityTheme:
-    passages = tuple((one, 0) for one in revisions)
+    passages = tuple((revision, 0) for revision in revisions)
     return EntityTheme(id, audience, id, (EntityCount("ada", "Ada", 2),), passages, revisions, "S.")
 
 
 async def ids(themes: SqlThemes, readers: tuple[str, ...] = ALL) -> list[str]:
-    return [one.id for one in await themes.readable(ONE, readers, 9)]
+    return [item.id for item in await themes.readable(ONE, readers, 9)]
 
 
 async def test_given_themes_then_they_are_for_who_may_read_all_of_their_documents(
@@ -55,7 +55,7 @@ async def test_given_themes_then_they_are_for_who_may_read_all_of_their_document
     await themes.replace(ONE, "x", "1", [whole, theme("public", a, audience="x")])
     assert await ids(themes) == ["public"]
     assert sorted(await ids(themes, (*ALL, "group:board"))) == ["both", "public"]
-    assert {one.id: one for one in await themes.every(ONE)}["both"] == whole
+    assert {item.id: item for item in await themes.every(ONE)}["both"] == whole
     assert await themes.every(TWO) == []
 
 
@@ -141,7 +141,7 @@ async def test_given_a_backup_then_it_holds_what_was_paid_for_and_no_themes(
         await SqlModelReadings(here).keep(ONE, [one], "r", whole=a)
         await SqlThemes(here).replace(ONE, "x", "1", [theme("one", a)])
         async with SqlDump(here, catalog).snapshot() as tables:
-            rows = [one async for one in tables]
+            rows = [table async for table in tables]
     async with open_state(tmp_path / "there") as there:
         catalog = await SqlCatalog.open(there)
         await SqlDump(there, catalog).replace(SqlDump.schema, rows, [ONE])

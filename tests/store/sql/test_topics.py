@@ -62,11 +62,11 @@ async def test_removed_topics_are_gone(store: SqlTopics) -> None:
 async def test_blocked_questions_newest_first_of_one_tenant(store: SqlTopics) -> None:
     for question, tenant in (("a?", "acme"), ("b?", "other"), ("c?", "acme")):
         await store.record(a_block(question, tenant=tenant), 90)
-    assert [one.question for one in await store.blocked("acme", 10)] == ["c?", "a?"]
-    assert [one.question for one in await store.blocked("acme", 1)] == ["c?"]
+    assert [item.question for item in await store.blocked("acme", 10)] == ["c?", "a?"]
+    assert [item.question for item in await store.blocked("acme", 1)] == ["c?"]
 
 
 async def test_old_blocked_questions_are_forgotten(store: SqlTopics) -> None:
     await store.record(a_block("old?", at=time.time() - 91 * 86_400), 1000)
     await store.record(a_block("new?"), 90)
-    assert [one.question for one in await store.blocked("acme", 10)] == ["new?"]
+    assert [item.question for item in await store.blocked("acme", 10)] == ["new?"]

@@ -42,9 +42,9 @@ async def test_given_several_then_the_newest_come_first_page_by_page(traces: Sql
         user = "ann" if number % 2 else "bob"
         await traces.keep(replace(ONE, id=str(number), at=NOW + number, user=user), 7)
     first = await traces.latest("acme", 2)
-    assert [one.id for one in first] == ["4", "3"]
-    assert [one.id for one in await traces.latest("acme", 2, before=first[-1].at)] == ["2", "1"]
-    assert [one.id for one in await traces.latest("acme", 9, user="ann")] == ["3", "1"]
+    assert [item.id for item in first] == ["4", "3"]
+    assert [item.id for item in await traces.latest("acme", 2, before=first[-1].at)] == ["2", "1"]
+    assert [item.id for item in await traces.latest("acme", 9, user="ann")] == ["3", "1"]
 
 
 async def test_given_a_user_to_forget_then_the_others_stay(traces: SqlTraces) -> None:
@@ -52,9 +52,9 @@ async def test_given_a_user_to_forget_then_the_others_stay(traces: SqlTraces) ->
         await traces.keep(replace(ONE, id=str(number), user=user, user_id=account), 7)
     erasure = SqlErasure(traces._database, Path())
     await erasure.delete(Principal("acme", "ann"), "b", [])
-    assert {one.id for one in await traces.latest("acme", 9)} == {"0", "2"}
+    assert {item.id for item in await traces.latest("acme", 9)} == {"0", "2"}
     await erasure.delete(Principal("acme", "ann"), None, [])
-    assert {one.id for one in await traces.latest("acme", 9)} == {"2"}
+    assert {item.id for item in await traces.latest("acme", 9)} == {"2"}
 
 
 async def test_given_old_ones_then_they_are_forgotten(traces: SqlTraces) -> None:
@@ -62,7 +62,7 @@ async def test_given_old_ones_then_they_are_forgotten(traces: SqlTraces) -> None
     await traces.keep(old, 30)
     fresh = SqlTraces(traces._database)  # a process that has not looked yet
     await fresh.keep(ONE, 7)
-    assert [one.id for one in await fresh.latest("acme", 10)] == ["one"]
+    assert [item.id for item in await fresh.latest("acme", 10)] == ["one"]
 
 
 async def test_given_traces_then_the_times_of_stages_are_summed_up(traces: SqlTraces) -> None:

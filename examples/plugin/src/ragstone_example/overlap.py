@@ -33,7 +33,7 @@ class OverlapReranker:
         if not wanted:
             return Judgement(np.zeros(len(chunks), np.float32), 0.0, "the question has no word")
         found = [wanted.intersection(WORDS.findall(c.searchable.casefold())) for c in chunks]
-        scores = np.array([len(one) / len(wanted) for one in found], np.float32)
+        scores = np.array([len(item) / len(wanted) for item in found], np.float32)
         return Judgement(scores, self._weight, f"{len(wanted)} words were looked for")
 
     async def aclose(self) -> None:

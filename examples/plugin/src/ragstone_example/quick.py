@@ -6,9 +6,9 @@ from starlette.responses import Response
 
 from ragstone.core.turn import Ask
 from ragstone.http.dialects import DialectParts
-from ragstone.http.identity import Who, narrowed
+from ragstone.http.identity import Who, narrow_principal
 from ragstone.http.responses import Json, unless_left
-from ragstone.http.streaming import finished
+from ragstone.http.streaming import finish_turn
 
 
 class QuickRequest(BaseModel):
@@ -26,7 +26,7 @@ def router(parts: DialectParts) -> APIRouter:
     async def quick(body: QuickRequest, request: Request, caller: Who) -> Response:
         """Answer one question, whole."""
         # What the credential does not reach is as if it did not exist.
-        principal = narrowed(caller, body.collection)
+        principal = narrow_principal(caller, body.collection)
         ask = Ask(body.question, principal=principal, collection=body.collection)
         return await unless_left(request, _answered(parts, ask))
 
@@ -34,8 +34,8 @@ def router(parts: DialectParts) -> APIRouter:
 
 
 async def _answered(parts: DialectParts, ask: Ask) -> Response:
-    turn = await finished(parts.service.ask(ask))
+    turn = await finish_turn(parts.service.ask(ask))
     answer = turn.answer
     text = answer.text if answer else ""
-    sources = [one.path for one in answer.citations] if answer else []
+    sources = [citation.path for citation in answer.citations] if answer else []
     return Json({"answer": text, "sources": sources})

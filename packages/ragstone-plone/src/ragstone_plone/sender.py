@@ -84,7 +84,7 @@ class Sender:
                     self._woken.wait(
                         None if soonest is None else max(0.0, soonest - time.monotonic())
                     )
-                key = min(self._due, key=lambda one: self._due[one][0])
+                key = min(self._due, key=lambda item: self._due[item][0])
                 place = self._due.pop(key)[1]
             pause = self._sent(key, place)
             if pause is not None:
@@ -169,11 +169,11 @@ def _events(site: Any, settings: RagSettings, batch: list[tuple[str, Change]]) -
     """One event for all changes of an object in the batch. In which order they were made does not
     count: Ragstone reads the object as it is."""
     catalog, events = getToolByName(site, "portal_catalog"), []
-    for uid, group in groupby(batch, lambda one: one[1].uid):
+    for uid, group in groupby(batch, lambda item: item[1].uid):
         changes = list(group)
         brains = [] if uid == SETTINGS else catalog.unrestrictedSearchResults(UID=uid)
         types = [brain.portal_type for brain in brains]
-        wanted = [one for one in types if one in settings.content_types]
+        wanted = [kind for kind in types if kind in settings.content_types]
         if not wanted:
             event = REMOVED
         elif any(change.removed for _, change in changes):

@@ -32,7 +32,7 @@ def after_install(context: Any) -> None:
     types = list(api.portal.get_registry_record(name) or ())
     there = api.portal.get_tool("portal_types").objectIds()
     make_outbox(api.portal.get())
-    added = [one for one in STOCK_TYPES if one in there and one not in types]
+    added = [item for item in STOCK_TYPES if item in there and item not in types]
     api.portal.set_registry_record(name, types + added)
 
 

@@ -16,8 +16,8 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
 from ragstone import __version__
-from ragstone.agent.tools.listing import Listed, listed
-from ragstone.agent.tools.results import returned
+from ragstone.agent.tools.listing import Listed, collect_tools
+from ragstone.agent.tools.results import read_result
 from ragstone.core.errors import ConfigError, ToolsUnavailable
 from ragstone.core.tool import Tool
 from ragstone.ports import Returned, ToolSession
@@ -89,7 +89,9 @@ class McpGateway:
     @asynccontextmanager
     async def _client(self, organisation: str) -> AsyncIterator[Client]:
         if self._command:
-            program, *arguments = (one.replace(PLACEHOLDER, organisation) for one in self._command)
+            program, *arguments = (
+                item.replace(PLACEHOLDER, organisation) for item in self._command
+            )
             told = {ORGANISATION_VARIABLE: organisation}
             server = StdioServerParameters(command=program, args=arguments, env=told)
             async with Client(server) as client:
@@ -105,7 +107,7 @@ class McpGateway:
         limit = max(self._settings.timeout, self._settings.connect_timeout)
         async with (
             httpx2.AsyncClient(
-                headers=headers, timeout=limit, event_hooks={"response": [_bound]}
+                headers=headers, timeout=limit, event_hooks={"response": [_limit_response]}
             ) as http,
             Client(streamable_http_client(url, http_client=http)) as client,
         ):
@@ -124,7 +126,7 @@ class McpGateway:
             cursor = page.next_cursor
             if not cursor or len(found) >= self._settings.max_tools:
                 break
-        tools = listed(found[: self._settings.max_tools], self._settings.read_only_tools)
+        tools = collect_tools(found[: self._settings.max_tools], self._settings.read_only_tools)
         self._lists = {org: kept for org, kept in self._lists.items() if kept[0] > now}
         self._lists[organisation] = (now + self._settings.cache_seconds, tools)
         return tools
@@ -158,7 +160,7 @@ class _Connection:
         finally:
             task.cancel()
             # Nobody is left whom an error of it concerns.
-            task.add_done_callback(lambda one: one.cancelled() or one.exception())
+            task.add_done_callback(lambda item: item.cancelled() or item.exception())
 
     def abandon(self) -> None:
         """Close it without waiting for what goes on."""
@@ -218,7 +220,7 @@ class _Session:
                 calling = self._client.call_tool(theirs, dict(arguments))
                 result = await self._connection.outcome(calling)
             # Millions of values take a while to be looked through.
-            found = await asyncio.to_thread(returned, result, self._settings.max_result_chars)
+            found = await asyncio.to_thread(read_result, result, self._settings.max_result_chars)
         except Exception as error:
             self._forget()
             raise _unavailable(f"did not answer the call of {name}", error) from error
@@ -245,7 +247,7 @@ class _BoundedStream(httpx2.AsyncByteStream):
         await self._inner.aclose()
 
 
-async def _bound(response: httpx2.Response) -> None:
+async def _limit_response(response: httpx2.Response) -> None:
     """Read no more of a response than its limit."""
     if isinstance(response.stream, httpx2.AsyncByteStream):
         response.stream = _BoundedStream(response.stream)
@@ -256,7 +258,9 @@ def _words(command: str) -> list[str]:
     try:
         return shlex.split(command)
     except ValueError as error:
-        raise ConfigError(f"MCP__COMMAND is {command!r}, which is no command: {error}.") from error
+        raise ConfigError(
+            f"MCP__COMMAND is {command!r}, which is not a command: {error}."
+        ) from error
 
 
 def _address(gateway: str) -> str:
@@ -264,7 +268,7 @@ def _address(gateway: str) -> str:
     parts = urlsplit(gateway)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ConfigError(
-            f"MCP__GATEWAY is {gateway!r}, which is no address. Write it like http://host:8502/mcp."
+            f"MCP__GATEWAY is {gateway!r}, which is not an address. Write it like http://host:8502/mcp."
         )
     return gateway if parts.path.strip("/") else f"{gateway.rstrip('/')}/mcp"
 

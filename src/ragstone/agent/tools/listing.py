@@ -27,19 +27,19 @@ class Listed:
     names: Mapping[str, str] = field(default_factory=dict)
 
 
-def listed(found: Sequence[Any], read_only: Collection[str] = ()) -> Listed:
+def collect_tools(found: Sequence[Any], read_only: Collection[str] = ()) -> Listed:
     """The tools of MCP's list that can be offered, each under a name of its own. Those whose names
     are `read_only` change nothing, whatever they say."""
     tools, names = list[Tool](), dict[str, str]()
-    for one in found:
-        schema = one.input_schema
-        name = _ODD.sub("_", one.name)[:NAME_CHARS]
+    for item in found:
+        schema = item.input_schema
+        name = _ODD.sub("_", item.name)[:NAME_CHARS]
         if not name or name in names or len(json.dumps(schema, default=str)) > SCHEMA_CHARS:
             continue
-        description = whole(" ".join((one.description or "").split()))[:DESCRIPTION_CHARS]
-        changes = False if one.name in read_only else _changes(one.annotations)
+        description = whole(" ".join((item.description or "").split()))[:DESCRIPTION_CHARS]
+        changes = False if item.name in read_only else _changes(item.annotations)
         tools.append(Tool(name, description, schema, changes))
-        names[name] = one.name
+        names[name] = item.name
     return Listed(tuple(tools), names)
 
 

@@ -15,7 +15,7 @@ MOST_JSON = 2_000_000
 """Longest text that is read as JSON."""
 
 
-def returned(result: CallToolResult, most: int) -> Returned:
+def read_result(result: CallToolResult, most: int) -> Returned:
     """The text of the result, at most so many characters, and its data."""
     parts = [part for block in result.content if (part := _text(block))]
     text = "\n".join(parts)

@@ -112,7 +112,7 @@ def _alternation(patterns: list[str]) -> re.Pattern[str]:
     return re.compile("|".join(patterns), re.IGNORECASE)
 
 
-def kind_of(question: str) -> Kind:
+def answer_kind(question: str) -> Kind:
     """The kind of thing that is asked for, empty if any will do or none is recognised.
 
     Of several, the one that is asked first: "who was king when ..." asks for a person.

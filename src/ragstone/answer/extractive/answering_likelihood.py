@@ -18,7 +18,7 @@ import numpy as np
 from ragstone.answer.extractive.unit_ranking import RankedUnit
 from ragstone.core.answer import log_odds, probability
 from ragstone.core.turn import Passage
-from ragstone.language.named import named
+from ragstone.language.named import find_names
 from ragstone.language.words import words
 from ragstone.verify.sufficiency import coverage
 
@@ -149,10 +149,12 @@ def _lacks_code(question: str, text: str) -> bool:
 def _is_of_another_number(question: str, titled: str, text: str) -> bool:
     """Whether titles and paths number a thing that the question names otherwise, and neither they
     nor the text say its number."""
-    others = named(titled).numbered
+    others = find_names(titled).numbered
     names = {other.name for other in others}
-    numbered = [asked for asked in named(question).numbered if asked.name and asked.name in names]
-    held = others | named(text).numbered if numbered else others
+    numbered = [
+        asked for asked in find_names(question).numbered if asked.name and asked.name in names
+    ]
+    held = others | find_names(text).numbered if numbered else others
     return any(
         not any(asked.name == other.name and asked.same(other) for other in held)
         for asked in numbered

@@ -8,11 +8,11 @@ import math
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
-from ragstone.answer.extractive.lists import text_of
+from ragstone.answer.extractive.lists import candidate_text
 from ragstone.answer.extractive.unit_ranking import RankedUnit
 from ragstone.answer.extractive.units import UNANSWERING
 from ragstone.answer.extractive.values_apart import ValuesApart, name_source
-from ragstone.language.named import named
+from ragstone.language.named import find_names
 from ragstone.language.words import content_word_set, similar_words
 from ragstone.understand.comparison import comparison
 
@@ -32,16 +32,16 @@ def both_sides(question: str, best: Sequence[RankedUnit]) -> ValuesApart | None:
     if not (mine and theirs) or all(_holds(_unit_text(best[0]), own) for own in (mine, theirs)):
         return None
     least = best[0].score + math.log(LEAST)
-    likely = [one for one in best if one.score >= least and one.unit.form not in UNANSWERING]
+    likely = [item for item in best if item.score >= least and item.unit.form not in UNANSWERING]
     # "Valid from 2021" names the side; what is compared may stand in the sentence behind it.
     common = content_word_set(question) - mine - theirs
-    likely.sort(key=lambda unit: len(common & content_word_set(text_of(unit))), reverse=True)
+    likely.sort(key=lambda unit: len(common & content_word_set(candidate_text(unit))), reverse=True)
     one = next((unit for unit in likely if _is_about(unit, mine, theirs)), None)
     other = next((unit for unit in likely if _is_about(unit, theirs, mine)), None)
     if one is None or other is None or one is other:
         return None
     labels = [
-        "" if _holds(text_of(unit), own) else name_source(unit.passage)
+        "" if _holds(candidate_text(unit), own) else name_source(unit.passage)
         for unit, own in ((one, mine), (other, theirs))
     ]
     return ValuesApart((one, other), labels, compares=True)
@@ -52,7 +52,7 @@ def _find_sides(question: str) -> tuple[str, str] | None:
     "Is the Tern 400 heavier than the Tern 200?" has them."""
     if compared := comparison(question):
         return compared.first, compared.second
-    numbered = [thing for thing in named(question).numbered if thing.name]
+    numbered = [thing for thing in find_names(question).numbered if thing.name]
     if len(numbered) != 2 or len({thing.name for thing in numbered}) != 1:
         return None
     first, second = sorted(f"{thing.name} {thing.number}" for thing in numbered)
@@ -64,11 +64,11 @@ def _is_about(unit: RankedUnit, own: frozenset[str], others: frozenset[str]) -> 
     if _holds(_unit_text(unit), own):
         return True
     whole = f"{_unit_titles(unit)}\n{unit.passage.text}"
-    return _holds(whole, own) and not any(_holds(whole, frozenset((one,))) for one in others)
+    return _holds(whole, own) and not any(_holds(whole, frozenset((item,))) for item in others)
 
 
 def _unit_text(unit: RankedUnit) -> str:
-    return f"{_unit_titles(unit)}\n{unit.unit.context}\n{text_of(unit)}"
+    return f"{_unit_titles(unit)}\n{unit.unit.context}\n{candidate_text(unit)}"
 
 
 def _unit_titles(unit: RankedUnit) -> str:

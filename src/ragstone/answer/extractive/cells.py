@@ -30,7 +30,7 @@ _NUMBER = re.compile(r"(?<![^\W_])\d+(?![^\W_])")
 
 def record(row: str, header: str) -> str:
     """A row whose cells stand side by side below a header, as one that names its columns."""
-    cells, names = (one.strip("| ").split(" | ") for one in (row, header))
+    cells, names = (item.strip("| ").split(" | ") for item in (row, header))
     if len(cells) < LEAST_CELLS or len(cells) != len(names):
         return row
     return "; ".join(f"{name}: {cell}" for name, cell in zip(names, cells, strict=True))

@@ -2,12 +2,17 @@
 
 from collections.abc import Sequence
 
-from ragstone.answer.extractive.unit_ranking import RankedUnit, shows, units_beside, units_following
+from ragstone.answer.extractive.unit_ranking import (
+    RankedUnit,
+    passage_units,
+    shows,
+    units_following,
+)
 from ragstone.answer.extractive.units import AnswerUnit
 from ragstone.core.turn import Passage
 
 
-def with_code_behind(
+def add_code_after_best(
     chosen: Sequence[RankedUnit],
     passages: Sequence[Passage],
     found: Sequence[Sequence[AnswerUnit]],
@@ -15,22 +20,22 @@ def with_code_behind(
     """What was chosen, and the code right behind the paragraph of the best sentence that has some,
     in its passage or the one that follows in its document; only what was chosen where that shows
     code itself."""
-    if any(shows(one.unit) for one in chosen):
+    if any(shows(unit.unit) for unit in chosen):
         return list(chosen)
     for sentence in chosen:
-        if sentence.unit.form == "sentence" and (code := _behind(sentence, passages, found)):
+        if sentence.unit.form == "sentence" and (code := _next_code(sentence, passages, found)):
             return [*chosen, code]
     return list(chosen)
 
 
-def _behind(
+def _next_code(
     sentence: RankedUnit, passages: Sequence[Passage], found: Sequence[Sequence[AnswerUnit]]
 ) -> RankedUnit | None:
-    own = units_beside(sentence, passages, found)
+    own = passage_units(sentence, passages, found)
     block = sentence.unit.said[0].block
-    for one in own[sentence.place + 1 :] + units_following(sentence, passages, found)[:1]:
-        if one.unit.form == "code":
-            return one
-        if one.unit.said[0].block is not block:
+    for item in own[sentence.place + 1 :] + units_following(sentence, passages, found)[:1]:
+        if item.unit.form == "code":
+            return item
+        if item.unit.said[0].block is not block:
             return None
     return None

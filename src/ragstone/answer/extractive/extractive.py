@@ -16,15 +16,15 @@ from pathlib import PurePosixPath
 
 from ragstone.answer.extractive.answering_likelihood import likelihood
 from ragstone.answer.extractive.both_sides import both_sides
-from ragstone.answer.extractive.code_behind import with_code_behind
-from ragstone.answer.extractive.lists import text_of, with_lists
+from ragstone.answer.extractive.code_behind import add_code_after_best
+from ragstone.answer.extractive.lists import candidate_text, with_lists
 from ragstone.answer.extractive.meaning_closeness import MeaningCloseness, in_other_languages
-from ragstone.answer.extractive.summary import excerpted, summary
+from ragstone.answer.extractive.summary import excerpt_sentences, summary
 from ragstone.answer.extractive.unit_ranking import (
     RankedUnit,
-    asks_how_to,
-    ranked,
-    units_beside,
+    is_how_to_question,
+    passage_units,
+    rank_units,
 )
 from ragstone.answer.extractive.unit_reading import read_units, whether
 from ragstone.answer.extractive.unit_words import leans
@@ -35,11 +35,11 @@ from ragstone.answer.extractive.values_apart import (
     name_source,
     without_other_editions,
 )
-from ragstone.answer.extractive.wanted_form import wanted_form
+from ragstone.answer.extractive.wanted_form import read_form
 from ragstone.answer.extractive.which_document import which_document
 from ragstone.core.answer import Instructions, probability
 from ragstone.core.code_spans import by_code, without_spans
-from ragstone.core.document import HIDDEN, LEAD_ENDS, page_at
+from ragstone.core.document import HIDDEN, LEAD_ENDS, find_page
 from ragstone.core.turn import Ask, Passage
 from ragstone.language.code_blocks import fence_around
 from ragstone.language.markers import neutral
@@ -140,14 +140,14 @@ class Extractive:
             yield Said(finish="stop", confidence=SAME_QUESTION)
             return
         ranking = await self.rank(ask, passages)
-        form = wanted_form(ask.guidance)
+        form = read_form(ask.guidance)
         apart = await self._find_apart(ask.question, ranking, passages, bool(sought))
         chosen = list(apart.units) if apart else self._choose(ask, ranking, form.sentences)
         lines = answer_lines(chosen)
         if apart:
             lines = _with_labels([replace(line, apart=True) for line in lines], apart)
         if form.bullets:
-            lines = [_bulleted(line) for line in lines]
+            lines = [_format_bullet(line) for line in lines]
         said = "\n".join(line.text for line in lines)
         if apart and apart.compares:
             # "larger" and "than" are nothing that the two sides have to say.
@@ -176,8 +176,8 @@ class Extractive:
             return []
         chosen = choose_units(ranking, sentences)
         chosen = with_lists(ask.question, chosen, ranking.passages, ranking.units)
-        if asks_how_to(ask.question):
-            return with_code_behind(chosen, ranking.passages, ranking.units)
+        if is_how_to_question(ask.question):
+            return add_code_after_best(chosen, ranking.passages, ranking.units)
         return chosen
 
     async def _find_apart(
@@ -233,7 +233,7 @@ class Extractive:
         if ranking.sure >= SURE or not 0 < len(foreign) < len(read):
             return ranking
         # What the passages in the question's language do not say, others may.
-        return max(ranking, await self._rank_together(ask, foreign), key=lambda one: one.sure)
+        return max(ranking, await self._rank_together(ask, foreign), key=lambda item: item.sure)
 
     async def _rank_together(self, ask: Ask, read: list[Passage]) -> Ranking:
         found = await asyncio.to_thread(_units, read)
@@ -241,7 +241,7 @@ class Extractive:
         near = await self._closeness(ask, read, found) if read and meant is None else None
         english = await self._meaning.words(ask) if self._meaning and meant is not None else ""
         asked = f"{ask.question} {english}".strip()
-        best, sure = await asyncio.to_thread(ranked, asked, read, found, near, meant)
+        best, sure = await asyncio.to_thread(rank_units, asked, read, found, near, meant)
         return Ranking(read, found, best, sure, meant is not None)
 
     async def ready(self) -> None:
@@ -272,7 +272,7 @@ def _likelihood(question: str, said: str, chosen: Sequence[RankedUnit], ranking:
 def _excerpts_text(passages: Sequence[Passage]) -> str:
     """A summary by sentences as text: these as they stand, each section's under its heading."""
     said: list[str] = []
-    for line in excerpted(passages):
+    for line in excerpt_sentences(passages):
         heading = f"### {_clean_line(line.heading)}\n" if line.heading else ""
         joint = ("\n" if heading else " ") if said else ""
         said.append(f"{joint}{heading}{_clean_line(line.text)} [{line.number}]")
@@ -303,17 +303,19 @@ def choose_units(ranking: Ranking, sentences: int | None = None) -> list[RankedU
     chosen = [first]
     if first.unit.form in WHOLE and (first.asked or first.unit.form == "list"):
         return chosen
-    before = _preceding_unit(first, ranking.passages, ranking.units)
+    before = _previous_unit(first, ranking.passages, ranking.units)
     most = min(MOST_SENTENCES - (before is not None), sentences or MOST_SENTENCES)
     for candidate in best[1:]:
         least = SECOND if len(chosen) == 1 else THIRD
         if len(chosen) == most or candidate.score < first.score + math.log(least):
             break
-        if candidate.unit.form not in ALONE and not any(_repeats(candidate, one) for one in chosen):
+        if candidate.unit.form not in ALONE and not any(
+            _repeats(candidate, item) for item in chosen
+        ):
             chosen.append(candidate)
-    if before is not None and not any(_repeats(before, one) for one in chosen):
+    if before is not None and not any(_repeats(before, item) for item in chosen):
         chosen.append(before)
-    return [one for one in chosen if not any(_is_code_of(one, other) for other in chosen)]
+    return [item for item in chosen if not any(_is_code_of(item, other) for other in chosen)]
 
 
 def _exclude_hidden(best: Sequence[RankedUnit]) -> Sequence[RankedUnit]:
@@ -327,31 +329,31 @@ def _is_hidden(candidate: RankedUnit) -> bool:
     """Whether a unit is of a hidden sheet, or a hidden row, whose first cell says so."""
     start = candidate.unit.start
     labels = (block.label for block in candidate.passage.blocks if block.start <= start < block.end)
-    first_cell = text_of(candidate).partition("; ")[0]
+    first_cell = candidate_text(candidate).partition("; ")[0]
     return first_cell.endswith(HIDDEN) or any(label.endswith(HIDDEN) for label in labels)
 
 
-def _preceding_unit(
+def _previous_unit(
     candidate: RankedUnit, passages: Sequence[Passage], found: Sequence[Sequence[AnswerUnit]]
 ) -> RankedUnit | None:
     """The sentence or code before, where the candidate begins with what stands for it."""
     unit, passage = candidate.unit, candidate.passage
-    if unit.form != "sentence" or not candidate.place or not leans(text_of(candidate)):
+    if unit.form != "sentence" or not candidate.place or not leans(candidate_text(candidate)):
         return None
-    earlier = units_beside(candidate, passages, found)[candidate.place - 1]
+    earlier = passage_units(candidate, passages, found)[candidate.place - 1]
     between = passage.text[earlier.unit.end : unit.start]
     apart = earlier.unit.form == "sentence" and between.count("\n") > 1
     return None if earlier.unit.form not in ("sentence", "code") or apart else earlier
 
 
 def _repeats(one: RankedUnit, other: RankedUnit) -> bool:
-    mine, theirs = without_spans(text_of(one)), without_spans(text_of(other))
+    mine, theirs = without_spans(candidate_text(one)), without_spans(candidate_text(other))
     return mine in theirs or theirs in mine
 
 
 def _is_code_of(one: RankedUnit, other: RankedUnit) -> bool:
     """Whether a unit is code alone that another one shows with what introduces it."""
-    code = text_of(one) if one.unit.form == "code" and other.unit.form != "code" else ""
+    code = candidate_text(one) if one.unit.form == "code" and other.unit.form != "code" else ""
     shown = other.passage.text
     return bool(code) and any(
         part.kind == "code" and shown[part.start : part.end] == code for part in other.unit.said
@@ -386,7 +388,7 @@ def _lead_lines(candidate: RankedUnit) -> list[AnswerLine]:
 
 def _document_and_page(unit: RankedUnit) -> str:
     """The document that a unit stands in, and the page where it has pages."""
-    page = page_at(unit.passage.blocks, unit.unit.start) or unit.passage.hit.chunk.page
+    page = find_page(unit.passage.blocks, unit.unit.start) or unit.passage.hit.chunk.page
     return f"{name_source(unit.passage)}, p. {page}" if page else name_source(unit.passage)
 
 
@@ -417,7 +419,7 @@ def _line(candidate: RankedUnit, excerpt: Excerpt) -> AnswerLine:
     return AnswerLine(said, number, apart)
 
 
-def _bulleted(line: AnswerLine) -> AnswerLine:
+def _format_bullet(line: AnswerLine) -> AnswerLine:
     """A sentence as an item of a list; code and what is one already stay as they are."""
     if line.code or _ITEM.match(line.text):
         return line
@@ -427,4 +429,6 @@ def _bulleted(line: AnswerLine) -> AnswerLine:
 def _clean_line(text: str) -> str:
     """One line, without markers of its own; code in it stays as it is."""
     parts = by_code(neutral(text))
-    return "".join(one if is_code else re.sub(r"\s+", " ", one) for one, is_code in parts).strip()
+    return "".join(
+        item if is_code else re.sub(r"\s+", " ", item) for item, is_code in parts
+    ).strip()

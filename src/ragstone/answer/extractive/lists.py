@@ -5,11 +5,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ragstone.answer.extractive.answer_type import kind_of
+from ragstone.answer.extractive.answer_type import answer_kind
 from ragstone.answer.extractive.unit_ranking import (
     RankedUnit,
     asks_for_several,
-    units_beside,
+    passage_units,
     units_following,
 )
 from ragstone.answer.extractive.units import LIST_CHARS, LIST_ITEMS, AnswerUnit, Excerpt
@@ -33,16 +33,16 @@ def with_lists(
     found: Sequence[Sequence[AnswerUnit]],
 ) -> list[RankedUnit]:
     """What was chosen, or the sentence of it that leads in a table or list with the whole of it."""
-    if rows := _rows_behind(chosen[0], passages, found):
+    if rows := _find_rows(chosen[0], passages, found):
         return [chosen[0], *rows]
     several = asks_for_several(question)
-    if several or not kind_of(question):
-        chosen = with_list_behind(chosen, passages, found, several)
-    listed = next((one for one in chosen if one.unit.form == "list"), chosen[0])
-    return [*chosen, *list_goes_on(listed, passages, found)]
+    if several or not answer_kind(question):
+        chosen = replace_with_list(chosen, passages, found, several)
+    listed = next((unit for unit in chosen if unit.unit.form == "list"), chosen[0])
+    return [*chosen, *continue_list(listed, passages, found)]
 
 
-def with_list_behind(
+def replace_with_list(
     chosen: Sequence[RankedUnit],
     passages: Sequence[Passage],
     found: Sequence[Sequence[AnswerUnit]],
@@ -54,15 +54,13 @@ def with_list_behind(
     if chosen[0].unit.form == "list":
         return list(chosen)
     for sentence in chosen if several else chosen[:1]:
-        own = units_beside(sentence, passages, found)
-        if listed := _list_behind(sentence, own, several):
+        own = passage_units(sentence, passages, found)
+        if listed := _find_list(sentence, own, several):
             return [sentence, replace(sentence, unit=listed)]
     return list(chosen)
 
 
-def _list_behind(
-    sentence: RankedUnit, own: Sequence[RankedUnit], several: bool
-) -> AnswerUnit | None:
+def _find_list(sentence: RankedUnit, own: Sequence[RankedUnit], several: bool) -> AnswerUnit | None:
     """The list that a sentence, or a later one of its paragraph, leads in."""
     if sentence.unit.form != "sentence" or sentence.unit.said[0].kind == "item":
         return None
@@ -72,7 +70,7 @@ def _list_behind(
             return own[later].unit
         later += 1
     items = _items(own[later:], several)
-    if not items or not (several or text_of(sentence).endswith(LEAD_ENDS)):
+    if not items or not (several or candidate_text(sentence).endswith(LEAD_ENDS)):
         return None
     torn = not sentence.passage.text[items[-1].end :].strip()
     if len(items) < LEAST_ITEMS and not torn:
@@ -80,19 +78,19 @@ def _list_behind(
     return AnswerUnit(items[0].start, items[0].end, items, "list")
 
 
-def _rows_behind(
+def _find_rows(
     sentence: RankedUnit, passages: Sequence[Passage], found: Sequence[Sequence[AnswerUnit]]
 ) -> list[RankedUnit]:
     """The rows of the table that a sentence leads in, as many as are said of a list; what stands in
     brackets between them, such as "(in millions)", belongs to the table."""
-    if sentence.unit.form != "sentence" or not text_of(sentence).endswith(LEAD_ENDS):
+    if sentence.unit.form != "sentence" or not candidate_text(sentence).endswith(LEAD_ENDS):
         return []
-    own = units_beside(sentence, passages, found)
+    own = passage_units(sentence, passages, found)
     rows: list[RankedUnit] = []
-    for one in own[sentence.place + 1 :]:
-        if one.unit.form == "row" and one.unit.end - sentence.unit.end <= LIST_CHARS:
-            rows.append(one)
-        elif rows or not _BRACKETED.fullmatch(text_of(one)):
+    for item in own[sentence.place + 1 :]:
+        if item.unit.form == "row" and item.unit.end - sentence.unit.end <= LIST_CHARS:
+            rows.append(item)
+        elif rows or not _BRACKETED.fullmatch(candidate_text(item)):
             break
     return rows[:LIST_ITEMS] if len(rows) >= LEAST_ITEMS else []
 
@@ -106,8 +104,8 @@ def _items(own: Sequence[RankedUnit], several: bool = False) -> tuple[Excerpt, .
     passage = own[0].passage
     blocks = passage.blocks or outline(passage.text)
     found: list[Excerpt] = []
-    for unit in (one.unit for one in own):
-        block = next((one for one in blocks if one.start <= unit.start < one.end), None)
+    for unit in (item.unit for item in own):
+        block = next((item for item in blocks if item.start <= unit.start < item.end), None)
         if block is None or unit.end - own[0].unit.start > LIST_CHARS:
             break
         if not _is_item(block):
@@ -129,7 +127,7 @@ def _is_item(block: BlockSpan) -> bool:
     return block.kind == "item" or (block.kind == "paragraph" and block.label != "")
 
 
-def list_goes_on(
+def continue_list(
     first: RankedUnit, passages: Sequence[Passage], found: Sequence[Sequence[AnswerUnit]]
 ) -> list[RankedUnit]:
     """The rest of a list in the passage that follows in its document."""
@@ -144,5 +142,5 @@ def list_goes_on(
     return []
 
 
-def text_of(candidate: RankedUnit) -> str:
+def candidate_text(candidate: RankedUnit) -> str:
     return candidate.passage.text[candidate.unit.start : candidate.unit.end]

@@ -11,7 +11,7 @@ import numpy as np
 from ragstone.answer.extractive.units import AnswerUnit
 from ragstone.core.turn import Ask, Passage
 from ragstone.language.language import detect
-from ragstone.ports import Catalog, Embedders, Vectors, collection_of
+from ragstone.ports import Catalog, Embedders, Vectors, find_collection
 
 COMPARED = 4
 """Passages whose units are compared: those that come first."""
@@ -33,7 +33,7 @@ class MeaningCloseness:
         """Per passage the likeness (units,) of its units to the question, 0 (unrelated) to 1; 0
         for those that are not compared. None where question and passages share a language or the
         embedder knows one only."""
-        collection = await collection_of(self._catalog, ask)
+        collection = await find_collection(self._catalog, ask)
         if collection is None:
             return None
         embedder = self._embedders.comparing(collection)
@@ -53,7 +53,7 @@ class MeaningCloseness:
     async def words(self, ask: Ask) -> str:
         """English words for those of a question in another language than a collection that was
         indexed in English; empty where there is no need."""
-        collection = await collection_of(self._catalog, ask)
+        collection = await find_collection(self._catalog, ask)
         if collection is None or detect(ask.question) in ("", "en"):
             return ""
         bridge = self._embedders.bridging(collection)

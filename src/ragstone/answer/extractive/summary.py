@@ -64,15 +64,15 @@ def summary(passages: Sequence[Passage]) -> list[SummaryLine]:
     return [line for own in documents.values() for line in _summary(own, several)]
 
 
-def excerpted(passages: Sequence[Passage]) -> list[SummaryLine]:
+def excerpt_sentences(passages: Sequence[Passage]) -> list[SummaryLine]:
     """The lines of a summary of passages that are the sentences that tell most, in order: the best
     of them, each section's first with its heading, each document's with its name where there are
     several."""
-    best = sorted(passages, key=lambda one: (-one.hit.score, one.number))[:EXCERPTS]
-    several = len({one.hit.chunk.document_id for one in best}) > 1
+    best = sorted(passages, key=lambda item: (-item.hit.score, item.number))[:EXCERPTS]
+    several = len({item.hit.chunk.document_id for item in best}) > 1
     lines: list[SummaryLine] = []
     before = ""
-    for passage in sorted(best, key=lambda one: one.number):
+    for passage in sorted(best, key=lambda item: item.number):
         chunk = passage.hit.chunk
         section = chunk.section[-1] if chunk.section else ""
         heading = chunk.title or chunk.path if several else section
@@ -91,7 +91,7 @@ def _summary(passages: Sequence[Passage], several: bool) -> list[SummaryLine]:
     lead = _lead(parts)
     if lead is None:
         return []
-    lines = _within(parts[lead].said)
+    lines = _fit_lines(parts[lead].said)
     if several:
         named = passages[0].hit.chunk.heading or passages[0].hit.chunk.path
         return [*(_title(parts) or [SummaryLine("", passages[0].number, named)]), *lines]
@@ -145,7 +145,7 @@ def _lead(parts: Sequence[_Part]) -> int | None:
     return first
 
 
-def _within(said: Sequence[SummaryLine]) -> list[SummaryLine]:
+def _fit_lines(said: Sequence[SummaryLine]) -> list[SummaryLine]:
     """The first sentences, as many as there is room for."""
     lines: list[SummaryLine] = []
     room = LEAD_CHARS
@@ -161,7 +161,7 @@ def _sections(parts: Sequence[_Part], lead: int) -> Iterator[SummaryLine]:
     """How the sections begin that are highest, but of which there are several."""
     others = [part for part in parts[lead + 1 :] if part.heading]
     levels = sorted({part.level for part in others})
-    at = next((one for one in levels if sum(part.level == one for part in others) > 1), None)
+    at = next((level for level in levels if sum(part.level == level for part in others) > 1), None)
     chosen = [part for part in others if part.level == at] if at is not None else others
     for part in chosen[:SECTIONS]:
         first = part.said[0] if part.said else None

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from ragstone.answer.extractive.unit_closeness import OwnedVectors, closeness
 from ragstone.answer.extractive.units import AnswerUnit
 from ragstone.core.turn import Ask, Passage
-from ragstone.language.late_interaction import PlacedTokens, TokenVectors, unpacked
-from ragstone.ports import Catalog, Embedders, LateEmbedder, Vectors, collection_of
+from ragstone.language.late_interaction import PlacedTokens, TokenVectors, unpack_tokens
+from ragstone.ports import Catalog, Embedders, LateEmbedder, Vectors, find_collection
 from ragstone.retrieve.held_tokens import HeldTokens
 from ragstone.retrieve.sampled_rarity import SampledRarity
 
@@ -36,7 +36,7 @@ class TokenCloseness:
         """Per passage `unit_closeness` of its units; None where token vectors are missing:
         there is no such collection here, its embedder gives none, the index has none, or a
         passage is wider than its chunk."""
-        collection = await collection_of(self._catalog, ask)
+        collection = await find_collection(self._catalog, ask)
         if collection is None:
             return None
         embedder = self._embedders.of(collection)
@@ -49,17 +49,17 @@ class TokenCloseness:
             return None
         placed = await embedder.placed_tokens([chunk.searchable for chunk in chunks])
         scale = embedder.token_scale()
-        vectors = [unpacked(held[chunk.chunk_id], scale) for chunk in chunks]
+        vectors = [unpack_tokens(held[chunk.chunk_id], scale) for chunk in chunks]
         owned = [
-            _vectors_by_unit(*one) for one in zip(passages, vectors, placed, units, strict=True)
+            _vectors_by_unit(*item) for item in zip(passages, vectors, placed, units, strict=True)
         ]
-        if any(one is None for one in owned):
+        if any(item is None for item in owned):
             return None
         ids = asked.ids.tolist()
         rarity = await self._rarity.rarity(collection, embedder)
         weights = embedder.token_weights(ids, rarity.idf(ids))
         own = replace(asked, vectors=asked.vectors[: len(asked.ids)])
-        return closeness(own, weights, [one for one in owned if one is not None])
+        return closeness(own, weights, [item for item in owned if item is not None])
 
 
 def _vectors_by_unit(

@@ -6,7 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from ragstone.answer.extractive import unit_words
-from ragstone.answer.extractive.answer_type import Kind, defined_term, defines, fit, kind_of, things
+from ragstone.answer.extractive.answer_type import (
+    Kind,
+    answer_kind,
+    defined_term,
+    defines,
+    fit,
+    things,
+)
 from ragstone.answer.extractive.cells import cell_score, record
 from ragstone.answer.extractive.unit_ranker import (
     KIND_NAMES,
@@ -112,29 +119,29 @@ class RankedUnit:
     reading: UnitReading | None = None
 
 
-def units_beside(
-    one: RankedUnit, passages: Sequence[Passage], found: Sequence[Sequence[AnswerUnit]]
+def passage_units(
+    item: RankedUnit, passages: Sequence[Passage], found: Sequence[Sequence[AnswerUnit]]
 ) -> list[RankedUnit]:
     """All units of a ranked unit's passage, of those found in each."""
-    own = found[[one.passage is passage for passage in passages].index(True)]
-    return [RankedUnit(unit, one.passage, place, one.score) for place, unit in enumerate(own)]
+    own = found[[item.passage is passage for passage in passages].index(True)]
+    return [RankedUnit(unit, item.passage, place, item.score) for place, unit in enumerate(own)]
 
 
 def units_following(
-    one: RankedUnit, passages: Sequence[Passage], found: Sequence[Sequence[AnswerUnit]]
+    item: RankedUnit, passages: Sequence[Passage], found: Sequence[Sequence[AnswerUnit]]
 ) -> list[RankedUnit]:
     """The units of the passage that follows that of `one` in its document, without what both have;
     none where it was not found."""
-    chunk = one.passage.hit.chunk
+    chunk = item.passage.hit.chunk
     for passage, own in zip(passages, found, strict=True):
         other = passage.hit.chunk
         if other.revision == chunk.revision and other.chunk_index == chunk.chunk_index + 1:
             new = [(n, u) for n, u in enumerate(own) if other.start + u.start >= chunk.end]
-            return [RankedUnit(unit, passage, place, one.score) for place, unit in new]
+            return [RankedUnit(unit, passage, place, item.score) for place, unit in new]
     return []
 
 
-def ranked(
+def rank_units(
     question: str,
     passages: Sequence[Passage],
     found: Sequence[Sequence[AnswerUnit]],
@@ -157,11 +164,11 @@ def ranked(
         for (_, _, unit), text in zip(places, texts, strict=True)
     ]
     scores = rows @ ranker.scores
-    kind = kind_of(question)
+    kind = answer_kind(question)
     scores += [CODE * (kind != "" and unit.form == "code") for _, _, unit in places]
-    scores += [_form_score(unit, one) for (_, _, unit), one in zip(places, same, strict=True)]
+    scores += [_form_score(unit, item) for (_, _, unit), item in zip(places, same, strict=True)]
     scores += [SECTION * named for own in _below_named(asked, passages, found) for named in own]
-    if asks_how_to(question):
+    if is_how_to_question(question):
         scores += [SHOWN * shows(unit) for _, _, unit in places]
     if asks_for_several(question):
         scores += [LISTED * (unit.form == "list") for _, _, unit in places]
@@ -198,14 +205,14 @@ def asks_for_several(question: str) -> bool:
     return _intent(question) in ("list", "procedural")
 
 
-def asks_how_to(question: str) -> bool:
+def is_how_to_question(question: str) -> bool:
     """Whether a question asks how something is done."""
     return _intent(question) == "procedural"
 
 
 def shows(unit: AnswerUnit) -> bool:
     """Whether a unit shows how something is done: by code."""
-    return any(one.kind == "code" for one in unit.said)
+    return any(item.kind == "code" for item in unit.said)
 
 
 def _intent(question: str) -> str:
@@ -218,11 +225,11 @@ def _below_named(
 ) -> list[list[bool]]:
     """Per passage whether the question has all words of the heading that each unit stands below."""
     return [
-        _named_sections(asked, passage, own) for passage, own in zip(passages, found, strict=True)
+        _match_sections(asked, passage, own) for passage, own in zip(passages, found, strict=True)
     ]
 
 
-def _named_sections(
+def _match_sections(
     asked: frozenset[str], passage: Passage, found: Sequence[AnswerUnit]
 ) -> list[bool]:
     section = passage.hit.chunk.section
@@ -273,7 +280,7 @@ def _passage_features(passages: Sequence[Passage], units: Sequence[int]) -> list
 
 def kind_features(question: str, texts: Sequence[UnitText]) -> Floats:
     """Whether each unit holds the kind of thing that is asked for (units, KIND_NAMES)."""
-    kind = kind_of(question)
+    kind = answer_kind(question)
     rows = np.zeros((len(texts), len(KIND_NAMES)), np.float32)
     for row, unit in zip(rows, texts, strict=True):
         number = len(things(kind, unit.text, question)) if kind else 0

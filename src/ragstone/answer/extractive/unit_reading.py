@@ -8,9 +8,9 @@ if the likeliest place of the answer is in them.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ragstone.answer.extractive.unit_ranking import RankedUnit, UnitReading, asks_how_to
+from ragstone.answer.extractive.unit_ranking import RankedUnit, UnitReading, is_how_to_question
 from ragstone.core.answer import log_odds
-from ragstone.core.document import missing_lead
+from ragstone.core.document import find_missing_lead
 from ragstone.core.turn import Passage
 from ragstone.language.sentences import whole_sentences
 from ragstone.language.words import mostly_in_pairs
@@ -52,9 +52,9 @@ class _Part:
     end: int
     lead: str = ""
 
-    def holds(self, one: RankedUnit) -> bool:
-        inside = self.start <= one.unit.start and one.unit.end <= self.end
-        return self.passage == one.passage.number and inside
+    def holds(self, unit: RankedUnit) -> bool:
+        inside = self.start <= unit.unit.start and unit.unit.end <= self.end
+        return self.passage == unit.passage.number and inside
 
 
 _BOXES = tuple("☐☑☒")
@@ -66,29 +66,29 @@ async def read_units(
     """The units with what the reader makes of them (`RankedUnit.reading`), best first by both.
     What the reader cannot read stays as it is."""
     parts = _parts(question, best)
-    texts = {one.passage.number: one.passage for one in best}
-    readings = await reader.read([_pair(question, texts[one.passage], one) for one in parts])
-    if not readings or not all(one.readable for one in readings):
+    texts = {unit.passage.number: unit.passage for unit in best}
+    readings = await reader.read([_pair(question, texts[item.passage], item) for item in parts])
+    if not readings or not all(reading.readable for reading in readings):
         return list(best)
-    part = SHOWING_PART if asks_how_to(question) else PART
-    read = [_with_reading(one, parts, readings, part) for one in best]
-    return sorted(read, key=lambda one: -one.score)
+    part = SHOWING_PART if is_how_to_question(question) else PART
+    read = [_with_reading(unit, parts, readings, part) for unit in best]
+    return sorted(read, key=lambda item: -item.score)
 
 
-async def whether(question: str, one: RankedUnit, reader: PairReader) -> str:
+async def whether(question: str, unit: RankedUnit, reader: PairReader) -> str:
     """Yes or no in the question's language, where it asks for that and what stands about the unit
     says it clearly; else nothing."""
     words = yes_no(question)
-    if one.passage.text[one.unit.start : one.unit.end].lstrip("-*• ").startswith(_BOXES):
+    if unit.passage.text[unit.unit.start : unit.unit.end].lstrip("-*• ").startswith(_BOXES):
         # The reader does not see whether a box is ticked: the box itself is the answer.
         return ""
     # The reader takes an item for what its list says, whatever the line above it denies: such an
     # answer is the line and the item alone.
-    if words is None or (one.unit.context and one.unit.form != "row"):
+    if words is None or (unit.unit.context and unit.unit.form != "row"):
         return ""
-    (part,) = _parts(question, [one])
+    (part,) = _parts(question, [unit])
     pairs = [
-        replace(_pair(f"{question} {word}", one.passage, part), question=False) for word in words
+        replace(_pair(f"{question} {word}", unit.passage, part), question=False) for word in words
     ]
     yes, no = await reader.read(pairs)
     for word, said, other, clear in (
@@ -104,23 +104,23 @@ def _parts(question: str, best: Sequence[RankedUnit]) -> list[_Part]:
     """About the best units that are in no other's part."""
     reach = REACH_IN_PAIRS if mostly_in_pairs(question) else REACH
     found: list[_Part] = []
-    for one in best:
+    for unit in best:
         if len(found) == PARTS:
             break
-        if not any(part.holds(one) for part in found):
-            start, end = _read_span(one, reach)
-            lead = one.unit.context
-            if one.unit.form != "row":
-                lead = missing_lead(one.passage.text, one.passage.blocks, start, end)
+        if not any(part.holds(unit) for part in found):
+            start, end = _span_to_read(unit, reach)
+            lead = unit.unit.context
+            if unit.unit.form != "row":
+                lead = find_missing_lead(unit.passage.text, unit.passage.blocks, start, end)
             lead = f"{lead}\n" if lead else ""
-            found.append(_Part(one.passage.number, start, end, lead))
+            found.append(_Part(unit.passage.number, start, end, lead))
     return found
 
 
-def _read_span(one: RankedUnit, reach: int) -> tuple[int, int]:
+def _span_to_read(item: RankedUnit, reach: int) -> tuple[int, int]:
     """What is read with a unit: a row alone, of a list what it introduces, else the sentences
     within `reach` characters. What another list says beside it would be taken for its own."""
-    unit, text = one.unit, one.passage.text
+    unit, text = item.unit, item.passage.text
     if unit.form == "row":
         return whole_sentences(text, unit.start, unit.end, 0)
     start, end = whole_sentences(text, unit.start, unit.end, reach)
@@ -129,7 +129,7 @@ def _read_span(one: RankedUnit, reach: int) -> tuple[int, int]:
     if not unit.context:
         return start, end
     lead = unit.context.split("\n")[0]
-    same = [block for block in one.passage.blocks if block.lead.split("\n")[0] == lead]
+    same = [block for block in item.passage.blocks if block.lead.split("\n")[0] == lead]
     inside = [block for block in same if start <= block.start and block.end <= end]
     return (
         min((block.start for block in inside), default=unit.start),
@@ -143,21 +143,21 @@ def _pair(question: str, passage: Passage, part: _Part) -> Pair:
 
 
 def _with_reading(
-    one: RankedUnit, parts: Sequence[_Part], readings: Sequence[PairReading], part: float
+    unit: RankedUnit, parts: Sequence[_Part], readings: Sequence[PairReading], part: float
 ) -> RankedUnit:
     """What nobody read counts as what answers least."""
     odds = log_odds(min(reading.answers for reading in readings), LEAST)
     placed = False
     for read, reading in zip(parts, readings, strict=True):
-        if read.holds(one):
+        if read.holds(unit):
             odds = max(odds, log_odds(reading.answers, LEAST))
-            placed = placed or _meets(one, read, reading)
-    score = one.score + part * odds + PLACE * placed
-    return replace(one, score=score, reading=UnitReading(odds, placed))
+            placed = placed or _meets(unit, read, reading)
+    score = unit.score + part * odds + PLACE * placed
+    return replace(unit, score=score, reading=UnitReading(odds, placed))
 
 
-def _meets(one: RankedUnit, part: _Part, reading: PairReading) -> bool:
+def _meets(unit: RankedUnit, part: _Part, reading: PairReading) -> bool:
     if reading.span is None:
         return False
     start, end = (part.start - len(part.lead) + at for at in reading.span)
-    return one.unit.start < end and start < one.unit.end
+    return unit.unit.start < end and start < unit.unit.end

@@ -31,7 +31,7 @@ CODE_CHARS = 2000
 """Characters of the longest code that is said; a longer one is cut after a line."""
 
 LED_CHARS = 400
-"""Characters that are said of what a line with a colon leads to, where that is no list."""
+"""Characters that are said of what a line with a colon leads to, where that is not a list."""
 
 ANSWER_SENTENCES = 3
 """Sentences of a FAQ answer that are said."""
@@ -146,15 +146,17 @@ def _unit(text: str, pieces: Sequence[Excerpt], place: int) -> AnswerUnit:
     start, end = piece.start, piece.end
     line = text[start:end]
     if piece.kind == "code":
-        leading = _leading_line(text, pieces, place)
-        label = " ".join(text[one.start : one.end] for one in leading if one.kind == "caption")
+        leading = _lead_line(text, pieces, place)
+        label = " ".join(
+            text[excerpt.start : excerpt.end] for excerpt in leading if excerpt.kind == "caption"
+        )
         return AnswerUnit(start, end, (*leading, _code(text, piece)), "code", label)
     if piece.kind in _BESIDE:
         return AnswerUnit(start, end, (piece,), "fragment")
     if _QUESTION.search(line):
         said = _answer(text, pieces, place)
         return AnswerUnit(start, end, said or (piece,), "answer" if said else "heading")
-    if listed := _led_list(text, pieces, place):
+    if listed := _find_introduced_list(text, pieces, place):
         return AnswerUnit(start, end, (piece, *listed), "list")
     if (
         piece.kind == "heading"
@@ -165,7 +167,7 @@ def _unit(text: str, pieces: Sequence[Excerpt], place: int) -> AnswerUnit:
         return AnswerUnit(start, end, said or (piece,), "heading")
     if not place and _is_torn(text, pieces):
         return AnswerUnit(start, end, (piece,), "fragment")
-    return AnswerUnit(start, end, (piece, *_led_excerpts(text, pieces, place)))
+    return AnswerUnit(start, end, (piece, *_find_introduced(text, pieces, place)))
 
 
 def _section(text: str, pieces: Sequence[Excerpt]) -> Iterator[Excerpt]:
@@ -190,7 +192,7 @@ def _code(text: str, code: Excerpt) -> Excerpt:
     return replace(code, end=end if end > code.start else code.start + CODE_CHARS)
 
 
-def _leading_line(text: str, pieces: Sequence[Excerpt], place: int) -> list[Excerpt]:
+def _lead_line(text: str, pieces: Sequence[Excerpt], place: int) -> list[Excerpt]:
     """The sentence before code that leads it in, or its caption: the name of a tab."""
     before = pieces[place - 1] if place else None
     if before is None:
@@ -199,13 +201,13 @@ def _leading_line(text: str, pieces: Sequence[Excerpt], place: int) -> list[Exce
     return [before] if leads or before.kind == "caption" else []
 
 
-def _led_excerpts(text: str, pieces: Sequence[Excerpt], place: int) -> list[Excerpt]:
+def _find_introduced(text: str, pieces: Sequence[Excerpt], place: int) -> list[Excerpt]:
     """What a sentence leads to: the code right after it; where it ends with a colon, or goes on
     behind its end ("please send mail to"), also the rest of its paragraph, the next one, or the
     table."""
     piece, found = pieces[place], list[Excerpt]()
     line = text[piece.start : piece.end]
-    leads = bool(_LEADS.search(line)) or _goes_on(line)
+    leads = bool(_LEADS.search(line)) or _is_unfinished(line)
     for following in pieces[place + 1 :]:
         if following.kind == "code":
             return [*found, _code(text, following)] if leads or not found else found
@@ -218,7 +220,7 @@ def _led_excerpts(text: str, pieces: Sequence[Excerpt], place: int) -> list[Exce
     return found
 
 
-def _goes_on(line: str) -> bool:
+def _is_unfinished(line: str) -> bool:
     """Whether a line of some words ends without a sign, with a word that no sentence ends with."""
     spelt = line.split()
     return len(spelt) > LITTLE and spelt[-1] in STOPWORDS
@@ -281,7 +283,7 @@ def _break(text: str, start: int) -> int:
     return half + (marks or gaps or [len(window)])[-1]
 
 
-def _led_list(text: str, pieces: Sequence[Excerpt], place: int) -> list[Excerpt]:
+def _find_introduced_list(text: str, pieces: Sequence[Excerpt], place: int) -> list[Excerpt]:
     """The items, with their code, of the list that this line leads in: a sentence with a colon, or
     a heading."""
     piece = pieces[place]
@@ -356,5 +358,5 @@ def _heads(text: str, pieces: Sequence[Excerpt], place: int) -> bool:
     following = pieces[place + 1] if place + 1 < len(pieces) else None
     if following is None or following.block is not pieces[place].block:
         return False
-    line, after = (text[one.start : one.end] for one in (pieces[place], following))
+    line, after = (text[item.start : item.end] for item in (pieces[place], following))
     return bool(_RULE.fullmatch(after)) or ("|" in after and not _FIGURE.search(line))

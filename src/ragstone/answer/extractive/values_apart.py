@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from ragstone.answer.extractive.lists import text_of
+from ragstone.answer.extractive.lists import candidate_text
 from ragstone.answer.extractive.unit_ranking import RankedUnit
 from ragstone.answer.extractive.units import UNANSWERING
 from ragstone.core.turn import Passage
@@ -68,7 +68,7 @@ def without_other_editions(question: str, best: Sequence[RankedUnit]) -> list[Ra
     superseded = {
         id(compared[other])
         for one, other in preferences(question, sections)
-        if same_matter(text_of(compared[one]), text_of(compared[other]))
+        if same_matter(candidate_text(compared[one]), candidate_text(compared[other]))
     }
     return [unit for unit in best if id(unit) not in superseded]
 
@@ -94,7 +94,7 @@ async def find_values_apart(
     if checker is None:
         return None
     units = list(others.values())
-    said = [PassageSentence(text_of(unit), unit.passage) for unit in units]
+    said = [PassageSentence(candidate_text(unit), unit.passage) for unit in units]
     place = await find_disagreement([(said[0], other) for other in said[1:]], checker)
     if place is None:
         return None
@@ -104,7 +104,7 @@ async def find_values_apart(
 
 
 def _says_otherwise(first: RankedUnit, other: RankedUnit) -> bool:
-    mine, theirs = text_of(first), text_of(other)
+    mine, theirs = candidate_text(first), candidate_text(other)
     alike = other.unit.form not in UNANSWERING and same_matter(mine, theirs)
     return alike and not adds_nothing(mine, theirs)
 

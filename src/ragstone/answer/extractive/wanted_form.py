@@ -40,7 +40,7 @@ class WantedForm:
     bullets: bool = False
 
 
-def wanted_form(guidance: str) -> WantedForm:
+def read_form(guidance: str) -> WantedForm:
     """The form that the instructions want."""
     counted = _wish(_COUNTED, guidance)
     brief = 1 if _wish(_BRIEF, guidance) else None

@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 from ragstone.core.turn import Passage
 from ragstone.language.edition_names import edition_words, says_any
 from ragstone.language.words import content_word_set
-from ragstone.retrieve.editions import read_edition, wanting_words
+from ragstone.retrieve.editions import edition_question_words, read_edition
 
 
 def which_document(question: str, passages: Sequence[Passage]) -> Passage | None:
@@ -16,7 +16,7 @@ def which_document(question: str, passages: Sequence[Passage]) -> Passage | None
     if not first and not says_any(question, "newest"):
         return None
     called = content_word_set(" ".join(edition_words("document")))
-    about = content_word_set(question) - wanting_words() - called
+    about = content_word_set(question) - edition_question_words() - called
     dated = {
         date: passage
         for passage in reversed(passages)

@@ -243,7 +243,7 @@ class QuestionBlocked(InputError):
 
 
 class QueryRefused(InputError):
-    """A query over tables that is no plain reading, that fails, or that takes too much."""
+    """A query over tables that is not plain reading, that fails, or that takes too much."""
 
     code = "query_refused"
 

@@ -7,7 +7,7 @@ from ragstone.core.answer import Citation, GeneratedAnswer
 from ragstone.core.chunk import Chunk
 from ragstone.core.evaluation import FoundPassage, Outcome, Reason, SetQuestion
 from ragstone.core.turn import Turn
-from ragstone.evaluation.answers import normalised, token_f1
+from ragstone.evaluation.answers import normalise_answer, token_f1
 
 LIKE_THE_LIKED = 0.5
 """The least token F1 with a good answer at which another one counts as it: half of the words of
@@ -30,8 +30,8 @@ _PAGE = re.compile(r"#page=(\d+)$")
 def outcome(number: int, setting: int, question: SetQuestion, turn: Turn) -> Outcome:
     """What came of a question that ended."""
     answer = turn.answer or GeneratedAnswer(finish="error")
-    found = _found(turn)
-    right, reason = judged(question, answer, cited(found))
+    found = _list_found(turn)
+    right, reason = judge_answer(question, answer, keep_cited(found))
     return Outcome(
         number=number,
         setting=setting,
@@ -42,9 +42,11 @@ def outcome(number: int, setting: int, question: SetQuestion, turn: Turn) -> Out
         reason=reason,
         confidence=answer.confidence,
         supported=answer.groundedness_score,
-        verdicts=tuple(one.label for one in turn.verdicts),
-        found_at=found_at(question, found),
-        found=tuple(one for place, one in enumerate(found) if place < MOST_FOUND or one.cited),
+        verdicts=tuple(verdict.label for verdict in turn.verdicts),
+        found_at=find_rank(question, found),
+        found=tuple(
+            passage for place, passage in enumerate(found) if place < MOST_FOUND or passage.cited
+        ),
         model=answer.model,
         strategy=turn.plan.strategy,
         queries=turn.queries,
@@ -55,12 +57,12 @@ def outcome(number: int, setting: int, question: SetQuestion, turn: Turn) -> Out
     )
 
 
-def failed(number: int, setting: int, question: SetQuestion, error: str) -> Outcome:
+def build_failed_outcome(number: int, setting: int, question: SetQuestion, error: str) -> Outcome:
     """What came of a question that could not be answered at all."""
     return Outcome(number, setting, question, "", "error", False, "failed", error=error)
 
 
-def judged(
+def judge_answer(
     question: SetQuestion, answer: GeneratedAnswer, sources: Sequence[FoundPassage]
 ) -> tuple[bool | None, Reason]:
     """Whether the answer is right, None where nothing was expected; and if not, why."""
@@ -74,7 +76,7 @@ def judged(
     text = _MARKER.sub("", answer.text)
     if question.answers and not _holds(text, question.answers):
         return False, "other_answer"
-    if question.sources and not any(_is_one(one, question.sources) for one in sources):
+    if question.sources and not any(_is_one(source, question.sources) for source in sources):
         return False, "other_source"
     if question.liked and not question.answers and not _like(text, question.liked, LIKE_THE_LIKED):
         return False, "unlike_the_liked"
@@ -83,29 +85,29 @@ def judged(
     return (True, "") if expects else (None, "")
 
 
-def cites_expected(one: Outcome) -> bool:
+def cites_expected(item: Outcome) -> bool:
     """Whether the answer leans on a document that its question expects."""
-    return any(_is_one(passage, one.question.sources) for passage in cited(one.found))
+    return any(_is_one(passage, item.question.sources) for passage in keep_cited(item.found))
 
 
-def cited(found: Sequence[FoundPassage]) -> list[FoundPassage]:
+def keep_cited(found: Sequence[FoundPassage]) -> list[FoundPassage]:
     """Those that the answer leans on."""
-    return [one for one in found if one.cited]
+    return [passage for passage in found if passage.cited]
 
 
-def found_at(question: SetQuestion, found: Sequence[FoundPassage]) -> int | None:
+def find_rank(question: SetQuestion, found: Sequence[FoundPassage]) -> int | None:
     """The place of the first expected document among the first documents that were found."""
     documents: dict[str, int] = {}
-    for one in found:
-        place = documents.setdefault(one.document_id, len(documents) + 1)
-        if place <= DEPTH and _is_one(one, question.sources):
+    for passage in found:
+        place = documents.setdefault(passage.document_id, len(documents) + 1)
+        if place <= DEPTH and _is_one(passage, question.sources):
             return place
     return None
 
 
 def _holds(text: str, accepted: Sequence[str]) -> bool:
-    said = f" {normalised(text)} "
-    return any(one and f" {one} " in said for one in map(normalised, accepted))
+    said = f" {normalise_answer(text)} "
+    return any(item and f" {item} " in said for item in map(normalise_answer, accepted))
 
 
 def _like(text: str, other: str, least: float) -> bool:
@@ -113,7 +115,7 @@ def _like(text: str, other: str, least: float) -> bool:
 
 
 def _is_one(passage: FoundPassage, expected: Sequence[str]) -> bool:
-    return any(_names(one, passage) for one in expected)
+    return any(_names(text, passage) for text in expected)
 
 
 def _names(expected: str, passage: FoundPassage) -> bool:
@@ -129,16 +131,16 @@ def _names(expected: str, passage: FoundPassage) -> bool:
     )
 
 
-def _found(turn: Turn) -> list[FoundPassage]:
+def _list_found(turn: Turn) -> list[FoundPassage]:
     """What was found, best first, and what the answer cites beside that."""
     citations = turn.answer.citations if turn.answer else ()
-    leaned = {one.chunk_id: one for one in reversed(citations)}
+    leaned = {citation.chunk_id: citation for citation in reversed(citations)}
     listed = [
         _place(leaned.get(hit.chunk.chunk_id, hit.chunk), hit.score, hit.chunk.chunk_id in leaned)
         for hit in turn.hits
     ]
     known = {hit.chunk.chunk_id for hit in turn.hits}
-    others = [_place(one, one.score, True) for id, one in leaned.items() if id not in known]
+    others = [_place(item, item.score, True) for id, item in leaned.items() if id not in known]
     return [*listed, *others]
 
 

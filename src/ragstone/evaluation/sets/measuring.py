@@ -11,8 +11,8 @@ from ragstone.core.evaluation import (
     OutcomeChange,
     SettingFigures,
 )
-from ragstone.evaluation.answers import normalised, token_f1
-from ragstone.evaluation.calibration import error_of, steps_of
+from ragstone.evaluation.answers import normalise_answer, token_f1
+from ragstone.evaluation.calibration import calibration_error, reliability_steps
 from ragstone.evaluation.measures import percentile
 from ragstone.evaluation.sets.judging import cites_expected
 
@@ -57,42 +57,44 @@ def figures(
     confidence. tokens: of the mean question; cost: of all, in US dollars.
     """
     return tuple(
-        _of_one(setting.name, [one for one in outcomes if one.setting == place])
+        _of_one(setting.name, [outcome for outcome in outcomes if outcome.setting == place])
         for place, setting in enumerate(settings)
     )
 
 
 def _of_one(name: str, given: Sequence[Outcome]) -> SettingFigures:
-    judged = [one for one in given if one.right is not None]
-    answerable = [one for one in judged if one.question.answerable]
-    unanswerable = [one for one in judged if not one.question.answerable]
-    placed = [one for one in answerable if one.question.sources]
-    worded = [one for one in answerable if one.question.answers]
-    steps = steps_of(
-        [(one.confidence or 0.0, one.right is True) for one in judged if _is_answer(one)]
+    judged = [outcome for outcome in given if outcome.right is not None]
+    answerable = [item for item in judged if item.question.answerable]
+    unanswerable = [item for item in judged if not item.question.answerable]
+    placed = [item for item in answerable if item.question.sources]
+    worded = [item for item in answerable if item.question.answers]
+    steps = reliability_steps(
+        [(item.confidence or 0.0, item.right is True) for item in judged if _is_answer(item)]
     )
-    costs = [one.cost for one in given if one.cost is not None]
-    seconds = [one.seconds for one in given if not one.error]
+    costs = [outcome.cost for outcome in given if outcome.cost is not None]
+    seconds = [outcome.seconds for outcome in given if not outcome.error]
     measures: dict[str, float | None] = {
         "questions": float(len(given)),
         "judged": float(len(judged)),
-        "right": _share(judged, lambda one: one.right is True),
-        "refused_answerable": _share(answerable, lambda one: one.reason == "refused"),
-        "answered_unanswerable": _share(unanswerable, lambda one: one.reason == "answered"),
+        "right": _share(judged, lambda item: item.right is True),
+        "refused_answerable": _share(answerable, lambda item: item.reason == "refused"),
+        "answered_unanswerable": _share(unanswerable, lambda item: item.reason == "answered"),
         "source_cited": _share(placed, cites_expected),
-        "source_found": _share(placed, lambda one: (one.found_at or 99) <= 5),
-        "mrr": _mean([1 / one.found_at if one.found_at else 0.0 for one in placed]),
-        "f1": _mean([_best_f1(one) for one in worded]),
-        "supported": _mean([one.supported for one in given if one.supported is not None]),
-        "confidence": _mean([one.confidence for one in given if _is_answer(one)]),
-        "calibration_error": error_of(steps),
-        "wrong_but_sure": _share(judged, lambda one: not one.right and _is_sure(one)),
+        "source_found": _share(placed, lambda item: (item.found_at or 99) <= 5),
+        "mrr": _mean([1 / item.found_at if item.found_at else 0.0 for item in placed]),
+        "f1": _mean([_best_f1(item) for item in worded]),
+        "supported": _mean(
+            [outcome.supported for outcome in given if outcome.supported is not None]
+        ),
+        "confidence": _mean([outcome.confidence for outcome in given if _is_answer(outcome)]),
+        "calibration_error": calibration_error(steps),
+        "wrong_but_sure": _share(judged, lambda item: not item.right and _is_sure(item)),
         "p50_seconds": percentile(seconds, 0.5) if seconds else None,
         "p95_seconds": percentile(seconds, 0.95) if seconds else None,
-        "tokens": _mean([float(one.tokens) for one in given]),
+        "tokens": _mean([float(outcome.tokens) for outcome in given]),
         "cost": sum(costs) if costs else None,
     }
-    shown = tuple(ConfidenceStep(one.low, one.answers, one.right) for one in steps)
+    shown = tuple(ConfidenceStep(step.low, step.answers, step.right) for step in steps)
     return SettingFigures(name, measures, shown)
 
 
@@ -104,33 +106,37 @@ def changes(
 ) -> list[OutcomeChange]:
     """Questions that are right in one of two runs only, with settings of the same name."""
     names = {place: setting.name for place, setting in enumerate(settings_before)}
-    known = {(names[one.setting], one.question.question): one.right for one in before}
+    known = {
+        (names[outcome.setting], outcome.question.question): outcome.right for outcome in before
+    }
     found = []
-    for one in after:
-        name = settings_after[one.setting].name
-        was = known.get((name, one.question.question), one.right)
-        if was != one.right:
-            found.append(OutcomeChange(one.question.question, name, was, one.right, one.number))
+    for outcome in after:
+        name = settings_after[outcome.setting].name
+        was = known.get((name, outcome.question.question), outcome.right)
+        if was != outcome.right:
+            found.append(
+                OutcomeChange(outcome.question.question, name, was, outcome.right, outcome.number)
+            )
     return found
 
 
-def _is_answer(one: Outcome) -> bool:
-    return one.confidence is not None and one.finish in ("stop", "length")
+def _is_answer(outcome: Outcome) -> bool:
+    return outcome.confidence is not None and outcome.finish in ("stop", "length")
 
 
-def _is_sure(one: Outcome) -> bool:
-    return _is_answer(one) and confidence_level(one.confidence or 0.0) == "high"
+def _is_sure(outcome: Outcome) -> bool:
+    return _is_answer(outcome) and confidence_level(outcome.confidence or 0.0) == "high"
 
 
-def _best_f1(one: Outcome) -> float:
-    said = normalised(one.text)
-    return max(token_f1(said, accepted) for accepted in one.question.answers)
+def _best_f1(outcome: Outcome) -> float:
+    said = normalise_answer(outcome.text)
+    return max(token_f1(said, accepted) for accepted in outcome.question.answers)
 
 
 def _share(given: Sequence[Outcome], holds: Callable[[Outcome], bool]) -> float | None:
-    return fmean(float(holds(one)) for one in given) if given else None
+    return fmean(float(holds(outcome)) for outcome in given) if given else None
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
-    known = [one for one in values if one is not None]
+    known = [value for value in values if value is not None]
     return fmean(known) if known else None

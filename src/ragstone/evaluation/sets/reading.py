@@ -33,10 +33,10 @@ def questions(text: str) -> list[SetQuestion]:
     if not text.strip():
         raise InputError("The file is empty. Write one question in each line.")
     first = islice(_rows(text), MOST_QUESTIONS + 1)
-    return checked([_question(row, number) for number, row in first])
+    return check_questions([_question(row, number) for number, row in first])
 
 
-def checked(given: Sequence[SetQuestion]) -> list[SetQuestion]:
+def check_questions(given: Sequence[SetQuestion]) -> list[SetQuestion]:
     """The questions without those that come twice. Raises InputError for what no set can hold."""
     if not given:
         raise InputError("There is no question. Write at least one.")
@@ -45,22 +45,22 @@ def checked(given: Sequence[SetQuestion]) -> list[SetQuestion]:
             f"There are more questions than a set has: at most {MOST_QUESTIONS:,}. Make several "
             "sets of them."
         )
-    for number, one in enumerate(given, start=1):
-        _check(one, number)
+    for number, question in enumerate(given, start=1):
+        _check(question, number)
     return list(dict.fromkeys(given))
 
 
 def lines(given: Iterable[SetQuestion]) -> str:
     """Questions as JSON lines, which `questions` reads."""
-    return "".join(f"{json.dumps(_row(one), ensure_ascii=False)}\n" for one in given)
+    return "".join(f"{json.dumps(_row(question), ensure_ascii=False)}\n" for question in given)
 
 
-def _row(one: SetQuestion) -> dict[str, Any]:
-    row: dict[str, Any] = {"question": one.question}
-    row |= {"answers": list(one.answers)} if one.answers else {}
-    row |= {"sources": list(one.sources)} if one.sources else {}
-    row |= {} if one.answerable else {"answerable": False}
-    texts = {"liked": one.liked, "disliked": one.disliked, "comment": one.comment}
+def _row(question: SetQuestion) -> dict[str, Any]:
+    row: dict[str, Any] = {"question": question.question}
+    row |= {"answers": list(question.answers)} if question.answers else {}
+    row |= {"sources": list(question.sources)} if question.sources else {}
+    row |= {} if question.answerable else {"answerable": False}
+    texts = {"liked": question.liked, "disliked": question.disliked, "comment": question.comment}
     return row | {name: text for name, text in texts.items() if text}
 
 
@@ -87,7 +87,7 @@ def _json_lines(text: str) -> Iterator[tuple[int, Any]]:
         try:
             yield number, json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise InputError(f"Line {number} is no JSON object: {error}.") from error
+            raise InputError(f"Line {number} is not a JSON object: {error}.") from error
 
 
 def _table(text: str) -> Iterator[dict[str, str]] | None:
@@ -141,14 +141,16 @@ def _texts(value: Any, number: int, what: str) -> tuple[str, ...]:
     found = value.split(_SEPARATOR) if isinstance(value, str) else value
     if isinstance(value, int | float) and not isinstance(value, bool):
         found = [str(value)]
-    if not isinstance(found, list) or not all(isinstance(one, str | int | float) for one in found):
+    if not isinstance(found, list) or not all(
+        isinstance(item, str | int | float) for item in found
+    ):
         raise InputError(f"Row {number}: {what!r} is neither a text nor a list of texts.")
-    return tuple(said for one in found if (said := str(one).strip()))
+    return tuple(said for item in found if (said := str(item).strip()))
 
 
 def _text(value: Any, number: int, what: str) -> str:
     if value is not None and not isinstance(value, str):
-        raise InputError(f"Row {number}: {what!r} is no text.")
+        raise InputError(f"Row {number}: {what!r} is not text.")
     return (value or "").strip()
 
 
@@ -161,13 +163,19 @@ def _truth(value: Any, number: int) -> bool:
     return said
 
 
-def _check(one: SetQuestion, number: int) -> None:
-    if not one.question.strip():
+def _check(question: SetQuestion, number: int) -> None:
+    if not question.question.strip():
         raise InputError(f"Question {number} is empty. Write it, or leave it out.")
-    if len(one.question) > LONGEST_QUESTION:
+    if len(question.question) > LONGEST_QUESTION:
         raise InputError(f"Question {number} has more than {LONGEST_QUESTION:,} characters.")
-    if max(len(one.answers), len(one.sources)) > MOST_EXPECTED:
+    if max(len(question.answers), len(question.sources)) > MOST_EXPECTED:
         raise InputError(f"Question {number} expects more than {MOST_EXPECTED} things.")
-    texts = (*one.answers, *one.sources, one.liked, one.disliked, one.comment)
+    texts = (
+        *question.answers,
+        *question.sources,
+        question.liked,
+        question.disliked,
+        question.comment,
+    )
     if any(len(text) > LONGEST_ANSWER for text in texts):
         raise InputError(f"Question {number} expects a text of over {LONGEST_ANSWER:,} characters.")

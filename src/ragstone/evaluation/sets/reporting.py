@@ -94,7 +94,7 @@ def page(
         _bars(run),
         _confidences(run),
         _over_runs(history),
-        _changed(changed, before),
+        _format_changes(changed, before),
         _wrong(run, wrong),
     ]
     title = f"Evaluation: {run.set_name}"
@@ -103,7 +103,7 @@ def page(
     )
 
 
-def shown(name: str, value: float | None) -> str:
+def format_measure(name: str, value: float | None) -> str:
     """A measure as people read it."""
     if value is None:
         return "–"
@@ -128,26 +128,28 @@ def better(name: str, now: float, before: float) -> bool:
     return (now < before) if name in BETTER_LOW else (now > before)
 
 
-def figures_before(before: EvaluationRun | None, setting: str, place: int) -> SettingFigures | None:
+def previous_figures(
+    before: EvaluationRun | None, setting: str, place: int
+) -> SettingFigures | None:
     """What an earlier run measured with the setting of this name, or with its only one."""
     known = before.figures if before else ()
-    same = [one for one in known if one.setting == setting]
+    same = [item for item in known if item.setting == setting]
     return same[0] if same else known[0] if len(known) == 1 and place == 0 else None
 
 
 def _table(run: EvaluationRun, before: EvaluationRun | None) -> str:
     if not run.figures:
         return "<p>This run has no figures: it has not come to its end.</p>"
-    heads = "".join(f"<th>{_text(one.setting)}</th>" for one in run.figures)
+    heads = "".join(f"<th>{_text(figure.setting)}</th>" for figure in run.figures)
     rows = []
     for name, label in LABELS.items():
-        if all(one.measures.get(name) is None for one in run.figures):
+        if all(figure.measures.get(name) is None for figure in run.figures):
             continue
         cells = []
-        for place, one in enumerate(run.figures):
-            old = figures_before(before, one.setting, place)
+        for place, figure in enumerate(run.figures):
+            old = previous_figures(before, figure.setting, place)
             was = old.measures.get(name) if old else None
-            cells.append(_cell(name, one.measures.get(name), was))
+            cells.append(_cell(name, figure.measures.get(name), was))
         rows.append(f"<tr><th>{_text(label)}</th>{''.join(cells)}</tr>")
     return (
         f'<h2>Measures</h2><div class="wide"><table><tr><td></td>{heads}</tr>'
@@ -158,11 +160,11 @@ def _table(run: EvaluationRun, before: EvaluationRun | None) -> str:
 def _cell(name: str, now: float | None, before: float | None) -> str:
     moved = difference(name, now, before)
     if not moved or now is None or before is None:
-        return f'<td class="n">{shown(name, now)}</td>'
+        return f'<td class="n">{format_measure(name, now)}</td>'
     kind = "up" if better(name, now, before) else "down"
     neutral = name in ("questions", "judged", "confidence")
     return (
-        f'<td class="n">{shown(name, now)} '
+        f'<td class="n">{format_measure(name, now)} '
         f'<span class="{"dim" if neutral else kind}">{moved}</span></td>'
     )
 
@@ -171,7 +173,7 @@ def _bars(run: EvaluationRun) -> str:
     """The shares by setting."""
     plots = []
     for name in PLOTTED:
-        values = [(one.setting, one.measures.get(name)) for one in run.figures]
+        values = [(figure.setting, figure.measures.get(name)) for figure in run.figures]
         if all(value is None for _, value in values):
             continue
         rows = []
@@ -181,7 +183,7 @@ def _bars(run: EvaluationRun) -> str:
                 f'<rect x="130" y="{top + 3}" width="{wide:.1f}" height="14" '
                 f'fill="{COLOURS[place % len(COLOURS)]}"/>'
                 f'<text x="125" y="{top + 15}" text-anchor="end">{_text(setting[:18])}</text>'
-                f'<text x="{135 + wide:.1f}" y="{top + 15}">{shown(name, value)}</text>'
+                f'<text x="{135 + wide:.1f}" y="{top + 15}">{format_measure(name, value)}</text>'
             )
         plots.append(_figure(LABELS[name], 340, 22 * len(values), "".join(rows)))
     return f'<h2>By setting</h2><div class="plots">{"".join(plots)}</div>' if plots else ""
@@ -190,14 +192,14 @@ def _bars(run: EvaluationRun) -> str:
 def _confidences(run: EvaluationRun) -> str:
     """Whether the confidence is true: it is where the points lie on the line."""
     plots = []
-    for place, one in enumerate(run.figures):
-        if not one.steps:
+    for place, figure in enumerate(run.figures):
+        if not figure.steps:
             continue
         points = "".join(
             f'<circle cx="{30 + 200 * (step.low + 0.05):.1f}" cy="{210 - 200 * step.right:.1f}" '
             f'r="{3 + min(9, step.answers**0.5):.1f}" fill="{COLOURS[place % len(COLOURS)]}" '
             'fill-opacity=".75"/>'
-            for step in one.steps
+            for step in figure.steps
         )
         frame = (
             '<path d="M30 10V210H230" fill="none" stroke="currentColor" stroke-opacity=".5"/>'
@@ -205,7 +207,7 @@ def _confidences(run: EvaluationRun) -> str:
             '<text x="30" y="226">0</text><text x="200" y="226">100 %</text>'
             '<text x="0" y="18">100</text>'
         )
-        plots.append(_figure(one.setting, 260, 230, frame + points))
+        plots.append(_figure(figure.setting, 260, 230, frame + points))
     if not plots:
         return ""
     return (
@@ -216,18 +218,18 @@ def _confidences(run: EvaluationRun) -> str:
 
 def _over_runs(history: Sequence[EvaluationRun]) -> str:
     """The share that is right, from run to run of the set."""
-    done = [one for one in reversed(history) if one.figures][-MOST_RUNS:]
+    done = [run for run in reversed(history) if run.figures][-MOST_RUNS:]
     if len(done) < 2:
         return ""
-    names = list(dict.fromkeys(figure.setting for one in done for figure in one.figures))
+    names = list(dict.fromkeys(figure.setting for item in done for figure in item.figures))
     step = 560 / (len(done) - 1)
     parts = ['<path d="M40 10V170H600" fill="none" stroke="currentColor" stroke-opacity=".5"/>']
     for place, name in enumerate(names):
         colour = COLOURS[place % len(COLOURS)]
         points = [
             (40 + step * at, 170 - 160 * value)
-            for at, one in enumerate(done)
-            for figure in one.figures
+            for at, item in enumerate(done)
+            for figure in item.figures
             if figure.setting == name and (value := figure.measures.get("right")) is not None
         ]
         line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
@@ -248,17 +250,17 @@ def _figure(title: str, width: int, height: int, inside: str) -> str:
     )
 
 
-def _changed(changed: Sequence[OutcomeChange], before: EvaluationRun | None) -> str:
+def _format_changes(changed: Sequence[OutcomeChange], before: EvaluationRun | None) -> str:
     if before is None:
         return ""
     if not changed:
         return "<p>No question is judged otherwise than before.</p>"
     words = {True: "right", False: "wrong", None: "not judged"}
     rows = "".join(
-        f"<tr><td>{_text(one.question)}</td><td>{_text(one.setting)}</td>"
-        f'<td class="{"up" if one.after else "down"}">'
-        f"{words[one.before]} → {words[one.after]}</td></tr>"
-        for one in changed
+        f"<tr><td>{_text(change.question)}</td><td>{_text(change.setting)}</td>"
+        f'<td class="{"up" if change.after else "down"}">'
+        f"{words[change.before]} → {words[change.after]}</td></tr>"
+        for change in changed
     )
     return (
         '<h2>Otherwise than before</h2><div class="wide"><table><tr><th>Question</th>'
@@ -271,38 +273,39 @@ def _wrong(run: EvaluationRun, wrong: Sequence[Outcome]) -> str:
         return ""
     if not wrong:
         return "<h2>Wrong answers</h2><p>None of the judged answers is wrong.</p>"
-    return f"<h2>Wrong answers</h2>{''.join(_one_wrong(run, one) for one in wrong)}"
+    return f"<h2>Wrong answers</h2>{''.join(_one_wrong(run, outcome) for outcome in wrong)}"
 
 
-def _one_wrong(run: EvaluationRun, one: Outcome) -> str:
-    asked = one.question
+def _one_wrong(run: EvaluationRun, outcome: Outcome) -> str:
+    asked = outcome.question
     expected = [
         ("Accepted answers", " | ".join(asked.answers)),
         ("Expected documents", " | ".join(asked.sources)),
         ("Good answer", asked.liked),
         ("Bad answer", asked.disliked),
         ("Comment", asked.comment),
-        ("Error", one.error),
+        ("Error", outcome.error),
     ]
     said = "".join(f"<p><b>{label}</b>: {_text(text)}</p>" for label, text in expected if text)
     passages = "".join(
         f"<li>{'<b>cited</b> ' if passage.cited else ''}{_text(passage.title or passage.path)}"
         f"{f', page {passage.page}' if passage.page else ''} "
         f'<span class="dim">{_text(passage.path)} · {passage.score:.2f}</span></li>'
-        for passage in one.found
+        for passage in outcome.found
     )
     steps = "".join(
         f'<tr><td>{_text(step.stage)}</td><td class="n">{1000 * step.seconds:.1f} ms</td>'
         f"<td>{_text(' – '.join(filter(None, (step.decision, step.reason))))}</td></tr>"
-        for step in one.trace
+        for step in outcome.trace
     )
     return (
         f"<details><summary>{_text(asked.question)} "
-        f'<span class="dim">{_text(run.settings[one.setting].name)} · '
-        f"{_text(REASONS[one.reason])}</span></summary>{said}"
-        f'<p class="answer">{_text(one.text) or "–"}</p>'
-        f"<p>Confidence {shown('confidence', one.confidence)} · "
-        f"supported {shown('supported', one.supported)} · {_text(one.strategy)}</p>"
+        f'<span class="dim">{_text(run.settings[outcome.setting].name)} · '
+        f"{_text(REASONS[outcome.reason])}</span></summary>{said}"
+        f'<p class="answer">{_text(outcome.text) or "–"}</p>'
+        f"<p>Confidence {format_measure('confidence', outcome.confidence)} · "
+        f"supported {format_measure('supported', outcome.supported)} · "
+        f"{_text(outcome.strategy)}</p>"
         f"<p>Passages, as they were found</p><ol>{passages}</ol>"
         f'<div class="wide"><table>{steps}</table></div></details>'
     )

@@ -9,8 +9,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from ragstone.core.comments import ToneName
-from ragstone.http.identity import Who, at_least, for_guests, narrowed
-from ragstone.http.openapi import documented
+from ragstone.http.identity import Who, at_least, for_guests, narrow_principal
+from ragstone.http.openapi import document_responses
 from ragstone.http.responses import Json, well_formed
 from ragstone.service import CollectionSummary, Service, wire
 from ragstone.service.comments import CommentsWanted, column_values
@@ -31,10 +31,10 @@ def router(service: Service) -> APIRouter:
     routes = APIRouter(prefix="/api/v1/collections", tags=["Collections"])
 
     @routes.get("", response_model=None, dependencies=[Depends(at_least("reader"))])
-    async def listed(caller: Who) -> Response:
+    async def list_collections(caller: Who) -> Response:
         """The collections that the credential reaches, with what the caller may read of them."""
         found = await service.collections(caller.principal)
-        shown = [_summary_json(one) for one in found if caller.reaches(one.collection.name)]
+        shown = [_summary_json(item) for item in found if caller.reaches(item.collection.name)]
         return Json({"collections": shown})
 
     @routes.get(
@@ -48,9 +48,9 @@ def router(service: Service) -> APIRouter:
     ) -> Response:
         """The metadata of a collection's documents: each key with its most frequent values, and
         how many documents that the caller may read have them."""
-        principal = narrowed(caller, name)
+        principal = narrow_principal(caller, name)
         found = await service.reading.facets(principal, name, key=well_formed(key), limit=limit)
-        return Json({"facets": [wire.dump(one) for one in found]})
+        return Json({"facets": [wire.dump(item) for item in found]})
 
     @routes.get(
         "/{name:path}/folders", response_model=None, dependencies=[Depends(at_least("reader"))]
@@ -63,15 +63,15 @@ def router(service: Service) -> APIRouter:
     ) -> Response:
         """The folders of a collection, or those directly in one of them, with how many documents
         that the caller may read lie in each or deeper."""
-        principal = narrowed(caller, name)
+        principal = narrow_principal(caller, name)
         found = await service.reading.folders(principal, name, well_formed(below), limit)
-        return Json({"folders": [wire.dump(one) for one in found]})
+        return Json({"folders": [wire.dump(item) for item in found]})
 
     @routes.get(
         "/{name:path}/documents/{document}/pictures/{picture:path}",
         response_model=None,
         dependencies=[Depends(at_least("reader"))],
-        responses=documented("image/png", "image/jpeg"),
+        responses=document_responses("image/png", "image/jpeg"),
     )
     @for_guests
     async def picture(
@@ -82,7 +82,7 @@ def router(service: Service) -> APIRouter:
     ) -> Response:
         """A picture of a document that the caller may read, drawn anew as PNG or JPEG: sources and
         blocks name it."""
-        principal = narrowed(caller, name)
+        principal = narrow_principal(caller, name)
         found = await service.reading.picture(principal, name, document, picture)
         ending = found.media_type.partition("/")[2]
         headers = {"Content-Disposition": f'inline; filename="picture.{ending}"'}
@@ -99,7 +99,7 @@ def router(service: Service) -> APIRouter:
     ) -> Response:
         """What the documents that the caller may read name most, or where one entity is named and
         what is named with it."""
-        principal = narrowed(caller, name)
+        principal = narrow_principal(caller, name)
         found = await service.graph.show(principal, name, entity=well_formed(entity), limit=limit)
         return Json(wire.dump(found))
 
@@ -120,8 +120,8 @@ def router(service: Service) -> APIRouter:
     ) -> Response:
         """Customers' comments of tables that the caller may read: how many, by theme, sentiment,
         month and column, and the most telling ones."""
-        principal = narrowed(caller, name)
-        labels = column_values([well_formed(one) for one in where])
+        principal = narrow_principal(caller, name)
+        labels = column_values([well_formed(item) for item in where])
         days = well_formed(since), well_formed(until)
         wanted = CommentsWanted(well_formed(about), tone, *days, labels, limit)
         return Json(wire.dump(await service.comments.show(principal, name, wanted)))
@@ -130,7 +130,7 @@ def router(service: Service) -> APIRouter:
     async def rename(name: Name, body: CollectionName, caller: Who) -> Response:
         """Give a collection another name, at once and without indexing anything anew. Its
         documents, settings, jobs and keys go with it; 409 if another one has the name."""
-        principal = narrowed(caller, name)
+        principal = narrow_principal(caller, name)
         renamed = await service.rename_collection(principal, name, body.name)
         return Json({"name": renamed.name})
 

@@ -58,22 +58,22 @@ def router(service: Service) -> APIRouter:
         offset: Offset = 0,
     ) -> Response:
         """Rooms, the newest first."""
-        whose = principal_of(caller, user)
+        whose = conversation_principal(caller, user)
         found = await service.conversations.rooms(whose, user_id, limit, offset)
         return Json(
-            {"conversations": [wire.room(one) for one in found.rooms], "total": found.total}
+            {"conversations": [wire.room(room) for room in found.rooms], "total": found.total}
         )
 
     @routes.post("/forget", response_model=None)
     async def forget(body: Forget, caller: Who) -> Response:
         """Erase a user: conversations, statistics, documents of their own, jobs and keys."""
-        whose = principal_of(caller, body.user)
+        whose = conversation_principal(caller, body.user)
         return Json(wire.dump(await service.conversations.forget(whose, body.user_id)))
 
     @routes.post("/import", response_model=None)
     async def take_in(request: Request, caller: Who, user: User = None) -> Response:
         """Add the turns of a list of blocks, or of an export, which is the body; all or none."""
-        whose = principal_of(caller, user)
+        whose = conversation_principal(caller, user)
         try:
             text = (await request.body()).decode("utf-8-sig")
         except UnicodeDecodeError as error:
@@ -101,30 +101,32 @@ def _add_room(routes: APIRouter, service: Service) -> None:
         ] = None,
     ) -> Response:
         """Turns, the newest first, with their blocks, sources and verdicts."""
-        here = place_of(caller, user, room, user_id)
+        here = request_conversation_key(caller, user, room, user_id)
         if tokens is not None:
             return Json({"tokens": await service.conversations.tokens(here, tokens)})
         if export is not None:
             return _file(await service.conversations.export(here, export), export)
         found = await service.conversations.entries(here, limit, offset)
-        return Json({"room": room, "user_id": user_id, "turns": [wire.entry(one) for one in found]})
+        return Json(
+            {"room": room, "user_id": user_id, "turns": [wire.entry(item) for item in found]}
+        )
 
     @routes.patch("/{room:path}", response_model=None)
     async def rename(
         room: str, body: Rename, caller: Who, user: User = None, user_id: str = ""
     ) -> Response:
         """Give a conversation another title."""
-        here = place_of(caller, user, room, user_id)
+        here = request_conversation_key(caller, user, room, user_id)
         return Json({"title": await service.conversations.rename(here, body.title)})
 
     @routes.delete("/{room:path}", response_model=None)
     async def delete(room: str, caller: Who, user: User = None, user_id: str = "") -> Response:
         """Delete a conversation with all its turns."""
-        await service.conversations.delete(place_of(caller, user, room, user_id))
+        await service.conversations.delete(request_conversation_key(caller, user, room, user_id))
         return Json({"deleted": room})
 
 
-def principal_of(caller: Caller, user: str | None) -> Principal:
+def conversation_principal(caller: Caller, user: str | None) -> Principal:
     """Whose conversations are meant; raises Forbidden for somebody else's."""
     own = caller.principal
     user = user if user is None else user_name(user)
@@ -135,9 +137,11 @@ def principal_of(caller: Caller, user: str | None) -> Principal:
     return replace(own, user=user, groups=())
 
 
-def place_of(caller: Caller, user: str | None, room: str, user_id: str) -> ConversationKey:
+def request_conversation_key(
+    caller: Caller, user: str | None, room: str, user_id: str
+) -> ConversationKey:
     """The room that is meant; raises Forbidden, InvalidRoom."""
-    return conversation_key(principal_of(caller, user), room, user_id)
+    return conversation_key(conversation_principal(caller, user), room, user_id)
 
 
 def _file(text: str, form: Format) -> Response:

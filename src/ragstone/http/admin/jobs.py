@@ -43,7 +43,7 @@ def router(service: Service) -> APIRouter:
     jobs = service.jobs
 
     @routes.get("", response_model=None)
-    async def listed(
+    async def list_jobs(
         caller: Who,
         kind: Annotated[str | None, Query(max_length=50, description="Only this kind.")] = None,
         state: Annotated[JobState | None, Query(description="Only in this state.")] = None,
@@ -52,12 +52,12 @@ def router(service: Service) -> APIRouter:
         """The caller's jobs, or for an admin all of the tenant, newest first, without results."""
         own, admin = caller.principal, caller.may("admin")
         found = await jobs.list(own.tenant, kind, state, limit, principal=own, admin=admin)
-        return Json({"jobs": [wire.dump(one) for one in found if _is_reachable(caller, one)]})
+        return Json({"jobs": [wire.dump(item) for item in found if _is_reachable(caller, item)]})
 
     @routes.get("/kinds", response_model=None, dependencies=[Depends(operator_only)])
     async def kinds() -> Response:
         """Every kind of job: how many are in each state, and whether it is paused."""
-        return Json({"kinds": [wire.dump(one) for one in await jobs.kinds()]})
+        return Json({"kinds": [wire.dump(item) for item in await jobs.kinds()]})
 
     @routes.post("/clean", response_model=None, dependencies=[_ADMIN])
     async def clean(caller: Who, body: Clean) -> Response:

@@ -10,8 +10,8 @@ from ragstone.core.caller import Caller, Role
 from ragstone.core.errors import Forbidden, Unauthorized, UnknownKey
 from ragstone.core.records import ApiKey
 from ragstone.http.bodies import ClosedBody, Text
-from ragstone.http.identity import Who, tenant_of
-from ragstone.http.openapi import documented
+from ragstone.http.identity import Who, request_tenant
+from ragstone.http.openapi import document_responses
 from ragstone.http.responses import Json
 from ragstone.service import Service, wire
 from ragstone.service.keys import GRACE_SECONDS, IssuedKey, KeyGrant
@@ -33,7 +33,7 @@ class CreateKey(ClosedBody):
     sites: Annotated[list[Name], Field(max_length=50)] | None = Field(
         None,
         description="The pages on which its widget stands, as https://www.example.org; null for "
-        "a key that is no widget's.",
+        "a key that is not a widget's.",
     )
     expires_in: float | None = Field(
         None, gt=0, le=_CENTURY, description="In how many seconds it ends; null for never."
@@ -70,9 +70,9 @@ def router(service: Service) -> APIRouter:
         return Json(_caller(caller))
 
     @routes.get("", response_model=None, dependencies=allowed)
-    async def listed(caller: Who, tenant: Annotated[str | None, Query()] = None) -> Response:
+    async def list_keys(caller: Who, tenant: Annotated[str | None, Query()] = None) -> Response:
         """The keys of the tenant by the time they were made; the operator sees those of all."""
-        whose = tenant if caller.operator else tenant_of(caller, tenant)
+        whose = tenant if caller.operator else request_tenant(caller, tenant)
         found = await service.keys.listed(whose)
         return Json({"keys": [wire.dump(key) for key in found if _covers(caller, key)]})
 
@@ -81,18 +81,18 @@ def router(service: Service) -> APIRouter:
         response_model=None,
         dependencies=allowed,
         status_code=201,
-        responses=documented("application/json", status=201),
+        responses=document_responses("application/json", status=201),
     )
     async def create(body: CreateKey, caller: Who) -> Response:
         """A new key; its secret is in this answer alone."""
-        return Json(_issued_json(await service.keys.create(_grant(body, caller))), 201)
+        return Json(_format_issued(await service.keys.create(_grant(body, caller))), 201)
 
     @routes.post("/{id}/rotate", response_model=None, dependencies=allowed)
     async def rotate(id: str, caller: Who, body: RotateKey | None = None) -> Response:
         """A new secret for a key; the old one holds for the grace period."""
         tenant = await _key_tenant(service, caller, id)
         grace = (body or RotateKey()).grace_seconds
-        return Json(_issued_json(await service.keys.rotate(tenant, id, grace)))
+        return Json(_format_issued(await service.keys.rotate(tenant, id, grace)))
 
     @routes.delete("/{id}", response_model=None, dependencies=allowed)
     async def revoke(id: str, caller: Who) -> Response:
@@ -110,7 +110,7 @@ def _grant(body: CreateKey, caller: Caller) -> KeyGrant:
         raise Forbidden("A key cannot reach collections that your own credential does not.")
     return KeyGrant(
         body.name,
-        tenant_of(caller, body.tenant),
+        request_tenant(caller, body.tenant),
         body.user or "",
         tuple(body.groups),
         collections,
@@ -137,7 +137,7 @@ def _covers(caller: Caller, key: ApiKey) -> bool:
     return key.collections is not None and all(map(caller.reaches, key.collections))
 
 
-def _issued_json(issued: IssuedKey) -> dict[str, Any]:
+def _format_issued(issued: IssuedKey) -> dict[str, Any]:
     return {"key": wire.dump(issued.key), "secret": issued.secret}
 
 

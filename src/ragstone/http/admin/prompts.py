@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends, Query
 from pydantic import AfterValidator, Field
 from starlette.responses import Response
 
-from ragstone.http.admin.reach import name_of, of_scope, of_tenant
+from ragstone.http.admin.reach import log_name, of_scope, of_tenant
 from ragstone.http.bodies import ClosedBody, Text
 from ragstone.http.identity import Who, at_least
 from ragstone.http.responses import Json, well_formed
@@ -56,10 +56,10 @@ def router(service: Service) -> APIRouter:
 
 def _add_reading(routes: APIRouter, service: Service) -> None:
     @routes.get("", response_model=None)
-    async def listed(who: Who, tenant: Tenant = "") -> Response:
+    async def list_prompts(who: Who, tenant: Tenant = "") -> Response:
         """Every prompt as it holds."""
         of_tenant(who, tenant)
-        return Json({"prompts": [wire.dump(one) for one in await service.prompts.listed(tenant)]})
+        return Json({"prompts": [wire.dump(item) for item in await service.prompts.listed(tenant)]})
 
     @routes.get("/{name}", response_model=None)
     async def one(name: Text, who: Who, tenant: Tenant = "", version: Version = 0) -> Response:
@@ -72,7 +72,7 @@ def _add_reading(routes: APIRouter, service: Service) -> None:
         """Every version of a prompt, the newest first."""
         of_tenant(who, tenant)
         found = await service.prompts.versions(name, tenant)
-        return Json({"versions": [wire.dump(one) for one in found]})
+        return Json({"versions": [wire.dump(item) for item in found]})
 
     @routes.get("/{name}/diff", response_model=None)
     async def diff(
@@ -88,7 +88,7 @@ def _add_changing(routes: APIRouter, service: Service) -> None:
     async def put(name: Text, body: PutPrompt, who: Who) -> Response:
         """Keep a new version, which holds for the next question."""
         of_scope(who, body.tenant, "")
-        found = await service.prompts.put(name, body.text, body.tenant, name_of(who))
+        found = await service.prompts.put(name, body.text, body.tenant, log_name(who))
         return Json(wire.dump(found))
 
     @routes.post("/{name}/check", response_model=None)
@@ -101,11 +101,11 @@ def _add_changing(routes: APIRouter, service: Service) -> None:
     async def rollback(name: Text, body: Rollback, who: Who) -> Response:
         """Make an earlier version the newest again."""
         of_scope(who, body.tenant, "")
-        changed = await service.prompts.rollback(name, body.tenant, body.version, name_of(who))
+        changed = await service.prompts.rollback(name, body.tenant, body.version, log_name(who))
         return Json(wire.dump(changed))
 
     @routes.delete("/{name}", response_model=None)
     async def reset(name: Text, who: Who, tenant: Tenant = "") -> Response:
         """Go back to what stands below the store, or below the tenant."""
         of_scope(who, tenant, "")
-        return Json(wire.dump(await service.prompts.reset(name, tenant, name_of(who))))
+        return Json(wire.dump(await service.prompts.reset(name, tenant, log_name(who))))

@@ -27,6 +27,6 @@ def _runs_the_server(caller: Caller) -> bool:
     return caller.operator or caller.local
 
 
-def name_of(caller: Caller) -> str:
+def log_name(caller: Caller) -> str:
     """Who the log says it was."""
     return caller.key or caller.principal.user

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends, Query
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
-from ragstone.http.identity import Who, at_least, narrowed
+from ragstone.http.identity import Who, at_least, narrow_principal
 from ragstone.http.responses import Json, well_formed
 from ragstone.service import Service, wire
 
@@ -61,7 +61,7 @@ def router(service: Service) -> APIRouter:
     ) -> Response:
         """Who may read a document, and why. An administrator asks of any document, and of a path
         where none is yet."""
-        principal = narrowed(caller, name)
+        principal = narrow_principal(caller, name)
         found = await service.readers.explain(
             principal, name, well_formed(path), admin=caller.may("admin")
         )
@@ -73,7 +73,7 @@ def router(service: Service) -> APIRouter:
     async def give(name: Name, body: DocumentReadersBody, caller: Who) -> Response:
         """Set the readers of documents at once, without reading their files again; how many
         documents it concerned. Without readers they have those of their folders again."""
-        principal = narrowed(caller, name)
+        principal = narrow_principal(caller, name)
         count = await service.readers.give(
             principal,
             name,
@@ -91,7 +91,7 @@ def router(service: Service) -> APIRouter:
     )
     async def folders(name: Name, caller: Who) -> Response:
         """The folders that have readers of their own; an empty one is the collection."""
-        found = await service.readers.folders(narrowed(caller, name), name)
+        found = await service.readers.folders(narrow_principal(caller, name), name)
         return Json({"folders": [wire.dump(rule) for rule in found]})
 
     @routes.put(
@@ -101,7 +101,7 @@ def router(service: Service) -> APIRouter:
     )
     async def set_folder(name: Name, body: FolderReadersBody, caller: Who) -> Response:
         """Set the readers of a folder or of the collection, for what is there and what comes."""
-        principal = narrowed(caller, name)
+        principal = narrow_principal(caller, name)
         await service.readers.set_folder(principal, name, body.folder, body.readers)
         return Json(_said(body))
 

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from ragstone.core.caller import Caller
 from ragstone.core.errors import InvalidSetting
-from ragstone.http.admin.reach import name_of, of_scope, of_tenant
+from ragstone.http.admin.reach import log_name, of_scope, of_tenant
 from ragstone.http.bodies import ClosedBody
 from ragstone.http.identity import Who, at_least
 from ragstone.http.responses import Json, well_formed
@@ -64,15 +64,15 @@ def router(service: Service) -> APIRouter:
 
 def _add_reading(routes: APIRouter, service: Service) -> None:
     @routes.get("", response_model=None)
-    async def listed(
+    async def list_settings(
         who: Who, tenant: Tenant = "", collection: Collection = "", dialect: Dialect = ""
     ) -> Response:
         """Every setting by section: its value, where that comes from, and what it may be."""
         of_tenant(who, tenant, collection)
         found = await service.settings.listed(tenant, collection, dialect)
         sections = [
-            {"name": name, "settings": [wire.dump(one) for one in inside]}
-            for name, inside in groupby(found, lambda one: one.key.rpartition(".")[0])
+            {"name": name, "settings": [wire.dump(item) for item in inside]}
+            for name, inside in groupby(found, lambda item: item.key.rpartition(".")[0])
         ]
         return Json({"sections": sections})
 
@@ -86,7 +86,7 @@ def _add_reading(routes: APIRouter, service: Service) -> None:
         """Who changed what, the newest first."""
         _check_reach(who, scope or GLOBAL)
         found = await service.settings.log(limit, key, scope)
-        return Json({"changes": [wire.dump(one) for one in found]})
+        return Json({"changes": [wire.dump(item) for item in found]})
 
     @routes.get("/{key:path}", response_model=None)
     async def one(
@@ -108,14 +108,14 @@ def _add_changing(routes: APIRouter, service: Service) -> None:
     async def put(body: PutSettings, who: Who) -> Response:
         """Change several settings; all of them or, if one cannot be, none."""
         _check_reach(who, body.scope)
-        changed = await service.settings.put(_check_scope(body.scope), body.values, name_of(who))
+        changed = await service.settings.put(_check_scope(body.scope), body.values, log_name(who))
         return Json({"settings": _dump_values(changed)})
 
     @routes.post("/unset", response_model=None)
     async def unset(body: Unset, who: Who) -> Response:
         """Take several settings out of a scope."""
         _check_reach(who, body.scope)
-        changed = await service.settings.unset(_check_scope(body.scope), body.keys, name_of(who))
+        changed = await service.settings.unset(_check_scope(body.scope), body.keys, log_name(who))
         return Json({"settings": _dump_values(changed)})
 
     @routes.put("/{key:path}", response_model=None)
@@ -123,19 +123,19 @@ def _add_changing(routes: APIRouter, service: Service) -> None:
         """Change one setting."""
         _check_reach(who, body.scope)
         values = {key: body.value}
-        [changed] = await service.settings.put(_check_scope(body.scope), values, name_of(who))
+        [changed] = await service.settings.put(_check_scope(body.scope), values, log_name(who))
         return Json(wire.dump(changed))
 
     @routes.delete("/{key:path}", response_model=None)
     async def delete(key: str, who: Who, scope: Scope = "global") -> Response:
         """Take a setting out of a scope: what stands below it holds again."""
         _check_reach(who, scope)
-        [changed] = await service.settings.unset(_check_scope(scope), [key], name_of(who))
+        [changed] = await service.settings.unset(_check_scope(scope), [key], log_name(who))
         return Json(wire.dump(changed))
 
 
 def _dump_values(changed: list[SettingValue]) -> list[Any]:
-    return [wire.dump(one) for one in changed]
+    return [wire.dump(value) for value in changed]
 
 
 def _check_reach(who: Caller, scope: str) -> None:

@@ -14,9 +14,9 @@ from ragstone.core.errors import InvalidTopic
 from ragstone.core.records import Topic
 from ragstone.guard.topic_file import MOST_TOPICS, read_csv, topic, write_csv
 from ragstone.http.bodies import Body
-from ragstone.http.identity import Tenant, Who, tenant_of
-from ragstone.http.middleware import only_with
-from ragstone.http.openapi import documented
+from ragstone.http.identity import Tenant, Who, request_tenant
+from ragstone.http.middleware import require_token
+from ragstone.http.openapi import document_responses
 from ragstone.http.responses import Json, json_unless_left
 from ragstone.service import Service, wire
 
@@ -63,15 +63,15 @@ class CheckQuestion(_Body):
 
 def router(service: Service, token: str) -> APIRouter:
     """The routes below /api/v1/topics."""
-    allowed = [Depends(only_with(token))]
+    allowed = [Depends(require_token(token))]
     routes = APIRouter(prefix="/api/v1/topics", tags=["Forbidden topics"], dependencies=allowed)
 
     @routes.get("", response_model=None)
-    async def listed(tenant: Tenant) -> Response:
+    async def list_topics(tenant: Tenant) -> Response:
         """The topics of a tenant, by term."""
-        return Json({"topics": [wire.dump(one) for one in await service.topics(tenant)]})
+        return Json({"topics": [wire.dump(item) for item in await service.topics(tenant)]})
 
-    @routes.get("/export", response_model=None, responses=documented("text/csv"))
+    @routes.get("/export", response_model=None, responses=document_responses("text/csv"))
     async def export(tenant: Tenant) -> Response:
         """The same as a CSV file, which /import takes."""
         text = write_csv(await service.topics(tenant))
@@ -80,8 +80,8 @@ def router(service: Service, token: str) -> APIRouter:
     @routes.post("", response_model=None)
     async def put(body: PutTopics, caller: Who) -> Response:
         """Add topics, or replace those of the same term; all or none."""
-        tenant = tenant_of(caller, body.tenant)
-        given = [one.topic(tenant) for one in body.topics]
+        tenant = request_tenant(caller, body.tenant)
+        given = [item.topic(tenant) for item in body.topics]
         return Json(await _put_topics(service, tenant, given))
 
     @routes.post("/import", response_model=None)
@@ -96,21 +96,21 @@ def router(service: Service, token: str) -> APIRouter:
     @routes.post("/remove", response_model=None)
     async def remove(body: RemoveTopics, caller: Who) -> Response:
         """Remove topics by term or id; all or none."""
-        tenant = tenant_of(caller, body.tenant)
+        tenant = request_tenant(caller, body.tenant)
         return Json({"removed": await service.remove_topics(tenant, body.terms)})
 
     @routes.get("/blocked", response_model=None)
-    async def blocked(
+    async def list_blocked(
         tenant: Tenant, limit: Annotated[int, Query(ge=1, le=10_000)] = 100
     ) -> Response:
         """The questions that were blocked, the newest first."""
         found = await service.blocked(tenant, limit)
-        return Json({"blocked": [wire.dump(one) for one in found]})
+        return Json({"blocked": [wire.dump(item) for item in found]})
 
     @routes.post("/check", response_model=None)
     async def check(body: CheckQuestion, request: Request, caller: Who) -> Response:
         """What the guard would say of a question; nothing is answered or kept."""
-        tenant = tenant_of(caller, body.tenant)
+        tenant = request_tenant(caller, body.tenant)
         return await json_unless_left(request, _check_question(service, tenant, body.question))
 
     return routes
@@ -118,7 +118,7 @@ def router(service: Service, token: str) -> APIRouter:
 
 async def _put_topics(service: Service, tenant: str, topics: list[Topic]) -> dict[str, Any]:
     added = await service.put_topics(tenant, topics)
-    return {"added": added, "replaced": len({one.id for one in topics}) - added}
+    return {"added": added, "replaced": len({item.id for item in topics}) - added}
 
 
 async def _check_question(service: Service, tenant: str, question: str) -> Any:

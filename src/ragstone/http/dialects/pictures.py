@@ -42,7 +42,7 @@ def pictures(given: Sequence[str]) -> tuple[Picture, ...]:
     """
     if len(given) > MOST:
         raise InputError(f"{len(given)} images are too many; send at most {MOST}.")
-    return tuple(_decode_picture(one) for one in given)
+    return tuple(_decode_picture(text) for text in given)
 
 
 def of_urls(given: Sequence[str]) -> tuple[Picture, ...]:
@@ -71,4 +71,4 @@ def _decode_picture(given: str) -> Picture:
     try:
         return picture(base64.b64decode(given[start.end() if start else 0 :], validate=True))
     except (binascii.Error, ValueError) as error:
-        raise InputError("An image is no data URL with base64, and no base64.") from error
+        raise InputError("An image is not a data URL with base64, and no base64.") from error

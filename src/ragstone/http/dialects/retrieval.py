@@ -12,11 +12,11 @@ from ragstone.core.caller import Caller
 from ragstone.core.errors import InputError
 from ragstone.core.filters import MOST, And, AnyOf, Filter, Range, eq, under_any
 from ragstone.core.foreign_passages import to_kdb
-from ragstone.core.source import Source, described_pictures, hit_sources
+from ragstone.core.source import Source, describe_pictures, hit_sources
 from ragstone.core.turn import Ask, SearchOptions, Strategy
 from ragstone.http.bodies import Body, Name, Text
 from ragstone.http.dialects import DialectParts
-from ragstone.http.identity import Who, for_guests, narrowed
+from ragstone.http.identity import Who, for_guests, narrow_principal
 from ragstone.http.responses import Json, json_unless_left
 from ragstone.service import Service
 
@@ -26,7 +26,7 @@ Values = Annotated[list[Value], Field(max_length=MOST)]
 MOST_FILTERS, LONGEST_NAME, LONGEST_VALUE = 100, 255, 4096
 
 
-def _bounded(given: Any) -> Any:
+def _check_size(given: Any) -> Any:
     """The filters as given; raises ValueError for more than can be compared soon."""
     if not isinstance(given, dict):
         return given
@@ -36,15 +36,15 @@ def _bounded(given: Any) -> Any:
         values = value if isinstance(value, list) else [value]
         if len(values) > MOST:
             raise ValueError(f"at most {MOST:,} values of a name; name folders, or ask in parts")
-        texts = [one for one in values if isinstance(one, str)]
-        if len(name) > LONGEST_NAME or any(len(one) > LONGEST_VALUE for one in texts):
+        texts = [item for item in values if isinstance(item, str)]
+        if len(name) > LONGEST_NAME or any(len(text) > LONGEST_VALUE for text in texts):
             raise ValueError(
                 f"names have at most {LONGEST_NAME} characters, values {LONGEST_VALUE:,}"
             )
     return given
 
 
-Filters = Annotated[dict[str, Value | list[Value]], BeforeValidator(_bounded)]
+Filters = Annotated[dict[str, Value | list[Value]], BeforeValidator(_check_size)]
 
 PARAGRAPH_TOP_K = 100
 
@@ -143,7 +143,7 @@ def router(parts: DialectParts) -> APIRouter:
 def _ask(body: RetrieveRequest | SearchRerankRequest, caller: Caller) -> Ask:
     """The search, for the caller."""
     ask = replace(body.ask(), principal=caller.principal)
-    narrowed(caller, ask.collection)
+    narrow_principal(caller, ask.collection)
     return ask
 
 
@@ -175,18 +175,18 @@ def _document(source: Source) -> dict[str, Any]:
             "similarity": source.similarity,
             "rerank_score": source.rerank,
         },
-        **described_pictures(source),
+        **describe_pictures(source),
     }
 
 
 def _condition(name: str, value: Value | list[Value]) -> Filter:
     values = tuple(value) if isinstance(value, list) else (value,)
     if name in ("path", "folder"):
-        return under_any(str(one) for one in values)
+        return under_any(str(item) for item in values)
     if name == "modified_after":
-        return Range("modified", min(_seconds(name, one) for one in values), None)
+        return Range("modified", min(_seconds(name, item) for item in values), None)
     if name == "modified_before":
-        return Range("modified", None, max(_seconds(name, one) for one in values))
+        return Range("modified", None, max(_seconds(name, item) for item in values))
     return AnyOf(FIELDS.get(name, f"metadata.{name}"), values)
 
 
@@ -198,6 +198,6 @@ def _seconds(name: str, value: Value) -> float:
         moment = datetime.fromisoformat(value)
     except ValueError as error:
         raise InputError(
-            f"filters.{name} is no time: write it like 2026-01-31 or as seconds since 1970."
+            f"filters.{name} is not a time: write it like 2026-01-31 or as seconds since 1970."
         ) from error
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

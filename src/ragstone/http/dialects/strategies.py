@@ -30,7 +30,7 @@ NAMED: Mapping[str, Wanted] = {
 """By their names in lower case; the first rows are ours."""
 
 
-def _known(name: str) -> str:
+def _check_name(name: str) -> str:
     if name.lower() not in NAMED:
         raise ValueError(f"there is no strategy {name!r}; use one of {', '.join(NAMED)}")
     return name.lower()
@@ -39,10 +39,10 @@ def _known(name: str) -> str:
 StrategyName = Annotated[
     str,
     Field(max_length=50, description="How it is searched; without one that is decided by plan."),
-    AfterValidator(_known),
+    AfterValidator(_check_name),
 ]
 
 
-def named(strategy: str | None) -> Wanted:
+def find_strategy(strategy: str | None) -> Wanted:
     """What a checked name asks for."""
     return NAMED[strategy] if strategy else Wanted()

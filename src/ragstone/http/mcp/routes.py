@@ -114,7 +114,7 @@ class _Handed(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         given: list[Message] = [{"type": "http.request", "body": self._body, "more_body": False}]
 
-        async def replayed() -> Message:
+        async def replay() -> Message:
             if given:
                 return given.pop()
             await asyncio.Event().wait()
@@ -123,7 +123,7 @@ class _Handed(Response):
         watch = asyncio.create_task(self._watch(receive))
         try:
             # Not cancelled: the library waits for its tools when it ends, and they hear of it.
-            await self._manager.handle_request(scope, replayed, send)
+            await self._manager.handle_request(scope, replay, send)
         finally:
             self._left.set()
             watch.cancel()

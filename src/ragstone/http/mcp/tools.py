@@ -16,12 +16,12 @@ from ragstone.core.answer import GeneratedAnswer
 from ragstone.core.caller import LOCAL, Caller
 from ragstone.core.errors import RagstoneError
 from ragstone.core.filters import under
-from ragstone.core.source import Source, described_pictures, hit_sources, sources
+from ragstone.core.source import Source, describe_pictures, hit_sources, sources
 from ragstone.core.turn import Ask, Level
-from ragstone.http.identity import caller_in, narrowed
+from ragstone.http.identity import narrow_principal, request_caller
 from ragstone.http.permitted import permit
 from ragstone.http.responses import well_formed
-from ragstone.http.streaming import finished
+from ragstone.http.streaming import finish_turn
 from ragstone.service import Service, wire
 from ragstone.service.contract import operations
 
@@ -96,17 +96,19 @@ class _Tools:
             id=f"mcp-{uuid.uuid4().hex}",
             streams=False,
         )
-        turn = await _finish_unless_left(context, finished(self._service.ask(ask)))
+        turn = await _finish_unless_left(context, finish_turn(self._service.ask(ask)))
         turn = by_first_citation(turn)
         answer = turn.answer or GeneratedAnswer()
         if details:
-            return {"answer": answer.text, **wire.answered(turn)}
+            return {"answer": answer.text, **wire.format_answer(turn)}
         numbers = cited_numbers(turn)
         return {
             "answer": answer.text,
             "refused": answer.refused,
             "confidence": answer.confidence_level,
-            "sources": [_cited(one) for one in sources(turn) if one.number in numbers],
+            "sources": [
+                _format_source(source) for source in sources(turn) if source.number in numbers
+            ],
             **({"note": answer.note} if answer.note else {}),
         }
 
@@ -117,13 +119,13 @@ class _Tools:
         return {
             "collections": [
                 {
-                    "name": one.collection.name,
-                    "documents": one.documents,
-                    "chunks": one.chunks,
-                    "language": one.collection.language,
+                    "name": item.collection.name,
+                    "documents": item.documents,
+                    "chunks": item.chunks,
+                    "language": item.collection.language,
                 }
-                for one in found
-                if caller.reaches(one.collection.name)
+                for item in found
+                if caller.reaches(item.collection.name)
             ]
         }
 
@@ -155,11 +157,11 @@ class _Tools:
 async def _caller(context: AnyContext, operation: str, collection: str | None = None) -> Caller:
     """Who calls; raises ToolError for an operation or a collection out of reach."""
     request = context.request_context.request
-    caller = LOCAL if request is None else caller_in(request)
+    caller = LOCAL if request is None else request_caller(request)
     try:
         await permit(caller, operations()[operation])
         if collection is not None:
-            narrowed(caller, collection)
+            narrow_principal(caller, collection)
     except RagstoneError as error:
         raise ToolError(error.message) from error
     return caller
@@ -187,7 +189,7 @@ async def _finish_unless_left(context: AnyContext, work: Coroutine[Any, Any, T])
         await asyncio.gather(task, gone, return_exceptions=True)
 
 
-def _cited(source: Source) -> Json:
+def _format_source(source: Source) -> Json:
     """A source as a model needs it: what it says there, and where to read on."""
     return {
         "number": source.number,
@@ -195,7 +197,7 @@ def _cited(source: Source) -> Json:
         "path": source.path,
         "page": source.page,
         "snippet": source.snippet,
-        **described_pictures(source),
+        **describe_pictures(source),
     }
 
 
@@ -210,5 +212,5 @@ def _passage(source: Source) -> Json:
         "similarity": source.similarity,
         "document_id": source.document_id,
         "chunk_id": source.chunk_id,
-        **described_pictures(source),
+        **describe_pictures(source),
     }

@@ -16,7 +16,7 @@ from ragstone.core.errors import ConfigError, RagstoneError
 from ragstone.evaluation.job import evaluations
 from ragstone.http.app import create_app
 from ragstone.http.middleware import is_loopback
-from ragstone.http.server.connections import protocol, room_for
+from ragstone.http.server.connections import protocol, reserve_connections
 from ragstone.http.server.loop import off_signals, on_signals
 from ragstone.service import Service
 from ragstone.service.keys import KeyGrant
@@ -48,7 +48,7 @@ async def answer(
     """
     server = settings.server
     async with (
-        setup.intercepting(settings) as interceptor,
+        setup.open_interceptor(settings) as interceptor,
         build.open(settings, evaluations(settings), interceptor) as service,
     ):
         await _check_credentials(settings, service, say)
@@ -57,7 +57,9 @@ async def answer(
         config = uvicorn.Config(
             create_app(service, settings, tokens.operator, interceptor, tokens.local),
             http=protocol(
-                server.header_seconds, server.send_seconds, room_for(server.max_connections)
+                server.header_seconds,
+                server.send_seconds,
+                reserve_connections(server.max_connections),
             ),
             ws="none",
             log_config=None,

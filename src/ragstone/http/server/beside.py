@@ -26,7 +26,7 @@ TELL_SECONDS = 1.0
 
 
 @asynccontextmanager
-async def answering_beside(
+async def answer_local_commands(
     service: Service, settings: Settings, say: Callable[[str], None]
 ) -> AsyncIterator[None]:
     """Let commands that can read the data directory ask `service` until the block ends, and nobody
@@ -58,7 +58,7 @@ class _Beside:
         self, service: Service, settings: Settings, listener: socket.socket, token: str
     ) -> None:
         self._service = service
-        # Only the token of the server file opens it, and keys: it is no server for the network.
+        # Only the token of the server file opens it, and keys: it is not a server for the network.
         closed = AuthSettings(required=True)
         self._settings = settings.model_copy(update={"auth": closed})
         self._listener = listener

@@ -22,7 +22,7 @@ SENT_AHEAD = 65_536
 megabytes for each connection, all of them answered before anybody notices that nobody reads."""
 
 
-def room_for(connections: int) -> int:
+def reserve_connections(connections: int) -> int:
     """Let this process open so many connections, or as many as the system allows; how many."""
     if sys.platform == "win32":
         return connections  # It has no such limit.

@@ -14,7 +14,7 @@ if sys.platform == "win32":
         """Call `handle` in the running loop when the process shall end."""
         loop = asyncio.get_running_loop()
         for number in SIGNALS:  # Loops of Windows cannot.
-            signal.signal(number, lambda one, _: loop.call_soon_threadsafe(handle, one))
+            signal.signal(number, lambda item, _: loop.call_soon_threadsafe(handle, item))
 
     def off_signals() -> None:
         """End what `on_signals` began."""

@@ -112,31 +112,31 @@ class Workers:
 
     def _look_after(self) -> None:
         """Restart dead workers, and log once when all are ready."""
-        for worker, one in list(self._running.items()):
-            if one.process.is_alive():
+        for worker, item in list(self._running.items()):
+            if item.process.is_alive():
                 continue
             if not self._said:
                 raise ConfigError("A process of the server could not start; it has said why.")
-            if time.monotonic() - one.started > PAUSE:
-                log.error("Process %s ended (%s).", one.process.pid, one.process.exitcode)
+            if time.monotonic() - item.started > PAUSE:
+                log.error("Process %s ended (%s).", item.process.pid, item.process.exitcode)
                 # What it counted stays; what it was doing is over.
                 mark_process_dead(  # type: ignore[no-untyped-call]
-                    one.process.pid, str(self._figures)
+                    item.process.pid, str(self._figures)
                 )
                 self._start(worker)
-        if not self._said and all(one.ready.is_set() for one in self._running.values()):
+        if not self._said and all(item.ready.is_set() for item in self._running.values()):
             self._said = True
             self._ready(False)  # Whether a key exists, only the processes know.
 
     def _end(self) -> None:
-        for one in self._running.values():
-            one.process.terminate()
+        for item in self._running.values():
+            item.process.terminate()
         deadline = time.monotonic() + self._settings.server.grace_seconds + STOP_SECONDS
-        for one in self._running.values():
-            one.process.join(max(0.1, deadline - time.monotonic()))
-            if one.process.is_alive():
-                one.process.kill()
-                one.process.join()
+        for item in self._running.values():
+            item.process.join(max(0.1, deadline - time.monotonic()))
+            if item.process.is_alive():
+                item.process.kill()
+                item.process.join()
 
 
 @dataclass(frozen=True, slots=True)

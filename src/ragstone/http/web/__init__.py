@@ -44,7 +44,7 @@ class WebFile:
 def addresses() -> frozenset[str]:
     """Every address of the web app."""
     inside = (file.relative_to(FILES).as_posix() for file in FILES.rglob("*") if file.is_file())
-    return frozenset({"/", *(PREFIX + one for one in inside)}) - {PREFIX + "widget.html"}
+    return frozenset({"/", *(PREFIX + item for item in inside)}) - {PREFIX + "widget.html"}
 
 
 @cache

@@ -48,8 +48,8 @@ def disk_bytes(path: Path) -> int:
     """What a directory takes on the disk, where Edge's files are mostly holes."""
     found = [file.stat() for file in path.rglob("*") if file.is_file()]
     if sys.platform == "win32":
-        return sum(one.st_size for one in found)
-    return sum(one.st_blocks * 512 for one in found)
+        return sum(item.st_size for item in found)
+    return sum(item.st_blocks * 512 for item in found)
 
 
 def _copy_sparse(source: str, target: str) -> None:

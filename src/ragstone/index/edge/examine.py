@@ -87,7 +87,7 @@ class Saved:
 def flaws(shard: Shard) -> list[str]:
     """What is wrong with a shard that nothing has open, a phrase each."""
     said = _in_child("check", shard, shard.path)
-    return [str(one) for one in said] if isinstance(said, list) else [str(said)]
+    return [str(item) for item in said] if isinstance(said, list) else [str(said)]
 
 
 def opens(shard: Shard) -> bool:
@@ -166,7 +166,7 @@ def _read_flaws(opened: edge.EdgeShard, shard: Shard) -> Iterator[str]:
             if _at_least(opened, field, low) != sum(n for v, n in counter.items() if v >= low):
                 yield f"the index of the field {field} does not fit the chunks"
                 break
-    finding = sum(_finds_itself(opened, one) for one in seen.sample)
+    finding = sum(_finds_itself(opened, item) for item in seen.sample)
     if finding < ENOUGH * len(seen.sample):
         yield f"a search finds {finding} of {len(seen.sample)} vectors that are there"
 
@@ -295,16 +295,16 @@ def _open(shard: Shard) -> edge.EdgeShard:
 
 def rescue(shard: Shard, target: Path) -> dict[str, int]:
     """`save` from a copy, in the process that may die of it."""
-    opened = _opened_somehow(shard)
+    opened = _open_damaged(shard)
     new = open_shard(target, shard.dimensions or _dimensions(opened), shard.late)
     bm25 = Bm25Encoder(shard.language or "")
     chunks = vectors = 0
     for id in list(_ids(opened)):
-        chunk = _chunk_of(opened, id)
+        chunk = _read_chunk(opened, id)
         if chunk is None:
             continue
-        dense = _vector_of(opened, id, DENSE)
-        late = _vector_of(opened, id, LATE) if shard.late else None
+        dense = _read_vector(opened, id, DENSE)
+        late = _read_vector(opened, id, LATE) if shard.late else None
         rows = None if dense is None else _one_row(dense)
         [point] = points([chunk], rows, bm25, None if late is None else _one_row(late))
         new.update(edge.UpdateOperation.upsert_points([point]))
@@ -315,7 +315,7 @@ def rescue(shard: Shard, target: Path) -> dict[str, int]:
 
 def _dimensions(opened: edge.EdgeShard) -> int:
     """The length of the first vector that can be read."""
-    found = (_vector_of(opened, id, DENSE) for id in _ids(opened))
+    found = (_read_vector(opened, id, DENSE) for id in _ids(opened))
     return next((len(vector) for vector in found if vector), 1)
 
 
@@ -325,7 +325,7 @@ def _one_row(vector: list[float]) -> Any:
     return np.array([vector], np.float32)
 
 
-def _opened_somehow(shard: Shard) -> edge.EdgeShard:
+def _open_damaged(shard: Shard) -> edge.EdgeShard:
     """The shard without what can be made anew, then without what stops it from opening."""
     segments = sorted((shard.path / "segments").glob("*"))
     for segment in segments:
@@ -359,7 +359,7 @@ def _ids(opened: edge.EdgeShard) -> Iterator[Any]:
             return
 
 
-def _chunk_of(opened: edge.EdgeShard, id: Any) -> Chunk | None:
+def _read_chunk(opened: edge.EdgeShard, id: Any) -> Chunk | None:
     """A chunk that is as it was written, None for another."""
     try:
         [record] = opened.retrieve([id], True, False)
@@ -369,7 +369,7 @@ def _chunk_of(opened: edge.EdgeShard, id: Any) -> Chunk | None:
     return Chunk.from_payload(payload) if _whole(payload) else None
 
 
-def _vector_of(opened: edge.EdgeShard, id: Any, name: str) -> list[float] | None:
+def _read_vector(opened: edge.EdgeShard, id: Any, name: str) -> list[float] | None:
     """The vector of a chunk that is as it was written, None for another."""
     try:
         [record] = opened.retrieve([id], False, [name])

@@ -38,14 +38,14 @@ def _translate(condition: Filter) -> edge.Filter:
         case Not(part):
             return edge.Filter(must_not=[_translate(part)])
         case AnyOf(field, values):
-            return _any_of(field, values) if values else _NOTHING
+            return _match_any(field, values) if values else _NOTHING
         case Range(field, None, None):
             return edge.Filter(must_not=[edge.IsEmptyCondition(field)])
         case Range(field, low, high):
             return _range_filter(field, *numbers(low, high))
 
 
-def _any_of(field: str, values: tuple[Scalar, ...]) -> edge.Filter:
+def _match_any(field: str, values: tuple[Scalar, ...]) -> edge.Filter:
     if field in NUMBERS:
         return edge.Filter(should=[_range_filter(field, float(v), float(v)) for v in values])
     if field.startswith(METADATA):

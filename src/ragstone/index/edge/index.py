@@ -26,9 +26,9 @@ from ragstone.core.turn import RankedList, Scored
 from ragstone.index.bm25 import Bm25Encoder
 from ragstone.index.edge.filter import translate
 from ragstone.index.edge.optimize import Builder
-from ragstone.index.edge.pool import OpenShard, ShardPool, translated
+from ragstone.index.edge.pool import OpenShard, ShardPool, translate_errors
 from ragstone.index.edge.shard import BM25, DENSE, LATE, flush_shard, holds_deleted, points
-from ragstone.index.late import chunk_encodings, compared, question_encoding, wanted
+from ragstone.index.late import candidate_count, chunk_encodings, question_encoding, rerank_late
 from ragstone.index.vectors import check_searches, check_vectors
 from ragstone.ports import Search, Vectors
 
@@ -167,10 +167,12 @@ class EdgeIndex:
         def read(held: OpenShard) -> list[RankedList]:
             requests = [_request(s, held.bm25, condition, limit, exact) for s in searches]
             answers = held.shard.query_batch(edge.QueryBatchRequest(requests))
-            return [_ranked_list(s, found) for s, found in zip(searches, answers, strict=True)]
+            return [
+                _build_ranked_list(s, found) for s, found in zip(searches, answers, strict=True)
+            ]
 
         found = await self._run(collection, read) if searches else []
-        return await compared(self, collection, searches, found, limit)
+        return await rerank_late(self, collection, searches, found, limit)
 
     async def fetch(self, collection: Collection, ids: Sequence[str]) -> dict[str, Chunk]:
         def read(held: OpenShard) -> dict[str, Chunk]:
@@ -244,7 +246,7 @@ class EdgeIndex:
             if field in OF_ONE_DOCUMENT:
                 inside = edge.CountRequest(exact=True, filter=condition)
                 if held.shard.count(inside) <= MOST_READ:
-                    return _counted(held, field, condition, limit)
+                    return _count_values(held, field, condition, limit)
             request = edge.FacetRequest(field, limit=limit, exact=True, filter=condition)
             return {str(hit.value): hit.count for hit in held.shard.facet(request)}
 
@@ -289,10 +291,10 @@ class EdgeIndex:
     async def _written(self, collection: Collection, write: Callable[[OpenShard], int]) -> None:
         """Write, and have search structures built when much was written without any."""
 
-        def counted(held: OpenShard) -> tuple[int, int]:
+        def write_counted(held: OpenShard) -> tuple[int, int]:
             return write(held), held.optimized
 
-        unoptimized, optimized = await self._run(collection, counted)
+        unoptimized, optimized = await self._run(collection, write_counted)
         if unoptimized >= min(MAX_UNOPTIMIZED, max(MANY_UNOPTIMIZED, optimized // SHARE)):
             building = self._behind(collection)
             if unoptimized >= MAX_UNOPTIMIZED:
@@ -318,7 +320,7 @@ class EdgeIndex:
         threads: ThreadPoolExecutor | None = None,
     ) -> T:
         def call() -> T:
-            with self._pool.using(collection) as held, translated(self._root):
+            with self._pool.using(collection) as held, translate_errors(self._root):
                 return work(held)
 
         loop = asyncio.get_running_loop()
@@ -339,7 +341,9 @@ def _scroll(request: edge.ScrollRequest, held: OpenShard) -> tuple[list[edge.Rec
     return held.shard.scroll(request)
 
 
-def _counted(held: OpenShard, field: str, condition: edge.Filter, limit: int) -> dict[str, int]:
+def _count_values(
+    held: OpenShard, field: str, condition: edge.Filter, limit: int
+) -> dict[str, int]:
     """How many chunks hold each value of a field, by reading it of each."""
     counts: Counter[str] = Counter()
     offset: Any = None
@@ -350,7 +354,7 @@ def _counted(held: OpenShard, field: str, condition: edge.Filter, limit: int) ->
         records, offset = _scroll(request, held)
         counts.update(str(record.payload[field]) for record in records if record.payload)
         if offset is None:
-            ordered = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+            ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
             return dict(ordered[:limit])
 
 
@@ -371,10 +375,14 @@ def _request(
         query = edge.Query.Nearest(bm25.query(search.text), using=BM25)
         params = edge.SearchParams()
     return edge.QueryRequest(
-        wanted(search, limit), query=query, filter=condition, with_payload=False, params=params
+        candidate_count(search, limit),
+        query=query,
+        filter=condition,
+        with_payload=False,
+        params=params,
     )
 
 
-def _ranked_list(search: Search, found: list[edge.ScoredPoint]) -> RankedList:
+def _build_ranked_list(search: Search, found: list[edge.ScoredPoint]) -> RankedList:
     scored = tuple(Scored(str(point.id), point.score) for point in found)
     return RankedList(search.source, search.text, scored)

@@ -19,11 +19,11 @@ from ragstone.index.edge.pool import OpenShard, ShardPool
 from ragstone.index.edge.shard import (
     BUILDING,
     UNDELETED,
+    count_optimized_points,
     flush_shard,
     next_generation,
     open_shard,
     optimize_shard,
-    optimized_points,
 )
 
 log = logging.getLogger(__name__)
@@ -118,7 +118,7 @@ class Builder:
                 held.bm25,
                 held.tokens,
                 unoptimized=held.unoptimized,
-                optimized=optimized_points(target),
+                optimized=count_optimized_points(target),
                 lock=held.lock,
             )
             self._pool.replace(collection, held, built)

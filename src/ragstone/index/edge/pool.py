@@ -17,9 +17,9 @@ from ragstone.index.bm25 import Bm25Encoder
 from ragstone.index.edge.copying import copy_elsewhere
 from ragstone.index.edge.shard import (
     UNDELETED,
+    count_optimized_points,
     newest_generation,
     open_shard,
-    optimized_points,
     remove_generations,
     shard_path,
 )
@@ -153,7 +153,7 @@ class ShardPool:
 
     def _acquire(self, collection: Collection) -> OpenShard:
         path = shard_path(self._root, collection)
-        with self._guard, translated(self._root):
+        with self._guard, translate_errors(self._root):
             self._guard.wait_for(lambda: path not in self._removing)
             held = self._open.get(path)
             if held and held.borrowed and not held.users and has_space(self._root):
@@ -171,7 +171,7 @@ class ShardPool:
                     place = borrowed or newest
                     shard = open_shard(place, collection.dimensions, collection.late)
                 bm25, tokens = Bm25Encoder(collection.language), TokenStore(_tokens(path))
-                optimized = optimized_points(newest)
+                optimized = count_optimized_points(newest)
                 unoptimized = abs(shard.info().points_count - optimized)
                 held = self._open[path] = OpenShard(
                     newest,
@@ -217,7 +217,7 @@ def _is_panic(error: BaseException) -> bool:
 
 
 @contextmanager
-def translated(root: Path) -> Iterator[None]:
+def translate_errors(root: Path) -> Iterator[None]:
     """Translate Edge's bare exceptions into errors with a meaning."""
     try:
         yield

@@ -94,7 +94,7 @@ def newest_generation(base: Path) -> Path:
     return newest
 
 
-def built_shards(root: Path) -> list[Path]:
+def list_shards(root: Path) -> list[Path]:
     """The directory that is the shard now of every collection and build below `root`; nothing is
     removed."""
     newest: dict[Path, Path] = {}
@@ -266,7 +266,7 @@ def optimize_shard(path: Path, dimensions: int, late: int = 0, erasing: bool = F
     """Build the search structures of the shard at `path`, which nothing else has open and which was
     copied without its log; if `erasing`, leave nothing of what was deleted in its files."""
     shard = open_shard(path, dimensions, late, erasing)
-    _number_on(shard)
+    _continue_numbering(shard)
     shard.optimize()
     if erasing:
         (path / UNDELETED).touch()
@@ -274,7 +274,7 @@ def optimize_shard(path: Path, dimensions: int, late: int = 0, erasing: bool = F
     shard.close()
 
 
-def _number_on(shard: edge.EdgeShard) -> None:
+def _continue_numbering(shard: edge.EdgeShard) -> None:
     """Let the log of a shard that came without one go on behind the writes that the shard holds.
 
     Edge numbers writes by the place in its log, and leaves out what has a lower number than the
@@ -294,7 +294,7 @@ def holds_deleted(root: Path, collection: Collection) -> bool:
     return not all((path / UNDELETED).exists() for path in there)
 
 
-def optimized_points(path: Path) -> int:
+def count_optimized_points(path: Path) -> int:
     """How many points the shard at `path` had when it was optimized, 0 if it never was or the file
     that says so is damaged: then it is optimized again."""
     file = path / OPTIMIZED
@@ -313,7 +313,7 @@ def points(
     none = [None] * len(chunks)
     rows = none if vectors is None else vectors.tolist()
     lates = none if late is None else late.tolist()
-    return [_point(*one, bm25) for one in zip(chunks, rows, lates, strict=True)]
+    return [_point(*item, bm25) for item in zip(chunks, rows, lates, strict=True)]
 
 
 def _point(

@@ -61,7 +61,7 @@ class TokenStore:
         if self._connection is None and not self._path.exists():
             return
         with self._lock, self._open_connection() as connection:
-            connection.executemany("DELETE FROM tokens WHERE id = ?", [(one,) for one in ids])
+            connection.executemany("DELETE FROM tokens WHERE id = ?", [(text,) for text in ids])
 
     def rewrite(self) -> None:
         """Leave nothing of deleted rows in the file and its log."""

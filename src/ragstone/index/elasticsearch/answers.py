@@ -14,9 +14,9 @@ from ragstone.core.errors import IndexUnavailable
 from ragstone.core.turn import RankedList, Scored
 from ragstone.index.elasticsearch.filter import NOTHING, Query
 from ragstone.index.elasticsearch.http import INDEX_MISSING, ElasticsearchRefusal, refusal
-from ragstone.index.elasticsearch.mapping import EMBEDDING, LATE, TOKENS, chunk_of, query_terms
+from ragstone.index.elasticsearch.mapping import EMBEDDING, LATE, TOKENS, query_terms, read_chunk
 from ragstone.index.elasticsearch.options import MAX_HITS, ElasticsearchOptions
-from ragstone.index.late import question_encoding, wanted
+from ragstone.index.late import candidate_count, question_encoding
 from ragstone.ports import Search, Vectors
 
 VALUE = "value"
@@ -40,7 +40,7 @@ def search_request(
 ) -> Query:
     """The body that finds what `search` asks for under `condition`; without `options` vectors are
     compared one by one."""
-    limit = min(wanted(search, limit), MAX_HITS)
+    limit = min(candidate_count(search, limit), MAX_HITS)
     body = {"size": limit, "_source": False, "track_total_hits": False}
     if search.late is not None:
         field, vector = LATE, question_encoding(search.late).tolist()
@@ -67,7 +67,7 @@ def _by_every_vector(field: str, vector: list[float], condition: Query) -> Query
     return {"script_score": {"query": held, "script": script}}
 
 
-def ranked(search: Search, answer: Any, exact: bool) -> RankedList:
+def read_ranking(search: Search, answer: Any, exact: bool) -> RankedList:
     """The list that one search's part of the answer holds, with scores as the port has them."""
     found = [(str(hit["_id"]), float(hit["_score"])) for hit in hits(answer)]
     if search.source == "bm25":
@@ -91,7 +91,7 @@ def hits(answer: Any) -> list[Any]:
 
 def chunks(answer: Any) -> list[Chunk]:
     """The chunks that a search found."""
-    return [chunk_of(hit["_source"]) for hit in hits(answer)]
+    return [read_chunk(hit["_source"]) for hit in hits(answer)]
 
 
 def vectors(answer: Any) -> dict[str, Vectors]:
@@ -102,10 +102,10 @@ def vectors(answer: Any) -> dict[str, Vectors]:
 def tokens(answer: Any) -> dict[str, bytes]:
     """The token vectors that a search found, by chunk id."""
     found = ((str(hit["_id"]), hit["_source"]) for hit in hits(answer))
-    return {one: base64.b64decode(source[TOKENS]) for one, source in found if TOKENS in source}
+    return {item: base64.b64decode(source[TOKENS]) for item, source in found if TOKENS in source}
 
 
-def fetched(answer: Any) -> dict[str, Chunk]:
+def read_chunks(answer: Any) -> dict[str, Chunk]:
     """The chunks that `_mget` found."""
     found = {}
     for entry in answer["docs"]:
@@ -114,11 +114,11 @@ def fetched(answer: Any) -> dict[str, Chunk]:
             if not (isinstance(error, ElasticsearchRefusal) and error.kind == INDEX_MISSING):
                 raise error
         elif entry["found"]:
-            found[str(entry["_id"])] = chunk_of(entry["_source"])
+            found[str(entry["_id"])] = read_chunk(entry["_source"])
     return found
 
 
-def written(answer: Any) -> None:
+def check_written(answer: Any) -> None:
     """Raise what `_bulk` says went wrong, save updates of documents that are gone."""
     for item in answer["items"] if answer["errors"] else ():
         [(operation, result)] = item.items()
@@ -134,7 +134,7 @@ def all_deleted(answer: Any) -> bool:
     return bool(answer["total"] < MAX_HITS and not answer["version_conflicts"])
 
 
-def counted(answer: Any) -> int:
+def read_count(answer: Any) -> int:
     if answer["_shards"]["failed"]:
         raise _incomplete()
     return int(answer["count"])
@@ -159,7 +159,7 @@ def value_page(answer: Any) -> tuple[dict[str, int], str | None]:
     return found, str(after[VALUE]) if found and after else None
 
 
-def refreshed(answer: Any) -> None:
+def check_refreshed(answer: Any) -> None:
     """Raise IndexUnavailable unless every shard that answers shows what was written to it."""
     if answer["_shards"]["failed"]:
         raise _incomplete()
@@ -171,7 +171,7 @@ def version(answer: Any) -> tuple[int, int]:
     return int(major), int(minor)
 
 
-def held_shards(answer: Any) -> int:
+def count_shards(answer: Any) -> int:
     """Into how many shards the index of an answer is cut."""
     [index] = answer.values()
     return int(index["settings"]["index"]["number_of_shards"])

@@ -34,7 +34,7 @@ from ragstone.index.elasticsearch.mapping import (
     TOKENS,
     bulk,
     document,
-    encoded,
+    encode_json,
     index_name,
     mapping,
     ndjson,
@@ -45,7 +45,7 @@ from ragstone.index.elasticsearch.options import (
     USUAL,
     ElasticsearchOptions,
 )
-from ragstone.index.late import chunk_encodings, compared
+from ragstone.index.late import chunk_encodings, rerank_late
 from ragstone.index.retries import Retries
 from ragstone.index.vectors import check_searches, check_vectors
 from ragstone.ports import Search, Vectors
@@ -89,7 +89,7 @@ class ElasticsearchIndex:
         if settings:
             body["settings"] = {"index": settings}
         new = await self._server.ask(
-            "PUT", path, encoded(body), lambda answer: True, {INDEX_EXISTS: False}, writes=True
+            "PUT", path, encode_json(body), lambda answer: True, {INDEX_EXISTS: False}, writes=True
         )
         if not new:
             await self._change(collection, path)
@@ -100,7 +100,7 @@ class ElasticsearchIndex:
             return
         found = await self._server.ask("GET", "", b"", answers.version)
         if found < QUANTIZES_FROM:
-            here, needed = (".".join(map(str, one)) for one in (found, QUANTIZES_FROM))
+            here, needed = (".".join(map(str, item)) for item in (found, QUANTIZES_FROM))
             raise ConfigError(
                 f"INDEX__QUANTIZATION={self._options.quantization} needs Elasticsearch {needed} or "
                 f"newer, and that at {self._server.name} is {here}. Take a newer one, or set none."
@@ -108,17 +108,17 @@ class ElasticsearchIndex:
 
     async def _change(self, collection: Collection, path: str) -> None:
         """Give an index that is there what newer versions and other settings have."""
-        body = encoded({"properties": {NUMBERS: COUNTED}})
+        body = encode_json({"properties": {NUMBERS: COUNTED}})
         await self._server.ask("PUT", f"{path}/_mapping", body, lambda answer: None, writes=True)
         if changed := self._options.changing():
-            body = encoded({"index": changed})
+            body = encode_json({"index": changed})
             await self._server.ask(
                 "PUT", f"{path}/_settings", body, lambda answer: None, writes=True
             )
         wanted = self._options.shards
         if wanted is None:
             return
-        held = await self._server.ask("GET", f"{path}/_settings", b"", answers.held_shards)
+        held = await self._server.ask("GET", f"{path}/_settings", b"", answers.count_shards)
         if held != wanted:
             log.warning(
                 "Collection %r has %s shards and keeps them: INDEX__SHARDS=%s is for new ones. "
@@ -198,7 +198,7 @@ class ElasticsearchIndex:
         self, collection: Collection, where: Filter = EVERYTHING
     ) -> int:
         body = {"query": _without_vectors(where)}
-        return await self._ask(collection, "_count", body, answers.counted, 0)
+        return await self._ask(collection, "_count", body, answers.read_count, 0)
 
     async def search(
         self,
@@ -219,16 +219,18 @@ class ElasticsearchIndex:
 
         def read(answer: Any) -> list[RankedList]:
             pairs = zip(searches, answer["responses"], strict=True)
-            return [answers.ranked(search, one, exact) for search, one in pairs]
+            return [answers.read_ranking(search, item, exact) for search, item in pairs]
 
         found = await self._server.ask("POST", f"{index_name(collection)}/_msearch", body, read)
-        return await compared(self, collection, searches, found, limit)
+        return await rerank_late(self, collection, searches, found, limit)
 
     async def fetch(self, collection: Collection, ids: Sequence[str]) -> dict[str, Chunk]:
         call = f"_mget?_source_excludes={','.join(UNSEEN)}"
         found: dict[str, Chunk] = {}
         for some in _slices(ids):
-            found.update(await self._ask(collection, call, {"ids": some}, answers.fetched, found))
+            found.update(
+                await self._ask(collection, call, {"ids": some}, answers.read_chunks, found)
+            )
         return {i: found[i] for i in ids if i in found}
 
     async def vectors(self, collection: Collection, ids: Sequence[str]) -> dict[str, Vectors]:
@@ -273,7 +275,7 @@ class ElasticsearchIndex:
 
     async def count(self, collection: Collection, where: Filter = EVERYTHING) -> int:
         body = {"query": translate(where)}
-        return await self._ask(collection, "_count", body, answers.counted, 0)
+        return await self._ask(collection, "_count", body, answers.read_count, 0)
 
     async def facet(
         self, collection: Collection, field: str, where: Filter = EVERYTHING, limit: int = 100
@@ -290,7 +292,7 @@ class ElasticsearchIndex:
         if exact and (whole or limit <= MAX_HITS):
             return found
         counts = await self._all_values(collection, query, name)
-        ordered = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+        ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
         return dict(ordered[:limit])
 
     async def _all_values(self, collection: Collection, query: Query, name: str) -> dict[str, int]:
@@ -321,7 +323,7 @@ class ElasticsearchIndex:
         """Nothing: Elasticsearch merges its segments and their graphs by itself."""
 
     async def ready(self) -> None:
-        await self._server.ask("GET", f"{ALL_INDICES}/_count", b"", answers.counted)
+        await self._server.ask("GET", f"{ALL_INDICES}/_count", b"", answers.read_count)
 
     async def aclose(self) -> None:
         """Close the connections; the index cannot be used afterwards."""
@@ -341,14 +343,14 @@ class ElasticsearchIndex:
         at_once = len(bodies) == 1 and name not in self._loading
         path = f"{name}/_bulk{'?refresh=true' if at_once else ''}"
         for body in bodies:
-            await self._server.ask("POST", path, body, answers.written, writes=True)
+            await self._server.ask("POST", path, body, answers.check_written, writes=True)
         if not at_once and name not in self._loading:
             await self._refresh(collection)
 
     async def _refresh(self, collection: Collection) -> None:
         path = f"{index_name(collection)}/_refresh"
         missing = {INDEX_MISSING: None}
-        await self._server.ask("POST", path, b"", answers.refreshed, missing, writes=True)
+        await self._server.ask("POST", path, b"", answers.check_refreshed, missing, writes=True)
 
     async def _ask(
         self,
@@ -362,7 +364,7 @@ class ElasticsearchIndex:
     ) -> T:
         """What `read` makes of the answer, `missing` if the collection has no index."""
         path, instead = f"{index_name(collection)}/{call}", {INDEX_MISSING: missing}
-        return await self._server.ask("POST", path, encoded(body), read, instead, writes=writes)
+        return await self._server.ask("POST", path, encode_json(body), read, instead, writes=writes)
 
 
 def _slices(ids: Sequence[str]) -> list[list[str]]:

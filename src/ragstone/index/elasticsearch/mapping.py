@@ -102,7 +102,7 @@ def document(
     return {RENAMED.get(f, f): value for f, value in payload.items() if value is not None}
 
 
-def chunk_of(source: Mapping[str, Any]) -> Chunk:
+def read_chunk(source: Mapping[str, Any]) -> Chunk:
     """The inverse of `document`."""
     payload = {_HELD.get(field, field): value for field, value in source.items()}
     payload |= json.loads(payload.get(LONG, "{}"))
@@ -137,16 +137,16 @@ def bulk(operations: Iterable[tuple[Any, Any]], most: int, most_bytes: int) -> l
 
 def ndjson(lines: Sequence[Any]) -> bytes:
     """Each of `lines` as one line of JSON."""
-    return b"".join(encoded(line) + b"\n" for line in lines)
+    return b"".join(encode_json(line) + b"\n" for line in lines)
 
 
-def encoded(value: Any) -> bytes:
-    """`value` as JSON; half a surrogate pair, which is no character, becomes a question mark."""
+def encode_json(value: Any) -> bytes:
+    """`value` as JSON; half a surrogate pair, which is not a character, becomes a question mark."""
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
 
 
 def _shorten_keywords(value: str | list[str]) -> str | list[str]:
-    return keyword(value) if isinstance(value, str) else [keyword(one) for one in value]
+    return keyword(value) if isinstance(value, str) else [keyword(item) for item in value]
 
 
 def _occurrences(text: str, words: edge.Bm25) -> dict[int, int]:

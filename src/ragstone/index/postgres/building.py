@@ -125,7 +125,7 @@ async def lacks_index(
 ) -> bool:
     """Whether there are chunks, and an index over them is not as it should be."""
     found = await rows.indexes(connection, table)
-    if all(found.get(name) for name in _wanted(collection, table, hnsw)):
+    if all(found.get(name) for name in _index_definitions(collection, table, hnsw)):
         return False
     row = await (await connection.execute(f"SELECT EXISTS (SELECT FROM {table})")).fetchone()
     return bool(row and row[0])
@@ -151,12 +151,12 @@ async def build(connection: Connection, collection: Collection, hnsw: Hnsw) -> N
     """
     table = rows.table_name(collection)
     got = await connection.execute(
-        "SELECT pg_try_advisory_lock(%s, %s)", [BUILDING, rows.table_of(collection).lock]
+        "SELECT pg_try_advisory_lock(%s, %s)", [BUILDING, rows.chunk_table(collection).lock]
     )
     row = await got.fetchone()
     if not row or not row[0]:
         return
-    wanted = _wanted(collection, table, hnsw)
+    wanted = _index_definitions(collection, table, hnsw)
     try:
         for name, definition in wanted.items():
             await _build(connection, table, name, definition)
@@ -172,7 +172,7 @@ async def build(connection: Connection, collection: Collection, hnsw: Hnsw) -> N
         )
 
 
-def _wanted(collection: Collection, table: str, hnsw: Hnsw) -> dict[str, str]:
+def _index_definitions(collection: Collection, table: str, hnsw: Hnsw) -> dict[str, str]:
     """The indexes that a table should have, by what their names say behind its own."""
     found = {
         rows.TERMS: rows.terms(table),

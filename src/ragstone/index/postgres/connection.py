@@ -170,7 +170,7 @@ def _address(url: str, password: str) -> str:
         given = conninfo_to_dict(url)
     except psycopg.ProgrammingError:  # Which would show the address, with what is secret in it.
         raise ConfigError(
-            "INDEX__URL is no address of a PostgreSQL database: write it like "
+            "INDEX__URL is not an address of a PostgreSQL database: write it like "
             "postgresql://user@host:5432/name."
         ) from None
     if password:

@@ -51,7 +51,7 @@ def _translate(condition: Filter) -> Sql:
             sql, values = _translate(part)
             return f"NOT {sql}", values
         case AnyOf(field, values):
-            return _any_of(field, values)
+            return _match_any(field, values)
         case Range(field, low, high):
             return _range_condition(field, *numbers(low, high))
 
@@ -63,7 +63,7 @@ def _join_conditions(parts: tuple[Filter, ...], word: str, none: str) -> Sql:
     return f"({word.join(sql for sql, _ in made)})", [v for _, values in made for v in values]
 
 
-def _any_of(field: str, values: tuple[Scalar, ...]) -> Sql:
+def _match_any(field: str, values: tuple[Scalar, ...]) -> Sql:
     if field in NUMBERS:
         return f"coalesce({field} = ANY(%s::float8[]), FALSE)", [[_number(v) for v in values]]
     if field.startswith(METADATA):

@@ -110,7 +110,7 @@ class Impact:
             chunks[word] += self._held[word] * SHARES[level]
         most = sorted(chunks, key=lambda word: -chunks[word])[:CLAUSES]
         many = [word for word in most if chunks[word] > ALONE]
-        return [found for one in many if (found := [w for w in self._common if w != one])]
+        return [found for item in many if (found := [w for w in self._common if w != item])]
 
     def conditions(self, score: float) -> list[Impacts]:
         """What every chunk of at least `score` meets, most selective first."""
@@ -118,8 +118,8 @@ class Impact:
             made for left_out in self._left_out() if (made := self._condition(left_out, score))
         ]
         chosen: list[Impacts] = []
-        for _, impacts in sorted(found, key=lambda one: one[0]):
-            if not any(impacts >= one for one in chosen):
+        for _, impacts in sorted(found, key=lambda item: item[0]):
+            if not any(impacts >= item for item in chosen):
                 chosen.append(impacts)
         sizes = accumulate(len(impacts) for impacts in chosen)
         fitting = sum(size <= TOGETHER for size in sizes)

@@ -22,7 +22,7 @@ from ragstone.core.filters import EVERYTHING, KEYWORDS, Filter
 from ragstone.core.records import Collection
 from ragstone.core.turn import RankedList, Scored
 from ragstone.index.bm25 import Bm25Encoder
-from ragstone.index.late import chunk_encodings, compared, question_encoding, wanted
+from ragstone.index.late import candidate_count, chunk_encodings, question_encoding, rerank_late
 from ragstone.index.postgres import building, words
 from ragstone.index.postgres import table as rows
 from ragstone.index.postgres.building import (
@@ -75,7 +75,7 @@ class PostgresIndex:
 
     async def create(self, collection: Collection) -> None:
         check_dimensions(collection)
-        table = rows.table_of(collection)
+        table = rows.chunk_table(collection)
 
         async def look(connection: Connection) -> tuple[str | None, bool]:
             form = await rows.form(connection, table.name)
@@ -92,7 +92,7 @@ class PostgresIndex:
 
     async def drop(self, collection: Collection) -> None:
         own = rows.table_name(collection)
-        shared = rows.table_of(replace(collection, shared=True))
+        shared = rows.chunk_table(replace(collection, shared=True))
 
         async def work(connection: Connection) -> None:
             await connection.execute(f"DROP TABLE IF EXISTS {own}, {own}_words")
@@ -114,7 +114,7 @@ class PostgresIndex:
             check_vectors(collection, vectors)
         if not chunks:
             return
-        bm25, table = self._words(collection), rows.table_of(collection)
+        bm25, table = self._words(collection), rows.chunk_table(collection)
         made = await asyncio.to_thread(_rows, collection, chunks, vectors, tokens, bm25)
         columns = (*table.key, *rows.columns(collection))
 
@@ -138,7 +138,7 @@ class PostgresIndex:
         tokens: Sequence[bytes] | None = None,
     ) -> None:
         check_vectors(collection, vectors)
-        table = rows.table_of(collection)
+        table = rows.chunk_table(collection)
         held: Sequence[bytes | None] = tokens if tokens is not None else [None] * len(ids)
         encodings = await asyncio.to_thread(_encodings, collection, len(ids), tokens)
         values = [
@@ -166,7 +166,7 @@ class PostgresIndex:
             "ORDER BY chunk_id LIMIT %s"
         )
         found = await self._fetch_rows(collection, query, [*values, limit])
-        return [rows.chunk_of(payload) for (payload,) in found]
+        return [rows.read_chunk(payload) for (payload,) in found]
 
     async def count_without_vectors(
         self, collection: Collection, where: Filter = EVERYTHING
@@ -186,24 +186,24 @@ class PostgresIndex:
     ) -> list[RankedList]:
         condition = translate(where)
         check_searches(collection, searches)
-        lists = [self._search_one(collection, one, condition, limit, exact) for one in searches]
+        lists = [self._search_one(collection, item, condition, limit, exact) for item in searches]
         found = await asyncio.gather(*lists)
-        return await compared(self, collection, searches, found, limit)
+        return await rerank_late(self, collection, searches, found, limit)
 
     async def fetch(self, collection: Collection, ids: Sequence[str]) -> dict[str, Chunk]:
         query = "SELECT chunk_id, payload FROM @rows WHERE chunk_id = ANY(%s)"
         found = await self._fetch_rows(collection, query, [list(ids)]) if ids else []
-        return {one: rows.chunk_of(payload) for one, payload in found}
+        return {item: rows.read_chunk(payload) for item, payload in found}
 
     async def vectors(self, collection: Collection, ids: Sequence[str]) -> dict[str, Vectors]:
         query = "SELECT chunk_id, dense FROM @rows WHERE chunk_id = ANY(%s) AND dense IS NOT NULL"
         found = await self._fetch_rows(collection, query, [list(ids)]) if ids else []
-        return {one: np.asarray(vector.to_numpy(), np.float32) for one, vector in found}
+        return {item: np.asarray(vector.to_numpy(), np.float32) for item, vector in found}
 
     async def tokens(self, collection: Collection, ids: Sequence[str]) -> dict[str, bytes]:
         query = "SELECT chunk_id, tokens FROM @rows WHERE chunk_id = ANY(%s) AND tokens IS NOT NULL"
         found = await self._fetch_rows(collection, query, [list(ids)]) if ids else []
-        return {one: bytes(packed) for one, packed in found}
+        return {item: bytes(packed) for item, packed in found}
 
     async def scan(
         self, collection: Collection, where: Filter = EVERYTHING, batch: int = 256
@@ -216,7 +216,7 @@ class PostgresIndex:
         last = ""
         while True:
             found = await self._fetch_rows(collection, query, [last, *values, batch])
-            chunks = [rows.chunk_of(payload) for (payload,) in found]
+            chunks = [rows.read_chunk(payload) for (payload,) in found]
             if chunks:
                 yield chunks
             if len(chunks) < batch:
@@ -225,7 +225,7 @@ class PostgresIndex:
 
     async def delete(self, collection: Collection, where: Filter) -> None:
         condition, values = translate(where)
-        table = rows.table_of(collection)
+        table = rows.chunk_table(collection)
 
         async def work(connection: Connection) -> None:
             gone = await connection.execute(
@@ -268,7 +268,7 @@ class PostgresIndex:
                 self._build_later(collection)
             else:
                 await build(connection, collection, self._hnsw)
-            await connection.execute(rows.sort_in(table))
+            await connection.execute(rows.sort_statement(table))
 
         try:
             await self._database.run_alone(work)
@@ -277,7 +277,7 @@ class PostgresIndex:
 
     async def erase(self, collection: Collection, deleted: bool) -> None:
         """`ports.Erases`: nobody reads the table while it is written anew."""
-        table = rows.table_of(collection).name
+        table = rows.chunk_table(collection).name
 
         async def work(connection: Connection) -> None:
             if not await until_unseen(connection):
@@ -309,17 +309,17 @@ class PostgresIndex:
     async def _search_one(
         self, collection: Collection, search: Search, condition: Sql, limit: int, exact: bool
     ) -> RankedList:
-        table = rows.table_of(collection)
+        table = rows.chunk_table(collection)
         vector, late = search.vector, search.late
         if late is not None:
             near: list[Any] = await self._run_or_default(
                 table,
                 lambda connection: self._candidates(
-                    connection, table, late, condition, wanted(search, limit), exact
+                    connection, table, late, condition, candidate_count(search, limit), exact
                 ),
                 [],
             )
-            return RankedList("late", search.text, _scored_chunks(near))
+            return RankedList("late", search.text, _build_scored(near))
         if vector is not None:
             dense: list[Any] = await self._run_or_default(
                 table,
@@ -328,14 +328,14 @@ class PostgresIndex:
                 ),
                 [],
             )
-            return RankedList("dense", search.text, _scored_chunks(dense))
+            return RankedList("dense", search.text, _build_scored(dense))
         asked = rows.words(self._words(collection).query(search.text))
         if not asked:
             return RankedList("bm25", search.text, ())
         found: list[Any] = await self._run_or_default(
             table, lambda connection: words.search(connection, table, asked, condition, limit), []
         )
-        return RankedList("bm25", search.text, _scored_chunks(found))
+        return RankedList("bm25", search.text, _build_scored(found))
 
     async def _candidates(
         self,
@@ -363,7 +363,7 @@ class PostgresIndex:
         limit: int,
         exact: bool,
     ) -> list[Any]:
-        table, (where, values) = rows.table_of(collection), condition
+        table, (where, values) = rows.chunk_table(collection), condition
         half = False
         if table.part:
             pass  # There is no index over meaning that could be used, or not.
@@ -398,7 +398,7 @@ class PostgresIndex:
         self, collection: Collection, query: str, values: Sequence[Any]
     ) -> list[Any]:
         """The rows of `query`, in which @rows are the collection's; none if there is no table."""
-        table = rows.table_of(collection)
+        table = rows.chunk_table(collection)
         statement = query.replace("@rows", table.rows)
 
         async def work(connection: Connection) -> list[Any]:
@@ -430,7 +430,7 @@ class PostgresIndex:
 
 async def _make(connection: Connection, collection: Collection) -> None:
     """Make the tables, or bring them to the present form, unless somebody else just has."""
-    table = rows.table_of(collection)
+    table = rows.chunk_table(collection)
     # Two processes that make the same table at once would meet in the system's catalog.
     await connection.execute(f"SELECT pg_advisory_xact_lock({SCHEMA_LOCK})")
     form = await rows.form(connection, table.name)
@@ -456,7 +456,7 @@ def _rows(
     dense = [None] * len(chunks) if vectors is None else list(vectors)
     held: Sequence[bytes | None] = [None] * len(chunks) if tokens is None else tokens
     late = _encodings(collection, len(chunks), tokens)
-    return [rows.row(*one, bm25) for one in zip(chunks, dense, held, late, strict=True)]
+    return [rows.row(*item, bm25) for item in zip(chunks, dense, held, late, strict=True)]
 
 
 def _encodings(
@@ -465,7 +465,7 @@ def _encodings(
     """The value of the column LATE for each of `count` chunks, none where there is no such one."""
     encodings = chunk_encodings(collection, tokens)
     if encodings is not None:
-        return [(HalfVector(one),) for one in encodings]
+        return [(HalfVector(encoding),) for encoding in encodings]
     return [(None,) if collection.late else ()] * count
 
 
@@ -479,5 +479,5 @@ async def _delete_chunks(
     return [row for (row,) in await gone.fetchall()]
 
 
-def _scored_chunks(found: Sequence[Any]) -> tuple[Scored, ...]:
-    return tuple(Scored(one, float(score)) for one, score in found)
+def _build_scored(found: Sequence[Any]) -> tuple[Scored, ...]:
+    return tuple(Scored(item, float(score)) for item, score in found)

@@ -114,7 +114,7 @@ class ChunkTable:
         return f"(SELECT * FROM {table} WHERE {self.mine}) AS of_part" if self.part else table
 
 
-def table_of(collection: Collection) -> ChunkTable:
+def chunk_table(collection: Collection) -> ChunkTable:
     """Where a collection is."""
     if not collection.shared:
         return ChunkTable(table_name(collection))
@@ -170,7 +170,7 @@ def shared_schema(table: str, collection: Collection) -> list[str]:
     """
     columns_of = {table: ("part", *columns(collection)), f"{table}_words": ("part", "word")}
     without = [
-        f"ALTER TABLE {name} {', '.join(f'ALTER {one} SET STATISTICS 0' for one in found)}"
+        f"ALTER TABLE {name} {', '.join(f'ALTER {item} SET STATISTICS 0' for item in found)}"
         for name, found in columns_of.items()
     ]
     return [
@@ -219,7 +219,7 @@ def terms(table: str) -> str:
     return f"ON {table} USING gin ({FUNCTION}(bm25), words) WITH (gin_pending_list_limit = 1024)"
 
 
-def sort_in(table: str) -> str:
+def sort_statement(table: str) -> str:
     """Sorts what was written into the indexes over words, which a search would read whole."""
     names = ", ".join(f"'{table}{name}'" for name in (TERMS, *FORMER))
     return (
@@ -293,6 +293,6 @@ def words(sparse: edge.SparseVector) -> dict[int, float]:
     return found
 
 
-def chunk_of(payload: bytes) -> Chunk:
+def read_chunk(payload: bytes) -> Chunk:
     """The inverse of `row`."""
     return Chunk.from_payload(json.loads(payload))

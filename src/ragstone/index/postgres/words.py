@@ -64,7 +64,7 @@ async def search(
     that scores only some is asked where a bound says that no other is better, and the filter is
     part of it. Where many do, those with the heaviest words are read, and scored by all words.
     """
-    held = await held_by(connection, table, asked)
+    held = await count_word_chunks(connection, table, asked)
     weighed = weights(asked, held)
     if not weighed:
         return []
@@ -238,7 +238,7 @@ def weights(asked: Mapping[int, float], held: Mapping[int, int]) -> dict[int, fl
     }
 
 
-async def held_by(
+async def count_word_chunks(
     connection: Connection, table: ChunkTable, asked: Iterable[int]
 ) -> dict[int, int]:
     """How many chunks hold each word, and how many there are."""

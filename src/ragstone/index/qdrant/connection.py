@@ -52,7 +52,7 @@ def connect(url: str, api_key: str, timeout: float) -> AsyncQdrantClient:
         )
     except ValueError as error:
         raise ConfigError(
-            f"INDEX__URL {url!r} is no address of a Qdrant server. "
+            f"INDEX__URL {url!r} is not an address of a Qdrant server. "
             "Write it like http://127.0.0.1:6333."
         ) from error
 

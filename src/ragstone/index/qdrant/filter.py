@@ -29,7 +29,7 @@ def translate(condition: Filter) -> models.Filter:
     return _translate(condition)
 
 
-def without(vector: str, condition: Filter) -> models.Filter:
+def missing_vector_filter(vector: str, condition: Filter) -> models.Filter:
     """Inside `condition` and without the named vector."""
     held = models.HasVectorCondition(has_vector=vector)
     return models.Filter(must=[translate(condition)], must_not=[held])
@@ -44,7 +44,7 @@ def _translate(condition: Filter) -> models.Filter:
         case Not(part):
             return models.Filter(must_not=[_translate(part)])
         case AnyOf(field, values):
-            return _any_of(field, values) if values else _NOTHING
+            return _match_any(field, values) if values else _NOTHING
         case Range(field, None, None):
             empty = models.IsEmptyCondition(is_empty=models.PayloadField(key=field))
             return models.Filter(must_not=[empty])
@@ -52,7 +52,7 @@ def _translate(condition: Filter) -> models.Filter:
             return models.Filter(must=[_range_condition(field, *numbers(low, high))])
 
 
-def _any_of(field: str, values: tuple[Scalar, ...]) -> models.Filter:
+def _match_any(field: str, values: tuple[Scalar, ...]) -> models.Filter:
     if field in NUMBERS:
         numbers = [_number(value) for value in values]
         return models.Filter(should=[_range_condition(field, n, n) for n in numbers])

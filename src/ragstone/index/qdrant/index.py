@@ -25,11 +25,11 @@ from ragstone.core.records import Collection
 from ragstone.core.turn import RankedList
 from ragstone.index.bm25 import Bm25Encoder
 from ragstone.index.edge.shard import DENSE, LATE
-from ragstone.index.late import chunk_encodings, compared, wanted
+from ragstone.index.late import candidate_count, chunk_encodings, rerank_late
 from ragstone.index.qdrant.connection import Exists, Missing, QdrantConnection, connect
-from ragstone.index.qdrant.filter import translate, without
+from ragstone.index.qdrant.filter import missing_vector_filter, translate
 from ragstone.index.qdrant.options import USUAL, QdrantOptions
-from ragstone.index.qdrant.query import ranked, request
+from ragstone.index.qdrant.query import read_ranking, request
 from ragstone.index.qdrant.schema import (
     FIELDS,
     PART,
@@ -38,12 +38,12 @@ from ragstone.index.qdrant.schema import (
     WITHOUT_TOKENS,
     QdrantPlace,
     batches,
-    chunk_of,
-    place_of,
+    collection_place,
     points,
-    tokens_of,
+    read_chunk,
+    read_tokens,
+    read_vector,
     vector_changes,
-    vector_of,
 )
 from ragstone.index.qdrant.writes import Request, delete, index_field, update, upsert
 from ragstone.index.retries import Retries
@@ -150,7 +150,7 @@ class QdrantIndex:
     ) -> None:
         check_vectors(collection, vectors)
         place = self._place(collection)
-        ids = [place.point(one) for one in ids]
+        ids = [place.point(text) for text in ids]
         packed = dict(zip(ids, tokens, strict=True)) if tokens is not None else {}
         encodings = await asyncio.to_thread(chunk_encodings, collection, tokens)
         most = self._options.write_chunks
@@ -166,12 +166,12 @@ class QdrantIndex:
     async def without_vectors(
         self, collection: Collection, limit: int, where: Filter = EVERYTHING
     ) -> list[Chunk]:
-        return (await self._scroll(collection, without(DENSE, where), limit, None))[0]
+        return (await self._scroll(collection, missing_vector_filter(DENSE, where), limit, None))[0]
 
     async def count_without_vectors(
         self, collection: Collection, where: Filter = EVERYTHING
     ) -> int:
-        return await self._count(collection, without(DENSE, where))
+        return await self._count(collection, missing_vector_filter(DENSE, where))
 
     async def search(
         self,
@@ -187,7 +187,7 @@ class QdrantIndex:
         params = self._options.search_params(exact or collection.shared)
         place = self._place(collection)
         requests = [request(s, bm25, condition, limit, params, place) for s in searches]
-        asked = [one for one in requests if one]
+        asked = [item for item in requests if item]
         name = place.name
         found: list[models.QueryResponse] | None = None
         if asked:
@@ -200,24 +200,28 @@ class QdrantIndex:
             raise self._qdrant.nonsense()
         answers = iter(found)
         lists = [
-            ranked(search, next(answers).points[: wanted(search, limit)] if one else [], place)
-            for search, one in zip(searches, requests, strict=True)
+            read_ranking(
+                search,
+                next(answers).points[: candidate_count(search, limit)] if item else [],
+                place,
+            )
+            for search, item in zip(searches, requests, strict=True)
         ]
-        return await compared(self, collection, searches, lists, limit)
+        return await rerank_late(self, collection, searches, lists, limit)
 
     async def fetch(self, collection: Collection, ids: Sequence[str]) -> dict[str, Chunk]:
         place = self._place(collection)
         records = await self._retrieve(collection, ids, with_payload=WITHOUT_TOKENS)
-        return {id: chunk_of(collection, place, record) for id, record in records.items()}
+        return {id: read_chunk(collection, place, record) for id, record in records.items()}
 
     async def vectors(self, collection: Collection, ids: Sequence[str]) -> dict[str, Vectors]:
         records = await self._retrieve(collection, ids, with_vectors=[DENSE])
-        rows = {id: vector_of(collection, record) for id, record in records.items()}
+        rows = {id: read_vector(collection, record) for id, record in records.items()}
         return {chunk_id: row for chunk_id, row in rows.items() if row is not None}
 
     async def tokens(self, collection: Collection, ids: Sequence[str]) -> dict[str, bytes]:
         records = await self._retrieve(collection, ids, with_payload=[TOKENS])
-        found = {id: tokens_of(record) for id, record in records.items()}
+        found = {id: read_tokens(record) for id, record in records.items()}
         return {chunk_id: packed for chunk_id, packed in found.items() if packed is not None}
 
     async def scan(
@@ -291,7 +295,7 @@ class QdrantIndex:
         await self._qdrant.aclose()
 
     def _place(self, collection: Collection) -> QdrantPlace:
-        return place_of(self._prefix, collection)
+        return collection_place(self._prefix, collection)
 
     def _name(self, collection: Collection) -> str:
         return self._place(collection).name
@@ -359,7 +363,7 @@ class QdrantIndex:
             ),
         )
         records, after = page or ([], None)
-        chunks = [chunk_of(collection, place, record) for record in records]
+        chunks = [read_chunk(collection, place, record) for record in records]
         return chunks, None if after is None else str(after)
 
     async def _retrieve(

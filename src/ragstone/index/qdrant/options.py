@@ -65,7 +65,7 @@ class QdrantOptions:
                 size=collection.dimensions,
                 distance=cosine,
                 on_disk=self.vectors_on_disk,
-                quantization_config=quantized(self.quantization),
+                quantization_config=quantization_config(self.quantization),
             )
         }
         if collection.late:
@@ -119,7 +119,9 @@ class QdrantOptions:
     def smaller(self) -> models.VectorParamsDiff:
         """What makes a large collection search bytes where nothing is said of quantization."""
         on_disk = self.vectors_on_disk is not False
-        return models.VectorParamsDiff(on_disk=on_disk, quantization_config=quantized("int8"))
+        return models.VectorParamsDiff(
+            on_disk=on_disk, quantization_config=quantization_config("int8")
+        )
 
     def search_params(self, exact: bool) -> models.SearchParams:
         """How a search by meaning looks."""
@@ -144,7 +146,7 @@ class QdrantOptions:
                 changes["on_disk"] = self.vectors_on_disk
             if name == DENSE and self.quantization not in (None, _kind(params)):
                 changes["quantization_config"] = (
-                    quantized(self.quantization) or models.Disabled.DISABLED
+                    quantization_config(self.quantization) or models.Disabled.DISABLED
                 )
             if changes:
                 found[name] = models.VectorParamsDiff(**changes)
@@ -154,7 +156,7 @@ class QdrantOptions:
 USUAL = QdrantOptions()
 
 
-def quantized(
+def quantization_config(
     kind: Quantization | None,
 ) -> models.ScalarQuantization | models.BinaryQuantization | None:
     """Quantized vectors, which stay in memory; None for none."""

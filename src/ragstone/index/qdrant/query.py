@@ -8,7 +8,7 @@ from ragstone.core.errors import IndexUnavailable
 from ragstone.core.turn import RankedList, Scored
 from ragstone.index.bm25 import Bm25Encoder
 from ragstone.index.edge.shard import BM25, DENSE, LATE
-from ragstone.index.late import question_encoding, wanted
+from ragstone.index.late import candidate_count, question_encoding
 from ragstone.index.qdrant.schema import QdrantPlace, sparse
 from ragstone.ports import Search
 
@@ -41,7 +41,7 @@ def request(
             with_payload=place.shown,
             params=models.SearchParams(idf=rarity) if rarity else None,
         )
-    limit = wanted(search, limit)
+    limit = candidate_count(search, limit)
     return models.QueryRequest(
         query=vector.tolist(),
         using=using,
@@ -52,9 +52,9 @@ def request(
     )
 
 
-def ranked(search: Search, found: list[models.ScoredPoint], place: QdrantPlace) -> RankedList:
-    """The list that answers `search`; raises IndexUnavailable for a score that is no number."""
+def read_ranking(search: Search, found: list[models.ScoredPoint], place: QdrantPlace) -> RankedList:
+    """The list that answers `search`; raises IndexUnavailable for a score that is not a number."""
     if not all(math.isfinite(point.score) for point in found):
-        raise IndexUnavailable("The Qdrant server returned a score that is no number.")
+        raise IndexUnavailable("The Qdrant server returned a score that is not a number.")
     scored = tuple(Scored(place.chunk_id(point), point.score) for point in found)
     return RankedList(search.source, search.text, scored)

@@ -95,7 +95,7 @@ class QdrantPlace:
         return models.FieldCondition(key=PART, match=models.MatchAny(any=[self.part]))
 
 
-def place_of(prefix: str, collection: Collection) -> QdrantPlace:
+def collection_place(prefix: str, collection: Collection) -> QdrantPlace:
     """Where a collection is; ids of any length and script become hex digits."""
     key = json.dumps([collection.tenant, collection.id]).encode()
     digest = hashlib.blake2b(key, digest_size=16).hexdigest()
@@ -140,10 +140,10 @@ def points(
     rows = none if vectors is None else vectors.tolist()
     held: Sequence[bytes | None] = none if tokens is None else tokens
     lates = none if late is None else late.tolist()
-    return [_point(*one, bm25, place) for one in zip(chunks, rows, held, lates, strict=True)]
+    return [_point(*item, bm25, place) for item in zip(chunks, rows, held, lates, strict=True)]
 
 
-def packed(tokens: bytes) -> dict[str, str]:
+def pack_tokens(tokens: bytes) -> dict[str, str]:
     """Token vectors as payload."""
     return {TOKENS: base64.b64encode(tokens).decode()}
 
@@ -156,7 +156,7 @@ def vector_changes(
     pairs = [models.PointVectors(id=i, vector=dict(row)) for i, row in rows.items()]
     payloads = [
         models.SetPayloadOperation(
-            set_payload=models.SetPayload(payload=packed(tokens[i]), points=[i])
+            set_payload=models.SetPayload(payload=pack_tokens(tokens[i]), points=[i])
         )
         for i in rows
         if i in tokens
@@ -165,7 +165,7 @@ def vector_changes(
     return [models.UpdateVectorsOperation(update_vectors=vectors), *payloads]
 
 
-def tokens_of(record: models.Record) -> bytes | None:
+def read_tokens(record: models.Record) -> bytes | None:
     """The token vectors in `record` if it has some."""
     found = (record.payload or {}).get(TOKENS)
     return base64.b64decode(found) if isinstance(found, str) else None
@@ -176,7 +176,7 @@ def sparse(vector: edge.SparseVector) -> models.SparseVector:
     return models.SparseVector(indices=vector.indices, values=vector.values)
 
 
-def chunk_of(collection: Collection, place: QdrantPlace, record: models.Record) -> Chunk:
+def read_chunk(collection: Collection, place: QdrantPlace, record: models.Record) -> Chunk:
     """The chunk in `record`; raises IndexUnavailable when it is none, or another collection's."""
     payload = record.payload or {}
     point = place.point(str(payload.get(CHUNK)))
@@ -196,7 +196,7 @@ def chunk_of(collection: Collection, place: QdrantPlace, record: models.Record) 
         ) from error
 
 
-def vector_of(collection: Collection, record: models.Record) -> Vectors | None:
+def read_vector(collection: Collection, record: models.Record) -> Vectors | None:
     """The dense vector in `record` if it has one."""
     named = record.vector
     row = named.get(DENSE) if isinstance(named, dict) else None
@@ -227,5 +227,5 @@ def _point(
         vector[LATE] = late
     payload = chunk.payload() | {PAIRS: list(tokens(chunk.metadata))} | place.payload
     if held is not None:
-        payload |= packed(held)
+        payload |= pack_tokens(held)
     return models.PointStruct(id=place.point(chunk.chunk_id), vector=vector, payload=payload)

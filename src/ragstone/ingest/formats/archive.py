@@ -24,10 +24,10 @@ def parse_archive(path: Path, ending: str, max_bytes: int) -> Parsed:
 
     Raises UnreadableDocument, EncryptedDocument or ArchiveBomb.
     """
-    return parse_archive_in(path, ending, max_bytes, 0)
+    return parse_nested_archive(path, ending, max_bytes, 0)
 
 
-def parse_archive_in(path: Path, ending: str, max_bytes: int, depth: int) -> Parsed:
+def parse_nested_archive(path: Path, ending: str, max_bytes: int, depth: int) -> Parsed:
     """The archive of a file that stands in `depth` others."""
     with open_archive(path, max_bytes):
         pass
@@ -83,7 +83,7 @@ def _is_unicode(entry: zipfile.ZipInfo) -> bool:
 def _names_encoding(archive: zipfile.ZipFile) -> str:
     """The likeliest encoding of the names that are not said to be in UTF-8; all of an archive are
     written by one program."""
-    names = [one.filename for one in archive.infolist() if not _is_unicode(one)]
+    names = [item.filename for item in archive.infolist() if not _is_unicode(item)]
     data = "\n".join(names).encode("cp437")
     try:
         data.decode()
@@ -101,4 +101,4 @@ def _unique(name: str, taken: Mapping[str, object]) -> str:
     return unique
 
 
-ARCHIVE = Format("application/zip", parse_archive, magic=ZIP, nested=parse_archive_in)
+ARCHIVE = Format("application/zip", parse_archive, magic=ZIP, nested=parse_nested_archive)

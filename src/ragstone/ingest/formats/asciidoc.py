@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 from ragstone.core.document import BlockKind
 from ragstone.ingest.document import Block, Parsed
-from ragstone.ingest.formats.decode import decoded
-from ragstone.ingest.formats.html import defined, page_blocks
+from ragstone.ingest.formats.decode import decode_file
+from ragstone.ingest.formats.html import define_term, page_blocks
 from ragstone.ingest.formats.includes import with_included
-from ragstone.ingest.formats.inline_code import Literals, marked, spanned, unmarked
-from ragstone.ingest.formats.labels import ADMONITIONS, counted
-from ragstone.ingest.formats.metadata import described
+from ragstone.ingest.formats.inline_code import Literals, mark_code, restore_spans, strip_marks
+from ragstone.ingest.formats.labels import ADMONITIONS, format_number
+from ragstone.ingest.formats.metadata import flatten_values
 from ragstone.ingest.formats.raised import lower_text, raise_text
 from ragstone.ingest.formats.surroundings import Surroundings
 from ragstone.ingest.formats.tables import table_blocks
@@ -106,21 +106,21 @@ _DEPTH = 20
 
 def parse_asciidoc(path: Path, ending: str, max_bytes: int) -> Parsed:
     """The blocks of a file by itself."""
-    return parse_asciidoc_in(path, ending, max_bytes, None)
+    return parse_asciidoc_file(path, ending, max_bytes, None)
 
 
-def parse_asciidoc_in(
+def parse_asciidoc_file(
     path: Path, ending: str, max_bytes: int, around: Surroundings | None
 ) -> Parsed:
     """The blocks of a file. Its title is the document's, else its first heading."""
-    included = with_included(decoded(path).replace("\x00", ""), path, around)
+    included = with_included(decode_file(path).replace("\x00", ""), path, around)
     lines = included.text.expandtabs(8).split("\n")
     reader = _Reader()
     read = reader.blocks([line.rstrip() for line in lines], _Within())
     blocks = [block for block in read if block.text.strip()]
     title = next((block.text for block in blocks if block.kind == "heading"), "")
     facts = {key: value for key, value in reader.attributes.items() if key in _FACTS and value}
-    return Parsed(title, iter(blocks), metadata=described(facts), notes=included.notes)
+    return Parsed(title, iter(blocks), metadata=flatten_values(facts), notes=included.notes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +177,7 @@ class _Reader:
             ) or marks.read(line):
                 at += 1
             elif delimiter := _DELIMITER.fullmatch(line):
-                end = _closing(lines, at, delimiter[1])
+                end = _find_closing(lines, at, delimiter[1])
                 yield from self._delimited(delimiter[1], lines[at + 1 : end], marks, within)
                 at, marks = end + 1, _Marks()
             elif heading := self._heading(lines, at, marks):
@@ -306,7 +306,7 @@ class _Reader:
         keys: list[str] = []
         numbers: list[int] = []
         for item in _items(lines):
-            start = _start_of(item[0])
+            start = _find_start(item[0])
             while start.key in keys and keys[-1] != start.key:
                 keys.pop()
                 numbers.pop()
@@ -317,8 +317,8 @@ class _Reader:
             inside = replace(within, items=within.items + len(keys))
             rest = [start.text, *item[1:]]
             if start.term:
-                body = _joined_blocks(_outdented(rest))
-                yield from defined(self.inline(start.term), self._inside(body, inside))
+                body = _join_continuations(_outdent(rest))
+                yield from define_term(self.inline(start.term), self._inside(body, inside))
             else:
                 yield from self._item(start.label or _label(start.key, numbers[-1]), rest, inside)
 
@@ -354,21 +354,21 @@ class _Reader:
     def inline(self, text: str) -> str:
         """The text that a reader sees, with code between backticks; literals keep their
         characters."""
-        return spanned(self._read(text))
+        return restore_spans(self._read(text))
 
     def plain(self, text: str) -> str:
         """The same for a heading."""
-        return unmarked(self._read(text))
+        return strip_marks(self._read(text))
 
     def _read(self, text: str) -> str:
         literals = Literals()
 
-        def kept(match: re.Match[str]) -> str:
+        def keep_literal(match: re.Match[str]) -> str:
             literal = next(part for part in match.groups() if part is not None)
             is_code = match[0][0] == "`" and (match.lastindex or 0) in _CODE_LITERALS
-            return literals.kept(marked(literal) if is_code else literal)
+            return literals.kept(mark_code(literal) if is_code else literal)
 
-        text = _LITERALS.sub(kept, _QUOTED.sub(r'"\1"', text))
+        text = _LITERALS.sub(keep_literal, _QUOTED.sub(r'"\1"', text))
         text = _REFERENCE.sub(self._value, text)
         text = _RAISED.sub(lambda match: raise_text(match[1]), text)
         text = _LOWERED.sub(lambda match: lower_text(match[1]), text)
@@ -392,7 +392,7 @@ class _Start(NamedTuple):
     term: str = ""
 
 
-def _start_of(line: str) -> _Start:
+def _find_start(line: str) -> _Start:
     if callout := _CALLOUT.fullmatch(line):
         return _Start("<>", callout[2], "" if callout[1] == "." else f"{callout[1]}.")
     if bullet := _BULLET.fullmatch(line):
@@ -408,13 +408,13 @@ def _start_of(line: str) -> _Start:
 
 
 def _is_item(line: str) -> bool:
-    return bool(_start_of(line).key) and not line.startswith(("//", "|"))
+    return bool(_find_start(line).key) and not line.startswith(("//", "|"))
 
 
 def _label(key: str, number: int) -> str:
     """The number of an item that only dots mark; each depth counts in another way."""
     style = "1aiAI"[(len(key) - 1) % 5] if key.startswith(".") else "1"
-    return f"{counted(number, style)}."
+    return f"{format_number(number, style)}."
 
 
 def _items(lines: Sequence[str]) -> Iterator[list[str]]:
@@ -423,7 +423,7 @@ def _items(lines: Sequence[str]) -> Iterator[list[str]]:
     at = 0
     while at < len(lines):
         delimiter = _DELIMITER.fullmatch(lines[at])
-        end = _closing(lines, at, delimiter[1]) + 1 if delimiter else at + 1
+        end = _find_closing(lines, at, delimiter[1]) + 1 if delimiter else at + 1
         starts_list = _BLOCK_ATTRIBUTES.fullmatch(lines[at]) and _is_item(
             "".join(lines[end : end + 1])
         )
@@ -441,23 +441,23 @@ def _split_item(lines: Sequence[str]) -> tuple[list[str], list[str]]:
     """The text of an item, and the blocks that follow in it."""
     for at, line in enumerate(lines):
         if at and (line == "+" or not line.strip() or _DELIMITER.fullmatch(line)):
-            return [one.strip() for one in lines[:at]], _joined_blocks(lines[at:])
+            return [item.strip() for item in lines[:at]], _join_continuations(lines[at:])
     return [line.strip() for line in lines], []
 
 
-def _joined_blocks(lines: Sequence[str]) -> list[str]:
+def _join_continuations(lines: Sequence[str]) -> list[str]:
     """The blocks that a `+` joins, with empty lines for it, but not in code."""
     found: list[str] = []
     at = 0
     while at < len(lines):
         delimiter = _DELIMITER.fullmatch(lines[at])
-        end = _closing(lines, at, delimiter[1]) + 1 if delimiter else at + 1
+        end = _find_closing(lines, at, delimiter[1]) + 1 if delimiter else at + 1
         found += [""] if lines[at] == "+" else lines[at:end]
         at = end
     return found
 
 
-def _outdented(lines: Sequence[str]) -> list[str]:
+def _outdent(lines: Sequence[str]) -> list[str]:
     """The text of a term, which is often indented, but no code."""
     cut = next(
         (at for at, line in enumerate(lines) if _DELIMITER.fullmatch(line.strip())), len(lines)
@@ -473,11 +473,15 @@ def _list_end(lines: Sequence[str], at: int) -> int:
         if delimiter := _DELIMITER.fullmatch(line):
             if not joined and line != "--":
                 return at
-            at = _closing(lines, at, delimiter[1])
+            at = _find_closing(lines, at, delimiter[1])
         elif not line.strip():
-            after = next((one for one in range(at, len(lines)) if lines[one].strip()), len(lines))
+            after = next(
+                (item for item in range(at, len(lines)) if lines[item].strip()), len(lines)
+            )
             following = lines[after] if after < len(lines) else ""
-            bare = at > 0 and _start_of(lines[at - 1]).term and not _start_of(lines[at - 1]).text
+            bare = (
+                at > 0 and _find_start(lines[at - 1]).term and not _find_start(lines[at - 1]).text
+            )
             goes_on = bare or _is_item(following) or following.startswith(" ") or following == "+"
             if not goes_on or _TITLE.fullmatch(following):
                 return at
@@ -500,10 +504,10 @@ def _paragraph_end(lines: Sequence[str], at: int) -> int:
     return at
 
 
-def _closing(lines: Sequence[str], at: int, delimiter: str) -> int:
+def _find_closing(lines: Sequence[str], at: int, delimiter: str) -> int:
     """The line that closes a block, the end of all lines where none does."""
     mark = "```" if delimiter.startswith("`") else delimiter
-    return next((one for one in range(at + 1, len(lines)) if lines[one] == mark), len(lines))
+    return next((item for item in range(at + 1, len(lines)) if lines[item] == mark), len(lines))
 
 
 def _code(lines: Sequence[str], marks: _Marks) -> Iterator[Block]:
@@ -554,4 +558,4 @@ def _columns(options: str) -> int:
     return count
 
 
-ASCIIDOC = Format("text/asciidoc", parse_asciidoc, whole=True, including=parse_asciidoc_in)
+ASCIIDOC = Format("text/asciidoc", parse_asciidoc, whole=True, including=parse_asciidoc_file)

@@ -10,7 +10,7 @@ import yaml  # type: ignore[import-untyped]
 
 from ragstone.core.errors import ArchiveBomb, TooLarge, UnreadableDocument
 from ragstone.ingest.document import Block, Parsed
-from ragstone.ingest.formats.decode import decoded
+from ragstone.ingest.formats.decode import decode_file
 from ragstone.ingest.formats.json import value_blocks
 from ragstone.ingest.formats.types import Format
 
@@ -26,7 +26,7 @@ class _Loader(_LOADER):  # type: ignore[misc,valid-type]
     """Reads what is plain, and gives the text of what has a type of its own (`!Ref name`)."""
 
 
-def _untyped(loader: Any, suffix: str, node: yaml.Node) -> Any:
+def _construct_untyped(loader: Any, suffix: str, node: yaml.Node) -> Any:
     if isinstance(node, yaml.MappingNode):
         return loader.construct_mapping(node, deep=True)
     if isinstance(node, yaml.SequenceNode):
@@ -34,8 +34,8 @@ def _untyped(loader: Any, suffix: str, node: yaml.Node) -> Any:
     return loader.construct_scalar(node)
 
 
-_Loader.add_multi_constructor("!", _untyped)
-_Loader.add_multi_constructor("tag:", _untyped)
+_Loader.add_multi_constructor("!", _construct_untyped)
+_Loader.add_multi_constructor("tag:", _construct_untyped)
 for _kind in ("bool", "int", "float", "timestamp", "value"):
     # As it stands there: `on` is a name in most files, `1:30` a time and `012` no ten.
     _Loader.add_constructor(f"tag:yaml.org,2002:{_kind}", lambda _, node: node.value)
@@ -50,8 +50,8 @@ def parse_yaml(path: Path, ending: str, max_bytes: int) -> Parsed:
     except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         place = f" in line {mark.line + 1:,}" if mark else ""
-        raise UnreadableDocument(f"{path.name} is no valid YAML{place}.") from error
-    return Parsed("", _limited(path, documents, len(text)))
+        raise UnreadableDocument(f"{path.name} is not valid YAML{place}.") from error
+    return Parsed("", _limit_blocks(path, documents, len(text)))
 
 
 def parse_toml(path: Path, ending: str, max_bytes: int) -> Parsed:
@@ -60,8 +60,8 @@ def parse_toml(path: Path, ending: str, max_bytes: int) -> Parsed:
     try:
         values = tomllib.loads(text.replace("\r\n", "\n"))
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
-        raise UnreadableDocument(f"{path.name} is no valid TOML ({error}).") from error
-    return Parsed("", _limited(path, [values], len(text)))
+        raise UnreadableDocument(f"{path.name} is not valid TOML ({error}).") from error
+    return Parsed("", _limit_blocks(path, [values], len(text)))
 
 
 def parse_ini(path: Path, ending: str, max_bytes: int) -> Parsed:
@@ -76,13 +76,13 @@ def parse_ini(path: Path, ending: str, max_bytes: int) -> Parsed:
             reader.read_string(f"[DEFAULT]\n{text}")
     except configparser.Error as error:
         reason = str(error).split("\n")[0]
-        raise UnreadableDocument(f"{path.name} is no valid INI file ({reason}).") from error
+        raise UnreadableDocument(f"{path.name} is not a valid INI file ({reason}).") from error
     own = {name: dict(reader.items(name)) for name in reader.sections()}
-    return Parsed("", _limited(path, [{**reader.defaults(), **own}], len(text)))
+    return Parsed("", _limit_blocks(path, [{**reader.defaults(), **own}], len(text)))
 
 
 def _read(path: Path) -> str:
-    text = decoded(path).removeprefix("\ufeff").replace("\x00", "")
+    text = decode_file(path).removeprefix("\ufeff").replace("\x00", "")
     if len(text) > _MAX_CHARS:
         raise TooLarge(
             f"{path.name} has {len(text):,} characters; files of this format are read up to "
@@ -103,9 +103,9 @@ def _check_depth(path: Path, text: str) -> None:
             raise UnreadableDocument(f"{path.name} is nested too deep to be read.")
 
 
-def _limited(path: Path, documents: list[Any], size: int) -> Iterator[Block]:
+def _limit_blocks(path: Path, documents: list[Any], size: int) -> Iterator[Block]:
     try:
-        expanded = _expanded(documents, {})
+        expanded = _expanded_size(documents, {})
     except RecursionError as error:
         raise UnreadableDocument(f"{path.name} has a value that holds itself.") from error
     if expanded > max(_FREE_CHARS, _MAX_EXPANDED * size):
@@ -115,14 +115,14 @@ def _limited(path: Path, documents: list[Any], size: int) -> Iterator[Block]:
     return _blocks(documents)
 
 
-def _expanded(value: Any, known: dict[int, int]) -> int:
+def _expanded_size(value: Any, known: dict[int, int]) -> int:
     """About how many characters a value has where each alias is written out, without doing so."""
     if id(value) in known:
         return known[id(value)]
     if isinstance(value, Mapping):
-        size = sum(len(str(key)) + _expanded(one, known) for key, one in value.items())
+        size = sum(len(str(key)) + _expanded_size(item, known) for key, item in value.items())
     elif isinstance(value, list):
-        size = sum(_expanded(one, known) for one in value)
+        size = sum(_expanded_size(item, known) for item in value)
     else:
         return len(str(value)) + 1
     known[id(value)] = size + 1

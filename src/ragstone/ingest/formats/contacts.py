@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ragstone.core.errors import EmptyDocument
 from ragstone.ingest.document import Parsed
-from ragstone.ingest.formats.decode import decoded
+from ragstone.ingest.formats.decode import decode_file
 from ragstone.ingest.formats.tables import table_blocks
 from ragstone.ingest.formats.types import Format
 
@@ -67,7 +67,7 @@ class _Line:
 
 def parse_contacts(path: Path, ending: str, max_bytes: int) -> Parsed:
     """Read the contacts of a vCard file. Raises UnreadableDocument, EmptyDocument."""
-    cards = [card for _, card in _components(_lines(decoded(path)), {"VCARD"})]
+    cards = [card for _, card in _components(_lines(decode_file(path)), {"VCARD"})]
     for card in cards:
         # Old ones have no name but the parts of it, the family's first.
         if not any(line.name == "FN" for line in card):
@@ -78,7 +78,7 @@ def parse_contacts(path: Path, ending: str, max_bytes: int) -> Parsed:
 
 def parse_calendar(path: Path, ending: str, max_bytes: int) -> Parsed:
     """Read the entries of a calendar file. Raises UnreadableDocument, EmptyDocument."""
-    lines = list(_lines(decoded(path)))
+    lines = list(_lines(decode_file(path)))
     title = next((line.text for line in lines if line.name == "X-WR-CALNAME"), "")
     found = _components(lines, _KINDS)
     return _table(path, title, [
@@ -141,7 +141,7 @@ def _appointment(line: _Line) -> tuple[str, str]:
 
 def _stamp(line: _Line) -> str:
     """Dates and times as people write them: with the zone, and the last day of what takes days."""
-    return ", ".join(_moment(line, one) for one in line.value.split(","))
+    return ", ".join(_moment(line, item) for item in line.value.split(","))
 
 
 def _moment(line: _Line, value: str) -> str:
@@ -168,9 +168,9 @@ def _rule(value: str) -> str:
         return value
     said = f"every {unit}" if number == "1" else f"every {number} {unit}s"
     days = [
-        re.sub(r"(-?\d*)([A-Z]{2})", lambda day: f"{day[1]} {_DAYS.get(day[2], day[2])}", one)
-        for one in parts.get("BYDAY", "").split(",")
-        if one
+        re.sub(r"(-?\d*)([A-Z]{2})", lambda day: f"{day[1]} {_DAYS.get(day[2], day[2])}", item)
+        for item in parts.get("BYDAY", "").split(",")
+        if item
     ]
     if days:
         said += f" on {', '.join(' '.join(day.split()) for day in days)}"

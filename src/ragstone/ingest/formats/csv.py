@@ -42,14 +42,14 @@ def _blocks(path: Path, ending: str) -> Iterator[Block]:
             skipinitialspace=_is_padded(sample, delimiter, mark),
         )
         try:
-            yield from table_blocks(_padded(rows), merged=())
+            yield from table_blocks(_pad_rows(rows), merged=())
         except csv.Error as error:
             raise UnreadableDocument(
-                f"{path.name} is no valid CSV near line {rows.line_num:,}: {error}."
+                f"{path.name} is not valid CSV near line {rows.line_num:,}: {error}."
             ) from error
 
 
-def _padded(rows: Iterator[list[str]]) -> Iterator[list[str]]:
+def _pad_rows(rows: Iterator[list[str]]) -> Iterator[list[str]]:
     """A line without delimiters is one cell of several, such as the title above a table."""
     for row in rows:
         yield [*row, ""] if len(row) == 1 else row

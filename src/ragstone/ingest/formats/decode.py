@@ -44,13 +44,13 @@ def open_text(path: Path, newline: str | None = None) -> Iterator[TextIO]:
     What cannot be decoded further on becomes U+FFFD. Raises UnreadableDocument for binary data.
     """
     try:
-        with path.open(encoding=encoding_of(path), errors="replace", newline=newline) as file:
+        with path.open(encoding=detect_encoding(path), errors="replace", newline=newline) as file:
             yield file
     except OSError as error:
         raise UnreadableDocument(f"{path.name} cannot be read: {error.strerror}.") from error
 
 
-def decoded(path: Path) -> str:
+def decode_file(path: Path) -> str:
     """The whole text of a file; see `open_text`."""
     try:
         return decode(path.read_bytes(), path.name)
@@ -60,26 +60,26 @@ def decoded(path: Path) -> str:
 
 def decode(data: bytes, name: str) -> str:
     """Decode the bytes of a text file of this name; raises UnreadableDocument for binary data."""
-    encoding = _checked_encoding(data[:_SAMPLE_BYTES], name)
+    encoding = _check_encoding(data[:_SAMPLE_BYTES], name)
     with io.TextIOWrapper(io.BytesIO(data), encoding, errors="replace") as text:
         return text.read()
 
 
-def encoding_of(path: Path) -> str:
+def detect_encoding(path: Path) -> str:
     """The name of the file's encoding; raises UnreadableDocument for binary data."""
     with path.open("rb") as file:
-        return _checked_encoding(file.read(_SAMPLE_BYTES), path.name)
+        return _check_encoding(file.read(_SAMPLE_BYTES), path.name)
 
 
-def _checked_encoding(sample: bytes, name: str) -> str:
-    encoding = _encoding(sample)
+def _check_encoding(sample: bytes, name: str) -> str:
+    encoding = _guess_encoding(sample)
     text = sample.decode(encoding, errors="replace")
     if len(_CONTROL.findall(text)) > _MAX_CONTROL * len(text):
         raise UnreadableDocument(f"{name} holds binary data, not text.")
     return encoding
 
 
-def _encoding(sample: bytes) -> str:
+def _guess_encoding(sample: bytes) -> str:
     for bom, name in _BOMS:
         if sample.startswith(bom):
             return name

@@ -18,15 +18,15 @@ from docx.oxml.parser import parse_xml
 
 from ragstone.ingest.document import Block, Parsed
 from ragstone.ingest.formats.drawing import chart_blocks, diagram_lines
-from ragstone.ingest.formats.embedded import Pictures, packed_picture, packed_pictures
+from ragstone.ingest.formats.embedded import Pictures, read_package_picture, read_package_pictures
 from ragstone.ingest.formats.furniture import add_running_heads
-from ragstone.ingest.formats.inline_code import marked, spanned, unmarked
+from ragstone.ingest.formats.inline_code import mark_code, restore_spans, strip_marks
 from ragstone.ingest.formats.numbering import BULLET, Numbering, W
 from ragstone.ingest.formats.package import office_package
 from ragstone.ingest.formats.picture_signs import PICTURE_SIGNS
-from ragstone.ingest.formats.properties import core_properties, opened
+from ragstone.ingest.formats.properties import core_properties, translate_library_errors
 from ragstone.ingest.formats.raised import lower_text, raise_text
-from ragstone.ingest.formats.tables import INDENT, filled_down, header_rows, table_blocks
+from ragstone.ingest.formats.tables import INDENT, fill_down, header_rows, table_blocks
 from ragstone.ingest.formats.types import ZIP, Format
 
 _MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
@@ -101,10 +101,10 @@ def parse_docx(path: Path, ending: str, max_bytes: int) -> Parsed:
     Raises UnreadableDocument, WrongType, EncryptedDocument or ArchiveBomb.
     """
     package = office_package(path, ending, max_bytes)
-    with opened(path):
+    with translate_library_errors(path):
         document = docx.Document(package)
         title, metadata = core_properties(path, package)
-        pictures = packed_pictures(path, max_bytes)
+        pictures = read_package_pictures(path, max_bytes)
         blocks = _Reader(path, document, pictures).blocks()
     return Parsed(
         title,
@@ -124,7 +124,9 @@ class _Reader:
         self._body = document.element.body
         self._styles = _styles(document.styles.element)
         self._code_styles = _code_styles(document.styles.element)
-        self._default = next((key for key, one in self._styles.items() if one.name == "normal"), "")
+        self._default = next(
+            (key for key, style in self._styles.items() if style.name == "normal"), ""
+        )
         numbering = self._related(RELATION.NUMBERING)
         self._numbering = Numbering(numbering)
         self._notes = {
@@ -136,9 +138,9 @@ class _Reader:
         """The fields that are open; whether their code, which is not shown, still goes on."""
 
     def blocks(self) -> Iterator[Block]:
-        with opened(self._path):
+        with translate_library_errors(self._path):
             headers, footers = self._running("header"), self._running("footer")
-            body = _captioned(_joined_code(self._children(self._body, 0)))
+            body = _attach_captions(_join_code(self._children(self._body, 0)))
             yield from add_running_heads(body, headers, footers)
 
     def _running(self, kind: str) -> list[str]:
@@ -191,7 +193,7 @@ class _Reader:
         if text:
             heading = _level(properties, style)
             is_plain = heading or (not label and _CODE_NAME.fullmatch(style.name))
-            text = unmarked(text) if is_plain else spanned(text)
+            text = strip_marks(text) if is_plain else restore_spans(text)
             yield _text_block(text, heading, style, label, level)
         yield from found.boxes
         for kind, number in found.notes:
@@ -246,7 +248,7 @@ class _Reader:
         kind = _attribute(element.find(f"{W}rPr/{W}vertAlign"))
         if write := {"superscript": raise_text, "subscript": lower_text}.get(kind):
             return write(text)
-        return marked(text) if self._is_code(element) else text
+        return mark_code(text) if self._is_code(element) else text
 
     def _is_code(self, run: Any) -> bool:
         """Whether a run has a style for code inside a line."""
@@ -315,7 +317,7 @@ class _Reader:
                 if not cell.repeated:
                     yield from cell.blocks
             return
-        grid = _filled(rows)
+        grid = _fill_merged(rows)
         marked = 0
         for row in _rows(table):
             if not _is_on(row.find(f"{W}trPr"), "tblHeader"):
@@ -328,7 +330,7 @@ class _Reader:
             ]
             for row in grid
         ]
-        texts = filled_down(texts, marked or header_rows(texts))
+        texts = fill_down(texts, marked or header_rows(texts))
         yield from table_blocks(texts, marked or None)
         for cell in cells:
             yield from (block for block in cell.blocks if block.kind == "table")
@@ -344,7 +346,7 @@ class _Reader:
             style = cell.find(f"{W}tcPr")
             merge = None if style is None else style.find(f"{W}vMerge")
             goes_on = merge is not None and merge.get(f"{W}val", "continue") == "continue"
-            blocks = list(_joined_code(self._children(cell, depth + 1)))
+            blocks = list(_join_code(self._children(cell, depth + 1)))
             cells.append(_Cell(blocks, max(_span(style, "gridSpan"), 1), goes_on, _indent(cell)))
         return cells
 
@@ -409,8 +411,8 @@ def _level(properties: Any, style: _Style) -> int:
 
 def _styles(root: Any) -> dict[str, _Style]:
     """The paragraph styles by their ids; each inherits from what it is based on."""
-    elements = {one.get(f"{W}styleId", ""): one for one in root.iterchildren(f"{W}style")
-                if one.get(f"{W}type", "paragraph") == "paragraph"}  # fmt: skip
+    elements = {item.get(f"{W}styleId", ""): item for item in root.iterchildren(f"{W}style")
+                if item.get(f"{W}type", "paragraph") == "paragraph"}  # fmt: skip
     found: dict[str, _Style] = {}
     for key in elements:
         chain = []
@@ -419,8 +421,8 @@ def _styles(root: Any) -> dict[str, _Style]:
             chain.append(name)
             name = _attribute(elements[name].find(f"{W}basedOn"))
         outline, list_id, list_level = "", "", ""
-        for one in chain:
-            properties = elements[one].find(f"{W}pPr")
+        for item in chain:
+            properties = elements[item].find(f"{W}pPr")
             if properties is None:
                 continue
             outline = outline or _attribute(properties.find(f"{W}outlineLvl"))
@@ -428,8 +430,8 @@ def _styles(root: Any) -> dict[str, _Style]:
             if number is not None:
                 list_id = list_id or _attribute(number.find(f"{W}numId"))
                 list_level = list_level or _attribute(number.find(f"{W}ilvl"))
-        names = [_attribute(elements[one].find(f"{W}name")).lower() for one in chain]
-        level = int(outline) + 1 if outline.isdecimal() else _named_level(names)
+        names = [_attribute(elements[item].find(f"{W}name")).lower() for item in chain]
+        level = int(outline) + 1 if outline.isdecimal() else _level_by_name(names)
         found[key] = _Style(
             names[0],
             level if level <= _BODY_TEXT else 0,
@@ -441,8 +443,8 @@ def _styles(root: Any) -> dict[str, _Style]:
 
 def _code_styles(root: Any) -> frozenset[str]:
     """The ids of the styles for code inside a line, and of those that are based on one."""
-    elements = {one.get(f"{W}styleId", ""): one for one in root.iterchildren(f"{W}style")
-                if one.get(f"{W}type") == "character"}  # fmt: skip
+    elements = {item.get(f"{W}styleId", ""): item for item in root.iterchildren(f"{W}style")
+                if item.get(f"{W}type") == "character"}  # fmt: skip
     found = set[str]()
     for key in elements:
         chain = []
@@ -450,13 +452,13 @@ def _code_styles(root: Any) -> frozenset[str]:
         while name in elements and name not in chain:
             chain.append(name)
             name = _attribute(elements[name].find(f"{W}basedOn"))
-        names = {_attribute(elements[one].find(f"{W}name")).lower() for one in chain}
+        names = {_attribute(elements[item].find(f"{W}name")).lower() for item in chain}
         if names & _INLINE_CODE_NAMES:
             found.add(key)
     return frozenset(found)
 
 
-def _named_level(names: Iterable[str]) -> int:
+def _level_by_name(names: Iterable[str]) -> int:
     """The level that the names of a style and those it is based on say; they are never
     translated for Word's own styles."""
     for name in names:
@@ -467,7 +469,7 @@ def _named_level(names: Iterable[str]) -> int:
     return 0
 
 
-def _joined_code(blocks: Iterable[Block]) -> Iterator[Block]:
+def _join_code(blocks: Iterable[Block]) -> Iterator[Block]:
     """Paragraphs of code that follow each other are one block."""
     held: Block | None = None
     for block in blocks:
@@ -483,7 +485,7 @@ def _joined_code(blocks: Iterable[Block]) -> Iterator[Block]:
         yield held
 
 
-def _captioned(blocks: Iterable[Block]) -> Iterator[Block]:
+def _attach_captions(blocks: Iterable[Block]) -> Iterator[Block]:
     """A caption right above a table is its label too."""
     caption = ""
     for block in blocks:
@@ -500,9 +502,9 @@ def _notes(root: Any, kind: str) -> dict[str, Any]:
     if root is None:
         return {}
     return {
-        one.get(f"{W}id", ""): one
-        for one in root.iter(f"{W}{kind}")
-        if one.get(f"{W}type", "normal") == "normal"
+        item.get(f"{W}id", ""): item
+        for item in root.iter(f"{W}{kind}")
+        if item.get(f"{W}type", "normal") == "normal"
     }
 
 
@@ -535,7 +537,7 @@ def _is_layout(rows: list[list[_Cell]]) -> bool:
     return False
 
 
-def _filled(rows: list[list[_Cell]]) -> list[list[_Cell | None]]:
+def _fill_merged(rows: list[list[_Cell]]) -> list[list[_Cell | None]]:
     """The rows with a cell for each column: merged ones stand in each column and row."""
     grid: list[list[_Cell | None]] = []
     for row in rows:
@@ -553,7 +555,7 @@ def _choice(element: Any) -> Any:
     """Of alternative contents, the first one with text in it; else the element itself."""
     if element.tag != f"{_MC}AlternateContent":
         return element
-    options = [one for one in element.iterchildren() if isinstance(one.tag, str)]
+    options = [item for item in element.iterchildren() if isinstance(item.tag, str)]
     for option in options:
         if next(option.iter(f"{W}t", f"{W}p", _CHART, _DIAGRAM), None) is not None:
             return option
@@ -653,6 +655,6 @@ DOCX = Format(
     parse_docx,
     whole=True,
     magic=ZIP,
-    picture=packed_picture,
+    picture=read_package_picture,
 )
 DOCM = replace(DOCX, media_type="application/vnd.ms-word.document.macroEnabled.12")

@@ -16,7 +16,7 @@ def chart_blocks(root: Any | None, page: int | None = None) -> Iterator[Block]:
     """A chart as a table: a row for each category, a column for each series."""
     if root is None:
         return
-    title = " ".join("".join(_texts(one)) for one in root.iter(f"{_C}title"))
+    title = " ".join("".join(_texts(item)) for item in root.iter(f"{_C}title"))
     title = " ".join(title.split())
     columns: list[tuple[str, dict[int, str]]] = []
     categories: dict[int, str] = {}

@@ -12,7 +12,7 @@ from typing import Any
 from ragstone.core.document import picture_id
 from ragstone.core.errors import DocumentError, UnreadableDocument
 from ragstone.ingest.document import Block
-from ragstone.ingest.formats.package import open_archive, unpacked
+from ragstone.ingest.formats.package import open_archive, unpack_entry
 from ragstone.ingest.formats.recognition import CHOSEN, PICTURES_UNREAD, in_time
 from ragstone.ingest.formats.redrawn import is_figure
 from ragstone.ingest.formats.surroundings import Surroundings
@@ -116,9 +116,9 @@ class Pictures:
 
     def content(self, name: str) -> bytes:
         """The bytes of the picture with this name in its id; raises UnreadableDocument."""
-        for key, one in self._all.items():
-            if name in (key, one.name):
-                return one.read()
+        for key, item in self._all.items():
+            if name in (key, item.name):
+                return item.read()
         raise UnreadableDocument(f"{self._document} holds no such picture.")
 
     def blocks(self, name: str, said: str, page: int | None = None) -> Iterator[Block]:
@@ -156,10 +156,10 @@ class Pictures:
     def _text(self, picture: EmbeddedPicture, name: str, data: bytes) -> list[Block]:
         """The text in a picture, none once one took too long: what the document itself says is
         not to be lost with it."""
-        from ragstone.ingest.formats.picture import embedded_blocks  # Loads pdfium.
+        from ragstone.ingest.formats.picture import read_embedded_picture  # Loads pdfium.
 
         if not self._late:
-            work = partial(embedded_blocks, picture.kind, name, data, self._recognition)
+            work = partial(read_embedded_picture, picture.kind, name, data, self._recognition)
             try:
                 return in_time(work, self._recognition.seconds)
             except TimeoutError:
@@ -170,13 +170,11 @@ class Pictures:
         return []
 
 
-def packed_pictures(path: Path, max_bytes: int | None, *, anywhere: bool = False) -> Pictures:
+def read_package_pictures(path: Path, max_bytes: int | None, *, anywhere: bool = False) -> Pictures:
     """Those of a package: in the folders that Office and LibreOffice put them, or `anywhere`."""
     with open_archive(path, max_bytes) as archive:
         found = {
-            entry.filename: EmbeddedPicture(
-                kind, partial(_unpacked, path, max_bytes, entry.filename)
-            )
+            entry.filename: EmbeddedPicture(kind, partial(_unpack, path, max_bytes, entry.filename))
             for entry in archive.infolist()
             if (kind := picture_kind(entry.filename))
             and (anywhere or PurePosixPath(entry.filename).parent.name in _FOLDERS)
@@ -185,9 +183,9 @@ def packed_pictures(path: Path, max_bytes: int | None, *, anywhere: bool = False
     return Pictures(path.name, found)
 
 
-def _unpacked(path: Path, max_bytes: int | None, name: str) -> bytes:
+def _unpack(path: Path, max_bytes: int | None, name: str) -> bytes:
     with open_archive(path, max_bytes) as archive:
-        return unpacked(archive, archive.getinfo(name), MOST_BYTES) or b""
+        return unpack_entry(archive, archive.getinfo(name), MOST_BYTES) or b""
 
 
 def picture_kind(name: str) -> str:
@@ -200,8 +198,8 @@ def is_worth_it(size: int) -> bool:
     return FEWEST_BYTES <= size <= MOST_BYTES
 
 
-def packed_picture(
+def read_package_picture(
     path: Path, ending: str, max_bytes: int, around: Surroundings | None, name: str
 ) -> bytes:
     """The bytes of the picture with this name in a package; raises UnreadableDocument."""
-    return packed_pictures(path, None, anywhere=True).content(name)
+    return read_package_pictures(path, None, anywhere=True).content(name)

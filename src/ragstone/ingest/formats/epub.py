@@ -12,10 +12,10 @@ from lxml import etree  # type: ignore[import-untyped]
 
 from ragstone.core.errors import EncryptedDocument, UnreadableDocument, WrongType
 from ragstone.ingest.document import Block, Parsed
-from ragstone.ingest.formats.embedded import Pictures, packed_picture, packed_pictures
+from ragstone.ingest.formats.embedded import Pictures, read_package_picture, read_package_pictures
 from ragstone.ingest.formats.html import page_blocks
-from ragstone.ingest.formats.metadata import described
-from ragstone.ingest.formats.package import bomb_error, open_archive, unpacked
+from ragstone.ingest.formats.metadata import flatten_values
+from ragstone.ingest.formats.package import bomb_error, open_archive, unpack_entry
 from ragstone.ingest.formats.page_pictures import Signs, in_book
 from ragstone.ingest.formats.types import ZIP, Format
 
@@ -42,11 +42,11 @@ def parse_epub(path: Path, ending: str, max_bytes: int) -> Parsed:
         chapters = _chapters(tree, posixpath.dirname(package), set(book.namelist()))
     facts = _facts(tree)
     title = str(facts.pop("title", ""))
-    pictures = packed_pictures(path, None, anywhere=True)
+    pictures = read_package_pictures(path, None, anywhere=True)
     return Parsed(
         title,
         _blocks(path, chapters, max_bytes, pictures),
-        metadata=described(facts) | pictures.metadata,
+        metadata=flatten_values(facts) | pictures.metadata,
         recognised=pictures.recognised,
         notes=pictures.notes,
         last_notes=pictures.last_notes,
@@ -72,7 +72,7 @@ def _check_kind(path: Path, names: set[str]) -> None:
 
 
 def _member(path: Path, book: zipfile.ZipFile, name: str, room: int) -> bytes:
-    data = unpacked(book, book.getinfo(name), room)
+    data = unpack_entry(book, book.getinfo(name), room)
     if data is None:
         raise bomb_error(path, room)
     return data
@@ -82,7 +82,7 @@ def _package_name(path: Path, book: zipfile.ZipFile, max_bytes: int) -> str:
     container = _xml(path, _member(path, book, "META-INF/container.xml", max_bytes))
     names = container.xpath("//*[local-name()='rootfile']/@full-path")
     if not names or names[0] not in book.namelist():
-        raise _damaged(path)
+        raise _damage_error(path)
     return str(names[0])
 
 
@@ -91,9 +91,9 @@ def _xml(path: Path, data: bytes) -> Any:
     try:
         tree = etree.fromstring(data, parser)
     except etree.LxmlError as error:
-        raise _damaged(path) from error
+        raise _damage_error(path) from error
     if tree is None:
-        raise _damaged(path)
+        raise _damage_error(path)
     return tree
 
 
@@ -131,8 +131,8 @@ def _facts(package: Any) -> dict[str, Any]:
     return {**facts, **{key: value for key, value in single.items() if key != "keywords"}}
 
 
-def _damaged(path: Path) -> UnreadableDocument:
-    return UnreadableDocument(f"{path.name} is damaged or incomplete: it is no whole EPUB book.")
+def _damage_error(path: Path) -> UnreadableDocument:
+    return UnreadableDocument(f"{path.name} is damaged or incomplete: it is not a whole EPUB book.")
 
 
-EPUB = Format("application/epub+zip", parse_epub, magic=ZIP, picture=packed_picture)
+EPUB = Format("application/epub+zip", parse_epub, magic=ZIP, picture=read_package_picture)

@@ -30,7 +30,7 @@ class WithoutAliases(yaml.SafeLoader):  # type: ignore[misc]
 def split_front_matter(source: str) -> tuple[dict[str, Any], str]:
     """The front matter's values, empty if there is none, and the rest of the text.
 
-    Front matter of more than 64 KB is text. What is no valid YAML is read by its plain lines.
+    Front matter of more than 64 KB is text. What is not valid YAML is read by its plain lines.
     """
     opening = _OPENING.match(source)
     if not opening:

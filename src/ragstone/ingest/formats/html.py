@@ -12,14 +12,14 @@ from lxml import html as lxml_html
 from ragstone.core.document import BlockKind
 from ragstone.core.errors import UnreadableDocument
 from ragstone.ingest.document import Block, Parsed
-from ragstone.ingest.formats.decode import decoded
-from ragstone.ingest.formats.inline_code import marked, spanned, unmarked
-from ragstone.ingest.formats.labels import ADMONITIONS, counted
-from ragstone.ingest.formats.metadata import described
+from ragstone.ingest.formats.decode import decode_file
+from ragstone.ingest.formats.inline_code import mark_code, restore_spans, strip_marks
+from ragstone.ingest.formats.labels import ADMONITIONS, format_number
+from ragstone.ingest.formats.metadata import flatten_values
 from ragstone.ingest.formats.page_pictures import Signs, page_pictures
 from ragstone.ingest.formats.raised import lower_text, raise_text
 from ragstone.ingest.formats.surroundings import Surroundings
-from ragstone.ingest.formats.tables import INDENT, filled_down, table_blocks
+from ragstone.ingest.formats.tables import INDENT, fill_down, table_blocks
 from ragstone.ingest.formats.types import Format
 
 _SILENT = {
@@ -93,16 +93,16 @@ _TOP = _Within()
 
 def parse_html(path: Path, ending: str, max_bytes: int) -> Parsed:
     """Read a page whole, without what is beside it. Raises UnreadableDocument."""
-    return parse_html_in(path, ending, max_bytes, None)
+    return parse_html_file(path, ending, max_bytes, None)
 
 
-def parse_html_in(path: Path, ending: str, max_bytes: int, around: Surroundings | None) -> Parsed:
+def parse_html_file(path: Path, ending: str, max_bytes: int, around: Surroundings | None) -> Parsed:
     """Read a page whole, with its pictures that are in a folder. Scripts and styles are dropped,
     entities outside never fetched.
 
     Raises UnreadableDocument.
     """
-    source = decoded(path)
+    source = decode_file(path)
     try:
         tree = _tree(source)
     except (etree.LxmlError, ValueError) as error:
@@ -115,7 +115,7 @@ def parse_html_in(path: Path, ending: str, max_bytes: int, around: Surroundings 
     return Parsed(
         title or facts.pop("og:title", ""),
         signs.replaced(_main_blocks(tree, source)),
-        metadata=described(facts) | pictures.metadata,
+        metadata=flatten_values(facts) | pictures.metadata,
         recognised=pictures.recognised,
         notes=pictures.notes,
         last_notes=pictures.last_notes,
@@ -127,7 +127,7 @@ def picture_in_page(
 ) -> bytes:
     """The bytes of the picture with this name in its id; raises UnreadableDocument."""
     try:
-        tree = _tree(decoded(path))
+        tree = _tree(decode_file(path))
     except (etree.LxmlError, ValueError) as error:
         raise UnreadableDocument(f"{path.name} holds no HTML that can be read.") from error
     return page_pictures(tree, path, around).content(name)
@@ -174,15 +174,15 @@ def _mend(tree: Any) -> None:
                 element.tag = "div"
         elif tag and tag not in _SILENT and not _is_hidden(element) and _is_furniture(element, tag):
             own = _length(element)
-            if own * 2 > whole and _linked(element) * 2 < own:
+            if own * 2 > whole and _count_link_text(element) * 2 < own:
                 element.tag = "div"
                 for name in ("class", "id", "role"):
                     element.attrib.pop(name, None)
 
 
-def _linked(element: Any) -> int:
+def _count_link_text(element: Any) -> int:
     """Characters of the links in an element."""
-    return sum(len(one.text_content()) for one in element.iter("a"))
+    return sum(len(item.text_content()) for item in element.iter("a"))
 
 
 def _length(element: Any) -> int:
@@ -241,7 +241,7 @@ def _main_blocks(tree: Any, source: str) -> list[Block]:
     enough = max(_ENOUGH * _size(visible), 1)
     if len(marked) == 1 and _size(own := list(_blocks(marked[0], _TOP))) >= enough:
         return own
-    main = _found_by_trafilatura(visible, source)
+    main = _find_main_text(visible, source)
     return main if _size(main) >= enough else visible
 
 
@@ -249,7 +249,7 @@ _ALWAYS_KEPT = ("heading", "code", "table", "caption", "item")
 """Kinds of blocks that are content wherever they stand between what was found."""
 
 
-def _found_by_trafilatura(visible: list[Block], source: str) -> list[Block]:
+def _find_main_text(visible: list[Block], source: str) -> list[Block]:
     import trafilatura  # Loads for longer than most files are read.
 
     text = trafilatura.extract(source, include_comments=False, favor_recall=True) or ""
@@ -361,7 +361,9 @@ def _field_state(field: Any) -> str | None:
 def _is_named_so(element: Any, name: str) -> bool:
     if _FURNITURE_NAME.search(name):
         return True
-    return bool(_LINKS_NAME.search(name)) and _linked(element) >= _LINKS_SHARE * _length(element)
+    return bool(_LINKS_NAME.search(name)) and _count_link_text(element) >= _LINKS_SHARE * _length(
+        element
+    )
 
 
 def _is_hidden(element: Any) -> bool:
@@ -383,7 +385,7 @@ def _element(element: Any, tag: str, within: _Within) -> Iterator[Block]:
     elif tag == "blockquote":
         yield from _blocks(element, _Within("quote", "", within.depth))
     elif label := _admonition(element, tag):
-        yield from _noted(element, _Within("admonition", label, within.depth))
+        yield from _read_note(element, _Within("admonition", label, within.depth))
     else:
         yield from _blocks(element, within)
 
@@ -402,7 +404,7 @@ def _admonition(element: Any, tag: str) -> str:
     )
 
 
-def _noted(element: Any, within: _Within) -> Iterator[Block]:
+def _read_note(element: Any, within: _Within) -> Iterator[Block]:
     """A note's blocks, without a title that says no more than its kind."""
     blocks = _blocks(element, within)
     first = next(blocks, None)
@@ -458,12 +460,12 @@ def _items(element: Any, within: _Within) -> Iterator[Block]:
             label = "-"
             if element.tag == "ol":
                 number = _number(child.get("value"), number)
-                label = f"{counted(number, child.get('type') or element.get('type') or '1')}."
+                label = f"{format_number(number, child.get('type') or element.get('type') or '1')}."
                 number += step
-            yield from labelled(_blocks(child, inside), label, depth)
+            yield from label_blocks(_blocks(child, inside), label, depth)
 
 
-def labelled(blocks: Iterator[Block], label: str, depth: int) -> Iterator[Block]:
+def label_blocks(blocks: Iterator[Block], label: str, depth: int) -> Iterator[Block]:
     """The blocks of an item: the first text gets its label, what follows stays apart."""
     first = next(blocks, None)
     if first is None:
@@ -495,13 +497,13 @@ def _definitions(element: Any, within: _Within) -> Iterator[Block]:
         if child.tag == "dt":
             terms += [text] if (text := _text(child)) else []
             continue
-        yield from defined(", ".join(terms), _blocks(child, within))
+        yield from define_term(", ".join(terms), _blocks(child, within))
         terms = []
     if terms:
         yield Block(", ".join(terms), within.kind, label=within.label)
 
 
-def defined(term: str, blocks: Iterator[Block]) -> Iterator[Block]:
+def define_term(term: str, blocks: Iterator[Block]) -> Iterator[Block]:
     """A term and the blocks that explain it: the first paragraph has it as its label."""
     first = next(blocks, None)
     if term and first and first.kind == "paragraph":
@@ -526,7 +528,7 @@ def _table(table: Any, within: _Within) -> Iterator[Block]:
         yield Block(caption, "caption")
     merged = set[str]()
     rows, header = _grid(table, merged)
-    rows = filled_down(rows, header) if header else rows
+    rows = fill_down(rows, header) if header else rows
     yield from table_blocks(rows, header or None, caption, merged=merged)
 
 
@@ -583,13 +585,13 @@ def _fill(cells: list[str], held: dict[int, tuple[int, str]]) -> None:
 
 
 def _paragraph(loose: list[str], written: list[str], within: _Within) -> Iterator[Block]:
-    if text := _folded("".join(loose)):
-        is_written = bool(_folded("".join(written)))
+    if text := _fold("".join(loose)):
+        is_written = bool(_fold("".join(written)))
         yield Block(text, within.kind, label=within.label) if is_written else Block(text, "caption")
 
 
-def _folded(text: str) -> str:
-    lines = (" ".join(line.split()) for line in spanned(text).split(_BREAK))
+def _fold(text: str) -> str:
+    lines = (" ".join(line.split()) for line in restore_spans(text).split(_BREAK))
     return "\n".join(line for line in lines if line)
 
 
@@ -612,17 +614,17 @@ def _raw(element: Any, alternatives: bool = True) -> str:
     text = "".join(parts)
     if write := _SHIFTED.get(element.tag):
         return write(text)
-    return _BREAK.join(map(marked, text.split(_BREAK))) if element.tag in _CODE else text
+    return _BREAK.join(map(mark_code, text.split(_BREAK))) if element.tag in _CODE else text
 
 
 def _text(element: Any) -> str:
     """The text of an element in one line, with code between backticks."""
-    return " ".join(spanned(_inline(element)).split())
+    return " ".join(restore_spans(_inline(element)).split())
 
 
 def _plain(element: Any) -> str:
     """The text of a title or heading in one line."""
-    return " ".join(unmarked(_inline(element)).split())
+    return " ".join(strip_marks(_inline(element)).split())
 
 
 def _inline(element: Any) -> str:
@@ -644,4 +646,6 @@ _READERS: Mapping[str, Callable[[Any, _Within], Iterator[Block]]] = {
     "table": _table,
 }
 
-HTML = Format("text/html", parse_html, whole=True, including=parse_html_in, picture=picture_in_page)
+HTML = Format(
+    "text/html", parse_html, whole=True, including=parse_html_file, picture=picture_in_page
+)

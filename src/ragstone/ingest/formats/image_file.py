@@ -17,7 +17,7 @@ _ALL = ("PNG", "JPEG", "GIF", "WEBP")
 
 
 @contextmanager
-def opened(kinds: Sequence[str], path: Path, file: io.BytesIO | None = None) -> Iterator[Any]:
+def open_picture(kinds: Sequence[str], path: Path, file: io.BytesIO | None = None) -> Iterator[Any]:
     """The picture at a path, or in `file`, of which nothing is unpacked yet; what is wrong with it
     is one line. `kinds` are those that it may be, as Pillow calls them.
 
@@ -39,9 +39,9 @@ def opened(kinds: Sequence[str], path: Path, file: io.BytesIO | None = None) -> 
 
 
 def is_far_too_large(data: bytes) -> bool:
-    """Whether a picture says that it has too many pixels; what is no picture has none."""
+    """Whether a picture says that it has too many pixels; what is not a picture has none."""
     try:
-        with opened(_ALL, Path("picture"), io.BytesIO(data)) as image:
+        with open_picture(_ALL, Path("picture"), io.BytesIO(data)) as image:
             check_pixels(Path("picture"), image)
     except TooLarge:
         return True

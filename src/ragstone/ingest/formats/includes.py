@@ -56,7 +56,7 @@ def with_included(source: str, path: Path, around: Surroundings | None) -> Inclu
     return Included(text, tuple(files.read_files), files.notes())
 
 
-def included_files(path: Path, folder: Path) -> tuple[Path, ...]:
+def find_included_files(path: Path, folder: Path) -> tuple[Path, ...]:
     """The files that the one at `path` includes, those inside them too; raises DocumentError."""
     if path.suffix.lower() not in _DIALECTS:
         return ()
@@ -160,13 +160,13 @@ def _is_file(path: Path) -> bool:
         return False
 
 
-def language_of(path: Path) -> str:
+def code_language(path: Path) -> str:
     """The language of a file of code, by its ending."""
     ending = path.suffix.lower().removeprefix(".")
     return _LANGUAGES.get(ending, ending)
 
 
-def _picked(lines: Sequence[str], spec: str, range_sign: str = "-") -> list[str]:
+def _pick_lines(lines: Sequence[str], spec: str, range_sign: str = "-") -> list[str]:
     """The lines of numbers such as "1,3,5-10,20-", counted from 1; negative ends count back."""
     kept: list[str] = []
     for part in re.split(r"[,;]", spec.strip("\"' ")):
@@ -200,9 +200,9 @@ def _rst(files: _Files, lines: Sequence[str], place: _Place) -> Iterator[str]:
             if found:
                 indent = f"{table['indent']}   "
                 yield line
-                yield from (one for one in lines[at:end] if ":file:" not in one)
+                yield from (item for item in lines[at:end] if ":file:" not in item)
                 yield ""
-                yield from (indent + one for one in found[0].split("\n"))
+                yield from (indent + item for item in found[0].split("\n"))
                 at = end
             else:
                 yield line
@@ -237,15 +237,15 @@ def _rst_included(
     lines = text.expandtabs(8).split("\n")
     yield ""
     if match["kind"] == "literalinclude" or "literal" in options or "code" in options:
-        default = language_of(inside.path) if match["kind"] == "literalinclude" else ""
+        default = code_language(inside.path) if match["kind"] == "literalinclude" else ""
         language = options.get("language") or options.get("code") or default
         yield f"{indent}.. code-block:: {language}".rstrip()
         yield ""
         code = dedent("\n".join(_rst_part(lines, options))).split("\n")
-        yield from (f"{indent}   {one}".rstrip() for one in code)
+        yield from (f"{indent}   {item}".rstrip() for item in code)
     else:
         part = _rst_part(lines, options)
-        yield from (f"{indent}{one}".rstrip() for one in _rst(files, part, inside))
+        yield from (f"{indent}{item}".rstrip() for item in _rst(files, part, inside))
     yield ""
 
 
@@ -256,7 +256,7 @@ def _rst_part(lines: Sequence[str], options: Mapping[str, str]) -> list[str]:
     start, end = _number(options.get("start-line")), _number(options.get("end-line"))
     lines = lines[start:end]
     if "lines" in options:
-        lines = _picked(lines, options["lines"])
+        lines = _pick_lines(lines, options["lines"])
     text = "\n".join(lines)
     for name, with_line in (("start-after", False), ("start-at", True)):
         if name in options and (found := text.find(options[name])) >= 0:
@@ -336,9 +336,9 @@ def _markdown(files: _Files, lines: Sequence[str], place: _Place) -> Iterator[st
             options, at = _myst_options(lines, at, match["fence"])
             yield from _myst_included(files, match, options, place)
         elif match := _STARRED.fullmatch(line):
-            yield from _starred(files, match, place) or (line,)
+            yield from _include_starred(files, match, place) or (line,)
         elif match := next(
-            (m for one in (_SNIPPET, _BANGED, _BOOK, _COMMENTED) if (m := one.fullmatch(line))),
+            (m for item in (_SNIPPET, _BANGED, _BOOK, _COMMENTED) if (m := item.fullmatch(line))),
             None,
         ):
             yield from _snippet(files, match["name"], match["indent"], place) or (line,)
@@ -361,11 +361,11 @@ def _snippet(files: _Files, name: str, indent: str, place: _Place) -> list[str]:
         text = split_front_matter(text)[1]
     lines = _section(text.split("\n"), part)
     kept = [
-        one
-        for one in lines
-        if not _SECTION.search(one[:_LINE_CHARS]) and not _ANCHOR.search(one[:_LINE_CHARS])
+        line
+        for line in lines
+        if not _SECTION.search(line[:_LINE_CHARS]) and not _ANCHOR.search(line[:_LINE_CHARS])
     ]
-    return [f"{indent}{one}".rstrip() for one in _markdown(files, kept, inside)]
+    return [f"{indent}{item}".rstrip() for item in _markdown(files, kept, inside)]
 
 
 def _section(lines: Sequence[str], part: str) -> list[str]:
@@ -390,21 +390,21 @@ def _section(lines: Sequence[str], part: str) -> list[str]:
     return kept
 
 
-def _starred(files: _Files, match: re.Match[str], place: _Place) -> list[str]:
+def _include_starred(files: _Files, match: re.Match[str], place: _Place) -> list[str]:
     """A file of code as a block of it."""
     found = files.read(match["name"], place, anywhere=True)
     if found is None:
         return []
     lines = found[0].rstrip("\n").split("\n")
     if picked := _PICKED.search(match["options"]):
-        lines = _picked(lines, picked[1], ":")
-    return _fenced(lines, language_of(found[1].path), match["indent"])
+        lines = _pick_lines(lines, picked[1], ":")
+    return _fence_code(lines, code_language(found[1].path), match["indent"])
 
 
-def _fenced(lines: Sequence[str], language: str, indent: str) -> list[str]:
-    longest = max((len(run) for one in lines for run in re.findall(r"`+", one)), default=0)
+def _fence_code(lines: Sequence[str], language: str, indent: str) -> list[str]:
+    longest = max((len(run) for line in lines for run in re.findall(r"`+", line)), default=0)
     fence = "`" * max(3, longest + 1)
-    return [f"{indent}{one}" for one in (f"{fence}{language}", *lines, fence)]
+    return [f"{indent}{item}" for item in (f"{fence}{language}", *lines, fence)]
 
 
 def _myst_options(lines: Sequence[str], at: int, fence: str) -> tuple[dict[str, str], int]:
@@ -426,13 +426,13 @@ def _myst_included(
     text, inside = found
     lines = _rst_part(text.split("\n"), options)
     if match["kind"] == "literalinclude" or "literal" in options or "code" in options:
-        language = options.get("language") or options.get("code") or language_of(inside.path)
-        yield from _fenced(lines, language, match["indent"])
+        language = options.get("language") or options.get("code") or code_language(inside.path)
+        yield from _fence_code(lines, language, match["indent"])
     elif inside.path.suffix.lower() == ".rst" or options.get("parser", "").endswith("rst"):
-        yield from _fenced(lines, "{eval-rst}", match["indent"])
+        yield from _fence_code(lines, "{eval-rst}", match["indent"])
     else:
         body = split_front_matter("\n".join(lines))[1].split("\n")
-        yield from (f"{match['indent']}{one}".rstrip() for one in _markdown(files, body, inside))
+        yield from (f"{match['indent']}{item}".rstrip() for item in _markdown(files, body, inside))
 
 
 _ASCIIDOC = re.compile(r"include::(?P<name>[^\[\]\n]+)\[(?P<options>[^\]\n]*)\]")
@@ -449,23 +449,25 @@ def _asciidoc(files: _Files, lines: Sequence[str], place: _Place) -> Iterator[st
             yield line
             continue
         if attribute := _ATTRIBUTE.fullmatch(line.rstrip()):
-            files.attributes[attribute[1].lower()] = _valued(files, attribute[2])
+            files.attributes[attribute[1].lower()] = _fill_values(files, attribute[2])
         if match := _ASCIIDOC.fullmatch(line.rstrip()):
             yield from _asciidoc_included(files, match, place)
         else:
             yield line
 
 
-def _valued(files: _Files, text: str) -> str:
+def _fill_values(files: _Files, text: str) -> str:
     return _REFERENCE.sub(lambda m: files.attributes.get(m[1].lower(), m[0]), text)[:1000]
 
 
 def _asciidoc_included(files: _Files, match: re.Match[str], place: _Place) -> Iterator[str]:
-    options = {one[1]: one[2] or one[3] or "" for one in _OPTION.finditer(match["options"])}
-    name = _valued(files, match["name"].strip())
+    options = {item[1]: item[2] or item[3] or "" for item in _OPTION.finditer(match["options"])}
+    name = _fill_values(files, match["name"].strip())
     family, sign, rest = name.partition("$")
     if sign and family in ("partial", "example", "page"):
-        modules = next((one for one in place.path.parents if one.parent.name == "modules"), None)
+        modules = next(
+            (parent for parent in place.path.parents if parent.parent.name == "modules"), None
+        )
         name = os.path.relpath((modules or place.path.parent) / f"{family}s" / rest,
                                place.path.parent)  # fmt: skip
     found = files.read(name, place)
@@ -474,9 +476,9 @@ def _asciidoc_included(files: _Files, match: re.Match[str], place: _Place) -> It
     text, inside = found
     lines = text.split("\n")
     if wanted := options.get("lines"):
-        lines = _picked(lines, wanted, "..")
+        lines = _pick_lines(lines, wanted, "..")
     tags = re.split(r"[,;]", options.get("tags") or options.get("tag") or "")
-    lines = _tagged(lines, {one.strip() for one in tags if one.strip()})
+    lines = _pick_tagged(lines, {tag.strip() for tag in tags if tag.strip()})
     if options.get("indent") == "0":
         lines = dedent("\n".join(lines)).split("\n")
     offset = options.get("leveloffset", "")
@@ -492,10 +494,10 @@ def _asciidoc_included(files: _Files, match: re.Match[str], place: _Place) -> It
         yield line
 
 
-def _tagged(lines: Sequence[str], wanted: set[str]) -> list[str]:
+def _pick_tagged(lines: Sequence[str], wanted: set[str]) -> list[str]:
     """The lines between the tags that are wanted, without the lines of tags; all without names."""
-    names = {one for one in wanted if not one.startswith("!")}
-    unwanted = {one.removeprefix("!") for one in wanted - names}
+    names = {text for text in wanted if not text.startswith("!")}
+    unwanted = {text.removeprefix("!") for text in wanted - names}
     every = not names or bool(names & {"**"})
     open_tags: list[str] = []
     kept: list[str] = []

@@ -35,12 +35,12 @@ def is_code_role(role: str) -> bool:
     return role.lower().rpartition(":")[2] in VERBATIM_ROLES | OBJECT_ROLES
 
 
-def marked(code: str) -> str:
+def mark_code(code: str) -> str:
     """The code between its marks."""
     return f"{_OPEN}{code.translate(_MARKS)}{_CLOSE}"
 
 
-def spanned(text: str) -> str:
+def restore_spans(text: str) -> str:
     """The text with code spans for what is marked, one for each line of it; space at the ends
     stands around it."""
     if _OPEN not in text and _CLOSE not in text:
@@ -48,7 +48,7 @@ def spanned(text: str) -> str:
     return _CODE.sub(_span, text.replace(_CLOSE + _OPEN, "")).translate(_MARKS)
 
 
-def unmarked(text: str) -> str:
+def strip_marks(text: str) -> str:
     """The text without the marks: headings and titles are plain."""
     return text.translate(_MARKS)
 

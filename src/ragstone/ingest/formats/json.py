@@ -151,7 +151,7 @@ class _Rows:
 
     def rest(self) -> Iterator[Block]:
         if self._lines:
-            unused = _named_alone(one for one in self._empty if one not in self._used)
+            unused = _format_empty_paths(item for item in self._empty if item not in self._used)
             yield Block("\n".join((*self._lines, *unused)), "table")
         self._lines, self._chars = [], 0
         self._empty, self._used = {}, set()
@@ -160,13 +160,13 @@ class _Rows:
 def value_blocks(value: Any, name: str = "") -> Iterator[Block]:
     """A value as one block, each of its values under its path, and last the paths that have none;
     nothing for an empty value."""
-    lines = (*_lines(value, name), *_named_alone(dict.fromkeys(_empty_names(value, name))))
+    lines = (*_lines(value, name), *_format_empty_paths(dict.fromkeys(_empty_names(value, name))))
     text = "\n".join(lines)
     if text.strip():
         yield Block(text)
 
 
-def _named_alone(names: Iterable[str]) -> Iterator[str]:
+def _format_empty_paths(names: Iterable[str]) -> Iterator[str]:
     """The paths without a value, as one line."""
     if line := " | ".join(names):
         yield line
@@ -216,7 +216,7 @@ class _Source:
         self._text, self._at = "", 0
 
     def peek(self) -> str:
-        """The next character that is no white space, "" at the end."""
+        """The next character that is not white space, "" at the end."""
         while True:
             while self._at < len(self._text):
                 if self._text[self._at] not in _SPACE:
@@ -258,7 +258,7 @@ class _Source:
 
     def invalid(self) -> UnreadableDocument:
         near = " ".join(self._text[self._at : self._at + 40].split()) or "its end"
-        return UnreadableDocument(f"{self._path.name} is no valid JSON near: {near}")
+        return UnreadableDocument(f"{self._path.name} is not valid JSON near: {near}")
 
     def _read_more(self) -> bool:
         """Read on, doubling the window so that a long value costs linear time."""

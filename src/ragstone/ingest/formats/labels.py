@@ -16,7 +16,7 @@ _ROMAN = (
 )  # fmt: skip
 
 
-def counted(number: int, style: str) -> str:
+def format_number(number: int, style: str) -> str:
     """A number as an item shows it in the style 1, a, A, i or I."""
     if style in ("a", "A") and number > 0:
         shown = ""

@@ -21,7 +21,7 @@ from typing import Any, BinaryIO
 from ragstone.core.errors import TooLarge, UnreadableDocument, WrongType
 from ragstone.ingest.document import Block, Parsed
 from ragstone.ingest.formats.decode import likeliest_encoding
-from ragstone.ingest.formats.members import LeftOut, member_blocks, written_blocks
+from ragstone.ingest.formats.members import LeftOut, member_blocks, read_member_blocks
 from ragstone.ingest.formats.plain_mail import is_earlier_mail, plain_blocks
 from ragstone.ingest.formats.types import Format
 
@@ -48,10 +48,10 @@ _ENDINGS = {
 
 def parse_eml(path: Path, ending: str, max_bytes: int) -> Parsed:
     """Read a mail whole. Raises WrongType or UnreadableDocument."""
-    return parse_eml_in(path, ending, max_bytes, 0)
+    return parse_nested_eml(path, ending, max_bytes, 0)
 
 
-def parse_eml_in(path: Path, ending: str, max_bytes: int, depth: int) -> Parsed:
+def parse_nested_eml(path: Path, ending: str, max_bytes: int, depth: int) -> Parsed:
     """The mail of a file that stands in `depth` others."""
     data = path.read_bytes()
     if not _HEADER.search(data[:_HEAD_BYTES]):
@@ -70,10 +70,10 @@ _BEFORE = codecs.BOM_UTF8 + b"\r\n"
 
 def parse_mbox(path: Path, ending: str, max_bytes: int) -> Parsed:
     """The mails of a mailbox, one in memory at a time. Raises WrongType."""
-    return parse_mbox_in(path, ending, max_bytes, 0)
+    return parse_nested_mbox(path, ending, max_bytes, 0)
 
 
-def parse_mbox_in(path: Path, ending: str, max_bytes: int, depth: int) -> Parsed:
+def parse_nested_mbox(path: Path, ending: str, max_bytes: int, depth: int) -> Parsed:
     """The mailbox of a file that stands in `depth` others. Some programs save a single mail so."""
     with path.open("rb") as file:
         head = file.read(_HEAD_BYTES)
@@ -82,7 +82,7 @@ def parse_mbox_in(path: Path, ending: str, max_bytes: int, depth: int) -> Parsed
             raise WrongType(f"{path.name} ends in .mbox, but it does not begin as a mailbox does.")
         if path.stat().st_size > max_bytes:
             raise _too_large(path)
-        return replace(parse_eml_in(path, ending, max_bytes, depth), media_type=EML.media_type)
+        return replace(parse_nested_eml(path, ending, max_bytes, depth), media_type=EML.media_type)
 
     left_out = LeftOut()
 
@@ -154,7 +154,7 @@ class _Mail:
             _collect(self._message, self._parts, 0)
         except (*_HEADER_ERRORS, RecursionError) as error:
             raise UnreadableDocument(
-                f"{path.name} is no mail that can be read: its parts are damaged."
+                f"{path.name} is not a mail that can be read: its parts are damaged."
             ) from error
         self.subject = _header(self._message, "subject")
 
@@ -211,7 +211,7 @@ class _Mail:
         page = text if "<main" in text.lower() else f"<main>{text}</main>"
         data = f"<html><body>{page}</body></html>".encode("utf-8", "replace")
         quoted = False
-        found = written_blocks(
+        found = read_member_blocks(
             "mail.html",
             lambda file: _write_bytes(file, data),
             self._max,
@@ -239,14 +239,14 @@ def _collect(part: Any, found: _Parts, depth: int) -> None:
         _collect_best(part, found, depth)
     elif part.is_multipart() and kind != "message/rfc822":
         inner = list(part.iter_parts())
-        for one in inner[:1] if kind == "multipart/signed" else inner:
-            _collect(one, found, depth + 1)
+        for item in inner[:1] if kind == "multipart/signed" else inner:
+            _collect(item, found, depth + 1)
     elif kind in ("text/plain", "text/html") and not _is_attached(part, name):
         found.texts.append((kind.removeprefix("text/"), _text(part)))
     elif kind.startswith("text/") and not name:
         found.texts.append(("plain", _text(part)))
     else:
-        name = name or f"{_attached_title(part)}{_ENDINGS.get(kind, '')}"
+        name = name or f"{_attachment_title(part)}{_ENDINGS.get(kind, '')}"
         if "." in name or kind.startswith(("message/", "application/")):
             found.attached.append((name, part))
 
@@ -254,14 +254,14 @@ def _collect(part: Any, found: _Parts, depth: int) -> None:
 def _collect_best(part: Any, found: _Parts, depth: int) -> None:
     """One of several forms of the same text: the plain one, unless the HTML one says much more."""
     forms = _Parts(count=found.count)
-    for one in part.iter_parts():
-        _collect(one, forms, depth + 1)
+    for item in part.iter_parts():
+        _collect(item, forms, depth + 1)
     plain = [text for kind, text in forms.texts if kind == "plain"]
     rich = [text for kind, text in forms.texts if kind == "html"]
     words = sum(len(text.split()) for text in plain)
     rich_words = sum(len(_visible(text).split()) for text in rich)
     chosen = "html" if rich and rich_words > _MUCH_MORE * words else "plain"
-    found.texts += [one for one in forms.texts if one[0] == chosen]
+    found.texts += [item for item in forms.texts if item[0] == chosen]
     found.attached += forms.attached
     found.count = forms.count
 
@@ -285,7 +285,7 @@ def _name(part: Any) -> str:
     return " ".join(str(name).replace("\\", "/").rpartition("/")[2].split())
 
 
-def _attached_title(part: Any) -> str:
+def _attachment_title(part: Any) -> str:
     """What a mail that is attached without a name is called: its subject."""
     if part.get_content_type() == "message/rfc822" and part.is_multipart():
         return _header(part.get_payload(0), "subject").replace("/", "-") or "mail"
@@ -344,7 +344,7 @@ def _people(message: EmailMessage, name: str) -> str:
         f"{who} <{address}>" if who and address and who != address else who or address
         for who, address in found
     )
-    return ", ".join(one for one in known if one) or text
+    return ", ".join(item for item in known if item) or text
 
 
 def _date(message: Any) -> datetime | None:
@@ -354,5 +354,5 @@ def _date(message: Any) -> datetime | None:
         return None
 
 
-EML = Format("message/rfc822", parse_eml, whole=True, nested=parse_eml_in)
-MBOX = Format("application/mbox", parse_mbox, nested=parse_mbox_in)
+EML = Format("message/rfc822", parse_eml, whole=True, nested=parse_nested_eml)
+MBOX = Format("application/mbox", parse_mbox, nested=parse_nested_mbox)

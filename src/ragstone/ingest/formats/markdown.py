@@ -19,20 +19,20 @@ from mdit_py_plugins.footnote import footnote_plugin
 from ragstone.core.code_spans import without_spans
 from ragstone.core.document import BlockKind
 from ragstone.ingest.document import Block, Parsed
-from ragstone.ingest.formats.decode import decoded
+from ragstone.ingest.formats.decode import decode_file
 from ragstone.ingest.formats.front_matter import split_front_matter
-from ragstone.ingest.formats.html import defined, page_blocks
+from ragstone.ingest.formats.html import define_term, page_blocks
 from ragstone.ingest.formats.includes import with_included
 from ragstone.ingest.formats.inline_code import (
     CODE,
     Literals,
     is_code_role,
-    marked,
-    spanned,
-    unmarked,
+    mark_code,
+    restore_spans,
+    strip_marks,
 )
 from ragstone.ingest.formats.labels import ADMONITIONS
-from ragstone.ingest.formats.metadata import described
+from ragstone.ingest.formats.metadata import flatten_values
 from ragstone.ingest.formats.raised import lower_text, raise_text
 from ragstone.ingest.formats.surroundings import Surroundings
 from ragstone.ingest.formats.tables import table_blocks
@@ -99,22 +99,24 @@ _HTML_CODE = re.compile(r"<(/?)(?:code|tt|samp)\b[^<>]*>", re.IGNORECASE)
 
 def parse_markdown(path: Path, ending: str, max_bytes: int) -> Parsed:
     """The blocks of a Markdown file by itself."""
-    return parse_markdown_in(path, ending, max_bytes, None)
+    return parse_markdown_file(path, ending, max_bytes, None)
 
 
-def parse_markdown_in(
+def parse_markdown_file(
     path: Path, ending: str, max_bytes: int, around: Surroundings | None
 ) -> Parsed:
     """The blocks of a Markdown file. Its title is that of the front matter, else its first heading
     of the first level."""
-    front, source = split_front_matter(decoded(path).replace("\x00", ""))
+    front, source = split_front_matter(decode_file(path).replace("\x00", ""))
     included = with_included(source, path, around)
     source = included.text
     title = front.pop("title", None)
     blocks = list(markdown_blocks(source, is_mdx=ending == ".mdx"))
     if not isinstance(title, str | int | float):
-        title = next((one.text for one in blocks if one.kind == "heading" and one.level == 1), "")
-    metadata = described(front)
+        title = next(
+            (block.text for block in blocks if block.kind == "heading" and block.level == 1), ""
+        )
+    metadata = flatten_values(front)
     return Parsed(without_spans(str(title)), iter(blocks), metadata=metadata, notes=included.notes)
 
 
@@ -133,7 +135,7 @@ def _parser() -> MarkdownIt:
     parser.block.ruler.before(
         "fence",
         "indented",
-        _indented_block,
+        _parse_indented_block,
         {"alt": ["paragraph", "reference", "blockquote", "list"]},
     )
     return parser
@@ -145,7 +147,7 @@ def _container_kind(params: str) -> str:
     return kind if kind in ADMONITIONS | {"tab", "tabs", "details"} else ""
 
 
-def _indented_block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+def _parse_indented_block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """Notes (`!!! note`, `??? tip`) and tabs (`=== "macOS"`), whose text is indented by four."""
     first = state.bMarks[start] + state.tShift[start]
     match = _INDENTED_BLOCK.fullmatch(state.src, first, state.eMarks[start])
@@ -200,7 +202,7 @@ def _heading(node: SyntaxTreeNode, within: _Within) -> Iterator[Block]:
     content = node.children[0].content if node.children else ""
     anchors = (_ANCHOR.search(match[2]) for match in _ATTRIBUTES.finditer(content))
     label = next((anchor[1] for anchor in anchors if anchor), "")
-    if text := unmarked(_text(_inline_tokens(node))):
+    if text := strip_marks(_text(_inline_tokens(node))):
         yield Block(" ".join(text.split()), "heading", int(node.tag[1]), label=label)
 
 
@@ -211,7 +213,7 @@ def _paragraph(node: SyntaxTreeNode, within: _Within) -> Iterator[Block]:
     lines = content.split("\n")
     kept = [line for line in lines if not _DROPPED.fullmatch(line.strip())]
     tokens = _inline_tokens(node) if len(kept) == len(lines) else _inline("\n".join(kept))
-    if not (text := _shown(tokens)):
+    if not (text := _visible_text(tokens)):
         return
     if any(token.type == "image" for token in tokens) and not any(
         token.type in ("code_inline", "text") and token.content.strip() for token in tokens
@@ -253,25 +255,25 @@ def _quote(node: SyntaxTreeNode, within: _Within) -> Iterator[Block]:
         yield from _blocks(node.children, replace(within, kind="quote", label=""))
         return
     inside = replace(within, kind="admonition", label=alert[1].lower())
-    if text := _shown(_inline(content[alert.end() :].strip())):
+    if text := _visible_text(_inline(content[alert.end() :].strip())):
         yield Block(text, "admonition", label=inside.label)
     yield from _blocks(node.children[1:], inside)
 
 
-def _indented(node: SyntaxTreeNode, within: _Within) -> Iterator[Block]:
+def _read_indented(node: SyntaxTreeNode, within: _Within) -> Iterator[Block]:
     token = node.nester_tokens.opening if node.nester_tokens else None
-    yield from _noted(token.info if token else "", token.content if token else "", node, within)
+    yield from _read_note(token.info if token else "", token.content if token else "", node, within)
 
 
 def _container(node: SyntaxTreeNode, within: _Within) -> Iterator[Block]:
     match = _FENCED_BLOCK.match(node.info.strip())
     title = (match["bracketed"] or match["title"]).strip() if match else ""
-    yield from _noted(_container_kind(node.info), title, node, within)
+    yield from _read_note(_container_kind(node.info), title, node, within)
 
 
-def _noted(kind: str, title: str, node: SyntaxTreeNode, within: _Within) -> Iterator[Block]:
+def _read_note(kind: str, title: str, node: SyntaxTreeNode, within: _Within) -> Iterator[Block]:
     """A note, with its title if that says more than its kind; a tab has its title as a caption."""
-    shown = _shown(_inline(title)) if title else ""
+    shown = _visible_text(_inline(title)) if title else ""
     if kind in ("tab", "tabs"):
         yield from (Block(shown, "caption"),) if shown else ()
         yield from _blocks(node.children, within)
@@ -310,15 +312,15 @@ def _directive(name: str, argument: str, content: str, within: _Within) -> Itera
     if name in _CODE_DIRECTIVES:
         yield from _verbatim(content, argument.split(" ")[0])
     elif name in ADMONITIONS:
-        title = _shown(_inline(argument)) if argument else ""
+        title = _visible_text(_inline(argument)) if argument else ""
         yield from (Block(title, "admonition", label=name),) if title else ()
         yield from _blocks(SyntaxTreeNode(_parser().parse(content)).children, inside)
     elif name in _NESTED_DIRECTIVES:
-        title = _shown(_inline(argument)) if argument else ""
+        title = _visible_text(_inline(argument)) if argument else ""
         yield from (Block(title, "caption"),) if title else ()
         yield from _blocks(SyntaxTreeNode(_parser().parse(content)).children, within)
     elif name in ("figure", "image"):
-        text = _shown(_inline(content.strip()))
+        text = _visible_text(_inline(content.strip()))
         yield from (Block(text, "caption"),) if text else ()
     else:
         yield from _verbatim(content, "" if name == "math" else name)
@@ -338,7 +340,7 @@ def _html(content: str, within: _Within) -> Iterator[Block]:
 
 def _table(node: SyntaxTreeNode, within: _Within) -> Iterator[Block]:
     rows = [
-        [" ".join(_shown(_inline_tokens(cell)).split()) for cell in row.children]
+        [" ".join(_visible_text(_inline_tokens(cell)).split()) for cell in row.children]
         for part in node.children
         for row in part.children
     ]
@@ -349,9 +351,9 @@ def _definition_list(node: SyntaxTreeNode, within: _Within) -> Iterator[Block]:
     terms: list[str] = []
     for child in node.children:
         if child.type == "dt":
-            terms.append(_shown(_inline_tokens(child)))
+            terms.append(_visible_text(_inline_tokens(child)))
         else:
-            yield from defined(", ".join(terms), _blocks(child.children, within))
+            yield from define_term(", ".join(terms), _blocks(child.children, within))
             terms = []
 
 
@@ -361,7 +363,7 @@ _READERS: Mapping[str, Callable[[SyntaxTreeNode, _Within], Iterator[Block]]] = {
     "bullet_list": _list,
     "ordered_list": _list,
     "blockquote": _quote,
-    "indented": _indented,
+    "indented": _read_indented,
     "container_note": _container,
     "fence": _code,
     "code_block": _code,
@@ -376,17 +378,17 @@ def _inline_content(node: SyntaxTreeNode) -> str:
 
 def _inline_tokens(node: SyntaxTreeNode) -> list[Token]:
     inline = (child.token for child in node.children if child.type == "inline")
-    return [token for one in inline if one for token in one.children or ()]
+    return [token for item in inline if item for token in item.children or ()]
 
 
 def _inline(content: str) -> list[Token]:
-    return [token for one in _parser().parseInline(content) for token in one.children or ()]
+    return [token for item in _parser().parseInline(content) for token in item.children or ()]
 
 
-def _shown(tokens: Sequence[Token]) -> str:
+def _visible_text(tokens: Sequence[Token]) -> str:
     """The text that a reader sees of inline marks, with code between backticks. Literals stay
     exactly as they are."""
-    return spanned(_text(tokens))
+    return restore_spans(_text(tokens))
 
 
 def _text(tokens: Sequence[Token]) -> str:
@@ -400,7 +402,7 @@ def _text(tokens: Sequence[Token]) -> str:
         elif token.type == "code_inline":
             parts.append(literals.kept(_inline_code(token.content, parts)))
         elif token.type == "image":
-            parts.append(unmarked(_text(token.children or ())))
+            parts.append(strip_marks(_text(token.children or ())))
         elif token.type == "html_inline" and (code := _HTML_CODE.fullmatch(token.content)):
             parts.append(CODE[bool(code[1])])
         elif token.type == "softbreak":
@@ -422,13 +424,13 @@ def _text(tokens: Sequence[Token]) -> str:
 def _inline_code(content: str, parts: list[str]) -> str:
     """Return code as it is shown, and take its role (of MyST) from the end of `parts`."""
     if not parts or not (role := _ROLE.search(parts[-1])):
-        return marked(content)
+        return mark_code(content)
     parts[-1] = parts[-1][: role.start()]
     title = _ROLE_TITLE.fullmatch(content)
     shown = title[1] if title and title[1] else content
     if write := _WRITTEN.get(name := role[0].strip("{}")):
         return write(shown)
-    return marked(shown) if is_code_role(name) else shown
+    return mark_code(shown) if is_code_role(name) else shown
 
 
 _WRITTEN: Mapping[str, Callable[[str], str]] = {
@@ -479,4 +481,4 @@ def _attributes_dropped(match: re.Match[str]) -> str:
     return "" if are_all else match[0]
 
 
-MARKDOWN = Format("text/markdown", parse_markdown, whole=True, including=parse_markdown_in)
+MARKDOWN = Format("text/markdown", parse_markdown, whole=True, including=parse_markdown_file)

@@ -66,7 +66,7 @@ def member_blocks(
             raise UnreadableDocument("it stands too deep in other files.")
         if not is_readable(name):
             raise WrongType(_unreadable_message(name))
-        for block in written_blocks(title, write, max_bytes, left_out, depth=depth):
+        for block in read_member_blocks(title, write, max_bytes, left_out, depth=depth):
             if not headed:
                 yield Block(title, "heading", level)
                 headed = True
@@ -78,7 +78,7 @@ def member_blocks(
             left_out.add(f"{title} is left out: {error}")
 
 
-def written_blocks(
+def read_member_blocks(
     name: str,
     write: Callable[[BinaryIO], None],
     max_bytes: int,

@@ -31,14 +31,14 @@ _MAX_CHARS = 2000
 _ISO = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?")
 
 
-def described(given: Mapping[Any, Any]) -> dict[str, Any]:
+def flatten_values(given: Mapping[Any, Any]) -> dict[str, Any]:
     """The values that are texts, numbers, truth values or lists of them; what is nested has the
     names of both, with a dot. Dates are in ISO form, keywords a list. At most 50 of them."""
     found: dict[str, Any] = {}
     for key, value in _flat(given, "", 0):
         common = _COMMON.get(key, key)
         for name in (key, common):
-            shaped = _shaped(name, value)
+            shaped = _shape_value(name, value)
             if shaped not in ("", [], None) and len(found) < _MAX_KEYS:
                 found.setdefault(name, shaped)
     return found
@@ -54,9 +54,13 @@ def _flat(given: Mapping[Any, Any], above: str, depth: int) -> Iterator[tuple[st
             yield name, value
 
 
-def _shaped(name: str, value: Any) -> Any:
+def _shape_value(name: str, value: Any) -> Any:
     if isinstance(value, list | tuple | set):
-        return [one for one in (_simple(one) for one in list(value)[:200]) if one not in ("", None)]
+        return [
+            item
+            for item in (_simple(entry) for entry in list(value)[:200])
+            if item not in ("", None)
+        ]
     simple = _simple(value)
     if name in _DATED and isinstance(simple, str):
         return iso_date(simple)

@@ -7,7 +7,7 @@ from typing import Any
 
 from ragstone.core.errors import UnreadableDocument
 from ragstone.ingest.document import Block, Parsed
-from ragstone.ingest.formats.decode import decoded
+from ragstone.ingest.formats.decode import decode_file
 from ragstone.ingest.formats.html import page_blocks
 from ragstone.ingest.formats.markdown import markdown_blocks
 from ragstone.ingest.formats.types import Format
@@ -22,19 +22,19 @@ def parse_notebook(path: Path, ending: str, max_bytes: int) -> Parsed:
     Raises UnreadableDocument.
     """
     try:
-        book = json.loads(decoded(path))
+        book = json.loads(decode_file(path))
     except (ValueError, RecursionError) as error:
-        raise UnreadableDocument(f"{path.name} is no valid notebook: it is no JSON.") from error
+        raise UnreadableDocument(f"{path.name} is not a valid notebook: it is not JSON.") from error
     sheets = _maps(_map(book).get("worksheets")) or [_map(book)]
     if not any("cells" in sheet for sheet in sheets):
-        raise UnreadableDocument(f"{path.name} is no valid notebook: it has no cells.")
+        raise UnreadableDocument(f"{path.name} is not a valid notebook: it has no cells.")
     about = _map(_map(book).get("metadata"))
     language = _map(about.get("language_info")).get("name") or _map(about.get("kernelspec")).get(
         "language", ""
     )
     cells = [cell for sheet in sheets for cell in _maps(sheet.get("cells"))]
     blocks = [block for cell in cells for block in _cell(cell, str(language))]
-    title = next((one.text for one in blocks if one.kind == "heading" and one.level == 1), "")
+    title = next((item.text for item in blocks if item.kind == "heading" and item.level == 1), "")
     return Parsed(title, iter(blocks))
 
 
@@ -58,7 +58,7 @@ def _cell(cell: Mapping[str, Any], language: str) -> Iterator[Block]:
 def _output(output: Mapping[str, Any]) -> Iterator[Block]:
     """A table that was shown, or what was printed; pictures and errors are left out."""
     data = _map(output.get("data")) or output
-    tables = [one for one in page_blocks(_text(data.get("text/html"))) if one.kind == "table"]
+    tables = [block for block in page_blocks(_text(data.get("text/html"))) if block.kind == "table"]
     if tables:
         yield from tables
     elif text := _text(data.get("text/plain") or output.get("text")).strip("\n").rstrip():
@@ -69,7 +69,7 @@ def _output(output: Mapping[str, Any]) -> Iterator[Block]:
 def _text(value: Any) -> str:
     """A text, which may be a list of its lines."""
     if isinstance(value, list):
-        return "".join(one for one in value if isinstance(one, str))
+        return "".join(item for item in value if isinstance(item, str))
     return value if isinstance(value, str) else ""
 
 
@@ -78,7 +78,7 @@ def _map(value: Any) -> Mapping[str, Any]:
 
 
 def _maps(value: Any) -> list[Mapping[str, Any]]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 NOTEBOOK = Format("application/x-ipynb+json", parse_notebook, whole=True)

@@ -37,7 +37,7 @@ class _Pattern:
     """The section is words alone, such as "-" for nothing."""
 
 
-def shown(value: Any, number_format: str = "General") -> str:
+def format_cell(value: Any, number_format: str = "General") -> str:
     """The text of a cell. Empty cells and errors are "", durations hours and minutes."""
     if value is None:
         return ""

@@ -61,7 +61,7 @@ class Numbering:
                 counts[other] = start - 1
         here = found.levels.get(level, ListLevel(format="bullet"))
         counts[level] = counts.get(level, here.start - 1) + 1
-        for other in [one for one in counts if one > level]:
+        for other in [count for count in counts if count > level]:
             restarts = found.levels.get(other, ListLevel()).restarts
             if restarts is None or (restarts and level < restarts):
                 del counts[other]
@@ -76,38 +76,40 @@ class Numbering:
         return next((number for number, level in levels if level.style == style), 0)
 
     def _read(self, root: Any) -> None:
-        abstracts = {one.get(f"{W}abstractNumId", ""): one for one in root.iter(f"{W}abstractNum")}
-        styled = {
-            _value(one, "styleLink"): number
-            for number, one in abstracts.items()
-            if one.find(f"{W}styleLink") is not None
+        abstracts = {
+            item.get(f"{W}abstractNumId", ""): item for item in root.iter(f"{W}abstractNum")
         }
-        for one in root.iter(f"{W}num"):
-            number = _value(one, "abstractNumId")
+        styled = {
+            _value(abstract, "styleLink"): number
+            for number, abstract in abstracts.items()
+            if abstract.find(f"{W}styleLink") is not None
+        }
+        for item in root.iter(f"{W}num"):
+            number = _value(item, "abstractNumId")
             link = abstracts.get(number)
             linked = _value(link, "numStyleLink") if link is not None else ""
             number = styled.get(linked, number) if linked else number
             levels = _levels(abstracts[number]) if number in abstracts else {}
             made = _List(number, levels)
-            for override in one.iter(f"{W}lvlOverride"):
+            for override in item.iter(f"{W}lvlOverride"):
                 level = _integer(override.get(f"{W}ilvl"))
                 levels.update(_levels(override))
                 if (start := override.find(f"{W}startOverride")) is not None:
                     made.starts[level] = _integer(start.get(f"{W}val"))
-            self._lists[one.get(f"{W}numId", "")] = made
+            self._lists[item.get(f"{W}numId", "")] = made
 
 
 def _levels(root: Any) -> dict[int, ListLevel]:
     found = {}
-    for one in root.iterchildren(f"{W}lvl"):
-        restarts = one.find(f"{W}lvlRestart")
-        start = one.find(f"{W}start")
-        found[_integer(one.get(f"{W}ilvl"))] = ListLevel(
+    for item in root.iterchildren(f"{W}lvl"):
+        restarts = item.find(f"{W}lvlRestart")
+        start = item.find(f"{W}start")
+        found[_integer(item.get(f"{W}ilvl"))] = ListLevel(
             start=1 if start is None else _integer(start.get(f"{W}val")),
-            format=_format(one),
-            text=_value(one, "lvlText"),
-            style=_value(one, "pStyle"),
-            legal=one.find(f"{W}isLgl") is not None,
+            format=_format(item),
+            text=_value(item, "lvlText"),
+            style=_value(item, "pStyle"),
+            legal=item.find(f"{W}isLgl") is not None,
             restarts=None if restarts is None else _integer(restarts.get(f"{W}val")),
         )
     return found

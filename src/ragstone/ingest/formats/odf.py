@@ -12,14 +12,14 @@ from typing import Any
 
 from ragstone.core.errors import EncryptedDocument
 from ragstone.ingest.document import Block, Parsed
-from ragstone.ingest.formats.embedded import Pictures, packed_picture, packed_pictures
+from ragstone.ingest.formats.embedded import Pictures, read_package_picture, read_package_pictures
 from ragstone.ingest.formats.furniture import add_running_heads
 from ragstone.ingest.formats.metadata import keyword_list
 from ragstone.ingest.formats.numbering import BULLET, numeral
 from ragstone.ingest.formats.package import bomb_error, safe_tree, xml_parts
-from ragstone.ingest.formats.properties import iso_date, opened
+from ragstone.ingest.formats.properties import iso_date, translate_library_errors
 from ragstone.ingest.formats.raised import lower_text, raise_text
-from ragstone.ingest.formats.sheets import headed_sheet, mark_cells, sheet_blocks
+from ragstone.ingest.formats.sheets import add_sheet_heading, mark_cells, sheet_blocks
 from ragstone.ingest.formats.tables import table_blocks
 from ragstone.ingest.formats.types import ZIP, Format
 
@@ -94,9 +94,9 @@ def parse_odf(path: Path, ending: str, max_bytes: int) -> Parsed:
         raise EncryptedDocument(
             f"{path.name} is protected by a password. Save a copy without one and ingest that."
         )
-    with opened(path):
+    with translate_library_errors(path):
         roots = {name: safe_tree(path, parts[name]) for name in names if parts.get(name)}
-        pictures = packed_pictures(path, max_bytes)
+        pictures = read_package_pictures(path, max_bytes)
         reader = _Reader(path, roots, max_bytes, pictures)
         title, metadata = _properties(roots.get("meta.xml"))
         body = next(roots["content.xml"].iter(f"{_OFFICE}body"))
@@ -128,11 +128,11 @@ def _properties(meta: Any | None) -> tuple[str, dict[str, Any]]:
         return "", {}
 
     def text(*tags: str) -> str:
-        found = (" ".join((one.text or "").split()) for tag in tags for one in meta.iter(tag))
-        return next((one for one in found if one), "")
+        found = (" ".join((item.text or "").split()) for tag in tags for item in meta.iter(tag))
+        return next((item for item in found if item), "")
 
     keywords = [
-        word for one in meta.iter(f"{_META}keyword") for word in keyword_list(one.text or "")
+        word for item in meta.iter(f"{_META}keyword") for word in keyword_list(item.text or "")
     ]
     values = {
         "author": text(f"{_META}initial-creator", f"{_DC}creator"),
@@ -157,70 +157,70 @@ class _Reader:
         self._page: int | None = None
         trees = list(roots.values())
         self._lists = {
-            one.get(f"{_STYLE}name", ""): _levels(one)
+            item.get(f"{_STYLE}name", ""): _levels(item)
             for root in trees
-            for one in root.iter(f"{_TEXT}list-style")
+            for item in root.iter(f"{_TEXT}list-style")
         }
         self._outline = next(
-            (_levels(one) for root in trees for one in root.iter(f"{_TEXT}outline-style")), {}
+            (_levels(item) for root in trees for item in root.iter(f"{_TEXT}outline-style")), {}
         )
         self._styles = {
-            one.get(f"{_STYLE}name", ""): one
+            item.get(f"{_STYLE}name", ""): item
             for root in trees
-            for one in root.iter(f"{_STYLE}style")
+            for item in root.iter(f"{_STYLE}style")
         }
-        self._masters = [one for root in trees for one in root.iter(f"{_STYLE}master-page")]
+        self._masters = [item for root in trees for item in root.iter(f"{_STYLE}master-page")]
         self._headings = _List()
         self._numbered = 0
         self._counts: dict[str, _List] = {}
 
     def text(self, body: Any) -> Iterator[Block]:
-        with opened(self._path):
+        with translate_library_errors(self._path):
             headers, footers = self._running("header"), self._running("footer")
             yield from add_running_heads(self._children(body, 0), headers, footers)
 
     def _running(self, kind: str) -> list[str]:
         """The texts of the headers or footers that pages show, first and left ones too."""
         tags = [f"{{*}}{kind}{page}" for page in ("", "-first", "-left")]
-        shown = [one for page in self._masters for one in page.iter(*tags)
-                 if one.get(f"{_STYLE}display") != "false"]  # fmt: skip
-        return [" ".join(block.text.split()) for one in shown for block in self._children(one, 0)]
+        shown = [tag for page in self._masters for tag in page.iter(*tags)
+                 if tag.get(f"{_STYLE}display") != "false"]  # fmt: skip
+        return [" ".join(block.text.split()) for item in shown for block in self._children(item, 0)]
 
     def slides(self, pages: Sequence[Any]) -> Iterator[Block]:
-        with opened(self._path):
+        with translate_library_errors(self._path):
             headers, footers = (
                 [
-                    "".join(one.itertext())
+                    "".join(item.itertext())
                     for page in pages[:1]
-                    for one in page.getparent().iterchildren(f"{_PRESENTATION}{kind}-decl")
+                    for item in page.getparent().iterchildren(f"{_PRESENTATION}{kind}-decl")
                 ]
                 for kind in ("header", "footer")
             )
             yield from add_running_heads(self._slides(pages), headers, footers)
 
     def _slides(self, pages: Sequence[Any]) -> Iterator[Block]:
-        with opened(self._path):
+        with translate_library_errors(self._path):
             for number, page in enumerate(pages, 1):
                 self._page = number
                 yield from self._slide(page, number)
 
     def sheets(self, tables: Sequence[Any]) -> Iterator[Block]:
-        with opened(self._path):
+        with translate_library_errors(self._path):
             headers, footers = self._running("header"), self._running("footer")
             yield from add_running_heads(self._sheets(tables), headers, footers)
 
     def _sheets(self, tables: Sequence[Any]) -> Iterator[Block]:
-        with opened(self._path):
+        with translate_library_errors(self._path):
             numbered = enumerate(tables, 1)
             for number, table in sorted(numbered, key=lambda pair: self._is_hidden(pair[1])):
                 self._page = number
                 merged = set[str]()
                 rows = self._limited(_grid(table, self._cell_text, merged))
                 found = sheet_blocks(rows, number, merged)
-                shapes = (self._children(one, 0) for one in table.iter(f"{_TABLE}shapes"))
+                shapes = (self._children(item, 0) for item in table.iter(f"{_TABLE}shapes"))
                 found = chain(found, self._from_cells(), *shapes)
                 name = table.get(f"{_TABLE}name", "")
-                yield from headed_sheet(name, found, number, is_hidden=self._is_hidden(table))
+                yield from add_sheet_heading(name, found, number, is_hidden=self._is_hidden(table))
 
     def _is_hidden(self, table: Any) -> bool:
         style = self._styles.get(table.get(f"{_TABLE}style-name", ""))
@@ -249,8 +249,8 @@ class _Reader:
                 body += found
         notes = [
             block
-            for one in page.iterchildren(f"{_PRESENTATION}notes")
-            for frame in one.iterchildren()
+            for item in page.iterchildren(f"{_PRESENTATION}notes")
+            for frame in item.iterchildren()
             if frame.get(f"{_PRESENTATION}class", "") not in _FURNITURE
             and isinstance(frame.tag, str)
             and frame.tag not in _DROPPED
@@ -288,9 +288,9 @@ class _Reader:
             return
         frame = image.getparent()
         said = (
-            " ".join("".join(one.itertext()).split())
+            " ".join("".join(item.itertext()).split())
             for name in ("desc", "title")
-            for one in frame.iterchildren(f"{_SVG}{name}")
+            for item in frame.iterchildren(f"{_SVG}{name}")
         )
         name = image.get(_HREF, "").removeprefix("./")
         yield from self._pictures.blocks(name, next(filter(None, said), ""), self._page)
@@ -333,7 +333,7 @@ class _Reader:
     def _heading(self, element: Any, text: str, label: str) -> Block:
         given = element.get(f"{_TEXT}outline-level", "1")
         level = int(given) if given.isdecimal() and given != "0" else 1
-        shown = next((one.text for one in element.iterchildren(f"{_TEXT}number")), None)
+        shown = next((item.text for item in element.iterchildren(f"{_TEXT}number")), None)
         if not label or label == BULLET:
             label = " ".join((shown or "").split())
         if not label and element.get(f"{_TEXT}is-list-header") != "true":
@@ -345,7 +345,7 @@ class _Reader:
         body = note.find(f"{_TEXT}note-body")
         if body is None:
             return
-        citation = next((one.text for one in note.iterchildren(f"{_TEXT}note-citation")), None)
+        citation = next((item.text for item in note.iterchildren(f"{_TEXT}note-citation")), None)
         kind = note.get(f"{_TEXT}note-class", "footnote").capitalize()
         lead = f"{kind} {(citation or '').strip()}".strip() + ": "
         for block in self._children(body, depth + 1):
@@ -396,8 +396,8 @@ class _Reader:
                 yield from self._children(cell, depth + 1)
             return
         marked = [
-            row for one in table.iterchildren(f"{_TABLE}table-header-rows")
-            for row in one.iter(f"{_TABLE}table-row")
+            row for item in table.iterchildren(f"{_TABLE}table-header-rows")
+            for row in item.iter(f"{_TABLE}table-row")
         ]  # fmt: skip
         yield from table_blocks(rows, len(marked) or None, page=self._page, merged=merged)
         yield from self._from_cells()
@@ -406,8 +406,8 @@ class _Reader:
         if cell.get(f"{_OFFICE}value-type") == "date" and self._page is not None:
             date = cell.get(f"{_OFFICE}date-value", "")
             return str(date[:16].replace("T", " ") if "T" in date else date)
-        if all(not len(one) and one.tag == f"{_TEXT}p" for one in cell):
-            return " ".join(" ".join((one.text or "").split()) for one in cell).strip()
+        if all(not len(item) and item.tag == f"{_TEXT}p" for item in cell):
+            return " ".join(" ".join((item.text or "").split()) for item in cell).strip()
         self._cells += 1
         text = " ".join(" ".join(block.text.split()) for block in self._children(cell, 1))
         self._cells -= 1
@@ -467,16 +467,16 @@ class _Inline:
 
 def _levels(style: Any) -> dict[int, _Level]:
     found = {}
-    for one in style.iterchildren():
-        level = one.get(f"{_TEXT}level", "")
-        if not isinstance(one.tag, str) or not level.isdecimal():
+    for item in style.iterchildren():
+        level = item.get(f"{_TEXT}level", "")
+        if not isinstance(item.tag, str) or not level.isdecimal():
             continue
-        bullet = one.tag.endswith(("-bullet", "-image"))
-        start, shown = one.get(f"{_TEXT}start-value", "1"), one.get(f"{_TEXT}display-levels", "1")
+        bullet = item.tag.endswith(("-bullet", "-image"))
+        start, shown = item.get(f"{_TEXT}start-value", "1"), item.get(f"{_TEXT}display-levels", "1")
         found[int(level)] = _Level(
-            None if bullet else one.get(f"{_STYLE}num-format", ""),
-            one.get(f"{_STYLE}num-prefix", ""),
-            one.get(f"{_STYLE}num-suffix", ""),
+            None if bullet else item.get(f"{_STYLE}num-format", ""),
+            item.get(f"{_STYLE}num-prefix", ""),
+            item.get(f"{_STYLE}num-suffix", ""),
             int(start) if start.isdecimal() else 1,
             int(shown) if shown.isdecimal() else 1,
         )
@@ -542,9 +542,9 @@ def _hidden_columns(table: Any) -> set[int]:
     """The columns of a table that are hidden; they count from 1."""
     hidden: set[int] = set()
     column = 1
-    for one in table.iter(f"{_TABLE}table-column"):
-        repeated = _count(one, "number-columns-repeated")
-        if one.get(_VISIBILITY) in _INVISIBLE:
+    for item in table.iter(f"{_TABLE}table-column"):
+        repeated = _count(item, "number-columns-repeated")
+        if item.get(_VISIBILITY) in _INVISIBLE:
             hidden.update(range(column, column + min(repeated, _MAX_REPEATED)))
         column += repeated
     return hidden
@@ -552,7 +552,7 @@ def _hidden_columns(table: Any) -> set[int]:
 
 def _reach(cell: Any, column: int, said: str, spans: dict[int, tuple[int, str]]) -> int:
     """Note what a cell covers below and beside it; over how many columns it reaches."""
-    rows, columns = (_count(cell, f"number-{one}-spanned") for one in ("rows", "columns"))
+    rows, columns = (_count(cell, f"number-{item}-spanned") for item in ("rows", "columns"))
     if rows > 1 or columns > 1:
         for place in range(column, column + min(columns, _MAX_REPEATED)):
             spans[place] = rows - 1 if place == column else rows, said
@@ -582,7 +582,9 @@ _MEDIA = "application/vnd.oasis.opendocument"
 
 
 def _format(kind: str) -> Format:
-    return Format(f"{_MEDIA}.{kind}", parse_odf, whole=True, magic=ZIP, picture=packed_picture)
+    return Format(
+        f"{_MEDIA}.{kind}", parse_odf, whole=True, magic=ZIP, picture=read_package_picture
+    )
 
 
 ODT = _format("text")

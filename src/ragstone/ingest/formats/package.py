@@ -97,7 +97,7 @@ def archive_errors(path: Path) -> Iterator[None]:
         ) from error
 
 
-def unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, room: int) -> bytes | None:
+def unpack_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, room: int) -> bytes | None:
     """The entry's bytes, None if they are more than there is room for."""
     parts: list[bytes] = []
     with archive.open(entry) as file:
@@ -128,7 +128,7 @@ def xml_parts(
                 continue
             data: bytes | None = b""
             if name in only if only else name.lower().endswith((".xml", ".rels")):
-                data = unpacked(archive, entry, max_bytes - total)
+                data = unpack_entry(archive, entry, max_bytes - total)
             if data is None:
                 raise bomb_error(path, max_bytes)
             total += len(data)
@@ -149,14 +149,14 @@ def office_package(
     """
     parts = xml_parts(path, ending, max_bytes)
     if _TYPES in parts:
-        parts[_TYPES] = _mended_types(path, parts[_TYPES], parts)
+        parts[_TYPES] = _mend_types(path, parts[_TYPES], parts)
     names = {name.lower(): name for name in parts}
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as copy:
         for name in list(parts):
             data = parts.pop(name)
             if name.endswith(".rels"):
-                data = _mended_relations(path, name, data, names)
+                data = _mend_relations(path, name, data, names)
             copy.writestr(zipfile.ZipInfo(name), change(name, data))
     target.seek(0)
     return target
@@ -170,13 +170,13 @@ def safe_tree(path: Path, data: bytes) -> Any:
     try:
         return etree.fromstring(data, parser)
     except (etree.LxmlError, ValueError) as error:
-        raise _damaged_part(path, error) from error
+        raise _damage_error(path, error) from error
 
 
-def _damaged_part(path: Path, error: Exception) -> UnreadableDocument:
+def _damage_error(path: Path, error: Exception) -> UnreadableDocument:
     reason = str(error).split("\n")[0].split(" (<")[0].rstrip(".")
     return UnreadableDocument(
-        f"{path.name} is damaged or incomplete: a part of it is no valid XML ({reason})."
+        f"{path.name} is damaged or incomplete: a part of it is not valid XML ({reason})."
     )
 
 
@@ -192,7 +192,7 @@ def _plain_xml(path: Path, data: bytes) -> bytes:
         try:
             text = data.decode("utf-16" if data[0] >= 0xFE else _wide(data))
         except UnicodeDecodeError as error:
-            raise _damaged_part(path, error) from error
+            raise _damage_error(path, error) from error
         data = re.sub(r"^\s*<\?xml[^>]*\?>", "", text, count=1).encode("utf-8", "replace")
     if b"<!DOCTYPE" in data:
         raise UnreadableDocument(
@@ -210,9 +210,9 @@ def _transitional(match: re.Match[bytes]) -> bytes:
     return base + match[2] if base else match[0]
 
 
-def _mended_types(path: Path, data: bytes, parts: dict[str, bytes]) -> bytes:
+def _mend_types(path: Path, data: bytes, parts: dict[str, bytes]) -> bytes:
     tree = safe_tree(path, data)
-    known = {str(one.get("Extension")).lower() for one in tree.iter(f"{_TYPES_NS}Default")}
+    known = {str(item.get("Extension")).lower() for item in tree.iter(f"{_TYPES_NS}Default")}
     endings = {name.rpartition(".")[2].lower() for name in parts if "." in name}
     for ending in sorted(endings - known):
         etree.SubElement(
@@ -221,14 +221,14 @@ def _mended_types(path: Path, data: bytes, parts: dict[str, bytes]) -> bytes:
             Extension=ending,
             ContentType="application/xml" if ending == "xml" else "application/octet-stream",
         )
-    for one in tree.iter(f"{_TYPES_NS}Override"):
+    for item in tree.iter(f"{_TYPES_NS}Override"):
         for kind, plain in _MAIN:
-            if kind.search(one.get("ContentType", "")):
-                one.set("ContentType", plain)
+            if kind.search(item.get("ContentType", "")):
+                item.set("ContentType", plain)
     return bytes(etree.tostring(tree))
 
 
-def _mended_relations(path: Path, name: str, data: bytes, names: dict[str, str]) -> bytes:
+def _mend_relations(path: Path, name: str, data: bytes, names: dict[str, str]) -> bytes:
     """The relations of a part without those that lead nowhere, named as the parts are."""
     tree = safe_tree(path, data)
     folder = posixpath.dirname(posixpath.dirname(name))

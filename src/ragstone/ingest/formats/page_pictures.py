@@ -74,11 +74,11 @@ class Signs:
             text, label = _SIGN.sub("", block.text).strip(), _SIGN.sub("", block.label)
             places = (ord(sign[-1]) - _FIRST_SIGN for sign in dict.fromkeys(signs))
             names = [self._names[place] for place in places if place < len(self._names)]
-            found = [one for name in names for one in self._pictures.blocks(name, "")]
+            found = [item for name in names for item in self._pictures.blocks(name, "")]
             if text and text != label:
-                pictures = tuple(dict.fromkeys(id for one in found for id in one.pictures))
+                pictures = tuple(dict.fromkeys(id for item in found for id in item.pictures))
                 yield replace(block, text=text, label=label, pictures=pictures)
-                found = [one for one in found if one.text]
+                found = [item for item in found if item.text]
             yield from found
 
 
@@ -93,7 +93,7 @@ def page_pictures(tree: Any, path: Path, around: Surroundings | None) -> Picture
     return Pictures(path.name, found)
 
 
-def shown_files(path: Path, folder: Path) -> tuple[Path, ...]:
+def find_picture_files(path: Path, folder: Path) -> tuple[Path, ...]:
     """The pictures beside the page at `path` that are read with it, as far as a look at its text
     shows them."""
     try:
@@ -103,8 +103,12 @@ def shown_files(path: Path, folder: Path) -> tuple[Path, ...]:
     around = Surroundings(folder, path)
     addresses = ("".join(part.decode("utf-8", "replace") for part in found.groups() if part)
                  for found in _SHOWN.finditer(source))  # fmt: skip
-    files = (_picture_file(one, around) for one in dict.fromkeys(addresses) if picture_kind(one))
-    return tuple(dict.fromkeys(one for one in files if one))[:MOST_SHOWN]
+    files = (
+        _picture_file(address, around)
+        for address in dict.fromkeys(addresses)
+        if picture_kind(address)
+    )
+    return tuple(dict.fromkeys(file for file in files if file))[:MOST_SHOWN]
 
 
 def in_book(chapter: str, address: str) -> str:
@@ -129,14 +133,14 @@ def _picture(address: str, around: Surroundings | None) -> EmbeddedPicture | Non
         kind = KINDS.get(inside[1].lower(), "")
         coded = ";base64" in inside[2].lower()
         size = (len(address) - inside.end()) * 3 // 4 if coded else len(address)
-        read = partial(_decoded, address, inside.end(), coded)
+        read = partial(_decode_address, address, inside.end(), coded)
         return EmbeddedPicture(kind, read) if kind and is_worth_it(size) else None
     kind = picture_kind(re.split("[?#]", address)[0])
     file = _picture_file(address, around) if kind else None
     return EmbeddedPicture(kind, partial(_contents, file)) if file else None
 
 
-def _decoded(address: str, start: int, coded: bool) -> bytes:
+def _decode_address(address: str, start: int, coded: bool) -> bytes:
     if not coded:
         return unquote_to_bytes(address[start:])
     try:

@@ -23,11 +23,11 @@ from ragstone.ingest.formats.pdf_fields import insert_fields
 from ragstone.ingest.formats.pdf_figures import (
     PdfPicture,
     PdfPictures,
-    drawn_picture,
+    draw_picture,
     picture_data,
     with_pictures,
 )
-from ragstone.ingest.formats.pdf_frame import Frame, frame_of
+from ragstone.ingest.formats.pdf_frame import Frame, page_frame
 from ragstone.ingest.formats.pdf_lines import (
     PageLine,
     clean,
@@ -36,16 +36,16 @@ from ragstone.ingest.formats.pdf_lines import (
 )
 from ragstone.ingest.formats.pdf_rules import Rules, page_rules
 from ragstone.ingest.formats.pdf_text import page_lines
-from ragstone.ingest.formats.recognised import Outlook, page_block, recognised_lines
+from ragstone.ingest.formats.recognised import Outlook, build_lines, page_block
 from ragstone.ingest.formats.recognition import (
     CHOSEN,
     DPI,
     MOST_SIDE,
     UNREAD,
     Recognition,
-    recognised,
+    recognise_text,
 )
-from ragstone.ingest.formats.redrawn import encoded
+from ragstone.ingest.formats.redrawn import encode_picture
 from ragstone.ingest.formats.surroundings import Surroundings
 from ragstone.ingest.formats.types import Format
 
@@ -189,18 +189,18 @@ def picture_in_pdf(
     path: Path, ending: str, max_bytes: int, around: Surroundings | None, name: str
 ) -> bytes:
     """The stored bytes of the picture with this name; raises a DocumentError."""
-    with _pictured(path, name) as (page, number, _):
+    with _open_picture_page(path, name) as (page, number, _):
         return picture_data(page, number)
 
 
-def drawn_in_pdf(path: Path, name: str, data: bytes) -> tuple[str, bytes]:
+def draw_pdf_picture(path: Path, name: str, data: bytes) -> tuple[str, bytes]:
     """The picture with this name as it looks on its page; raises a DocumentError."""
-    with _pictured(path, name) as (page, number, frame):
-        return encoded(drawn_picture(page, number, frame))
+    with _open_picture_page(path, name) as (page, number, frame):
+        return encode_picture(draw_picture(page, number, frame))
 
 
 @contextmanager
-def _pictured(path: Path, name: str) -> Iterator[tuple[Any, int, Frame]]:
+def _open_picture_page(path: Path, name: str) -> Iterator[tuple[Any, int, Frame]]:
     """The page of a picture by its name, its number there, and the page's frame."""
     match = _PICTURE_NAME.fullmatch(name)
     with _PDFIUM:
@@ -210,7 +210,7 @@ def _pictured(path: Path, name: str) -> Iterator[tuple[Any, int, Frame]]:
             if not match or not 0 <= index < len(document):
                 raise UnreadableDocument(f"{path.name} holds no such picture.")
             page = document[index]
-            yield page, int(match[2]), frame_of(page)
+            yield page, int(match[2]), page_frame(page)
             page.close()
         except pypdfium2.PdfiumError as error:
             raise UnreadableDocument(
@@ -298,8 +298,8 @@ def _is_scan(page: Any, *, empty: bool) -> bool:
     if empty:
         return bool(objects)
     width, height = page.get_size()
-    images = (one for one in objects if one.type == _C.FPDF_PAGEOBJ_IMAGE)
-    covered = (_area(*one.get_bounds()) for one in images)
+    images = (entry for entry in objects if entry.type == _C.FPDF_PAGEOBJ_IMAGE)
+    covered = (_area(*image.get_bounds()) for image in images)
     return any(area >= _COVERED * width * height for area in covered)
 
 
@@ -363,7 +363,7 @@ def _blocks(
             for index, page, lines in zip(window, read, kept, strict=True):
                 blocks = page_blocks(lines, index + 1, prose, page.rules)
                 if page.view:
-                    yield from (page_block(one, page.view) for one in blocks)
+                    yield from (page_block(block, page.view) for block in blocks)
                 else:
                     yield from with_pictures(list(blocks), page.pictures)
     finally:
@@ -390,21 +390,21 @@ def _page(path: Path, document: Any, index: int, scans: _Scans, pictures: PdfPic
         return _Read([])
     try:
         if index not in scans.pages:
-            return _ruled_lines(document, index, pictures)
+            return _read_ruled_lines(document, index, pictures)
         pixels, points = _picture(document, index)
     except pypdfium2.PdfiumError as error:
         raise UnreadableDocument(
             f"{path.name} is damaged: page {index + 1} cannot be read."
         ) from error
-    lines, view = recognised_lines(recognised(pixels, scans.recognition), points)
+    lines, view = build_lines(recognise_text(pixels, scans.recognition), points)
     return _Read(lines, len(pixels) * points, view=view)
 
 
-def _ruled_lines(document: Any, index: int, pictures: PdfPictures) -> _Read:
+def _read_ruled_lines(document: Any, index: int, pictures: PdfPictures) -> _Read:
     with _PDFIUM:
         page = document[index]
         text_page = page.get_textpage()
-        frame = frame_of(page)
+        frame = page_frame(page)
         rules = page_rules(page, frame)
         lines = insert_fields(top_first(page_lines(text_page, frame, rules)), page, frame)
         shown = pictures.on(page, index, frame) if lines else ()
@@ -432,5 +432,5 @@ PDF = Format(
     magic=b"%PDF-",
     nested=parse_pdf_in,
     picture=picture_in_pdf,
-    drawn=drawn_in_pdf,
+    drawn=draw_pdf_picture,
 )

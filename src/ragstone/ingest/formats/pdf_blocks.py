@@ -8,8 +8,8 @@ from dataclasses import replace
 from ragstone.core.document import BlockKind, Box, Place
 from ragstone.ingest.document import Block
 from ragstone.ingest.formats.pdf_columns import in_reading_order
-from ragstone.ingest.formats.pdf_grids import ruled_apart
-from ragstone.ingest.formats.pdf_lines import BULLETS, HYPHEN, PageLine, joined, learn_words
+from ragstone.ingest.formats.pdf_grids import extract_ruled_tables
+from ragstone.ingest.formats.pdf_lines import BULLETS, HYPHEN, PageLine, join_lines, learn_words
 from ragstone.ingest.formats.pdf_rules import Rules
 from ragstone.ingest.formats.pdf_tables import Table, TableRow, find_tables
 from ragstone.ingest.formats.pdf_words import find_word_tables
@@ -89,7 +89,7 @@ def page_blocks(
     body, words = prose.body_size(lines), prose.words
     lines = [line for line in lines if not _ORNAMENT.fullmatch(line.text)]
     before, prose.last_table = prose.last_table, None
-    lines, ruled = ruled_apart(lines, rules, before, words)
+    lines, ruled = extract_ruled_tables(lines, rules, before, words)
     for stretch in in_reading_order(lines):
         tables = list(_tables(stretch, ruled, before, rules))
         yield from _stretch_blocks(stretch, tables, page, words, body)
@@ -107,13 +107,13 @@ def _tables(
         if line.box not in ruled:
             between.append((place, line))
             continue
-        yield from _aligned(between, before, rules)
+        yield from _find_aligned_tables(between, before, rules)
         yield replace(ruled[line.box], lines=frozenset((place,)))
         between, before = [], None
-    yield from _aligned(between, before, rules)
+    yield from _find_aligned_tables(between, before, rules)
 
 
-def _aligned(
+def _find_aligned_tables(
     lines: Sequence[tuple[int, PageLine]], before: Table | None, rules: Rules
 ) -> list[Table]:
     tables = find_tables(lines, before)
@@ -152,7 +152,7 @@ _NOTE_LABEL = "\x00footnote"
 
 def _with_rest(block: Block, rest: Block) -> Block:
     if block.text.endswith(HYPHEN):
-        text, (_, start) = joined([block.text, rest.text], set())
+        text, (_, start) = join_lines([block.text, rest.text], set())
     else:
         text, start = f"{block.text} {rest.text}", len(block.text) + 1
     moved = tuple(replace(place, start=place.start + start) for place in rest.all_places)
@@ -271,7 +271,7 @@ def _text_blocks(
             yield _rows_block(rows, "", page)
             start = i
             continue
-        text, starts = joined([line.text for line in group], words)
+        text, starts = join_lines([line.text for line in group], words)
         places = tuple(Place(at, page, line.box) for at, line in zip(starts, group, strict=True))
         if kind == "heading":
             yield Block(text, "heading", _level(group[0], body), page, places=places)
@@ -311,7 +311,7 @@ def _kinds(lines: Sequence[PageLine], body: float) -> list[str]:
         for i, (row, line) in enumerate(zip(rows, lines, strict=True))
     ]
     for i, line in enumerate(lines):
-        goes_on = i > 0 and kinds[i - 1] == "text" and _goes_on(lines[i - 1], line)
+        goes_on = i > 0 and kinds[i - 1] == "text" and _is_continuation(lines[i - 1], line)
         if kinds[i] == "text" and not goes_on and _is_heading(line, body):
             kinds[i] = "heading"
     for i in range(1, len(lines) - 1):
@@ -347,8 +347,8 @@ def _is_heading(line: PageLine, body: float) -> bool:
     return line.bold and line.size >= 0.95 * body and not text.endswith((".", ",", ";"))
 
 
-def _goes_on(before: PageLine, line: PageLine) -> bool:
-    """Whether a line looks like the one right above it, which is no heading."""
+def _is_continuation(before: PageLine, line: PageLine) -> bool:
+    """Whether a line looks like the one right above it, which is not a heading."""
     alike = before.size == line.size and before.bold == line.bold
     return alike and not _has_gap(before, line) and not _ENDED.search(before.text)
 

@@ -102,7 +102,7 @@ def is_unreadable(raw: Any) -> bool:
 def _is_doubtful(raw: Any, place: int) -> bool:
     code = _C.FPDFText_GetUnicode(raw, place)
     has_error = _C.FPDFText_HasUnicodeMapError(raw, place) == 1
-    return has_error or code in _DINGBATS or _meaning(code) != code or not code
+    return has_error or code in _DINGBATS or _code_point(code) != code or not code
 
 
 def read_codes(raw: Any) -> PageCodes:
@@ -126,7 +126,7 @@ def read_codes(raw: Any) -> PageCodes:
             unreadable += len(shown) if len(set(shown)) >= _MIN_GLYPHS else 0
             for place in of_font:
                 meanings.setdefault(place, 0)
-    changed = {code: meaning for code in set(codes) if code != (meaning := _meaning(code))}
+    changed = {code: meaning for code in set(codes) if code != (meaning := _code_point(code))}
     changed[0] = 0
     if len(set(codes) & _DINGBATS) > _MAX_DINGBATS:
         changed |= dict.fromkeys(_DINGBATS, 0)
@@ -175,7 +175,7 @@ def _are_letters(codes: Sequence[int]) -> bool:
 
 
 @lru_cache(maxsize=1 << 16)
-def _meaning(code: int) -> int:
+def _code_point(code: int) -> int:
     """The code point that a character stands for, 0 where nobody can know."""
     if 0xF721 <= code <= 0xF7FF:
         return code - 0xF700  # Adobe's small capitals and old-style figures.
@@ -215,7 +215,7 @@ def _sign(code: int, font_name: bytes, *, alone: bool) -> int | None:
     if glyph <= 0xFF and (font := _PICTURE_FONT.search(font_name)):
         return ord(PICTURE_SIGNS.get(font[1], {}).get(chr(glyph), "•"))
     is_bullet = is_private or (b"symbol" in font_name and code == _SYMBOL_BULLET)
-    return _BULLET if is_bullet and _meaning(code) in (0, code) else None
+    return _BULLET if is_bullet and _code_point(code) in (0, code) else None
 
 
 def _join_surrogates(codes: list[int]) -> list[int]:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ragstone.ingest.formats.pdf_lines import PageLine, TextRun, line_of
+from ragstone.ingest.formats.pdf_lines import PageLine, TextRun, build_line
 
 _MIN_LINES = 4
 """So many lines of prose make a column."""
@@ -42,7 +42,7 @@ def in_reading_order(lines: Sequence[PageLine]) -> Iterator[list[PageLine]]:
         rest = [line for line in rest if _middle(line) > band.bottom]
         if above:
             yield above
-        for column in _parted(inside, band.gutter):
+        for column in _split_at_gutter(inside, band.gutter):
             yield from in_reading_order(column)
     if rest:
         yield rest
@@ -52,14 +52,14 @@ def _middle(line: PageLine) -> float:
     return (line.box.top + line.box.bottom) / 2
 
 
-def _parted(lines: Sequence[PageLine], gutter: float) -> Iterator[list[PageLine]]:
+def _split_at_gutter(lines: Sequence[PageLine], gutter: float) -> Iterator[list[PageLine]]:
     """The lines left of a gutter, and those right of it; one over both is cut in two."""
     left: list[PageLine] = []
     right: list[PageLine] = []
     for line in lines:
         for side, wanted in ((left, True), (right, False)):
             runs = [run for run in line.runs if (run.box.left < gutter - _CLEAR) is wanted]
-            if part := line_of(runs):
+            if part := build_line(runs):
                 side.append(part)
     for column in (left, right):
         if column:
@@ -74,12 +74,12 @@ def _bands(lines: Sequence[PageLine]) -> list[_Band]:
     for edge, count in edges.most_common(6):
         if count >= _MIN_LINES and edge > first + 10:
             gutter = min(run.box.left for run in prose if abs(run.box.left / 3 - edge) <= 1)
-            if bands := _parted_at(runs, gutter):
+            if bands := _find_bands(runs, gutter):
                 return bands
     return []
 
 
-def _parted_at(runs: Sequence[TextRun], gutter: float) -> list[_Band]:
+def _find_bands(runs: Sequence[TextRun], gutter: float) -> list[_Band]:
     """The bands between runs that cross the gutter, in which both sides are prose."""
     bands: list[_Band] = []
     group: list[TextRun] = []

@@ -11,7 +11,7 @@ import pypdfium2.raw
 
 from ragstone.core.document import Box
 from ragstone.ingest.formats.pdf_frame import Frame
-from ragstone.ingest.formats.pdf_lines import PageLine, TextRun, clean, line_of
+from ragstone.ingest.formats.pdf_lines import PageLine, TextRun, build_line, clean
 
 _C: Any = pypdfium2.raw
 
@@ -45,14 +45,14 @@ def insert_fields(lines: list[PageLine], page: Any, frame: Frame) -> list[PageLi
         frame: What is seen of the page.
     """
     lines = list(lines)
-    for run in _filled_fields(page, frame) if page.formenv else ():
+    for run in _read_fields(page, frame) if page.formenv else ():
         same_row = [place for place, line in enumerate(lines) if _share_row(line.box, run.box)]
         # Of the columns of a page the nearest.
         place = min(same_row, key=lambda at: _gap(lines[at].box, run.box), default=None)
         if place is not None:
             runs = sorted([*lines[place].runs, run], key=lambda part: part.box.left)
-            lines[place] = line_of(runs) or lines[place]
-        elif line := line_of([run]):
+            lines[place] = build_line(runs) or lines[place]
+        elif line := build_line([run]):
             above = [at for at, other in enumerate(lines) if other.baseline <= run.baseline]
             lines.insert(above[-1] + 1 if above else 0, line)
     return lines
@@ -70,7 +70,7 @@ def _gap(one: Box, other: Box) -> float:
     return max(0.0, other.left - one.right, one.left - other.right)
 
 
-def _filled_fields(page: Any, frame: Frame) -> Iterator[TextRun]:
+def _read_fields(page: Any, frame: Frame) -> Iterator[TextRun]:
     """Yield the boxes of a page with their marks, and what other fields hold, in their order."""
     form = page.formenv.raw
     for number in range(min(_C.FPDFPage_GetAnnotCount(page.raw), _MAX_FIELDS)):

@@ -82,10 +82,10 @@ def with_pictures(blocks: Sequence[Block], pictures: Sequence[PdfPicture]) -> It
     """The blocks of a page, of which captions have the picture that they stand at, and the blocks
     before the other pictures those. A page without text has no place for a picture."""
     held: dict[int, list[str]] = {}
-    places = [(number, box) for number, one in enumerate(blocks) if (box := _around(one))]
+    places = [(number, box) for number, item in enumerate(blocks) if (box := _around(item))]
     for picture in pictures:
         place = _caption(blocks, places, picture.box)
-        place = _before(places, picture.box) if place is None else place
+        place = _find_block_above(places, picture.box) if place is None else place
         if place is not None:
             held.setdefault(place, []).append(picture.id)
     for number, block in enumerate(blocks):
@@ -95,13 +95,13 @@ def with_pictures(blocks: Sequence[Block], pictures: Sequence[PdfPicture]) -> It
 
 def picture_data(page: Any, number: int) -> bytes:
     """The stored bytes of the object of this number on a page; raises UnreadableDocument."""
-    return _data(_numbered(page, number))
+    return _data(_find_object(page, number))
 
 
-def drawn_picture(page: Any, number: int, frame: Frame) -> Any:
+def draw_picture(page: Any, number: int, frame: Frame) -> Any:
     """The part of a page on which an object stands, as an RGB picture of Pillow's: as it is seen,
     with what is written on it. Raises UnreadableDocument."""
-    image = _numbered(page, number)
+    image = _find_object(page, number)
     box = _box(image, frame)
     if box is None or not _has_room(image):
         raise UnreadableDocument("This picture cannot be shown.")
@@ -122,7 +122,7 @@ def _images(page: Any) -> Iterator[tuple[int, Any]]:
             yield number, found
 
 
-def _numbered(page: Any, number: int) -> Any:
+def _find_object(page: Any, number: int) -> Any:
     for other, image in _images(page):
         if other == number:
             return image
@@ -134,7 +134,7 @@ def _box(image: Any, frame: Frame) -> Box | None:
     edges = [ctypes.c_float() for _ in range(4)]
     if not _C.FPDFPageObj_GetBounds(image, *edges):
         return None
-    left, bottom, right, top = (one.value for one in edges)
+    left, bottom, right, top = (edge.value for edge in edges)
     seen = frame.edges((left, bottom), (right, top))
     most = frame.edges((frame.left, frame.bottom), (frame.right, frame.top))
     left, top = max(seen[0], most[0]), max(seen[1], most[1])
@@ -173,10 +173,10 @@ def _around(block: Block) -> Box | None:
     if not boxes:
         return None
     return Box(
-        min(one.left for one in boxes),
-        min(one.top for one in boxes),
-        max(one.right for one in boxes),
-        max(one.bottom for one in boxes),
+        min(box.left for box in boxes),
+        min(box.top for box in boxes),
+        max(box.right for box in boxes),
+        max(box.bottom for box in boxes),
     )
 
 
@@ -193,13 +193,13 @@ def _caption(
     return number if gap <= _CAPTION_GAP else None
 
 
-def _before(places: Sequence[tuple[int, Box]], picture: Box) -> int | None:
+def _find_block_above(places: Sequence[tuple[int, Box]], picture: Box) -> int | None:
     """The last block above a picture, in its column if there is one; else the first of the page."""
     middle = (picture.top + picture.bottom) / 2
     above = [(number, box) for number, box in places if box.bottom <= middle]
     in_column = [(number, box) for number, box in above if _shares_column(box, picture)]
     if near := in_column or above:
-        return max(near, key=lambda one: one[1].bottom)[0]
+        return max(near, key=lambda item: item[1].bottom)[0]
     return places[0][0] if places else None
 
 

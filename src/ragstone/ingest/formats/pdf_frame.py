@@ -33,7 +33,7 @@ class Frame:
         return min(x1, x2), min(y1, y2), max(x1, x2), max(y1, y2)
 
 
-def frame_of(page: Any) -> Frame:
+def page_frame(page: Any) -> Frame:
     """The frame of a pypdfium2 page."""
     # Not the crop box: a size that all pages share stands above them, and is not found there.
     left, bottom, right, top = page.get_bbox()

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ragstone.core.document import Box
-from ragstone.ingest.formats.pdf_lines import PageLine, TextRun, around, joined, line_of
-from ragstone.ingest.formats.pdf_rows import is_value, rows_of
+from ragstone.ingest.formats.pdf_lines import PageLine, TextRun, around, build_line, join_lines
+from ragstone.ingest.formats.pdf_rows import build_rows, is_value
 from ragstone.ingest.formats.pdf_rules import Rule, Rules
 from ragstone.ingest.formats.pdf_tables import MAX_RUNS, Table, TableRow
-from ragstone.ingest.formats.tables import are_names, is_banner, joined_names, row_line
+from ragstone.ingest.formats.tables import are_names, is_banner, join_names, row_line
 
 STANDS_FOR = "\ufffc"
 """The text of the line that stands where a ruled table does."""
@@ -64,7 +64,7 @@ class _Grid:
         return (row, column) if inside else None
 
 
-def ruled_apart(
+def extract_ruled_tables(
     lines: Sequence[PageLine], rules: Rules, before: Table | None, words: set[str]
 ) -> tuple[list[PageLine], dict[Box, Table]]:
     """The lines of a page with one line in the place of each ruled table, and the tables by the
@@ -80,7 +80,7 @@ def ruled_apart(
         if table is None:
             continue
         outside = (
-            line if not runs else line_of([run for run in line.runs if run not in runs])
+            line if not runs else build_line([run for run in line.runs if run not in runs])
             for line, runs in zip(kept, inside, strict=True)
         )
         kept = [line for line in outside if line]
@@ -102,7 +102,7 @@ def _with_labels(grid: _Grid, lines: Sequence[PageLine]) -> _Grid:
         if run.box.right <= left + _TOUCH and top < run.baseline <= bottom + _TOUCH
     ]
     rows = {place[0] for run in inside if (place := grid.place(run))}
-    beside = [run for run in labels if any(_is_level(run, one) for one in inside)]
+    beside = [run for run in labels if any(_is_level(run, item) for item in inside)]
     if not labels or 2 * len(labels) < len(rows) or 5 * len(beside) < 4 * len(labels):
         return grid
     first = min(run.box.left for run in labels) - 1
@@ -124,8 +124,8 @@ def _place(lines: Sequence[PageLine], box: Box) -> int:
         for place, line in enumerate(lines)
         if line.box.left < box.right and box.left < line.box.right
     ]
-    above = [(one.bottom, place) for one, place in beside if one.bottom <= box.top + _TOUCH]
-    below = [(one.top, place) for one, place in beside if one.top >= box.bottom - _TOUCH]
+    above = [(item.bottom, place) for item, place in beside if item.bottom <= box.top + _TOUCH]
+    below = [(item.top, place) for item, place in beside if item.top >= box.bottom - _TOUCH]
     if above:
         return max(above)[1] + 1
     return min(below)[1] if below else len(lines)
@@ -133,11 +133,11 @@ def _place(lines: Sequence[PageLine], box: Box) -> int:
 
 def _grids(rules: Rules) -> Iterator[_Grid]:
     """The grids that lines make which meet, from the top down."""
-    found = [_grid(across, down) for across, down in _connected(rules)]
-    yield from sorted((one for one in found if one), key=lambda one: (one.ys[0], one.xs[0]))
+    found = [_grid(across, down) for across, down in _group_connected(rules)]
+    yield from sorted((item for item in found if item), key=lambda item: (item.ys[0], item.xs[0]))
 
 
-def _connected(rules: Rules) -> Iterator[tuple[list[Rule], list[Rule]]]:
+def _group_connected(rules: Rules) -> Iterator[tuple[list[Rule], list[Rule]]]:
     waiting = set(range(len(rules.down)))
     free = set(range(len(rules.across)))
     while waiting:
@@ -241,13 +241,13 @@ def _table(
     rows, columns = len(grid.ys) - 1, len(grid.xs) - 1
     cells: list[list[str]] = [[""] * columns for _ in range(rows)]
     for span, inside in texts.items():
-        text = joined([line.text for line in inside], words)[0]
+        text = join_lines([line.text for line in inside], words)[0]
         for row in range(span.top, span.bottom):
             cells[row][span.left : span.right] = [text] * (span.right - span.left)
     used = [j for j in range(columns) if any(row[j] for row in cells)]
     edges = tuple((grid.xs[j], grid.xs[j + 1]) for j in used)
     numbers = [i for i in range(rows) if any(cells[i])]
-    boxes = {i: around([one.box for one in _row_lines(texts, i)]) for i in numbers}
+    boxes = {i: around([item.box for item in _row_lines(texts, i)]) for i in numbers}
     box = around(list(boxes.values()))
     notes: list[TableRow] = []
     table = [[cells[i][j] for j in used] for i in numbers]
@@ -255,7 +255,7 @@ def _table(
         notes.append(TableRow(table.pop(0)[0], boxes[numbers.pop(0)]))
     above = before if before and _same_columns(edges, before.columns) else None
     count = _head(table, numbers, texts)
-    names = joined_names(table[:count])
+    names = join_names(table[:count])
     if above is not None and any(above.names) and names != list(above.names):
         count, names = 0, list(above.names)
     lines = [
@@ -290,22 +290,24 @@ def _texts(grid: _Grid, runs: Iterable[TextRun]) -> dict[_Span, list[PageLine]]:
     texts: dict[_Span, list[PageLine]] = {}
     for span in grid.cells:
         lines = _cell_lines(found.get(span, ()))
-        if span.right - span.left > 1 and lines and all(len(one.runs) > 1 for one in lines):
-            texts |= _parted(grid, span, lines)
+        if span.right - span.left > 1 and lines and all(len(line.runs) > 1 for line in lines):
+            texts |= _split_columns(grid, span, lines)
         elif lines:
             texts[span] = lines
     return texts
 
 
-def _parted(grid: _Grid, span: _Span, lines: Sequence[PageLine]) -> dict[_Span, list[PageLine]]:
+def _split_columns(
+    grid: _Grid, span: _Span, lines: Sequence[PageLine]
+) -> dict[_Span, list[PageLine]]:
     """What stands side by side where lines down are missing, by the columns that it is in."""
     found: dict[_Span, list[TextRun]] = {}
     end = span.left
-    for run in sorted((run for line in lines for run in line.runs), key=lambda one: one.box.left):
+    for run in sorted((run for line in lines for run in line.runs), key=lambda item: item.box.left):
         inside = [j for j in range(span.left, span.right) if _is_in(run, grid.xs[j : j + 2])]
         first, last = (inside[0], inside[-1]) if inside else (end, end)
         own = _Span(span.top, min(first, last), span.bottom, last + 1)
-        touched = [one for one in found if one.left < own.right and own.left < one.right]
+        touched = [item for item in found if item.left < own.right and own.left < item.right]
         found.setdefault(touched[-1] if touched else own, []).append(run)
         end = min(last + 1, span.right - 1)
     return {own: _cell_lines(runs) for own, runs in found.items()}
@@ -318,12 +320,12 @@ def _is_in(run: TextRun, edges: Sequence[float]) -> bool:
 
 def _cell_lines(runs: Sequence[TextRun]) -> list[PageLine]:
     groups: list[list[TextRun]] = []
-    for run in sorted(runs, key=lambda one: one.baseline):
+    for run in sorted(runs, key=lambda item: item.baseline):
         if groups and run.baseline - groups[-1][0].baseline <= 0.45 * max(run.size, 4.0):
             groups[-1].append(run)
         else:
             groups.append([run])
-    lines = (line_of(sorted(group, key=lambda one: one.box.left)) for group in groups)
+    lines = (build_line(sorted(group, key=lambda item: item.box.left)) for group in groups)
     return [line for line in lines if line]
 
 
@@ -344,7 +346,7 @@ def _is_table(texts: dict[_Span, list[PageLine]]) -> bool:
 
 def _is_crowded(lines: Sequence[PageLine]) -> bool:
     """Whether a cell holds several rows of figures, or several cells side by side."""
-    rows = [row for line in lines for row in rows_of([(0, line)])]
+    rows = [row for line in lines for row in build_rows([(0, line)])]
     apart = sum(len(row.cells) > 1 or is_value(row.text) for row in rows)
     return len(lines) > 1 and 2 * apart > len(lines)
 
@@ -364,7 +366,7 @@ def _head(
     """How many of the rows name the columns: bold ones, or those without figures that reach as
     far down as a cell of the first row, and below one over several columns."""
     bold = [all(line.bold for line in _row_lines(texts, i)) for i in numbers[:_LOOK_AHEAD]]
-    spans = {number: [one for one in texts if one.top == number] for number in numbers}
+    spans = {number: [text for text in texts if text.top == number] for number in numbers}
     if bold[0] and not all(bold):
         count = bold.index(False)
     elif not are_names(table[0]) or _is_form(table, spans[numbers[0]], texts):
@@ -372,12 +374,12 @@ def _head(
     else:
         count = 1
     while count < min(len(table), _HEAD_ROWS):
-        above = [one for i in numbers[:count] for one in spans[i]]
+        above = [span for i in numbers[:count] for span in spans[i]]
         end = numbers[count]
-        deeper = any(one.bottom > end for one in above if one.top == numbers[0])
-        over = [one for one in spans[numbers[count - 1]] if one.right - one.left > 1]
-        under = [one for one in spans[end] for two in over if two.left <= one.left < two.right]
-        parted = len(under) > len(over) and not any(_is_figure(texts[one]) for one in under)
+        deeper = any(item.bottom > end for item in above if item.top == numbers[0])
+        over = [span for span in spans[numbers[count - 1]] if span.right - span.left > 1]
+        under = [span for span in spans[end] for two in over if two.left <= span.left < two.right]
+        parted = len(under) > len(over) and not any(_is_figure(texts[item]) for item in under)
         if not (deeper or parted):
             break
         count += 1
@@ -390,7 +392,7 @@ def _is_form(
     texts: dict[_Span, list[PageLine]],
 ) -> bool:
     """Whether there are two columns, and the first row's label is bold, its value not."""
-    bold = [all(line.bold for line in texts[one]) for one in first]
+    bold = [all(line.bold for line in texts[span]) for span in first]
     return len(table[0]) == 2 and bold == [True, False]
 
 

@@ -60,7 +60,7 @@ def column_names(
             if len(found) == 1:
                 leaves[found.start] = cell.box.left, cell.box.right
     names: list[list[str]] = [[] for _ in columns]
-    for _, text, found in sorted(named, key=lambda one: one[0]):
+    for _, text, found in sorted(named, key=lambda item: item[0]):
         for column in found:
             if text not in names[first + column]:
                 names[first + column].append(text)
@@ -70,7 +70,7 @@ def column_names(
 def _raise(levels: list[list[_Stack]], depth: int, cell: _Stack) -> None:
     if depth + 1 == len(levels):
         levels.append([])
-    levels[depth + 1] = sorted([*levels[depth + 1], cell], key=lambda one: one.box.left)
+    levels[depth + 1] = sorted([*levels[depth + 1], cell], key=lambda item: item.box.left)
 
 
 def _stacks(rows: Sequence[Sequence[Cell]]) -> list[_Stack]:
@@ -79,10 +79,10 @@ def _stacks(rows: Sequence[Sequence[Cell]]) -> list[_Stack]:
     for number, cells in enumerate(rows):
         here = []
         for cell in cells:
-            over = [one for one in done if _overlaps(one.box, cell.box)]
-            last = max((one.last for one in over), default=0)
-            over = [one for one in over if one.last == last]
-            under = [one for one in cells if over and _overlaps(over[0].box, one.box)]
+            over = [item for item in done if _overlaps(item.box, cell.box)]
+            last = max((item.last for item in over), default=0)
+            over = [item for item in over if item.last == last]
+            under = [item for item in cells if over and _overlaps(over[0].box, item.box)]
             alone = len(over) == len(under) == 1
             # One period over several columns stands over the middle one too.
             if (
@@ -104,26 +104,26 @@ def _levels(stacks: Sequence[_Stack]) -> list[list[_Stack]]:
     depths: list[int] = []
     for stack in reversed(stacks):
         below = [
-            (one, depth)
-            for one, depth in zip(reversed(stacks), depths, strict=False)
-            if one.first > stack.last
+            (item, depth)
+            for item, depth in zip(reversed(stacks), depths, strict=False)
+            if item.first > stack.last
         ]
-        over = [(one, depth) for one, depth in below if _overlaps(one.box, stack.box)]
-        beside = [] if over else _beside(stack, below)
-        if sum(one.first == stack.first for one in stacks) == 1:
+        over = [(item, depth) for item, depth in below if _overlaps(item.box, stack.box)]
+        beside = [] if over else _neighbour_depths(stack, below)
+        if sum(item.first == stack.first for item in stacks) == 1:
             # Alone in its row it may stand over the gap between two cells, and further down over
             # the name of a column.
-            nearest = min((one.first for one, _ in over), default=len(stacks))
+            nearest = min((item.first for item, _ in over), default=len(stacks))
             for row in range(stack.last + 1, nearest):
-                beside += _beside(stack, [pair for pair in below if pair[0].first == row])
+                beside += _neighbour_depths(stack, [pair for pair in below if pair[0].first == row])
         depths.append(max([*beside, *(depth for _, depth in over)], default=-1) + 1)
     levels: list[list[_Stack]] = [[] for _ in range(max(depths, default=-1) + 1)]
     for stack, depth in zip(reversed(stacks), depths, strict=True):
         levels[depth].append(stack)
-    return [sorted(level, key=lambda one: one.box.left) for level in levels]
+    return [sorted(level, key=lambda item: item.box.left) for level in levels]
 
 
-def _beside(stack: _Stack, below: Sequence[tuple[_Stack, int]]) -> list[int]:
+def _neighbour_depths(stack: _Stack, below: Sequence[tuple[_Stack, int]]) -> list[int]:
     """The depths of the two cells between which one stands that has none right below it."""
     left = [pair for pair in below if pair[0].center < stack.center]
     right = [pair for pair in below if pair[0].center > stack.center]
@@ -170,7 +170,7 @@ def _ranges(
         for end in range(1, size + 1):
             best = line[end - 1][0] + _SKIPPED, range(0)
             lost = before[end][0] + _OUTSIDE, range(-1, -1)
-            best = min(best, lost, key=lambda one: one[0])
+            best = min(best, lost, key=lambda item: item[0])
             for start in range(end):
                 miss = min(_miss(cell, columns[start:end]), _miss(cell, leaves[start:end]))
                 cost = before[start][0] + miss
@@ -178,10 +178,12 @@ def _ranges(
                     best = cost, range(start, end)
             line.append(best)
         costs.append(line)
-    return _traced(costs, len(cells), size)
+    return _trace_path(costs, len(cells), size)
 
 
-def _traced(costs: Sequence[Sequence[tuple[float, range]]], count: int, size: int) -> list[range]:
+def _trace_path(
+    costs: Sequence[Sequence[tuple[float, range]]], count: int, size: int
+) -> list[range]:
     found: list[range] = []
     end = size
     while count:

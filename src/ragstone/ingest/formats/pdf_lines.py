@@ -70,7 +70,7 @@ def clean(text: str) -> str:
     return " ".join(_CONTROL.sub("", text.translate(TEX_LETTERS)).split())
 
 
-def line_of(runs: Sequence[TextRun]) -> PageLine | None:
+def build_line(runs: Sequence[TextRun]) -> PageLine | None:
     """The line that runs make, None if nothing is in it.
 
     A hyphen at its end may cut a word: PDFium sees the end of a line only where nothing of another
@@ -188,7 +188,7 @@ def learn_words(lines: Sequence[PageLine], words: set[str]) -> None:
         words.update(_WORD.findall(_HALVES.sub(" ", text)))
 
 
-def joined(lines: Sequence[str], words: set[str]) -> tuple[str, list[int]]:
+def join_lines(lines: Sequence[str], words: set[str]) -> tuple[str, list[int]]:
     """The lines as one text, and where each of them starts in it.
 
     A word that a line's end had cut is closed: "com-puter" becomes one word, but a compound whose

@@ -77,7 +77,7 @@ def is_value(text: str) -> bool:
     return _VALUE.fullmatch(text) is not None
 
 
-def rows_of(lines: Sequence[tuple[int, PageLine]]) -> list[Row]:
+def build_rows(lines: Sequence[tuple[int, PageLine]]) -> list[Row]:
     """The runs of the lines (each with its place on the page) as rows, from the top down.
 
     A raised mark of a note goes to the row of what it stands beside.
@@ -85,7 +85,7 @@ def rows_of(lines: Sequence[tuple[int, PageLine]]) -> list[Row]:
     runs = [(place, run) for place, line in lines for run in line.runs]
     groups: list[list[tuple[int, TextRun]]] = []
     raised: list[tuple[int, TextRun]] = []
-    for place, run in sorted(runs, key=lambda one: one[1].baseline):
+    for place, run in sorted(runs, key=lambda item: item[1].baseline):
         if _RAISED.fullmatch(run.text) and _is_raised(run, runs):
             raised.append((place, run))
         elif groups and _same_row(groups[-1][0][1], run):
@@ -93,7 +93,7 @@ def rows_of(lines: Sequence[tuple[int, PageLine]]) -> list[Row]:
         else:
             groups.append([(place, run)])
     for place, run in raised:
-        near = min(groups, key=lambda one: abs(one[0][1].baseline - run.baseline - run.size / 4))
+        near = min(groups, key=lambda item: abs(item[0][1].baseline - run.baseline - run.size / 4))
         near.append((place, run))
     return sorted((_row(group) for group in groups), key=lambda row: row.baseline)
 
@@ -105,15 +105,15 @@ def _same_row(first: TextRun, run: TextRun) -> bool:
 def _is_raised(run: TextRun, runs: Sequence[tuple[int, TextRun]]) -> bool:
     """Whether this is a small mark at the end of larger text."""
     return any(
-        one.size > 1.1 * run.size
-        and -2 <= run.box.left - one.box.right <= 0.5 * one.size
-        and 0 <= one.baseline - run.baseline <= 0.6 * one.size
-        for _, one in runs
+        item.size > 1.1 * run.size
+        and -2 <= run.box.left - item.box.right <= 0.5 * item.size
+        and 0 <= item.baseline - run.baseline <= 0.6 * item.size
+        for _, item in runs
     )
 
 
 def _row(group: Iterable[tuple[int, TextRun]]) -> Row:
-    ordered = sorted(group, key=lambda one: one[1].box.left)
+    ordered = sorted(group, key=lambda item: item[1].box.left)
     runs = [run for _, run in ordered]
     largest = max(runs, key=lambda run: run.size)
     leaders = any(_TOC_LEADERS.search(run.text) for run in runs)

@@ -1,6 +1,6 @@
 """The ruled lines of a PDF page: drawn ones, and thin rectangles.
 
-What stands behind cells is no line: filings have one behind each sign beside a figure."""
+What stands behind cells is not a line: filings have one behind each sign beside a figure."""
 
 import ctypes
 import itertools
@@ -23,10 +23,10 @@ _MOST_SEGMENTS = 400
 _MOST_RULES = 3_000
 _MAX_DEPTH = 3
 _THIN = 3.0
-"""A path that is no thicker is a line, in points."""
+"""A path that is not a thicker is a line, in points."""
 
 _SHORT = 4.0
-"""What is shorter, with all that it touches, is no line; dots in a row are one."""
+"""What is shorter, with all that it touches, is not a line; dots in a row are one."""
 
 _LEVEL = 0.7
 _SAME = 2.0
@@ -78,7 +78,7 @@ def page_rules(page: Any, frame: Frame) -> Rules:
             down.append(Rule((left + right) / 2, top, bottom))
         if len(across) + len(down) > 4 * _MOST_RULES:
             return _NO_RULES
-    rules = Rules(tuple(_merged(across)), tuple(_merged(down)))
+    rules = Rules(tuple(_merge_rules(across)), tuple(_merge_rules(down)))
     return rules if len(rules.across) + len(rules.down) <= _MOST_RULES else _NO_RULES
 
 
@@ -163,25 +163,25 @@ def _product(first: _Matrix, then: _Matrix) -> _Matrix:
     )
 
 
-def _merged(rules: Iterable[Rule]) -> list[Rule]:
+def _merge_rules(rules: Iterable[Rule]) -> list[Rule]:
     """Lines that stand in one place and touch are one."""
     found: list[Rule] = []
     group: list[Rule] = []
     for rule in sorted(rules):
         if group and rule.at - group[0].at > _SAME:
-            found += _joined(group)
+            found += _join_rules(group)
             group = []
         group.append(rule)
-    found += _joined(group)
+    found += _join_rules(group)
     return [rule for rule in found if rule.end - rule.start >= _SHORT]
 
 
-def _joined(group: Sequence[Rule]) -> list[Rule]:
+def _join_rules(group: Sequence[Rule]) -> list[Rule]:
     found: list[Rule] = []
-    for rule in sorted(group, key=lambda one: one.start):
+    for rule in sorted(group, key=lambda item: item.start):
         if found and rule.start <= found[-1].end + _SAME:
             found[-1] = found[-1]._replace(end=max(found[-1].end, rule.end))
         elif group:
-            at = sum(one.at for one in group) / len(group)
+            at = sum(item.at for item in group) / len(group)
             found.append(Rule(at, rule.start, rule.end))
     return found

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ragstone.core.document import Box
 from ragstone.ingest.formats.pdf_heads import column_names
 from ragstone.ingest.formats.pdf_lines import PageLine, around
-from ragstone.ingest.formats.pdf_rows import Cell, Row, rows_of
+from ragstone.ingest.formats.pdf_rows import Cell, Row, build_rows
 
 _MAX_BETWEEN = 6
 """So many rows without figures may follow each other within a table."""
@@ -123,8 +123,8 @@ def find_tables(lines: Sequence[tuple[int, PageLine]], before: Table | None = No
     """
     if sum(len(line.runs) for _, line in lines) > MAX_RUNS:
         return []
-    upright = [one for one in lines if one[1].box.bottom - one[1].box.top < 4 * one[1].size]
-    rows = rows_of(upright)
+    upright = [item for item in lines if item[1].box.bottom - item[1].box.top < 4 * item[1].size]
+    rows = build_rows(upright)
     pitch = _pitch(rows)
     edges = around([row.box for row in rows]) if rows else Box(0, 0, 0, 0)
     middle = (edges.left + edges.right) / 2
@@ -227,10 +227,10 @@ def _is_range_row(row: Row) -> bool:
     of a few words at most."""
     found = [_RANGE.fullmatch(cell.text) for cell in row.cells]
     ranges = found if found[0] else found[1:]
-    starts = [float(one["start"]) for one in ranges if one]
+    starts = [float(span["start"]) for span in ranges if span]
     return (
         len(starts) == len(ranges) >= _LEAST_RANGES
-        and sum(bool(one and one["end"]) for one in ranges) >= _LEAST_RANGES - 1
+        and sum(bool(span and span["end"]) for span in ranges) >= _LEAST_RANGES - 1
         and all(before < after for before, after in pairwise(starts))
         and (ranges is found or len(row.cells[0].text.split()) <= _SHORT_LABEL)
     )
@@ -353,7 +353,7 @@ def _table(head: Sequence[Row], body: Sequence[Row], above: Table | None) -> Tab
     if not _is_aligned(body, columns, bool(head)):
         return None
     stub = _has_stub(body, columns)
-    head, body = _labelled_apart(head, body, columns)
+    head, body = _separate_labels(head, body, columns)
     is_name = [not _is_label(row, columns[1][0]) or _is_period_row(row) for row in head]
     end = len(head) - is_name[::-1].index(True) if True in is_name else 0
     top, labels = head[:end], head[end:]
@@ -451,7 +451,7 @@ def _split(spans: Sequence[tuple[int, float, float]], least: int) -> list[tuple[
             found.append((begin, x))
     columns = []
     for left, right in found:
-        inside = [one for one in spans if one[1] < right and one[2] > left]
+        inside = [span for span in spans if span[1] < right and span[2] > left]
         rows = Counter(row for row, *_ in inside)
         crowded = sum(count > 1 for count in rows.values())
         if crowded and crowded * 8 > len(rows) and least < min(len(rows) // 3, _MAX_BRIDGES):
@@ -469,7 +469,7 @@ def _column(cell: Cell, columns: Sequence[tuple[float, float]]) -> int:
     return max(range(len(columns)), key=lambda i: shared[i])
 
 
-def _labelled_apart(
+def _separate_labels(
     head: Sequence[Row], body: Sequence[Row], columns: Sequence[tuple[float, float]]
 ) -> tuple[Sequence[Row], Sequence[Row]]:
     """Several rows with a label of their own are no head, but rows of words."""
@@ -498,10 +498,10 @@ def _is_aligned(rows: Sequence[Row], columns: Sequence[tuple[float, float]], hea
     count = sum(map(len, cells))
     if count == sum(map(bool, cells)):
         return headed and count > 1
-    return 2 * sum(_aligned(column) for column in cells) >= count
+    return 2 * sum(_count_aligned(column) for column in cells) >= count
 
 
-def _aligned(cells: Sequence[Cell]) -> int:
+def _count_aligned(cells: Sequence[Cell]) -> int:
     """How many cells share an edge or the middle with another one."""
     found = 0
     for cell in cells:
@@ -636,7 +636,7 @@ class _Groups:
     def enter(self, record: _Record) -> None:
         indent = record.indent if record.indent < self._base + _MIDDLE else self._base
         keep = indent - _NEAR
-        self._open = [one for one in self._open if one[0] < keep]
+        self._open = [item for item in self._open if item[0] < keep]
         self._open.append((indent, record.label.rstrip(": ")))
         self._fresh = True
 
@@ -647,7 +647,7 @@ class _Groups:
             self._indents = record.indent > self._open[-1][0] + _NEAR
             self._fresh = False
         keep = record.indent + (-_NEAR if self._indents else _NEAR)
-        self._open = [one for one in self._open if one[0] < keep]
+        self._open = [item for item in self._open if item[0] < keep]
         found = [text for _, text in self._open]
         if not self._indents and _TOTAL.match(record.label):
             self._open.clear()
@@ -658,7 +658,7 @@ def _lines(records: Sequence[_Record], names: Sequence[str], stub: bool) -> Iter
     """Each row as a record that repeats the names of its columns. A label that says too little
     alone has the name of its group before it."""
     counts = Counter(record.label for record in records if record.values)
-    groups = _Groups(min((one.indent for one in records if one.values), default=0.0))
+    groups = _Groups(min((item.indent for item in records if item.values), default=0.0))
     named = any(names[1:] if stub else names)
     for record in records:
         box = around(record.boxes)

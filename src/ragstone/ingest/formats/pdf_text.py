@@ -12,7 +12,7 @@ from ragstone.core.document import Box
 from ragstone.ingest.formats.pdf_codes import BREAKS, CUTS, SPACES, read_codes
 from ragstone.ingest.formats.pdf_frame import Edges, Frame
 from ragstone.ingest.formats.pdf_ligatures import find_ligatures
-from ragstone.ingest.formats.pdf_lines import BULLETS, HYPHEN, PageLine, TextRun, clean, line_of
+from ragstone.ingest.formats.pdf_lines import BULLETS, HYPHEN, PageLine, TextRun, build_line, clean
 from ragstone.ingest.formats.pdf_rules import Rules
 from ragstone.ingest.formats.raised import raise_text
 
@@ -129,7 +129,7 @@ class _Lines:
         if cut and self._run is not None:
             self._run.parts.append(HYPHEN)
         self._end_run()
-        if line := line_of(self._runs):
+        if line := build_line(self._runs):
             self.lines.append(line)
         self._runs = []
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from ragstone.core.document import Box
 from ragstone.ingest.formats.pdf_lines import PageLine, around
-from ragstone.ingest.formats.pdf_rows import Cell, Row, rows_of
+from ragstone.ingest.formats.pdf_rows import Cell, Row, build_rows
 from ragstone.ingest.formats.pdf_rules import Rules
 from ragstone.ingest.formats.pdf_tables import MAX_RUNS, Table, TableRow
 from ragstone.ingest.formats.tables import are_names, row_line
@@ -45,9 +45,9 @@ def find_word_tables(
     """The tables among lines (each with its place) that no other table has taken."""
     if sum(len(line.runs) for _, line in lines) > MAX_RUNS:
         return []
-    level = [one for one in lines if one[1].box.bottom - one[1].box.top < 4 * one[1].size]
+    level = [item for item in lines if item[1].box.bottom - item[1].box.top < 4 * item[1].size]
     found = []
-    for group in _groups(rows_of(level), taken):
+    for group in _groups(build_rows(level), taken):
         start = free = 0
         while start < len(group):
             end, edges = _stretch(group, start)
@@ -128,9 +128,9 @@ def _table(
         head = records.pop(0).texts
     else:
         head = []
-    if len(records) < 2 or any(len(one.texts[0].split()) > _MOST_WORDS for one in records):
+    if len(records) < 2 or any(len(record.texts[0].split()) > _MOST_WORDS for record in records):
         return None
-    lines = tuple(TableRow(row_line(head, one.texts, ()), one.box) for one in records)
+    lines = tuple(TableRow(row_line(head, record.texts, ()), record.box) for record in records)
     places = frozenset(place for row in rows for place in row.lines)
     return Table(lines, (), tuple(head), places, around([row.box for row in rows]), tuple(spans))
 
@@ -150,7 +150,7 @@ def _records(rows: Sequence[Row], edges: Sequence[float]) -> list[_Record]:
     begins = [row.cells[0].box.left < edges[1] - _NEAR for row in rows]
     wide = [step > _TIGHT * row.size for step, row in zip(steps, rows[1:], strict=True)]
     starts = [0, *(place + 1 for place, apart in enumerate(wide) if apart)]
-    labels = [sum(begins[one:end]) for one, end in pairwise([*starts, len(rows)])]
+    labels = [sum(begins[item:end]) for item, end in pairwise([*starts, len(rows)])]
     spaced = len(starts) > 1 and max(labels) <= 2
     records: list[_Record] = []
     for place, row in enumerate(rows):
@@ -170,9 +170,9 @@ def _records(rows: Sequence[Row], edges: Sequence[float]) -> list[_Record]:
 
 def _is_prose(cells: Sequence[Cell]) -> bool:
     """Whether most lines of a column fill it with several words, as lines of text do."""
-    width = max(one.box.right for one in cells) - min(one.box.left for one in cells)
-    full = sum(one.box.right - one.box.left > _FULL * width for one in cells)
-    words = sum(len(one.text.split()) for one in cells) / len(cells)
+    width = max(cell.box.right for cell in cells) - min(cell.box.left for cell in cells)
+    full = sum(cell.box.right - cell.box.left > _FULL * width for cell in cells)
+    words = sum(len(cell.text.split()) for cell in cells) / len(cells)
     return words > _PROSE_WORDS and 2 * full > len(cells)
 
 

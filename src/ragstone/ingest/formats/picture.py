@@ -10,10 +10,10 @@ from typing import Any
 from ragstone.core.document import picture_id
 from ragstone.core.errors import TooLarge, UnreadableDocument
 from ragstone.ingest.document import Block, Parsed
-from ragstone.ingest.formats.image_file import check_pixels, on_white, opened
+from ragstone.ingest.formats.image_file import check_pixels, on_white, open_picture
 from ragstone.ingest.formats.pdf_blocks import Prose, page_blocks
-from ragstone.ingest.formats.recognised import page_block, recognised_lines
-from ragstone.ingest.formats.recognition import CHOSEN, MOST_SIDE, Recognition, recognised
+from ragstone.ingest.formats.recognised import build_lines, page_block
+from ragstone.ingest.formats.recognition import CHOSEN, MOST_SIDE, Recognition, recognise_text
 from ragstone.ingest.formats.redrawn import redrawn
 from ragstone.ingest.formats.surroundings import Surroundings
 from ragstone.ingest.formats.types import Format
@@ -33,7 +33,7 @@ def parse_picture(kind: str, path: Path, ending: str, max_bytes: int) -> Parsed:
     recognition = CHOSEN.get()
     if not recognition.possible:
         raise UnreadableDocument(f"{path.name} is a picture. {recognition.why_not}")
-    with opened((kind,), path) as image:
+    with open_picture((kind,), path) as image:
         pages = getattr(image, "n_frames", 1) if kind in _MANY_PAGES else 1
     if pages > recognition.pages:
         raise TooLarge(
@@ -43,7 +43,9 @@ def parse_picture(kind: str, path: Path, ending: str, max_bytes: int) -> Parsed:
     return Parsed("", _blocks(kind, path, pages, recognition), pages, recognised=pages)
 
 
-def embedded_blocks(kind: str, name: str, data: bytes, recognition: Recognition) -> list[Block]:
+def read_embedded_picture(
+    kind: str, name: str, data: bytes, recognition: Recognition
+) -> list[Block]:
     """The text of a picture inside a document; raises UnreadableDocument or TooLarge."""
     return list(_blocks(kind, Path(name), 1, recognition, data))
 
@@ -58,7 +60,7 @@ def whole_file(
         raise UnreadableDocument(f"{path.name} cannot be read: {error.strerror}.") from error
 
 
-def drawn_page(path: Path, name: str, data: bytes) -> tuple[str, bytes]:
+def draw_page(path: Path, name: str, data: bytes) -> tuple[str, bytes]:
     """A page of such a document, by its number from 1, as it is shown."""
     return redrawn(path.name, data, int(name) - 1 if name.isdecimal() else 0)
 
@@ -69,11 +71,11 @@ def _blocks(
     prose = Prose()
     digest = "" if data else picture_id(whole_file(path, "", 0, None, ""), "")
     for page in range(pages):
-        with opened((kind,), path, io.BytesIO(data) if data else None) as image:
+        with open_picture((kind,), path, io.BytesIO(data) if data else None) as image:
             image.seek(page)
             check_pixels(path, image)
             pixels, points = _pixels(image)
-        lines, view = recognised_lines(recognised(pixels, recognition), points)
+        lines, view = build_lines(recognise_text(pixels, recognition), points)
         prose.learn(lines)
         for block in page_blocks(lines, page + 1, prose):
             shown = page_block(block, view)
@@ -110,7 +112,7 @@ def _format(media_type: str, kind: str, magic: bytes) -> Format:
         partial(parse_picture, kind),
         magic=magic,
         picture=whole_file,
-        drawn=drawn_page,
+        drawn=draw_page,
     )
 
 

@@ -48,16 +48,16 @@ def is_earlier_mail(text: str) -> bool:
 def plain_blocks(text: str) -> Iterator[Block]:
     """The blocks of a mail's plain text."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "").split("\n")
-    own, earlier = _divided(lines)
-    own, signature = _signed(own)
-    yield from _quoted_and_new(own)
+    own, earlier = _split_quoted_mail(lines)
+    own, signature = _split_signature(own)
+    yield from _separate_quotes(own)
     if said := "\n".join(signature).strip():
         yield Block(said, label="signature")
     for part in _paragraphs([_MARK.sub("", line) for line in earlier]):
-        yield Block(_unwrapped(part), "quote")
+        yield Block(_unwrap_lines(part), "quote")
 
 
-def _divided(lines: list[str]) -> tuple[list[str], list[str]]:
+def _split_quoted_mail(lines: list[str]) -> tuple[list[str], list[str]]:
     """Where an earlier mail is quoted whole, without marks: what is above it, and the rest."""
     for number, line in enumerate(lines):
         if _DIVIDER.match(line) or (number and _is_head(lines, number)):
@@ -72,7 +72,7 @@ def _is_head(lines: list[str], number: int) -> bool:
     return sum(bool(_SENT.match(line.strip())) for line in below) >= 2
 
 
-def _signed(lines: list[str]) -> tuple[list[str], list[str]]:
+def _split_signature(lines: list[str]) -> tuple[list[str], list[str]]:
     """What is above the signature, and the signature, up to what is quoted below it."""
     for number, line in enumerate(lines):
         if line in ("-- ", "--"):
@@ -83,7 +83,7 @@ def _signed(lines: list[str]) -> tuple[list[str], list[str]]:
     return lines, []
 
 
-def _quoted_and_new(lines: list[str]) -> Iterator[Block]:
+def _separate_quotes(lines: list[str]) -> Iterator[Block]:
     """Quoted lines without their marks, and between them what is new."""
     groups = [(quoted, list(found)) for quoted, found in groupby(lines, lambda x: x[:1] == ">")]
     for place, (quoted, found) in enumerate(groups):
@@ -91,7 +91,7 @@ def _quoted_and_new(lines: list[str]) -> Iterator[Block]:
         for part in _paragraphs([_MARK.sub("", line) for line in found] if quoted else found):
             if quoted:
                 depth = max(len(_MARK.match(found[0])[0].replace(" ", "")), 1)  # type: ignore[index]
-                yield Block(_unwrapped(part), "quote", depth)
+                yield Block(_unwrap_lines(part), "quote", depth)
             elif followed and _ATTRIBUTION.search("\n".join(part).strip()):
                 yield Block(" ".join(" ".join(part).split()), "quote", 1)
             else:
@@ -114,7 +114,7 @@ def _new(lines: list[str]) -> Iterator[Block]:
 
 
 def _part(lines: list[str], label: str) -> Iterator[Block]:
-    text = _unwrapped(lines)
+    text = _unwrap_lines(lines)
     if text and label:
         yield Block(f"{label} {text}", "item", 1, label=label)
     elif text:
@@ -127,7 +127,7 @@ def _paragraphs(lines: list[str]) -> Iterator[list[str]]:
             yield list(part)
 
 
-def _unwrapped(lines: list[str]) -> str:
+def _unwrap_lines(lines: list[str]) -> str:
     """The lines as one text: those that a program broke go on, those of the writer stay."""
     parts: list[str] = []
     for place, line in enumerate(lines):

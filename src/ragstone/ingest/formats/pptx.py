@@ -16,11 +16,11 @@ from pptx.exc import PythonPptxError
 from ragstone.core.errors import UnreadableDocument
 from ragstone.ingest.document import Block, Parsed
 from ragstone.ingest.formats.drawing import chart_blocks, diagram_lines
-from ragstone.ingest.formats.embedded import Pictures, packed_picture, packed_pictures
+from ragstone.ingest.formats.embedded import Pictures, read_package_picture, read_package_pictures
 from ragstone.ingest.formats.furniture import add_running_heads
 from ragstone.ingest.formats.numbering import BULLET, numeral
 from ragstone.ingest.formats.package import office_package, safe_tree
-from ragstone.ingest.formats.properties import core_properties, opened
+from ragstone.ingest.formats.properties import core_properties, translate_library_errors
 from ragstone.ingest.formats.raised import lower_text, raise_text
 from ragstone.ingest.formats.tables import table_blocks
 from ragstone.ingest.formats.types import ZIP, Format
@@ -55,11 +55,11 @@ def parse_pptx(path: Path, ending: str, max_bytes: int) -> Parsed:
     Raises UnreadableDocument, WrongType, EncryptedDocument or ArchiveBomb.
     """
     package = office_package(path, ending, max_bytes)
-    with opened(path):
+    with translate_library_errors(path):
         presentation = pptx.Presentation(package)
         title, metadata = core_properties(path, package)
         pages = len(presentation.slides)
-        pictures = packed_pictures(path, max_bytes)
+        pictures = read_package_pictures(path, max_bytes)
     if title == "PowerPoint Presentation":
         title = ""
     return Parsed(
@@ -74,7 +74,7 @@ def parse_pptx(path: Path, ending: str, max_bytes: int) -> Parsed:
 
 
 def _blocks(path: Path, presentation: Any, pictures: Pictures) -> Iterator[Block]:
-    with opened(path):
+    with translate_library_errors(path):
         slides = _slides(path, presentation, pictures)
         yield from add_running_heads(slides, (), _footers(presentation))
 
@@ -114,7 +114,7 @@ class _Slide:
             else:
                 body += self._shape(shape, 0)
         if not title and body:
-            title, body = _titled(body, self._page)
+            title, body = _take_title(body, self._page)
         if title:
             yield Block(title, "heading", 1 if opening else 2, self._page)
         yield from body
@@ -290,10 +290,10 @@ def _bullet(properties: Any | None) -> Any | None:
     if properties is None:
         return None
     tags = (f"{_A}buNone", f"{_A}buChar", f"{_A}buAutoNum", f"{_A}buBlip")
-    return next((one for one in properties.iterchildren(*tags)), None)
+    return next((item for item in properties.iterchildren(*tags)), None)
 
 
-def _titled(body: list[Block], page: int) -> tuple[str, list[Block]]:
+def _take_title(body: list[Block], page: int) -> tuple[str, list[Block]]:
     """A slide without a title takes its first line, if that is short."""
     first = body[0]
     if first.kind == "paragraph" and len(first.text) <= _TITLE_CHARS and "\n" not in first.text:
@@ -332,7 +332,7 @@ def _layout(slide: Any) -> Any | None:
 def _cell_text(cell: Any) -> str:
     body = cell.find(f"{_A}txBody")
     paragraphs = body.iterchildren(f"{_A}p") if body is not None else ()
-    lines = (_paragraph_text(one) for one in paragraphs)
+    lines = (_paragraph_text(paragraph) for paragraph in paragraphs)
     return " ".join(line for line in lines if line)
 
 
@@ -362,7 +362,7 @@ PPTX = Format(
     parse_pptx,
     whole=True,
     magic=ZIP,
-    picture=packed_picture,
+    picture=read_package_picture,
 )
 PPTM = replace(PPTX, media_type="application/vnd.ms-powerpoint.presentation.macroEnabled.12")
 PPSX = replace(

@@ -14,7 +14,7 @@ from ragstone.ingest.formats.package import safe_tree
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[None]:
+def translate_library_errors(path: Path) -> Iterator[None]:
     """What a library raises over a file is that file's failure.
 
     python-docx, python-pptx and openpyxl raise nearly everything over parts that are missing or not
@@ -57,7 +57,7 @@ def core_properties(path: Path, package: BinaryIO) -> tuple[str, dict[str, Any]]
     What cannot be read is left out: a document is not worse for it.
     """
     with zipfile.ZipFile(package) as parts:
-        name = next((one for one in parts.namelist() if _CORE_PART.fullmatch(one)), "")
+        name = next((item for item in parts.namelist() if _CORE_PART.fullmatch(item)), "")
         core = _texts(path, parts.read(name) if name else b"")
         more = parts.namelist()
         app = _texts(path, parts.read("docProps/app.xml") if "docProps/app.xml" in more else b"")
@@ -84,9 +84,9 @@ def _texts(path: Path, data: bytes) -> dict[str, str]:
     except UnreadableDocument:
         return {}
     found: dict[str, str] = {}
-    for one in root:
-        if isinstance(one.tag, str) and (text := " ".join((one.text or "").split())):
-            found.setdefault(one.tag.rpartition("}")[2], text)
+    for item in root:
+        if isinstance(item.tag, str) and (text := " ".join((item.text or "").split())):
+            found.setdefault(item.tag.rpartition("}")[2], text)
     return found
 
 

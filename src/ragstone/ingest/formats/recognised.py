@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from ragstone.core.document import Box
 from ragstone.ingest.document import Block
-from ragstone.ingest.formats.pdf_lines import PageLine, TextRun, around, clean, line_of
+from ragstone.ingest.formats.pdf_lines import PageLine, TextRun, around, build_line, clean
 from ragstone.ingest.formats.recognition import Corners, Stretch
 
 SIZE = 10.0
@@ -41,13 +41,13 @@ class Outlook:
 
     def seen(self, x: float, y: float) -> tuple[float, float]:
         """Where a pixel is in this view."""
-        x, y = _turned(x, y, -self.angle)
+        x, y = _rotate(x, y, -self.angle)
         return (x - self.left) * self.scale, (y - self.top) * self.scale
 
     def on_page(self, box: Box) -> Box:
         """The rectangle on the page in which something of this view is."""
         corners = [
-            _turned(x / self.scale + self.left, y / self.scale + self.top, self.angle)
+            _rotate(x / self.scale + self.left, y / self.scale + self.top, self.angle)
             for x in (box.left, box.right)
             for y in (box.top, box.bottom)
         ]
@@ -65,24 +65,24 @@ def page_block(block: Block, view: Outlook) -> Block:
     return replace(block, places=places)
 
 
-def recognised_lines(found: Sequence[Stretch], points: float) -> tuple[list[PageLine], Outlook]:
+def build_lines(found: Sequence[Stretch], points: float) -> tuple[list[PageLine], Outlook]:
     """The lines from the top down as a reader sees them, and how to look for that. A pixel is
     `points` points long on the page."""
     if not found:
         return [], Outlook(points=points)
     turn, angle = _direction(found)
-    level = [one for one in found if _turn(one) == turn]
-    heights = [math.dist(one.corners[0], one.corners[3]) for one in level for _ in one.text]
+    level = [stretch for stretch in found if _turn(stretch) == turn]
+    heights = [math.dist(item.corners[0], item.corners[3]) for item in level for _ in item.text]
     scale = SIZE * _HEIGHT / max(statistics.median(heights), 1.0)
     view = Outlook(angle, scale=scale, points=points)
-    corners = [view.seen(*corner) for one in found for corner in one.corners]
+    corners = [view.seen(*corner) for stretch in found for corner in stretch.corners]
     left, top = (min(axis) / scale for axis in zip(*corners, strict=True))
     view = replace(view, left=left, top=top)
-    runs = [_run(one, view) for one in found]
-    return [line for line in map(line_of, _rows(runs)) if line], view
+    runs = [_run(stretch, view) for stretch in found]
+    return [line for line in map(build_line, _rows(runs)) if line], view
 
 
-def _turned(x: float, y: float, degrees: float) -> tuple[float, float]:
+def _rotate(x: float, y: float, degrees: float) -> tuple[float, float]:
     cos, sin = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
     return cos * x - sin * y, sin * x + cos * y
 
@@ -97,8 +97,8 @@ def _angle(corners: Corners) -> float:
     return math.degrees(math.atan2(y2 - y1, x2 - x1))
 
 
-def _turn(one: Stretch) -> int:
-    return round(_angle(one.corners) / 90) % 4 * 90
+def _turn(stretch: Stretch) -> int:
+    return round(_angle(stretch.corners) / 90) % 4 * 90
 
 
 def _direction(found: Sequence[Stretch]) -> tuple[int, float]:
@@ -107,35 +107,39 @@ def _direction(found: Sequence[Stretch]) -> tuple[int, float]:
     for one in found:
         weights[_turn(one)] += len(one.text)
     turn = max(weights, key=lambda quarter: weights[quarter])
-    level = sorted((one for one in found if _turn(one) == turn), key=lambda one: -len(one.text))
-    offs = [(_angle(one.corners) - turn + 180) % 360 - 180 for one in level[: len(level) // 2 + 1]]
+    level = sorted(
+        (stretch for stretch in found if _turn(stretch) == turn), key=lambda item: -len(item.text)
+    )
+    offs = [
+        (_angle(item.corners) - turn + 180) % 360 - 180 for item in level[: len(level) // 2 + 1]
+    ]
     skew = statistics.median(offs)
     return turn, turn + (skew if abs(skew) <= _MOST_SKEW else 0.0)
 
 
-def _run(one: Stretch, view: Outlook) -> TextRun:
-    xs, ys = zip(*(view.seen(*corner) for corner in one.corners), strict=True)
+def _run(stretch: Stretch, view: Outlook) -> TextRun:
+    xs, ys = zip(*(view.seen(*corner) for corner in stretch.corners), strict=True)
     box = Box(*_edges(xs, ys))
-    height = math.dist(one.corners[0], one.corners[3]) * view.scale / _HEIGHT
+    height = math.dist(stretch.corners[0], stretch.corners[3]) * view.scale / _HEIGHT
     least, most = _ALIKE
     size = SIZE if least * SIZE <= height <= most * SIZE else round(height * 2) / 2
-    return TextRun(clean(one.text), box, (box.top + box.bottom) / 2 + 0.35 * size, size)
+    return TextRun(clean(stretch.text), box, (box.top + box.bottom) / 2 + 0.35 * size, size)
 
 
 def _rows(runs: Sequence[TextRun]) -> list[list[TextRun]]:
     """Runs that stand side by side, from the left, with one baseline."""
     rows: list[list[TextRun]] = []
-    for run in sorted(runs, key=lambda one: one.baseline):
+    for run in sorted(runs, key=lambda item: item.baseline):
         if rows and _is_beside(rows[-1], run):
             rows[-1].append(run)
         else:
             rows.append([run])
-    return [_joined(sorted(row, key=lambda one: one.box.left)) for row in rows]
+    return [_join_words(sorted(row, key=lambda item: item.box.left)) for row in rows]
 
 
 def _is_beside(row: Sequence[TextRun], run: TextRun) -> bool:
-    return all(_is_free(one.box, run.box) for one in row) and any(
-        _is_level(one.box, run.box) for one in row
+    return all(_is_free(item.box, run.box) for item in row) and any(
+        _is_level(item.box, run.box) for item in row
     )
 
 
@@ -148,7 +152,7 @@ def _is_level(one: Box, other: Box) -> bool:
     return shared >= _SAME_ROW * min(one.bottom - one.top, other.bottom - other.top)
 
 
-def _joined(row: Sequence[TextRun]) -> list[TextRun]:
+def _join_words(row: Sequence[TextRun]) -> list[TextRun]:
     """The row with its words put together that only a space parts."""
     baseline = statistics.median(run.baseline for run in row)
     runs: list[TextRun] = []

@@ -128,22 +128,22 @@ def in_time(work: Callable[[], T], seconds: float) -> T:
     return done[0]
 
 
-def goes_on() -> bool:
+def is_computing() -> bool:
     """Whether a computation goes on for which nobody waits."""
     return any(thread.is_alive() for thread in _LATE)
 
 
-def recognised(pixels: Any, recognition: Recognition) -> list[Stretch]:
+def recognise_text(pixels: Any, recognition: Recognition) -> list[Stretch]:
     """The stretches of text in a picture, an array of rows of blue, green and red from 0 to 255,
     whose longer side has at most MOST_SIDE pixels."""
     recognition.noticed()
     try:
-        return _recognised(pixels, recognition)
+        return _recognise(pixels, recognition)
     finally:
         give_back()
 
 
-def _recognised(pixels: Any, recognition: Recognition) -> list[Stretch]:
+def _recognise(pixels: Any, recognition: Recognition) -> list[Stretch]:
     import numpy
 
     left, top, content = _content(pixels)
@@ -151,7 +151,7 @@ def _recognised(pixels: Any, recognition: Recognition) -> list[Stretch]:
         return []
     rapid = _engine()
     try:
-        crops, found = rapid.detect_and_crop(_padded(content), {})
+        crops, found = rapid.detect_and_crop(_pad_picture(content), {})
     except _nothing_found():
         return []
     corners = [tuple((float(x) + left, float(y) + top) for x, y in box) for box in found.boxes]
@@ -205,7 +205,7 @@ def _content(pixels: Any) -> tuple[int, int, Any]:
     return left, top, pixels[top : rows[-1] + _MARGIN, left : columns[-1] + _MARGIN]
 
 
-def _padded(pixels: Any) -> Any:
+def _pad_picture(pixels: Any) -> Any:
     """The picture with white below it or beside it, so that it is not too long for its width."""
     import cv2
 

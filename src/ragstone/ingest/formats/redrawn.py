@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ragstone.core.errors import UnreadableDocument
-from ragstone.ingest.formats.image_file import check_pixels, on_white, opened
+from ragstone.ingest.formats.image_file import check_pixels, on_white, open_picture
 
 PNG, JPEG = "image/png", "image/jpeg"
 
@@ -32,7 +32,7 @@ def is_figure(document: str, data: bytes) -> bool:
     Raises UnreadableDocument or TooLarge.
     """
     place = Path(document)
-    with opened(_KINDS, place, io.BytesIO(data)) as image:
+    with open_picture(_KINDS, place, io.BytesIO(data)) as image:
         check_pixels(place, image)
         width, height = map(int, image.size)
         kind = image.format
@@ -49,15 +49,15 @@ def redrawn(name: str, data: bytes, page: int = 0) -> tuple[str, bytes]:
     from PIL import ImageOps
 
     place = Path(name)
-    with opened(_KINDS, place, io.BytesIO(data)) as image:
+    with open_picture(_KINDS, place, io.BytesIO(data)) as image:
         image.seek(page)
         check_pixels(place, image)
         image.draft("RGB", (_LONGEST_SIDE, _LONGEST_SIDE))
         shown = on_white(ImageOps.exif_transpose(image))
-        return encoded(shown)
+        return encode_picture(shown)
 
 
-def encoded(image: Any) -> tuple[str, bytes]:
+def encode_picture(image: Any) -> tuple[str, bytes]:
     """An RGB picture of Pillow's as its media type and content, made smaller if need be."""
     from PIL import Image
 
@@ -71,9 +71,9 @@ def encoded(image: Any) -> tuple[str, bytes]:
     return PNG if drawing else JPEG, target.getvalue()
 
 
-def media_type_of(data: bytes) -> str:
+def detect_media_type(data: bytes) -> str:
     """The media type of what a process drew; raises UnreadableDocument for what is neither."""
     for beginning, media_type in ((b"\x89PNG\r\n\x1a\n", PNG), (b"\xff\xd8\xff", JPEG)):
         if data.startswith(beginning):
             return media_type
-    raise UnreadableDocument("This is no picture that can be shown.")
+    raise UnreadableDocument("This is not a picture that can be shown.")

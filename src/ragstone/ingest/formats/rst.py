@@ -14,16 +14,16 @@ from docutils import nodes
 from ragstone.core.code_spans import code_span
 from ragstone.core.document import BlockKind
 from ragstone.ingest.document import Block, Parsed
-from ragstone.ingest.formats.decode import decoded
-from ragstone.ingest.formats.html import MOST_TERM_CHARS, defined, labelled, page_blocks
+from ragstone.ingest.formats.decode import decode_file
+from ragstone.ingest.formats.html import MOST_TERM_CHARS, define_term, label_blocks, page_blocks
 from ragstone.ingest.formats.includes import with_included
-from ragstone.ingest.formats.inline_code import marked, spanned, unmarked
-from ragstone.ingest.formats.labels import counted
-from ragstone.ingest.formats.metadata import described
+from ragstone.ingest.formats.inline_code import mark_code, restore_spans, strip_marks
+from ragstone.ingest.formats.labels import format_number
+from ragstone.ingest.formats.metadata import flatten_values
 from ragstone.ingest.formats.rst_tree import REFERENCE, document_tree
 from ragstone.ingest.formats.surroundings import Surroundings
 from ragstone.ingest.formats.tables import table_blocks
-from ragstone.ingest.formats.text import outlined
+from ragstone.ingest.formats.text import outline_text
 from ragstone.ingest.formats.types import Format
 
 log = logging.getLogger(__name__)
@@ -45,12 +45,12 @@ _UNDERLINE = re.compile(r"([^\w\s])\1+")
 
 def parse_rst(path: Path, ending: str, max_bytes: int) -> Parsed:
     """The blocks of a file by itself."""
-    return parse_rst_in(path, ending, max_bytes, None)
+    return parse_rst_file(path, ending, max_bytes, None)
 
 
-def parse_rst_in(path: Path, ending: str, max_bytes: int, around: Surroundings | None) -> Parsed:
+def parse_rst_file(path: Path, ending: str, max_bytes: int, around: Surroundings | None) -> Parsed:
     """The blocks of a file. Its title is that of its first section."""
-    included = with_included(decoded(path).replace("\x00", ""), path, around)
+    included = with_included(decode_file(path).replace("\x00", ""), path, around)
     source = included.text
     try:
         tree = document_tree(source)
@@ -58,9 +58,9 @@ def parse_rst_in(path: Path, ending: str, max_bytes: int, around: Surroundings |
         blocks = list(reader.blocks())
     except Exception as error:
         log.warning("%s is read as plain text: %s", path.name, error)
-        return Parsed("", iter(list(outlined(source))))
+        return Parsed("", iter(list(outline_text(source))))
     title = next((block.text for block in blocks if block.kind == "heading"), "")
-    metadata = described(reader.fields)
+    metadata = flatten_values(reader.fields)
     return Parsed(title, iter(blocks), metadata=metadata, notes=included.notes)
 
 
@@ -69,7 +69,7 @@ def rst_blocks(source: str) -> list[Block]:
     try:
         return list(_Reader(document_tree(source)).blocks())
     except Exception:
-        return list(outlined(source))
+        return list(outline_text(source))
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,10 +130,10 @@ class _Reader:
             if place + 1 in terms:
                 continue
             if place in terms:
-                yield from defined(self._inline(terms[place]), self._all(child, within))
+                yield from define_term(self._inline(terms[place]), self._all(child, within))
                 continue
             if isinstance(child, nodes.Text):
-                if text := _folded(child.astext()).strip():
+                if text := _fold(child.astext()).strip():
                     yield Block(text, within.kind, label=within.label)
                 continue
             read = self._readers.get(type(child).__name__, self._other)
@@ -152,10 +152,10 @@ class _Reader:
         level = within.section + 1
         rest = list(node.children)
         if rest and isinstance(rest[0], nodes.title):
-            text = unmarked(self._joined(rest.pop(0)))
+            text = strip_marks(self._joined(rest.pop(0)))
             label = next(iter(node["ids"]), "")
             if text:
-                yield Block(_folded(text), "heading", level, label=label)
+                yield Block(_fold(text), "heading", level, label=label)
         holder = nodes.Element()
         holder.children = rest
         yield from self._all(holder, replace(within, section=level))
@@ -181,28 +181,30 @@ class _Reader:
         inside = replace(within, depth=within.depth + 1)
         for item in node.children:
             if isinstance(item, nodes.list_item):
-                yield from labelled(self._all(item, inside), "-", inside.depth)
+                yield from label_blocks(self._all(item, inside), "-", inside.depth)
 
     def _enumeration(self, node: Any, within: _Within) -> Iterator[Block]:
         inside = replace(within, depth=within.depth + 1)
         style = _STYLES.get(node.get("enumtype", ""), "1")
         items = (item for item in node.children if isinstance(item, nodes.list_item))
         for number, item in enumerate(items, node.get("start", 1)):
-            label = f"{node.get('prefix', '')}{counted(number, style)}{node.get('suffix', '.')}"
-            yield from labelled(self._all(item, inside), label, inside.depth)
+            label = (
+                f"{node.get('prefix', '')}{format_number(number, style)}{node.get('suffix', '.')}"
+            )
+            yield from label_blocks(self._all(item, inside), label, inside.depth)
 
     def _definition(self, node: Any, within: _Within) -> Iterator[Block]:
         terms = [self._inline(child) for child in node.children if isinstance(child, nodes.term)]
-        kinds = [self._inline(one) for one in node.children if isinstance(one, nodes.classifier)]
+        kinds = [self._inline(item) for item in node.children if isinstance(item, nodes.classifier)]
         term = ", ".join(terms) + (f" ({', '.join(kinds)})" if kinds else "")
-        body = [one for one in node.children if isinstance(one, nodes.definition)]
-        yield from defined(term, (block for one in body for block in self._all(one, within)))
+        body = [item for item in node.children if isinstance(item, nodes.definition)]
+        yield from define_term(term, (block for item in body for block in self._all(item, within)))
 
     def _field(self, node: Any, within: _Within) -> Iterator[Block]:
         name, body = node.children[0], node.children[1]
         words = self._inline(name).split(" ")
         shown = " ".join(words[1:] or words) if words[0] in _DOC_FIELDS else " ".join(words)
-        yield from defined(shown, self._all(body, within))
+        yield from define_term(shown, self._all(body, within))
 
     def _field_list(self, node: Any, within: _Within) -> Iterator[Block]:
         """The fields at the very top are facts about the document, others are definitions."""
@@ -210,11 +212,11 @@ class _Reader:
             yield from self._all(node, within)
             return
         lines = []
-        for one in node.children:
-            if isinstance(one, nodes.field) and len(one.children) == 2:
-                name = self._inline(one.children[0])
-                value = _folded(
-                    " ".join(block.text for block in self._all(one.children[1], within))
+        for child in node.children:
+            if isinstance(child, nodes.field) and len(child.children) == 2:
+                name = self._inline(child.children[0])
+                value = _fold(
+                    " ".join(block.text for block in self._all(child.children[1], within))
                 )
                 if value and name.lower() not in _PAGE_FIELDS:
                     self.fields[name] = value
@@ -224,8 +226,8 @@ class _Reader:
 
     def _option(self, node: Any, within: _Within) -> Iterator[Block]:
         names, body = node.children[0], node.children[1]
-        shown = ", ".join(code_span(one.astext()) for one in names.children)
-        yield from defined(shown, self._all(body, within))
+        shown = ", ".join(code_span(child.astext()) for child in names.children)
+        yield from define_term(shown, self._all(body, within))
 
     def _code(self, node: Any, within: _Within) -> Iterator[Block]:
         classes = [name for name in node.get("classes", ()) if name not in ("", "code", "none")]
@@ -245,7 +247,7 @@ class _Reader:
         yield from self._all(node, within)
 
     def _table(self, node: Any, within: _Within) -> Iterator[Block]:
-        titles = [self._inline(one) for one in node.children if isinstance(one, nodes.title)]
+        titles = [self._inline(child) for child in node.children if isinstance(child, nodes.title)]
         caption = next(iter(titles), "")
         if caption:
             yield Block(caption, "caption")
@@ -254,7 +256,7 @@ class _Reader:
                 yield from self._group(group, caption, within)
 
     def _group(self, group: Any, caption: str, within: _Within) -> Iterator[Block]:
-        specs = [one for one in group.children if isinstance(one, nodes.colspec)]
+        specs = [child for child in group.children if isinstance(child, nodes.colspec)]
         stub = bool(specs) and bool(specs[0].get("stub"))
         rows: list[list[str]] = []
         header = 0
@@ -275,7 +277,7 @@ class _Reader:
             for entry in row.children:
                 while column < width and rows[at][column] is not None:
                     column += 1
-                text = _folded(" ".join(block.text for block in self._all(entry, within)))
+                text = _fold(" ".join(block.text for block in self._all(entry, within)))
                 wide, tall = entry.get("morecols", 0) + 1, entry.get("morerows", 0) + 1
                 for down in range(at, min(at + tall, len(rows))):
                     for across in range(column, min(column + wide, width)):
@@ -289,14 +291,16 @@ class _Reader:
 
     def _picture(self, node: Any, within: _Within) -> Iterator[Block]:
         if text := node.get("alt", ""):
-            yield Block(_folded(text), "caption")
+            yield Block(_fold(text), "caption")
 
     def _raw(self, node: Any, within: _Within) -> Iterator[Block]:
         if node.get("format") == "html":
             yield from page_blocks(node.astext())
 
     def _citation(self, node: Any, within: _Within) -> Iterator[Block]:
-        label = next((one.astext() for one in node.children if isinstance(one, nodes.label)), "")
+        label = next(
+            (child.astext() for child in node.children if isinstance(child, nodes.label)), ""
+        )
         blocks = self._all(node, within)
         first = next(blocks, None)
         if first:
@@ -309,19 +313,19 @@ class _Reader:
             lines = literal.astext().split("\n")
             if len(lines) > 1 and _UNDERLINE.fullmatch(lines[-1].strip()):
                 title = next(
-                    (one.strip() for one in lines if not _UNDERLINE.fullmatch(one.strip())), ""
+                    (item.strip() for item in lines if not _UNDERLINE.fullmatch(item.strip())), ""
                 )
                 yield from (Block(title, "heading", within.section + 1),) if title else ()
                 continue
             lines[0] = _DIRECTIVE_LINE.sub("", lines[0])
             kept = " ".join(line.strip() for line in lines if not _OPTION_LINE.match(line))
-            if text := _folded(kept).strip():
+            if text := _fold(kept).strip():
                 yield Block(text, within.kind, label=within.label)
 
     def _inline(self, node: Any) -> str:
         """The text of a paragraph in one line, with code between backticks; literals keep their
         characters."""
-        return spanned(self._joined(node))
+        return restore_spans(self._joined(node))
 
     def _joined(self, node: Any) -> str:
         text = ""
@@ -332,9 +336,9 @@ class _Reader:
     def _pieces(self, node: Any) -> Iterator[str]:
         for child in node.children:
             if isinstance(child, nodes.Text):
-                yield _folded(child.astext())
+                yield _fold(child.astext())
             elif isinstance(child, nodes.literal):
-                yield marked(child.astext().replace("\n", " "))
+                yield mark_code(child.astext().replace("\n", " "))
             elif isinstance(child, nodes.math):
                 yield child.astext().replace("\n", " ")
             elif isinstance(child, nodes.image):
@@ -356,8 +360,8 @@ class _Reader:
         found = self._document.substitution_defs.get(name)
         if found is None:
             return ""
-        images = [one.get("alt", "") for one in found.findall(nodes.image)]
-        return images[0] if images else _folded(found.astext())
+        images = [item.get("alt", "") for item in found.findall(nodes.image)]
+        return images[0] if images else _fold(found.astext())
 
 
 _DOC_FIELDS = {
@@ -393,10 +397,10 @@ def _section_titles(document: Any) -> dict[str, str]:
         following = (
             target.parent.children[target.parent.index(target) + 1 :] if target.parent else []
         )
-        after = next((one for one in following if not isinstance(one, nodes.target)), None)
+        after = next((item for item in following if not isinstance(item, nodes.target)), None)
         if isinstance(after, nodes.section) and isinstance(after.children[0], nodes.title):
             for name in target.get("names", ()):
-                titles[name] = _folded(after.children[0].astext())
+                titles[name] = _fold(after.children[0].astext())
     return titles
 
 
@@ -408,8 +412,8 @@ def _opens_first_section(node: Any) -> bool:
         and isinstance(section.parent, nodes.document)
         and section.index(node) == 1
         and all(
-            not isinstance(one, nodes.section)
-            for one in section.parent.children[: section.parent.index(section)]
+            not isinstance(child, nodes.section)
+            for child in section.parent.children[: section.parent.index(section)]
         )
     )
 
@@ -420,8 +424,8 @@ def _readable(label: str) -> str:
     return re.sub(r"[-_]+", " ", parts[-1]).strip()
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     return _SPACE.sub(" ", text)
 
 
-RST = Format("text/x-rst", parse_rst, whole=True, including=parse_rst_in)
+RST = Format("text/x-rst", parse_rst, whole=True, including=parse_rst_file)

@@ -43,7 +43,7 @@ _ADDRESSED = {
 }
 _LABELS = {"ref", "doc", "numref", "std:ref", "std:doc", "any", "anyref"}
 _AS_WRITTEN = {"math", "kbd", "program"}
-"""Roles whose text is no code, but has its backslashes."""
+"""Roles whose text is not code, but has its backslashes."""
 
 _SILENT = {
     "toctree", "contents", "sectnum", "index", "currentmodule", "highlight", "meta",
@@ -92,7 +92,7 @@ _SIGNATURE = re.compile(r"[A-Z]|.*[.(]")
 def document_tree(source: str) -> nodes.document:
     """The document as docutils reads it, before any transform."""
     inliner = states.Inliner()
-    vars(inliner)["interpreted"] = _interpreted
+    vars(inliner)["interpreted"] = _interpret_role
     parser = Parser(inliner=inliner)
     settings = frontend.get_default_settings(Parser)
     settings.report_level = settings.halt_level = _NEVER
@@ -107,11 +107,11 @@ def document_tree(source: str) -> nodes.document:
     return document
 
 
-def _interpreted(
+def _interpret_role(
     rawsource: str, text: str, role: str | None, lineno: int
 ) -> tuple[list[nodes.Node], list[nodes.system_message]]:
     """Interpreted text with any role is what a reader sees of it."""
-    return [_seen(unescape(text, False), unescape(text, True), (role or "").lower())], []
+    return [_visible_node(unescape(text, False), unescape(text, True), (role or "").lower())], []
 
 
 _WRITTEN: Mapping[str, Callable[[str], str]] = {
@@ -122,7 +122,7 @@ _WRITTEN: Mapping[str, Callable[[str], str]] = {
 """How the text of a role is written, by its name."""
 
 
-def _seen(text: str, raw: str, role: str) -> nodes.Node:
+def _visible_node(text: str, raw: str, role: str) -> nodes.Node:
     """The node of a text with a role; `raw` is the text with its backslashes."""
     _, _, name = role.rpartition(":")
     if name in VERBATIM_ROLES:
@@ -216,7 +216,7 @@ class _Note(_Lenient):
 
 class _TitledNote(_Lenient):
     def run(self) -> list[nodes.Node]:
-        kinds = [one for one in self.options.get("class", "").split() if one in ADMONITIONS]
+        kinds = [item for item in self.options.get("class", "").split() if item in ADMONITIONS]
         title = [nodes.title("", "", *self.inline(self.argument))] if self.argument else []
         return [nodes.admonition("", *title, *self.inside(), classes=[*kinds, "note"][:1])]
 

@@ -247,7 +247,7 @@ class _Reader:
     def _font_word(self, word: str, number: int | None) -> bool:
         """Fonts and code pages, which say how bytes are read."""
         if word == "ansicpg" and number:
-            self._default = self._state.codec = _known_codec(f"cp{number}")
+            self._default = self._state.codec = _find_codec(f"cp{number}")
         elif word == "mac":
             self._default = self._state.codec = "mac_roman"
         elif word == "f" and number is not None:
@@ -395,7 +395,7 @@ def _table_or_text(rows: list[list[str]]) -> Iterator[Block]:
         yield from table_blocks(rows)
 
 
-def _known_codec(name: str) -> str:
+def _find_codec(name: str) -> str:
     try:
         return codecs.lookup("utf-8" if name == "cp65001" else name).name
     except LookupError:

@@ -30,7 +30,7 @@ def mark_cells(row: list[str], unmarked: set[int], *, is_row_hidden: bool) -> No
         row[place] = mark_hidden(row[place])
 
 
-def headed_sheet(
+def add_sheet_heading(
     name: str, blocks: Iterator[Block], page: int, *, is_hidden: bool
 ) -> Iterator[Block]:
     """Yield the name of a sheet and its blocks, nothing for an empty one. A hidden sheet's name
@@ -71,11 +71,11 @@ def sheet_blocks(
         for table in _side_by_side(ahead, band):
             top = list(islice(table, 3))
             own = header_rows(top)
-            left = min(map(_left, top), default=0)
+            left = min(map(_left_margin, top), default=0)
             goes_on = not own and before and left == edge
             count = len(before) if goes_on else None
             rest = chain(before if goes_on else (), top, table)
-            yield from table_blocks(_trimmed(rest), count, title, page, merged)
+            yield from table_blocks(_trim_rows(rest), count, title, page, merged)
             if not goes_on:
                 before, edge = top[:own], left
         title = ""
@@ -99,16 +99,16 @@ def _note(rows: list[Sequence[str]], merged: Container[str]) -> str:
     return "\n".join(lines) if len(rows) <= 3 else ""
 
 
-def _left(row: Sequence[str]) -> int:
+def _left_margin(row: Sequence[str]) -> int:
     return next((column for column, cell in enumerate(row) if cell), 0)
 
 
-def _trimmed(rows: Iterable[Sequence[str]]) -> Iterator[Sequence[str]]:
+def _trim_rows(rows: Iterable[Sequence[str]]) -> Iterator[Sequence[str]]:
     """Rows without the empty columns left of the first ones."""
     held = list(islice(iterator := iter(rows), _LOOK_AHEAD))
-    left = min((_left(row) for row in held if any(row)), default=0)
+    left = min((_left_margin(row) for row in held if any(row)), default=0)
     for row in chain(held, iterator):
-        cut = min(left, _left(row))
+        cut = min(left, _left_margin(row))
         yield row[cut:]
 
 

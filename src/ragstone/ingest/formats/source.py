@@ -14,7 +14,7 @@ from pathlib import Path
 from textwrap import dedent
 
 from ragstone.ingest.document import Block, Parsed
-from ragstone.ingest.formats.decode import decoded
+from ragstone.ingest.formats.decode import decode_file
 from ragstone.ingest.formats.types import Format
 
 _LARGE_CHARS = 6000
@@ -64,8 +64,8 @@ _STAR = re.compile(r"^\s*\*(?: |$)")
 
 
 def parse_source(path: Path, ending: str, max_bytes: int) -> Parsed:
-    """Read a file whole. Raises UnreadableDocument for what is no text."""
-    text = decoded(path).replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "")
+    """Read a file whole. Raises UnreadableDocument for what is not text."""
+    text = decode_file(path).replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "")
     language = _LANGUAGES[ending.removeprefix(".")]
     made = _python(text) if language.label == "python" else None
     blocks = made if made is not None else list(_parts(text.split("\n"), language, 0))
@@ -98,7 +98,7 @@ def _python_body(
     for node in parent.body:
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             continue
-        first = min([node.lineno, *(one.lineno for one in node.decorator_list)]) - 1
+        first = min([node.lineno, *(item.lineno for item in node.decorator_list)]) - 1
         comment = first
         while comment > held and lines[comment - 1].lstrip().startswith("#"):
             comment -= 1
@@ -121,15 +121,15 @@ def _python_body(
 def _parts(lines: Sequence[str], language: _Language, depth: int) -> Iterator[Block]:
     """The definitions of another language: what begins at the lowest indentation after an empty
     line, with the comment above it."""
-    for part in _divided(lines):
+    for part in _split_definitions(lines):
         comment, code = _split_comment(part, language)
-        name = _defined_name(code)
+        name = _find_defined_name(code)
         if name:
             yield Block(name, "heading", depth + 1)
         yield from _comment(comment, language)
         inner = code[1:-1]
         large = sum(map(len, code)) > _LARGE_CHARS and len(inner) > 1
-        if name and large and depth < _MAX_DEPTH and len(list(_divided(inner))) > 1:
+        if name and large and depth < _MAX_DEPTH and len(list(_split_definitions(inner))) > 1:
             yield from _code(code[:1], language)
             yield from _parts(inner, language, depth + 1)
             yield from _code(code[-1:], language)
@@ -137,7 +137,7 @@ def _parts(lines: Sequence[str], language: _Language, depth: int) -> Iterator[Bl
             yield from _code(code, language)
 
 
-def _divided(lines: Sequence[str]) -> Iterator[list[str]]:
+def _split_definitions(lines: Sequence[str]) -> Iterator[list[str]]:
     """The lines, divided before those that begin something."""
     filled = [line for line in lines if line.strip()]
     lowest = min((len(line) - len(line.lstrip()) for line in filled), default=0)
@@ -146,12 +146,12 @@ def _divided(lines: Sequence[str]) -> Iterator[list[str]]:
     for line in lines:
         indent = len(line) - len(line.lstrip())
         begins = empty and line.strip() and indent == lowest and line.lstrip()[0] not in "})]"
-        if begins and any(one.strip() for one in held):
+        if begins and any(text.strip() for text in held):
             yield held
             held = []
         held.append(line)
         empty = not line.strip()
-    if any(one.strip() for one in held):
+    if any(text.strip() for text in held):
         yield held
 
 
@@ -197,7 +197,7 @@ def _code(lines: Sequence[str], language: _Language) -> Iterator[Block]:
         yield Block(text, "code", label=language.label)
 
 
-def _defined_name(code: Sequence[str]) -> str:
+def _find_defined_name(code: Sequence[str]) -> str:
     """What the first lines define, "" if that cannot be told."""
     for line in code[:4]:
         if match := _DEFINED.match(line):

@@ -77,11 +77,11 @@ def table_blocks(
     ahead = ahead[len(notes) :]
     count = min(header_rows(ahead) if header is None else header, len(ahead))
     count = 0 if count == len(ahead) else count
-    names = [_plain_name(name) for name in joined_names(ahead[:count])]
-    caption = ". ".join(dict.fromkeys(one for one in (*titles, label) if one))
-    lines = _table_lines(names, _nested(names, chain(ahead[count:], filled), merged), merged)
+    names = [_plain_name(name) for name in join_names(ahead[:count])]
+    caption = ". ".join(dict.fromkeys(item for item in (*titles, label) if item))
+    lines = _table_lines(names, _nest_rows(names, chain(ahead[count:], filled), merged), merged)
     above = (*(titles if not label else ()), *(row_line((), row, merged) for row in notes))
-    for text in _grouped(chain(above, lines)):
+    for text in _group_lines(chain(above, lines)):
         yield Block(text, "table", page=page, label=caption)
 
 
@@ -124,7 +124,7 @@ def _indent(cell: str) -> str:
     return cell[: len(cell) - len(cell.lstrip(INDENT))]
 
 
-def _nested(
+def _nest_rows(
     names: Sequence[str], rows: Iterable[Sequence[str]], merged: Container[str] | None
 ) -> Iterator[Sequence[str]]:
     """The rows, those below another one with its label before their own ("Age > Mean"): indented
@@ -132,7 +132,11 @@ def _nested(
     above: list[tuple[int, str]] = []
     for row in rows:
         depth, label = len(_indent(row[0])), _single_line(row[0])
-        if merged is not None and is_banner(row, merged) and len([one for one in row if one]) > 1:
+        if (
+            merged is not None
+            and is_banner(row, merged)
+            and len([item for item in row if item]) > 1
+        ):
             above = [(-1, label)] if names and not names[0] and len(label) <= _MAX_NAME else []
             yield row
             continue
@@ -144,7 +148,7 @@ def _nested(
         yield [f"{known} > {label}" if known else label, *row[1:]]
 
 
-def filled_down(rows: Sequence[Sequence[str]], header: int) -> list[list[str]]:
+def fill_down(rows: Sequence[Sequence[str]], header: int) -> list[list[str]]:
     """The rows of a table for readers, its groups written in each row of theirs, where it says them
     in the first row only. That it does so must show: of the rows below the `header` at least a
     third begin with an empty cell, and what is in the other first cells is another group each."""
@@ -192,10 +196,10 @@ def _table_lines(
         if seen >= _LEAST_BELOW and _may_be_note(row, len(names)) and len(held) < _MOST_NOTES:
             held.append(row)
             continue
-        for one in (*held, row):
-            unused -= {column for column, cell in enumerate(one) if cell}
-            figures = _still_figures(figures, one)
-            yield row_line(names, one, merged)
+        for item in (*held, row):
+            unused -= {column for column, cell in enumerate(item) if cell}
+            figures = _still_figures(figures, item)
+            yield row_line(names, item, merged)
         held = []
     # A word in a column of figures shows that these are no records.
     noted = any(row[column] for row in held for column in figures or () if column < len(row))
@@ -218,7 +222,7 @@ def _still_figures(columns: set[int] | None, row: Sequence[str]) -> set[int]:
     return own if columns is None else columns & own
 
 
-def _grouped(lines: Iterable[str]) -> Iterator[str]:
+def _group_lines(lines: Iterable[str]) -> Iterator[str]:
     """Lines joined to texts of about 4,000 characters."""
     held: list[str] = []
     size = 0
@@ -269,7 +273,7 @@ def header_rows(rows: Sequence[Sequence[str]]) -> int:
     if not spans:
         return 1
     if len(rows) > 2 and are_names(rows[1]) and not is_banner(rows[1]):
-        both = joined_names(rows[:2])
+        both = join_names(rows[:2])
         under = sum(bool(cell) for cell in both)
         if len(set(both)) >= under and under > len(set(named)):
             return 2
@@ -301,7 +305,7 @@ def are_names(row: Sequence[str]) -> bool:
     )
 
 
-def joined_names(rows: Sequence[Sequence[str]]) -> list[str]:
+def join_names(rows: Sequence[Sequence[str]]) -> list[str]:
     width = max((len(row) for row in rows), default=0)
     columns = (
         dict.fromkeys(row[column] for row in rows if column < len(row) and row[column])

@@ -38,7 +38,7 @@ def parse_text(path: Path, ending: str, max_bytes: int) -> Parsed:
     return Parsed("", _text_blocks(path))
 
 
-def outlined(text: str) -> Iterator[Block]:
+def outline_text(text: str) -> Iterator[Block]:
     """The blocks of a plain text. Rules, page numbers and running heads are left out."""
     text = _without_pages(text)
     for span in outline(text):
@@ -57,11 +57,11 @@ def _block(text: str, span: BlockSpan) -> Iterator[Block]:
     elif span.kind == "table":
         yield from _table(text, span)
     elif span.kind == "quote":
-        yield from _cut(_joined([line.lstrip("> ") for line in text.split("\n")]), span)
+        yield from _cut(_join_wrapped([line.lstrip("> ") for line in text.split("\n")]), span)
     elif span.kind != "header" or not _UNDERLINE.fullmatch(text.strip()):
         keeps = span.kind == "header"
         lines = [" ".join(line.split()) for line in text.split("\n")]
-        yield from _cut("\n".join(filter(None, lines)) if keeps else _joined(lines), span)
+        yield from _cut("\n".join(filter(None, lines)) if keeps else _join_wrapped(lines), span)
 
 
 def _cut(text: str, span: BlockSpan) -> Iterator[Block]:
@@ -96,7 +96,7 @@ def _columns(lines: list[str], span: BlockSpan) -> Iterator[Block]:
         yield from _cut("\n".join(" | ".join(row) for row in rows), span)
 
 
-def _joined(lines: list[str]) -> str:
+def _join_wrapped(lines: list[str]) -> str:
     """Lines that were wrapped become one; short ones stay lines. A hyphen at an end is kept."""
     kept = [line for line in (" ".join(line.split()) for line in lines) if line]
     width = max(map(len, kept), default=0)
@@ -140,9 +140,9 @@ def _text_blocks(path: Path) -> Iterator[Block]:
             cut = cut if cut > 1 else held.rfind("\n", len(held) // 2) + 1
             cut = cut or len(held)
             if len(part) == _PART_CHARS:
-                yield from outlined(held[:cut])
+                yield from outline_text(held[:cut])
                 held = held[cut:]
-        yield from outlined(held)
+        yield from outline_text(held)
 
 
 TEXT = Format("text/plain", parse_text)

@@ -193,7 +193,7 @@ FORMATS: Registry[Format] = Registry(
 """File formats by the endings of file names, without the dot."""
 
 
-def supported(*, pictures: bool = True) -> tuple[str, ...]:
+def list_endings(*, pictures: bool = True) -> tuple[str, ...]:
     """The file endings that can be read with what is installed, in lower case, with the dot; those
     of `pictures` only if they are wanted."""
     left_out = () if pictures and is_installed() else PICTURES
@@ -205,7 +205,7 @@ def is_picture(name: str) -> bool:
     return PurePath(name).suffix.lower().removeprefix(".") in PICTURES
 
 
-def unsupported(name: str, *, pictures: bool = True) -> str:
+def explain_unsupported(name: str, *, pictures: bool = True) -> str:
     """Why a file of this name cannot be read, and what can, as sentences."""
     if is_picture(name):
         return f"{name} is a picture. {Recognition(pictures).why_not}"
@@ -213,7 +213,7 @@ def unsupported(name: str, *, pictures: bool = True) -> str:
     said = f"{name} is of a type that cannot be read ({kind})."
     if advice := instead(kind):
         return f"{said} {advice} and ingest that."
-    return f"{said} Use one of {', '.join(supported(pictures=pictures))}."
+    return f"{said} Use one of {', '.join(list_endings(pictures=pictures))}."
 
 
 _INSTEAD = {
@@ -234,7 +234,7 @@ def instead(ending: str) -> str:
     return _INSTEAD.get(ending.lower(), "")
 
 
-def ending_of(media_type: str) -> str:
+def media_type_ending(media_type: str) -> str:
     """The first ending of a media type, empty for one that no format has."""
     for name in FORMATS:
         try:

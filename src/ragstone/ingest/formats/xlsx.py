@@ -22,11 +22,11 @@ from openpyxl.utils.cell import range_boundaries
 
 from ragstone.ingest.document import Block, Parsed
 from ragstone.ingest.formats.furniture import add_running_heads
-from ragstone.ingest.formats.number_format import shown
+from ragstone.ingest.formats.number_format import format_cell
 from ragstone.ingest.formats.package import bomb_error, office_package, safe_tree
-from ragstone.ingest.formats.properties import core_properties, opened
+from ragstone.ingest.formats.properties import core_properties, translate_library_errors
 from ragstone.ingest.formats.raised import lower_text, raise_text
-from ragstone.ingest.formats.sheets import headed_sheet, mark_cells, sheet_blocks
+from ragstone.ingest.formats.sheets import add_sheet_heading, mark_cells, sheet_blocks
 from ragstone.ingest.formats.tables import INDENT
 from ragstone.ingest.formats.types import ZIP, Format
 
@@ -57,7 +57,7 @@ def parse_xlsx(path: Path, ending: str, max_bytes: int) -> Parsed:
     Raises UnreadableDocument, WrongType, EncryptedDocument or ArchiveBomb.
     """
     package = office_package(path, ending, max_bytes, partial(_plain_part, path))
-    with opened(path):
+    with translate_library_errors(path):
         book: Any = load_workbook(  # type: ignore[no-untyped-call]
             package, read_only=True, data_only=True, keep_links=False
         )
@@ -68,14 +68,14 @@ def parse_xlsx(path: Path, ending: str, max_bytes: int) -> Parsed:
 
 
 def _blocks(path: Path, book: Any, package: BinaryIO, max_bytes: int) -> Iterator[Block]:
-    with opened(path):
+    with translate_library_errors(path):
         parts = _Parts(path, package)
         headers, footers = (parts.running(book.sheetnames, kind) for kind in ("Header", "Footer"))
         yield from add_running_heads(_sheets(path, book, parts, max_bytes), headers, footers)
 
 
 def _sheets(path: Path, book: Any, parts: "_Parts", max_bytes: int) -> Iterator[Block]:
-    with opened(path):
+    with translate_library_errors(path):
         numbered = [(page, book[name]) for page, name in enumerate(book.sheetnames, 1)]
         for page, sheet in sorted(numbered, key=lambda pair: _is_hidden(pair[1])):
             name = sheet.title
@@ -83,10 +83,10 @@ def _sheets(path: Path, book: Any, parts: "_Parts", max_bytes: int) -> Iterator[
             if hasattr(sheet, "iter_rows"):
                 sheet.reset_dimensions()
                 said = set[str]()
-                rows = _limited(path, _rows(sheet, parts.layout(name), said), max_bytes)
+                rows = _limit_rows(path, _rows(sheet, parts.layout(name), said), max_bytes)
                 found = sheet_blocks(rows, page, said)
             found = chain(found, parts.drawn(name, page))
-            yield from headed_sheet(name, found, page, is_hidden=_is_hidden(sheet))
+            yield from add_sheet_heading(name, found, page, is_hidden=_is_hidden(sheet))
 
 
 def _plain_part(path: Path, name: str, data: bytes) -> bytes:
@@ -101,8 +101,8 @@ def _plain_part(path: Path, name: str, data: bytes) -> bytes:
     root = safe_tree(path, data)
     made = etree.Element(f"{_S}styleSheet", nsmap={None: _S[1:-1]})
     formats = etree.SubElement(made, f"{_S}numFmts")
-    for one in root.iterfind("{*}numFmts/{*}numFmt"):
-        number, code = one.get("numFmtId", ""), one.get("formatCode", "")
+    for item in root.iterfind("{*}numFmts/{*}numFmt"):
+        number, code = item.get("numFmtId", ""), item.get("formatCode", "")
         if number.isdecimal() and code:
             etree.SubElement(formats, f"{_S}numFmt", numFmtId=number, formatCode=code)
     for place in ("fonts/font", "fills/fill/patternFill", "borders/border", "cellStyleXfs/xf"):
@@ -110,8 +110,8 @@ def _plain_part(path: Path, name: str, data: bytes) -> bytes:
         for tag in place.split("/"):
             parent = etree.SubElement(parent, f"{_S}{tag}")
     cells = etree.SubElement(made, f"{_S}cellXfs")
-    for one in root.iterfind("{*}cellXfs/*"):
-        given = one if one.get("numFmtId") else next(one.iter("{*}xf"), one)
+    for item in root.iterfind("{*}cellXfs/*"):
+        given = item if item.get("numFmtId") else next(item.iter("{*}xf"), item)
         number = given.get("numFmtId", "0")
         etree.SubElement(cells, f"{_S}xf", numFmtId=number if number.isdecimal() else "0")
     if not len(cells):
@@ -140,7 +140,9 @@ def _written_out(path: Path, data: bytes) -> bytes:
     return bytes(etree.tostring(root))
 
 
-def _limited(path: Path, rows: Iterator[Sequence[str]], max_bytes: int) -> Iterator[Sequence[str]]:
+def _limit_rows(
+    path: Path, rows: Iterator[Sequence[str]], max_bytes: int
+) -> Iterator[Sequence[str]]:
     """The rows, as long as their text is no more than a file may unpack to: cells may share a long
     text, and merged ones repeat theirs."""
     size = 0
@@ -172,7 +174,7 @@ def _rows(sheet: Any, layout: _Layout, said: set[str]) -> Iterator[Sequence[str]
     open_ones: list[tuple[int, int, int, str]] = []
     unmarked = set(layout.hidden_columns)
     for number, cells in enumerate(sheet.iter_rows(), 1):
-        row = [shown(cell.value, cell.number_format) if cell.value is not None else ""
+        row = [format_cell(cell.value, cell.number_format) if cell.value is not None else ""
                for cell in cells]  # fmt: skip
         first = row[0] if row else ""
         row = [" ".join(cell.split()) for cell in row]
@@ -180,7 +182,7 @@ def _rows(sheet: Any, layout: _Layout, said: set[str]) -> Iterator[Sequence[str]
             row[0] = INDENT * spaces + row[0]
         while row and not row[-1]:
             row.pop()
-        open_ones = [one for one in open_ones if one[2] >= number]
+        open_ones = [item for item in open_ones if item[2] >= number]
         for left, _, right, bottom in layout.merged.get(number, ()):
             value = row[left - 1] if left <= len(row) else ""
             if value:
@@ -260,7 +262,9 @@ class _Parts:
             if not kind.endswith("/drawing"):
                 continue
             for paragraph in safe_tree(self._path, self._read(part)).iter(f"{_A}p"):
-                text = " ".join("".join(one.text or "" for one in paragraph.iter(f"{_A}t")).split())
+                text = " ".join(
+                    "".join(item.text or "" for item in paragraph.iter(f"{_A}t")).split()
+                )
                 if text:
                     yield Block(text, page=page)
 
@@ -281,8 +285,8 @@ class _Parts:
         folder, name = posixpath.split(part)
         data = self._read(posixpath.join(folder, "_rels", f"{name}.rels"))
         return {
-            one.get("Id", ""): (one.get("Type", ""), one.get("Target", "").lstrip("/"))
-            for one in (safe_tree(self._path, data).iter("{*}Relationship") if data else ())
+            item.get("Id", ""): (item.get("Type", ""), item.get("Target", "").lstrip("/"))
+            for item in (safe_tree(self._path, data).iter("{*}Relationship") if data else ())
         }
 
     def _read(self, name: str) -> bytes:

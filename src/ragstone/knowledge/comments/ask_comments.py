@@ -15,7 +15,7 @@ from ragstone.core.events import Note, Sources, Token
 from ragstone.core.filters import matches
 from ragstone.core.turn import Hit, Passage, Turn
 from ragstone.engine.stage import Emit, Stage, Step
-from ragstone.knowledge.comments.counting import CountedComments, counted
+from ragstone.knowledge.comments.counting import CountedComments, count_comments
 from ragstone.knowledge.comments.reading_question import asks_of_comments, read_query
 from ragstone.knowledge.comments.saying import sentence
 from ragstone.language.language import detect
@@ -77,16 +77,16 @@ class AskComments(Stage):
             if why:
                 if wanted:
                     await emit(Note(self.name, why))
-                return Step(_noted(turn, why) if wanted else turn, "nothing counted", why)
+                return Step(_add_note(turn, why) if wanted else turn, "nothing counted", why)
             query = read_query(turn.question, read.comments)
-            found = await counted(query, read, reader)
+            found = await count_comments(query, read, reader)
             if not found.counted and not wanted:
                 return Step(turn, "nothing counted", "no comment speaks of it")
-            quoted = _quoted(found, self.quotes)
+            quoted = _choose_quotes(found, self.quotes)
             chunks = await adapters.index.fetch(
-                collection, sorted({one.chunk_id for one in quoted})
+                collection, sorted({comment.chunk_id for comment in quoted})
             )
-        chunks = {id: one for id, one in chunks.items() if matches(where, one.payload())}
+        chunks = {id: chunk for id, chunk in chunks.items() if matches(where, chunk.payload())}
         turn = replace(turn, passages=_passages(quoted, chunks, collection.name))
         return await self._said(turn, found, quoted, read.left_out, emit)
 
@@ -101,18 +101,18 @@ class AskComments(Stage):
         await emit(Sources(turn.passages))
         numbers = {passage.hit.chunk.chunk_id: passage.number for passage in turn.passages}
         lines = [
-            f"- {neutral(_quote(one.row))} [{numbers[one.chunk_id]}]"
-            for one in quoted
-            if one.chunk_id in numbers
+            f"- {neutral(_quote(comment.row))} [{numbers[comment.chunk_id]}]"
+            for comment in quoted
+            if comment.chunk_id in numbers
         ]
         said = sentence(found, detect(turn.question))
         cited = "".join(f"[{n}]" for n in dict.fromkeys(numbers.values()))
         first = f"{neutral(said)} {cited}" if cited else neutral(said)
         stream = AnswerStream(turn.passages)
         text = stream.feed("\n".join([first, *lines])) + stream.end()
-        computed = _computed(said, found)
+        computed = _build_computed(said, found)
         notes = [f"Counted: {computed.sql}"]
-        notes += [f"Left out: {one}." for one in left_out]
+        notes += [f"Left out: {item}." for item in left_out]
         for note in notes:
             await emit(Note(self.name, note))
         if not self.holds:
@@ -132,7 +132,7 @@ def _skip_reason(turn: Turn) -> str:
     if turn.ask.search_type == "voc":
         return ""
     if turn.ask.tools or turn.subqueries or turn.ask.search_type != "rag":
-        return "the question is no single one"
+        return "the question is not a single one"
     if not asks_of_comments(turn.question):
         return "nobody's comments are asked for"
     if not any(hit.chunk.kind == "table" for hit in turn.hits[:LOOKED_AT]):
@@ -147,28 +147,28 @@ def _why_nothing(read: ReadComments) -> str:
     return "" if read.comments else "; ".join((NO_COMMENTS, *read.left_out))
 
 
-def _noted(turn: Turn, note: str) -> Turn:
+def _add_note(turn: Turn, note: str) -> Turn:
     return replace(turn, notes=(*turn.notes, note))
 
 
-def _quoted(found: CountedComments, most: int) -> list[CustomerComment]:
+def _choose_quotes(found: CountedComments, most: int) -> list[CustomerComment]:
     """The comments that are quoted: the most central one of each theme where no topic is asked for,
     else those that speak most surely of it; each tone has its share."""
     if not found.query.topic and found.themes:
         return [found.counted[theme.places[0]] for theme in found.themes[:most]]
     counts = ToneCounts.of("", found.counted)
-    leading = [one for one in found.counted if one.tone == counts.mostly]
-    others = [one for one in found.counted if one.tone != counts.mostly]
+    leading = [item for item in found.counted if item.tone == counts.mostly]
+    others = [item for item in found.counted if item.tone != counts.mostly]
     share = max(1, round(most * len(leading) / max(1, len(found.counted))))
     kept = [*leading[:share], *others[: most - share]]
-    more = [one for one in found.counted if one not in kept]
+    more = [item for item in found.counted if item not in kept]
     return [*kept, *more][:most]
 
 
 def _passages(
     quoted: Sequence[CustomerComment], chunks: dict[str, Chunk], name: str
 ) -> tuple[Passage, ...]:
-    held = [id for id in dict.fromkeys(one.chunk_id for one in quoted) if id in chunks]
+    held = [id for id in dict.fromkeys(comment.chunk_id for comment in quoted) if id in chunks]
     return tuple(
         Passage(number, chunks[id].text, Hit(replace(chunks[id], collection=name), 1.0))
         for number, id in enumerate(held, 1)
@@ -180,7 +180,7 @@ def _quote(row: str) -> str:
     return row if len(row) <= LONGEST_QUOTE else row[:LONGEST_QUOTE].rsplit(" ", 1)[0]
 
 
-def _computed(said: str, found: CountedComments) -> Computed:
+def _build_computed(said: str, found: CountedComments) -> Computed:
     """What was counted, with the rows that were: those that speak of the topic, if there is one."""
     query = found.query
     meant = [f"meaning of {query.topic!r}"] if query.topic else []
@@ -189,14 +189,14 @@ def _computed(said: str, found: CountedComments) -> Computed:
         meant.append(f"days {query.since or ''}..{query.until or ''}")
     meant += [f"{name} = {value!r}" for name, value in query.labels.items()]
     own = found.counted
-    tables = ", ".join(sorted({one.table for one in found.among}))
-    documents = sorted({one.document_id for one in found.among})
+    tables = ", ".join(sorted({item.table for item in found.among}))
+    documents = sorted({item.document_id for item in found.among})
     return Computed(
         said,
         f"comments of {tables}: {', '.join(meant) or 'all'}",
         tables,
         documents[0] if len(documents) == 1 else "",
         ("tone", "path", "row"),
-        tuple((one.tone, one.path, _quote(one.row)) for one in own[:MOST_ROWS]),
+        tuple((item.tone, item.path, _quote(item.row)) for item in own[:MOST_ROWS]),
         len(own),
     )

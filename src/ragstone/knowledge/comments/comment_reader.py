@@ -19,8 +19,8 @@ from ragstone.core.comments import CustomerComment
 from ragstone.core.errors import RagstoneError
 from ragstone.core.filters import OWN_TEXT, And, Filter, eq
 from ragstone.core.records import Collection
-from ragstone.knowledge.comments.comment_table import comments_of
-from ragstone.knowledge.comments.tone import weights_of
+from ragstone.knowledge.comments.comment_table import read_comments
+from ragstone.knowledge.comments.tone import load_weights
 from ragstone.language.words import content_word_set, content_words
 from ragstone.ports import ChunkIndex, Embedder, ReadComments, Vectors, in_bulk
 
@@ -73,7 +73,7 @@ class LocalCommentReader:
             left_out.append(f"of more than {MOST_TABLES} documents with tables the others")
         found: list[Key] = []
         total = 0
-        for revision in sorted(sorted(counts, key=lambda one: -counts[one])[:MOST_TABLES]):
+        for revision in sorted(sorted(counts, key=lambda item: -counts[item])[:MOST_TABLES]):
             key = (collection.id, collection.build, revision)
             held, why = await self._table(collection, where, key, counts[revision])
             if held is None:
@@ -86,15 +86,16 @@ class LocalCommentReader:
         return await self._with_vectors(found, tuple(left_out), seconds)
 
     async def of_texts(self, comments: Sequence[CustomerComment]) -> ReadComments:
-        vectors = await self._embedded([one.text for one in comments])
+        vectors = await self._embedded([comment.text for comment in comments])
         return ReadComments(self._toned(comments, vectors), vectors)
 
     async def speaking_of(self, topic: str, read: ReadComments) -> NDArray[np.float64]:
-        weights = weights_of(self._embedder.name)
+        weights = load_weights(self._embedder.name)
         [vector] = await self._embedder.embed_queries([topic])
         words = set(content_words(topic))
         shared = [
-            len(words & content_word_set(one.text)) / max(1, len(words)) for one in read.comments
+            len(words & content_word_set(comment.text)) / max(1, len(words))
+            for comment in read.comments
         ]
         cosines = (read.vectors @ vector).astype(np.float64)
         scores: NDArray[np.float64] = cosines + weights.shared * np.array(shared) - weights.topic
@@ -121,20 +122,20 @@ class LocalCommentReader:
         if chunks > MOST_CHUNKS:
             return None, f"{key[2]}: more than {MOST_CHUNKS:,} chunks"
         own = And((where, eq("revision", key[2])))
-        read = [one async for batch in self._index.scan(collection, own) for one in batch]
-        read.sort(key=lambda one: one.chunk_index)
+        read = [item async for batch in self._index.scan(collection, own) for item in batch]
+        read.sort(key=lambda item: item.chunk_index)
         every = await self._index.count(collection, And((OWN_TEXT, eq("revision", key[2]))))
         if len(read) != every:
             return None, f"{key[2]}: not readable as a whole"
-        comments = await asyncio.to_thread(comments_of, read)
-        held = _Held(sum(one.kind == "table" for one in read), tuple(comments))
+        comments = await asyncio.to_thread(read_comments, read)
+        held = _Held(sum(item.kind == "table" for item in read), tuple(comments))
         self._keep(key, held)
         return held, ""
 
     def _keep(self, key: Key, held: _Held) -> None:
         self._held[key] = held
         self._held.move_to_end(key)
-        kept = sum(1 + len(one.comments) for one in self._held.values())
+        kept = sum(1 + len(item.comments) for item in self._held.values())
         while kept > KEPT_COMMENTS and len(self._held) > 1:
             _, gone = self._held.popitem(last=False)
             kept -= 1 + len(gone.comments)
@@ -163,12 +164,12 @@ class LocalCommentReader:
         )
         vectors = [held.vectors for held in done if held.vectors is not None]
         together = np.concatenate(vectors) if vectors else np.zeros((0, 1), np.float32)
-        comments = tuple(one for held in done for one in held.comments)
+        comments = tuple(comment for held in done for comment in held.comments)
         return ReadComments(comments, together, left_out, waiting)
 
     async def _make(self, key: Key, held: _Held) -> None:
         try:
-            vectors = await self._embedded([one.text for one in held.comments])
+            vectors = await self._embedded([comment.text for comment in held.comments])
         except RagstoneError as error:
             log.warning("The comments of %s could not be read: %s", key[2], error)
             raise
@@ -189,8 +190,8 @@ class LocalCommentReader:
         """The comments with their tones: that of the rating where there is one."""
         if not comments:
             return ()
-        tones = weights_of(self._embedder.name).tones(vectors)
+        tones = load_weights(self._embedder.name).tones(vectors)
         return tuple(
-            one if one.tone != "unknown" else replace(one, tone=tone)
-            for one, tone in zip(comments, tones, strict=True)
+            comment if comment.tone != "unknown" else replace(comment, tone=tone)
+            for comment, tone in zip(comments, tones, strict=True)
         )

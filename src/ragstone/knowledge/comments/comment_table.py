@@ -55,10 +55,10 @@ class CommentColumns:
         return float((value - self.least) / (self.top - self.least))
 
 
-def comments_of(chunks: Sequence[Chunk]) -> list[CustomerComment]:
+def read_comments(chunks: Sequence[Chunk]) -> list[CustomerComment]:
     """The comments of one document's tables, given all of its chunks in order."""
     found: list[CustomerComment] = []
-    starts = [one.start for one in chunks]
+    starts = [item.start for item in chunks]
     for table in read_tables(chunks):
         # What begins with a word for a total sums nothing up in a table of sentences.
         rows = sorted((*table.rows, *table.totals), key=lambda row: row.start)
@@ -86,12 +86,12 @@ def _comment(
         table.title,
         day.isoformat() if isinstance(day, date) else "",
         share,
-        rated(share),
+        rate_tone(share),
         {name: cell for name, cell in labels if cell},
     )
 
 
-def rated(share: float | None) -> Tone:
+def rate_tone(share: float | None) -> Tone:
     """The tone that a rating tells; unknown without one."""
     if share is None:
         return "unknown"
@@ -101,8 +101,8 @@ def rated(share: float | None) -> Tone:
 def comment_columns(table: TypedTable, rows: Sequence[TypedRow]) -> CommentColumns | None:
     """The columns of a table of comments; None for any other table."""
     columns = table.columns
-    rating, least, top = _rating(columns, rows)
-    day = next((at for at, one in enumerate(columns) if one.type == "date"), -1)
+    rating, least, top = _find_rating(columns, rows)
+    day = next((at for at, item in enumerate(columns) if item.type == "date"), -1)
     best, comment = (False, 0.0), -1
     for at, column in enumerate(columns):
         cells = [cell for row in rows if (cell := row.cells[at])]
@@ -117,20 +117,20 @@ def comment_columns(table: TypedTable, rows: Sequence[TypedRow]) -> CommentColum
         return None
     labels = tuple(
         at
-        for at, one in enumerate(columns)
-        if at != comment and one.type == "text" and _tells_apart([row.cells[at] for row in rows])
+        for at, item in enumerate(columns)
+        if at != comment and item.type == "text" and _tells_apart([row.cells[at] for row in rows])
     )
     return CommentColumns(comment, day, rating, least, top, labels)
 
 
-def _rating(columns: Sequence[Column], rows: Sequence[TypedRow]) -> tuple[int, int, int]:
+def _find_rating(columns: Sequence[Column], rows: Sequence[TypedRow]) -> tuple[int, int, int]:
     """The place of the ratings, and the worst and the best one: a scale begins at 1 unless there is
     a 0, one of up to 100 at 0. The place is -1 where there is none."""
     for at, column in enumerate(columns):
         if column.type != "number" or column.years or not _is_called(column, "rating"):
             continue
         given = [value for row in rows if isinstance(value := row.values[at], Decimal)]
-        top = next((one for one in SCALES if max(given, default=Decimal(101)) <= one), 0)
+        top = next((item for item in SCALES if max(given, default=Decimal(101)) <= item), 0)
         if top and min(given) >= 0:
             return at, int(top <= 10 and min(given) >= 1), top
     return -1, 0, 0
@@ -149,7 +149,7 @@ def _is_called(column: Column, name: str) -> bool:
 
 
 def _tells_apart(cells: Sequence[str | None]) -> bool:
-    filled = [one for one in cells if one]
+    filled = [cell for cell in cells if cell]
     values = set(filled)
     few = 1 < len(values) <= MOST_VALUES and 2 * len(values) <= len(filled)
     return few and max(map(len, values)) <= LONGEST_VALUE

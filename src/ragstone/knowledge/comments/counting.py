@@ -9,15 +9,15 @@ from numpy.typing import NDArray
 
 from ragstone.core.comments import CommentQuery, CustomerComment, ToneCounts
 from ragstone.core.errors import InputError
-from ragstone.knowledge.comments.themes import Theme, themes_of
+from ragstone.knowledge.comments.themes import Theme, find_themes
 from ragstone.ports import CommentReader, ReadComments
 
 
 @dataclass(frozen=True, slots=True)
 class CountedComments:
     """What a query means. `among` are the comments of its days and values, `about` those of them
-    that speak of its topic, `counted` those of these that have its tone, the most telling first.
-    `themes` are of `counted`; their places are in it."""
+    that speak of its topic, `count_comments` those of these that have its tone, the most telling
+    first. `themes` are of `count_comments`; their places are in it."""
 
     query: CommentQuery
     among: tuple[CustomerComment, ...]
@@ -26,15 +26,15 @@ class CountedComments:
     themes: tuple[Theme, ...]
 
 
-async def counted(
+async def count_comments(
     query: CommentQuery, read: ReadComments, reader: CommentReader
 ) -> CountedComments:
     """The comments that a query means. Raises InputError for a column that no comment has."""
-    known = {name for one in read.comments for name in one.labels}
+    known = {name for comment in read.comments for name in comment.labels}
     if read.comments and (strange := sorted(query.labels.keys() - known)):
         has = ", ".join(sorted(known)) or "no such column"
         raise InputError(f"No comment has the column {strange[0]!r}; they have: {has}.")
-    places = [at for at, one in enumerate(read.comments) if _is_among(query, one)]
+    places = [at for at, comment in enumerate(read.comments) if _is_among(query, comment)]
     among = tuple(read.comments[at] for at in places)
     vectors = read.vectors[places] if places else read.vectors[:0]
     scores: NDArray[np.float64] = np.zeros(len(among))
@@ -44,38 +44,38 @@ async def counted(
     own = [at for at in speaking if query.tone in (None, among[at].tone)]
     own.sort(key=lambda at: -scores[at])
     comments = tuple(among[at] for at in own)
-    themes = themes_of(comments, vectors[own], query.topic) if own else []
+    themes = find_themes(comments, vectors[own], query.topic) if own else []
     return CountedComments(
         query, among, tuple(among[at] for at in speaking), comments, tuple(themes)
     )
 
 
-def _is_among(query: CommentQuery, one: CustomerComment) -> bool:
+def _is_among(query: CommentQuery, comment: CustomerComment) -> bool:
     if query.since or query.until:
-        if not one.at:
+        if not comment.at:
             return False
-        if (query.since and one.at < query.since) or (query.until and one.at > query.until):
+        if (query.since and comment.at < query.since) or (query.until and comment.at > query.until):
             return False
-    return all(one.labels.get(name) == value for name, value in query.labels.items())
+    return all(comment.labels.get(name) == value for name, value in query.labels.items())
 
 
 def by_month(comments: Sequence[CustomerComment]) -> list[ToneCounts]:
     """How many of each month ("2024-05"), in their order; those without a day are in none."""
-    return _grouped([(one.at[:7], one) for one in comments if one.at])
+    return _group_counts([(comment.at[:7], comment) for comment in comments if comment.at])
 
 
 def by_label(comments: Sequence[CustomerComment]) -> Mapping[str, list[ToneCounts]]:
     """How many have each value, by column; the most frequent values first."""
-    names = Counter(name for one in comments for name in one.labels)
+    names = Counter(name for comment in comments for name in comment.labels)
     found = {}
     for name in sorted(names):
-        pairs = [(one.labels[name], one) for one in comments if name in one.labels]
-        found[name] = sorted(_grouped(pairs), key=lambda one: (-one.comments, one.name))
+        pairs = [(comment.labels[name], comment) for comment in comments if name in comment.labels]
+        found[name] = sorted(_group_counts(pairs), key=lambda item: (-item.comments, item.name))
     return found
 
 
-def _grouped(pairs: Sequence[tuple[str, CustomerComment]]) -> list[ToneCounts]:
+def _group_counts(pairs: Sequence[tuple[str, CustomerComment]]) -> list[ToneCounts]:
     groups: dict[str, list[CustomerComment]] = {}
-    for name, one in pairs:
-        groups.setdefault(name, []).append(one)
+    for name, item in pairs:
+        groups.setdefault(name, []).append(item)
     return [ToneCounts.of(name, groups[name]) for name in sorted(groups)]

@@ -24,7 +24,7 @@ _MONTHS = tuple(
         "october oct oktober okt", "november nov", "december dec dezember dez",
     )
 )  # fmt: skip
-_MONTH = "|".join(sorted((one for names in _MONTHS for one in names), key=len, reverse=True))
+_MONTH = "|".join(sorted((name for names in _MONTHS for name in names), key=len, reverse=True))
 _ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "ersten": 1, "zweiten": 2}
 _ORDINALS |= {"dritten": 3, "vierten": 4, "一": 1, "二": 2, "三": 3, "四": 4}
 _DAYS = (
@@ -95,9 +95,9 @@ def _normal(text: str) -> str:
 @cache
 def _pattern(*names: str) -> re.Pattern[str]:
     lists = word_lists("knowledge", "comments")
-    listed = sorted((one for name in names for one in lists[name]), key=len, reverse=True)
-    spaced = [re.escape(one) for one in listed if re.match(rf"[{_SPACED}]", one)]
-    joined = [re.escape(one) for one in listed if not re.match(rf"[{_SPACED}]", one)]
+    listed = sorted((items for name in names for items in lists[name]), key=len, reverse=True)
+    spaced = [re.escape(item) for item in listed if re.match(rf"[{_SPACED}]", item)]
+    joined = [re.escape(item) for item in listed if not re.match(rf"[{_SPACED}]", item)]
     apart = rf"(?<![{_SPACED}])(?:{'|'.join(spaced)})(?![{_SPACED}])" if spaced else ""
     return re.compile("|".join(filter(None, (apart, *joined))))
 
@@ -114,15 +114,15 @@ def _tone(text: str) -> Tone | None:
 def _topic(text: str) -> str:
     """The words that are left when those are gone that only ask."""
     text = _pattern(*_ASKING).sub(" ", text)
-    kept = [one for one in re.findall(r"[^\W_]+(?:[-'][^\W_]+)*", text) if one not in STOPWORDS]
+    kept = [item for item in re.findall(r"[^\W_]+(?:[-'][^\W_]+)*", text) if item not in STOPWORDS]
     return " ".join(kept)
 
 
 def _labels(text: str, comments: Iterable[CustomerComment]) -> tuple[str, Mapping[str, str]]:
     """The text without the values of columns that it names, and these; the longest of a column."""
-    values = {(name, cell) for one in comments for name, cell in one.labels.items()}
+    values = {(name, cell) for comment in comments for name, cell in comment.labels.items()}
     found: dict[str, str] = {}
-    for name, cell in sorted(values, key=lambda one: (-len(one[1]), one)):
+    for name, cell in sorted(values, key=lambda item: (-len(item[1]), item)):
         plain = re.escape(_normal(cell))
         match = re.search(rf"(?<![{_SPACED}]){plain}(?![{_SPACED}])", text)
         if match and name not in found and len(plain) > 1:
@@ -141,13 +141,13 @@ def _days(text: str) -> tuple[str, str, str]:
             if span is None:
                 text = f"{before} {text[match.end() :]}"
                 continue
-            how = next((name for name, one in _BOUNDS.items() if one.search(before)), "")
+            how = next((name for name, item in _BOUNDS.items() if item.search(before)), "")
             before = _BOUNDS[how].sub("", before) if how else before
             spans.append((*span, how))
             text = f"{before} {text[match.end() :]}"
     if not spans:
         return text, "", ""
-    first, last = min(one[0] for one in spans), max(one[1] for one in spans)
+    first, last = min(item[0] for item in spans), max(item[1] for item in spans)
     match spans[0][2] if len(spans) == 1 else "":
         case "since":
             return text, first.isoformat(), ""

@@ -87,7 +87,7 @@ def sentence(found: CountedComments, language: str) -> str:
         mostly=_mostly(own, texts),
     )
     if found.themes and (not query.topic or len(found.themes) > 1):
-        named = [_theme(found, one, texts) for one in found.themes[:NAMED_THEMES]]
+        named = [_theme(found, theme, texts) for theme in found.themes[:NAMED_THEMES]]
         said += texts["themes"].format(themes=texts["comma"].join(named))
     return f"{said}{texts['end']}"
 

@@ -30,7 +30,7 @@ class Theme:
     places: tuple[int, ...]
 
 
-def themes_of(
+def find_themes(
     comments: Sequence[CustomerComment], vectors: Vectors, topic: str = ""
 ) -> list[Theme]:
     """The themes of comments, the most frequent first; the same for the same comments in the same
@@ -41,13 +41,13 @@ def themes_of(
     lengths = np.linalg.norm(spread, axis=1, keepdims=True)
     spread = spread / np.maximum(lengths, 1e-9)
     most = max(2, min(MOST_THEMES, round((len(comments) / 2) ** 0.5)))
-    groups, centres = _clustered(spread, most)
-    known = _spelt(topic)
+    groups, centres = _cluster(spread, most)
+    known = _spell_words(topic)
     texts = [
-        {word: form for word, form in _spelt(one.text).items() if word not in known}
-        for one in comments
+        {word: form for word, form in _spell_words(comment.text).items() if word not in known}
+        for comment in comments
     ]
-    everywhere = Counter(word for one in texts for word in one)
+    everywhere = Counter(word for text in texts for word in text)
     found = []
     for number, centre in enumerate(centres):
         places = np.flatnonzero(groups == number)
@@ -57,10 +57,10 @@ def themes_of(
         nearest = places[np.argsort(-(spread[places] @ centre), kind="stable")]
         if name:
             found.append(Theme(name, tuple(int(at) for at in nearest)))
-    return sorted(found, key=lambda one: (-len(one.places), one.name))
+    return sorted(found, key=lambda item: (-len(item.places), item.name))
 
 
-def _clustered(rows: Vectors, most: int) -> tuple[NDArray[np.int64], Vectors]:
+def _cluster(rows: Vectors, most: int) -> tuple[NDArray[np.int64], Vectors]:
     """The group of each row (n,), and the groups' centres, by spherical k-means from centres that
     lie far from each other."""
     chance = np.random.default_rng(SEED)
@@ -82,7 +82,7 @@ def _clustered(rows: Vectors, most: int) -> tuple[NDArray[np.int64], Vectors]:
     return groups, centres
 
 
-def _spelt(text: str) -> dict[str, str]:
+def _spell_words(text: str) -> dict[str, str]:
     """The words of a comment that may name a theme, by their stem, as they are spelt there."""
     found: dict[str, str] = {}
     for word in text.casefold().replace("’", "'").split():
@@ -97,12 +97,12 @@ def _spelt(text: str) -> dict[str, str]:
 def _name(own: Sequence[dict[str, str]], everywhere: Counter[str], total: int) -> str:
     """The words that are frequent in these comments and rare in the others, in at least two of
     them, weighed as in class-based TF-IDF."""
-    counts = Counter(word for one in own for word in one)
+    counts = Counter(word for item in own for word in item)
     weights = {
         word: count * np.log(1 + total / everywhere[word])
         for word, count in counts.items()
         if count > 1
     }
     best = sorted(weights, key=lambda word: (-weights[word], word))[:NAMED_BY]
-    spelt = {word: Counter(one[word] for one in own if word in one) for word in best}
-    return ", ".join(min(spelt[word], key=lambda one: (-spelt[word][one], one)) for word in best)
+    spelt = {word: Counter(item[word] for item in own if word in item) for word in best}
+    return ", ".join(min(spelt[word], key=lambda item: (-spelt[word][item], item)) for word in best)

@@ -33,13 +33,13 @@ class ToneWeights:
         """The tone of each vector (n, dimensions)."""
         scores = vectors @ self.weights + self.bias
         return [
-            "negative" if one <= self.low else "positive" if one >= self.high else "neutral"
-            for one in scores
+            "negative" if score <= self.low else "positive" if score >= self.high else "neutral"
+            for score in scores
         ]
 
 
 @cache
-def weights_of(model: str) -> ToneWeights:
+def load_weights(model: str) -> ToneWeights:
     """The weights of an embedder of this name; raises KeyError for one that is not bundled."""
     text = files("ragstone.knowledge").joinpath("data/tone.json").read_text(encoding="utf-8")
     every: Mapping[str, Mapping[str, object]] = json.loads(text)

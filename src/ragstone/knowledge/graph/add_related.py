@@ -42,19 +42,19 @@ class AddRelated(Stage):
                 {hit.chunk.chunk_id: hit.score for hit in turn.hits},
                 CANDIDATES,
             )
-            new = [one for one in related if one.chunk_id not in known][: self.most]
-            chunks = await adapters.index.fetch(turn.collection, [one.chunk_id for one in new])
+            new = [item for item in related if item.chunk_id not in known][: self.most]
+            chunks = await adapters.index.fetch(turn.collection, [item.chunk_id for item in new])
         least = min(hit.score for hit in turn.hits)
         added = tuple(
             Hit(
-                replace(chunks[one.chunk_id], collection=turn.collection.name),
-                least * one.score / new[0].score,
+                replace(chunks[item.chunk_id], collection=turn.collection.name),
+                least * item.score / new[0].score,
             )
-            for one in new
-            if one.chunk_id in chunks
+            for item in new
+            if item.chunk_id in chunks
         )
         if not added:
             return Step(turn, "nothing new", f"{len(related)} passages are near in the graph")
-        ways = "; ".join(" > ".join(one.path) for one in new if one.path)
+        ways = "; ".join(" > ".join(item.path) for item in new if item.path)
         hits = (*turn.hits, *added)
         return Step(replace(turn, hits=hits), f"{len(added)} passages", f"over {ways}")

@@ -22,7 +22,7 @@ FORMAT = "1"
 """Raised when themes are made otherwise, so that they are made anew."""
 
 FEWEST_ENTITIES, FEWEST_CHUNKS = 3, 2
-"""Of a theme; less is no theme."""
+"""Of a theme; less is not a theme."""
 
 MOST_OF_CHUNK = 20
 """Entities of a chunk that are joined to each other: the rarest."""
@@ -67,8 +67,8 @@ def communities(
     edges = _edges(chunks, relations, same, spread, joining)
     names = most_frequent_names(mentions, same)
     found = [_theme(group, chunks, spread, names, audience) for group in _groups(edges)]
-    themes = [one for one in found if one is not None]
-    return sorted(themes, key=lambda one: (-len(one.passages), one.id))
+    themes = [item for item in found if item is not None]
+    return sorted(themes, key=lambda item: (-len(item.passages), item.id))
 
 
 def _edges(
@@ -87,7 +87,7 @@ def _edges(
         for pair in combinations(some, 2):
             weight = 1 / (len(some) - 1) / math.sqrt(spread[pair[0]] * spread[pair[1]])
             edges[pair] = edges.get(pair, 0.0) + weight
-    for one in sorted(relations, key=lambda one: (one.entity, one.other, one.said)):
+    for one in sorted(relations, key=lambda item: (item.entity, item.other, item.said)):
         here, there = sorted(same.get(key, key) for key in (one.entity, one.other))
         if here != there and {here, there} <= joining:
             weight = 1 / math.sqrt(spread[here] * spread[there])
@@ -143,11 +143,13 @@ def own_sentences(chunks: Sequence[Chunk]) -> str:
     """The sentences of a theme's best passages that tell most of them."""
     # As if they were of one document, so that places in them differ.
     apart = [
-        replace(one, chunk_index=number, start=number * _APART, end=number * _APART + len(one.text))
-        for number, one in enumerate(chunks)
+        replace(
+            chunk, chunk_index=number, start=number * _APART, end=number * _APART + len(chunk.text)
+        )
+        for number, chunk in enumerate(chunks)
     ]
     rarity = rarities(apart)
-    children = [candidates(one, rarity) for one in apart]
-    about = together([one.words for child in children for one in child])
-    chosen = [one.excerpt for one in central(children, about)[:SENTENCES]]
-    return " ".join(excerpt_text(one, apart[one.chunk_index]) for one in chosen)
+    children = [candidates(item, rarity) for item in apart]
+    about = together([item.words for child in children for item in child])
+    chosen = [item.excerpt for item in central(children, about)[:SENTENCES]]
+    return " ".join(excerpt_text(item, apart[item.chunk_index]) for item in chosen)

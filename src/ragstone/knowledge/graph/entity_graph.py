@@ -18,12 +18,12 @@ from ragstone.core.entities import (
     EntityRelation,
     EntityTheme,
     RelatedChunk,
-    chunk_id_of,
+    format_chunk_id,
 )
 from ragstone.core.filters import Filter, matches
 from ragstone.core.records import Collection
 from ragstone.knowledge.graph.entity_key import entity_key
-from ragstone.knowledge.graph.walk import Place, walked
+from ragstone.knowledge.graph.walk import Place, walk_graph
 from ragstone.language.similar_names import find_similar
 from ragstone.language.words import STOPWORDS, content_word_set
 from ragstone.ports import ChunkIndex, Mentions, Themes
@@ -91,9 +91,9 @@ class LocalEntityGraph:
         for query in queries:
             asked += await self.linked(collection, readers, query)
         asked = list(dict.fromkeys(asked))[:MOST_ASKED]
-        begins = dict(sorted(found.items(), key=lambda one: (-one[1], one[0]))[:FOUND])
+        begins = dict(sorted(found.items(), key=lambda item: (-item[1], item[0]))[:FOUND])
         named = await self._of(collection, readers, asked, OF_ASKED)
-        first = [one for some in named.values() for one in some]
+        first = [item for some in named.values() for item in some]
         chunks = await self._chunks(collection, where, first, begins)
         inside = await self._inside(collection, readers, chunks)
         if not inside:
@@ -105,7 +105,7 @@ class LocalEntityGraph:
         chunks |= further
         inside += await self._inside(collection, readers, further)
         said = await self._mentions.relations_in(collection, readers, sorted(chunks))
-        inside = await asyncio.to_thread(_told_of, inside, said)
+        inside = await asyncio.to_thread(_count_relations, inside, said)
         return (await asyncio.to_thread(_walk, inside, chunks, named, begins))[:limit]
 
     async def themed(
@@ -120,10 +120,10 @@ class LocalEntityGraph:
         themes = await self._themes.readable(collection, readers, MOST_THEMES)
         best = await asyncio.to_thread(_best_themes, themes, queries, found)
         ranked = _of_themes(best)[:MOST_CHUNKS]
-        fetched = await self._index.fetch(collection, [one.chunk_id for one in ranked])
-        inside = await asyncio.to_thread(_within, where, fetched.values())
+        fetched = await self._index.fetch(collection, [item.chunk_id for item in ranked])
+        inside = await asyncio.to_thread(_keep_matching, where, fetched.values())
         ids = {chunk.chunk_id for chunk in inside.values()}
-        return [one for one in ranked if one.chunk_id in ids][:limit]
+        return [item for item in ranked if item.chunk_id in ids][:limit]
 
     async def linked(
         self, collection: Collection, readers: Several[str], text: str
@@ -132,8 +132,8 @@ class LocalEntityGraph:
         keys = {run.key for run in runs}
         known = await self._mentions.known(collection, readers, keys)
         held = [run for run in runs if run.key in known]
-        whole = [one for one in held if not any(one.inside(other) for other in held)]
-        asked = list(dict.fromkeys(one.key for one in whole))
+        whole = [item for item in held if not any(item.inside(other) for other in held)]
+        asked = list(dict.fromkeys(item.key for item in whole))
         for name in await asyncio.to_thread(_proper, text):
             if not any(name in key or key in name for key in asked):
                 asked += await self._alike(collection, readers, name)
@@ -149,7 +149,7 @@ class LocalEntityGraph:
     ) -> dict[str, list[EntityMention]]:
         """The mentions of these entities, and of those that chunks say are the same."""
         found = await self._mentions.of_entities(collection, readers, entities, limit)
-        same = {one.same for some in found.values() for one in some if one.same}
+        same = {item.same for some in found.values() for item in some if item.same}
         if more := sorted(same - found.keys())[:MOST_ASKED]:
             found |= await self._mentions.of_entities(collection, readers, more, limit)
         return found
@@ -165,12 +165,12 @@ class LocalEntityGraph:
         """The chunks of mentions, and those that were found, as far as they are inside `where`:
         those first in which most is named."""
         weights: dict[str, int] = dict.fromkeys(begins, len(begins) + MOST_ASKED)
-        for one in mentions:
-            if (one.revision, one.chunk_index) not in known:
-                weights[one.chunk_id] = weights.get(one.chunk_id, 0) + 1
+        for mention in mentions:
+            if (mention.revision, mention.chunk_index) not in known:
+                weights[mention.chunk_id] = weights.get(mention.chunk_id, 0) + 1
         ids = sorted(weights, key=lambda id: (-weights[id], id))[:MOST_CHUNKS]
         fetched = await self._index.fetch(collection, ids)
-        return await asyncio.to_thread(_within, where, fetched.values())
+        return await asyncio.to_thread(_keep_matching, where, fetched.values())
 
     async def _inside(
         self, collection: Collection, readers: Several[str], chunks: Several[Place]
@@ -178,29 +178,38 @@ class LocalEntityGraph:
         return await self._mentions.of_chunks(collection, readers, sorted(chunks))
 
 
-def _within(where: Filter, chunks: Iterable[Chunk]) -> dict[Place, Chunk]:
-    return {(one.revision, one.chunk_index): one for one in chunks if matches(where, one.payload())}
+def _keep_matching(where: Filter, chunks: Iterable[Chunk]) -> dict[Place, Chunk]:
+    return {
+        (chunk.revision, chunk.chunk_index): chunk
+        for chunk in chunks
+        if matches(where, chunk.payload())
+    }
 
 
 def _onward(inside: Sequence[EntityMention], named: Several[str]) -> list[str]:
     """What the first hop's chunks name besides what was asked: what most of them name, and what
     tells most, first."""
     chunks: dict[str, int] = {}
-    for one in inside:
-        if one.entity not in named:
-            chunks[one.entity] = chunks.get(one.entity, 0) + 1
+    for mention in inside:
+        if mention.entity not in named:
+            chunks[mention.entity] = chunks.get(mention.entity, 0) + 1
     return sorted(chunks, key=lambda key: (-chunks[key], -len(key), key))[:MOST_ENTITIES]
 
 
-def _told_of(
+def _count_relations(
     inside: Sequence[EntityMention], said: Sequence[EntityRelation]
 ) -> list[EntityMention]:
     """The mentions, each counted once more for every relation that its chunk tells of it."""
     told: Counter[tuple[str, int, str]] = Counter()
-    for one in said:
-        told.update((one.revision, one.chunk_index, end) for end in (one.entity, one.other))
-    counted = ((one, told[one.revision, one.chunk_index, one.entity]) for one in inside)
-    return [replace(one, count=one.count + more) if more else one for one, more in counted]
+    for relation in said:
+        told.update(
+            (relation.revision, relation.chunk_index, end)
+            for end in (relation.entity, relation.other)
+        )
+    counted = (
+        (mention, told[mention.revision, mention.chunk_index, mention.entity]) for mention in inside
+    )
+    return [replace(item, count=item.count + more) if more else item for item, more in counted]
 
 
 def _best_themes(
@@ -209,23 +218,23 @@ def _best_themes(
     """The themes nearest to a question with how near they are: by the words that they share with
     it, rare ones before frequent ones, and by the passages that a search found of them."""
     asked = frozenset(word for query in queries for word in content_word_set(query))
-    said = [content_word_set(_said(one)) for one in themes]
+    said = [content_word_set(_theme_text(item)) for item in themes]
     held = Counter(word for words in said for word in words & asked)
     rarity = {word: math.log(1 + len(themes) / held[word]) for word in held}
     most = sum(rarity.values()) or 1.0
     whole = sum(found.values()) or 1.0
     scored = []
     for theme, words in zip(themes, said, strict=True):
-        ids = {chunk_id_of(*place) for place in theme.passages}
+        ids = {format_chunk_id(*place) for place in theme.passages}
         named = sum(rarity[word] for word in words & asked) / most
         there = sum(score for id, score in found.items() if id in ids) / whole
         if named + there > 0:
             scored.append((theme, named + there))
-    return sorted(scored, key=lambda one: (-one[1], one[0].id))[:BEST_THEMES]
+    return sorted(scored, key=lambda item: (-item[1], item[0].id))[:BEST_THEMES]
 
 
-def _said(theme: EntityTheme) -> str:
-    return " ".join((theme.title, theme.summary, *(one.name for one in theme.entities)))
+def _theme_text(theme: EntityTheme) -> str:
+    return " ".join((theme.title, theme.summary, *(entity.name for entity in theme.entities)))
 
 
 def _of_themes(themes: Sequence[tuple[EntityTheme, float]]) -> list[RelatedChunk]:
@@ -234,7 +243,7 @@ def _of_themes(themes: Sequence[tuple[EntityTheme, float]]) -> list[RelatedChunk
     titles: dict[str, str] = {}
     for theme, near in themes:
         for rank, place in enumerate(theme.passages):
-            id = chunk_id_of(*place)
+            id = format_chunk_id(*place)
             scores[id] = scores.get(id, 0.0) + near / (1 + rank)
             titles.setdefault(id, theme.title)
     whole = sum(scores.values()) or 1.0
@@ -250,11 +259,11 @@ def _walk(
 ) -> list[RelatedChunk]:
     ids = {place: chunk.chunk_id for place, chunk in chunks.items()}
     there: dict[str, int] = {}
-    for one in inside:
-        there[one.entity] = there.get(one.entity, 0) + 1
+    for mention in inside:
+        there[mention.entity] = there.get(mention.entity, 0) + 1
     weights = {key: 1 / math.sqrt(there[key]) for key in named if key in there}
     found = {place: begins[id] for place, id in ids.items() if id in begins}
-    return walked(inside, weights, found, ids)
+    return walk_graph(inside, weights, found, ids)
 
 
 class _Run:
@@ -314,4 +323,4 @@ def _keys(said: str) -> Iterator[str]:
 
 def _proper(text: str) -> list[str]:
     """The keys of names in a question that are written with capitals."""
-    return [key for one in names(text) if len(key := entity_key(one.text)) > 4]
+    return [key for name in names(text) if len(key := entity_key(name.text)) > 4]

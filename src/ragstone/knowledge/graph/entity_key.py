@@ -8,7 +8,7 @@ from ragstone.language.letters import plain
 from ragstone.language.word_lists import word_lists
 
 LONGEST = 80
-"""Characters of a key; a longer text is no name."""
+"""Characters of a key; a longer text is not a name."""
 
 _APART = re.compile(r"[^\w&+#.]+|_+|(?<!\w)\.|\.(?!\w)")
 _POSSESSIVE = re.compile(r"['’]s?(?=\s|$)")
@@ -39,16 +39,16 @@ def entity_key(name: str) -> str:
     return key if len(key) <= LONGEST and any(letter.isalpha() for letter in key) else ""
 
 
-def spelt(text: str) -> str:
+def normalise_for_names(text: str) -> str:
     """A text as names are compared inside it: without case, accents and signs between words."""
     text = unicodedata.normalize("NFKC", text)
     return " ".join(_APART.sub(" ", _POSSESSIVE.sub("", plain(text)).casefold()).split())
 
 
-def stands_in(name: str, text: str) -> bool:
-    """Whether a name stands in a `spelt` text, in whole words where its script has spaces; its last
-    word may have an ending there."""
-    wanted = spelt(name)
+def occurs_in_text(name: str, text: str) -> bool:
+    """Whether a name stands in a `normalise_for_names` text, in whole words where its script has
+    spaces; its last word may have an ending there."""
+    wanted = normalise_for_names(name)
     if not wanted:
         return False
     if any(ord(letter) >= _UNACCENTED for letter in wanted):

@@ -82,7 +82,9 @@ _RANK: dict[EntityKind, int] = {
 """Which kinds come first where a chunk names too much."""
 
 
-def mentions_of(chunk: Chunk, recognizer: EntityRecognizer | None = None) -> list[EntityMention]:
+def extract_mentions(
+    chunk: Chunk, recognizer: EntityRecognizer | None = None
+) -> list[EntityMention]:
     """What a chunk names, each entity once, at most `MOST`. In its languages the `recognizer` says
     what names are, instead of their capitals."""
     if chunk.kind in UNREAD_KINDS:
@@ -103,8 +105,8 @@ def mentions_of(chunk: Chunk, recognizer: EntityRecognizer | None = None) -> lis
     if not text.isascii():
         found.add("name", (match.group() for match in _KATAKANA.finditer(text)))
         found.add("term", _chinese(text))
-        found.add("term", _repeated(_HANGUL, text, 2))
-        found.add("term", _repeated(_UNCASED, text, 2))
+        found.add("term", _find_repeated(_HANGUL, text, 2))
+        found.add("term", _find_repeated(_UNCASED, text, 2))
     found.name_again(flat)
     return found.mentions()
 
@@ -147,11 +149,11 @@ class _Found:
         if not key or " " in key or key in self._counts or key.isupper() or not key.isascii():
             return key
         longer = [
-            one
-            for one, kind in self._kinds.items()
+            item
+            for item, kind in self._kinds.items()
             if kind in ("title", "name")
-            and len(one.split()) in (2, 3)
-            and key in (one.split()[0], one.split()[-1])
+            and len(item.split()) in (2, 3)
+            and key in (item.split()[0], item.split()[-1])
         ]
         return longer[0] if len(longer) == 1 else key
 
@@ -191,7 +193,7 @@ def _titles(title: str) -> Iterator[str]:
     if _is_title(title):
         yield title
     else:
-        yield from (one.text for one in names(title) if " " in one.text)
+        yield from (name.text for name in names(title) if " " in name.text)
 
 
 def _is_title(text: str) -> bool:
@@ -204,12 +206,12 @@ def _is_abbreviation(text: str) -> bool:
     """Whether capitals are no numeral, no legal form, and no small word that is shouted."""
     word = text.casefold()
     small = word in function_words() and text not in _NO_SMALL_WORDS
-    return not (small or re.fullmatch(r"[IVXLCM]+", text) or word in _listed("legal"))
+    return not (small or re.fullmatch(r"[IVXLCM]+", text) or word in _load_list("legal"))
 
 
 def _is_empty(key: str) -> bool:
     """Whether a key says nothing: a small word, or a day of the calendar."""
-    return key in _listed("dates") or key in function_words() or key in STOPWORDS or len(key) < 2
+    return key in _load_list("dates") or key in function_words() or key in STOPWORDS or len(key) < 2
 
 
 def _content(text: str) -> list[str]:
@@ -219,10 +221,10 @@ def _content(text: str) -> list[str]:
 def _names(text: str, language: str) -> Iterator[str]:
     """Names by their capitals. Single words of a German text are mostly plain nouns."""
     found = [
-        one.text
+        item.text
         for line in text.split("\n")
         for start in range(0, len(line), _PART)
-        for one in names(line[start : start + _PART])
+        for item in names(line[start : start + _PART])
     ]
     if language not in ("de", "lb"):
         for name in found:
@@ -237,8 +239,8 @@ def _names(text: str, language: str) -> Iterator[str]:
 
 def _keys(chunk: Chunk, text: str) -> Iterator[str]:
     """The first cells of the rows of the chunk's tables."""
-    tables = [one for one in chunk.blocks if one.kind == "table"]
-    spans = [(one.start, one.end) for one in tables]
+    tables = [block for block in chunk.blocks if block.kind == "table"]
+    spans = [(table.start, table.end) for table in tables]
     for start, end in spans or ([(0, len(text))] if chunk.kind == "table" else []):
         for match in _FIRST_CELL.finditer(text[start:end]):
             cell = match.group(1).strip()
@@ -250,7 +252,7 @@ def _chinese(text: str) -> Iterator[str]:
     """What stands between small words in texts of Chinese characters, and parts of that which a
     chunk has several times, but for those that only stand in one longer part."""
     least, most = CHINESE_RUN
-    small = re.compile(f"[{''.join(_listed('between'))}]")
+    small = re.compile(f"[{''.join(_load_list('between'))}]")
     runs = [run for match in _CHINESE.finditer(text) for run in small.split(match.group())]
     counts = Counter(
         run[start : start + size]
@@ -270,7 +272,7 @@ def _chinese(text: str) -> Iterator[str]:
     yield from (run for run in runs if least <= len(run) <= most and run not in repeated)
 
 
-def _repeated(script: re.Pattern[str], text: str, least: int) -> Iterator[str]:
+def _find_repeated(script: re.Pattern[str], text: str, least: int) -> Iterator[str]:
     """The words of a script without capitals that a chunk has several times."""
     found = [_without_particle(match.group()) for match in script.finditer(text)]
     counts: dict[str, int] = {}
@@ -305,6 +307,6 @@ def _one(match: re.Match[str]) -> str:
 
 
 @cache
-def _listed(kind: str) -> frozenset[str]:
+def _load_list(kind: str) -> frozenset[str]:
     words = word_lists("knowledge", "entities")[kind]
     return frozenset(map(entity_key, words) if kind == "dates" else words)

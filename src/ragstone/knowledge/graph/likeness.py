@@ -42,5 +42,5 @@ def alike_pairs(keys: Iterable[str]) -> Iterator[tuple[str, str]]:
     for block in blocks.values():
         if len(block) > MOST_IN_BLOCK:
             continue
-        for number, one in enumerate(block):
-            yield from ((one, other) for other in block[number + 1 :] if alike(one, other))
+        for number, item in enumerate(block):
+            yield from ((item, other) for other in block[number + 1 :] if alike(item, other))

@@ -20,9 +20,9 @@ from ragstone.core.entities import (
     ReadEntity,
     ReadRelation,
 )
-from ragstone.knowledge.graph.entity_key import entity_key, spelt, stands_in
+from ragstone.knowledge.graph.entity_key import entity_key, normalise_for_names, occurs_in_text
 from ragstone.knowledge.graph.extract import UNREAD_KINDS
-from ragstone.language.fences import fenced
+from ragstone.language.fences import fence_text
 from ragstone.language.json_answer import json_answer
 
 RECIPE = "1"
@@ -63,44 +63,44 @@ def is_read(chunk: Chunk) -> bool:
     return chunk.kind not in UNREAD_KINDS and any(letter.isalpha() for letter in chunk.text)
 
 
-def shown(chunk: Chunk) -> str:
+def format_chunk(chunk: Chunk) -> str:
     """What the model reads of a chunk: its headings and its text."""
     head = " > ".join(part for part in (chunk.title, *chunk.section) if part)
     return (f"{head}\n{chunk.text}" if head else chunk.text)[:SHOWN]
 
 
-def key_of(rules: str, chunk: Chunk) -> str:
+def cache_key(rules: str, chunk: Chunk) -> str:
     """The hash of what the model is told and reads of a chunk, however it is put together."""
-    text = f"{rules}\0{shown(chunk)}"
+    text = f"{rules}\0{format_chunk(chunk)}"
     return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest()
 
 
-def asked(chunks: Sequence[Chunk]) -> str:
+def format_passages(chunks: Sequence[Chunk]) -> str:
     """Passages as the model reads them in one call, numbered from 1."""
     return "\n".join(
-        f"Passage {number}:\n{fenced('passage', shown(chunk))}"
+        f"Passage {number}:\n{fence_text('passage', format_chunk(chunk))}"
         for number, chunk in enumerate(chunks, 1)
     )
 
 
-def taken(said: str, chunks: Sequence[Chunk], rules: str) -> list[Taken]:
+def parse_reply(said: str, chunks: Sequence[Chunk], rules: str) -> list[Taken]:
     """What a reply says of each chunk that was shown. Of a reply that was cut off, what is whole
     is taken; where nothing is, the reading is broken."""
     found = _by_passage(said[:MOST_REPLY], len(chunks))
     return [
-        _taken(found.get(number), chunk, key_of(rules, chunk))
+        _parse_entry(found.get(number), chunk, cache_key(rules, chunk))
         for number, chunk in enumerate(chunks, 1)
     ]
 
 
-def merged(
+def merge_readings(
     chunk: Chunk, local: Sequence[EntityMention], reading: ChunkReading | None
 ) -> tuple[list[EntityMention], list[EntityRelation]]:
     """What a chunk names by the rules and by the model together, and how that relates."""
     # Questions and summaries have numbers of chunks too.
     if reading is None or reading.broken or not is_read(chunk):
         return list(local), []
-    mentions = {one.entity: one for one in local}
+    mentions = {mention.entity: mention for mention in local}
     for entity in reading.entities:
         names = {entity_key(name): name for name in (*entity.also[::-1], entity.name)}
         names.pop("", None)
@@ -114,9 +114,11 @@ def merged(
             )
             mentions[key] = replace(before, same=before.same or same)
     relations = dict.fromkeys(
-        EntityRelation(chunk.revision, chunk.chunk_index, here, there, one.said)
-        for one in reading.relations
-        if (here := entity_key(one.entity)) and (there := entity_key(one.other)) and here != there
+        EntityRelation(chunk.revision, chunk.chunk_index, here, there, relation.said)
+        for relation in reading.relations
+        if (here := entity_key(relation.entity))
+        and (there := entity_key(relation.other))
+        and here != there
     )
     return list(mentions.values()), list(relations)
 
@@ -126,7 +128,7 @@ def _by_passage(said: str, most: int) -> Mapping[int, Mapping[str, Any]]:
     whole = json_answer(said)
     values = whole if isinstance(whole, list) else [whole]
     if isinstance(whole, dict):
-        lists = [one for one in whole.values() if isinstance(one, list)]
+        lists = [item for item in whole.values() if isinstance(item, list)]
         if "passage" not in whole and "entities" not in whole and lists:
             values = lists[0]
     found: dict[int, Mapping[str, Any]] = {}
@@ -140,7 +142,7 @@ def _by_passage(said: str, most: int) -> Mapping[int, Mapping[str, Any]]:
 
 
 def _parts(said: str, most: int) -> list[Any]:
-    """What is whole of a reply that as a whole is no JSON."""
+    """What is whole of a reply that as a whole is not JSON."""
     found: list[Any] = []
     decoder = json.JSONDecoder()
     for match in list(_ONE.finditer(said))[: 2 * most]:
@@ -159,13 +161,13 @@ def _number(value: Any) -> int | None:
     return value if isinstance(value, int) else None
 
 
-def _taken(value: Mapping[str, Any] | None, chunk: Chunk, key: str) -> Taken:
+def _parse_entry(value: Mapping[str, Any] | None, chunk: Chunk, key: str) -> Taken:
     place = (chunk.revision, chunk.chunk_index, key)
     if value is None:
         return Taken(ChunkReading(*place, broken=True))
-    text = spelt(shown(chunk))
+    text = normalise_for_names(format_chunk(chunk))
     entities, refused = _entities(value["entities"], text)
-    named = {entity_key(name) for one in entities for name in (one.name, *one.also)}
+    named = {entity_key(name) for entity in entities for name in (entity.name, *entity.also)}
     relations, more = _relations(value.get("relations"), named)
     return Taken(ChunkReading(*place, tuple(entities), tuple(relations)), refused + more)
 
@@ -181,9 +183,9 @@ def _entities(values: Sequence[Any], text: str) -> tuple[list[ReadEntity], int]:
             refused += 1
             continue
         also = value.get("also")
-        others = [_name(one, text) for one in also[:20]] if isinstance(also, list) else []
+        others = [_name(item, text) for item in also[:20]] if isinstance(also, list) else []
         key = entity_key(name)
-        names = {entity_key(one): one for one in others if one and entity_key(one) != key}
+        names = {entity_key(item): item for item in others if item and entity_key(item) != key}
         found.setdefault(key, ReadEntity(name, tuple(names.values())[:MOST_OTHER_NAMES]))
     return list(found.values()), refused
 
@@ -208,7 +210,7 @@ def _relations(values: Any, named: set[str]) -> tuple[list[ReadRelation], int]:
 def _name(value: Any, text: str) -> str:
     """A name that stands in the text, else nothing."""
     name = _line(value)
-    fits = 2 <= len(name) <= LONGEST_NAME and entity_key(name) and stands_in(name, text)
+    fits = 2 <= len(name) <= LONGEST_NAME and entity_key(name) and occurs_in_text(name, text)
     return name if fits else ""
 
 

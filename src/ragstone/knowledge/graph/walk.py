@@ -50,14 +50,14 @@ def same_entities(mentions: Iterable[EntityMention]) -> dict[str, str]:
             key = parent[key]
         return key
 
-    said = [(one.entity, one.same) for one in mentions if one.same]
-    for pair in (*said, *alike_pairs(one.entity for one in mentions)):
+    said = [(mention.entity, mention.same) for mention in mentions if mention.same]
+    for pair in (*said, *alike_pairs(mention.entity for mention in mentions)):
         here, there = sorted(map(first, pair))
         parent[there] = parent[here] = here
     return {key: first(key) for key in parent}
 
 
-def walked(
+def walk_graph(
     mentions: Sequence[EntityMention],
     named: Mapping[str, float],
     found: Mapping[Place, float],
@@ -65,7 +65,7 @@ def walked(
 ) -> list[RelatedChunk]:
     """The chunks of `ids` by their share of a walk over `mentions`, best first. It begins at the
     entities `named` and the chunks `found`, by their weights."""
-    mentions = [one for one in mentions if _place(one) in ids]
+    mentions = [mention for mention in mentions if _place(mention) in ids]
     same = same_entities(mentions)
     names = most_frequent_names(mentions, same)
     entities = {key: number for number, key in enumerate(names)}
@@ -77,7 +77,7 @@ def walked(
     share = FROM_NAMES if start_found.any() else 1.0
     if not start_names.any():
         share = 0.0
-    at_names, at_chunks = _ranked(edges, share * start_names, (1 - share) * start_found)
+    at_names, at_chunks = _rank_shares(edges, share * start_names, (1 - share) * start_found)
     ways = _Ways(edges, list(names.values()), at_names, at_chunks, start_names)
     places = sorted(chunks, key=lambda place: (-at_chunks[chunks[place]], ids[place]))
     whole = float(at_chunks.sum()) or 1.0
@@ -97,8 +97,10 @@ def most_frequent_names(
 ) -> dict[str, str]:
     """Every entity with its most frequent name, by key."""
     spelt: dict[str, Counter[str]] = {}
-    for one in mentions:
-        spelt.setdefault(same.get(one.entity, one.entity), Counter())[one.name] += one.count
+    for mention in mentions:
+        spelt.setdefault(same.get(mention.entity, mention.entity), Counter())[mention.name] += (
+            mention.count
+        )
     return {
         key: min(counts, key=lambda name: (-counts[name], -len(name), name))
         for key, counts in sorted(spelt.items())
@@ -113,9 +115,9 @@ def _edges(
 ) -> _Edges:
     """The more often a chunk names an entity, and the fewer chunks do, the more they are joined."""
     pairs: dict[tuple[int, int], float] = {}
-    for one in mentions:
-        pair = entities[same.get(one.entity, one.entity)], chunks[_place(one)]
-        pairs[pair] = pairs.get(pair, 0.0) + one.count
+    for mention in mentions:
+        pair = entities[same.get(mention.entity, mention.entity)], chunks[_place(mention)]
+        pairs[pair] = pairs.get(pair, 0.0) + mention.count
     order = sorted(pairs)
     ends = np.array(order, dtype=np.int64).reshape(-1, 2)
     spread = np.bincount(ends[:, 0], minlength=len(entities))[ends[:, 0]]
@@ -132,7 +134,7 @@ def _start(weights: Iterable[tuple[int | None, float]], many: int) -> NDArray[np
     return start / start.sum() if start.sum() > 0 else start
 
 
-def _ranked(
+def _rank_shares(
     edges: _Edges, names: NDArray[np.float64], chunks: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The shares of entities and chunks in endless walks."""
@@ -180,14 +182,14 @@ class _Ways:
     def to(self, chunk: int) -> tuple[str, ...]:
         """The question's entity that leads there, and the one that it leads over, if another."""
         near = self._of_chunk.get(chunk, [])
-        asked = [one for one in near if self._start[one] > 0]
+        asked = [item for item in near if self._start[item] > 0]
         if asked or not near:
-            return tuple(self._names[one] for one in asked[:1])
+            return tuple(self._names[item] for item in asked[:1])
         over = near[0]
         for other in self._of_name.get(over, []):
-            for one in self._of_chunk.get(other, []):
-                if other != chunk and self._start[one] > 0:
-                    return self._names[one], self._names[over]
+            for item in self._of_chunk.get(other, []):
+                if other != chunk and self._start[item] > 0:
+                    return self._names[item], self._names[over]
         return (self._names[over],)
 
 

@@ -99,7 +99,7 @@ def central(children: Sequence[Sequence[Candidate]], about: Weights) -> list[Can
     middle = _unit(about)
     ranked = [
         sorted(
-            ((one.worth * _cosine(one.words, middle), one) for one in child),
+            ((item.worth * _cosine(item.words, middle), item) for item in child),
             key=lambda scored: (-scored[0], scored[1].excerpt.start),
         )
         for child in children
@@ -110,11 +110,11 @@ def central(children: Sequence[Sequence[Candidate]], about: Weights) -> list[Can
     )
     chosen: list[tuple[float, Candidate]] = []
     for place in order:
-        for score, one in ranked[place]:
-            if not any(_says_the_same(one, other) for _, other in chosen):
-                chosen.append((score, one))
+        for score, item in ranked[place]:
+            if not any(_says_the_same(item, other) for _, other in chosen):
+                chosen.append((score, item))
                 break
-    return [one for _, one in sorted(chosen, key=lambda s: (-s[0], s[1].excerpt.start))]
+    return [item for _, item in sorted(chosen, key=lambda s: (-s[0], s[1].excerpt.start))]
 
 
 def _says_the_same(one: Candidate, other: Candidate) -> bool:

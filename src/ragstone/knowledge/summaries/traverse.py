@@ -20,11 +20,11 @@ from ragstone.knowledge.summaries.tree import (
     sentences_of_few,
 )
 from ragstone.language.budget import budget
-from ragstone.language.markers import HIGHEST, neutral, renumbered
+from ragstone.language.markers import HIGHEST, neutral, renumber_markers
 from ragstone.language.sentences import Span
 from ragstone.language.tokens import Count
 from ragstone.ports import Adapters
-from ragstone.retrieve.expand import narrowed
+from ragstone.retrieve.expand import narrow_chunk
 
 AROUND = 15
 """Tokens that stand around each passage in a prompt."""
@@ -87,12 +87,14 @@ class Traverse(Stage):
         if _fits((chunk.text for own in read.values() for chunk in own.values()), room, adapters):
             return Step(turn, "skipped", "all of it is read at once")
         trees = await _trees(turn, collection, adapters, list(read))
-        wanted = [one for name, own in read.items() if (one := _wanted(own, trees.get(name)))]
+        wanted = [
+            one for name, own in read.items() if (one := _choose_wanted(own, trees.get(name)))
+        ]
         if len(wanted) < len(read):
             return Step(turn, "skipped", f"{len(read) - len(wanted)} documents have no tree")
-        if adapters.chat and (digested := _digested(turn, wanted, room, adapters.count)):
+        if adapters.chat and (digested := _use_summary(turn, wanted, room, adapters.count)):
             return digested
-        hits = list(_chosen(wanted, room, adapters.count))
+        hits = list(_choose_hits(wanted, room, adapters.count))
         if not hits:
             return Step(turn, "skipped", "no sentence of it tells more than others")
         # In the order of reading: that of the documents, then of their chunks.
@@ -109,7 +111,7 @@ def _read(turn: Turn) -> dict[str, dict[int, Chunk]]:
     for chunk in turn.chunks.values():
         if chunk.revision in found and chunk.kind not in MADE:
             found[chunk.revision][chunk.chunk_index] = chunk
-    order = sorted(found.items(), key=lambda one: (next(iter(one[1].values())).path, one[0]))
+    order = sorted(found.items(), key=lambda item: (next(iter(item[1].values())).path, item[0]))
     return {name: dict(sorted(own.items())) for name, own in order}
 
 
@@ -133,7 +135,7 @@ async def _trees(
     return whole_trees(found)
 
 
-def _wanted(own: Mapping[int, Chunk], tree: Tree | None) -> _Wanted | None:
+def _choose_wanted(own: Mapping[int, Chunk], tree: Tree | None) -> _Wanted | None:
     """What is wanted of a document; None for a long one without a tree."""
     if tree is None:
         if len(own) >= LEAST_CHUNKS:
@@ -143,17 +145,17 @@ def _wanted(own: Mapping[int, Chunk], tree: Tree | None) -> _Wanted | None:
     root = tree[len(tree) - 1][0]
     whole = all(index in own for index in range(root.first, root.last + 1))
     nodes = [
-        _Node(root.level - node.level, chunk.text, node.cited, _kept(node, own))
+        _Node(root.level - node.level, chunk.text, node.cited, _keep_sentences(node, own))
         for _, (node, chunk) in sorted(tree.items())
     ]
     return _Wanted(own, nodes, whole)
 
 
-def _kept(node: SummaryNode, own: Mapping[int, Chunk]) -> list[TellingSentence]:
-    return [one for one in node.said if one.chunk_index in own]
+def _keep_sentences(node: SummaryNode, own: Mapping[int, Chunk]) -> list[TellingSentence]:
+    return [sentence for sentence in node.said if sentence.chunk_index in own]
 
 
-def _chosen(wanted: Sequence[_Wanted], room: int, count: Count) -> Iterator[Hit]:
+def _choose_hits(wanted: Sequence[_Wanted], room: int, count: Count) -> Iterator[Hit]:
     """The sentences of the upper nodes before those of lower ones, of each node the best before
     the next, as many as there is room for: where not all of a rank fit, some at equal distances."""
     ranked: dict[tuple[int, int], list[tuple[int, TellingSentence]]] = {}
@@ -167,10 +169,10 @@ def _chosen(wanted: Sequence[_Wanted], room: int, count: Count) -> Iterator[Hit]
                         ranked.setdefault((depth, rank), []).append((place, one))
     chosen: dict[tuple[int, int], tuple[TellingSentence, float]] = {}
     for number, (_, group) in enumerate(sorted(ranked.items())):
-        group.sort(key=lambda one: (one[0], one[1].start))
+        group.sort(key=lambda entry: (entry[0], entry[1].start))
         needed = [
-            AROUND + count(excerpt_text(one, wanted[place].chunks[one.chunk_index]))
-            for place, one in group
+            AROUND + count(excerpt_text(entry, wanted[place].chunks[entry.chunk_index]))
+            for place, entry in group
         ]
         score = 1 - number / len(ranked)
         taken = _spread(needed, room)
@@ -183,7 +185,7 @@ def _chosen(wanted: Sequence[_Wanted], room: int, count: Count) -> Iterator[Hit]
     for (place, _), (one, score) in sorted(chosen.items(), key=lambda item: item[0]):
         chunk = wanted[place].chunks[one.chunk_index]
         span = Span(one.start - chunk.start, one.end - chunk.start)
-        yield Hit(narrowed(chunk, span), score)
+        yield Hit(narrow_chunk(chunk, span), score)
 
 
 def _spread(needed: Sequence[int], room: int) -> list[int]:
@@ -199,43 +201,43 @@ def _spread(needed: Sequence[int], room: int) -> list[int]:
     return taken
 
 
-def _digested(turn: Turn, wanted: Sequence[_Wanted], room: int, count: Count) -> Step | None:
+def _use_summary(turn: Turn, wanted: Sequence[_Wanted], room: int, count: Count) -> Step | None:
     """The turn with what a chat model has said of the deepest level that there is room for, and the
     chunks that it names; None where no chat model did, or not of what is wanted alone."""
-    if not all(one.whole for one in wanted) or not any(n.cited for w in wanted for n in w.nodes):
+    if not all(item.whole for item in wanted) or not any(n.cited for w in wanted for n in w.nodes):
         return None
     best: list[tuple[int, str, list[int]]] | None = None
-    for depth in range(max(one.deepest for one in wanted) + 1):
+    for depth in range(max(item.deepest for item in wanted) + 1):
         texts = [
-            (place, *_numbered(node, one.chunks))
-            for place, one in enumerate(wanted)
-            for node in one.at(depth)
+            (place, *_number_node(node, item.chunks))
+            for place, item in enumerate(wanted)
+            for node in item.at(depth)
         ]
         if sum(count(text) for _, text, _ in texts) > room:
             break
         best = texts
     if best is None:
         return None
-    named = list(dict.fromkeys((place, one) for place, _, cited in best for one in cited))
-    number = {one: place for place, one in enumerate(named[:HIGHEST], 1)}
+    named = list(dict.fromkeys((place, item) for place, _, cited in best for item in cited))
+    number = {item: place for place, item in enumerate(named[:HIGHEST], 1)}
     said = []
     for place, text, cited in best:
         new = {
-            old: number[place, one] for old, one in enumerate(cited, 1) if (place, one) in number
+            old: number[place, item] for old, item in enumerate(cited, 1) if (place, item) in number
         }
-        said.append(renumbered(text, new))
-    hits = tuple(Hit(wanted[place].chunks[one], 1.0) for place, one in number)
+        said.append(renumber_markers(text, new))
+    hits = tuple(Hit(wanted[place].chunks[item], 1.0) for place, item in number)
     turn = replace(turn, hits=hits, digest="\n\n".join(said))
     return Step(turn, f"{len(best)} summaries, {len(hits)} passages named", "from the roots down")
 
 
-def _numbered(node: _Node, chunks: Mapping[int, Chunk]) -> tuple[str, list[int]]:
+def _number_node(node: _Node, chunks: Mapping[int, Chunk]) -> tuple[str, list[int]]:
     """What a node says with numbers, and the chunks that these name, from 1."""
     if node.cited:
         return node.text, list(node.cited)
     said = in_order(node.said)
     lines = [
-        f"{neutral(excerpt_text(one, chunks[one.chunk_index]))} [{number}]"
-        for number, one in enumerate(said, 1)
+        f"{neutral(excerpt_text(item, chunks[item.chunk_index]))} [{number}]"
+        for number, item in enumerate(said, 1)
     ]
-    return "\n".join(lines), [one.chunk_index for one in said]
+    return "\n".join(lines), [item.chunk_index for item in said]

@@ -52,8 +52,8 @@ def extractive_tree(
         for begin, end in cut:
             below = parts[begin:end]
             part = _node_part(len(nodes), below)
-            children = () if level == 1 else tuple(one.number for one in below)
-            said = tuple(one.excerpt for one in part.said)
+            children = () if level == 1 else tuple(item.number for item in below)
+            said = tuple(candidate.excerpt for candidate in part.said)
             nodes.append(
                 SummaryNode(part.number, 0, level, part.first, part.last, children, said, recipe)
             )
@@ -64,20 +64,23 @@ def extractive_tree(
 
 def _leaf(chunk: Chunk, rarity: Weights) -> _Part:
     said = candidates(chunk, rarity)
-    about = together([one.words for one in said])
+    about = together([item.words for item in said])
     return _Part(chunk.chunk_index, chunk.chunk_index, chunk.chunk_index, said, about)
 
 
 def _node_part(number: int, below: Sequence[_Part]) -> _Part:
-    about = together([one.about for one in below])
-    said = central([one.said for one in below], about)
+    about = together([part.about for part in below])
+    said = central([part.said for part in below], about)
     return _Part(number, below[0].first, below[-1].last, said, about)
 
 
 def sentences_of_few(chunks: Sequence[Chunk]) -> list[TellingSentence]:
     """The sentences that tell most of a document that is too short for a tree, the best first."""
     rarity = rarities(chunks)
-    return [one.excerpt for one in _node_part(0, [_leaf(one, rarity) for one in chunks]).said]
+    return [
+        candidate.excerpt
+        for candidate in _node_part(0, [_leaf(chunk, rarity) for chunk in chunks]).said
+    ]
 
 
 def excerpt_text(excerpt: TellingSentence, chunk: Chunk) -> str:
@@ -87,7 +90,7 @@ def excerpt_text(excerpt: TellingSentence, chunk: Chunk) -> str:
 
 def in_order(said: Sequence[TellingSentence]) -> list[TellingSentence]:
     """Sentences as they stand in the document."""
-    return sorted(said, key=lambda one: (one.start, one.end))
+    return sorted(said, key=lambda item: (item.start, item.end))
 
 
 def node_chunk(node: SummaryNode, text: str, chunks: Sequence[Chunk]) -> Chunk:
@@ -100,14 +103,14 @@ def node_chunk(node: SummaryNode, text: str, chunks: Sequence[Chunk]) -> Chunk:
         chunk_index=node.number,
         text=text,
         start=first.start,
-        end=max(one.end for one in below),
-        section=_shared_section(below),
+        end=max(item.end for item in below),
+        section=_find_shared_section(below),
         kind=SUMMARY,
         layout=node.encode(),
     )
 
 
-def _shared_section(chunks: Sequence[Chunk]) -> tuple[str, ...]:
+def _find_shared_section(chunks: Sequence[Chunk]) -> tuple[str, ...]:
     """The headings above all of these chunks."""
     sections = [chunk.section for chunk in chunks]
     same = takewhile(lambda names: len(set(names)) == 1, zip(*sections, strict=False))
@@ -116,4 +119,6 @@ def _shared_section(chunks: Sequence[Chunk]) -> tuple[str, ...]:
 
 def excerpt_lines(said: Sequence[TellingSentence], chunks: Sequence[Chunk]) -> str:
     """The text of a node without a chat model: its sentences in order, each on a line."""
-    return "\n".join(excerpt_text(one, chunks[one.chunk_index]) for one in in_order(said))
+    return "\n".join(
+        excerpt_text(sentence, chunks[sentence.chunk_index]) for sentence in in_order(said)
+    )

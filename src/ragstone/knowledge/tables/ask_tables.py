@@ -18,7 +18,13 @@ from ragstone.core.records import Collection
 from ragstone.core.turn import Hit, Passage, Turn
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.knowledge.tables.asked_model import ModelQuery, ask_model
-from ragstone.knowledge.tables.computation import ComputedRows, agrees, outcome, queried, sql_of
+from ragstone.knowledge.tables.computation import (
+    ComputedRows,
+    agrees,
+    build_sql,
+    number_rows,
+    outcome,
+)
 from ragstone.knowledge.tables.plain_queries import PlainQueries
 from ragstone.knowledge.tables.reading_question import (
     TableQuestion,
@@ -151,7 +157,7 @@ async def readable_tables(
         return [], ""
     async with adapters.catalog.snapshot(collection) as hidden:
         readable = And((visible(turn.ask, hidden), OWN_TEXT))
-        wanted = [And((readable, eq("revision", one))) for one in list(holders)[:documents]]
+        wanted = [And((readable, eq("revision", holder))) for holder in list(holders)[:documents]]
         read = await asyncio.gather(
             *(_of_document(adapters, collection, where, most_chunks) for where in wanted)
         )
@@ -166,9 +172,9 @@ async def _of_document(
     count = await adapters.index.count(collection, where)
     if count > most_chunks:
         return [], [], f"a document of {count:,} chunks is larger than stages.tables.chunks"
-    chunks = [one async for batch in adapters.index.scan(collection, where) for one in batch]
-    chunks.sort(key=lambda one: one.chunk_index)
-    if len(chunks) != 1 + max((one.chunk_index for one in chunks), default=-1):
+    chunks = [item async for batch in adapters.index.scan(collection, where) for item in batch]
+    chunks.sort(key=lambda item: item.chunk_index)
+    if len(chunks) != 1 + max((chunk.chunk_index for chunk in chunks), default=-1):
         return [], [], "a document is not readable as a whole"
     return await asyncio.to_thread(read_tables, chunks), chunks, ""
 
@@ -178,7 +184,7 @@ def _skip_reason(turn: Turn, adapters: Adapters) -> str:
     if turn.answer and turn.answer.text:
         return "it is answered already"
     if turn.ask.tools or turn.subqueries or turn.plan.strategy == "sequential":
-        return "the question is no single one"
+        return "the question is not a single one"
     if not asks_of_tables(turn.question):
         return "nothing is counted, added up, compared or filtered"
     if not any(has_table(hit.chunk) for hit in turn.hits[:LOOKED_AT]):
@@ -201,15 +207,15 @@ async def _by_rules(
     asked = _clearest(read)
     if asked is None:
         return None, "several tables fit" if read else "not every word of the question is explained"
-    if any(one.is_like(asked.table) for one in tables if one is not asked.table):
+    if any(item.is_like(asked.table) for item in tables if item is not asked.table):
         return None, "the document has several tables of this kind"
     found = await asyncio.to_thread(outcome, asked)
     if found is None or (asked.operation == "list" and not found.rows):
         return None, "no rows match"
     if asked.operation == "sum" and not _totals_agree(asked, found):
         return None, "the table's own total is another one"
-    sql = sql_of(asked)
-    [result] = await (adapters.tables or PlainQueries()).run([queried(asked.table)], [sql])
+    sql = build_sql(asked)
+    [result] = await (adapters.tables or PlainQueries()).run([number_rows(asked.table)], [sql])
     if not agrees(asked, found, result.rows) and not result.more:
         return None, f"two computations differ: {sql}"
     language = detect(turn.question)
@@ -218,7 +224,7 @@ async def _by_rules(
         (row, record(asked, row.cells) if len(row.text) > LONGEST_ROW else row.text)
         for row in found.rows[:SHOWN]
     ]
-    computed = _computed(said, sql, asked.table, result, len(found.rows), recomputed=True)
+    computed = _build_computed(said, sql, asked.table, result, len(found.rows), recomputed=True)
     return _Reply(said, asked.table, rows, computed, BY_RULES, SURE), ""
 
 
@@ -232,7 +238,7 @@ def _clearest(read: Sequence[TableQuestion]) -> TableQuestion | None:
     """The one reading, or the one whose table is named by most words of the question."""
     if not read:
         return None
-    ranked = sorted(read, key=lambda one: one.fit, reverse=True)
+    ranked = sorted(read, key=lambda item: item.fit, reverse=True)
     return None if len(ranked) > 1 and ranked[0].fit == ranked[1].fit else ranked[0]
 
 
@@ -251,7 +257,7 @@ async def _by_model(
     model = adapters.completer
     if model is None:
         return None, Usage(), ""
-    seen = [(table, queried(table)) for table in tables[:5]]
+    seen = [(table, number_rows(table)) for table in tables[:5]]
     wanted, usage = await ask_model(turn, adapters, model, seen)
     if wanted is None:
         return None, usage, f"{model.name} sees nothing to compute"
@@ -263,9 +269,11 @@ async def _by_model(
 
 
 async def _ran(turn: Turn, adapters: Adapters, wanted: ModelQuery) -> tuple[_Reply | None, str]:
-    table = queried(wanted.table)
+    table = number_rows(wanted.table)
     result, used = await _queries(adapters).run([table], [wanted.sql, wanted.rows_sql])
-    places = sorted({int(one[0]) for one in used.rows if one and one[0] and one[0].isdecimal()})
+    places = sorted(
+        {int(item[0]) for item in used.rows if item and item[0] and item[0].isdecimal()}
+    )
     rows = [wanted.table.rows[n - 1] for n in places if 0 < n <= len(wanted.table.rows)]
     if not result.rows or not rows or all(cell is None for row in result.rows for cell in row):
         return None, "the query returned nothing"
@@ -275,11 +283,11 @@ async def _ran(turn: Turn, adapters: Adapters, wanted: ModelQuery) -> tuple[_Rep
     )
     said = " ".join(f"{figures} ({wanted.table.title}).".split())
     shown = [(row, row.text) for row in rows[:SHOWN]]
-    computed = _computed(said, wanted.sql, wanted.table, result, len(rows), recomputed=False)
+    computed = _build_computed(said, wanted.sql, wanted.table, result, len(rows), recomputed=False)
     return _Reply(said, wanted.table, shown, computed, BY_MODEL, LESS_SURE), ""
 
 
-def _computed(
+def _build_computed(
     said: str, sql: str, table: TypedTable, result: QueryResult, used: int, *, recomputed: bool
 ) -> Computed:
     rows = tuple(tuple(cell or "" for cell in row) for row in result.rows[:SHOWN])
@@ -292,8 +300,8 @@ def _number(
     row: TypedRow, chunks: Sequence[Chunk], passages: list[Passage], collection: str
 ) -> int | None:
     """The number of the passage that holds a row, which is added where none does yet."""
-    chunk = next((one for one in chunks if one.start <= row.start and row.end <= one.end), None)
-    chunk = chunk or next((one for one in chunks if one.start <= row.start < one.end), None)
+    chunk = next((item for item in chunks if item.start <= row.start and row.end <= item.end), None)
+    chunk = chunk or next((item for item in chunks if item.start <= row.start < item.end), None)
     if chunk is None:
         return None
     for passage in passages:
@@ -301,7 +309,7 @@ def _number(
             return passage.number
     if len(passages) >= HIGHEST:
         return None
-    score = max((one.hit.score for one in passages), default=0.0)
+    score = max((item.hit.score for item in passages), default=0.0)
     hit = Hit(replace(chunk, collection=collection), score)
     passages.append(Passage(len(passages) + 1, chunk.text, hit))
     return len(passages)

@@ -7,7 +7,7 @@ from ragstone.core.answer import Usage
 from ragstone.core.turn import Turn
 from ragstone.engine.prompts import prompt
 from ragstone.knowledge.tables.typed_table import TypedTable
-from ragstone.language.fences import fenced
+from ragstone.language.fences import fence_text
 from ragstone.language.json_answer import json_answer
 from ragstone.ports import Adapters, Completer, QueriedTable
 
@@ -42,14 +42,14 @@ async def ask_model(
 ) -> tuple[ModelQuery | None, Usage]:
     """The query of the chat model, None where it gives none; raises ModelUnavailable, Busy."""
     rules = await prompt(turn, adapters, "table_query")
-    shown = "\n\n".join(described_table(table, queried) for table, queried in tables)
-    asked = f"{fenced('tables', shown)}\n{fenced('question', turn.question)}"
+    shown = "\n\n".join(describe_table(table, queried) for table, queried in tables)
+    asked = f"{fence_text('tables', shown)}\n{fence_text('question', turn.question)}"
     said = await model.complete(rules, asked, REPLY_TOKENS)
     reply = json_answer(said.text)
     if not isinstance(reply, dict):
         return None, said.usage
     sql, rows = reply.get("sql"), reply.get("rows")
-    table = next((one for one, _ in tables if one.name == reply.get("table")), None)
+    table = next((item for item, _ in tables if item.name == reply.get("table")), None)
     if table is None or not (isinstance(sql, str) and isinstance(rows, str)):
         return None, said.usage
     if not (sql.strip() and rows.strip()) or max(len(sql), len(rows)) > LONGEST:
@@ -57,13 +57,13 @@ async def ask_model(
     return ModelQuery(table, sql.strip(), rows.strip()), said.usage
 
 
-def described_table(table: TypedTable, queried: QueriedTable) -> str:
+def describe_table(table: TypedTable, queried: QueriedTable) -> str:
     """A table for who writes a query: its name, its columns with their types and a few values."""
     lines = [f'table "{table.name}": {table.title}, {len(table.rows)} rows']
     for place, (name, kind) in enumerate(zip(queried.columns, queried.types, strict=True)):
         seen = list(
             dict.fromkeys(str(row[place]) for row in queried.rows if row[place] is not None)
         )
-        examples = ", ".join(one[:EXAMPLE_CHARS] for one in seen[:EXAMPLES])
+        examples = ", ".join(item[:EXAMPLE_CHARS] for item in seen[:EXAMPLES])
         lines.append(f'  "{name}" {kind}: {examples}')
     return "\n".join(lines)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 
-from ragstone.knowledge.tables.reading_question import Condition, TableQuestion, selected
+from ragstone.knowledge.tables.reading_question import Condition, TableQuestion, select_rows
 from ragstone.knowledge.tables.typed_table import TypedRow, TypedTable
 from ragstone.ports import Cell, QueriedTable
 
@@ -34,18 +34,18 @@ class ComputedRows:
     empty: int = 0
 
 
-def queried(table: TypedTable) -> QueriedTable:
+def number_rows(table: TypedTable) -> QueriedTable:
     """The table as queries see it, its rows numbered."""
     row = next(
         name for name in (ROW, *(f"{ROW}_{n}" for n in range(1, 1000)))
-        if name not in {one.name.casefold() for one in table.columns}
+        if name not in {column.name.casefold() for column in table.columns}
     )  # fmt: skip
     return QueriedTable(
         table.name,
-        (row, *(one.name for one in table.columns)),
-        ("number", *(one.type for one in table.columns)),
-        (0, *(one.scale for one in table.columns)),
-        [(number, *map(_cell, one.values)) for number, one in enumerate(table.rows, 1)],
+        (row, *(column.name for column in table.columns)),
+        ("number", *(column.type for column in table.columns)),
+        (0, *(column.scale for column in table.columns)),
+        [(number, *map(_cell, item.values)) for number, item in enumerate(table.rows, 1)],
     )
 
 
@@ -55,10 +55,10 @@ def _cell(value: Decimal | date | str | None) -> Cell:
     return str(value) if isinstance(value, Decimal) else value
 
 
-def sql_of(asked: TableQuestion) -> str:
+def build_sql(asked: TableQuestion) -> str:
     """The query that computes it. Names and values of the document are quoted."""
-    table, where = quoted(asked.table.name), _where(asked.conditions)
-    measure, group = quoted(asked.measure), quoted(asked.group)
+    table, where = quote_name(asked.table.name), _where(asked.conditions)
+    measure, group = quote_name(asked.measure), quote_name(asked.group)
     of_group = _and(where, f"{group} IS NOT NULL")
     if asked.operation == "list":
         order = f"ORDER BY {measure}{' DESC' if asked.descending else ''}" if measure else ""
@@ -68,7 +68,7 @@ def sql_of(asked: TableQuestion) -> str:
         order = f"GROUP BY {group} ORDER BY n {order}, {group}"
         return _select(f"{group}, COUNT(*) AS n", table, of_group, order)
     figure = {
-        "count": f"COUNT(DISTINCT {quoted(asked.entity)})" if asked.different else "COUNT(*)",
+        "count": f"COUNT(DISTINCT {quote_name(asked.entity)})" if asked.different else "COUNT(*)",
         "sum": f"SUM({measure})",
         "average": f"AVG({measure})",
         "most": f"MAX({measure})",
@@ -89,19 +89,21 @@ def _and(where: str, more: str) -> str:
 
 
 def _where(conditions: Sequence[Condition]) -> str:
-    said = [_condition(one) for one in conditions]
+    said = [_condition(condition) for condition in conditions]
     return f" WHERE {' AND '.join(said)}" if said else ""
 
 
-def _condition(one: Condition) -> str:
-    column = f"YEAR({quoted(one.column)})" if one.year else quoted(one.column)
-    values = [str(v) if isinstance(v, Decimal) else _literal(v) for v in one.values]
-    if one.comparison != "in":
-        return f"{column} {one.comparison} {values[0]}"
+def _condition(condition: Condition) -> str:
+    column = (
+        f"YEAR({quote_name(condition.column)})" if condition.year else quote_name(condition.column)
+    )
+    values = [str(v) if isinstance(v, Decimal) else _literal(v) for v in condition.values]
+    if condition.comparison != "in":
+        return f"{column} {condition.comparison} {values[0]}"
     return f"{column} = {values[0]}" if len(values) == 1 else f"{column} IN ({', '.join(values)})"
 
 
-def quoted(name: str) -> str:
+def quote_name(name: str) -> str:
     """A name as SQL writes it; nothing for none."""
     return '"' + name.replace('"', '""') + '"' if name else ""
 
@@ -112,15 +114,15 @@ def _literal(text: str) -> str:
 
 def outcome(asked: TableQuestion) -> ComputedRows | None:
     """What it comes to without SQL; None where there is nothing to say."""
-    rows = selected(asked.table, asked.conditions)
+    rows = select_rows(asked.table, asked.conditions)
     if not rows:
         return None
     if asked.operation == "list":
-        return _listed(asked, rows)
+        return _list_rows(asked, rows)
     if asked.operation in ("most", "least"):
         return _extreme(asked, rows)
     if asked.group:
-        return _grouped(asked, rows)
+        return _group_rows(asked, rows)
     if asked.operation == "count":
         if not asked.entity:
             return ComputedRows(tuple(rows), Decimal(len(rows)))
@@ -141,7 +143,7 @@ def _figures(asked: TableQuestion, rows: Sequence[TypedRow]) -> list[Decimal]:
     return [one for row in rows if isinstance(one := row.values[place], Decimal)]
 
 
-def _listed(asked: TableQuestion, rows: list[TypedRow]) -> ComputedRows:
+def _list_rows(asked: TableQuestion, rows: list[TypedRow]) -> ComputedRows:
     if asked.measure:
         place = asked.table.place(asked.measure)
         filled = [row for row in rows if row.values[place] is not None]
@@ -181,20 +183,20 @@ def _extreme(asked: TableQuestion, rows: Sequence[TypedRow]) -> ComputedRows | N
     return ComputedRows(chosen, figure, empty=len(rows) - len(filled))
 
 
-def _grouped(asked: TableQuestion, rows: Sequence[TypedRow]) -> ComputedRows | None:
+def _group_rows(asked: TableQuestion, rows: Sequence[TypedRow]) -> ComputedRows | None:
     place = asked.table.place(asked.group)
     apart: dict[str, list[TypedRow]] = defaultdict(list)
     for row in rows:
         if row.values[place] is not None:
             apart[str(row.cells[place])].append(row)
     figures: Mapping[str, Decimal | None] = {
-        name: _figure_of(asked, own) for name, own in apart.items()
+        name: _compute_figure(asked, own) for name, own in apart.items()
     }
-    groups = tuple((name, one) for name, one in sorted(figures.items()) if one is not None)
+    groups = tuple((name, item) for name, item in sorted(figures.items()) if item is not None)
     return ComputedRows(tuple(rows), groups=groups) if len(groups) > 1 else None
 
 
-def _figure_of(asked: TableQuestion, rows: Sequence[TypedRow]) -> Decimal | None:
+def _compute_figure(asked: TableQuestion, rows: Sequence[TypedRow]) -> Decimal | None:
     if asked.operation == "count":
         if not asked.different:
             return Decimal(len(rows))
@@ -214,7 +216,7 @@ def agrees(asked: TableQuestion, found: ComputedRows, rows: Sequence[Sequence[st
     if found.groups:
         there = [(row[0], row[1]) for row in rows if row[0] is not None and row[1] is not None]
         if asked.operation in ("most", "least") and not asked.measure:
-            there = [one for one in there if one[1] == there[0][1]]
+            there = [item for item in there if item[1] == there[0][1]]
         return len(there) == len(found.groups) and all(
             _plain(mine[0]) == _plain(theirs[0]) and _equal(mine[1], theirs[1])
             for mine, theirs in zip(found.groups, sorted(there), strict=True)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import closing
 
 from ragstone.core.errors import QueryRefused
-from ragstone.knowledge.tables.computation import quoted
+from ragstone.knowledge.tables.computation import quote_name
 from ragstone.ports import Cell, QueriedTable, QueryResult
 from ragstone.ports.tables import MOST_ROWS
 
@@ -39,19 +39,19 @@ def _year(day: str | None) -> int | None:
 
 def _load(database: sqlite3.Connection, table: QueriedTable) -> None:
     columns = ", ".join(
-        f"{quoted(name)} {_KINDS[kind]}"
+        f"{quote_name(name)} {_KINDS[kind]}"
         for name, kind in zip(table.columns, table.types, strict=True)
     )
-    database.execute(f"CREATE TABLE {quoted(table.name)} ({columns})")
+    database.execute(f"CREATE TABLE {quote_name(table.name)} ({columns})")
     places = ", ".join("?" * len(table.columns))
-    insert = f"INSERT INTO {quoted(table.name)} VALUES ({places})"  # noqa: S608 (it is quoted)
+    insert = f"INSERT INTO {quote_name(table.name)} VALUES ({places})"  # noqa: S608 (it is quoted)
     database.executemany(insert, table.rows)
 
 
 def _result(database: sqlite3.Connection, query: str) -> QueryResult:
     found = database.execute(query)
     rows = found.fetchmany(MOST_ROWS + 1)
-    columns = tuple(one[0] for one in found.description)
+    columns = tuple(item[0] for item in found.description)
     shown = tuple(tuple(map(_text, row)) for row in rows[:MOST_ROWS])
     return QueryResult(columns, shown, len(rows) > MOST_ROWS)
 

@@ -162,8 +162,8 @@ def read_question(question: str, table: TypedTable) -> TableQuestion | None:
     words = _words(question)
     if not words or len(words) > MOST_WORDS:
         return None
-    found = _explained(words, table)
-    return None if found is None else _meant(found, table)
+    found = _explain_words(words, table)
+    return None if found is None else _build_question(found, table)
 
 
 # --- words ---------------------------------------------------------------------------------------
@@ -205,7 +205,7 @@ def _lexicon() -> Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]]:
             texts = tuple(word.text for word in _words(phrase))
             found[texts[0]].append((kind, texts))
     return {
-        first: tuple(sorted(phrases, key=lambda one: -len(one[1])))
+        first: tuple(sorted(phrases, key=lambda item: -len(item[1])))
         for first, phrases in found.items()
     }
 
@@ -216,7 +216,8 @@ def _kinds_of_columns() -> Mapping[str, frozenset[str]]:
     lists = word_lists("knowledge", "tables")
     names = _COLUMN_KINDS
     return {
-        name: frozenset(part for one in lists[name] for part in (norm(one), one)) for name in names
+        name: frozenset(part for items in lists[name] for part in (norm(items), items))
+        for name in names
     }
 
 
@@ -231,12 +232,12 @@ def _meanings() -> Mapping[str, str]:
     }
 
 
-def _meaning(word: str) -> str:
+def _word_meaning(word: str) -> str:
     return _meanings().get(word, word)
 
 
-def _meant_by(words: Sequence[str]) -> tuple[str, ...]:
-    return tuple(map(_meaning, words))
+def _find_meanings(words: Sequence[str]) -> tuple[str, ...]:
+    return tuple(map(_word_meaning, words))
 
 
 def _phrases(words: Sequence[_Word], place: int) -> Iterator[tuple[str, int]]:
@@ -249,9 +250,9 @@ def _phrases(words: Sequence[_Word], place: int) -> Iterator[tuple[str, int]]:
 # --- explaining ----------------------------------------------------------------------------------
 
 
-def _explained(words: Sequence[_Word], table: TypedTable) -> _Found | None:
+def _explain_words(words: Sequence[_Word], table: TypedTable) -> _Found | None:
     """What each word is; None where one is nothing, or two things."""
-    named = _named_columns(words, table)
+    named = _find_columns(words, table)
     if named is None:
         return None
     reading = _Reading(words, table, named)
@@ -270,8 +271,10 @@ class _Reading:
     def __init__(self, words: Sequence[_Word], table: TypedTable, named: "Named") -> None:
         self._words, self._table, self._named = words, table, named
         self._values = _Values(table)
-        self._names = {part for one in table.names for part in _meant_by(_title_norms(one))}
-        self._titles = {part for one in table.titles for part in _meant_by(_title_norms(one))}
+        self._names = {part for item in table.names for part in _find_meanings(_title_norms(item))}
+        self._titles = {
+            part for title in table.titles for part in _find_meanings(_title_norms(title))
+        }
         self._used = set[int]()
         self._found = _Found()
         self._denies = False
@@ -280,7 +283,7 @@ class _Reading:
     def take(self, place: int) -> int:
         """How many words are explained by what begins at a word; 0 for none."""
         found, words = self._found, self._words
-        taken = _compared(words, place, self._table, found, self._named)
+        taken = _read_comparison(words, place, self._table, found, self._named)
         if taken := taken or self._take_equal(place):
             found.named += taken
             return 0 if self._denies else taken
@@ -311,7 +314,7 @@ class _Reading:
         if value is None:
             return 0
         for at, name in self._named:
-            column = next(one for one in self._table.columns if one.name == name)
+            column = next(item for item in self._table.columns if item.name == name)
             whole = min(at) == place + 1 and max(at) - min(at) < len(at) >= len(_core(name))
             if whole and column.type == "number" and not column.years:
                 self._found.compared.append(Condition(name, "in", (value,)))
@@ -349,7 +352,7 @@ class _Reading:
 
     def _take_word(self, place: int, of_column: bool) -> bool:
         word, found = self._words[place], self._found
-        meant = _meaning(word.norm)
+        meant = _word_meaning(word.norm)
         if of_column:
             self._used.add(place)
             found.named += 1
@@ -375,7 +378,9 @@ class _Reading:
         found = self._found
         if self._denies:
             return None
-        used = {one.column for one in found.compared} | {column for _, column, _ in found.values}
+        used = {condition.column for condition in found.compared} | {
+            column for _, column, _ in found.values
+        }
         grouped = any(kind in ("group", "by", "sort") for _, kind, _ in found.operations)
         for at, name in self._named:
             if set(at) <= self._used or name in used:
@@ -409,7 +414,7 @@ def _cells_saying(table: TypedTable, column: str, answer: bool) -> tuple[str, ..
 
 def _phrase(words: Sequence[_Word], place: int) -> tuple[str, int] | None:
     """The longest phrase that begins at a word, but for those that compare with a number."""
-    return next((one for one in _phrases(words, place) if one[0] not in _SIGNS), None)
+    return next((phrase for phrase in _phrases(words, place) if phrase[0] not in _SIGNS), None)
 
 
 class _Values:
@@ -431,7 +436,7 @@ class _Values:
         for (parts, column), cells in known.items():
             self._by_first.setdefault(parts[0], []).append((parts, column, cells))
         for entries in self._by_first.values():
-            entries.sort(key=lambda one: -len(one[0]))
+            entries.sort(key=lambda item: -len(item[0]))
 
     def at(
         self, words: Sequence[_Word], place: int, columns: Sequence[tuple[tuple[int, ...], str]]
@@ -454,7 +459,7 @@ class _Values:
             beside = {
                 name for places, name in columns if place - 1 in places or place + length in places
             }
-            matches = [one for one in matches if one[0] in beside]
+            matches = [match for match in matches if match[0] in beside]
             if len(matches) != 1:
                 return length, "", ()
         column, cells = matches[0]
@@ -509,7 +514,7 @@ def _core(name: str, humps: bool = True) -> tuple[str, ...]:
     return (*parts[:1], *(part for part in parts[1:] if part not in units))
 
 
-def _named_columns(
+def _find_columns(
     words: Sequence[_Word], table: TypedTable
 ) -> list[tuple[tuple[int, ...], str]] | None:
     """The columns that the question names, with the places of the words; None where a word names
@@ -520,7 +525,7 @@ def _named_columns(
         if column.name == LABEL or (column.name.isdecimal() and len(column.name) < 4):
             continue
         core, plain = _core(column.name), _core(column.name, humps=False)
-        for part in _meant_by((*core, *plain)):
+        for part in _find_meanings((*core, *plain)):
             by_part[part].add(column.name)
         places = _places(words, core) or _places(words, plain)
         if places:
@@ -534,7 +539,7 @@ def _named_columns(
     if sum(map(len, kept.values())) != len(taken):
         return None
     for place, word in enumerate(words):
-        names = by_part.get(_meaning(word.norm), set())
+        names = by_part.get(_word_meaning(word.norm), set())
         if place in taken or not names or len(word.norm) < 3 or word.text in _lexicon():
             continue
         if len(names) == 1:
@@ -552,7 +557,7 @@ def _places(words: Sequence[_Word], parts: Sequence[str]) -> tuple[int, ...]:
             (
                 i
                 for i, word in enumerate(words)
-                if _meaning(word.norm) == _meaning(part) and i not in found
+                if _word_meaning(word.norm) == _word_meaning(part) and i not in found
             ),
             None,
         )
@@ -574,7 +579,7 @@ _ANY_TIME = frozenset(("year", "date", "jahr", "datum", "年", "年份", "日期
 Named = Sequence[tuple[tuple[int, ...], str]]
 
 
-def _compared(
+def _read_comparison(
     words: Sequence[_Word], place: int, table: TypedTable, found: _Found, named: Named
 ) -> int:
     """How many words a comparison with a number takes that begins here; 0 where none does."""
@@ -593,7 +598,7 @@ def _compared(
         unit = words[place + taken] if place + taken < len(words) else None
         if unit is not None and unit.norm not in _kinds_of_columns()["unit"]:
             unit = None
-        column = _compared_column(words, table, kind, unit, named)
+        column = _find_compared_column(words, table, kind, unit, named)
         if column is None or (not timed and (column.years or column.type != "number")):
             continue
         found.compared.append(Condition(column.name, sign, (value,), year=column.type == "date"))
@@ -611,27 +616,31 @@ def _plain_number(text: str) -> Decimal | None:
         return None
 
 
-def _compared_column(
+def _find_compared_column(
     words: Sequence[_Word], table: TypedTable, kind: str, unit: _Word | None, named: Named
 ) -> Column | None:
     """The column that a number is compared with: the one that the question names, else the only
     one with the unit, else the only one of years or of money."""
     timed = kind in _OF_TIME
     possible = [
-        one
-        for one in table.columns
-        if (one.years or one.type == "date" if timed else one.type == "number" and not one.years)
+        column
+        for column in table.columns
+        if (
+            column.years or column.type == "date"
+            if timed
+            else column.type == "number" and not column.years
+        )
     ]
-    asked = [one for one in possible if one.name in {name for _, name in named}]
+    asked = [item for item in possible if item.name in {name for _, name in named}]
     if asked:
         return asked[0] if len(asked) == 1 else None
     if timed:
-        generic = [one for one in possible if set(_core(one.name)) <= _ANY_TIME]
+        generic = [item for item in possible if set(_core(item.name)) <= _ANY_TIME]
         return generic[0] if len(generic) == 1 else None
     if unit is not None:
-        measured = [one for one in possible if _has_unit(unit, one)]
+        measured = [item for item in possible if _has_unit(unit, item)]
         return measured[0] if len(measured) == 1 else None
-    spends = any(one == "spend" for i in range(len(words)) for one, _ in _phrases(words, i))
+    spends = any(item == "spend" for i in range(len(words)) for item, _ in _phrases(words, i))
     return _only(possible, "money") if spends or kind == "over_money" else None
 
 
@@ -656,12 +665,12 @@ def _only(columns: Sequence[Column], kind: str) -> Column | None:
     nothing else ("price" beside "price of shipping")."""
     known = _kinds_of_columns()[kind]
     found = [
-        one
-        for one in columns
-        if set(_core(one.name)) & known
-        or (kind == "money" and {*_norms(one.name), one.unit} & _MONEY_UNITS)
+        column
+        for column in columns
+        if set(_core(column.name)) & known
+        or (kind == "money" and {*_norms(column.name), column.unit} & _MONEY_UNITS)
     ]
-    plain = [one for one in found if len(_core(one.name)) == 1]
+    plain = [item for item in found if len(_core(item.name)) == 1]
     found = plain if len(found) > 1 else found
     return found[0] if len(found) == 1 else None
 
@@ -669,32 +678,32 @@ def _only(columns: Sequence[Column], kind: str) -> Column | None:
 # --- meaning -------------------------------------------------------------------------------------
 
 
-def _meant(found: _Found, table: TypedTable) -> TableQuestion | None:
+def _build_question(found: _Found, table: TypedTable) -> TableQuestion | None:
     asked = _operation(found)
     conditions = _conditions(found)
     if asked is None or conditions is None:
         return None
     operation, implied = asked
-    columns = {one.name: one for one in table.columns}
-    used = {one.column for one in conditions}
+    columns = {item.name: item for item in table.columns}
+    used = {condition.column for condition in conditions}
     named = [(at, columns[name]) for at, _, name in sorted(found.columns) if name not in used]
     group_at = _group_place(found)
     group = _group(named, group_at, operation) if group_at is not None else ""
     if group is None or any(column.mixed for _, column in named):
         return None
-    named = [(at, one) for at, one in named if one.name != group]
-    asked_time = _asked_time(found, table, named) if operation in ("most", "least") else None
-    named = [(at, one) for at, one in named if one is not asked_time]
+    named = [(at, item) for at, item in named if item.name != group]
+    asked_time = _find_time_column(found, table, named) if operation in ("most", "least") else None
+    named = [(at, item) for at, item in named if item is not asked_time]
     key = _number_of_row(table) if operation in ("list", "count") else None
-    measures = [(at, one) for at, one in named if one.type != "text" and one is not key]
+    measures = [(at, item) for at, item in named if item.type != "text" and item is not key]
     if not measures and (implied or _spends(found, operation)):
-        only = _implied(table, implied or "money")
+        only = _find_implied_column(table, implied or "money")
         if only is None:
             return None
         measures = [(-1, only)]
-    if len(measures) > 1 or not _fits_units(found, [one for _, one in measures]):
+    if len(measures) > 1 or not _fits_units(found, [item for _, item in measures]):
         return None
-    texts = tuple(one for _, one in named if one.type == "text")
+    texts = tuple(item for _, item in named if item.type == "text")
     texts = (asked_time, *texts) if asked_time else texts
     place, measure = measures[0] if measures else (-1, None)
     if implied in _REVERSED and measure is not None and not _is_of(measure, implied):
@@ -712,17 +721,17 @@ def _number_of_row(table: TypedTable) -> Column | None:
     return first if numbers else None
 
 
-def _asked_time(
+def _find_time_column(
     found: _Found, table: TypedTable, named: Sequence[tuple[int, Column]]
 ) -> Column | None:
     """The column of years or dates that is asked for ("in which year", "when"), where another one
     is compared."""
     if "when" in found.marks:
-        timed = [one for one in table.columns if one.years or one.type == "date"]
+        timed = [column for column in table.columns if column.years or column.type == "date"]
         return timed[0] if len(timed) == 1 else None
     ends = {at + length for at, kind, length in found.operations if kind == "list"}
-    asked = [one for at, one in named if at in ends and (one.years or one.type == "date")]
-    others = [one for _, one in named if one.type != "text" and one not in asked]
+    asked = [item for at, item in named if at in ends and (item.years or item.type == "date")]
+    others = [item for _, item in named if item.type != "text" and item not in asked]
     return asked[0] if len(asked) == 1 and others else None
 
 
@@ -742,7 +751,7 @@ def _fits_units(found: _Found, measures: Sequence[Column]) -> bool:
     """Whether the units that the question names by themselves are those of the measure, which is a
     ratio where the question says so."""
     if found.ratio and not any(
-        _RATIO.search(f"{one.name.casefold()} {one.unit}") for one in measures
+        _RATIO.search(f"{measure.name.casefold()} {measure.unit}") for measure in measures
     ):
         return False
     return all(measures and _has_unit(unit, measures[0]) for unit in found.units)
@@ -758,7 +767,7 @@ def _group_place(found: _Found) -> int | None:
 
 def _group(named: Sequence[tuple[int, Column]], place: int, operation: Operation) -> str | None:
     """The column whose name follows; None where there is none, or each row has another value."""
-    behind = [one for at, one in named if at > place and (one.type == "text" or one.years)]
+    behind = [item for at, item in named if at > place and (item.type == "text" or item.years)]
     if len(behind) != 1 or behind[0].unique or operation not in ("count", "sum", "average"):
         return None
     return behind[0].name
@@ -769,14 +778,14 @@ def _operation(found: _Found) -> tuple[Operation, str] | None:
     kinds = dict.fromkeys(kind for _, kind, _ in found.operations)
     if [kind for _, kind, _ in found.operations].count("group") > 1:
         return None
-    extremes = [one for one in kinds if one.partition("_")[0] in ("most", "least")]
-    others = {one for one in kinds if one not in extremes} - {"group", "by"}
+    extremes = [item for item in kinds if item.partition("_")[0] in ("most", "least")]
+    others = {item for item in kinds if item not in extremes} - {"group", "by"}
     if extremes:
         if len(extremes) > 1 or others - {"list", "number"}:
             return None
         way, _, implied = extremes[0].partition("_")
         return ("most" if way == "most" else "least"), implied
-    others = {"count" if one == "number" else one for one in others}
+    others = {"count" if item == "number" else item for item in others}
     if "sort" in others:
         return ("list", "") if others <= {"sort", "list"} else None
     others = others - {"list"} or others
@@ -799,25 +808,29 @@ def _conditions(found: _Found) -> tuple[Condition, ...] | None:
     # What is neither this nor that is not what is either.
     if several and ("and" not in found.marks or several & found.denied):
         return None
-    numbers = [one.column for one in found.compared]
+    numbers = [condition.column for condition in found.compared]
     if len(set(numbers)) < len(numbers):
         return None
     chosen = tuple(
-        Condition(column, "in", tuple(dict.fromkeys(one for part in cells for one in part)))
+        Condition(column, "in", tuple(dict.fromkeys(item for part in cells for item in part)))
         for column, cells in by_column.items()
     )
     return (*chosen, *found.compared)
 
 
-def _implied(table: TypedTable, kind: str) -> Column | None:
+def _find_implied_column(table: TypedTable, kind: str) -> Column | None:
     """The column that "cheapest" or "oldest" means."""
     if kind in _REVERSED:
-        numbers = [one for one in table.columns if one.type == "number" and not one.years]
-        return _only(numbers, kind) or _implied(table, _REVERSED[kind])
+        numbers = [
+            column for column in table.columns if column.type == "number" and not column.years
+        ]
+        return _only(numbers, kind) or _find_implied_column(table, _REVERSED[kind])
     if kind == "time":
-        timed = [one for one in table.columns if one.years or one.type == "date"]
+        timed = [column for column in table.columns if column.years or column.type == "date"]
         return timed[0] if len(timed) == 1 else None
-    return _only([one for one in table.columns if one.type == "number" and not one.years], kind)
+    return _only(
+        [column for column in table.columns if column.type == "number" and not column.years], kind
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -854,7 +867,7 @@ class _Asked:
             return None
         if not self._sums(self.measure) or not (follows or key):
             return None
-        if key and len(selected(self.table, self.conditions)) != 1:
+        if key and len(select_rows(self.table, self.conditions)) != 1:
             return None
         return self._question("sum", measure=self.measure.name)
 
@@ -878,7 +891,9 @@ class _Asked:
     def _count_values(self) -> TableQuestion | None:
         """The rows of a value that is counted; where a column says how many of it there are, the
         sum of that."""
-        if not any(isinstance(value, str) for one in self.conditions for value in one.values):
+        if not any(
+            isinstance(value, str) for condition in self.conditions for value in condition.values
+        ):
             return None
         things = self._quantities()
         if not things:
@@ -945,8 +960,14 @@ class _Asked:
     def _key_condition(self) -> bool:
         """Whether a condition is on what each row is called. Where nothing tells the rows apart,
         every condition may be: a group may have a row for each year."""
-        keys = [one.name for one in self.table.columns if one.type == "text" and one.unique]
-        chosen = [one.column for one in self.conditions if isinstance(one.values[0], str)]
+        keys = [
+            column.name for column in self.table.columns if column.type == "text" and column.unique
+        ]
+        chosen = [
+            condition.column
+            for condition in self.conditions
+            if isinstance(condition.values[0], str)
+        ]
         if not chosen or _number_of_row(self.table):
             return False
         return not keys or keys[0] in chosen
@@ -955,9 +976,9 @@ class _Asked:
         """The columns that say how many things a row stands for."""
         known = _kinds_of_columns()["quantity"]
         return [
-            one
-            for one in self.table.columns
-            if one.type == "number" and not one.years and set(_core(one.name)) & known
+            column
+            for column in self.table.columns
+            if column.type == "number" and not column.years and set(_core(column.name)) & known
         ]
 
     def _sums(self, column: Column, whole: bool = True) -> bool:
@@ -968,10 +989,10 @@ class _Asked:
         return number and not (whole and column.scale)
 
 
-def selected(table: TypedTable, conditions: Sequence[Condition]) -> list[TypedRow]:
+def select_rows(table: TypedTable, conditions: Sequence[Condition]) -> list[TypedRow]:
     """The rows under all conditions."""
-    places = [(table.place(one.column), one) for one in conditions]
-    return [row for row in table.rows if all(_holds(row, at, one) for at, one in places)]
+    places = [(table.place(condition.column), condition) for condition in conditions]
+    return [row for row in table.rows if all(_holds(row, at, item) for at, item in places)]
 
 
 def _holds(row: TypedRow, place: int, condition: Condition) -> bool:

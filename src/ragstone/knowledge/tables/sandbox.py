@@ -41,7 +41,7 @@ class TableSandbox:
         self, tables: Sequence[QueriedTable], queries: Sequence[str]
     ) -> list[QueryResult]:
         task = {
-            "tables": [asdict(one) for one in tables],
+            "tables": [asdict(table) for table in tables],
             "queries": list(queries),
             "memory": self._memory,
             "own": _OWN_MEMORY,
@@ -82,12 +82,14 @@ def _results(said: bytes) -> list[QueryResult]:
         results = json.loads(said)
     except ValueError as error:
         raise QueryRefused("it took more memory or time than it may") from error
-    for one in results:
-        if "error" in one:
-            raise QueryRefused(str(one["error"]))
+    for result in results:
+        if "error" in result:
+            raise QueryRefused(str(result["error"]))
     return [
-        QueryResult(tuple(one["columns"]), tuple(map(tuple, one["rows"])), bool(one["more"]))
-        for one in results
+        QueryResult(
+            tuple(result["columns"]), tuple(map(tuple, result["rows"])), bool(result["more"])
+        )
+        for result in results
     ]
 
 

@@ -56,7 +56,7 @@ def column_type(kind: str, scale: int) -> str:
 
 def fill(db: Any, table: dict[str, Any]) -> None:
     """Make a table, and put its rows into it."""
-    types = [column_type(*one) for one in zip(table["types"], table["scales"], strict=True)]
+    types = [column_type(*item) for item in zip(table["types"], table["scales"], strict=True)]
     columns = [f"{name(c)} {t}" for c, t in zip(table["columns"], types, strict=True)]
     db.execute(f"CREATE TABLE {name(table['name'])} ({', '.join(columns)})")
     values = ", ".join(f"CAST(unnest(${n}) AS {t})" for n, t in enumerate(types, 1))
@@ -77,7 +77,7 @@ def run(db: Any, sql: str, most: int) -> dict[str, Any]:
     if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
         return {"error": "only a single SELECT may be run"}
     done = db.execute(statements[0])
-    columns = [one[0] for one in done.description]
+    columns = [item[0] for item in done.description]
     rows = done.fetchmany(most + 1)
     texts = [[None if cell is None else str(cell)[:1000] for cell in row] for row in rows[:most]]
     return {"columns": columns, "rows": texts, "more": len(rows) > most}

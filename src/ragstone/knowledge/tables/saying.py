@@ -109,7 +109,9 @@ def sentence(asked: TableQuestion, found: ComputedRows, language: str) -> str:
     count = len(found.rows)
     scale = next((c.scale for c in asked.table.columns if c.name == asked.measure), 0)
     places = DECIMALS if asked.operation == "average" else scale if scale >= 0 else MOST_DECIMALS
-    conditions = texts["and"].join(_condition(one, texts, language) for one in asked.conditions)
+    conditions = texts["and"].join(
+        _condition(condition, texts, language) for condition in asked.conditions
+    )
     said = texts[_form(asked, found)].format(
         table=_one_line(asked.table.title),
         n=_figure(
@@ -122,14 +124,14 @@ def sentence(asked: TableQuestion, found: ComputedRows, language: str) -> str:
         group=asked.group,
         figure=_figure(found.figure, places, language),
         groups=", ".join(
-            f"{_one_line(name)} ({_figure(one, places, language)})"
-            for name, one in found.groups[:SHOWN]
+            f"{_one_line(name)} ({_figure(item, places, language)})"
+            for name, item in found.groups[:SHOWN]
         ),
     )  # fmt: skip
     if found.different not in (None, count) and not asked.different and not asked.group:
         said += texts["values"].format(entity=asked.entity, different=found.different)
     if asked.operation in ("most", "least") and asked.measure and asked.entity:
-        said += f" ({asked.entity}: {', '.join(_named(asked, found))})"
+        said += f" ({asked.entity}: {', '.join(_list_names(asked, found))})"
     if found.empty:
         said += texts["empty"].format(empty=found.empty)
     if asked.table.totals:
@@ -139,7 +141,7 @@ def sentence(asked: TableQuestion, found: ComputedRows, language: str) -> str:
     return f"{said}{'。' if language == 'zh' else '.'}"
 
 
-def _named(asked: TableQuestion, found: ComputedRows) -> list[str]:
+def _list_names(asked: TableQuestion, found: ComputedRows) -> list[str]:
     place = asked.table.place(asked.entity)
     names = dict.fromkeys(_one_line(row.cells[place] or "") for row in found.rows[:SHOWN])
     return [name for name in names if name]
@@ -167,16 +169,16 @@ def _shows_rows(asked: TableQuestion) -> bool:
     return not asked.group
 
 
-def _condition(one: Condition, texts: Mapping[str, str], language: str) -> str:
+def _condition(condition: Condition, texts: Mapping[str, str], language: str) -> str:
     values = [
-        _figure(v, 8, language, groups=not one.year and not _is_year(v))
+        _figure(v, 8, language, groups=not condition.year and not _is_year(v))
         if isinstance(v, Decimal)
         else _one_line(v)
-        for v in one.values[:SHOWN]
+        for v in condition.values[:SHOWN]
     ]
-    column = texts["year"].format(column=one.column) if one.year else one.column
-    form: str = "is" if one.comparison == "in" else one.comparison
-    if form in "<>" and isinstance(one.values[0], Decimal) and _is_year(one.values[0]):
+    column = texts["year"].format(column=condition.column) if condition.year else condition.column
+    form: str = "is" if condition.comparison == "in" else condition.comparison
+    if form in "<>" and isinstance(condition.values[0], Decimal) and _is_year(condition.values[0]):
         form = f"year {form}"
     return texts[form].format(column=column, values=texts["or"].join(values))
 
@@ -203,7 +205,12 @@ def _one_line(text: str) -> str:
 
 def record(asked: TableQuestion, cells: Sequence[str | None]) -> str:
     """The cells of a long row that the question is about."""
-    wanted = {asked.measure, asked.group, asked.entity, *(one.column for one in asked.conditions)}
+    wanted = {
+        asked.measure,
+        asked.group,
+        asked.entity,
+        *(condition.column for condition in asked.conditions),
+    }
     kept = [
         f"{column.name}: {cell}"
         for place, (column, cell) in enumerate(zip(asked.table.columns, cells, strict=True))

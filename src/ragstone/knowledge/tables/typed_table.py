@@ -14,7 +14,7 @@ from decimal import Decimal, InvalidOperation
 from itertools import pairwise
 from pathlib import PurePosixPath
 
-from ragstone.core.chunk import Chunk, joined
+from ragstone.core.chunk import Chunk, join_chunks
 from ragstone.core.document import BlockSpan
 from ragstone.language.quantities import COMMA_DECIMAL
 from ragstone.ports import ColumnType
@@ -124,14 +124,14 @@ class TypedTable:
     def is_like(self, other: "TypedTable") -> bool:
         """Whether the two have mostly the same columns, and nothing but their place tells them
         apart: they may be parts of one table."""
-        mine, theirs = ({one.name for one in table.columns} for table in (self, other))
+        mine, theirs = ({column.name for column in table.columns} for table in (self, other))
         named = (self.document_id, self.names, self.titles)
         same = named == (other.document_id, other.names, other.titles)
         return same and 2 * len(mine & theirs) > min(len(mine), len(theirs))
 
     def place(self, name: str) -> int:
         """The place of a column."""
-        return next(i for i, one in enumerate(self.columns) if one.name == name)
+        return next(i for i, column in enumerate(self.columns) if column.name == name)
 
 
 @dataclass(slots=True)
@@ -148,21 +148,21 @@ def read_tables(chunks: Sequence[Chunk], language: str = "") -> list[TypedTable]
     """The tables of one document, given all of its chunks in order."""
     if not chunks:
         return []
-    text, blocks = joined(chunks)
+    text, blocks = join_chunks(chunks)
     first = chunks[0]
     found, names = [], Counter[str]()
     for draft in _drafts(text, blocks):
-        table = _typed(draft, first, language or first.language)
+        table = _type_table(draft, first, language or first.language)
         if table is not None:
             names[table.name] += 1
             count = names[table.name]
             if count > 1:
-                table = _renamed(table, f"{table.name}_{count}")
+                table = _rename(table, f"{table.name}_{count}")
             found.append(table)
     return found
 
 
-def _renamed(table: TypedTable, name: str) -> TypedTable:
+def _rename(table: TypedTable, name: str) -> TypedTable:
     return replace(table, name=name)
 
 
@@ -182,7 +182,12 @@ def _drafts(text: str, blocks: Sequence[BlockSpan]) -> Iterator[_Draft]:
         lines = list(_lines(text, block))
         keys = _keys(lines)
         section = tuple(headings)
-        if held and keys and set(keys) & set(held.keys) and _goes_on(held, keys, block.label):
+        if (
+            held
+            and keys
+            and set(keys) & set(held.keys)
+            and _is_continuation(held, keys, block.label)
+        ):
             held.lines += lines
             held.keys = tuple(dict.fromkeys((*held.keys, *keys)))
             continue
@@ -193,7 +198,7 @@ def _drafts(text: str, blocks: Sequence[BlockSpan]) -> Iterator[_Draft]:
         yield held
 
 
-def _goes_on(held: _Draft, keys: tuple[str, ...], label: str) -> bool:
+def _is_continuation(held: _Draft, keys: tuple[str, ...], label: str) -> bool:
     """Whether a block is of the table before it: mostly the same names."""
     shared = sum(key in held.keys for key in keys)
     return 2 * shared > min(len(keys), len(held.keys)) and label == held.label
@@ -229,7 +234,7 @@ def _keys(lines: Sequence[tuple[str, int]]) -> tuple[str, ...]:
     return tuple(name for name, count in counts.items() if 2 * count >= records)
 
 
-def _typed(draft: _Draft, first: Chunk, language: str) -> TypedTable | None:
+def _type_table(draft: _Draft, first: Chunk, language: str) -> TypedTable | None:
     records = [(_parts(line), line, first.start + start) for line, start in draft.lines]
     names, labelled = _columns([parts for parts, _, _ in records])
     if len(names) < 2 or len(names) > MOST_COLUMNS:
@@ -244,7 +249,7 @@ def _typed(draft: _Draft, first: Chunk, language: str) -> TypedTable | None:
     if len(plain) < LEAST_ROWS:
         return None
     columns, values = _read_columns(names, [cells for cells, _, _ in plain], language)
-    if _sums_up(columns, values):
+    if _ends_with_sums(columns, values):
         totals.append(plain.pop())
         columns, values = _read_columns(names, [cells for cells, _, _ in plain], language)
     own = tuple(
@@ -261,10 +266,10 @@ def _typed(draft: _Draft, first: Chunk, language: str) -> TypedTable | None:
         for cells, line, start in totals
     )
     stem = PurePosixPath(first.path).stem
-    called = tuple(dict.fromkeys(one for one in (stem, *draft.section) if one))
-    titles = tuple(one for one in (first.title, draft.label) if one)
+    called = tuple(dict.fromkeys(item for item in (stem, *draft.section) if item))
+    titles = tuple(item for item in (first.title, draft.label) if item)
     below = draft.section[-1] if draft.section else ""
-    title = ", ".join(dict.fromkeys(one for one in (first.title or stem, below) if one))
+    title = ", ".join(dict.fromkeys(item for item in (first.title or stem, below) if item))
     named = _slug(below or stem or first.title)
     return TypedTable(named, title, first.document_id, called, titles, tuple(columns), own, summed)
 
@@ -282,11 +287,11 @@ def _read_columns(
     return [column for column, _ in read], [values for _, values in read]
 
 
-def _sums_up(columns: Sequence[Column], values: Sequence[Values]) -> bool:
+def _ends_with_sums(columns: Sequence[Column], values: Sequence[Values]) -> bool:
     """Whether the last row holds the sums of those above it, without saying so."""
     summed = []
     for column, cells in zip(columns, values, strict=True):
-        above = [one for one in cells[:-1] if isinstance(one, Decimal)]
+        above = [cell for cell in cells[:-1] if isinstance(cell, Decimal)]
         if column.type == "number" and isinstance(last := cells[-1], Decimal):
             if len(above) < LEAST_ROWS:
                 return False
@@ -322,17 +327,17 @@ def _columns(records: Sequence[Sequence[tuple[str, str]]]) -> tuple[list[str], b
     # A name in one record of many is more likely a cell's text that looks like a name.
     least = 1 if keyed < 8 else 2
     known = [name for name, count in counts.items() if count >= least]
-    ordered = _ordered(known, after)
+    ordered = _order_names(known, after)
     if ordered is None or 2 * max(counts.values()) < keyed:
         return [], False
     labelled = 2 * unnamed > keyed
     return ([LABEL, *ordered], True) if labelled else (ordered, False)
 
 
-def _ordered(names: Sequence[str], after: dict[str, set[str]]) -> list[str] | None:
+def _order_names(names: Sequence[str], after: dict[str, set[str]]) -> list[str] | None:
     """The names in an order in which each stands before those that follow it; None if there is
     none, so that these are no columns."""
-    wanted = {name: {one for one in after.get(name, ()) if one in names} for name in names}
+    wanted = {name: {item for item in after.get(name, ()) if item in names} for name in names}
     left, found = list(names), []
     while left:
         free = [n for n in left if not any(n in wanted[other] for other in left if other != n)]
@@ -346,8 +351,8 @@ def _ordered(names: Sequence[str], after: dict[str, set[str]]) -> list[str] | No
 def _cells(
     parts: Sequence[tuple[str, str]], names: Sequence[str], labelled: bool
 ) -> list[str | None] | None:
-    """A record as cells under the names; None for a line that is no record. What has no name, or
-    one that is no column's, goes on with the cell before it."""
+    """A record as cells under the names; None for a line that is not a record. What has no name, or
+    one that is not a column's, goes on with the cell before it."""
     cells: list[str | None] = [None] * len(names)
     place = -1
     for number, (name, cell) in enumerate(parts):
@@ -392,13 +397,13 @@ def _column(
     numeric = [cell for cell in filled if _NUMBER.fullmatch(cell)]
     point = _point(numeric, language)
     read = [_number(cell, point) if cell else None for cell in cells] if point else []
-    numbers = [one for one in read if one is not None]
+    numbers = [item for item in read if item is not None]
     if numbers and len(numbers) == len(filled) and len(_units(filled)) <= 1:
-        scale = max(max(0, -int(one.as_tuple().exponent)) for one in numbers)
-        digits = max(len(one.as_tuple().digits) for one in numbers)
+        scale = max(max(0, -int(item.as_tuple().exponent)) for item in numbers)
+        digits = max(len(item.as_tuple().digits) for item in numbers)
         exact = scale <= MOST_DECIMALS and digits <= MOST_DIGITS
         first_year = EARLIEST if _YEAR_NAME.search(without_humps(name).casefold()) else 1900
-        years = all(one == int(one) and first_year <= one <= 2100 for one in numbers)
+        years = all(item == int(item) and first_year <= item <= 2100 for item in numbers)
         unit = next(iter(_units(filled)), "")
         column = Column(name, "number", scale if exact else -1, unit, unique, years)
         return column, [*read]
@@ -481,7 +486,7 @@ def _number(cell: str, point: str) -> Decimal | None:
 def _day_first(cells: Sequence[str]) -> bool | None:
     """Whether the day stands before the month in dates with slashes; None where no cell tells."""
     parts = [match.groups() for cell in cells if (match := _SLASHED.fullmatch(cell))]
-    first, second = (any(int(one[place]) > 12 for one in parts) for place in (0, 1))
+    first, second = (any(int(part[place]) > 12 for part in parts) for place in (0, 1))
     return None if first == second else first
 
 

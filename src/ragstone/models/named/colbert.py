@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragstone.core.errors import ConfigError
-from ragstone.language.late_interaction import Floats, Ids, PlacedTokens, TokenVectors, packed
+from ragstone.language.late_interaction import Floats, Ids, PlacedTokens, TokenVectors, pack_tokens
 from ragstone.models.named.layout import ModelLayout, read_layout
 from ragstone.models.named.places import ModelPlace, NamedModels
 from ragstone.models.named.text_model import EncodedText, ModelRun, TextModel, finite, megabytes
@@ -95,7 +95,7 @@ class Colbert:
         """The vectors of the question's tokens, and behind them those of what the model adds."""
         config = self.config
         [row] = self._model.rows([text])
-        marked = _marked(row, config.question_marker)
+        marked = _insert_marker(row, config.question_marker)
         missing = max(0, config.question_tokens - len(marked.ids))
         filled = EncodedText(
             [*marked.ids, *[config.mask] * missing],
@@ -106,11 +106,13 @@ class Colbert:
         states = self._unit(run.outputs[self._output][0])
         own = _own(marked)
         others = np.setdiff1d(np.arange(len(states)), own)
-        return TokenVectors(_folded([marked.ids[i] for i in own]), states[[*own, *others]])
+        return TokenVectors(_fold_ids([marked.ids[i] for i in own]), states[[*own, *others]])
 
     def passages(self, texts: Sequence[str]) -> list[bytes]:
         """The packed token vectors of each text."""
-        marked = [_marked(one, self.config.passage_marker) for one in self._model.rows(texts)]
+        marked = [
+            _insert_marker(item, self.config.passage_marker) for item in self._model.rows(texts)
+        ]
         found = [b""] * len(texts)
         for run in self._model.read_rows(marked):
             for place, row in enumerate(run.rows):
@@ -120,14 +122,14 @@ class Colbert:
                 added = np.setdiff1d(np.arange(len(ids)), own)
                 kept = [n for n, i in enumerate(own) if ids[i] not in self.config.silent]
                 vectors = states[[*added, *(own[n] for n in kept)]]
-                tokens = TokenVectors(_folded([ids[i] for i in own]), vectors)
-                found[row] = packed(tokens, self.scale, kept)
+                tokens = TokenVectors(_fold_ids([ids[i] for i in own]), vectors)
+                found[row] = pack_tokens(tokens, self.scale, kept)
         return found
 
     def token_ids(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of each text's own tokens."""
         rows = self._model.rows(texts)
-        return [_folded([row.ids[i] for i in _own(row)]).tolist() for row in rows]
+        return [_fold_ids([row.ids[i] for i in _own(row)]).tolist() for row in rows]
 
     def placed_tokens(self, texts: Sequence[str]) -> list[PlacedTokens]:
         """Where in each text the tokens are; what the model adds stands before it, at -1."""
@@ -137,7 +139,7 @@ class Colbert:
             added = len(row.ids) - len(own) + 1
             kept = [row.starts[i] for i in own if row.ids[i] not in self.config.silent]
             starts = np.array([*[-1] * added, *kept], np.int64)
-            placed.append(PlacedTokens(_folded([row.ids[i] for i in own]), starts))
+            placed.append(PlacedTokens(_fold_ids([row.ids[i] for i in own]), starts))
         return placed
 
     def _unit(self, states: NDArray[Any]) -> Floats:
@@ -146,11 +148,11 @@ class Colbert:
         return unit
 
 
-def _marked(row: EncodedText, marker: int) -> EncodedText:
+def _insert_marker(row: EncodedText, marker: int) -> EncodedText:
     """The row with a marker behind its first token."""
 
-    def put(values: Sequence[int], one: int) -> list[int]:
-        return [*values[:1], one, *values[1:]]
+    def put(values: Sequence[int], number: int) -> list[int]:
+        return [*values[:1], number, *values[1:]]
 
     return EncodedText(
         put(row.ids, marker),
@@ -166,7 +168,7 @@ def _own(row: EncodedText) -> list[int]:
     return [i for i, added in enumerate(row.added) if not added]
 
 
-def _folded(ids: Iterable[int]) -> Ids:
+def _fold_ids(ids: Iterable[int]) -> Ids:
     """Ids as they are kept, of vocabularies of any size: of two tokens of one number nothing worse
     comes than that they count as one where words are compared."""
     return np.array([id & 0xFFFF for id in ids], np.uint16)
@@ -176,8 +178,8 @@ def _config(
     layout: ModelLayout, place: ModelPlace, token_id: Callable[[str], int | None]
 ) -> ColbertConfig:
     """What the files say; raises ConfigError where there are no markers."""
-    own = _said(layout, place, METADATA)
-    exported = {**layout.sentences, **_said(layout, place, EXPORTED)}
+    own = _read_config(layout, place, METADATA)
+    exported = {**layout.sentences, **_read_config(layout, place, EXPORTED)}
     question = _marker(own.get("query_token_id"), exported.get("query_prefix"), token_id)
     passage = _marker(own.get("doc_token_id"), exported.get("document_prefix"), token_id)
     for names in MARKERS:
@@ -187,13 +189,14 @@ def _config(
     mask = next((id for id in map(token_id, MASKS) if id is not None), None)
     if question is None or passage is None:
         raise layout.wrong(
-            "has no markers of questions and passages, so it is no ColBERT model. Name one, or set "
+            "has no markers of questions and passages, so it is not a ColBERT model. Name one, or "
+            "set "
             "EMBEDDING__MODEL to an embedding model."
         )
     length = own.get("query_maxlen", exported.get("query_length", QUESTION_TOKENS))
     fills = exported.get("do_query_expansion", True) and mask is not None
     width = own.get("dim", exported.get("embedding_dim", 0))
-    if not all(isinstance(one, int) and one >= 0 for one in (length, width)):
+    if not all(isinstance(item, int) and item >= 0 for item in (length, width)):
         raise layout.wrong(f"has lengths in {METADATA} or {EXPORTED} that are no numbers.")
     words = exported.get("skiplist_words", list(string.punctuation))
     silent = (token_id(str(word)) for word in words) if own.get("mask_punctuation", True) else ()
@@ -210,7 +213,7 @@ def _config(
     )
 
 
-def _said(layout: ModelLayout, place: ModelPlace, name: str) -> Mapping[str, Any]:
+def _read_config(layout: ModelLayout, place: ModelPlace, name: str) -> Mapping[str, Any]:
     """What a file says, beside the model or in the folder; empty if there is none."""
     for path in (place.path.parent / name, place.folder / name):
         if path.is_file():
@@ -229,10 +232,10 @@ def _said(layout: ModelLayout, place: ModelPlace, name: str) -> Mapping[str, Any
 def _marker(named: object, prefix: object, token_id: Callable[[str], int | None]) -> int | None:
     """The id of a marker by the token that a file names, or by the text that another puts before
     a text."""
-    for one in (named, prefix):
-        if isinstance(one, str) and one.strip():
-            found = token_id(one)
-            return token_id(one.strip()) if found is None else found
+    for item in (named, prefix):
+        if isinstance(item, str) and item.strip():
+            found = token_id(item)
+            return token_id(item.strip()) if found is None else found
     return None
 
 

@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from ragstone.models.named.layout import ModelLayout, read_layout
-from ragstone.models.named.likeness_scale import LikenessScale, measured
+from ragstone.models.named.likeness_scale import LikenessScale, measure_scale
 from ragstone.models.named.places import NamedModels
 from ragstone.models.named.pooling import Pooler, pooler
 from ragstone.models.named.text_model import TextModel, megabytes
@@ -39,8 +39,8 @@ class NamedEmbedder:
         self._model: TextModel | None = None
 
     async def connect(self) -> None:
-        """Raises ConfigError for what is no embedding model, ModelUnavailable for a hub that cannot
-        be reached."""
+        """Raises ConfigError for what is not an embedding model, ModelUnavailable for a hub that
+        cannot be reached."""
         await asyncio.get_running_loop().run_in_executor(self._quick, self._open)
 
     async def aclose(self) -> None:
@@ -85,7 +85,7 @@ class NamedEmbedder:
         self.description = self._described(layout, self._pooler)
 
     def _scale(self, folder: Path) -> LikenessScale:
-        return measured(self.name, self.fingerprint, self._passages, folder)
+        return measure_scale(self.name, self.fingerprint, self._passages, folder)
 
     def _embed(self, texts: Sequence[str], prompt: str) -> Vectors:
         if self._model is None:
@@ -107,7 +107,7 @@ class NamedEmbedder:
         return vectors
 
     def _described(self, layout: ModelLayout, how: Pooler) -> str:
-        prompts = " and ".join(repr(one) if one else "none" for one in (how.query, how.passage))
+        prompts = " and ".join(repr(item) if item else "none" for item in (how.query, how.passage))
         return (
             f"{self.name} ({layout.place.origin}: {layout.place.file}, {megabytes(layout.size)}, "
             f"SHA-256 {layout.digest[:12]}): {self.dimensions} dimensions, "

@@ -47,15 +47,15 @@ class Hub:
         """
         wanted = f"{repo}@{revision}" if revision else repo
         folder = self._kept / wanted.replace("/", "--")
-        known = _remembered(folder)
+        known = _find_fetched(folder)
         if known is None or (file and file not in known.files):
-            with _explained(setting, wanted):
+            with _explain_errors(setting, wanted):
                 known = _fetch(setting, repo, known.commit if known else revision, file, folder)
         _check(setting, folder, known)
         return folder, choose(setting, wanted, known.files, file), known.commit
 
 
-def _remembered(folder: Path) -> FetchedModel | None:
+def _find_fetched(folder: Path) -> FetchedModel | None:
     """None where nothing was fetched to its end."""
     try:
         said = json.loads((folder / REMEMBERED).read_text(encoding="utf-8"))
@@ -71,7 +71,7 @@ def _fetch(setting: str, repo: str, revision: str, file: str, folder: Path) -> F
     endpoint = os.environ.get("HF_ENDPOINT") or None
     api = HfApi(endpoint=endpoint, library_name="ragstone")
     info = api.model_info(repo, revision=revision or None, files_metadata=True)
-    names = [one.rfilename for one in info.siblings or ()]
+    names = [sibling.rfilename for sibling in info.siblings or ()]
     file = choose(setting, repo, names, file)
     wanted = [name for name in names if belongs(name, file)]
     commit = info.sha or ""
@@ -90,27 +90,31 @@ def _fetch(setting: str, repo: str, revision: str, file: str, folder: Path) -> F
 
     download()
     # The client takes a file that is there for what it fetched before.
-    if _damaged(info, folder, wanted):
+    if _delete_damaged(info, folder, wanted):
         download()
-        if damaged := _damaged(info, folder, wanted):
+        if damaged := _delete_damaged(info, folder, wanted):
             raise ModelUnavailable(
                 f"{setting}: {', '.join(damaged)} came damaged from the hub. Try again."
             )
-    before = _remembered(folder)
+    before = _find_fetched(folder)
     files = dict(before.files) if before else {}
     files |= {name: ((folder / name).stat().st_size, digest(folder / name)) for name in wanted}
     _remember(folder, repo, FetchedModel(commit, files))
     return FetchedModel(commit, files)
 
 
-def _damaged(info: "ModelInfo", folder: Path, wanted: Sequence[str]) -> list[str]:
+def _delete_damaged(info: "ModelInfo", folder: Path, wanted: Sequence[str]) -> list[str]:
     """Delete the large files that are not what the hub says they are; their names."""
     damaged = []
-    for one in info.siblings or ():
-        lfs: Any = one.lfs
-        if lfs and one.rfilename in wanted and digest(folder / one.rfilename) != lfs["sha256"]:
-            (folder / one.rfilename).unlink()
-            damaged.append(one.rfilename)
+    for sibling in info.siblings or ():
+        lfs: Any = sibling.lfs
+        if (
+            lfs
+            and sibling.rfilename in wanted
+            and digest(folder / sibling.rfilename) != lfs["sha256"]
+        ):
+            (folder / sibling.rfilename).unlink()
+            damaged.append(sibling.rfilename)
     return damaged
 
 
@@ -139,7 +143,7 @@ def digest(path: Path) -> str:
 
 
 @contextmanager
-def _explained(setting: str, wanted: str) -> Iterator[None]:
+def _explain_errors(setting: str, wanted: str) -> Iterator[None]:
     """What goes wrong with a hub, as one sentence that says what to do."""
     from httpx2 import HTTPError
     from huggingface_hub.errors import (
@@ -163,6 +167,6 @@ def _explained(setting: str, wanted: str) -> Iterator[None]:
         ) from error
     except (HTTPError, OSError) as error:
         raise ModelUnavailable(
-            f"{setting}: {wanted} is no folder here, and the hub cannot be reached to fetch it "
+            f"{setting}: {wanted} is not a folder here, and the hub cannot be reached to fetch it "
             f"({type(error).__name__}). Connect once, or copy the model here and name its folder."
         ) from error

@@ -35,8 +35,8 @@ class ColbertModel:
         self._opened: Colbert | None = None
 
     async def connect(self) -> None:
-        """Raises ConfigError for what is no ColBERT model, ModelUnavailable for a hub that cannot
-        be reached."""
+        """Raises ConfigError for what is not a ColBERT model, ModelUnavailable for a hub that
+        cannot be reached."""
 
         def open_model() -> Colbert:
             return Colbert(self._name, self._models, self._threads)

@@ -61,7 +61,7 @@ class ModelLayout:
         try:
             return tuple(str(named[key]).lower() for key in sorted(named, key=int))
         except ValueError as error:
-            raise ConfigError(f"{self.setting}: id2label of config.json is no list.") from error
+            raise ConfigError(f"{self.setting}: id2label of config.json is not a list.") from error
 
     def wrong(self, why: str) -> ConfigError:
         return ConfigError(f"{self.setting}: {self.place.folder} {why}")
@@ -93,8 +93,8 @@ def read_layout(setting: str, place: ModelPlace) -> ModelLayout:
         _max_tokens(config, about, sentence),
         _pad(tokenizer, config, about, special),
         bool(sentence.get("do_lower_case")),
-        _digest_of([*weights, tokenizer], [config, sentences, dict(sentence), dict(kinds)]),
-        sum(one.stat().st_size for one in weights),
+        _digest_files([*weights, tokenizer], [config, sentences, dict(sentence), dict(kinds)]),
+        sum(weight.stat().st_size for weight in weights),
         config,
         sentences,
         kinds,
@@ -105,11 +105,11 @@ def _modules(setting: str, folder: Path) -> list[tuple[str, Path, Json]]:
     """The modules of sentence-transformers: kind, folder and configuration of each."""
     listed = _json(setting, folder / "modules.json", list)
     found = []
-    for one in listed:
-        if not isinstance(one, dict) or not isinstance(one.get("type"), str):
-            raise ConfigError(f"{setting}: {folder / 'modules.json'} is no list of modules.")
-        inner = folder / str(one.get("path", ""))
-        kind = one["type"].rpartition(".")[2]
+    for item in listed:
+        if not isinstance(item, dict) or not isinstance(item.get("type"), str):
+            raise ConfigError(f"{setting}: {folder / 'modules.json'} is not a list of modules.")
+        inner = folder / str(item.get("path", ""))
+        kind = item["type"].rpartition(".")[2]
         found.append((kind, inner, _json(setting, inner / "config.json")))
     return found
 
@@ -142,7 +142,7 @@ def _max_tokens(config: Json, about: Json, sentence: Json) -> int:
     if isinstance(positions, int) and positions > 0:
         offset = config.get("model_type") in OFFSET_TYPES
         limits.append(positions - 2 * offset)
-    numbers = [int(one) for one in limits if isinstance(one, (int, float)) and one > 0]
+    numbers = [int(limit) for limit in limits if isinstance(limit, (int, float)) and limit > 0]
     return min([*numbers, LONGEST]) if numbers else USUAL_LENGTH
 
 
@@ -153,16 +153,16 @@ def _pad(tokenizer: Path, config: Json, about: Json, special: Json) -> int:
     for said in (special.get("pad_token"), about.get("pad_token")):
         token = said.get("content") if isinstance(said, dict) else said
         if isinstance(token, str):
-            return _id_of(tokenizer, token)
+            return _token_id(tokenizer, token)
     return 0
 
 
-def _id_of(tokenizer: Path, token: str) -> int:
+def _token_id(tokenizer: Path, token: str) -> int:
     added = json.loads(tokenizer.read_text(encoding="utf-8")).get("added_tokens") or ()
-    return next((int(one["id"]) for one in added if one.get("content") == token), 0)
+    return next((int(item["id"]) for item in added if item.get("content") == token), 0)
 
 
-def _digest_of(files: list[Path], said: list[Json]) -> str:
+def _digest_files(files: list[Path], said: list[Json]) -> str:
     parts = [digest(file) for file in files]
     whole = json.dumps([parts, said], sort_keys=True, default=str)
     return hashlib.sha256(whole.encode()).hexdigest()

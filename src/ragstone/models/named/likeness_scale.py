@@ -35,7 +35,7 @@ class LikenessScale:
     multilingual: bool
 
 
-def measured(
+def measure_scale(
     name: str, fingerprint: str, embed: Callable[[Sequence[str]], Vectors], folder: Path
 ) -> LikenessScale:
     """The scale of a model, from `folder` if it was measured before."""
@@ -74,7 +74,8 @@ def _measure(name: str, embed: Callable[[Sequence[str]], Vectors]) -> LikenessSc
             unrelated,
         )
     right = [
-        (one @ english.T).argmax(axis=1) == np.arange(len(english)) for one in vectors.values()
+        (vector @ english.T).argmax(axis=1) == np.arange(len(english))
+        for vector in vectors.values()
     ]
     return LikenessScale(
         round(unrelated, 4), round(max(same, unrelated + LEAST), 4), float(np.mean(right)) >= FOUND

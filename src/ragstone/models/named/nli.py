@@ -87,9 +87,9 @@ class NliModel:
                 float(row[labels.entails]),
                 0.0 if labels.contradicts is None else float(row[labels.contradicts]),
                 float(row[labels.neither]),
-                one,
+                item,
             )
-            for row, one in zip(shares, whole, strict=True)
+            for row, item in zip(shares, whole, strict=True)
         ]
 
     def _are_whole(self, pairs: Sequence[tuple[str, str]]) -> list[bool]:

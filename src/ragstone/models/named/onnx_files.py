@@ -26,12 +26,12 @@ def choose(setting: str, where: str, files: Iterable[str], named: str = "") -> s
         for folder in FOLDERS:
             if f"{folder}{name}.onnx" in known:
                 return f"{folder}{name}.onnx"
-    found = [one for one in known if one.endswith(".onnx")]
+    found = [item for item in known if item.endswith(".onnx")]
     if len(found) == 1:
         return found[0]
     if found:
         raise ConfigError(f"{setting}: which ONNX file of {where}? Name one.{_there(known)}")
-    if any(one.endswith(OTHER_WEIGHTS) for one in known):
+    if any(item.endswith(OTHER_WEIGHTS) for item in known):
         raise ConfigError(
             f"{setting}: {where} has weights, but not as ONNX. Make them with "
             "'optimum-cli export onnx', or name a model that has a model.onnx."
@@ -59,5 +59,5 @@ _UNUSED = frozenset({"vocab.json", "openvino_model.json", "model.safetensors.ind
 
 
 def _there(known: Iterable[str]) -> str:
-    found = sorted(one for one in known if one.endswith(".onnx"))
+    found = sorted(text for text in known if text.endswith(".onnx"))
     return f" There are {', '.join(found[:12])}." if found else ""

@@ -64,7 +64,8 @@ class NamedModels:
         match = _HUB.fullmatch(name)
         if match is None:
             raise ConfigError(
-                f"{setting} is {name!r}, which is no folder, package:NAME or OWNER/NAME of a hub."
+                f"{setting} is {name!r}, which is not a folder, package:NAME or OWNER/NAME of a "
+                "hub."
             )
         repo = match["repo"]
         folder, file, commit = self._hub.fetched(
@@ -84,16 +85,17 @@ def _of_path(setting: str, path: Path) -> ModelPlace:
         return ModelPlace(folder.name, folder, file, f"folder {folder}")
     if not path.is_dir():
         raise ConfigError(
-            f"{setting} is {str(path)!r}, which is no folder. Give the folder of a model, with its "
+            f"{setting} is {str(path)!r}, which is not a folder. Give the folder of a model, with "
+            "its "
             "model.onnx and tokenizer.json."
         )
-    return ModelPlace(path.name, path, _file_of(setting, path), f"folder {path}")
+    return ModelPlace(path.name, path, _find_onnx_file(setting, path), f"folder {path}")
 
 
-def _file_of(setting: str, folder: Path) -> str:
+def _find_onnx_file(setting: str, folder: Path) -> str:
     """The ONNX file of a folder, or of those in it, relative to it. Raises ConfigError."""
-    found = [one for one in (*folder.glob("*"), *folder.glob("*/*")) if one.is_file()]
-    return choose(setting, str(folder), (one.relative_to(folder).as_posix() for one in found))
+    found = [item for item in (*folder.glob("*"), *folder.glob("*/*")) if item.is_file()]
+    return choose(setting, str(folder), (item.relative_to(folder).as_posix() for item in found))
 
 
 def _of_package(setting: str, name: str) -> ModelPlace:
@@ -106,26 +108,26 @@ def _of_package(setting: str, name: str) -> ModelPlace:
             f"{setting} is {name!r}, but no package {package!r} is installed: "
             f"pip install {package or 'NAME'}"
         ) from error
-    folder = _folder_of(setting, found, package, inside)
-    file = _file_of(setting, folder)
+    folder = _find_model_folder(setting, found, package, inside)
+    file = _find_onnx_file(setting, folder)
     return ModelPlace(package, folder, file, f"package {package} {found.version}")
 
 
-def _folder_of(setting: str, found: Distribution, package: str, inside: str) -> Path:
+def _find_model_folder(setting: str, found: Distribution, package: str, inside: str) -> Path:
     """The one folder of a package that has a tokenizer and an ONNX file."""
-    places = {Path(str(found.locate_file(one))) for one in found.files or ()}
+    places = {Path(str(found.locate_file(file))) for file in found.files or ()}
     folders = {place.parent for place in places if place.name == "tokenizer.json"}
     with_model = sorted(
         folder
         for folder in folders
-        if any(one.suffix == ".onnx" and folder in one.parents for one in places)
+        if any(item.suffix == ".onnx" and folder in item.parents for item in places)
     )
     if inside:
-        with_model = [one for one in with_model if one.as_posix().endswith(f"/{inside}")]
+        with_model = [item for item in with_model if item.as_posix().endswith(f"/{inside}")]
     if len(with_model) == 1:
         return with_model[0]
     if with_model:
-        names = ", ".join(f"{PACKAGE}{package}:{one.name}" for one in with_model)
+        names = ", ".join(f"{PACKAGE}{package}:{item.name}" for item in with_model)
         raise ConfigError(f"{setting}: the package {package} has several models: use {names}.")
     raise ConfigError(
         f"{setting}: the package {package} has no folder {f'{inside} ' if inside else ''}with an "

@@ -94,7 +94,7 @@ def pooler(layout: ModelLayout, settings: EmbeddingSettings, tried: ModelRun) ->
                 "has a Dense layer that its ONNX file leaves out. Export it whole with "
                 "'optimum-cli export onnx --library sentence_transformers'."
             )
-        pooling = pooling or _pooling(layout)
+        pooling = pooling or _read_pooling(layout)
     prompts = _prompts(layout)
     query, passage = settings.query_prompt, settings.passage_prompt
     counts = _module(layout, "Pooling").get("include_prompt", True)
@@ -149,13 +149,13 @@ def _dense(layout: ModelLayout) -> bool:
     return any(kind == "Dense" for kind, _ in layout.modules)
 
 
-def _pooling(layout: ModelLayout) -> Pooling:
+def _read_pooling(layout: ModelLayout) -> Pooling:
     """What the Pooling module says; raises ConfigError where there is none, or a mixture."""
     said = _module(layout, "Pooling")
     named = said.get("pooling_mode")
     chosen = [named] if isinstance(named, str) else list(named or ())
     chosen += [key for key in said if key.startswith("pooling_mode_") and said[key] is True]
-    found = {MODES.get(one) or NAMES.get(one) for one in chosen}
+    found = {MODES.get(item) or NAMES.get(item) for item in chosen}
     only = found.pop() if len(found) == 1 else None
     if only:
         return only

@@ -68,8 +68,8 @@ class TextModel:
         self.layout = layout
         self._tokenizer = _tokenizer(layout)
         self._session = _session(layout, threads)
-        self._inputs = {one.name: TYPES.get(one.type) for one in self._session.get_inputs()}
-        self._outputs = [one.name for one in self._session.get_outputs()]
+        self._inputs = {entry.name: TYPES.get(entry.type) for entry in self._session.get_inputs()}
+        self._outputs = [output.name for output in self._session.get_outputs()]
         self._check_inputs()
         self.tried = self._try(pairs)
 
@@ -81,7 +81,7 @@ class TextModel:
     def read_rows(self, encoded: Sequence[Any]) -> Iterator[ModelRun]:
         """Read texts that are tokens already, the shortest first. Raises ModelUnavailable."""
         order = sorted(range(len(encoded)), key=lambda i: len(encoded[i].ids))
-        for rows in _batches(order, [len(one.ids) for one in encoded]):
+        for rows in _batches(order, [len(item.ids) for item in encoded]):
             yield self._forward(rows, [encoded[i] for i in rows])
 
     def rows(self, texts: Sequence[str]) -> list[EncodedText]:
@@ -89,13 +89,13 @@ class TextModel:
         ModelUnavailable."""
         return [
             EncodedText(
-                one.ids,
-                one.type_ids,
-                one.attention_mask,
-                [start for start, _ in one.offsets],
-                one.special_tokens_mask,
+                item.ids,
+                item.type_ids,
+                item.attention_mask,
+                [start for start, _ in item.offsets],
+                item.special_tokens_mask,
             )
-            for one in self._encode(texts)
+            for item in self._encode(texts)
         ]
 
     def leave_room(self, tokens: int) -> None:
@@ -112,31 +112,31 @@ class TextModel:
         found = self._tokenizer.encode_batch(
             [self._plain(text) for text in texts], add_special_tokens=False
         )
-        return [len(one.ids) for one in found]
+        return [len(item.ids) for item in found]
 
     def _encode(self, texts: Sequence[Text]) -> Any:
         try:
             return self._tokenizer.encode_batch([self._plain(text) for text in texts])
         except Exception as error:
             raise ModelUnavailable(
-                f"The tokenizer of {self.layout.place.name} failed: {_said(error)}."
+                f"The tokenizer of {self.layout.place.name} failed: {_format_error(error)}."
             ) from error
 
     def _plain(self, text: Any) -> Any:
         """Characters that no encoding has, which a tokenizer refuses, are left out."""
         if isinstance(text, tuple):
-            return tuple(self._plain(one) for one in text)
+            return tuple(self._plain(item) for item in text)
         plain = text.encode("utf-8", "ignore").decode()
         return plain.lower() if self.layout.lower else plain
 
     def _forward(self, rows: Sequence[int], encoded: Sequence[Any]) -> ModelRun:
-        shape = (len(encoded), max(len(one.ids) for one in encoded))
+        shape = (len(encoded), max(len(item.ids) for item in encoded))
         ids = np.full(shape, self.layout.pad, np.int64)
         mask, kinds = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-        for row, one in enumerate(encoded):
-            ids[row, : len(one.ids)] = one.ids
-            mask[row, : len(one.ids)] = one.attention_mask
-            kinds[row, : len(one.ids)] = one.type_ids
+        for row, item in enumerate(encoded):
+            ids[row, : len(item.ids)] = item.ids
+            mask[row, : len(item.ids)] = item.attention_mask
+            kinds[row, : len(item.ids)] = item.type_ids
         positions = np.broadcast_to(np.arange(shape[1]), shape)
         given = dict(zip(KNOWN, (ids, mask, kinds, positions), strict=True))
         feed = {name: given[name].astype(kind) for name, kind in self._inputs.items()}
@@ -144,10 +144,12 @@ class TextModel:
             made = self._session.run(None, feed)
         except Exception as error:
             raise ModelUnavailable(
-                f"The model {self.layout.place.name} failed: {_said(error)}."
+                f"The model {self.layout.place.name} failed: {_format_error(error)}."
             ) from error
         outputs = dict(zip(self._outputs, made, strict=True))
-        return ModelRun(rows, {name: _floats(one) for name, one in outputs.items()}, ids, mask)
+        return ModelRun(
+            rows, {name: _floats(output) for name, output in outputs.items()}, ids, mask
+        )
 
     def _try(self, pairs: bool) -> ModelRun:
         """One text, or one pair; what fails here is no model for this."""
@@ -176,7 +178,7 @@ class TextModel:
 
 
 def finite(layout: ModelLayout, values: Array) -> Array:
-    """The values; raises ModelUnavailable where one is no number."""
+    """The values; raises ModelUnavailable where one is not a number."""
     if not np.isfinite(values).all():
         raise ModelUnavailable(
             f"The model {layout.place.name} ({layout.place.file}) computes values that are no "
@@ -192,7 +194,8 @@ def _tokenizer(layout: ModelLayout) -> Any:
         tokenizer = Tokenizer.from_file(str(layout.tokenizer))
     except Exception as error:
         raise ConfigError(
-            f"{layout.setting}: {layout.tokenizer} is no tokenizer ({_said(error)}). Copy it again."
+            f"{layout.setting}: {layout.tokenizer} is not a tokenizer ({_format_error(error)}). "
+            "Copy it again."
         ) from error
     tokens, room = tokenizer.get_vocab_size(), layout.config.get("vocab_size")
     if isinstance(room, int) and tokens > room:
@@ -210,12 +213,13 @@ def _session(layout: ModelLayout, threads: int) -> Any:
         return session(layout.place.path, threads)
     except Exception as error:
         raise ConfigError(
-            f"{layout.setting}: {layout.place.path} cannot be opened ({_said(error)}). If it is "
+            f"{layout.setting}: {layout.place.path} cannot be opened ({_format_error(error)}). "
+            "If it is "
             "cut off, copy it again; if it is newer than onnxruntime here, upgrade that."
         ) from error
 
 
-def _said(error: Exception) -> str:
+def _format_error(error: Exception) -> str:
     """An error of a library on one line, without the place in its own code."""
     line = " ".join(str(error).split())
     line = _PLACE.sub("", line.rpartition(" failed:")[2])

@@ -28,7 +28,7 @@ class RerankerParts:
     models: NamedModels
 
 
-def reranker_of(parts: RerankerParts) -> Reranker:
+def build_reranker(parts: RerankerParts) -> Reranker:
     """The reranker that the settings name; raises ConfigError."""
     settings = parts.settings
     if settings.base_url:

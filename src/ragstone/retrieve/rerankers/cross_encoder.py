@@ -29,7 +29,7 @@ class CrossEncoder:
         self._model: PairModel | None = None
 
     async def connect(self) -> None:
-        """Raises ConfigError for what is no reranker, ModelUnavailable for a hub that cannot be
+        """Raises ConfigError for what is not a reranker, ModelUnavailable for a hub that cannot be
         reached."""
         await asyncio.get_running_loop().run_in_executor(self._thread, self._open)
 

@@ -16,7 +16,7 @@ from ragstone.language.late_interaction import (
     Floats,
     maxsim,
     phrases,
-    unpacked,
+    unpack_tokens,
 )
 from ragstone.ports import Embedders, Judgement, LateEmbedder, Vectors
 from ragstone.retrieve.held_tokens import HeldTokens
@@ -65,7 +65,7 @@ class LateInteraction:
         if not places:
             return Judgement(none, 0.0, "the passages wait for their vectors")
         scale = embedder.token_scale()
-        passages = [unpacked(packed[chunks[place].chunk_id], scale) for place in places]
+        passages = [unpack_tokens(packed[chunks[place].chunk_id], scale) for place in places]
         idf = rarity.idf(ids)
         said = maxsim(asked, embedder.token_weights(ids, idf), passages)
         both = MAXSIM * _spread(said) + PHRASES * phrases(asked, idf, passages)

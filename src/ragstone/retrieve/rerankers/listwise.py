@@ -13,8 +13,8 @@ from ragstone.core.chunk import Chunk
 from ragstone.core.records import Collection
 from ragstone.language.late_interaction import EncodedQuestion
 from ragstone.language.markers import neutral
-from ragstone.language.templates import shipped
-from ragstone.language.tokens import cut
+from ragstone.language.templates import load_shipped
+from ragstone.language.tokens import cut_to_budget
 from ragstone.models.prompt import fence_source
 from ragstone.ports import Completer, Judgement, Templates
 
@@ -42,13 +42,15 @@ class ListwiseReranker:
     ) -> Judgement:
         read = chunks[:MOST]
         passages = "\n".join(
-            fence_source(f"[{i}] {neutral(chunk.heading)}", cut(chunk.text, PASSAGE_TOKENS))
+            fence_source(
+                f"[{i}] {neutral(chunk.heading)}", cut_to_budget(chunk.text, PASSAGE_TOKENS)
+            )
             for i, chunk in enumerate(read, start=1)
         )
         own = await self._templates.texts(collection.tenant) if self._templates else {}
-        rules = (own.get("rerank") or shipped("rerank") or "").strip()
+        rules = (own.get("rerank") or load_shipped("rerank") or "").strip()
         said = await self._model.complete(rules, f"{passages}\n\nQuestion: {question}", 6 * MOST)
-        order = named(said.text, len(read))
+        order = parse_ranking(said.text, len(read))
         none = np.zeros(len(chunks), np.float32)
         if not order:
             return Judgement(none, 0.0, f"{self.name} named no passage", said.usage)
@@ -62,7 +64,7 @@ class ListwiseReranker:
         """The model belongs to the answerer."""
 
 
-def named(said: str, count: int) -> list[int]:
+def parse_ranking(said: str, count: int) -> list[int]:
     """The passages (from 0) that a reply names, each once, without those that do not exist."""
     numbers = (int(match.group()) - 1 for match in _NUMBER.finditer(said))
     return list(dict.fromkeys(number for number in numbers if 0 <= number < count))

@@ -27,9 +27,9 @@ class ReadingReranker:
         chunks: Sequence[Chunk],
         encoded: EncodedQuestion | None = None,
     ) -> Judgement:
-        pairs = [Pair(question, one.text, one.heading, question=True) for one in chunks]
+        pairs = [Pair(question, chunk.text, chunk.heading, question=True) for chunk in chunks]
         read = await self._reader.read(pairs)
-        scores = np.array([one.answers if one.readable else np.nan for one in read], np.float32)
+        scores = np.array([item.answers if item.readable else np.nan for item in read], np.float32)
         return Judgement(scores, self._weight, "question and passage read together")
 
     async def aclose(self) -> None:

@@ -26,7 +26,7 @@ from ragstone.core.errors import (
 )
 from ragstone.core.events import Event
 from ragstone.core.filters import And, Scalar, but_hidden, readable
-from ragstone.core.metadata import described
+from ragstone.core.metadata import check_input_metadata
 from ragstone.core.readers import check_readers
 from ragstone.core.records import (
     BlockedQuestion,
@@ -91,7 +91,7 @@ from ragstone.service.local.statistics import LocalStatistics
 from ragstone.service.local.vector_stores import LocalVectorStores
 from ragstone.service.local.warming import MOST_SECONDS, warm
 from ragstone.service.local.watching import Watch
-from ragstone.service.local.work import DELETE, INGEST, READERS, REBUILD, progress_of
+from ragstone.service.local.work import DELETE, INGEST, READERS, REBUILD, read_progress
 from ragstone.service.maintenance import MaintenanceService
 
 log = logging.getLogger(__name__)
@@ -197,7 +197,7 @@ class Ragstone:
             raise InputError("A path is not valid text. Rename the file or the folder.")
         for readers in (request.allowed, *(handed.allowed for handed in request.handed)):
             check_readers(readers)
-        request = replace(request, metadata=described(request.metadata))
+        request = replace(request, metadata=check_input_metadata(request.metadata))
         whose = request.by or Principal(request.tenant)
         async with aclosing(self._job(INGEST, asdict(request), whose)) as job:
             async for progress in job:
@@ -216,14 +216,14 @@ class Ragstone:
         job = await self.jobs.submit(kind, request, principal=whose)
         async with aclosing(self.jobs.watch(whose, job.id)) as watched:
             async for view in watched:
-                yield progress_of(view)
+                yield read_progress(view)
 
     async def collections(self, principal: Principal) -> list[CollectionSummary]:
         catalog, names = self._adapters.catalog, principal.names
         known = await catalog.collections(principal.tenant)
         counts = await catalog.counts(principal.tenant)
         made = await asyncio.to_thread(lambda: [_summary(c, counts, names) for c in known])
-        return [await self._with_note(one, principal) if one.documents else one for one in made]
+        return [await self._with_note(item, principal) if item.documents else item for item in made]
 
     async def collection(self, principal: Principal, collection: str) -> CollectionSummary:
         known = await self._removal.known(principal.tenant, collection)
@@ -399,7 +399,7 @@ class Ragstone:
             failed=sum(c.failed for c in collections),
             answerer=self._adapters.answerer.name,
             models=await self.models(),
-            jobs=tuple(progress_of(v) for v in await self.jobs.unfinished(INGEST, REBUILD)),
+            jobs=tuple(read_progress(v) for v in await self.jobs.unfinished(INGEST, REBUILD)),
             disk_bytes=await asyncio.to_thread(_size, self._data),
         )
 
@@ -495,19 +495,21 @@ def _size(root: Path) -> int:
     """Bytes on disk; the index has sparse files, whose length says nothing."""
     found = [file.stat() for file in root.rglob("*") if file.is_file()]
     if sys.platform == "win32":
-        return sum(one.st_size for one in found)
-    return sum(one.st_blocks * 512 for one in found)
+        return sum(item.st_size for item in found)
+    return sum(item.st_blocks * 512 for item in found)
 
 
 def _summary(
     collection: Collection, counts: Mapping[str, Sequence[StatusCount]], names: Sequence[str]
 ) -> CollectionSummary:
     """What these principals may read of a collection, by the counts of its tenant's."""
-    mine = [one for one in counts.get(collection.id, ()) if not set(names).isdisjoint(one.allowed)]
+    mine = [
+        item for item in counts.get(collection.id, ()) if not set(names).isdisjoint(item.allowed)
+    ]
     return CollectionSummary(
         collection=collection,
-        documents=sum(one.documents for one in mine if one.answers),
-        chunks=sum(one.chunks for one in mine if one.answers),
-        failed=sum(one.documents for one in mine if one.status == "failed"),
-        pending=sum(one.chunks for one in mine if one.status == "text"),
+        documents=sum(item.documents for item in mine if item.answers),
+        chunks=sum(item.chunks for item in mine if item.answers),
+        failed=sum(item.documents for item in mine if item.status == "failed"),
+        pending=sum(item.chunks for item in mine if item.status == "text"),
     )

@@ -11,7 +11,7 @@ from ragstone.core.turn import Ask
 from ragstone.ports import Catalog, CollectionNames
 
 
-async def identified(names: CollectionNames, ask: Ask) -> Ask:
+async def identify_collection(names: CollectionNames, ask: Ask) -> Ask:
     """The question with the id of the collection that has the name now, and a filter that does not
     ask for the name. Where the store does not answer it stays as it is, and fails with that."""
     if ask.collection_id:
@@ -24,7 +24,7 @@ async def identified(names: CollectionNames, ask: Ask) -> Ask:
 
 
 async def rename(catalog: Catalog, known: Collection, name: str) -> Collection:
-    """Call a collection otherwise. Raises InputError for what is no name, Conflict for one that is
-    taken, UnknownCollection."""
+    """Call a collection otherwise. Raises InputError for what is not a name, Conflict for one that
+    is taken, UnknownCollection."""
     check_collection_name(name)
     return known if name == known.name else await catalog.rename_collection(known, name)

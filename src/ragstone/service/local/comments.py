@@ -8,8 +8,8 @@ from ragstone.core.errors import InputError, UnknownCollection
 from ragstone.core.filters import And, but_hidden, readable
 from ragstone.core.records import Feedback
 from ragstone.core.turn import Principal
-from ragstone.knowledge.comments.comment_table import rated
-from ragstone.knowledge.comments.counting import by_label, by_month, counted
+from ragstone.knowledge.comments.comment_table import rate_tone
+from ragstone.knowledge.comments.counting import by_label, by_month, count_comments
 from ragstone.ports import Adapters, CommentReader, ReadComments
 from ragstone.service.comments import CommentsView, CommentsWanted
 
@@ -44,7 +44,7 @@ class LocalComments:
         _check(wanted)
         kept = await self._adapters.feedback.latest(tenant, MOST_FEEDBACK)
         reader = self._reader()
-        read = await reader.of_texts([_comment(one) for one in kept if one.comment.strip()])
+        read = await reader.of_texts([_comment(item) for item in kept if item.comment.strip()])
         return await _view(wanted, read, reader)
 
     def _reader(self) -> CommentReader:
@@ -72,9 +72,10 @@ async def _view(wanted: CommentsWanted, read: ReadComments, reader: CommentReade
     query = CommentQuery(
         wanted.about.strip(), wanted.tone or None, wanted.since, wanted.until, wanted.labels
     )
-    found = await counted(query, read, reader)
+    found = await count_comments(query, read, reader)
     themes = tuple(
-        ToneCounts.of(one.name, [found.counted[at] for at in one.places]) for one in found.themes
+        ToneCounts.of(theme.name, [found.counted[at] for at in theme.places])
+        for theme in found.themes
     )
     return CommentsView(
         ToneCounts.of("", found.among),
@@ -88,19 +89,19 @@ async def _view(wanted: CommentsWanted, read: ReadComments, reader: CommentReade
     )
 
 
-def _comment(one: Feedback) -> CustomerComment:
+def _comment(feedback: Feedback) -> CustomerComment:
     """A thumb with its comment. It stands in no document."""
-    share = 1.0 if one.thumb == "up" else 0.0
+    share = 1.0 if feedback.thumb == "up" else 0.0
     return CustomerComment(
-        one.answer_id,
-        one.comment,
-        one.comment,
+        feedback.answer_id,
+        feedback.comment,
+        feedback.comment,
         "",
         "",
         "",
         "answers",
-        datetime.fromtimestamp(one.at, UTC).date().isoformat(),
+        datetime.fromtimestamp(feedback.at, UTC).date().isoformat(),
         share,
-        rated(share),
-        {"collection": one.collection, "thumb": one.thumb},
+        rate_tone(share),
+        {"collection": feedback.collection, "thumb": feedback.thumb},
     )

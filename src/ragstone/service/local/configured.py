@@ -17,7 +17,7 @@ from ragstone.recipes import setting_table
 from ragstone.recipes.recipe import Recipes, guard
 from ragstone.recipes.stage_options import PREFIX
 from ragstone.settings import DialectSettings, Settings
-from ragstone.settings.names import nested
+from ragstone.settings.names import nest_values
 from ragstone.settings.profiles import PROFILES
 from ragstone.settings.scope import chain, place
 
@@ -35,7 +35,7 @@ class Merged:
 
     def __init__(self, settings: Settings, values: Values) -> None:
         self.values = values
-        self.settings = merged(settings, values) if values else settings
+        self.settings = merge_settings(settings, values) if values else settings
 
     @cached_property
     def recipes(self) -> Recipes:
@@ -82,13 +82,13 @@ class Configured:
     def load(self, stored: Iterable[StoredSetting]) -> None:
         """Load the settings of the store; invalid ones are left out and logged."""
         scopes: dict[str, dict[str, Any]] = {}
-        for one in stored:
+        for setting in stored:
             try:
-                key, value = setting_table.read(one.key, one.value)
+                key, value = setting_table.read(setting.key, setting.value)
             except RagstoneError as error:
                 log.warning("A stored setting is left out: %s", error)
             else:
-                scopes.setdefault(one.scope, {})[key] = value
+                scopes.setdefault(setting.scope, {})[key] = value
         self._loaded = _Loaded(scopes)
 
     def scopes(self) -> Mapping[str, Values]:
@@ -112,7 +112,9 @@ class Configured:
         return known
 
     def _merged_for(self, loaded: _Loaded, tenant: str, collection: str, dialect: str) -> Merged:
-        holding = tuple(one for one in chain(tenant, collection, dialect) if one in loaded.scopes)
+        holding = tuple(
+            item for item in chain(tenant, collection, dialect) if item in loaded.scopes
+        )
         profile = self.profile(dialect)
         place = (dialect if profile else "", *holding)
         found = loaded.merged.get(place)
@@ -124,14 +126,14 @@ class Configured:
     def keeps_graph(self, tenant: str, collection: str) -> bool:
         """Whether questions of a collection, in any dialect, want its entity graph."""
         dialects = ("", *PROFILES)
-        found = (self.of(tenant, collection, one).settings for one in dialects)
+        found = (self.of(tenant, collection, dialect).settings for dialect in dialects)
         return any(settings.rag.knowledge_graph_enabled for settings in found)
 
     @property
     def cache_entries(self) -> int:
         """How many entries the one cache of all dialects has: as many as that which wants most."""
         dialects = ("", *self._profiles)
-        return max(self.of(dialect=one).settings.cache.max_entries for one in dialects)
+        return max(self.of(dialect=dialect).settings.cache.max_entries for dialect in dialects)
 
     def answering(self, ask: Ask) -> Recipe:
         """The recipe that answers this question."""
@@ -156,10 +158,10 @@ class Configured:
         """Raise InvalidSetting unless these could be what is set in each scope, by values that
         are right by themselves."""
         for name in scopes:
-            holding = [one for one in chain(*place(name)) if one in scopes]
-            values = {k: v for one in holding for k, v in scopes[one].items()}
+            holding = [item for item in chain(*place(name)) if item in scopes]
+            values = {k: v for item in holding for k, v in scopes[item].items()}
             try:
-                merged(self.base, values)
+                merge_settings(self.base, values)
             except ValidationError as error:
                 raise InvalidSetting(_error_sentence(error)) from error
 
@@ -183,10 +185,10 @@ class Configured:
         return made
 
 
-def merged(base: Settings, values: Values) -> Settings:
+def merge_settings(base: Settings, values: Values) -> Settings:
     """The settings with other values; raises ValidationError where they do not fit together."""
     changes: dict[str, Any] = {}
-    for name, inside in nested(values).items():
+    for name, inside in nest_values(values).items():
         if name == PREFIX:
             known = base.stages
             changes[name] = {**known, **{k: {**known.get(k, {}), **v} for k, v in inside.items()}}
@@ -197,7 +199,7 @@ def merged(base: Settings, values: Values) -> Settings:
     return base.model_copy(update=changes)
 
 
-def value_of(settings: Settings, key: str) -> Any:
+def setting_value(settings: Settings, key: str) -> Any:
     """The value of one setting; None for an option of a stage that nothing sets."""
     first, _, rest = key.partition(".")
     if first == PREFIX:

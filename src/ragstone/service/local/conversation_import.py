@@ -26,7 +26,7 @@ def read_entries(text: str) -> list[StoredTurn]:
         data = data.get("blocks", [data])
     if not isinstance(data, list) or not data:
         raise InvalidBlock("The file holds no conversation blocks.")
-    return [_load_entry(one, number) for number, one in enumerate(data, 1)]
+    return [_load_entry(item, number) for number, item in enumerate(data, 1)]
 
 
 def _load_entry(data: Any, number: int) -> StoredTurn:

@@ -56,7 +56,7 @@ class LocalConversations:
     ) -> list[StoredTurn]:
         await self._existing_room(conversation)
         found = await self._conversations.entries(conversation, limit, offset)
-        return [replace(one, origin=None) for one in found]
+        return [replace(turn, origin=None) for turn in found]
 
     async def rename(self, conversation: ConversationKey, name: str) -> str:
         given = title(name)

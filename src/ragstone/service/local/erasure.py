@@ -112,10 +112,10 @@ class UserErasure:
         erased = 0
         for collection in await catalog.collections(whose.tenant):
             readable = await catalog.documents(whose.tenant, collection.id, readers=mine)
-            theirs = [one.id for one in readable if list(one.allowed) == mine]
+            theirs = [item.id for item in readable if list(item.allowed) == mine]
             if not theirs and collection.id not in filled:
                 continue
-            whole = len(theirs) == sum(one.documents for one in counts.get(collection.id, ()))
+            whole = len(theirs) == sum(item.documents for item in counts.get(collection.id, ()))
             if theirs or whole:
                 await self._pipeline.erase(collection, theirs, whole)
             erased += len(theirs)

@@ -9,11 +9,11 @@ from dataclasses import replace
 from typing import Any, Protocol
 from uuid import uuid4
 
-from ragstone.access.asking import ASKING, check_everywhere, check_known, limited_key, reader
+from ragstone.access.asking import ASKING, check_everywhere, check_known, limit_key, reader
 from ragstone.conversation.reach import readable
 from ragstone.core.caller import Caller
 from ragstone.core.clock import state_time
-from ragstone.core.conversation import origin_of
+from ragstone.core.conversation import turn_origin
 from ragstone.core.errors import (
     InputError,
     JobEnded,
@@ -73,11 +73,11 @@ class LocalEvaluation:
     async def sets(self, principal: Principal) -> list[QuestionSet]:
         check_known()
         found = await self._store.sets(principal)
-        names = await self._names(principal, [one.collection for one in found])
+        names = await self._names(principal, [item.collection for item in found])
         return [
-            replace(one, collection=names[one.collection])
-            for one in found
-            if self._is_reached(names.get(one.collection))
+            replace(item, collection=names[item.collection])
+            for item in found
+            if self._is_reached(names.get(item.collection))
         ]
 
     async def question_set(self, principal: Principal, id: str) -> QuestionSet:
@@ -96,7 +96,7 @@ class LocalEvaluation:
         questions: Sequence[SetQuestion],
     ) -> QuestionSet:
         check_known()
-        kept = reading.checked(questions)
+        kept = reading.check_questions(questions)
         title = " ".join(name.split())
         if not title or not title.isprintable():
             raise InputError("The name of a set has at least one character, and only visible ones.")
@@ -122,17 +122,17 @@ class LocalEvaluation:
         check_everywhere()
         given = await self._adapters.feedback.latest(principal.tenant, limit)
         found: dict[str, SetQuestion] = {}
-        for one in given:
-            if one.collection != about or not one.question.strip():
+        for item in given:
+            if item.collection != about or not item.question.strip():
                 continue
-            text = " ".join(one.question.split())
+            text = " ".join(item.question.split())
             known = found.get(text, SetQuestion(text))
             # The newest of each kind counts; several people may have judged one question.
-            if one.thumb == "up" and not known.liked:
-                known = replace(known, liked=one.answer)
-            if one.thumb == "down" and not known.disliked:
-                known = replace(known, disliked=one.answer)
-            comments = (known.comment, one.comment)
+            if item.thumb == "up" and not known.liked:
+                known = replace(known, liked=item.answer)
+            if item.thumb == "down" and not known.disliked:
+                known = replace(known, disliked=item.answer)
+            comments = (known.comment, item.comment)
             found[text] = replace(known, comment="\n".join(filter(None, comments)))
         return list(found.values())
 
@@ -140,7 +140,7 @@ class LocalEvaluation:
         self, principal: Principal, id: str, settings: Sequence[AskSetting]
     ) -> EvaluationRun:
         given = await self.question_set(principal, id)
-        chosen = _named(settings)
+        chosen = _name_settings(settings)
         for setting in chosen:
             check_ask(_ask(setting, "?", Principal(), "", ""))
         known = await self._adapters.catalog.collection(principal.tenant, given.collection)
@@ -159,7 +159,7 @@ class LocalEvaluation:
         request = {
             RUN: run.id,
             "collection": known.name,
-            CREDENTIAL: limited_key(ASKING.get()),
+            CREDENTIAL: limit_key(ASKING.get()),
             REACH: None if principal.collections is None else [known.name],
         }
         try:
@@ -176,11 +176,11 @@ class LocalEvaluation:
     ) -> list[EvaluationRun]:
         check_known()
         found = await self._store.runs(principal, set_id, limit)
-        names = await self._names(principal, [one.collection for one in found])
+        names = await self._names(principal, [run.collection for run in found])
         return [
-            await self._as_it_is(principal, one, names[one.collection])
-            for one in found
-            if self._is_reached(names.get(one.collection))
+            await self._as_it_is(principal, run, names[run.collection])
+            for run in found
+            if self._is_reached(names.get(run.collection))
         ]
 
     async def run(self, principal: Principal, id: str) -> EvaluationRun:
@@ -252,7 +252,7 @@ class LocalEvaluation:
         """The outcomes that were made of nothing that who asks may not read now."""
         origins = list({origin for _, origin in found})
         mine = await readable(origins, reader(), self._adapters.catalog, principal.tenant)
-        return [one for one, origin in found if mine is None or origin in mine]
+        return [item for item, origin in found if mine is None or origin in mine]
 
     async def _names(self, principal: Principal, ids: Sequence[str]) -> dict[str, str]:
         return dict(await self._adapters.catalog.names(principal.tenant, set(ids))) if ids else {}
@@ -281,7 +281,7 @@ def ask_all(answers: Answering, store: EvaluationStore, catalog: Catalog) -> Wor
         collection = await catalog.identified(job.tenant, job.collection)
         if collection is None:
             raise UnknownCollection(str(job.request["collection"]))
-        known = {(one.number, one.setting) for one, _ in await store.outcomes(stored.run.id)}
+        known = {(item.number, item.setting) for item, _ in await store.outcomes(stored.run.id)}
         total = stored.run.total
         for number, question in enumerate(stored.questions.questions):
             for place, setting in enumerate(stored.run.settings):
@@ -291,10 +291,10 @@ def ask_all(answers: Answering, store: EvaluationStore, catalog: Catalog) -> Wor
                 # The credential's reach names the collection as it was called at the start.
                 name = reach[0] if reach else collection.name
                 ask = _ask(setting, question.question, whose, name, collection.id)
-                outcome, origin = await _asked(answers, ask, number, place, question)
+                outcome, origin = await _ask_question(answers, ask, number, place, question)
                 await store.keep(stored.run.id, outcome, origin)
                 known.add((number, place))
-        outcomes = [one for one, _ in await store.outcomes(stored.run.id)]
+        outcomes = [item for item, _ in await store.outcomes(stored.run.id)]
         figures = measuring.figures(stored.run.settings, outcomes)
         await store.end(whose, stored.run.id, state_time(), figures)
         return {"asked": len(outcomes)}
@@ -302,7 +302,7 @@ def ask_all(answers: Answering, store: EvaluationStore, catalog: Catalog) -> Wor
     return work
 
 
-async def _asked(
+async def _ask_question(
     answers: Answering, ask: Ask, number: int, setting: int, question: SetQuestion
 ) -> tuple[Outcome, str]:
     """What came of a question, and what it was answered from. Raises what may pass: the job is
@@ -320,8 +320,8 @@ async def _asked(
         raise
     except RagstoneError as error:
         origin = Provenance((ask.collection_id,)).text
-        return judging.failed(number, setting, question, error.message), origin
-    return judging.outcome(number, setting, question, turn), origin_of(turn).text
+        return judging.build_failed_outcome(number, setting, question, error.message), origin
+    return judging.outcome(number, setting, question, turn), turn_origin(turn).text
 
 
 def _ask(
@@ -346,22 +346,22 @@ def _ask(
     )
 
 
-def _named(settings: Sequence[AskSetting]) -> tuple[AskSetting, ...]:
+def _name_settings(settings: Sequence[AskSetting]) -> tuple[AskSetting, ...]:
     """The settings with the names by which they are told apart; raises InputError."""
     if len(settings) > MOST_SETTINGS:
         raise InputError(f"A run compares at most {MOST_SETTINGS} settings; leave some out.")
     chosen = tuple(
-        replace(one, name=" ".join(one.name.split())[:80] or described(one))
-        for one in settings or (AskSetting(),)
+        replace(setting, name=" ".join(setting.name.split())[:80] or describe_setting(setting))
+        for setting in settings or (AskSetting(),)
     )
-    names = [one.name for one in chosen]
+    names = [item.name for item in chosen]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError(f"Two settings are called {twice!r}. Give each a name of its own.")
     return chosen
 
 
-def described(setting: AskSetting) -> str:
+def describe_setting(setting: AskSetting) -> str:
     """A setting in words: what it asks for otherwise than is planned."""
     given = {
         "prefer": setting.prefer,

@@ -10,7 +10,7 @@ from ragstone.core.entities import (
     EntityMention,
     EntityRelation,
     EntityTheme,
-    chunk_id_of,
+    format_chunk_id,
 )
 from ragstone.core.errors import UnknownCollection, UnknownEntity
 from ragstone.core.filters import And, but_hidden, matches, readable
@@ -83,31 +83,31 @@ class LocalGraph:
     ) -> GraphView:
         mentions, readers = self._adapters.mentions, principal.names
         found = await mentions.of_entities(collection, readers, [key], MOST_PLACES)
-        same = {one.same for one in found.get(key, []) if one.same}
+        same = {item.same for item in found.get(key, []) if item.same}
         near = await mentions.like(collection, readers, key[:2], LIKE)
-        same |= {one for one in near if one != key and alike(one, key)}
+        same |= {item for item in near if item != key and alike(item, key)}
         found |= await mentions.of_entities(collection, readers, same, MOST_PLACES)
-        own = [one for some in found.values() for one in some]
+        own = [item for some in found.values() for item in some]
         said = await mentions.relations_of(collection, readers, found.keys(), MOST_PLACES)
-        ids = {one.chunk_id for one in own} | {one.chunk_id for one in said}
+        ids = {item.chunk_id for item in own} | {item.chunk_id for item in said}
         chunks = await self._chunks(principal, collection, ids)
-        own = [one for one in own if one.chunk_id in chunks]
+        own = [item for item in own if item.chunk_id in chunks]
         if not own:
             raise UnknownEntity(key)
-        places = {(one.revision, one.chunk_index) for one in own}
+        places = {(item.revision, item.chunk_index) for item in own}
         beside = await mentions.of_chunks(collection, readers, sorted(places))
-        named = _named([one for one in beside if one.entity not in found], limit)
-        spelt = Counter(one.name for one in own)
-        first = _most_frequent(Counter(one.name for one in own if one.entity == key) or spelt)
+        named = _count_entities([item for item in beside if item.entity not in found], limit)
+        spelt = Counter(item.name for item in own)
+        first = _most_frequent(Counter(item.name for item in own if item.entity == key) or spelt)
         others = sorted(spelt.keys() - {first}, key=lambda name: (-spelt[name], name))
         every = await self._adapters.themes.readable(collection, readers, MOST_THEMES)
-        themes = [one for one in every if found.keys() & {e.entity for e in one.entities}]
+        themes = [item for item in every if found.keys() & {e.entity for e in item.entities}]
         return GraphView(
             first,
             named,
             await mentions.waiting(collection, readers, self._reading),
             tuple(others[:limit]),
-            tuple(_place(one, chunks[one.chunk_id]) for one in own[:limit]),
+            tuple(_place(item, chunks[item.chunk_id]) for item in own[:limit]),
             _relations(said, beside, chunks)[:limit],
             await self._themes(principal, collection, themes[:limit]),
         )
@@ -115,12 +115,12 @@ class LocalGraph:
     async def _themes(
         self, principal: Principal, collection: Collection, themes: Sequence[EntityTheme]
     ) -> tuple[ThemeView, ...]:
-        best = {one.id: _ids(one.passages[:THEME_PLACES]) for one in themes}
+        best = {theme.id: _ids(theme.passages[:THEME_PLACES]) for theme in themes}
         chunks = await self._chunks(
             principal, collection, {id for ids in best.values() for id in ids}
         )
         return tuple(
-            _theme(one, [chunks[id] for id in best[one.id] if id in chunks]) for one in themes
+            _theme(theme, [chunks[id] for id in best[theme.id] if id in chunks]) for theme in themes
         )
 
     async def _chunks(
@@ -130,15 +130,15 @@ class LocalGraph:
         async with self._adapters.catalog.snapshot(collection) as hidden:
             where = And((readable(principal), but_hidden(hidden)))
             fetched = await self._adapters.index.fetch(collection, sorted(ids))
-        return {id: one for id, one in fetched.items() if matches(where, one.payload())}
+        return {id: item for id, item in fetched.items() if matches(where, item.payload())}
 
 
-def _named(mentions: Sequence[EntityMention], limit: int) -> tuple[EntityCount, ...]:
+def _count_entities(mentions: Sequence[EntityMention], limit: int) -> tuple[EntityCount, ...]:
     """The entities of mentions, those of the most chunks first."""
-    chunks = Counter(one.entity for one in mentions)
+    chunks = Counter(mention.entity for mention in mentions)
     names: dict[str, Counter[str]] = {}
-    for one in mentions:
-        names.setdefault(one.entity, Counter())[one.name] += one.count
+    for mention in mentions:
+        names.setdefault(mention.entity, Counter())[mention.name] += mention.count
     most = sorted(chunks, key=lambda key: (-chunks[key], key))[:limit]
     return tuple(EntityCount(key, _most_frequent(names[key]), chunks[key]) for key in most)
 
@@ -168,24 +168,26 @@ def _around(text: str, name: str) -> str:
 
 
 def _ids(places: Iterable[tuple[str, int]]) -> list[str]:
-    return [chunk_id_of(*place) for place in places]
+    return [format_chunk_id(*place) for place in places]
 
 
 def _relations(
     said: Sequence[EntityRelation], beside: Sequence[EntityMention], chunks: Mapping[str, Chunk]
 ) -> tuple[RelationPlace, ...]:
     """Relations with the names that their chunks have for what they relate."""
-    names = {(one.revision, one.chunk_index, one.entity): one.name for one in beside}
+    names = {
+        (mention.revision, mention.chunk_index, mention.entity): mention.name for mention in beside
+    }
     return tuple(
         RelationPlace(
-            names.get((one.revision, one.chunk_index, one.entity), one.entity),
-            names.get((one.revision, one.chunk_index, one.other), one.other),
-            one.said,
-            one.chunk_id,
-            *_where(chunks[one.chunk_id]),
+            names.get((relation.revision, relation.chunk_index, relation.entity), relation.entity),
+            names.get((relation.revision, relation.chunk_index, relation.other), relation.other),
+            relation.said,
+            relation.chunk_id,
+            *_where(chunks[relation.chunk_id]),
         )
-        for one in said
-        if one.chunk_id in chunks
+        for relation in said
+        if relation.chunk_id in chunks
     )
 
 
@@ -198,7 +200,7 @@ def _theme(theme: EntityTheme, chunks: Sequence[Chunk]) -> ThemeView:
         len(theme.passages),
         theme.entities,
         tuple(
-            ThemePlace(one.chunk_id, *_where(one), " ".join(one.text[:BEGINNING].split()))
-            for one in chunks
+            ThemePlace(chunk.chunk_id, *_where(chunk), " ".join(chunk.text[:BEGINNING].split()))
+            for chunk in chunks
         ),
     )

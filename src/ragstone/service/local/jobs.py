@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Protocol, overload
 from uuid import uuid4
 
-from ragstone.access.asking import ASKING, check_everywhere, check_known, limited_key
+from ragstone.access.asking import ASKING, check_everywhere, check_known, limit_key
 from ragstone.conversation.reach import readable
 from ragstone.core.clock import state_time
 from ragstone.core.errors import EmptyQuestion, InputError, JobEnded, UnknownJob
@@ -15,7 +15,7 @@ from ragstone.core.limits import check_ask
 from ragstone.core.provenance import Reader
 from ragstone.core.records import Document
 from ragstone.core.turn import Ask, Principal
-from ragstone.jobs.questions import CREDENTIAL, DOCUMENTS, ORIGIN, question_id, request_of
+from ragstone.jobs.questions import CREDENTIAL, DOCUMENTS, ORIGIN, format_request, question_id
 from ragstone.jobs.runner import Runner
 from ragstone.ports import CollectionNames
 from ragstone.ports.jobs import (
@@ -32,7 +32,7 @@ from ragstone.ports.jobs import (
     State,
 )
 from ragstone.service.jobs import ASK, JobState, JobView, KindView
-from ragstone.service.local.collections import identified
+from ragstone.service.local.collections import identify_collection
 from ragstone.settings import JobSettings
 
 LOOK_SECONDS = 0.5
@@ -74,11 +74,11 @@ class LocalJobs:
         if not ask.question.strip():
             raise EmptyQuestion
         check_ask(ask)
-        ask = await identified(self._names, ask)
+        ask = await identify_collection(self._names, ask)
         id = question_id(ask)
         known = await self._unless_withdrawn(await self._store.get(id))
         if known is None or known.state in (FAILED, CANCELLED):
-            new = self._new_job(ASK, id, request_of(ask), ask.principal, ask.collection_id)
+            new = self._new_job(ASK, id, format_request(ask), ask.principal, ask.collection_id)
             known = await self._submit(new)
         return await self._view(known)
 
@@ -96,7 +96,7 @@ class LocalJobs:
             raise InputError(f"There are no jobs of the kind {kind!r} here; there are {kinds}.")
         if len(id) > MOST_ID:
             raise InputError(f"The id of a job has at most {MOST_ID} characters.")
-        # As it will be read again: equal requests are compared, and a tuple is no list.
+        # As it will be read again: equal requests are compared, and a tuple is not a list.
         stored = json.loads(json.dumps(dict(request)))
         name = str(stored.get("collection", ""))
         collection = await self._names.identity(principal.tenant, name) if name else ""
@@ -277,7 +277,7 @@ class LocalJobs:
         self, kind: str, id: str, request: dict[str, Any], whose: Principal, collection: str
     ) -> NewJob:
         if kind == ASK:
-            request = {**request, CREDENTIAL: limited_key(ASKING.get())}
+            request = {**request, CREDENTIAL: limit_key(ASKING.get())}
         priority = self._settings.priority(kind)
         return NewJob(
             id, kind, request, whose.tenant, whose.user, whose.groups, collection, priority

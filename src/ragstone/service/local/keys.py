@@ -10,8 +10,8 @@ from typing import get_args
 
 from ragstone.access.secrets import (
     digest,
-    id_of,
     is_session,
+    key_id,
     new_id,
     new_secret,
     same,
@@ -127,7 +127,7 @@ class LocalKeys:
     async def whose(self, secret: str) -> ApiKey:
         if parts := session_parts(secret):
             return await self._whose_session(secret, *parts)
-        stored = await self._read(id_of(secret))
+        stored = await self._read(key_id(secret))
         now = self._clock()
         if stored is None or not _matches_secret(stored, digest(secret), now):
             raise Unauthorized("This API key is not known here. Check it, or ask for another one.")
@@ -302,6 +302,6 @@ def _check_sites(grant: KeyGrant) -> None:
     for site in grant.sites:
         if len(site) > MOST_CHARACTERS or not _SITE.fullmatch(site):
             raise InputError(
-                f"{site[:100]!r} is no site: write it as https://www.example.org, with small "
+                f"{site[:100]!r} is not a site: write it as https://www.example.org, with small "
                 "letters, without a path and a slash at the end."
             )

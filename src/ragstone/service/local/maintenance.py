@@ -63,7 +63,7 @@ class LocalMaintenance:
                 adapters.catalog,
                 adapters.dump,
                 originals,
-                [Path(one) for one in earlier],
+                [Path(text) for text in earlier],
             )
         ) as steps:
             async for step in steps:

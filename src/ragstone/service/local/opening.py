@@ -39,7 +39,7 @@ async def open_templates(
     """The prompts, over those of the configuration file (`below`)."""
     shared = None
     if settings.url:
-        with _naming_the_client():
+        with _translate_import_error():
             from ragstone.store.redis.prompts import RedisTexts
         shared = RedisTexts(settings.url, settings.password.get_secret_value())
     try:
@@ -50,7 +50,7 @@ async def open_templates(
 
 
 @contextmanager
-def _naming_the_client() -> Iterator[None]:
+def _translate_import_error() -> Iterator[None]:
     """Raise ConfigError where what is imported inside is not installed."""
     try:
         yield
@@ -62,7 +62,7 @@ def _naming_the_client() -> Iterator[None]:
 
 def _redis_cache(settings: CacheSettings) -> "RedisCache":
     """The cache of several servers."""
-    with _naming_the_client():
+    with _translate_import_error():
         from ragstone.cache.redis import RedisCache
     password = settings.password.get_secret_value()
     return RedisCache(settings.url, password, settings.max_entries)

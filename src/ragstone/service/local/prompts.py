@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from ragstone.core.errors import UnknownPrompt
 from ragstone.core.records import TemplateVersion
-from ragstone.language.templates import NAMES, check, described, shipped
+from ragstone.language.templates import NAMES, check, describe_prompt, load_shipped
 from ragstone.ports import Templates
 from ragstone.service.prompts import PromptSource, PromptText
 
@@ -25,7 +25,7 @@ class LocalPrompts:
         return [self._effective_prompt(name, tenant, current) for name in every]
 
     async def get(self, name: str, tenant: str = "", version: int = 0) -> PromptText:
-        described(name)
+        describe_prompt(name)
         if not version:
             return self._effective_prompt(name, tenant, await self._current())
         found = await self._version(name, tenant, version)
@@ -53,19 +53,19 @@ class LocalPrompts:
         return await self.get(name, tenant)
 
     async def reset(self, name: str, tenant: str, who: str) -> PromptText:
-        described(name)
+        describe_prompt(name)
         newest = (await self._current()).get((tenant, name))
         if newest is not None and newest.text:
             await self._store.put(name, "", tenant, who)
         return await self.get(name, tenant)
 
     async def _current(self) -> Mapping[tuple[str, str], TemplateVersion]:
-        return {(one.tenant, one.name): one for one in await self._store.current()}
+        return {(item.tenant, item.name): item for item in await self._store.current()}
 
     async def _version(self, name: str, tenant: str, version: int) -> TemplateVersion:
-        for one in await self._store.versions(name, tenant):
-            if one.version == version:
-                return one
+        for item in await self._store.versions(name, tenant):
+            if item.version == version:
+                return item
         raise UnknownPrompt(
             f"There is no version {version} of the prompt {name!r}. "
             f"List them with 'ragstone prompts versions {name}'."
@@ -87,11 +87,11 @@ class LocalPrompts:
                 return _prompt(name, newest.text, source, newest.version)
         if name in self._below:
             return _prompt(name, self._below[name], "file", 0)
-        return _prompt(name, shipped(name) or "", "shipped", 0)
+        return _prompt(name, load_shipped(name) or "", "shipped", 0)
 
 
 def _prompt(name: str, text: str, source: PromptSource, version: int) -> PromptText:
-    known = described(name)
+    known = describe_prompt(name)
     return PromptText(
         name,
         text,

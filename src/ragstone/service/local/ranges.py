@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from ragstone.core.filters import ranged, with_values
+from ragstone.core.filters import range_keys, with_values
 from ragstone.core.turn import Ask
-from ragstone.ports import Catalog, collection_of
+from ragstone.ports import Catalog, find_collection
 
 
 async def with_known_values(catalog: Catalog, ask: Ask) -> Ask:
@@ -12,12 +12,12 @@ async def with_known_values(catalog: Catalog, ask: Ask) -> Ask:
 
     Raises InvalidFilter.
     """
-    keys = ranged(ask.where) if ask.where is not None else frozenset[str]()
+    keys = range_keys(ask.where) if ask.where is not None else frozenset[str]()
     if ask.where is None or not keys:
         return ask
-    collection = await collection_of(catalog, ask)
+    collection = await find_collection(catalog, ask)
     if collection is None:
         return replace(ask, where=with_values(ask.where, {}))
     counted = await catalog.metadata_values(collection.tenant, collection.id, keys)
-    values = {key: [one.value for one in some] for key, some in counted.items()}
+    values = {key: [item.value for item in some] for key, some in counted.items()}
     return replace(ask, where=with_values(ask.where, values))

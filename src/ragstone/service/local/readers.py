@@ -41,7 +41,7 @@ class LocalReaders:
         known = await self._known(principal.tenant, collection)
         rules = await self._catalog.folder_readers(known.tenant, known.id)
         found = await self._catalog.documents(known.tenant, known.id, named=[path])
-        document = next((one for one in found if one.version or admin), None)
+        document = next((item for item in found if item.version or admin), None)
         if not admin and not (document and set(principal.names) & set(document.allowed)):
             raise UnknownDocument(path)
         if document is None:

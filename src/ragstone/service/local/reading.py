@@ -10,7 +10,7 @@ from operator import attrgetter
 from pathlib import Path
 from uuid import UUID
 
-from ragstone.core.chunk import MADE, Chunk, joined, revision
+from ragstone.core.chunk import MADE, Chunk, join_chunks, revision
 from ragstone.core.document import cut_blocks
 from ragstone.core.errors import (
     DocumentError,
@@ -25,7 +25,7 @@ from ragstone.core.filters import And, Scalar, but_hidden, eq, readable, token, 
 from ragstone.core.records import Collection, Document
 from ragstone.core.turn import Principal
 from ragstone.ingest import file_threads
-from ragstone.ingest.formats.redrawn import media_type_of
+from ragstone.ingest.formats.redrawn import detect_media_type
 from ragstone.ingest.handed import Originals
 from ragstone.ingest.safe_open import open_regular
 from ragstone.language.similar_names import MAX_NAMES, find_similar
@@ -96,7 +96,7 @@ class LocalReading:
             raise UnknownPicture(document.path)
         try:
             data = await self._draw(document, picture)
-            media_type = media_type_of(data)
+            media_type = detect_media_type(data)
         except DocumentError as error:
             raise UnknownPicture(document.path) from error
         return DrawnPicture(media_type, base64.b64encode(data).decode())
@@ -132,12 +132,12 @@ class LocalReading:
         known, names = await self._known(principal, collection), set(principal.names)
         keys = await self._adapters.catalog.metadata_keys(known.tenant, known.id)
         shown = sorted(
-            one
-            for one, readers in keys.items()
-            if key in ("", one) and any(names & set(allowed) for allowed in readers)
+            item
+            for item, readers in keys.items()
+            if key in ("", item) and any(names & set(allowed) for allowed in readers)
         )
         values = await self._adapters.catalog.metadata_values(known.tenant, known.id, shown)
-        facets = [_facet(one, values[one], names, limit) for one in shown]
+        facets = [_facet(item, values[item], names, limit) for item in shown]
         return [facet for facet in facets if facet.different]
 
     async def folders(
@@ -162,7 +162,7 @@ class LocalReading:
         found = await self._adapters.catalog.documents(
             known.tenant, known.id, readers=principal.names, limit=MAX_NAMES
         )
-        paths = [one.path for one in found if one.version]
+        paths = [item.path for item in found if item.version]
         raise UnknownFolder(path, await asyncio.to_thread(_nearest_places, path, paths))
 
     async def _known(self, principal: Principal, collection: str) -> Collection:
@@ -175,13 +175,13 @@ class LocalReading:
         found = await self._adapters.catalog.documents(
             collection.tenant, collection.id, readers=principal.names, named=[path]
         )
-        if shown := [one for one in found if one.version]:
+        if shown := [item for item in found if item.version]:
             return shown[0]
         raise UnknownDocument(path)
 
 
 def _cut(document: Document, chunks: Sequence[Chunk], start: int, end: int) -> DocumentText:
-    text, blocks = joined(chunks)
+    text, blocks = join_chunks(chunks)
     return DocumentText(
         document,
         text[start:end],
@@ -199,11 +199,11 @@ def _cut(document: Document, chunks: Sequence[Chunk], start: int, end: int) -> D
 def _facet(key: str, counted: Sequence[ValueCount], names: set[str], limit: int) -> Facet:
     values: dict[str, Scalar] = {}
     counts = Counter[str]()
-    for one in counted:
-        if names & set(one.allowed):
-            name = token(key, one.value)
-            values.setdefault(name, one.value)
-            counts[name] += one.documents
+    for count in counted:
+        if names & set(count.allowed):
+            name = token(key, count.value)
+            values.setdefault(name, count.value)
+            counts[name] += count.documents
     most = sorted(counts.items(), key=lambda found: (-found[1], found[0]))[:limit]
     return Facet(key, tuple(FacetValue(values[name], n) for name, n in most), len(counts))
 
@@ -212,7 +212,7 @@ def _nearest_places(path: str, paths: Sequence[str]) -> list[str]:
     """The folders and documents whose names are most like `path`; the first folders if none are."""
     folders = {
         "/" + "/".join(parts[:end])
-        for parts in (one.strip("/").split("/") for one in paths)
+        for parts in (item.strip("/").split("/") for item in paths)
         for end in range(1, len(parts))
     }
     places = [*sorted(folders), *sorted(paths)][:MAX_NAMES]

@@ -52,7 +52,7 @@ class _Told:
 class Relay:
     """Tells other servers of the answers of this one, as long as there are any.
 
-    `visited` learns of each look from elsewhere, `stopped` of what somebody there ends.
+    `visited` learns of each look from elsewhere, `stop_remote_answer` of what somebody there ends.
     """
 
     def __init__(
@@ -104,7 +104,9 @@ class Relay:
         if gone := set(self._left):
             await self._running.leave(gone)
             self._left -= gone
-        if new := {name: one.question for name, one in self._answers.items() if not one.entered}:
+        if new := {
+            name: answer.question for name, answer in self._answers.items() if not answer.entered
+        }:
             made = await self._running.enter(new)
             for name in made:
                 self._put(name, entered=True)
@@ -148,7 +150,7 @@ class Relay:
             self._answers[name] = replace(told, **changes)  # type: ignore[arg-type]
 
 
-async def heard(
+async def relay_events(
     running: RunningAnswers, name: str, question: str, after: int
 ) -> AsyncGenerator[Event, None]:
     """The events from `after` on of an answer that another server gives, as they come.
@@ -178,7 +180,7 @@ async def heard(
         await asyncio.sleep(LOOK_SECONDS)
 
 
-async def stopped(running: RunningAnswers, name: str) -> bool:
+async def stop_remote_answer(running: RunningAnswers, name: str) -> bool:
     """End an answer that another server gives; whether one does. One that has just begun is known
     a moment later. Raises StateUnavailable."""
     for _ in range(round(UNKNOWN_SECONDS / LOOK_SECONDS)):

@@ -38,7 +38,7 @@ class Removal:
         names = set(principal.names)
         counts = await self._adapters.catalog.counts(collection.tenant, collection.id)
         counted = counts.get(collection.id, ())
-        return sum(one.documents for one in counted if names & set(one.allowed))
+        return sum(item.documents for item in counted if names & set(item.allowed))
 
     async def remove(
         self, principal: Principal, collection: Collection, paths: Sequence[str] | None
@@ -83,7 +83,7 @@ class Removal:
         while page := await self._adapters.catalog.documents(
             collection.tenant, collection.id, after=after, limit=PAGE
         ):
-            ids += (one.id for one in page)
+            ids += (item.id for item in page)
             after = page[-1].path
         return ids
 

@@ -16,10 +16,10 @@ from ragstone.core.errors import StateUnavailable
 from ragstone.core.records import Collection
 from ragstone.index.edge import examine
 from ragstone.index.edge.examine import Shard
-from ragstone.index.edge.shard import built_shards, next_generation, shard_path
+from ragstone.index.edge.shard import list_shards, next_generation, shard_path
 from ragstone.ingest.handed import RESTORED, Originals
 from ragstone.settings import Settings
-from ragstone.store.lock import locked
+from ragstone.store.lock import lock_directory
 from ragstone.store.sql import salvage
 from ragstone.store.sql.migrations import REVISIONS
 
@@ -49,7 +49,7 @@ def find_damage(settings: Settings) -> list[Damage]:
     data = settings.ragstone_data.expanduser().absolute()
     if not data.is_dir():
         return []
-    with locked(data), disk_errors(data):
+    with lock_directory(data), disk_errors(data):
         found = [*_cache(data), *_jobs(data), *_uploads(data)]
         if not settings.state.url:
             found += _state(data)
@@ -70,27 +70,27 @@ def make_way(settings: Settings, backup: Path, earlier: Sequence[Path] = ()) -> 
     if not data.is_dir():
         return []
     aside = _Aside(data)
-    with locked(data), disk_errors(data):
+    with lock_directory(data), disk_errors(data):
         done = [found.mend() for found in (*_cache(data), *_jobs(data)) if found.mend]
         if not settings.state.url and list(_state(data)):
             done.append(aside.move(*salvage.with_its_own(data / STATE)))
             if not settings.index.url:
                 done.append(aside.move(data / INDEX))
         elif not settings.index.url:
-            for shard in _built(data, state=not settings.state.url):
+            for shard in _list_shards(data, state=not settings.state.url):
                 if not examine.opens(shard):
                     done.append(aside.move(shard.path))
             done += [found.mend() for found in _tokens(data, state=False) if found.mend]
     return [sentence for sentence in done if sentence]
 
 
-def lost_state(settings: Settings) -> bool:
+def is_state_lost(settings: Settings) -> bool:
     """Whether the state's file is gone while there is an index that belongs to it."""
     data = settings.ragstone_data.expanduser().absolute()
     if settings.state.url or settings.index.url:
         return False
     file = data / STATE
-    return not (file.exists() and file.stat().st_size) and bool(built_shards(data / INDEX))
+    return not (file.exists() and file.stat().st_size) and bool(list_shards(data / INDEX))
 
 
 class _Aside:
@@ -116,7 +116,7 @@ def _cache(data: Path) -> Iterator[Damage]:
         yield Damage(
             f"The cache of answers is damaged ({flaws[0]}).",
             "It is deleted; answers are made again.",
-            lambda: _deleted(data / CACHE),
+            lambda: _delete_file(data / CACHE),
         )
 
 
@@ -134,11 +134,11 @@ def _uploads(data: Path) -> Iterator[Damage]:
         yield Damage(
             "A restore that was interrupted left uploads of its backup.",
             "They are deleted; restore the backup again if you want what it holds.",
-            lambda: _dropped_uploads(data),
+            lambda: _drop_uploads(data),
         )
 
 
-def _dropped_uploads(data: Path) -> str:
+def _drop_uploads(data: Path) -> str:
     Originals(data).drop_restored()
     return f"{RESTORED} is deleted."
 
@@ -147,18 +147,18 @@ def _state(data: Path) -> Iterator[Damage]:
     file = data / STATE
     whole = "To have everything back, restore a backup: ragstone restore FILE."
     if not file.exists() or not file.stat().st_size:
-        if built_shards(data / INDEX):
+        if list_shards(data / INDEX):
             word = "empty" if file.exists() else "gone"
             yield Damage(f"The state ({file}) is {word}, but there is an index.", whole)
         return
-    schema = salvage.schema_of(file)
+    schema = salvage.read_schema(file)
     if schema is not None and schema not in REVISIONS:
         yield Damage(f"The state was written by a newer Ragstone ({schema}).", "Update Ragstone.")
     elif flaws := salvage.flaws(file) or _schema_flaws(file, schema):
         yield Damage(
             f"The state is damaged ({flaws[0]}).",
             f"The rows that can be read are kept, and it is set aside. {whole}",
-            lambda: _saved_state(data),
+            lambda: _save_state(data),
         )
 
 
@@ -166,13 +166,13 @@ def _schema_flaws(file: Path, schema: str | None) -> list[str]:
     if schema is None:
         return ["its schema cannot be read"]
     return (
-        [f"it has no {one}" for one in salvage.lost_columns(file)]
+        [f"it has no {column}" for column in salvage.find_lost_columns(file)]
         if schema == REVISIONS[-1]
         else []
     )
 
 
-def _saved_state(data: Path) -> str:
+def _save_state(data: Path) -> str:
     file = data / STATE
     saved = file.with_name(f"saved-{STATE}")
     rows = salvage.save_rows(file, saved)
@@ -185,24 +185,24 @@ def _saved_state(data: Path) -> str:
     return f"{rows:,} rows of the state are kept. {said}"
 
 
-def _built(data: Path, state: bool) -> list[Shard]:
+def _list_shards(data: Path, state: bool) -> list[Shard]:
     """The shards that there are, with what a readable state knows of them."""
     root = data / INDEX
     known = {}
     for tenant, id, build, dimensions, language, late in (
-        salvage.collections_of(data / STATE) if state else ()
+        salvage.read_collections(data / STATE) if state else ()
     ):
         one = Collection(tenant, id, "", "", dimensions, build=build, id=id)
         known[shard_path(root, one)] = dimensions, language, late
     return [
         Shard(path, *known.get(path.with_name(path.name.partition(".")[0]), (0, None, 0)))
-        for path in built_shards(root)
+        for path in list_shards(root)
     ]
 
 
 def _shards(data: Path, state: bool) -> Iterator[Damage]:
-    known = state and salvage.collections_of(data / STATE) and not _has_work(data)
-    for shard in _built(data, state):
+    known = state and salvage.read_collections(data / STATE) and not _has_work(data)
+    for shard in _list_shards(data, state):
         name = shard.path.relative_to(data)
         if known and not shard.dimensions:
             yield Damage(
@@ -214,7 +214,7 @@ def _shards(data: Path, state: bool) -> Iterator[Damage]:
             yield Damage(
                 f"{name} is damaged: {'; '.join(flaws)}.",
                 "What can be read of it is written anew, and it is set aside.",
-                lambda shard=shard: _saved_shard(data, shard),  # type: ignore[misc]
+                lambda shard=shard: _save_shard(data, shard),  # type: ignore[misc]
             )
 
 
@@ -228,7 +228,7 @@ def _has_work(data: Path) -> bool:
         return True
 
 
-def _saved_shard(data: Path, shard: Shard) -> str:
+def _save_shard(data: Path, shard: Shard) -> str:
     saved = examine.save(shard, next_generation(shard.path))
     said = _Aside(data).move(shard.path)
     if saved is None:
@@ -238,9 +238,9 @@ def _saved_shard(data: Path, shard: Shard) -> str:
 
 def _tokens(data: Path, state: bool) -> Iterator[Damage]:
     searched = {
-        one.path.with_name(f"{one.path.name.partition('.')[0]}{TOKENS}")
-        for one in _built(data, state)
-        if one.late
+        shard.path.with_name(f"{shard.path.name.partition('.')[0]}{TOKENS}")
+        for shard in _list_shards(data, state)
+        if shard.late
     }
     for file in sorted((data / INDEX).glob(f"*/*/*{TOKENS}")):
         if flaws := salvage.flaws(file):
@@ -249,11 +249,11 @@ def _tokens(data: Path, state: bool) -> Iterator[Damage]:
                 f"{file.relative_to(data)} is damaged ({flaws[0]}).",
                 "It is deleted; what it held is computed when it is needed."
                 f"{f' {again}' if file in searched else ''}",
-                lambda file=file: _deleted(file),  # type: ignore[misc]
+                lambda file=file: _delete_file(file),  # type: ignore[misc]
             )
 
 
-def _deleted(file: Path) -> str:
-    for one in salvage.with_its_own(file):
-        one.unlink()
+def _delete_file(file: Path) -> str:
+    for item in salvage.with_its_own(file):
+        item.unlink()
     return f"{file.name} is deleted."

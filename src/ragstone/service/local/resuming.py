@@ -17,8 +17,8 @@ from ragstone.service.local.relaying import (
     AnswerSoFar,
     Relay,
     digest,
-    heard,
-    stopped,
+    relay_events,
+    stop_remote_answer,
 )
 
 AWAY_SECONDS = 30.0
@@ -48,7 +48,7 @@ class KeptAnswers:
         Raises UnknownAnswer, InputError for a key that has another question."""
         name = _name(ask.principal, key)
         if after and self._running and name not in self._kept:
-            async with aclosing(heard(self._running, name, ask.question, after)) as told:
+            async with aclosing(relay_events(self._running, name, ask.question, after)) as told:
                 async for event in told:
                     yield event
             return
@@ -73,7 +73,7 @@ class KeptAnswers:
         if name in self._kept:
             self._stop(name)
             return True
-        return await stopped(self._running, name) if self._running else False
+        return await stop_remote_answer(self._running, name) if self._running else False
 
     async def aclose(self) -> None:
         """End all of them."""

@@ -13,7 +13,7 @@ from ragstone.core.records import SettingChange, SettingEdit
 from ragstone.ports import Cache, CollectionNames, SettingsStore
 from ragstone.recipes import setting_table
 from ragstone.recipes.setting_table import Setting
-from ragstone.service.local.configured import Configured, value_of
+from ragstone.service.local.configured import Configured, setting_value
 from ragstone.service.settings import SettingLayer, SettingValue
 from ragstone.settings.scope import DIALECT, GLOBAL, TENANT, chain, of_collection, place
 
@@ -56,7 +56,7 @@ class LocalSettings:
         self, tenant: str = "", collection: str = "", dialect: str = ""
     ) -> list[SettingValue]:
         here = await self._place(tenant, collection, dialect)
-        return [self._value(one, here) for one in setting_table.table().values()]
+        return [self._value(item, here) for item in setting_table.table().values()]
 
     async def get(
         self, name: str, tenant: str = "", collection: str = "", dialect: str = ""
@@ -97,8 +97,10 @@ class LocalSettings:
         if scope:
             scope = (await self._place(*place(scope))).scope
         changes = await self._store.changes(limit, key, scope)
-        told = {one: await self._scope_by_name(one) for one in {change.scope for change in changes}}
-        return [replace(one, scope=told[one.scope]) for one in changes]
+        told = {
+            item: await self._scope_by_name(item) for item in {change.scope for change in changes}
+        }
+        return [replace(item, scope=told[item.scope]) for item in changes]
 
     async def _place(
         self, tenant: str, collection: str, dialect: str = "", *, make: bool = False
@@ -132,46 +134,46 @@ class LocalSettings:
             await self.refresh()
         return [self._value(setting_table.setting(e.key), here) for e in edits]
 
-    def _value(self, one: Setting, here: "_Place") -> SettingValue:
-        last = self._layers(one, here)[-1]
+    def _value(self, setting: Setting, here: "_Place") -> SettingValue:
+        last = self._layers(setting, here)[-1]
         return SettingValue(
-            key=one.key,
-            section=one.section,
-            value=_plain(one, last.value),
-            default=one.default,
+            key=setting.key,
+            section=setting.section,
+            value=_plain(setting, last.value),
+            default=setting.default,
             source=last.source,
             where=last.where,
-            kind=one.kind,
-            bounds=one.bounds,
-            help=one.help,
-            variable=one.variable,
-            names=one.names,
-            scopes=one.scopes,
-            restart=one.restart,
-            secret=one.secret,
+            kind=setting.kind,
+            bounds=setting.bounds,
+            help=setting.help,
+            variable=setting.variable,
+            names=setting.names,
+            scopes=setting.scopes,
+            restart=setting.restart,
+            secret=setting.secret,
         )
 
-    def _layers(self, one: Setting, here: "_Place") -> list[SettingLayer]:
+    def _layers(self, setting: Setting, here: "_Place") -> list[SettingLayer]:
         """Every layer that has a value; the effective one is last."""
         base = self._configured.base
-        origin, known = base.origin(one.key), value_of(base, one.key)
-        layers = [SettingLayer("default", "", one.default)]
+        origin, known = base.origin(setting.key), setting_value(base, setting.key)
+        layers = [SettingLayer("default", "", setting.default)]
         if origin.source != "default":
             layers += [
                 SettingLayer(beaten.origin.source, beaten.origin.where, beaten.value)
-                for beaten in base.beaten(one.key)
+                for beaten in base.beaten(setting.key)
             ]
             layers.append(SettingLayer(origin.source, origin.where, known))
         elif known is not None:
             layers = [SettingLayer("default", "", known)]
         profile = self._configured.profile(here.dialect)
-        if one.key in profile:
-            layers.append(SettingLayer("profile", here.dialect, profile[one.key]))
+        if setting.key in profile:
+            layers.append(SettingLayer("profile", here.dialect, profile[setting.key]))
         scopes = self._configured.scopes()
         told = chain(here.tenant, here.collection, here.dialect)
         for scope, name in zip(chain(here.tenant, here.id, here.dialect), told, strict=True):
-            if one.key in scopes.get(scope, {}):
-                layers.append(SettingLayer("store", name, scopes[scope][one.key]))
+            if setting.key in scopes.get(scope, {}):
+                layers.append(SettingLayer("store", name, scopes[scope][setting.key]))
         return layers
 
 
@@ -199,13 +201,13 @@ def _check_scope(key: str, scope: str) -> None:
     place(scope)
     allowed = setting_table.table()[key].scopes
     if scope.partition(":")[0] not in allowed:
-        kinds = [one for one in allowed if one != "request"]
+        kinds = [item for item in allowed if item != "request"]
         raise InvalidSetting(f"{key} can be set for {' or '.join(kinds)}, not for {scope!r}.")
 
 
-def _plain(one: Setting, value: Any) -> Any:
+def _plain(setting: Setting, value: Any) -> Any:
     """A value as JSON, an address without its password; of a secret only whether it is set."""
-    if one.secret:
+    if setting.secret:
         secret = value.get_secret_value() if isinstance(value, SecretStr) else value
         return "set" if secret else ""
     if isinstance(value, tuple | list):

@@ -28,7 +28,7 @@ class LocalStatistics:
     ) -> list[QuestionTrace]:
         mine = await self._readable(tenant)
         found = await self._traces.latest(tenant, limit, before, user, mine)
-        return [replace(one, origin="") for one in found]
+        return [replace(item, origin="") for item in found]
 
     async def trace(self, tenant: str, id: str, user: str | None = None) -> QuestionTrace:
         found = await self._traces.get(tenant, id)

@@ -43,10 +43,10 @@ class LocalVectorStores:
     async def put_files(self, files: Sequence[StoreFile]) -> None:
         ids = {
             name: await self._catalog.identity(tenant, name)
-            for tenant, name in {(one.tenant, one.collection) for one in files}
+            for tenant, name in {(file.tenant, file.collection) for file in files}
         }
         await self._stores.put_files(
-            [replace(one, collection=ids[one.collection]) for one in files]
+            [replace(file, collection=ids[file.collection]) for file in files]
         )
 
     async def files(

@@ -26,7 +26,7 @@ UNSURE = "Is readiness achieved momentarily?"
 """Text whose language takes statistics to tell."""
 
 CLAIM, BESIDE = "It is ready now.", "The first machine was ready early. The second one was not."
-"""A claim that is no quotation of its source, so that a reader is loaded."""
+"""A claim that is not a quotation of its source, so that a reader is loaded."""
 
 ANSWERED = "When was the first machine ready?"
 """What `BESIDE` answers: of a strange collection no question is known that is not refused."""

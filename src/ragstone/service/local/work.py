@@ -81,7 +81,7 @@ def works(
 
     readers: Work = partial(_give_readers, catalog, pipeline)
     freeing = {INGEST: ingest, REBUILD: rebuild, DELETE: delete, READERS: readers}
-    return {ASK: ask, **{kind: _giving_back(work) for kind, work in freeing.items()}}
+    return {ASK: ask, **{kind: _free_memory_when_done(work) for kind, work in freeing.items()}}
 
 
 async def _give_readers(
@@ -98,22 +98,25 @@ async def _give_readers(
 def part_works(pipeline: Pipeline) -> dict[str, Work]:
     """What a Ragstone does of others' ingests whose state and index it shares."""
     helping = pipeline.helping
-    return {READ_PART: _giving_back(helping.read), EMBED_PART: _giving_back(helping.embed)}
+    return {
+        READ_PART: _free_memory_when_done(helping.read),
+        EMBED_PART: _free_memory_when_done(helping.embed),
+    }
 
 
-def _giving_back(work: Work) -> Work:
+def _free_memory_when_done(work: Work) -> Work:
     """The same work, and then what it has freed goes back to the system."""
 
-    async def done(job: Job, report: Report) -> dict[str, Any] | None:
+    async def finish(job: Job, report: Report) -> dict[str, Any] | None:
         try:
             return await work(job, report)
         finally:
             await asyncio.to_thread(give_back)
 
-    return done
+    return finish
 
 
-def progress_of(view: JobView) -> Progress:
+def read_progress(view: JobView) -> Progress:
     """The progress of an ingest or a rebuild, from a job that may go on in another process."""
     known = _progress(view.id, view.progress)
     if not view.ended:
@@ -126,8 +129,8 @@ def _progress(job: str, stored: Mapping[str, Any]) -> Progress:
     """The progress that was stored, as that of a job that goes on."""
     names = {field.name for field in fields(Progress)} - {"job", "eta", "finished", "error"}
     known: dict[str, Any] = {k: v for k, v in stored.items() if k in names}
-    known["failed"] = tuple(FileFailure(**one) for one in known.get("failed", ()))
-    known["skipped"] = tuple(Skipped(**one) for one in known.get("skipped", ()))
+    known["failed"] = tuple(FileFailure(**item) for item in known.get("failed", ()))
+    known["skipped"] = tuple(Skipped(**item) for item in known.get("skipped", ()))
     known["notes"] = tuple(known.get("notes", ()))
     known["usage"] = Usage(**known.get("usage", {}))
     return Progress(job, **known)

@@ -46,7 +46,7 @@ class Mongo:
                 tz_aware=True,
             )
         except (InvalidURI, ConfigurationError, ValueError) as error:
-            raise ConfigError(f"This is no address of a MongoDB: {error}.") from error
+            raise ConfigError(f"This is not an address of a MongoDB: {error}.") from error
         self._pause = pause
         self._asleep = 0.0
 
@@ -83,15 +83,15 @@ def _unavailable(why: str, pause: float) -> StateUnavailable:
     )
 
 
-def kept(value: Any) -> Any:
+def make_storable(value: Any) -> Any:
     """JSON values as BSON can hold them: whole characters, no NUL in keys, numbers of 64 bits."""
     match value:
         case str():
             return storable(value)
         case Mapping():
-            return {storable(str(key)): kept(one) for key, one in value.items()}
+            return {storable(str(key)): make_storable(item) for key, item in value.items()}
         case list() | tuple():
-            return [kept(one) for one in value]
+            return [make_storable(item) for item in value]
         case int() if not -_LARGEST <= value < _LARGEST:
             return float(value) if abs(value) < 2**1000 else str(value)
     return value

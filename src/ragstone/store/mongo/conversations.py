@@ -19,7 +19,7 @@ from ragstone.core.conversation_turn import dump_turn
 from ragstone.core.provenance import Provenance
 from ragstone.core.turn import Message, Principal, SearchType
 from ragstone.ports.conversations import Lease
-from ragstone.store.mongo.connection import Document, Mongo, kept
+from ragstone.store.mongo.connection import Document, Mongo, make_storable
 from ragstone.store.sql.entry_codec import dump_notes, load_notes, messages, origin_text, readable
 
 _TOOLS = {"role": "tool"}
@@ -53,7 +53,7 @@ class MongoConversations:
                     await self._blocks.update_many(unfinished, pulled)
                 block = block.pruned()
             same = {**here, "chat_id": block.chat_id, "is_tool_block": True, "status": "idle"}
-            await self._blocks.delete_many(kept(same))
+            await self._blocks.delete_many(make_storable(same))
             document = {
                 **dump_turn(block),
                 **here,
@@ -62,7 +62,7 @@ class MongoConversations:
                 "notes": dump_notes(entry.notes),
                 "origin": origin_text(entry),
             }
-            await self._blocks.insert_one(kept(document))
+            await self._blocks.insert_one(make_storable(document))
 
     async def history(
         self,
@@ -82,14 +82,16 @@ class MongoConversations:
         if since:
             wanted["at"] = {"$gt": since}
         if classes:
-            wanted["block_classes"] = {"$in": kept(classes)}
+            wanted["block_classes"] = {"$in": make_storable(classes)}
         if origins is not None:
-            wanted["origin"] = {"$in": _stored(origins)}
+            wanted["origin"] = {"$in": _format_origins(origins)}
         only = {"conversations": 1, "number": 1}
         with self._mongo.asked():
             newest = self._blocks.find(wanted, only).sort("number", -1).limit(most)
             found = await newest.to_list()
-        return messages([(one.get("number"), one.get("conversations")) for one in reversed(found)])
+        return messages(
+            [(item.get("number"), item.get("conversations")) for item in reversed(found)]
+        )
 
     async def entries(
         self, conversation: ConversationKey, limit: int, offset: int = 0
@@ -117,7 +119,7 @@ class MongoConversations:
         with self._mongo.asked():
             grouped = [{"$match": here}, {"$group": {"_id": "$origin"}}]
             found = await (await self._blocks.aggregate(grouped)).to_list()
-        return [one["_id"] or "" for one in found]
+        return [item["_id"] or "" for item in found]
 
     async def rooms(
         self,
@@ -130,10 +132,10 @@ class MongoConversations:
         whose = _owner_filter(principal, user_id)
         with self._mongo.asked():
             if origins is not None:
-                hidden = {**whose, "origin": {"$nin": _stored(origins)}}
+                hidden = {**whose, "origin": {"$nin": _format_origins(origins)}}
                 only = {"user_id": 1, "room_id": 1}
                 found = await self._blocks.find(hidden, only).to_list()
-                keys = {(one["user_id"], one["room_id"]) for one in found}
+                keys = {(item["user_id"], item["room_id"]) for item in found}
                 rooms = [
                     _key(ConversationKey(principal.tenant, principal.user, room, account))
                     for account, room in keys
@@ -142,11 +144,11 @@ class MongoConversations:
             newest = self._rooms.find(whose).sort([("updated_at", -1), ("room_id", 1)])
             found = await newest.skip(offset).limit(limit).to_list() if limit else []
             total = await self._rooms.count_documents(whose)
-        return Rooms(tuple(_room(one) for one in found), total)
+        return Rooms(tuple(_room(item) for item in found), total)
 
     async def rename(self, conversation: ConversationKey, name: str) -> bool:
         with self._mongo.asked():
-            changed = {"$set": {"title": kept(name)}}
+            changed = {"$set": {"title": make_storable(name)}}
             return bool(
                 (await self._rooms.update_one({"_id": _key(conversation)}, changed)).matched_count
             )
@@ -160,7 +162,9 @@ class MongoConversations:
     async def remove(self, conversation: ConversationKey, chat_id: str) -> bool:
         here, room = _room_fields(conversation), {"_id": _key(conversation)}
         with self._mongo.asked():
-            found = await self._blocks.find_one_and_delete(kept({**here, "chat_id": chat_id}))
+            found = await self._blocks.find_one_and_delete(
+                make_storable({**here, "chat_id": chat_id})
+            )
             if found is None:
                 return False
             counted = {"turns": -1, "errors": -int(found["is_error"])}
@@ -290,6 +294,6 @@ def _stored_turn(document: Document) -> StoredTurn:
     return StoredTurn(readable(block, turn), notes, float(document.get("at") or 0), origin)
 
 
-def _stored(origins: Sequence[str]) -> list[str | None]:
+def _format_origins(origins: Sequence[str]) -> list[str | None]:
     """As they are stored: earlier versions kept none."""
     return [*origins, None] if "" in origins else list(origins)

@@ -15,7 +15,7 @@ from pymongo.errors import DuplicateKeyError
 from ragstone.core.clock import state_time
 from ragstone.core.records import By, DayUse, Report, StrategyUse, Use
 from ragstone.core.turn import Principal, SearchType, Turn
-from ragstone.store.mongo.connection import Document, Mongo, kept
+from ragstone.store.mongo.connection import Document, Mongo, make_storable
 
 _Amounts = tuple[int, int, int, int, int, float]
 _SUMS = ("questions", "refused", "blocked", "prompt", "completion", "cost")
@@ -108,7 +108,7 @@ class MongoHistory:
         days: set[str] = set()
         with self._mongo.asked():
             for collection in self._types.values():
-                days.update([one["date"] async for one in collection.find(whose, {"date": 1})])
+                days.update([item["date"] async for item in collection.find(whose, {"date": 1})])
                 await collection.delete_many(whose)
         return len(days)
 
@@ -137,7 +137,7 @@ async def _add(
         if (await collection.update_one(id, {"$inc": dict(added)})).matched_count:
             return
         try:
-            await collection.insert_one({**id, **kept(new)})
+            await collection.insert_one({**id, **make_storable(new)})
         except DuplicateKeyError:
             continue
         return

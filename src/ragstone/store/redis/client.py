@@ -26,7 +26,7 @@ REST = 5.0
 def redis_client(url: str, password: str) -> Any:
     """A client of the Redis at `url`, not connected yet.
 
-    Raises ConfigError if `url` is no address of a Redis.
+    Raises ConfigError if `url` is not an address of a Redis.
     """
     try:
         return Redis.from_url(
@@ -37,7 +37,7 @@ def redis_client(url: str, password: str) -> Any:
             retry=Retry(NoBackoff(), 0),
         )
     except ValueError as error:
-        raise ConfigError(f"CACHE__URL is no address of a Redis: {error}.") from error
+        raise ConfigError(f"CACHE__URL is not an address of a Redis: {error}.") from error
 
 
 class Attempts:
@@ -88,7 +88,7 @@ class Attempts:
         self._silent_until = self._clock() + self._rest
 
 
-async def closed(client: Any) -> None:
+async def close_client(client: Any) -> None:
     """Close the client, whether or not its Redis is there to say goodbye to."""
     with suppress(RedisError, OSError):
         await client.aclose()

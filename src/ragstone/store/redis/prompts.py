@@ -6,7 +6,7 @@
 import json
 from collections.abc import Mapping
 
-from ragstone.store.redis.client import REST, Attempts, closed, redis_client
+from ragstone.store.redis.client import REST, Attempts, close_client, redis_client
 
 Texts = Mapping[str, Mapping[str, str]]
 
@@ -35,7 +35,7 @@ class RedisTexts:
         await self._attempts.make(lambda: self._redis.set(f"{PREFIX}{mark}", said, ex=KEPT), None)
 
     async def aclose(self) -> None:
-        await closed(self._redis)
+        await close_client(self._redis)
 
 
 def _are_texts(found: object) -> bool:

@@ -105,7 +105,7 @@ class SqlCatalog:
 
     async def names(self, tenant: str, ids: Several[str]) -> Mapping[str, str]:
         """`ports.CollectionNames`."""
-        names = {one.id: one.name for one in await self._view.some(tenant, ids)}
+        names = {item.id: item.name for item in await self._view.some(tenant, ids)}
         missing = sorted(set(ids) - names.keys())
         for some in batches(missing):
             async with self._database.reading() as connection:
@@ -118,7 +118,10 @@ class SqlCatalog:
 
     async def collections(self, tenant: str | None = None) -> list[Collection]:
         """By tenant and name."""
-        known = {(one.tenant, one.name): one for one in await self._view.collections()}
+        known = {
+            (collection.tenant, collection.name): collection
+            for collection in await self._view.collections()
+        }
         return [known[key] for key in sorted(known) if tenant in (None, key[0])]
 
     async def put_collection(self, collection: Collection, *, known: bool = False) -> None:
@@ -191,12 +194,12 @@ class SqlCatalog:
 
     async def unused(self) -> Sequence[Collection]:
         """`ports.Catalog`."""
-        return await self._database.read(revising.unused)
+        return await self._database.read(revising.list_unused)
 
     async def dropped(self, unused: Sequence[Collection]) -> None:
         """`ports.Catalog`."""
 
-        await self._database.keep(partial(revising.dropped, unused=unused))
+        await self._database.keep(partial(revising.forget_dropped, unused=unused))
 
     async def document(self, document_id: str) -> Document | None:
         found = await self.known([document_id])
@@ -230,7 +233,7 @@ class SqlCatalog:
         offset: int = 0,
     ) -> list[Document]:
         """By path; the same path in two collections by collection."""
-        wanted = listing.documents_of(tenant, collection, status, after)
+        wanted = listing.select_documents(tenant, collection, status, after)
         if below.strip("/"):
             wanted = wanted.where(listing.below(below))
         if having:
@@ -242,15 +245,15 @@ class SqlCatalog:
         def read(connection: Connection) -> list[Document]:
             some = wanted
             if readers is not None:
-                some = some.where(listing.readable_by(connection, readers))
+                some = some.where(listing.readable_condition(connection, readers))
             if named is not None:
-                some = some.where(listing.named(named))
+                some = some.where(listing.named_condition(named))
             with connection.execute(some) as rows:
                 found = map(to_document, map(dict, rows.mappings()))
                 if not having:
                     return list(found)
                 said = set(tokens(having))
-                fitting = (one for one in found if said <= set(tokens(one.metadata or {})))
+                fitting = (item for item in found if said <= set(tokens(item.metadata or {})))
                 return list(islice(fitting, offset, None if limit is None else offset + limit))
 
         return await self._database.read(read)
@@ -261,8 +264,8 @@ class SqlCatalog:
         """`ports.Catalog`."""
 
         def read(connection: Connection) -> dict[str, int]:
-            some = listing.folders_in(connection, tenant, collection, below)
-            some = some.where(listing.readable_by(connection, readers)).limit(limit)
+            some = listing.select_folders(connection, tenant, collection, below)
+            some = some.where(listing.readable_condition(connection, readers)).limit(limit)
             return {row.name: row.documents for row in connection.execute(some)}
 
         return await self._database.read(read)
@@ -275,14 +278,14 @@ class SqlCatalog:
         named: str | None = None,
     ) -> list[str]:
         """`ports.Catalog`."""
-        wanted = listing.ids_of(tenant, collection)
+        wanted = listing.select_ids(tenant, collection)
         if named is not None:
-            wanted = wanted.where(listing.named_or_below(named))
+            wanted = wanted.where(listing.below_condition(named))
 
         def read(connection: Connection) -> list[str]:
             some = wanted
             if readers is not None:
-                some = some.where(listing.readable_by(connection, readers))
+                some = some.where(listing.readable_condition(connection, readers))
             return list(connection.execute(some).scalars())
 
         return await self._database.read(read)
@@ -301,7 +304,7 @@ class SqlCatalog:
     async def including(self, tenant: str, collection: str, files: Sequence[str]) -> Sequence[str]:
         """`ports.Catalog`."""
         place = (tenant, collection)
-        return await self._database.read(partial(looking.including, place=place, files=files))
+        return await self._database.read(partial(looking.find_including, place=place, files=files))
 
     async def statuses(self, tenant: str, collection: str) -> Sequence[StatusCount]:
         """`ports.Catalog`."""
@@ -346,8 +349,8 @@ class SqlCatalog:
         def hide(several: list[Begun]) -> None:
             pairs = zip(documents, several, strict=True)
             hidden = (
-                Revision(one.tenant, one.collection, revision(one.id, begun.version))
-                for one, begun in pairs
+                Revision(item.tenant, item.collection, revision(item.id, begun.version))
+                for item, begun in pairs
             )
             self._view.changed(Change(hide=tuple(hidden)))
 
@@ -362,7 +365,7 @@ class SqlCatalog:
 
     async def stopped(self, revisions: Sequence[str]) -> None:
         """`ports.Catalog`."""
-        await self._database.keep(partial(revising.stopped, names=revisions))
+        await self._database.keep(partial(revising.mark_stopped, names=revisions))
 
     async def publish(self, document: Document, version: int) -> None:
         """Make `version` the one that answers; see `ports.Catalog`.
@@ -374,13 +377,13 @@ class SqlCatalog:
 
     async def publish_all(self, documents: Sequence[Document]) -> None:
         """`ports.Catalog`."""
-        rows = [replace(one, status="text", error="") for one in documents]
+        rows = [replace(document, status="text", error="") for document in documents]
         work = partial(revising.publish_all, several=rows)
         await self._change_visibility([row.id for row in rows], work)
 
     async def in_text(self, tenant: str, collection: str) -> list[str]:
         """`ports.Catalog`."""
-        wanted = listing.ids_of(tenant, collection).where(documents.c.status == "text")
+        wanted = listing.select_ids(tenant, collection).where(documents.c.status == "text")
         return await self._database.read(lambda c: list(c.execute(wanted).scalars()))
 
     async def of_content(
@@ -429,7 +432,7 @@ class SqlCatalog:
 
     async def fail_all(self, documents: Sequence[Document]) -> None:
         """`ports.Catalog`."""
-        rows = [replace(one, version=0, status="failed") for one in documents]
+        rows = [replace(document, version=0, status="failed") for document in documents]
         await self._database.keep(partial(revising.fail_all, several=rows))
 
     async def folder_readers(self, tenant: str, collection: str) -> Sequence[FolderReaders]:
@@ -496,7 +499,7 @@ class SqlCatalog:
 
     async def revisions(self, names: Sequence[str]) -> Set[str]:
         """`ports.Catalog`."""
-        return await self._database.read(partial(revising.known, names=names))
+        return await self._database.read(partial(revising.keep_known, names=names))
 
     def replacing(self, connection: Connection) -> Any:
         """The store's rows have been replaced in this transaction; `replaced` takes what it
@@ -512,10 +515,12 @@ class SqlCatalog:
     ) -> list[tuple[Collection, str]]:
         # In turn with the writers: between a commit and its `apply`, a search could still begin
         # that sees what this would return for purging.
-        return await self._database.keep(partial(revising.retired, document_ids=document_ids))
+        return await self._database.keep(partial(revising.list_retired, document_ids=document_ids))
 
     async def purged(self, revisions: Sequence[str]) -> None:
-        await self._database.keep(partial(revising.purged, names=revisions), self._view.changed)
+        await self._database.keep(
+            partial(revising.forget_purged, names=revisions), self._view.changed
+        )
 
     def snapshot(
         self, collection: Collection | None = None

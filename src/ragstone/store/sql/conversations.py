@@ -26,7 +26,7 @@ from ragstone.language.unicode import storable
 from ragstone.ports.conversations import Lease
 from ragstone.store.sql.database import Database
 from ragstone.store.sql.entry_codec import messages, text, to_entry, to_row
-from ragstone.store.sql.rows import adding, insert
+from ragstone.store.sql.rows import add_statement, insert
 from ragstone.store.sql.tables import room_leases, rooms, turn_classes, turns
 
 
@@ -295,7 +295,7 @@ def _count(connection: Connection, conversation: ConversationKey, entry: StoredT
         "created_at": entry.at,
         "updated_at": entry.at,
     }
-    counting = adding(connection.dialect.name, rooms, ("turns", "errors"), ("updated_at",))
+    counting = add_statement(connection.dialect.name, rooms, ("turns", "errors"), ("updated_at",))
     connection.execute(counting, row)
 
 
@@ -303,7 +303,7 @@ def _prune(connection: Connection, here: Mapping[str, str]) -> None:
     """Remove calls of tools, and what they said, from unfinished turns of the room."""
     for turn, stored in connection.execute(_WITH_TOOLS, here).all():
         try:
-            kept = [one for one in json.loads(stored) if not _is_tool_message(one)]
+            kept = [load for load in json.loads(stored) if not _is_tool_message(load)]
         except (ValueError, TypeError, AttributeError):
             continue
         changed = update(turns).where(turns.c.id == turn)

@@ -19,7 +19,7 @@ from sqlalchemy.pool import QueuePool
 from ragstone.core.errors import RagstoneError, StateUnavailable
 from ragstone.ports import PoolUse
 from ragstone.store.sql.group_commit import GroupCommit
-from ragstone.store.sql.migrations import behind, upgrade
+from ragstone.store.sql.migrations import is_outdated, upgrade
 from ragstone.store.sql.sqlite import Sqlite
 
 T = TypeVar("T")
@@ -110,14 +110,14 @@ class Database:
 
     @property
     def shared(self) -> bool:
-        """Whether other processes may change the data: then memory is no copy of it."""
+        """Whether other processes may change the data: then memory is not a copy of it."""
         return self.backend.shared
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[AsyncConnection]:
         """One consistent view of the data."""
         self._check_open()
-        with translated(self.backend):
+        with translate_errors(self.backend):
             async with self.engine.connect() as connection:
                 await self.backend.begin_reading(connection)
                 yield connection
@@ -126,7 +126,7 @@ class Database:
         """What `work` reads in one consistent view. For what is read often: on SQLite all of it
         is one trip to a thread, where `reading` takes several for every statement."""
         self._check_open()
-        with translated(self.backend):
+        with translate_errors(self.backend):
             return await self.backend.whole(self.engine, work, writing=False)
 
     async def keep(
@@ -165,7 +165,7 @@ class Database:
         committed: Callable[[T], None] | None,
     ) -> T:
         async with self._turn:
-            with translated(self.backend):
+            with translate_errors(self.backend):
                 async with self.engine.connect() as connection:
                     await self.backend.begin_writing(connection)
                     result = await work(connection)
@@ -178,7 +178,7 @@ class Database:
         self, work: Callable[[Connection], T], committed: Callable[[T], None]
     ) -> T:
         async with self._turn:
-            with translated(self.backend):
+            with translate_errors(self.backend):
                 result = await self.backend.whole(self.engine, work, writing=True)
             committed(result)
             return result
@@ -187,7 +187,7 @@ class Database:
         """Leave nothing of deleted rows in the database's files; who writes waits meanwhile."""
         self._check_open()
         async with self._turn:
-            with translated(self.backend):
+            with translate_errors(self.backend):
                 await self.backend.rewrite()
 
     async def ready(self) -> None:
@@ -227,7 +227,7 @@ async def open_backend(backend: Backend) -> AsyncIterator[Database]:
     database = Database(backend)
     try:
         async with database.reading() as connection:
-            outdated = await connection.run_sync(behind)
+            outdated = await connection.run_sync(is_outdated)
         if outdated:
             await asyncio.to_thread(_upgrade, backend)
         yield database
@@ -238,14 +238,14 @@ async def open_backend(backend: Backend) -> AsyncIterator[Database]:
 def _upgrade(backend: Backend) -> None:
     engine = backend.migrating()
     try:
-        with translated(backend):
+        with translate_errors(backend):
             upgrade(engine, keep=backend.keep)
     finally:
         engine.dispose()
 
 
 @contextmanager
-def translated(backend: Backend) -> Iterator[None]:
+def translate_errors(backend: Backend) -> Iterator[None]:
     """Raise the database's errors as Ragstone's; mistakes in a statement pass as they are."""
     try:
         yield

@@ -30,7 +30,7 @@ from ragstone.store.sql import revising
 from ragstone.store.sql.catalog import SqlCatalog
 from ragstone.store.sql.database import Database
 from ragstone.store.sql.migrations import REVISIONS, upgrade
-from ragstone.store.sql.move import BATCH, every_row, number_on
+from ragstone.store.sql.move import BATCH, continue_numbering, every_row
 from ragstone.store.sql.rows import to_collection
 from ragstone.store.sql.tables import (
     chunk_readings,
@@ -133,7 +133,7 @@ class SqlDump:
             await connection.run_sync(lambda sync: _insert_rows(sync, metadata, rows))
             await connection.run_sync(lambda sync: _end_unfinished_work(sync, those))
             await connection.run_sync(lambda sync: revising.put_unused(sync, before))
-            await number_on(connection)
+            await continue_numbering(connection)
             return await connection.run_sync(self._catalog.replacing)
 
         await self._database.write(work, self._catalog.replaced)
@@ -142,7 +142,7 @@ class SqlDump:
 def _indexes(connection: Connection) -> list[Collection]:
     """The collections that there are, and those whose indexes are to be dropped already."""
     now = connection.execute(select(collections)).mappings()
-    return [*(to_collection(dict(row)) for row in now), *revising.unused(connection)]
+    return [*(to_collection(dict(row)) for row in now), *revising.list_unused(connection)]
 
 
 def _insert_rows(connection: Connection, tables: MetaData, rows: Iterable[Rows]) -> None:
@@ -164,7 +164,7 @@ def _insert_rows(connection: Connection, tables: MetaData, rows: Iterable[Rows])
 
 def _end_unfinished_work(connection: Connection, those: Sequence[Collection]) -> None:
     """End the jobs and collections that were unfinished when the backup was made."""
-    kept = {(one.tenant, one.id): one for one in those}
+    kept = {(collection.tenant, collection.id): collection for collection in those}
     for tenant, id in connection.execute(select(collections.c.tenant, collections.c.id)).all():
         here = (collections.c.tenant == tenant) & (collections.c.id == id)
         one = kept.get((tenant, id))

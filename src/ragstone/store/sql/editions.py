@@ -20,7 +20,7 @@ FIRST_BITS = 48
 """A first number is drawn by lot: a collection that is made again has never had it."""
 
 
-def readers_of(connection: Connection, key: Key) -> set[str]:
+def read_readers(connection: Connection, key: Key) -> set[str]:
     """Names that documents of a collection which answer are allowed to."""
     tenant, collection = key
     mine = (documents.c.tenant == tenant) & (documents.c.collection == collection)
@@ -28,7 +28,7 @@ def readers_of(connection: Connection, key: Key) -> set[str]:
     return {name for listed in connection.execute(lists).scalars() for name in json.loads(listed)}
 
 
-def number_of(connection: Connection, key: Key) -> int:
+def read_number(connection: Connection, key: Key) -> int:
     """The number of a collection; its first one, if it has none yet."""
     place = (editions.c.tenant == key[0]) & (editions.c.collection == key[1])
     known = connection.execute(select(editions.c.number).where(place)).scalar()
@@ -45,7 +45,7 @@ def next_number(connection: Connection, key: Key) -> int:
     place = (editions.c.tenant == key[0]) & (editions.c.collection == key[1])
     counted = update(editions).where(place).values(number=editions.c.number + 1)
     found = connection.execute(counted.returning(editions.c.number)).scalar()
-    return number_of(connection, key) if found is None else int(found)
+    return read_number(connection, key) if found is None else int(found)
 
 
 def visible_readers(connection: Connection, document_ids: Sequence[str]) -> Mapping[Key, set[str]]:

@@ -90,9 +90,9 @@ def messages(stored: Sequence[tuple[object, object]]) -> list[Message]:
         try:
             found = json.loads(given) if isinstance(given, str) else given
             said += [
-                Message(one["role"], one.get("content") or "")
-                for one in cast(list[Any], found)
-                if one["role"] in ("user", "assistant", "system") and not one.get("tool_calls")
+                Message(item["role"], item.get("content") or "")
+                for item in cast(list[Any], found)
+                if item["role"] in ("user", "assistant", "system") and not item.get("tool_calls")
             ]
         except (ValueError, TypeError, KeyError, AttributeError):
             log.warning("The stored turn %s is damaged; the conversation goes on without it.", turn)

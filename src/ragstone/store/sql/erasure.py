@@ -50,7 +50,7 @@ class SqlErasure:
         self._data = data
 
     async def jobs(self, whose: Principal) -> list[Job]:
-        mine = select(jobs).where(*_of(jobs, whose))
+        mine = select(jobs).where(*_owner_conditions(jobs, whose))
         return await self._database.read(
             lambda c: [to_job(row) for row in c.execute(mine).mappings()]
         )
@@ -67,7 +67,9 @@ class SqlErasure:
                 if table is api_keys or not own <= set(table.c.keys()):
                     continue
                 account = [] if user_id is None else [table.c.user_id == user_id]
-                gone = connection.execute(delete(table).where(*_of(table, whose), *account))
+                gone = connection.execute(
+                    delete(table).where(*_owner_conditions(table, whose), *account)
+                )
                 blocked += gone.rowcount if table is blocked_questions else 0
             known = select(evaluation_runs.c.id)
             connection.execute(
@@ -87,7 +89,9 @@ class SqlErasure:
             rewrite_file(file)
 
 
-def _of(table: Table, whose: Principal) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+def _owner_conditions(
+    table: Table, whose: Principal
+) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
     return table.c.tenant == whose.tenant, table.c.user == whose.user
 
 
@@ -113,7 +117,7 @@ def _delete_names(connection: Connection, whose: Principal) -> None:
     """Delete the name of the user where it is more than a column: of keys, and of readers."""
     name = f"user:{whose.user}"
     ended = {**NAMELESS, "revoked_at": state_time(), "sites": None, "used_at": None}
-    connection.execute(update(api_keys).where(*_of(api_keys, whose)).values(ended))
+    connection.execute(update(api_keys).where(*_owner_conditions(api_keys, whose)).values(ended))
     for table, column, value in (
         (readers, readers.c.name, name),
         (theme_audiences, theme_audiences.c.audience, json.dumps([name])),

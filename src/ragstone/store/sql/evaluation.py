@@ -86,7 +86,7 @@ class SqlEvaluations:
 
     async def run(self, whose: Principal, id: str) -> StoredRun | None:
         """`ports.EvaluationStore`."""
-        one = select(evaluation_runs, _asked()).where(
+        one = select(evaluation_runs, _count_outcomes()).where(
             _own(evaluation_runs, whose), evaluation_runs.c.id == id
         )
         async with self._database.reading() as connection:
@@ -104,7 +104,7 @@ class SqlEvaluations:
         table = evaluation_runs
         size = func.json_array_length(table.c.questions).label("size")
         columns = [column for column in table.c if column is not table.c.questions]
-        newest = select(*columns, size, _asked()).where(_own(table, whose))
+        newest = select(*columns, size, _count_outcomes()).where(_own(table, whose))
         if set_id:
             newest = newest.where(table.c.set_id == set_id)
         newest = newest.order_by(table.c.started_at.desc(), table.c.id).limit(limit)
@@ -188,7 +188,7 @@ def _own(table: Any, whose: Principal) -> ColumnElement[bool]:
     return mine
 
 
-def _asked() -> Any:
+def _count_outcomes() -> Any:
     """How many outcomes a run has."""
     own = evaluation_outcomes.c.run == evaluation_runs.c.id
     return select(func.count()).where(own).scalar_subquery().label("asked")

@@ -42,7 +42,7 @@ class GroupCommit:
         self._writer: asyncio.Task[None] | None = None
 
     async def run(self, work: Work[T], committed: Callable[[T], None] | None = None) -> T:
-        """What `work` returns, once that is committed and `committed` has it. A caller that is
+        """What `work` returns, once that is committed and `commit_results` has it. A caller that is
         cancelled stops waiting, but the work is still done."""
         waiting = _Waiting(work, committed, asyncio.get_running_loop().create_future())
         self._waiting.append(waiting)
@@ -61,13 +61,15 @@ class GroupCommit:
             await self._commit([self._waiting.popleft() for _ in range(many)])
 
     async def _commit(self, some: Sequence[_Waiting]) -> None:
-        def committed(results: list[Any]) -> None:
-            for one, result in zip(some, results, strict=True):
-                if one.committed is not None:
-                    one.committed(result)
+        def commit_results(results: list[Any]) -> None:
+            for waiting, result in zip(some, results, strict=True):
+                if waiting.committed is not None:
+                    waiting.committed(result)
 
         try:
-            results = await self._transaction(lambda c: [one.work(c) for one in some], committed)
+            results = await self._transaction(
+                lambda c: [waiting.work(c) for waiting in some], commit_results
+            )
         except Exception as error:
             if len(some) == 1 or isinstance(error, StateUnavailable):
                 _set_results(some, [error] * len(some))
@@ -79,10 +81,10 @@ class GroupCommit:
 
 
 def _set_results(some: Sequence[_Waiting], results: Sequence[Any]) -> None:
-    for one, result in zip(some, results, strict=True):
-        if one.done.done():
+    for waiting, result in zip(some, results, strict=True):
+        if waiting.done.done():
             continue
         if isinstance(result, Exception):
-            one.done.set_exception(result)
+            waiting.done.set_exception(result)
         else:
-            one.done.set_result(result)
+            waiting.done.set_result(result)

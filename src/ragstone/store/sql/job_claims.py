@@ -85,7 +85,7 @@ async def _by_turns(
     waiting: Sequence[str],
 ) -> list[Job]:
     """The next jobs of several tenants, one after the other."""
-    counted = await _running(connection, kind)
+    counted = await _count_running(connection, kind)
     running = {tenant: counted.get(tenant, 0) for tenant in waiting}
     claimed: list[Job] = []
     while running and len(claimed) < places:
@@ -141,13 +141,13 @@ async def awaits(connection: AsyncConnection, job: Job, place: bool, begun_too: 
         return False
     for_place = select(jobs.c.tenant).where(*first, *READY, jobs.c.kind == job.kind).distinct()
     waiting = (await connection.scalars(for_place)).all()
-    running = await _running(connection, job.kind) if waiting else {}
+    running = await _count_running(connection, job.kind) if waiting else {}
     # Whoever has more running already would not get it.
     most = running.get(job.tenant, 1) - 1
     return any(tenant == job.tenant or running.get(tenant, 0) <= most for tenant in waiting)
 
 
-async def _running(connection: AsyncConnection, kind: str) -> dict[str, int]:
+async def _count_running(connection: AsyncConnection, kind: str) -> dict[str, int]:
     """How many jobs of a kind each tenant has running."""
     going = select(jobs.c.tenant, func.count()).where(jobs.c.kind == kind, jobs.c.state == RUNNING)
     rows = await connection.execute(going.group_by(jobs.c.tenant))

@@ -114,7 +114,7 @@ class SqlJobs:
 
     async def held(self, worker: str) -> dict[str, int]:
         """The jobs that `worker` has, and which attempt of each; parts while the whole runs."""
-        mine = select(jobs.c.id, jobs.c.attempts).where(*_running_on(worker), OF_RUNNING)
+        mine = select(jobs.c.id, jobs.c.attempts).where(*_running_conditions(worker), OF_RUNNING)
         async with self._database.reading() as connection:
             rows = (await connection.execute(mine)).all()
         return {row.id: row.attempts for row in rows}
@@ -141,11 +141,11 @@ class SqlJobs:
 
     async def release(self, worker: str) -> None:
         """Queue the unfinished jobs of a worker that stops."""
-        await self._change(_running_on(worker), state=QUEUED, worker="")
+        await self._change(_running_conditions(worker), state=QUEUED, worker="")
 
     async def give_back(self, id: str, worker: str) -> None:
         """Queue one of a worker's jobs, which it does not run."""
-        await self._change([jobs.c.id == id, *_running_on(worker)], state=QUEUED, worker="")
+        await self._change([jobs.c.id == id, *_running_conditions(worker)], state=QUEUED, worker="")
 
     async def orphans(self, alive: Collection[str]) -> set[str]:
         """Workers that have jobs and are not among `alive`."""
@@ -202,7 +202,7 @@ class SqlJobs:
         whole = select(jobs).where(jobs.c.id == id, jobs.c.part_of == "")
         async with self._database.reading() as connection:
             job = await _first_job(connection, whole)
-        return None if job is None or _expired(job, state_time()) else job
+        return None if job is None or _is_expired(job, state_time()) else job
 
     async def listed(
         self, tenant: str, kind: str | None, state: str | None, limit: int, user: str | None = None
@@ -279,21 +279,21 @@ class SqlJobs:
         return await self._database.write(work)
 
 
-def _running_on(worker: str) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+def _running_conditions(worker: str) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
     return (jobs.c.state == RUNNING, jobs.c.worker == worker)
 
 
 def _claim_conditions(job: Job) -> list[ColumnElement[bool]]:
     """The conditions that a claimed job still has its worker and its attempt."""
-    return [jobs.c.id == job.id, jobs.c.attempts == job.attempts, *_running_on(job.worker)]
+    return [jobs.c.id == job.id, jobs.c.attempts == job.attempts, *_running_conditions(job.worker)]
 
 
 def _may_resubmit(job: Job, now: float) -> bool:
     """Whether the same job may be submitted again."""
-    return job.state in (FAILED, CANCELLED) or _expired(job, now)
+    return job.state in (FAILED, CANCELLED) or _is_expired(job, now)
 
 
-def _expired(job: Job, now: float) -> bool:
+def _is_expired(job: Job, now: float) -> bool:
     return job.expires_at is not None and job.expires_at <= now
 
 

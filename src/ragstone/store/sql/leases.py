@@ -20,7 +20,7 @@ from psycopg.sql import SQL, Literal
 
 from ragstone.core.errors import StateUnavailable, UnknownCollection
 from ragstone.core.records import Collection
-from ragstone.store.sql.postgres import meaning
+from ragstone.store.sql.postgres import explain_error
 from ragstone.store.sql.tables.base import storable
 
 log = logging.getLogger(__name__)
@@ -150,9 +150,9 @@ class Leases:
         async with self._failing(session):
             if collection is not None:
                 key = (collection.tenant, collection.id)
-                place = [Literal(storable(one)) for one in key]
-                of_key = (one.format(*place) for one in (OF_COLLECTION, UNLESS_THERE))
-                statements += "".join(one.as_string(session) for one in of_key)
+                place = [Literal(storable(item)) for item in key]
+                of_key = (item.format(*place) for item in (OF_COLLECTION, UNLESS_THERE))
+                statements += "".join(item.as_string(session) for item in of_key)
             cursor = await session.execute(statements.encode())
             cursor.nextset()
             return session, frozenset(name for (name,) in await cursor.fetchall())
@@ -308,7 +308,7 @@ class Leases:
         try:
             return await AsyncConnection.connect(**{**more, **self._parameters}, autocommit=True)
         except psycopg.Error as error:
-            raise meaning(error, self._name) or error from error
+            raise explain_error(error, self._name) or error from error
 
     @asynccontextmanager
     async def _failing(self, session: AsyncConnection[Any]) -> AsyncIterator[None]:
@@ -317,4 +317,4 @@ class Leases:
             yield
         except psycopg.Error as error:
             await session.close()
-            raise meaning(error, self._name) or error from error
+            raise explain_error(error, self._name) or error from error

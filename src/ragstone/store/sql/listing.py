@@ -30,7 +30,7 @@ AFTER_SLASH = chr(ord("/") + 1)
 this, which an index of paths finds without reading others."""
 
 
-def documents_of(
+def select_documents(
     tenant: str, collection: str | None, status: DocumentStatus | None, after: str
 ) -> Select[Any]:
     """Documents by path, those after the path `after`."""
@@ -44,13 +44,13 @@ def documents_of(
     return some.order_by(documents.c.path, documents.c.collection, documents.c.id)
 
 
-def ids_of(tenant: str, collection: str) -> Select[Any]:
+def select_ids(tenant: str, collection: str) -> Select[Any]:
     """The ids of documents by path."""
     mine = (documents.c.tenant == tenant) & (documents.c.collection == collection)
     return select(documents.c.id).where(mine).order_by(documents.c.path)
 
 
-def readable_by(connection: Connection, names: Several[str]) -> ColumnElement[bool]:
+def readable_condition(connection: Connection, names: Several[str]) -> ColumnElement[bool]:
     """The condition that a document is allowed to one of these."""
     if connection.dialect.name == "postgresql":
         # As JSON, which also spells what PostgreSQL's text cannot hold.
@@ -67,7 +67,7 @@ def below(folder: str) -> ColumnElement[bool]:
     return (documents.c.path > f"{path}/") & (documents.c.path < f"{path}{AFTER_SLASH}")
 
 
-def folders_in(
+def select_folders(
     connection: Connection, tenant: str, collection: str, folder: str
 ) -> Select[tuple[str, int]]:
     """The names of the folders directly in a folder, empty for the collection itself, each with
@@ -87,24 +87,24 @@ def may_have(metadata: Mapping[str, Scalar]) -> ColumnElement[bool]:
     Which values are equal no database's JSON says as `filters.token` does: that is for the
     caller."""
     said = cast(documents.c.metadata, String)
-    texts = [*map(json.dumps, metadata), *map(_spelled, metadata.values())]
+    texts = [*map(json.dumps, metadata), *map(_json_text, metadata.values())]
     return and_(*(said.contains(text, autoescape=True) for text in texts))
 
 
-def _spelled(value: Scalar) -> str:
+def _json_text(value: Scalar) -> str:
     """What stands in the JSON of every number that equals this one, or of this text."""
     if isinstance(value, bool | str) or not float(value).is_integer():
         return json.dumps(value)
     return "" if abs(value) >= EXPONENT else str(int(value))
 
 
-def named(places: Sequence[str]) -> ColumnElement[bool]:
+def named_condition(places: Sequence[str]) -> ColumnElement[bool]:
     """The condition that a document has one of these ids or paths."""
     paths = ["/" + place.strip("/") for place in places]
     return documents.c.id.in_(places) | documents.c.path.in_(paths)
 
 
-def named_or_below(place: str) -> ColumnElement[bool]:
+def below_condition(place: str) -> ColumnElement[bool]:
     """The condition that this is a document's id, its path, or a folder above it. No folder is
     above all: nothing names everything by leaving something out."""
     path = "/" + place.strip("/")

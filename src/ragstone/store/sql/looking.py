@@ -25,7 +25,7 @@ def sources(
     connection: Connection, *, place: Place, at: Sequence[str] | None, below: Sequence[str]
 ) -> dict[str, tuple[str, ...]]:
     """The paths of documents by their sources, of those at these places or below those."""
-    wanted = select(documents.c.source, documents.c.path).where(_of(place))
+    wanted = select(documents.c.source, documents.c.path).where(_place_condition(place))
     by_source: dict[str, tuple[str, ...]] = {}
 
     def take(rows: Iterable[Row[Any]]) -> None:
@@ -42,7 +42,7 @@ def sources(
     for some in batches([*at, *below]):
         take(connection.execute(wanted.where(documents.c.source.in_(some))))
     for start in range(0, len(below), PLACES):
-        inside = [_below(connection, one) for one in below[start : start + PLACES]]
+        inside = [_below(connection, text) for text in below[start : start + PLACES]]
         take(connection.execute(wanted.where(or_(*inside))))
     return by_source
 
@@ -55,13 +55,13 @@ def _below(connection: Connection, folder: str) -> ColumnElement[bool]:
     return source.startswith(f"{folder}/", autoescape=True)
 
 
-def including(connection: Connection, *, place: Place, files: Sequence[str]) -> list[str]:
+def find_including(connection: Connection, *, place: Place, files: Sequence[str]) -> list[str]:
     """The sources of documents that include any of these files."""
     included = cast(table.c.included, String)
     wanted = (
         select(documents.c.source, table.c.included)
         .join(table, table.c.document_id == documents.c.id)
-        .where(_of(place), included != "[]")
+        .where(_place_condition(place), included != "[]")
     )
     names = set(files)
     return [
@@ -71,7 +71,7 @@ def including(connection: Connection, *, place: Place, files: Sequence[str]) -> 
     ]
 
 
-def _of(place: Place) -> ColumnElement[bool]:
+def _place_condition(place: Place) -> ColumnElement[bool]:
     tenant, collection = place
     return (documents.c.tenant == tenant) & (documents.c.collection == collection)
 
@@ -98,6 +98,6 @@ def put(connection: Connection, *, looks: Mapping[str, Look]) -> None:
                 "size": look.size,
                 "modified": look.modified,
                 "said": look.said,
-                "included": [list(one) for one in look.included],
+                "included": [list(item) for item in look.included],
             }
             put_now(connection, table, row)

@@ -21,7 +21,7 @@ from sqlalchemy import (
 from ragstone.core.entities import EntityCount, EntityMention, EntityRelation
 from ragstone.core.records import Collection
 from ragstone.store.sql.database import Database
-from ragstone.store.sql.listing import readable_by
+from ragstone.store.sql.listing import readable_condition
 from ragstone.store.sql.rows import batches, insert
 from ragstone.store.sql.tables import (
     documents,
@@ -44,7 +44,9 @@ class SqlMentions:
     async def unread(self, collection: Collection, reading: str) -> list[str]:
         read = select(mentions_read.c.revision).where(mentions_read.c.reading == reading)
         missing = select(revisions.c.name).where(
-            *_of(collection), revisions.c.state == "live", revisions.c.name.not_in(read)
+            *_collection_conditions(collection),
+            revisions.c.state == "live",
+            revisions.c.name.not_in(read),
         )
         return await self._database.read(lambda c: list(c.execute(missing).scalars()))
 
@@ -58,33 +60,35 @@ class SqlMentions:
         relations: Sequence[EntityRelation] = (),
     ) -> None:
         def work(connection: Connection) -> None:
-            named = {one.revision for one in mentions} | {one.revision for one in relations}
+            named = {mention.revision for mention in mentions} | {
+                relation.revision for relation in relations
+            }
             numbers = _numbers(connection, sorted(named))
             rows = [
                 {
-                    "source": numbers[one.revision],
-                    "chunk": one.chunk_index,
-                    "entity": one.entity,
+                    "source": numbers[mention.revision],
+                    "chunk": mention.chunk_index,
+                    "entity": mention.entity,
                     "collection": collection.id,
-                    "name": one.name,
-                    "kind": one.kind,
-                    "count": one.count,
-                    "same": one.same,
+                    "name": mention.name,
+                    "kind": mention.kind,
+                    "count": mention.count,
+                    "same": mention.same,
                 }
-                for one in mentions
-                if one.revision in numbers
+                for mention in mentions
+                if mention.revision in numbers
             ]
             said = [
                 {
-                    "source": numbers[one.revision],
-                    "chunk": one.chunk_index,
-                    "entity": one.entity,
-                    "other": one.other,
-                    "said": one.said,
+                    "source": numbers[relation.revision],
+                    "chunk": relation.chunk_index,
+                    "entity": relation.entity,
+                    "other": relation.other,
+                    "said": relation.said,
                     "collection": collection.id,
                 }
-                for one in relations
-                if one.revision in numbers
+                for relation in relations
+                if relation.revision in numbers
             ]
             for table, some in ((entity_mentions, rows), (entity_relations, said)):
                 if some:
@@ -113,7 +117,7 @@ class SqlMentions:
         def read(connection: Connection) -> list[str]:
             names = entity_mentions.c.entity
             wanted = (
-                _answering(connection, collection, readers, select(names).distinct())
+                _select_answering(connection, collection, readers, select(names).distinct())
                 .where(names >= beginning, names < beginning + LAST)
                 .order_by(names)
                 .limit(limit)
@@ -126,8 +130,8 @@ class SqlMentions:
         self, collection: Collection, readers: Several[str], entities: Several[str], limit: int
     ) -> dict[str, list[EntityMention]]:
         def read(connection: Connection) -> dict[str, list[EntityMention]]:
-            stored = _stored(connection, collection, entities)
-            every = _answering(connection, collection, readers, select(*_COLUMNS))
+            stored = _find_stored(connection, collection, entities)
+            every = _select_answering(connection, collection, readers, select(*_COLUMNS))
             found = _of_all(connection, every, stored, limit)
             if found is None:
                 ordered = every.order_by(mentions_read.c.revision, entity_mentions.c.chunk)
@@ -140,8 +144,8 @@ class SqlMentions:
         self, collection: Collection, readers: Several[str], entities: Several[str], most: int
     ) -> dict[str, list[EntityMention]]:
         def read(connection: Connection) -> dict[str, list[EntityMention]]:
-            stored = _stored(connection, collection, entities)
-            every = _answering(connection, collection, readers, select(*_COLUMNS))
+            stored = _find_stored(connection, collection, entities)
+            every = _select_answering(connection, collection, readers, select(*_COLUMNS))
             found = _of_all(connection, every, stored, most + 1)
             if found is None:
                 # In no order, so that of one that is frequent no more rows are read.
@@ -159,11 +163,11 @@ class SqlMentions:
         def read(connection: Connection) -> list[EntityMention]:
             found: list[EntityMention] = []
             for some in batches(sorted({revision for revision, _ in wanted})):
-                inside = _answering(connection, collection, readers, select(*_COLUMNS)).where(
-                    mentions_read.c.revision.in_(some), entity_mentions.c.chunk.in_(numbers)
-                )
+                inside = _select_answering(
+                    connection, collection, readers, select(*_COLUMNS)
+                ).where(mentions_read.c.revision.in_(some), entity_mentions.c.chunk.in_(numbers))
                 every = map(_mention, connection.execute(inside))
-                found += [one for one in every if (one.revision, one.chunk_index) in wanted]
+                found += [item for item in every if (item.revision, item.chunk_index) in wanted]
             return found
 
         return await self._database.read(read)
@@ -182,7 +186,7 @@ class SqlMentions:
                     mentions_read.c.revision.in_(some), entity_relations.c.chunk.in_(numbers)
                 )
                 rows = (EntityRelation(*row) for row in connection.execute(inside))
-                found += [one for one in rows if (one.revision, one.chunk_index) in wanted]
+                found += [item for item in rows if (item.revision, item.chunk_index) in wanted]
             return found
 
         return await self._database.read(read)
@@ -240,7 +244,7 @@ class SqlMentions:
             chunks = func.count()
             counted = select(entity_mentions.c.entity, func.min(entity_mentions.c.name), chunks)
             wanted = (
-                _answering(connection, collection, readers, counted)
+                _select_answering(connection, collection, readers, counted)
                 .group_by(entity_mentions.c.entity)
                 .order_by(chunks.desc(), entity_mentions.c.entity)
                 .limit(limit)
@@ -256,10 +260,10 @@ class SqlMentions:
                 select(func.count())
                 .select_from(revisions.join(documents, revisions.c.document_id == documents.c.id))
                 .where(
-                    *_of(collection),
+                    *_collection_conditions(collection),
                     revisions.c.state == "live",
                     revisions.c.name.not_in(read),
-                    readable_by(connection, readers),
+                    readable_condition(connection, readers),
                 )
             )
             return connection.execute(wanted).scalar_one()
@@ -267,7 +271,7 @@ class SqlMentions:
         return await self._database.read(count)
 
     async def forget(self, collection: Collection) -> None:
-        mine = select(revisions.c.name).where(*_of(collection))
+        mine = select(revisions.c.name).where(*_collection_conditions(collection))
         gone = delete(mentions_read).where(mentions_read.c.revision.in_(mine))
         any_read = select(mentions_read.c.number).where(mentions_read.c.revision.in_(mine)).limit(1)
 
@@ -291,7 +295,9 @@ def _mention(row: Any) -> EntityMention:
     return EntityMention(*row)
 
 
-def _of(collection: Collection) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+def _collection_conditions(
+    collection: Collection,
+) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
     """The condition that a revision is of the collection."""
     return revisions.c.tenant == collection.tenant, revisions.c.collection == collection.id
 
@@ -302,10 +308,10 @@ def _relations(
     """The relations of revisions that answer and that these may read."""
     columns = (entity_relations.c[name] for name in _RELATION)
     wanted = select(mentions_read.c.revision, *columns)
-    return _answering(connection, collection, readers, wanted, entity_relations)
+    return _select_answering(connection, collection, readers, wanted, entity_relations)
 
 
-def _answering(
+def _select_answering(
     connection: Connection,
     collection: Collection,
     readers: Several[str],
@@ -319,12 +325,14 @@ def _answering(
     )
     return (
         wanted.select_from(live.join(documents, revisions.c.document_id == documents.c.id))
-        .where(table.c.collection == collection.id, *_of(collection))
-        .where(readable_by(connection, readers))
+        .where(table.c.collection == collection.id, *_collection_conditions(collection))
+        .where(readable_condition(connection, readers))
     )
 
 
-def _stored(connection: Connection, collection: Collection, entities: Several[str]) -> list[str]:
+def _find_stored(
+    connection: Connection, collection: Collection, entities: Several[str]
+) -> list[str]:
     """Those of these entities that anything of the collection names, whoever may read it."""
     found: list[str] = []
     for some in batches(sorted(entities)):
@@ -348,8 +356,8 @@ def _of_all(
         rows = connection.execute(wanted).all()
         if len(rows) > most:
             return None
-        for one in map(_mention, rows):
-            found.setdefault(one.entity, []).append(one)
+        for item in map(_mention, rows):
+            found.setdefault(item.entity, []).append(item)
     return _in_order(found)
 
 
@@ -364,7 +372,7 @@ def _of_each(
 
 def _in_order(found: dict[str, list[EntityMention]]) -> dict[str, list[EntityMention]]:
     for some in found.values():
-        some.sort(key=lambda one: (one.revision, one.chunk_index))
+        some.sort(key=lambda item: (item.revision, item.chunk_index))
     return found
 
 
@@ -372,7 +380,9 @@ def _begin(connection: Connection, collection: Collection, names: Sequence[str])
     """Forget what was kept of these revisions, and open those that are still there."""
     for some in batches(names):
         connection.execute(delete(mentions_read).where(mentions_read.c.revision.in_(some)))
-        there = select(revisions.c.name).where(*_of(collection), revisions.c.name.in_(some))
+        there = select(revisions.c.name).where(
+            *_collection_conditions(collection), revisions.c.name.in_(some)
+        )
         rows = [{"revision": name, "reading": ""} for name in connection.execute(there).scalars()]
         if rows:
             connection.execute(insert(connection, mentions_read), rows)

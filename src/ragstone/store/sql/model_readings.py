@@ -24,7 +24,11 @@ class SqlModelReadings:
         read = select(model_readings.c.revision).where(model_readings.c.recipe == recipe)
         missing = (
             select(revisions.c.name)
-            .where(*_of(collection), revisions.c.state == "live", revisions.c.name.not_in(read))
+            .where(
+                *_collection_conditions(collection),
+                revisions.c.state == "live",
+                revisions.c.name.not_in(read),
+            )
             .order_by(revisions.c.name)
         )
         return await self._database.read(lambda c: list(c.execute(missing).scalars()))
@@ -36,11 +40,11 @@ class SqlModelReadings:
                 wanted = (
                     select(chunk_readings)
                     .join(revisions, chunk_readings.c.revision == revisions.c.name)
-                    .where(*_of(collection), chunk_readings.c.key.in_(some))
+                    .where(*_collection_conditions(collection), chunk_readings.c.key.in_(some))
                     .order_by(chunk_readings.c.revision, chunk_readings.c.chunk)
                 )
                 for row in connection.execute(wanted):
-                    found.setdefault(row.key, _reading(row))
+                    found.setdefault(row.key, _build_reading(row))
             return found
 
         return await self._database.read(read)
@@ -49,14 +53,18 @@ class SqlModelReadings:
         self, collection: Collection, readings: Sequence[ChunkReading], recipe: str, whole: str = ""
     ) -> None:
         def work(connection: Connection) -> None:
-            names = sorted({one.revision for one in readings} | ({whole} if whole else set()))
-            there = select(revisions.c.name).where(*_of(collection), revisions.c.name.in_(names))
+            names = sorted(
+                {reading.revision for reading in readings} | ({whole} if whole else set())
+            )
+            there = select(revisions.c.name).where(
+                *_collection_conditions(collection), revisions.c.name.in_(names)
+            )
             held = set(connection.execute(there).scalars())
             if not held:
                 return
             opened = [{"revision": name, "recipe": ""} for name in sorted(held)]
             connection.execute(insert(connection, model_readings).on_conflict_do_nothing(), opened)
-            rows = [_row(one) for one in readings if one.revision in held]
+            rows = [_row(reading) for reading in readings if reading.revision in held]
             for row in rows:
                 of_chunk = (
                     chunk_readings.c.revision == row["revision"],
@@ -84,20 +92,20 @@ class SqlModelReadings:
                     .where(chunk_readings.c.revision.in_(some), model_readings.c.recipe == recipe)
                 )
                 for row in connection.execute(wanted):
-                    found[row.revision, row.chunk] = _reading(row)
+                    found[row.revision, row.chunk] = _build_reading(row)
             return found
 
         return await self._database.read(read)
 
 
-def _of(collection: Collection) -> tuple[Any, Any]:
+def _collection_conditions(collection: Collection) -> tuple[Any, Any]:
     return revisions.c.tenant == collection.tenant, revisions.c.collection == collection.id
 
 
 def _row(reading: ChunkReading) -> dict[str, Any]:
     said = {
-        "entities": [asdict(one) for one in reading.entities],
-        "relations": [asdict(one) for one in reading.relations],
+        "entities": [asdict(entity) for entity in reading.entities],
+        "relations": [asdict(relation) for relation in reading.relations],
         "broken": reading.broken,
     }
     return {
@@ -108,13 +116,13 @@ def _row(reading: ChunkReading) -> dict[str, Any]:
     }
 
 
-def _reading(row: Any) -> ChunkReading:
+def _build_reading(row: Any) -> ChunkReading:
     said = row.said
     return ChunkReading(
         row.revision,
         row.chunk,
         row.key,
-        tuple(ReadEntity(one["name"], tuple(one["also"])) for one in said["entities"]),
-        tuple(ReadRelation(**one) for one in said["relations"]),
+        tuple(ReadEntity(item["name"], tuple(item["also"])) for item in said["entities"]),
+        tuple(ReadRelation(**item) for item in said["relations"]),
         said["broken"],
     )

@@ -34,7 +34,7 @@ async def move(source: Database, target: Database) -> Mapping[str, int]:
             async for table, rows in batches:
                 await connection.execute(table.insert(), rows)
                 counts[table.name] += len(rows)
-        await number_on(connection)
+        await continue_numbering(connection)
         return counts
 
     return await target.write(work)
@@ -51,7 +51,7 @@ async def every_row(
             yield table, [dict(row) for row in rows]
 
 
-async def number_on(connection: AsyncConnection) -> None:
+async def continue_numbering(connection: AsyncConnection) -> None:
     """PostgreSQL's own numbers begin behind the ones that were copied."""
     for table in metadata.sorted_tables if connection.dialect.name == "postgresql" else ():
         column = table.autoincrement_column
@@ -75,9 +75,9 @@ async def _refuse_if_full(connection: AsyncConnection, target: Database) -> None
 async def _refuse_if_used(database: Database) -> None:
     if not database.shared:
         return
-    from ragstone.store.sql.shared_view import leases_of
+    from ragstone.store.sql.shared_view import open_leases
 
-    if not await leases_of(database).lonely():
+    if not await open_leases(database).lonely():
         raise Conflict(
             f"A server uses the database {database.backend.name}. Stop every server, then move."
         )

@@ -39,7 +39,7 @@ class SqlParts:
             if row is None:
                 return
             whole, now = to_job(row), state_time()
-            new = [asdict(_part(whole, one, now)) for one in parts]
+            new = [asdict(_part(whole, part, now)) for part in parts]
             connection.execute(insert(jobs), new)
 
         await self._database.keep(work)

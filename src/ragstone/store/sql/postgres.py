@@ -82,7 +82,7 @@ class Postgres:
             given = conninfo_to_dict(url)
         except psycopg.ProgrammingError as error:
             raise ConfigError(
-                "STATE__URL is no address of a PostgreSQL database: write it like "
+                "STATE__URL is not an address of a PostgreSQL database: write it like "
                 "postgresql://user@host:5432/name."
             ) from error
         if password:
@@ -172,13 +172,13 @@ class Postgres:
                 for (table,) in await (await connection.execute(_REWRITTEN)).fetchall():
                     await connection.execute(f"VACUUM (FULL) {table}")
         except psycopg.Error as error:
-            raise meaning(error, self.name) or error from error
+            raise explain_error(error, self.name) or error from error
 
     async def check(self, connection: AsyncConnection) -> None:
         await connection.execute(text("SELECT version_num FROM alembic_version"))
 
     def translate(self, error: DBAPIError) -> RagstoneError | None:
-        return meaning(error.orig, self.name)
+        return explain_error(error.orig, self.name)
 
 
 def _limit(engine: Engine, timeout: float) -> None:
@@ -189,7 +189,7 @@ def _limit(engine: Engine, timeout: float) -> None:
     )
 
     @event.listens_for(engine, "connect")
-    def connected(connection: Any, _record: Any) -> None:
+    def configure_connection(connection: Any, _record: Any) -> None:
         cursor = connection.cursor()
         cursor.execute(limits)
         cursor.close()
@@ -200,7 +200,7 @@ def _keep_time(engine: Engine, name: str) -> None:
     """Compare this machine's clock with the database's, with every connection of `engine`."""
 
     @event.listens_for(engine, "connect")
-    def connected(connection: Any, _record: Any) -> None:
+    def configure_connection(connection: Any, _record: Any) -> None:
         cursor = connection.cursor()
         asked = time.time()
         cursor.execute("SELECT extract(epoch FROM clock_timestamp())::float8")
@@ -217,12 +217,12 @@ def _keep_time(engine: Engine, name: str) -> None:
             )
 
 
-def meaning(error: BaseException | None, name: str) -> RagstoneError | None:
+def explain_error(error: BaseException | None, name: str) -> RagstoneError | None:
     """The operator's message for a driver error; None for a mistake in a statement."""
     state = getattr(error, "sqlstate", None) or ""
     said = str(error)
     for matches, raised, message in _MEANINGS:
-        if any(state == one or (not state and one in said) for one in matches):
+        if any(state == match or (not state and match in said) for match in matches):
             return raised(message.format(name))
     if isinstance(error, psycopg.IntegrityError | psycopg.ProgrammingError | psycopg.DataError):
         return None

@@ -22,12 +22,12 @@ from ragstone.core.records import Collection, Document
 from ragstone.ports import Begun
 from ragstone.store.sql.rights import settle, withhold
 from ragstone.store.sql.rows import (
-    adding,
+    add_statement,
     batches,
     document_row,
     insert,
     put_now,
-    putting,
+    put_statement,
     to_collection,
 )
 from ragstone.store.sql.tables import (
@@ -69,12 +69,12 @@ def read(connection: Connection) -> Read:
 def begin_all(connection: Connection, *, several: Sequence[Document]) -> list[Begun]:
     """`begin` for each; those that were never there take a few statements in all."""
     several = settle(connection, several)
-    ids = [one.id for one in several]
+    ids = [document.id for document in several]
     known = _ids_among(connection, documents.c.id, ids)
     known |= _ids_among(connection, revisions.c.document_id, ids)
-    fresh = {one.id: one for one in several if one.id not in known}
+    fresh = {document.id: document for document in several if document.id not in known}
     begun = _begin_fresh(connection, list(fresh.values()))
-    return [begun.get(one.id) or begin(connection, document=one) for one in several]
+    return [begun.get(document.id) or begin(connection, document=document) for document in several]
 
 
 def _begin_fresh(connection: Connection, fresh: Sequence[Document]) -> dict[str, Begun]:
@@ -82,27 +82,30 @@ def _begin_fresh(connection: Connection, fresh: Sequence[Document]) -> dict[str,
     if not fresh:
         return {}
     last: dict[str, int] = {}
-    for ids in batches([one.id for one in fresh]):
+    for ids in batches([document.id for document in fresh]):
         rows = connection.execute(select(versions).where(versions.c.document_id.in_(ids)))
         last.update((id, number) for id, number in rows)
-    numbers = {one.id: last.get(one.id, 0) + 1 for one in fresh}
-    counted = adding(connection.dialect.name, versions, (), ("last",))
+    numbers = {document.id: last.get(document.id, 0) + 1 for document in fresh}
+    counted = add_statement(connection.dialect.name, versions, (), ("last",))
     opened = [
         {
-            "name": revision(one.id, numbers[one.id]),
-            "document_id": one.id,
-            "version": numbers[one.id],
-            "tenant": one.tenant,
-            "collection": one.collection,
+            "name": revision(document.id, numbers[document.id]),
+            "document_id": document.id,
+            "version": numbers[document.id],
+            "tenant": document.tenant,
+            "collection": document.collection,
             "state": "writing",
         }
-        for one in fresh
+        for document in fresh
     ]
-    new = [{**document_row(one), "version": 0, "status": "writing", "error": ""} for one in fresh]
+    new = [
+        {**document_row(document), "version": 0, "status": "writing", "error": ""}
+        for document in fresh
+    ]
     try:
         connection.execute(counted, [{"document_id": id, "last": n} for id, n in numbers.items()])
         connection.execute(insert(connection, revisions), opened)
-        connection.execute(putting(connection.dialect.name, documents, tuple(new[0])), new)
+        connection.execute(put_statement(connection.dialect.name, documents, tuple(new[0])), new)
     except IntegrityError as error:
         raise UnknownCollection(fresh[0].collection) from error
     return {id: Begun(number, False) for id, number in numbers.items()}
@@ -166,12 +169,14 @@ def _describe(connection: Connection, document: Document, status: str, error: st
 def publish_all(connection: Connection, *, several: Sequence[Document]) -> Change:
     """`publish` for each; the first versions take a few statements in all. What was written under
     other readers than the document has by now stays hidden until its chunks have these."""
-    written = {revision(one.id, one.version): one.allowed for one in several}
+    written = {revision(document.id, document.version): document.allowed for document in several}
     several = settle(connection, several)
     outdated = {
-        name for one in several if written[name := revision(one.id, one.version)] != one.allowed
+        name
+        for document in several
+        if written[name := revision(document.id, document.version)] != document.allowed
     }
-    by_id = {one.id: one for one in several}
+    by_id = {document.id: document for document in several}
     states: dict[tuple[str, str], str] = {}
     for ids in batches(list(by_id)):
         there = select(revisions.c.document_id, revisions.c.name, revisions.c.state)
@@ -179,22 +184,25 @@ def publish_all(connection: Connection, *, several: Sequence[Document]) -> Chang
             states[id, name] = state
     live = {id for (id, _), state in states.items() if state in ANSWERING}
     first = [
-        one
-        for one in by_id.values()
-        if one.id not in live and states.get((one.id, revision(one.id, one.version))) == "writing"
+        item
+        for item in by_id.values()
+        if item.id not in live
+        and states.get((item.id, revision(item.id, item.version))) == "writing"
     ]
     shown: list[Revision] = []
-    for some in batches([revision(one.id, one.version) for one in first]):
+    for some in batches([revision(item.id, item.version) for item in first]):
         shown += _move(connection, revisions.c.name.in_(some), "live")
     if first:
-        rows = [document_row(one) for one in first]
-        connection.execute(putting(connection.dialect.name, documents, tuple(rows[0])), rows)
-    done = {one.id for one in first}
-    changes = [publish(connection, document=one) for one in several if one.id not in done]
-    hide = {hidden for one in changes for hidden in one.hide}
-    show = {*shown, *(visible for one in changes for visible in one.show)}
+        rows = [document_row(item) for item in first]
+        connection.execute(put_statement(connection.dialect.name, documents, tuple(rows[0])), rows)
+    done = {item.id for item in first}
+    changes = [
+        publish(connection, document=document) for document in several if document.id not in done
+    ]
+    hide = {hidden for change in changes for hidden in change.hide}
+    show = {*shown, *(visible for change in changes for visible in change.show)}
     withhold(connection, sorted(outdated))
-    return Change(tuple(hide), tuple(one for one in show if one.name not in outdated))
+    return Change(tuple(hide), tuple(item for item in show if item.name not in outdated))
 
 
 def publish(connection: Connection, *, document: Document) -> Change:
@@ -218,17 +226,17 @@ def publish(connection: Connection, *, document: Document) -> Change:
 def fail_all(connection: Connection, *, several: Sequence[Document]) -> None:
     """Retire the unfinished revisions and store the reasons; the live ones stay live."""
     several = settle(connection, several)
-    by_id = {one.id: one for one in several}
+    by_id = {document.id: document for document in several}
     being_written = revisions.c.state.in_(["writing", "abandoned"])
     answering: set[str] = set()
     for ids in batches(list(by_id)):
         _move(connection, revisions.c.document_id.in_(ids) & being_written, "retired")
         live = select(documents.c.id).where(documents.c.id.in_(ids), documents.c.version > 0)
         answering.update(connection.execute(live).scalars())
-    rows = [document_row(one) for id, one in by_id.items() if id not in answering]
+    rows = [document_row(item) for id, item in by_id.items() if id not in answering]
     try:
         if rows:
-            put = putting(connection.dialect.name, documents, tuple(rows[0]))
+            put = put_statement(connection.dialect.name, documents, tuple(rows[0]))
             connection.execute(put, rows)
         for id in answering:
             _describe(connection, by_id[id], by_id[id].status, by_id[id].error)
@@ -255,13 +263,13 @@ def lose(connection: Connection, *, document_ids: Sequence[str]) -> None:
         _move(connection, revisions.c.document_id.in_(ids) & being_written, "lost")
 
 
-def stopped(connection: Connection, *, names: Sequence[str]) -> None:
+def mark_stopped(connection: Connection, *, names: Sequence[str]) -> None:
     """Who wrote these revisions has stopped: of them, those that were lost may be purged."""
     for some in batches(names):
         _move(connection, revisions.c.name.in_(some) & (revisions.c.state == "lost"), "retired")
 
 
-def retired(
+def list_retired(
     connection: Connection, *, document_ids: Sequence[str] | None = None
 ) -> list[tuple[Collection, str]]:
     """What is to be purged, of these documents or of all, with its collection.
@@ -289,12 +297,12 @@ def retired(
     ]
 
 
-def known(connection: Connection, *, names: Sequence[str]) -> set[str]:
+def keep_known(connection: Connection, *, names: Sequence[str]) -> set[str]:
     """Those of these revisions that there are, in whatever state."""
     return _ids_among(connection, revisions.c.name, names)
 
 
-def purged(connection: Connection, *, names: Sequence[str]) -> Change:
+def forget_purged(connection: Connection, *, names: Sequence[str]) -> Change:
     """Forget retired revisions; one that is being written or answers again stays."""
     gone: list[Revision] = []
     for some in batches(names):
@@ -307,7 +315,7 @@ def purged(connection: Connection, *, names: Sequence[str]) -> Change:
     return Change(show=tuple(gone))
 
 
-def unused(connection: Connection) -> list[Collection]:
+def list_unused(connection: Connection) -> list[Collection]:
     """The collections that were, whose indexes are to be dropped."""
     rows = connection.execute(select(unused_indexes).order_by(*unused_indexes.primary_key))
     return [to_collection(dict(row)) for row in rows.mappings()]
@@ -323,15 +331,17 @@ def leave_index(connection: Connection, tenant: str, id: str, build: int | None 
 
 def put_unused(connection: Connection, several: Sequence[Collection]) -> None:
     """Remember that the indexes of these are to be dropped."""
-    for one in several:
-        put_now(connection, unused_indexes, asdict(one))
+    for collection in several:
+        put_now(connection, unused_indexes, asdict(collection))
 
 
-def dropped(connection: Connection, *, unused: Sequence[Collection]) -> None:
+def forget_dropped(connection: Connection, *, unused: Sequence[Collection]) -> None:
     """Forget indexes that have been dropped."""
-    for one in unused:
-        mine = (unused_indexes.c.tenant == one.tenant) & (unused_indexes.c.id == one.id)
-        mine &= unused_indexes.c.build == one.build
+    for collection in unused:
+        mine = (unused_indexes.c.tenant == collection.tenant) & (
+            unused_indexes.c.id == collection.id
+        )
+        mine &= unused_indexes.c.build == collection.build
         connection.execute(delete(unused_indexes).where(mine))
 
 

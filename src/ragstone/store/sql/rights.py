@@ -123,7 +123,7 @@ def give(
             )
             if document.version and new.allowed != document.allowed:
                 hide.append(Revision(*place, revision(document.id, document.version)))
-    withhold(connection, [one.name for one in hide])
+    withhold(connection, [item.name for item in hide])
     return Change(hide=tuple(hide))
 
 
@@ -131,7 +131,7 @@ def settle(connection: Connection, several: Sequence[Document]) -> list[Document
     """The documents with the readers that they have as of this transaction, whatever was known when
     their ingest began."""
     known: dict[str, Document] = {}
-    for ids in batches(sorted(one.id for one in several)):
+    for ids in batches(sorted(item.id for item in several)):
         known |= _locked(connection, ids)
     rules = _rules_of_all(connection, several)
     settled = []
@@ -186,7 +186,7 @@ def grant(connection: Connection, *, given: Mapping[str, tuple[str, ...]]) -> Ch
             .with_for_update()
         ).all()
         right = [Revision(*row[:3]) for row in found if tuple(row[3]) == given[row[2]]]
-        some = [one.name for one in right]
+        some = [item.name for item in right]
         connection.execute(update(revisions).where(revisions.c.name.in_(some)).values(state="live"))
         shown += right
     return Change(show=tuple(shown))
@@ -208,7 +208,7 @@ def _locked(connection: Connection, ids: Sequence[str]) -> dict[str, Document]:
 def _rules_of_all(
     connection: Connection, several: Iterable[Document]
 ) -> Mapping[Key, Sequence[FolderReaders]]:
-    keys = sorted({(one.tenant, one.collection) for one in several})
+    keys = sorted({(document.tenant, document.collection) for document in several})
     found: dict[Key, Sequence[FolderReaders]] = defaultdict(list)
     for key in keys:
         _lock(connection, key, shared=True)

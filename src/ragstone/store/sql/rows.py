@@ -38,25 +38,25 @@ def _insert(dialect: str, table: Table) -> "sqlite.Insert | postgresql.Insert":
 
 async def put(connection: AsyncConnection, table: Table, row: Mapping[str, Any]) -> None:
     """Insert `row`, or replace the one with its primary key."""
-    await connection.execute(putting(connection.dialect.name, table, tuple(row)), row)
+    await connection.execute(put_statement(connection.dialect.name, table, tuple(row)), row)
 
 
 def put_now(connection: Connection, table: Table, row: Mapping[str, Any]) -> None:
     """`put`, in a transaction that runs whole in a thread."""
-    connection.execute(putting(connection.dialect.name, table, tuple(row)), row)
+    connection.execute(put_statement(connection.dialect.name, table, tuple(row)), row)
 
 
 @cache
-def putting(
+def put_statement(
     dialect: str, table: Table, names: tuple[str, ...]
 ) -> "sqlite.Insert | postgresql.Insert":
     """What `put` executes with a row of these `names`. To make it takes longer than to run it."""
     keys = table.primary_key.columns
-    return adding(dialect, table, (), tuple(name for name in names if name not in keys))
+    return add_statement(dialect, table, (), tuple(name for name in names if name not in keys))
 
 
 @cache
-def adding(
+def add_statement(
     dialect: str, table: Table, sums: tuple[str, ...], newest: tuple[str, ...] = ()
 ) -> "sqlite.Insert | postgresql.Insert":
     """Inserts a row, or adds its `sums` to the one with its primary key and replaces `newest`."""
@@ -85,7 +85,7 @@ async def count_up(connection: AsyncConnection, name: str) -> None:
     await connection.execute(row.on_conflict_do_update(index_elements=["name"], set_=more))
 
 
-def counted(connection: Connection, name: str) -> int:
+def read_count(connection: Connection, name: str) -> int:
     """How often `count_up` was called."""
     value = select(counters.c.value).where(counters.c.name == name)
     return connection.execute(value).scalar() or 0

@@ -37,7 +37,7 @@ def flaws(path: Path) -> list[str]:
     if path.stat().st_size == 0:
         return ["it is empty"]
     try:
-        with closing(_opened(path)) as connection:
+        with closing(_open_file(path)) as connection:
             found = connection.execute("PRAGMA integrity_check").fetchall()
             said = [str(row[0]).encode(errors="replace").decode() for row in found]
     except ERRORS as error:
@@ -47,34 +47,38 @@ def flaws(path: Path) -> list[str]:
     return [line for line in said if line != "ok"][:MOST_FLAWS]
 
 
-def schema_of(path: Path) -> str | None:
+def read_schema(path: Path) -> str | None:
     """The schema of a state's file, None if it has none or cannot say."""
     try:
-        with closing(_opened(path)) as connection:
+        with closing(_open_file(path)) as connection:
             row = connection.execute("SELECT version_num FROM alembic_version").fetchone()
     except ERRORS:
         return None
     return str(row[0]) if row else None
 
 
-def lost_columns(path: Path) -> list[str]:
+def find_lost_columns(path: Path) -> list[str]:
     """The columns of the newest schema that a state's file of that schema lacks: a name in its
     definition may be damaged, and SQLite then reads the name itself where the values should be."""
     lost = []
-    with closing(_opened(path)) as connection:
+    with closing(_open_file(path)) as connection:
         for table in metadata.sorted_tables:
             rows = connection.execute(f'PRAGMA table_info("{table.name}")').fetchall()
             known = {row[1] for row in rows}
-            lost += [f"{table.name}.{one.name}" for one in table.columns if one.name not in known]
+            lost += [
+                f"{table.name}.{column.name}"
+                for column in table.columns
+                if column.name not in known
+            ]
     return lost
 
 
-def collections_of(path: Path) -> list[tuple[str, str, int, int, str, int]]:
+def read_collections(path: Path) -> list[tuple[str, str, int, int, str, int]]:
     """Tenant, id, build, dimensions, language and length of searched token vectors of the
     collections; none if it cannot say."""
     query = "SELECT tenant, id, build, dimensions, language, late FROM collections"
     try:
-        with closing(_opened(path)) as connection:
+        with closing(_open_file(path)) as connection:
             return [tuple(row) for row in connection.execute(query)]
     except ERRORS:
         return []
@@ -91,13 +95,13 @@ def save_rows(broken: Path, target: Path) -> int:
     draft = target.with_name(f"{target.name}-saved")
     try:
         _copy(broken, copy)
-        stored = schema_of(copy)
+        stored = read_schema(copy)
         engine = create_engine(f"sqlite:///{draft}")
         upgrade(engine, stored if stored in REVISIONS else "head")
         engine.dispose()
-        with closing(_opened(copy)) as source, closing(sqlite3.connect(draft)) as new:
+        with closing(_open_file(copy)) as source, closing(sqlite3.connect(draft)) as new:
             # A table whose definition is damaged does not keep the others from being read.
-            rows = _copied(source, new)
+            rows = _copy_rows(source, new)
         if rows:
             draft.replace(target)
         return rows
@@ -115,7 +119,7 @@ def _copy(broken: Path, copy: Path) -> None:
         os.fsync(written.fileno())
 
 
-def _copied(source: sqlite3.Connection, new: sqlite3.Connection) -> int:
+def _copy_rows(source: sqlite3.Connection, new: sqlite3.Connection) -> int:
     """Copy what can be read, table by table, without rows that would refer to lost ones."""
     count = 0
     query = "SELECT name FROM sqlite_master WHERE type = 'table' AND name <> 'alembic_version'"
@@ -143,7 +147,7 @@ def _names_there(source: sqlite3.Connection, table: str, columns: list[str]) -> 
     except ERRORS:
         there = []
     # In brackets a name that is none is an error; in quotation marks it would be a text.
-    return ", ".join(f"[{one}]" for one in (there if len(there) == len(columns) else columns))
+    return ", ".join(f"[{item}]" for item in (there if len(there) == len(columns) else columns))
 
 
 def _readable(source: sqlite3.Connection, table: str, names: str) -> Iterator[tuple[object, ...]]:
@@ -158,10 +162,10 @@ def _readable(source: sqlite3.Connection, table: str, names: str) -> Iterator[tu
         return
 
 
-def _opened(path: Path) -> sqlite3.Connection:
+def _open_file(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path)
     # An index of a column whose name is damaged keeps no table from being read then.
     connection.execute("PRAGMA writable_schema = ON")
-    # What is no text any more can be told by its surrogates, and cannot be written.
+    # What is not text any more can be told by its surrogates, and cannot be written.
     connection.text_factory = lambda read: read.decode("utf-8", "surrogateescape")
     return connection

@@ -34,7 +34,7 @@ class SqlSettings:
             await mark(connection, SETTINGS)
             now = state_time()
             lines = [
-                line for one in edits if (line := await _apply_edit(connection, one, now, who))
+                line for item in edits if (line := await _apply_edit(connection, item, now, who))
             ]
             if lines:
                 await connection.execute(insert(settings_log), lines)
@@ -61,7 +61,7 @@ async def forget_scope(connection: AsyncConnection, scope: str, who: str) -> Non
         await mark(connection, SETTINGS)
         now = state_time()
         edits = [SettingEdit(scope, key, removes=True) for key in held]
-        lines = [line for one in edits if (line := await _apply_edit(connection, one, now, who))]
+        lines = [line for edit in edits if (line := await _apply_edit(connection, edit, now, who))]
         await connection.execute(insert(settings_log), lines)
 
 

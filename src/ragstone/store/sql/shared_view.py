@@ -42,7 +42,7 @@ class SharedView:
     @classmethod
     async def open(cls, database: Database) -> "SharedView":
         """Join the servers of this database; the first one repairs the state after a crash."""
-        leases = leases_of(database)
+        leases = open_leases(database)
         lonely = await leases.lonely()
 
         def work(connection: Connection) -> None:
@@ -169,7 +169,7 @@ class SharedView:
         self._readers.clear()
 
 
-def leases_of(database: Database) -> Leases:
+def open_leases(database: Database) -> Leases:
     """Join those who use a shared database, until it is closed."""
     backend = database.backend
     assert isinstance(backend, Postgres)  # noqa: S101  nothing else is shared

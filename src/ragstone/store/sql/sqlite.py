@@ -191,7 +191,7 @@ def _configure(engine: Engine) -> None:
     """Make SQLite durable and its transactions explicit, on every connection of `engine`."""
 
     @event.listens_for(engine, "connect")
-    def connected(connection: Any, _record: Any) -> None:
+    def configure_connection(connection: Any, _record: Any) -> None:
         cursor = connection.cursor()
         cursor.execute("PRAGMA journal_mode = WAL")
         # FULL, not NORMAL: after a power cut NORMAL may lose the transaction that retired a
@@ -202,7 +202,7 @@ def _configure(engine: Engine) -> None:
         cursor.close()
 
     @event.listens_for(engine, "begin")
-    def begun(connection: Connection) -> None:
+    def begin(connection: Connection) -> None:
         # A transaction that reads first and then writes fails at once when another process
         # wrote in between, whatever the timeout; IMMEDIATE waits at the start instead.
         writing = connection.get_execution_options().get("writing")

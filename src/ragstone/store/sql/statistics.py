@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Table, cast, func, select
 from ragstone.core.records import By, DayUse, Report, StrategyUse, Use
 from ragstone.core.turn import Turn
 from ragstone.language.unicode import storable
-from ragstone.store.sql.rows import adding
+from ragstone.store.sql.rows import add_statement
 from ragstone.store.sql.tables import statistics, strategies
 
 _ASKED = ("questions", "refused", "blocked", "prompt_tokens", "completion_tokens", "cost")
@@ -32,14 +32,14 @@ def count(connection: Connection, turn: Turn, now: float) -> None:
     key = {"day": _day(now), **place, "model": answer.model if answer else ""}
     amounts = (1, refused, blocked, *tokens, usage.cost or 0.0)
     row = {**key, **dict(zip(_ASKED, amounts, strict=True))}
-    connection.execute(adding(connection.dialect.name, statistics, _ASKED), row)
+    connection.execute(add_statement(connection.dialect.name, statistics, _ASKED), row)
     if turn.lists:
         sure = answer.confidence if answer else None
         seconds = turn.seconds
         searched = (1, seconds, int(sure is not None), sure or 0.0)
         by = {"day": _day(now), "tenant": place["tenant"], "strategy": turn.plan.strategy}
         row = {**by, **dict(zip(_SEARCHED, searched, strict=True))}
-        connection.execute(adding(connection.dialect.name, strategies, _SEARCHED), row)
+        connection.execute(add_statement(connection.dialect.name, strategies, _SEARCHED), row)
 
 
 def report(connection: Connection, tenant: str, days: int, now: float) -> Report:

@@ -45,7 +45,7 @@ class Tallies:
 
         def count(connection: Connection) -> tuple[StatusCount, ...]:
             counted = _counts(connection, tenant, collection).get(collection, ())
-            return tuple(one for one in counted if one.answers)
+            return tuple(item for item in counted if item.answers)
 
         return await self._at_edition((tenant, collection), ("statuses",), count)
 
@@ -70,7 +70,7 @@ class Tallies:
 
         def read(connection: Connection) -> dict[str, frozenset[tuple[str, ...]]]:
             found: dict[str, set[str]] = {}
-            for metadata, names, _ in connection.execute(_described((tenant, collection))):
+            for metadata, names, _ in connection.execute(_select_described((tenant, collection))):
                 for key in json.loads(metadata):
                     found.setdefault(key, set()).add(names)
             return {key: frozenset(map(_readers, some)) for key, some in found.items()}
@@ -84,7 +84,7 @@ class Tallies:
         wanted = sorted(set(keys))
 
         def count(connection: Connection) -> dict[str, tuple[ValueCount, ...]]:
-            return _values(connection.execute(_described((tenant, collection))), wanted)
+            return _values(connection.execute(_select_described((tenant, collection))), wanted)
 
         return await self._at_edition((tenant, collection), ("values", *wanted), count)
 
@@ -107,7 +107,7 @@ class Tallies:
         return made
 
 
-def _of(place: Key, *columns: Any) -> Select[Any]:
+def _select_place(place: Key, *columns: Any) -> Select[Any]:
     tenant, collection = place
     mine = (documents.c.tenant == tenant) & (documents.c.collection == collection)
     return select(*columns).where(mine)
@@ -136,11 +136,11 @@ def _counts(
     return counts
 
 
-def _described(place: Key) -> Select[Any]:
+def _select_described(place: Key) -> Select[Any]:
     """Metadata and readers, with how many documents have just these: to read JSON takes longer than
     to count, and many documents have the same."""
     same = (_METADATA, ALLOWED)
-    some = _of(place, *same, func.count()).group_by(*same)
+    some = _select_place(place, *same, func.count()).group_by(*same)
     return some.where(documents.c.version > 0, documents.c.metadata.is_not(None))
 
 
@@ -168,7 +168,7 @@ def _readers(names: str) -> tuple[str, ...]:
 
 def _scalars(held: Any) -> list[Scalar]:
     several = held if isinstance(held, list) else [held]
-    return [one for one in several if isinstance(one, Scalar)]
+    return [item for item in several if isinstance(item, Scalar)]
 
 
 def _size(made: Any) -> int:

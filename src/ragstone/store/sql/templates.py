@@ -15,7 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ragstone.core.clock import state_time
 from ragstone.core.records import TemplateVersion
-from ragstone.language.templates import check, described
+from ragstone.language.templates import check, describe_prompt
 from ragstone.store.sql.database import Database
 from ragstone.store.sql.marks import PROMPTS, mark, marks
 from ragstone.store.sql.tables import prompts
@@ -63,7 +63,7 @@ class SqlTemplates:
     async def put(self, name: str, text: str, tenant: str = "", who: str = "") -> int:
         if text:
             check(name, text)
-        described(name)
+        describe_prompt(name)
 
         async def work(connection: AsyncConnection) -> int:
             await mark(connection, PROMPTS)
@@ -79,7 +79,7 @@ class SqlTemplates:
         return version
 
     async def versions(self, name: str, tenant: str = "") -> Sequence[TemplateVersion]:
-        described(name)
+        describe_prompt(name)
         place = (prompts.c.tenant == tenant) & (prompts.c.name == name)
         wanted = select(prompts).where(place).order_by(prompts.c.version.desc())
         async with self._database.reading() as connection:
@@ -115,9 +115,9 @@ class SqlTemplates:
 
 def _by_tenant(current: Sequence[TemplateVersion]) -> Texts:
     found: dict[str, dict[str, str]] = {}
-    for one in current:
-        if one.text:
-            found.setdefault(one.tenant, {})[one.name] = one.text
+    for version in current:
+        if version.text:
+            found.setdefault(version.tenant, {})[version.name] = version.text
     return found
 
 

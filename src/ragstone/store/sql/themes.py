@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, delete, func, se
 from ragstone.core.entities import EntityCount, EntityTheme
 from ragstone.core.records import Collection
 from ragstone.store.sql.database import Database
-from ragstone.store.sql.listing import readable_by
+from ragstone.store.sql.listing import readable_condition
 from ragstone.store.sql.rows import batches, insert
 from ragstone.store.sql.tables import (
     documents,
@@ -47,7 +47,7 @@ class SqlThemes:
             .order_by(revisions.c.name)
         )
         made = select(theme_audiences.c.audience, theme_audiences.c.made_of).where(
-            *_of(theme_audiences, collection)
+            *_collection_conditions(theme_audiences, collection)
         )
 
         def read(connection: Connection) -> dict[str, tuple[str, dict[str, str]]]:
@@ -67,7 +67,7 @@ class SqlThemes:
         await self._database.keep(lambda c: _replace(c, collection, audience, made_of, themes))
 
     async def sum_up(self, collection: Collection, id: str, summary: str, by: str) -> None:
-        mine = (*_of(themes, collection), themes.c.id == id)
+        mine = (*_collection_conditions(themes, collection), themes.c.id == id)
         said = update(themes).where(*mine).values(summary=summary, by=by)
 
         def work(connection: Connection) -> None:
@@ -76,10 +76,14 @@ class SqlThemes:
         await self._database.keep(work)
 
     async def known(self, collection: Collection, audience: str) -> Mapping[str, EntityTheme]:
-        mine = (*_of(themes, collection), themes.c.audience == audience, themes.c.by != "")
+        mine = (
+            *_collection_conditions(themes, collection),
+            themes.c.audience == audience,
+            themes.c.by != "",
+        )
 
         def read(connection: Connection) -> dict[str, EntityTheme]:
-            return {one.key: one for one in _read(connection, select(themes).where(*mine))}
+            return {theme.key: theme for theme in _read(connection, select(themes).where(*mine))}
 
         return await self._database.read(read)
 
@@ -92,15 +96,17 @@ class SqlThemes:
         self, collection: Collection, readers: Several[str], limit: int
     ) -> list[EntityTheme]:
         def read(connection: Connection) -> list[EntityTheme]:
-            mine = _whole(collection, readable_by(connection, readers))
+            mine = _whole(collection, readable_condition(connection, readers))
             found = _read(connection, mine)
-            found.sort(key=lambda one: (-len(one.passages), -len(one.revisions), one.title, one.id))
+            found.sort(
+                key=lambda item: (-len(item.passages), -len(item.revisions), item.title, item.id)
+            )
             return found[:limit]
 
         return await self._database.read(read)
 
     async def forget(self, collection: Collection) -> None:
-        mine = _of(theme_audiences, collection)
+        mine = _collection_conditions(theme_audiences, collection)
         gone = delete(theme_audiences).where(*mine)
         any_made = select(theme_audiences.c.audience).where(*mine).limit(1)
 
@@ -111,7 +117,9 @@ class SqlThemes:
             await self._database.keep(work)
 
 
-def _of(table: Any, collection: Collection) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+def _collection_conditions(
+    table: Any, collection: Collection
+) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
     return table.c.tenant == collection.tenant, table.c.collection == collection.id
 
 
@@ -128,7 +136,7 @@ def _whole(collection: Collection, readable: ColumnElement[bool] | None) -> Sele
     return (
         select(themes)
         .join(there, there.c.theme == themes.c.id)
-        .where(*_of(themes, collection), there.c.there == themes.c.revisions)
+        .where(*_collection_conditions(themes, collection), there.c.there == themes.c.revisions)
     )
 
 
@@ -144,7 +152,7 @@ def _read(connection: Connection, wanted: Select[Any]) -> list[EntityTheme]:
             row.id,
             row.audience,
             row.title,
-            tuple(EntityCount(**one) for one in row.entities),
+            tuple(EntityCount(**entity) for entity in row.entities),
             tuple((revision, number) for revision, number in row.passages),
             tuple(made_of.get(row.id, ())),
             row.summary,
@@ -163,35 +171,38 @@ def _replace(
     new: Sequence[EntityTheme],
 ) -> None:
     place = {"tenant": collection.tenant, "collection": collection.id, "audience": audience}
-    mine = (*_of(theme_audiences, collection), theme_audiences.c.audience == audience)
+    mine = (
+        *_collection_conditions(theme_audiences, collection),
+        theme_audiences.c.audience == audience,
+    )
     connection.execute(delete(theme_audiences).where(*mine))
     if not made_of:
         return
     # Another server may be making the same.
     made = insert(connection, theme_audiences).on_conflict_do_nothing()
     connection.execute(made, [{**place, "made_of": made_of}])
-    wanted = sorted({name for one in new for name in one.revisions})
+    wanted = sorted({name for theme in new for name in theme.revisions})
     held: set[str] = set()
     for some in batches(wanted):
         there = select(revisions.c.name).where(revisions.c.name.in_(some))
         held |= set(connection.execute(there).scalars())
-    kept = [one for one in new if held.issuperset(one.revisions)]
+    kept = [theme for theme in new if held.issuperset(theme.revisions)]
     if not kept:
         return
     rows = [
         {
             **place,
-            "id": one.id,
-            "title": one.title,
-            "entities": [asdict(entity) for entity in one.entities],
-            "passages": [list(passage) for passage in one.passages],
-            "revisions": len(one.revisions),
-            "summary": one.summary,
-            "by": one.by,
-            "key": one.key,
+            "id": item.id,
+            "title": item.title,
+            "entities": [asdict(entity) for entity in item.entities],
+            "passages": [list(passage) for passage in item.passages],
+            "revisions": len(item.revisions),
+            "summary": item.summary,
+            "by": item.by,
+            "key": item.key,
         }
-        for one in kept
+        for item in kept
     ]
     connection.execute(insert(connection, themes).on_conflict_do_nothing(), rows)
-    parts = [{"theme": one.id, "revision": name} for one in kept for name in one.revisions]
+    parts = [{"theme": item.id, "revision": name} for item in kept for name in item.revisions]
     connection.execute(insert(connection, theme_revisions).on_conflict_do_nothing(), parts)

@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from ragstone.core.clock import state_time
 from ragstone.core.records import BlockedQuestion, Topic
 from ragstone.store.sql.database import Database
-from ragstone.store.sql.rows import batches, count_up, counted, insert, put
+from ragstone.store.sql.rows import batches, count_up, insert, put, read_count
 from ragstone.store.sql.tables import blocked_questions, topic_vectors, topics
 
 MOST_BLOCKED = 100_000
@@ -40,7 +40,7 @@ class SqlTopics:
         return await self._database.read(read)
 
     async def number(self) -> int:
-        return await self._database.read(lambda connection: counted(connection, COUNTER))
+        return await self._database.read(lambda connection: read_count(connection, COUNTER))
 
     async def put(self, topics_: Sequence[Topic]) -> None:
         async def work(connection: AsyncConnection) -> None:

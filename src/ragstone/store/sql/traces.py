@@ -10,7 +10,7 @@ from sqlalchemy import Connection, delete, select
 from ragstone.core.clock import state_time
 from ragstone.core.records import QuestionTrace, RecordedStage, StageUse
 from ragstone.store.sql.database import Database
-from ragstone.store.sql.rows import putting
+from ragstone.store.sql.rows import put_statement
 from ragstone.store.sql.tables import traces
 
 _COLUMNS = tuple(field.name for field in fields(QuestionTrace))
@@ -33,12 +33,14 @@ class SqlTraces:
     async def keep(self, trace: QuestionTrace, days: int) -> None:
         """`ports.Traces`."""
         row = {name: getattr(trace, name) for name in _COLUMNS}
-        row["stages"] = [{name: getattr(one, name) for name in _OF_A_STAGE} for one in trace.stages]
+        row["stages"] = [
+            {name: getattr(stage, name) for name in _OF_A_STAGE} for stage in trace.stages
+        ]
         now = state_time()
         sweeps = now - self._swept > SWEEP_SECONDS
 
         def work(connection: Connection) -> None:
-            connection.execute(putting(connection.dialect.name, traces, _COLUMNS), row)
+            connection.execute(put_statement(connection.dialect.name, traces, _COLUMNS), row)
             if sweeps:
                 connection.execute(delete(traces).where(traces.c.at < now - days * DAY))
 
@@ -107,5 +109,5 @@ def _stage_use(stage: str, times: list[float], failed: int) -> StageUse:
 def _trace(row: Mapping[Any, Any]) -> QuestionTrace:
     known: dict[str, Any] = {name: row[name] for name in _COLUMNS}
     return QuestionTrace(
-        **{**known, "stages": tuple(RecordedStage(**one) for one in row["stages"])}
+        **{**known, "stages": tuple(RecordedStage(**item) for item in row["stages"])}
     )

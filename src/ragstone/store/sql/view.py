@@ -15,7 +15,7 @@ from ragstone.core.records import Collection
 from ragstone.ports import Edition
 from ragstone.store.sql import revising
 from ragstone.store.sql.database import Database
-from ragstone.store.sql.editions import Key, next_number, number_of, readers_of, visible_readers
+from ragstone.store.sql.editions import Key, next_number, read_number, read_readers, visible_readers
 from ragstone.store.sql.tables import editions
 from ragstone.store.sql.visibility import Change, Revision, Visibility
 
@@ -96,7 +96,7 @@ class Shown(NamedTuple):
 
 def _read_shown(connection: Connection, key: Key) -> Shown | None:
     try:
-        return Shown(number_of(connection, key), frozenset(readers_of(connection, key)))
+        return Shown(read_number(connection, key), frozenset(read_readers(connection, key)))
     except IntegrityError:  # It was dropped meanwhile.
         return None
 
@@ -116,8 +116,8 @@ class MemoryView:
         self._keeping = 0
 
     def _set_collections(self, known: Iterable[Collection]) -> None:
-        self._known = {(one.tenant, one.id): one for one in known}
-        self._named = {(one.tenant, one.name): one.id for one in self._known.values()}
+        self._known = {(collection.tenant, collection.id): collection for collection in known}
+        self._named = {(item.tenant, item.name): item.id for item in self._known.values()}
 
     async def collection(self, key: Key) -> Collection | None:
         return self._known.get(key)

@@ -71,6 +71,6 @@ class Visibility:
 
 def _by_collection(several: Iterable[Revision]) -> Mapping[Key, frozenset[str]]:
     found: dict[Key, set[str]] = {}
-    for one in several:
-        found.setdefault((one.tenant, one.collection), set()).add(one.name)
+    for revision in several:
+        found.setdefault((revision.tenant, revision.collection), set()).add(revision.name)
     return {key: frozenset(names) for key, names in found.items()}

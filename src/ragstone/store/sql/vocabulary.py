@@ -42,7 +42,7 @@ class SqlVocabulary:
                 (vocabulary_read, "revision", read),
             ):
                 if values:
-                    rows = [{**place, column: one} for one in values]
+                    rows = [{**place, column: value} for value in values]
                     await connection.execute(
                         insert(connection, table).on_conflict_do_nothing(), rows
                     )
@@ -61,7 +61,7 @@ class SqlVocabulary:
         every = gone
         gone = gone.where(vocabulary_read.c.revision.not_in(live))
         async with self._database.reading() as connection:
-            counts = [(await connection.execute(one)).scalar_one() for one in (gone, every)]
+            counts = [(await connection.execute(item)).scalar_one() for item in (gone, every)]
             if counts[0] <= STALE * counts[1]:
                 return list((await connection.execute(missing)).scalars())
         await self._forget(collection)

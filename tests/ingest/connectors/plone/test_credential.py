@@ -11,7 +11,7 @@ from pydantic import SecretStr
 
 from ragstone.core.errors import ConfigError
 from ragstone.ingest.connectors.plone.client import PloneClient
-from ragstone.ingest.connectors.plone.credential import ends_at, ends_soon
+from ragstone.ingest.connectors.plone.credential import ends_soon, token_expiry
 from ragstone.settings import PloneSettings
 from tests.plone_server import PASSWORD, TOKEN, USER, PloneServer, plone_server
 
@@ -36,7 +36,7 @@ def a_client(site: PloneServer, **changes: object) -> PloneClient:
 
 
 async def seen(client: PloneClient) -> list[str]:
-    return [one.uid async for one in client.listed()]
+    return [item.uid async for item in client.listed()]
 
 
 @pytest.mark.parametrize("basic", [False, True])
@@ -46,7 +46,7 @@ async def test_given_name_and_password_then_a_token_or_both_with_each_request(
     async with aclosing(a_client(site, basic=basic)) as client:
         assert await client.check()
         assert await seen(client) == ["closed", "open"]
-        assert [one.uid async for one in client.listed(visitor=True)] == ["open"]
+        assert [item.uid async for item in client.listed(visitor=True)] == ["open"]
     assert site.logins == (0 if basic else 1)
     for wrong in ({"password": SecretStr("x")}, {"login": "x"}):
         async with aclosing(a_client(site, basic=basic, **wrong)) as client:
@@ -58,7 +58,7 @@ async def test_given_a_token_that_ends_then_it_is_renewed_or_asked_for_anew(
     site: PloneServer,
 ) -> None:
     site.tokens = {a_token(60), a_token(3600), TOKEN}
-    [soon] = [one for one in site.tokens if one != TOKEN and ends_soon(one)]
+    [soon] = [token for token in site.tokens if token != TOKEN and ends_soon(token)]
     async with aclosing(a_client(site, login="", token=SecretStr(soon))) as client:
         assert await seen(client) == ["closed", "open"]
     assert site.renewed == 1
@@ -76,5 +76,5 @@ def test_given_any_text_then_when_it_ends_as_a_token() -> None:
     assert ends_soon(a_token(10))
     assert not ends_soon(a_token(4000))
     for text in ("", "a", "a.b.c", "a.!!!.c", "a.W10.c", "a.eyJleHAiOiJ4In0.c"):
-        assert ends_at(text) is None
+        assert token_expiry(text) is None
         assert not ends_soon(text)

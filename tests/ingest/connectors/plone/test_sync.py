@@ -129,7 +129,7 @@ async def test_given_a_second_run_then_only_what_changed_and_what_is_gone(
     site.asked.clear()
     done = await synced(ragstone, site, tmp_path)
     assert (done.indexed, done.deleted, done.unchanged) == (2, 2, 1)
-    whole = [one["UID"] for one in site.asked if "fullobjects" in one]
+    whole = [item["UID"] for item in site.asked if "fullobjects" in item]
     assert whole[1:] == [["contact", "news"]]
     assert await paths(ragstone) == ["/about/contact", "/files/paper", "/news"]
     again = await synced(ragstone, site, tmp_path, full=True)
@@ -227,7 +227,7 @@ async def test_given_a_run_that_is_cut_off_then_the_next_does_the_rest(
         site.add(f"n{number}", f"/n{number}")
 
     def breaks() -> None:
-        if sum("fullobjects" in one for one in site.asked) > 3:
+        if sum("fullobjects" in item for item in site.asked) > 3:
             site.way = "500"
 
     site.between = breaks

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from ragstone.core.chunk import EVERYONE
 from ragstone.ingest.connectors.plone.names import (
     CONNECTOR,
-    filtered_path,
+    filter_path,
     names,
-    path_in,
     reader_names,
-    said,
+    site_path,
+    stated_readers,
 )
 from ragstone.ingest.connectors.plone.text import page
 from ragstone.ingest.parse import parse
@@ -132,9 +132,9 @@ def test_names(given_tokens: list[str], allowed: tuple[str, ...]) -> None:
 
 
 def test_given_a_list_of_readers_then_it_is_what_the_site_says() -> None:
-    assert said({"allowedRolesAndUsers": ["Reader", 7]}) == ["Reader"]
-    assert said({"allowed_roles_and_users": []}) == []
-    assert said({"allowedRolesAndUsers": None, "creators": ["ann"]}) is None
+    assert stated_readers({"allowedRolesAndUsers": ["Reader", 7]}) == ["Reader"]
+    assert stated_readers({"allowed_roles_and_users": []}) == []
+    assert stated_readers({"allowedRolesAndUsers": None, "creators": ["ann"]}) is None
 
 
 def test_given_sharing_then_who_has_a_role_there_and_nobody_else() -> None:
@@ -169,7 +169,7 @@ def test_given_sharing_then_who_has_a_role_there_and_nobody_else() -> None:
     ],
 )
 def test_paths(address: str, path: str | None) -> None:
-    assert path_in(SITE, address) == path
+    assert site_path(SITE, address) == path
 
 
 HOST = "/VirtualHostBase/https/www.x.org:443/Plone/VirtualHostRoot"
@@ -207,12 +207,12 @@ HOST = "/VirtualHostBase/https/www.x.org:443/Plone/VirtualHostRoot"
     ],
 )
 def test_filters_name_the_site_or_not(path: str, asked_at: str, filtered: str) -> None:
-    assert filtered_path(path, asked_at, SITE, "Plone") == filtered
-    at_root = filtered_path(path, asked_at, "https://www.x.org", "Plone")
+    assert filter_path(path, asked_at, SITE, "Plone") == filtered
+    at_root = filter_path(path, asked_at, "https://www.x.org", "Plone")
     assert at_root == filtered
 
 
 def test_given_another_name_of_the_site_then_that_is_left_out() -> None:
     named = PloneSettings(site_id="harbour").site_id
-    assert filtered_path("/harbour/pier", "/@rag-ask", "https://x.org", named) == "/pier"
-    assert filtered_path("/a/harbour/pier", "/@rag-ask", "https://x.org/a/harbour", "") == "/pier"
+    assert filter_path("/harbour/pier", "/@rag-ask", "https://x.org", named) == "/pier"
+    assert filter_path("/a/harbour/pier", "/@rag-ask", "https://x.org/a/harbour", "") == "/pier"

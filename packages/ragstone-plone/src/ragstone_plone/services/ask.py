@@ -119,7 +119,7 @@ def path_below(site: Any, path: str) -> str:
     if "://" in path:
         address = unquote(path.rstrip("/"))
         if address != root and not address.startswith(root + "/"):
-            raise BadRequest("path: it is no address of this site.")
+            raise BadRequest("path: it is not an address of this site.")
         path = address[len(root) :]
         return _joined(path.split("/"))
     parts = [part for part in path.split("/") if part]

@@ -116,7 +116,7 @@ class Conversation(Transcript):
         return {"type": kind, "id": self._id(), "content": content}
 
 
-def refused(message: str, detail: str) -> Json:
+def refusal_body(message: str, detail: str) -> Json:
     """The body of a request that is not answered at all."""
     return {
         "type": "error",

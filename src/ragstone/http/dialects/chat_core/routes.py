@@ -18,14 +18,14 @@ from ragstone.core.turn import Ask, SearchType
 from ragstone.http import sse
 from ragstone.http.bodies import Approval
 from ragstone.http.dialects import DialectParts
-from ragstone.http.dialects.chat_core.events import Conversation, refused
+from ragstone.http.dialects.chat_core.events import Conversation, refusal_body
 from ragstone.http.dialects.chat_core.requests import SessionChatRequest, VisionRequest
 from ragstone.http.dialects.pictures import MOST, MOST_BYTES, picture, pictures
-from ragstone.http.identity import Who, for_guests, narrowed
-from ragstone.http.openapi import STREAM, documented
-from ragstone.http.opening import opened
+from ragstone.http.identity import Who, for_guests, narrow_principal
+from ragstone.http.openapi import STREAM, document_responses
+from ragstone.http.opening import hold_opening
 from ragstone.http.responses import Json, Refusal
-from ragstone.http.streaming import streamed
+from ragstone.http.streaming import stream_answer
 
 MULTIPART = "multipart/form-data"
 Room = Annotated[str, Query(max_length=255)]
@@ -40,10 +40,10 @@ class ChatCoreRoute(APIRoute):
         """`detail` is what a program can tell errors by; a traceback is for the log. A database
         that is away is a 500."""
         status = 500 if refusal.code == StateUnavailable.code else refusal.status
-        return Json(refused(refusal.message, refusal.code), status, refusal.headers)
+        return Json(refusal_body(refusal.message, refusal.code), status, refusal.headers)
 
 
-_ANSWERS = documented("application/json", STREAM)
+_ANSWERS = document_responses("application/json", STREAM)
 
 
 def router(parts: DialectParts) -> APIRouter:
@@ -51,36 +51,36 @@ def router(parts: DialectParts) -> APIRouter:
     service = parts.service
     routes = APIRouter(prefix="/v2", tags=["chat-core"], route_class=ChatCoreRoute)
 
-    def answered(ask: Ask, caller: Caller) -> Response:
+    def answer(ask: Ask, caller: Caller) -> Response:
         if ask.search_type != "gpt":
-            narrowed(caller, ask.collection)
+            narrow_principal(caller, ask.collection)
         events = service.ask(ask)
-        begun = opened(events, in_stream=(ModelUnavailable.code,))
-        return sse.EventStream(streamed(begun, Conversation(ask.search_type)))
+        begun = hold_opening(events, in_stream=(ModelUnavailable.code,))
+        return sse.EventStream(stream_answer(begun, Conversation(ask.search_type)))
 
     @routes.post("/rag/query", response_model=None, responses=_ANSWERS)
     @for_guests
     async def rag(body: SessionChatRequest, caller: Who) -> Response:
         """Answer from documents, as a stream of events."""
-        return answered(body.ask("rag", caller, _id()), caller)
+        return answer(body.ask("rag", caller, _id()), caller)
 
     @routes.post("/gpt/query", response_model=None, responses=_ANSWERS)
     @for_guests
     async def gpt(body: SessionChatRequest, caller: Who) -> Response:
         """Answer from the conversation alone; takes a chat model."""
-        return answered(body.ask("gpt", caller, _id()), caller)
+        return answer(body.ask("gpt", caller, _id()), caller)
 
     @routes.post("/pa/query", response_model=None, responses=_ANSWERS)
     @for_guests
     async def pa(body: SessionChatRequest, caller: Who) -> Response:
         """Answer from documents and tools over MCP."""
-        return answered(body.ask("pa", caller, _id()), caller)
+        return answer(body.ask("pa", caller, _id()), caller)
 
     @routes.post("/voc/query", response_model=None, responses=_ANSWERS)
     @for_guests
     async def voc(body: SessionChatRequest, caller: Who) -> Response:
         """Answer from customers' comments, counted and quoted, as a stream of events."""
-        return answered(body.ask("voc", caller, _id()), caller)
+        return answer(body.ask("voc", caller, _id()), caller)
 
     @routes.post("/pa/approvals/{id}", response_model=None)
     async def approve(id: Step, body: Approval, caller: Who) -> Response:
@@ -96,7 +96,7 @@ def router(parts: DialectParts) -> APIRouter:
         """Answer about images, by a chat model that can look at them; JSON, or a form with the
         images as files."""
         body, seen = await _vision_request(request)
-        return answered(body.seen(seen, caller, _id()), caller)
+        return answer(body.seen(seen, caller, _id()), caller)
 
     @routes.get("/{search_type}/query", response_model=None)
     async def tokens(
@@ -119,7 +119,7 @@ async def _vision_request(request: Request) -> tuple[VisionRequest, tuple[Pictur
         async with request.form(max_files=MOST, max_fields=50, max_part_size=MOST_BYTES) as form:
             fields, uploads = _fields(form)
             data = [await upload.read() for upload in uploads]
-        seen = tuple(picture(one) for one in data)
+        seen = tuple(picture(item) for item in data)
         return _validate_body({**fields, "images": ["form"] if seen else []}), seen
     try:
         given = await request.json()
@@ -143,7 +143,9 @@ def _validate_body(given: Any) -> VisionRequest:
     try:
         return VisionRequest.model_validate(given)
     except ValidationError as error:
-        found = [{**one, "loc": ("body", *one["loc"])} for one in error.errors(include_url=False)]
+        found = [
+            {**item, "loc": ("body", *item["loc"])} for item in error.errors(include_url=False)
+        ]
         raise RequestValidationError(found) from error
 
 

@@ -13,7 +13,7 @@ from ragstone.access.uploads import check_type
 from ragstone.core.caller import Caller
 from ragstone.core.errors import RagstoneError, UnknownCollection
 from ragstone.core.records import Document
-from ragstone.ingest.formats.types import supported, unsupported
+from ragstone.ingest.formats.types import explain_unsupported, list_endings
 from ragstone.ingest.handed import Spool, plain_name
 from ragstone.service import Handed, IngestRequest, Progress, Service
 
@@ -66,14 +66,14 @@ class ChatDocuments:
         failed += [{"name": _name(path), "error": reason} for path, reason in reasons.items()]
         known = {d.path: d for d in await self._documents(caller, collection, list(handed))}
         there = [known[path] for path in handed if path in known and path not in reasons]
-        return {"uploaded": [_uploaded(document) for document in there], "failed": failed}
+        return {"uploaded": [_format_upload(document) for document in there], "failed": failed}
 
     async def listed(self, caller: Caller, collection: str) -> list[Object]:
         """Every document; none of a chat that has none."""
         found = await self._documents(caller, collection)
         return [
             {
-                **_uploaded(document),
+                **_format_upload(document),
                 "status": document.status,
                 "error": document.error,
                 "size": document.size,
@@ -105,7 +105,7 @@ class ChatDocuments:
     ) -> Handed | None:
         """The upload in the spool; None if its type cannot be read. Raises WrongType."""
         check_type(name, self._types)
-        if not name.lower().endswith(supported()):
+        if not name.lower().endswith(list_endings()):
             return None
         kept = await asyncio.to_thread(self._spool.add, file.file, name, whose=caller.principal)
         user = caller.principal.user
@@ -146,19 +146,21 @@ class ChatDocuments:
 
 
 def user_folder(user: str) -> str:
-    """The folder of a user's documents, which no other user has: what is no plain name is written
-    as `%code;`."""
+    """The folder of a user's documents, which no other user has: what is not a plain name is
+    written as `%code;`."""
     plain = unicodedata.is_normalized("NFC", user)
 
-    def is_kept(at: int, one: str) -> bool:
-        if one in " .":
+    def is_kept(at: int, text: str) -> bool:
+        if text in " .":
             return 0 < at < len(user) - 1 and user[at - 1] not in " ."
-        return one in "@_-+" or (one.isalnum() and (plain or one.isascii()))
+        return text in "@_-+" or (text.isalnum() and (plain or text.isascii()))
 
-    return "".join(one if is_kept(at, one) else f"%{ord(one):x};" for at, one in enumerate(user))
+    return "".join(
+        item if is_kept(at, item) else f"%{ord(item):x};" for at, item in enumerate(user)
+    )
 
 
-def _uploaded(document: Document) -> Object:
+def _format_upload(document: Document) -> Object:
     return {"id": document.id, "name": _name(document.path), "chunk_count": document.chunks}
 
 
@@ -169,4 +171,4 @@ def _name(path: str) -> str:
 def _unreadable_message(name: str) -> str:
     if not name:
         return "The file has no name. Give it one with an ending that says what it is."
-    return unsupported(name)
+    return explain_unsupported(name)

@@ -13,17 +13,17 @@ from ragstone.core.answer import GeneratedAnswer
 from ragstone.core.caller import Caller
 from ragstone.core.errors import InputError
 from ragstone.core.events import Done, Event, Token
-from ragstone.core.metadata import described
+from ragstone.core.metadata import check_input_metadata
 from ragstone.core.source import sources
 from ragstone.core.turn import Ask, Turn
 from ragstone.http import sse
 from ragstone.http.bodies import StrictBody, Text
 from ragstone.http.dialects import DialectParts
 from ragstone.http.dialects.chats.documents import ChatDocuments
-from ragstone.http.identity import Who, at_least, for_guests, narrowed
-from ragstone.http.openapi import STREAM, documented
+from ragstone.http.identity import Who, at_least, for_guests, narrow_principal
+from ragstone.http.openapi import STREAM, document_responses
 from ragstone.http.responses import Json, json_unless_left
-from ragstone.http.streaming import Transcript, or_refusal, streamed, token
+from ragstone.http.streaming import Transcript, or_refusal, stream_answer, token
 from ragstone.language.language import detect
 from ragstone.language.no_answer import no_answer
 from ragstone.service import wire
@@ -49,8 +49,8 @@ class ChatsMessage(StrictBody):
 
     def ask(self, chat_id: str, caller: Caller) -> Ask:
         """The question; raises UnknownCollection."""
-        collection = collection_of(chat_id)
-        narrowed(caller, collection)
+        collection = chat_collection(chat_id)
+        narrow_principal(caller, collection)
         return Ask(
             question=self.message,
             principal=caller.principal,
@@ -98,14 +98,16 @@ def router(parts: DialectParts) -> APIRouter:
     documents = ChatDocuments(service, settings.ragstone_data, settings.server.upload_types)
     editor = [Depends(at_least("editor"))]
 
-    @routes.post("/stream", response_model=None, responses=documented("application/json", STREAM))
+    @routes.post(
+        "/stream", response_model=None, responses=document_responses("application/json", STREAM)
+    )
     @for_guests
     async def stream(chat_id: ChatId, body: ChatsMessage, caller: Who) -> Response:
         """Answer a message from the chat's documents as events: token, sources, done."""
         ask = body.ask(chat_id, caller)
         refusal = no_answer(settings.rag.no_answer, detect(body.message))
         events = or_refusal(ask, service.ask(ask), refusal)
-        return sse.EventStream(streamed(events, ChatStream(body.session_id or chat_id)))
+        return sse.EventStream(stream_answer(events, ChatStream(body.session_id or chat_id)))
 
     @routes.post("/documents", response_model=None, dependencies=editor)
     async def upload(
@@ -123,7 +125,7 @@ def router(parts: DialectParts) -> APIRouter:
         return await json_unless_left(request, documents.add(caller, collection, files, said))
 
     @routes.get("/documents", response_model=None)
-    async def listed(chat_id: ChatId, caller: Who) -> Response:
+    async def list_documents(chat_id: ChatId, caller: Who) -> Response:
         """The chat's documents."""
         found = await documents.listed(caller, _chat_collection(chat_id, caller))
         return Json({"documents": found, "total": len(found)})
@@ -144,7 +146,7 @@ def router(parts: DialectParts) -> APIRouter:
     return routes
 
 
-def collection_of(chat_id: str) -> str:
+def chat_collection(chat_id: str) -> str:
     """The collection of a chat's documents."""
     return f"chat_{chat_id}"
 
@@ -163,31 +165,31 @@ def state(turn: Turn) -> Object:
     intent, rewriting = turn.intent, turn.plan.rewrite
     searched = bool(turn.lists)
     complexity = "complex" if turn.analysis and turn.analysis.demanding else "simple"
-    ended = [one for one in turn.trace if not one.inside]
+    ended = [item for item in turn.trace if not item.inside]
     return {
         "detected_intent": intent.name if intent else None,
         "intent_confidence": intent.confidence if intent else 0.0,
         "query_complexity": complexity if searched else "conversational",
         "skip_rewrite": rewriting in ("auto", "none"),
-        "retrieved_documents": len({one.chunk_id for found in turn.lists for one in found.found}),
+        "retrieved_documents": len({item.chunk_id for found in turn.lists for item in found.found}),
         "relevant_documents": len(turn.passages),
         "iteration": turn.iteration,
         "max_iterations": turn.max_iterations,
-        "errors": [one.stage for one in ended if one.status in ("failed", "timeout")],
-        "processing_steps": [one.stage for one in ended if one.decision != "skipped"],
+        "errors": [item.stage for item in ended if item.status in ("failed", "timeout")],
+        "processing_steps": [item.stage for item in ended if item.decision != "skipped"],
     }
 
 
 def _chat_collection(chat_id: str, caller: Caller) -> str:
-    collection = collection_of(chat_id)
-    narrowed(caller, collection)
+    collection = chat_collection(chat_id)
+    narrow_principal(caller, collection)
     return collection
 
 
 def _metadata(field: str) -> Object:
     """The metadata in a field of a form; raises InputError."""
     try:
-        return described(json.loads(field)) if field else {}
+        return check_input_metadata(json.loads(field)) if field else {}
     except (ValueError, RecursionError) as error:
         raise InputError('metadata must be a JSON object, such as {"year": 2023}.') from error
 

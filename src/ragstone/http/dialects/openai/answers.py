@@ -27,23 +27,25 @@ class CitedSource:
     url: str
 
 
-def cited_in(turn: Turn, base: str) -> list[CitedSource]:
+def list_cited(turn: Turn, base: str) -> list[CitedSource]:
     """The sources that an answer cites, by number; `base` is the server's own address."""
     numbers = cited_numbers(turn)
-    known = {one.number: one for one in cited_sources(_answer(turn).citations, turn.passages)}
-    known |= {one.number: one for one in sources(turn)}
+    known = {
+        source.number: source for source in cited_sources(_answer(turn).citations, turn.passages)
+    }
+    known |= {source.number: source for source in sources(turn)}
     found = [known[number] for number in sorted(numbers)]
     urls = source_addresses(found, turn.ask.collection, base)
-    return [CitedSource(one, url) for one, url in zip(found, urls, strict=True)]
+    return [CitedSource(item, url) for item, url in zip(found, urls, strict=True)]
 
 
 def _answer(turn: Turn) -> GeneratedAnswer:
     return turn.answer or GeneratedAnswer()
 
 
-def list_of(cited: Sequence[CitedSource]) -> str:
+def format_cited_list(cited: Sequence[CitedSource]) -> str:
     """What they add to the end of an answer that lists its sources."""
-    return source_list([one.source for one in cited], [one.url for one in cited])
+    return source_list([source.source for source in cited], [source.url for source in cited])
 
 
 class Completion(Transcript):
@@ -63,7 +65,7 @@ class Completion(Transcript):
 
     def whole(self, turn: Turn) -> dict[str, Any]:
         """The answer in one piece."""
-        answer, cited = _answer(turn), cited_in(turn, self._base)
+        answer, cited = _answer(turn), list_cited(turn, self._base)
         text = answer.text + self._list_of(cited)
         refusal = self._refusal(answer)
         message = {
@@ -108,7 +110,7 @@ class Completion(Transcript):
         return openai_error(error.status, error.message, error.code)
 
     def _list_of(self, cited: Sequence[CitedSource]) -> str:
-        return list_of(cited) if self._lists and not self._request.wants_json else ""
+        return format_cited_list(cited) if self._lists and not self._request.wants_json else ""
 
     def _refusal(self, answer: GeneratedAnswer) -> str | None:
         """What is said in place of the JSON that was asked for; None where there is some."""
@@ -121,17 +123,17 @@ class Completion(Transcript):
             return []
         self._opened = True
         # Nothing is cited yet, and so nothing has a number.
-        shown = (wire.source(one) for one in passage_sources(self._passages))
-        listed = [{**one, "number": None} for one in shown]
+        shown = (wire.source(source) for source in passage_sources(self._passages))
+        listed = [{**item, "number": None} for item in shown]
         chunk = self._chunk({"role": "assistant", "content": ""}, None)
         return [{**chunk, "ragstone": {"sources": listed}} if listed else chunk]
 
     def _closing(self, turn: Turn) -> list[dict[str, Any]]:
         """What is known at the end: calls and citations, the end itself, the usage if it is asked
         for."""
-        answer, cited = _answer(turn), cited_in(turn, self._base)
+        answer, cited = _answer(turn), list_cited(turn, self._base)
         noted = annotations(answer, cited)
-        calls = [{"index": i, **one} for i, one in enumerate(tool_calls(answer))]
+        calls = [{"index": i, **call} for i, call in enumerate(tool_calls(answer))]
         chunks = [self._chunk({"tool_calls": calls}, None)] if calls else []
         if self._request.wants_json:
             refusal = self._refusal(answer)
@@ -166,7 +168,7 @@ def extension_fields(
 ) -> dict[str, Any]:
     """The fields that OpenAI's schema does not have."""
     answer = _answer(turn)
-    ours = {**wire.answered(turn), "sources": shown_sources(turn, cited)}
+    ours = {**wire.format_answer(turn), "sources": format_sources(turn, cited)}
     if answer.suggested:
         ours["suggested_questions"] = list(answer.suggested)
     if turn.original:
@@ -188,21 +190,21 @@ def tool_calls(answer: GeneratedAnswer) -> list[dict[str, Any]]:
     ]
 
 
-def shown_sources(turn: Turn, cited: Sequence[CitedSource]) -> list[dict[str, Any]]:
+def format_sources(turn: Turn, cited: Sequence[CitedSource]) -> list[dict[str, Any]]:
     """Everything that the answer was made from: what it cites with number and address, then the
     rest, which has neither."""
-    numbers = {one.source.number for one in cited}
-    rest = [one for one in sources(turn) if one.number not in numbers]
+    numbers = {source.source.number for source in cited}
+    rest = [source for source in sources(turn) if source.number not in numbers]
     return [
-        *({**wire.source(one.source), "url": one.url} for one in cited),
-        *({**wire.source(one), "number": None, "url": None} for one in rest),
+        *({**wire.source(source.source), "url": source.url} for source in cited),
+        *({**wire.source(item), "number": None, "url": None} for item in rest),
     ]
 
 
 def annotations(answer: GeneratedAnswer, cited: Sequence[CitedSource]) -> list[dict[str, Any]]:
     """At every marker the source that says what it stands for, with the words that do; that is
     another one than it names where that does not."""
-    by_number = {one.source.number: one for one in cited}
+    by_number = {source.source.number: source for source in cited}
     found = []
     for marker in answer.markers:
         one = by_number.get(marker.citation.number)

@@ -17,7 +17,7 @@ from ragstone.http.dialects.openai.requests import (
     StreamOptions,
     refuse,
 )
-from ragstone.http.dialects.openai.token_texts import text_of
+from ragstone.http.dialects.openai.token_texts import decode_tokens
 from ragstone.http.streaming import Transcript
 
 Object = dict[str, Any]
@@ -67,8 +67,8 @@ class CompletionRequest(StrictBody):
     @classmethod
     def _one_text(cls, given: Any) -> str:
         prompt = given[0] if isinstance(given, list) and len(given) == 1 else given
-        if isinstance(prompt, list) and prompt and all(type(one) is int for one in prompt):
-            prompt = text_of(prompt)
+        if isinstance(prompt, list) and prompt and all(type(item) is int for item in prompt):
+            prompt = decode_tokens(prompt)
         if not isinstance(prompt, str):
             raise ValueError("only one prompt can be answered: send a text, or its tokens")
         return prompt

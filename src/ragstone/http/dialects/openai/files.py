@@ -52,12 +52,12 @@ def add_file_routes(
     ) -> Response:
         """The caller's files."""
 
-        def listed() -> Response:
+        def read_list() -> Response:
             mine = files.listed(caller.principal)
-            found = [_file_json(one) for one in mine if purpose in (None, one.purpose)]
+            found = [_file_json(item) for item in mine if purpose in (None, item.purpose)]
             return Json(page.cut(found))
 
-        return await asyncio.to_thread(listed)
+        return await asyncio.to_thread(read_list)
 
     @routes.get("/files/{file_id}", **options("editor", shapes.FileObject))
     async def retrieve_file(file_id: Id, caller: Who) -> Response:

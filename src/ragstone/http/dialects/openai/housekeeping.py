@@ -56,7 +56,7 @@ class Chore:
     said: str
 
 
-def chore_in(ask: Ask) -> Chore | None:
+def find_chore(ask: Ask) -> Chore | None:
     """The chore that a request is; None for a question to the documents."""
     if ask.tools or ask.pictures or ask.json is not None:
         return None
@@ -65,16 +65,16 @@ def chore_in(ask: Ask) -> Chore | None:
         found = _WANTED.search(text)
         kinds: tuple[Kind, ...] = ("title", "tags", "follow_ups", "queries", "text", "prompt")
         named = found[1] if found else "title"
-        kind = next(one for one in kinds if one == named)
+        kind = next(item for item in kinds if item == named)
         return Chore(kind, found is not None, _first_words(history[1]))
     told = (text[:HEAD], ask.guidance[:HEAD])
-    if any(one.match(head.lstrip("\"'“ \n")) for one in _TITLES for head in told):
-        earlier = next((one.text for one in ask.history if one.role == "user"), "")
+    if any(item.match(head.lstrip("\"'“ \n")) for item in _TITLES for head in told):
+        earlier = next((item.text for item in ask.history if item.role == "user"), "")
         return Chore("title", False, _first_words(text) or earlier)
     return None
 
 
-async def done(chore: Chore, ask: Ask, service: Service) -> AsyncGenerator[Event, None]:
+async def do_chore(chore: Chore, ask: Ask, service: Service) -> AsyncGenerator[Event, None]:
     """The chore's answer as events: the chat model's, else a few words."""
     plain = Ask(
         ask.question,

@@ -16,7 +16,7 @@ from ragstone.http.dialects.openai import shapes
 from ragstone.http.dialects.openai.pages import Page, options
 from ragstone.http.dialects.openai.requests import CHAT_MODELS
 from ragstone.http.dialects.openai.responses import ResponseObject
-from ragstone.http.dialects.openai.responses_requests import ResponsesRequest, room_of
+from ragstone.http.dialects.openai.responses_requests import ResponsesRequest, response_room
 from ragstone.http.identity import Who
 from ragstone.http.responses import Json
 from ragstone.service import Service
@@ -65,7 +65,7 @@ class KeptResponses:
 
 
 def _room_key(caller: Caller, id: str) -> ConversationKey:
-    room = room_of(id)
+    room = response_room(id)
     if room is None or not caller.principal.user:
         raise UnknownResponse(id)
     return conversation_key(caller.principal, room)
@@ -119,7 +119,7 @@ def _response_json(stored: StoredTurn, previous: str | None, base: str) -> Objec
     notes, block = stored.notes, stored.block
     model = next(name for name, level in CHAT_MODELS.items() if level == notes.level)
     request = ResponsesRequest(model=model, input=stored.question, previous_response_id=previous)
-    made = ResponseObject(request, block.chat_id, base, False, _asked_at(stored))
+    made = ResponseObject(request, block.chat_id, base, False, _question_time(stored))
     if block.is_error:
         return made.failed_json("The answer failed; ask again.")
     turn = Turn(
@@ -134,6 +134,10 @@ def _response_json(stored: StoredTurn, previous: str | None, base: str) -> Objec
     return {**response, "status": "cancelled"} if block.status == "idle" else response
 
 
-def _asked_at(stored: StoredTurn) -> float:
-    times = [one.created_at for one in stored.block.conversations if one.created_at]
+def _question_time(stored: StoredTurn) -> float:
+    times = [
+        conversation.created_at
+        for conversation in stored.block.conversations
+        if conversation.created_at
+    ]
     return seconds(times[0]) if times else stored.at

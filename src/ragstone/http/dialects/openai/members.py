@@ -17,11 +17,11 @@ from ragstone.core.errors import (
     UnknownFile,
     UnknownJob,
 )
-from ragstone.core.metadata import described
+from ragstone.core.metadata import check_input_metadata
 from ragstone.core.records import Document, StoreFile
 from ragstone.core.source import Source
 from ragstone.core.turn import Principal
-from ragstone.http.identity import narrowed
+from ragstone.http.identity import narrow_principal
 from ragstone.ingest.kept_files import Files, KeptFile
 from ragstone.service import Handed, IngestRequest, Service
 from ragstone.service.jobs import JobState, JobView
@@ -44,7 +44,7 @@ stay two documents."""
 
 def file_id(source: Source) -> str:
     """The id of the file that a source is of, else of its document."""
-    return _id_of(source.path, source.document_id)
+    return _file_id(source.path, source.document_id)
 
 
 def attributes(metadata: Mapping[str, Any]) -> Object:
@@ -79,7 +79,7 @@ class Members:
         Raises UnknownFile, InputError for attributes that are no metadata, StorageFull.
         """
         principal, now = caller.principal, time.time()
-        metadata = [described(said) for said in given.values()]
+        metadata = [check_input_metadata(said) for said in given.values()]
         kept = [await find_file(self._files, caller, id) for id in given]
         paths = [f"/{file.id}/{file.name}" for file in kept]
         lent = await asyncio.to_thread(lambda: [self._files.lend(file) for file in kept])
@@ -134,7 +134,7 @@ class Members:
                 for path in {**rows, **documents}
                 for row in [rows.get(path)]
             )
-            return [one for one in found if one]
+            return [item for item in found if item]
 
         return await asyncio.to_thread(states)
 
@@ -182,7 +182,7 @@ class Members:
         rows = await self._rows(caller, name, id)
         members = await self._describe(caller, name, rows, id)
         job = await self._service.jobs.get(caller.principal, id.removeprefix(BATCH))
-        counts = count_states(one["status"] for one in members)
+        counts = count_states(member["status"] for member in members)
         # A job that ends early after its last file has taken nothing from the batch.
         ended = job.state if job and counts.get(job.state) else "completed"
         return {
@@ -216,7 +216,7 @@ class Members:
 
     async def _rows(self, caller: Caller, name: str, batch: str | None) -> list[StoreFile]:
         """What was put into a store, or by a batch of the caller's; raises UnknownJob."""
-        stores, principal = self._service.vector_stores, narrowed(caller, name)
+        stores, principal = self._service.vector_stores, narrow_principal(caller, name)
         if batch is None:
             return await stores.files(principal, name)
         job = batch.removeprefix(BATCH) if batch.startswith(BATCH) else ""
@@ -230,7 +230,7 @@ class Members:
         self, caller: Caller, name: str, id: str
     ) -> tuple[StoreFile | None, Document | None, JobView | None]:
         """All that is known of a file in a store by its id, or the document's."""
-        principal, folder = narrowed(caller, name), f"/{id}/"
+        principal, folder = narrow_principal(caller, name), f"/{id}/"
         rows = await self._service.vector_stores.files(principal, name, file=id)
         row = rows[0] if rows else None
         # Before the document: what a job that has ended did is there then.
@@ -241,7 +241,7 @@ class Members:
                 found = await self._service.documents(principal, name, after=folder, limit=1)
             else:
                 found = await self._service.documents(principal, name, named=[id], limit=1)
-        known = [one for one in found if id == _id_of(one.path, one.id)]
+        known = [document for document in found if id == _file_id(document.path, document.id)]
         return row, known[0] if known else None, job
 
     async def _documents(
@@ -250,7 +250,7 @@ class Members:
         """The documents of a collection, which need not be there yet, by path."""
         with suppress(UnknownCollection):
             found = await self._service.documents(principal, name, named=named, limit=MAX_DOCUMENTS)
-            return {one.path: one for one in found}
+            return {item.path: item for item in found}
         return {}
 
 
@@ -262,7 +262,7 @@ def count_states(states: Iterable[str]) -> Object:
     return {**counts, "total": sum(counts.values())}
 
 
-def _id_of(path: str, document_id: str) -> str:
+def _file_id(path: str, document_id: str) -> str:
     found = _FOLDER.match(path)
     return found[1] if found else document_id
 
@@ -277,7 +277,7 @@ def _member_json(
         return None
     made = row.created_at if row else document.modified if document else 0.0
     return {
-        "id": row.file if row else _id_of(document.path, document.id) if document else "",
+        "id": row.file if row else _file_id(document.path, document.id) if document else "",
         "object": "vector_store.file",
         "created_at": int(made),
         "vector_store_id": name,
@@ -305,5 +305,5 @@ def _state(
     if document:
         return "in_progress", ""
     failed = job.progress.get("failed", ()) if job and row else ()
-    reason = next((one["reason"] for one in failed if row and one["path"] == row.path), "")
+    reason = next((item["reason"] for item in failed if row and item["path"] == row.path), "")
     return ("failed", reason) if reason else ("", "")

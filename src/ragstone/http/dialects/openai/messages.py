@@ -111,7 +111,7 @@ class OfferedTool(StrictBody):
         return Tool(one.name, one.description or "", one.parameters or dict(ANY_ARGUMENTS))
 
 
-def asked(
+def split_question(
     messages: Sequence[ChatMessage],
 ) -> tuple[Sequence[ChatMessage], ChatMessage, Sequence[ChatMessage]]:
     """The messages before the question, the question, and the calls of tools for it.
@@ -135,7 +135,7 @@ def steps(messages: Sequence[ChatMessage]) -> tuple[ToolStep, ...]:
     made: list[ToolStep] = []
     for message in messages:
         if message.tool_calls:
-            called = ((one.id, one.function) for one in message.tool_calls)
+            called = ((item.id, item.function) for item in message.tool_calls)
             calls = tuple(ToolCall(id, what.name, what.arguments) for id, what in called)
             made.append(ToolStep(calls, text=message.only_text))
         elif message.role == "tool":
@@ -155,7 +155,7 @@ def _with_result(step: ToolStep, message: ChatMessage) -> ToolStep:
     return ToolStep(step.calls, (*step.results, result), step.text)
 
 
-def looked_at(question: ChatMessage) -> tuple[Picture, ...]:
+def question_images(question: ChatMessage) -> tuple[Picture, ...]:
     """The images of the question; raises InputError for what is none, as OpenAI's servers do."""
     try:
         return of_urls(question.images)
@@ -168,15 +168,15 @@ def history(messages: Sequence[ChatMessage]) -> list[Message]:
     images, which clients send again with every question."""
     roles: dict[str, Literal["user", "assistant"]] = {"user": "user", "assistant": "assistant"}
     known = [message for message in messages if message.role in roles]
-    return [Message(roles[m.role], text) for m in known if (text := _said(m))]
+    return [Message(roles[m.role], text) for m in known if (text := _message_text(m))]
 
 
 def guidance(messages: Sequence[ChatMessage]) -> str:
     """What the client's program wants of the answer: its messages of system and developer."""
-    said = (one.only_text for one in messages if one.role in ("system", "developer"))
+    said = (message.only_text for message in messages if message.role in ("system", "developer"))
     return "\n\n".join(text for text in said if text.strip())
 
 
-def _said(message: ChatMessage) -> str:
+def _message_text(message: ChatMessage) -> str:
     """The text of a message; an answer without the list of its sources, which is nothing said."""
     return without_source_list(message.text) if message.role == "assistant" else message.text

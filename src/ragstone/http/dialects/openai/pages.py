@@ -10,19 +10,19 @@ from pydantic import BaseModel
 
 from ragstone.core.caller import Role
 from ragstone.http.identity import at_least
-from ragstone.http.openapi import documented
+from ragstone.http.openapi import document_responses
 
 Object = dict[str, Any]
 
 MAX_FILES = 10_000
 """In one page of a list of files."""
 
-_BYTES = documented("application/octet-stream")
+_BYTES = document_responses("application/octet-stream")
 
 
 def options(role: Role, shape: type[BaseModel] | None = None) -> Object:
     """The options of a route whose callers need a role. It answers in this shape, else in bytes."""
-    responses = documented(shape=shape) if shape else _BYTES
+    responses = document_responses(shape=shape) if shape else _BYTES
     needs = [Depends(at_least(role))]
     return {"response_model": None, "dependencies": needs, "responses": responses}
 
@@ -43,7 +43,7 @@ class PageRequest:
         page begins at the front again, so that nothing is left out.
         """
         ranked = sorted(found, key=_age, reverse=self.order == "desc")
-        places = {one["id"]: place for place, one in enumerate(ranked)}
+        places = {item["id"]: place for place, item in enumerate(ranked)}
         start = places[self.after] + 1 if self.after in places else 0
         end = places[self.before] if self.before in places else len(ranked)
         # Before an object the page ends with its neighbour, and more is in front of it.
@@ -70,5 +70,5 @@ Page = Annotated[PageRequest, Depends()]
 FilePage = Annotated[FilePageRequest, Depends()]
 
 
-def _age(one: Object) -> tuple[int, str]:
-    return one.get("created_at", 0), one["id"]
+def _age(item: Object) -> tuple[int, str]:
+    return item.get("created_at", 0), item["id"]

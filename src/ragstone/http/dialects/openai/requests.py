@@ -24,13 +24,13 @@ from ragstone.http.bodies import Name, StrictBody, Text
 from ragstone.http.dialects.openai.messages import (
     ChatMessage,
     OfferedTool,
-    asked,
     guidance,
     history,
-    looked_at,
+    question_images,
+    split_question,
     steps,
 )
-from ragstone.http.dialects.openai.token_texts import text_of
+from ragstone.http.dialects.openai.token_texts import decode_tokens
 from ragstone.http.responses import well_formed
 from ragstone.language.json_schema import schema_error
 
@@ -79,7 +79,7 @@ class JsonSchema(StrictBody):
     @classmethod
     def _is_schema(cls, given: dict[str, Any] | None) -> dict[str, Any] | None:
         if given is not None and (wrong := schema_error(given)):
-            raise ValueError(f"this is no JSON schema: {wrong}")
+            raise ValueError(f"this is not a JSON schema: {wrong}")
         return given
 
 
@@ -211,9 +211,9 @@ class ChatRequest(StrictBody):
 
     def ask(self, id: str) -> Ask:
         """The question; raises UnknownModel, and InputError for a conversation without one."""
-        before, question, after = asked(self.messages)
+        before, question, after = split_question(self.messages)
         stop = [self.stop] if isinstance(self.stop, str) else self.stop or []
-        pictures = looked_at(question)
+        pictures = question_images(question)
         return Ask(
             question=question.text,
             collection=self.collection or "default",
@@ -258,7 +258,7 @@ class ChatRequest(StrictBody):
     def _offered_tools(self) -> tuple[Tool, ...]:
         if self.tool_choice == "none":
             return ()
-        return tuple(one.tool() for one in self.tools or ())
+        return tuple(tool.tool() for tool in self.tools or ())
 
     def _choice(self) -> str:
         """required, the name of a tool, or nothing; raises InputError."""
@@ -266,7 +266,7 @@ class ChatRequest(StrictBody):
             return "required" if self.tool_choice == "required" else ""
         function = self.tool_choice.get("function")
         name = function.get("name") if isinstance(function, dict) else self.tool_choice.get("name")
-        if name not in {one.function.name for one in self.tools or ()}:
+        if name not in {tool.function.name for tool in self.tools or ()}:
             raise InputError("tool_choice names none of the tools.")
         return str(name)
 
@@ -292,10 +292,10 @@ class EmbeddingRequest(StrictBody):
             raise ValueError("give a text or a list of texts")
         if len(texts) > MAX_INPUTS and not isinstance(texts[0], int):
             raise ValueError(f"at most {MAX_INPUTS:,} texts in one request")
-        if all(isinstance(one, int) for one in texts):
-            texts = [text_of(texts)]
-        elif all(isinstance(one, list) for one in texts):
-            texts = [text_of(one) for one in texts]
+        if all(isinstance(item, int) for item in texts):
+            texts = [decode_tokens(texts)]
+        elif all(isinstance(item, list) for item in texts):
+            texts = [decode_tokens(item) for item in texts]
         if not all(isinstance(text, str) and text for text in texts):
             raise ValueError("every text must be a string that is not empty")
         return [well_formed(text) for text in texts]

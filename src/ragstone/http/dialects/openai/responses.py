@@ -14,9 +14,9 @@ from ragstone.core.turn import Turn
 from ragstone.http.dialects.openai.answers import (
     CitedSource,
     annotations,
-    cited_in,
     extension_fields,
-    list_of,
+    format_cited_list,
+    list_cited,
 )
 from ragstone.http.dialects.openai.members import attributes, file_id
 from ragstone.http.dialects.openai.responses_requests import ResponsesRequest
@@ -175,9 +175,9 @@ class ResponseObject(Transcript):
                 "type": "response.output_text.annotation.added",
                 **place,
                 "annotation_index": at,
-                "annotation": one,
+                "annotation": item,
             }
-            for at, one in enumerate(part["annotations"])
+            for at, item in enumerate(part["annotations"])
         ]
         done = {"type": "response.output_text.done", **place, "text": part["text"], "logprobs": []}
         return [*noted, done, {"type": "response.content_part.done", **place, "part": part}]
@@ -190,13 +190,13 @@ class ResponseObject(Transcript):
         if RESULTS in (self._request.include or ()):
             results = [
                 {
-                    "file_id": file_id(one),
-                    "filename": one.filename,
-                    "score": one.score,
-                    "text": one.content,
-                    "attributes": attributes(one.metadata),
+                    "file_id": file_id(source),
+                    "filename": source.filename,
+                    "score": source.score,
+                    "text": source.content,
+                    "attributes": attributes(source.metadata),
                 }
-                for one in sources(turn)
+                for source in sources(turn)
             ]
         queries = list(turn.queries) or [turn.question or turn.ask.question]
         item = {"id": self._search, "type": "file_search_call", "status": "completed"}
@@ -204,13 +204,13 @@ class ResponseObject(Transcript):
 
     def _said(self, turn: Turn) -> list[Object]:
         """The message as an item; none where the model only called tools."""
-        answer, cited = turn.answer or GeneratedAnswer(), cited_in(turn, self._base)
+        answer, cited = turn.answer or GeneratedAnswer(), list_cited(turn, self._base)
         if answer.calls and not answer.text:
             return []
         if self._chat.wants_json and answer.finish in ("refused", "blocked"):
             part: Object = {"type": "refusal", "refusal": answer.text}
         else:
-            text = answer.text + (list_of(cited) if self._lists else "")
+            text = answer.text + (format_cited_list(cited) if self._lists else "")
             noted = self._annotations(answer, cited)
             part = {"type": "output_text", "text": text, "annotations": noted, "logprobs": []}
         status = "incomplete" if answer.finish == "length" else "completed"
@@ -218,19 +218,19 @@ class ResponseObject(Transcript):
 
     def _annotations(self, answer: GeneratedAnswer, cited: Sequence[CitedSource]) -> list[Object]:
         """Each marker with the address of its source, and as a file where files were searched."""
-        places = (one["url_citation"] for one in annotations(answer, cited))
+        places = (annotation["url_citation"] for annotation in annotations(answer, cited))
         found = [{"type": "url_citation", **place} for place in places]
         if not self._request.searching:
             return found
-        urls = {one.url: one.source for one in cited}
+        urls = {source.url: source.source for source in cited}
         files = [
             {
                 "type": "file_citation",
-                "index": one["start_index"],
-                "file_id": file_id(urls[one["url"]]),
-                "filename": urls[one["url"]].filename,
+                "index": item["start_index"],
+                "file_id": file_id(urls[item["url"]]),
+                "filename": urls[item["url"]].filename,
             }
-            for one in found
+            for item in found
         ]
         return [*found, *files]
 
@@ -245,7 +245,7 @@ class ResponseObject(Transcript):
         response = self._head("incomplete" if reason else "completed", output)
         response["incomplete_details"] = {"reason": reason} if reason else None
         response["usage"] = _usage(turn)
-        cited = cited_in(turn, self._base)
+        cited = list_cited(turn, self._base)
         return {**response, "ragstone": extension_fields(turn, cited)}
 
     def _head(self, status: str, output: list[Object]) -> Object:
@@ -269,7 +269,7 @@ class ResponseObject(Transcript):
             "temperature": asked.temperature,
             "text": {"format": (asked.text and asked.text.format) or {"type": "text"}},
             "tool_choice": asked.tool_choice or "auto",
-            "tools": [one.model_dump(exclude_none=True) for one in asked.tools or ()],
+            "tools": [tool.model_dump(exclude_none=True) for tool in asked.tools or ()],
             "top_p": asked.top_p,
             "truncation": "disabled",
             "usage": None,

@@ -118,7 +118,7 @@ class ResponsesRequest(StrictBody):
     @property
     def searching(self) -> FileSearchTool | None:
         """The tool that names the documents."""
-        return next((one for one in self.tools or () if isinstance(one, FileSearchTool)), None)
+        return next((tool for tool in self.tools or () if isinstance(tool, FileSearchTool)), None)
 
     def room(self, fresh: str) -> str | None:
         """The conversation that this continues, or begins with the name `fresh`; None where nothing
@@ -144,15 +144,15 @@ class ResponsesRequest(StrictBody):
 
     def chat(self) -> ChatRequest:
         """The chat request that means the same; raises InputError."""
-        functions = [one for one in self.tools or () if isinstance(one, FunctionTool)]
+        functions = [tool for tool in self.tools or () if isinstance(tool, FunctionTool)]
         fields: Object = {
             "model": self.model,
-            "messages": [*_told(self.instructions), *_messages(self.input)],
+            "messages": [*_instruction_messages(self.instructions), *_messages(self.input)],
             "stream": self.stream,
             "temperature": self.temperature,
             "top_p": self.top_p,
             "max_completion_tokens": self.max_output_tokens,
-            "tools": [_tool(one) for one in functions] or None,
+            "tools": [_tool(function) for function in functions] or None,
             "tool_choice": self._choice(bool(functions)),
             "parallel_tool_calls": self.parallel_tool_calls,
             "response_format": _response_format(self.text.format if self.text else None),
@@ -199,7 +199,7 @@ def response_id(room: str | None, turn: str) -> str:
     return f"resp_{whose if re.fullmatch('[0-9a-f]{32}', whose) else UNKEPT}_{turn}"
 
 
-def room_of(id: str) -> str | None:
+def response_room(id: str) -> str | None:
     """The room that the response of this id was kept in; None if it was not."""
     found = _ID.fullmatch(id)
     return ROOM + found[1] if found and found[1] != UNKEPT else None
@@ -224,7 +224,7 @@ def condition(given: Any, depth: int = 0) -> Filter:
 def _comparison(kind: str, field: str, value: Any) -> Filter:
     if kind in ("in", "nin"):
         values = value if isinstance(value, list) and len(value) <= MOST_FILTERS else None
-        if values is None or not all(isinstance(one, str | int | float | bool) for one in values):
+        if values is None or not all(isinstance(item, str | int | float | bool) for item in values):
             raise InputError(f"filters: {kind} needs a list of texts or numbers.")
         found = AnyOf(field, tuple(values))
         return found if kind == "in" else Not(found)
@@ -247,12 +247,12 @@ def _comparison(kind: str, field: str, value: Any) -> Filter:
     raise InputError(f"filters: there is no comparison {kind[:50]!r}.")
 
 
-def _told(instructions: str | None) -> list[Object]:
+def _instruction_messages(instructions: str | None) -> list[Object]:
     return [{"role": "system", "content": instructions}] if instructions else []
 
 
-def _tool(one: FunctionTool) -> Object:
-    function = {"name": one.name, "description": one.description, "parameters": one.parameters}
+def _tool(tool: FunctionTool) -> Object:
+    function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
     return {"type": "function", "function": function}
 
 

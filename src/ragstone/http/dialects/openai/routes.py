@@ -11,7 +11,7 @@ from fastapi import APIRouter, Request
 from fastapi.routing import APIRoute
 from starlette.responses import Response
 
-from ragstone.answer.first_cited import numbered
+from ragstone.answer.first_cited import number_sources
 from ragstone.core.caller import Caller
 from ragstone.core.errors import InputError, NoChatModel, NoVision, UnknownModel
 from ragstone.core.events import Event
@@ -22,7 +22,7 @@ from ragstone.http.dialects.openai import shapes
 from ragstone.http.dialects.openai.answers import Completion
 from ragstone.http.dialects.openai.completions import CompletionRequest, LegacyCompletion
 from ragstone.http.dialects.openai.files import add_file_routes
-from ragstone.http.dialects.openai.housekeeping import chore_in, done
+from ragstone.http.dialects.openai.housekeeping import do_chore, find_chore
 from ragstone.http.dialects.openai.kept_responses import KeptResponses, add_response_routes
 from ragstone.http.dialects.openai.members import Members
 from ragstone.http.dialects.openai.requests import CHAT_MODELS, ChatRequest, EmbeddingRequest
@@ -30,8 +30,8 @@ from ragstone.http.dialects.openai.responses import ResponseObject
 from ragstone.http.dialects.openai.responses_requests import ResponsesRequest
 from ragstone.http.dialects.openai.store_routes import add_store_routes
 from ragstone.http.dialects.openai.stores import Stores
-from ragstone.http.identity import Who, for_guests, narrowed
-from ragstone.http.openapi import STREAM, documented
+from ragstone.http.identity import Who, for_guests, narrow_principal
+from ragstone.http.openapi import STREAM, document_responses
 from ragstone.http.responses import (
     OPENAI_PREFIX,
     Json,
@@ -39,7 +39,7 @@ from ragstone.http.responses import (
     json_unless_left,
     refusal_response,
 )
-from ragstone.http.streaming import finished, or_refusal, streamed
+from ragstone.http.streaming import finish_turn, or_refusal, stream_answer
 from ragstone.ingest.kept_files import Files
 from ragstone.service import Service
 from ragstone.settings import ServerSettings
@@ -90,18 +90,18 @@ def _add_completions(routes: APIRouter, service: Service, server: ServerSettings
         made: Completion | LegacyCompletion,
     ) -> Response:
         ask = replace(body.ask(id), principal=caller.principal, streams=bool(body.stream))
-        chore = chore_in(ask)
+        chore = find_chore(ask)
         if not ask.pictures and chore is None:
-            narrowed(caller, ask.collection)
-        events = done(chore, ask, service) if chore else numbered(service.ask(ask))
+            narrow_principal(caller, ask.collection)
+        events = do_chore(chore, ask, service) if chore else number_sources(service.ask(ask))
         if body.stream:
-            return sse.EventStream(streamed(events, made, sse.DONE))
+            return sse.EventStream(stream_answer(events, made, sse.DONE))
         return await json_unless_left(request, _whole(made, events))
 
     @routes.post(
         "/chat/completions",
         response_model=None,
-        responses=documented("application/json", STREAM, shape=shapes.ChatCompletion),
+        responses=document_responses("application/json", STREAM, shape=shapes.ChatCompletion),
     )
     @for_guests
     async def chat_completions(body: ChatRequest, request: Request, caller: Who) -> Response:
@@ -113,7 +113,7 @@ def _add_completions(routes: APIRouter, service: Service, server: ServerSettings
     @routes.post(
         "/completions",
         response_model=None,
-        responses=documented("application/json", STREAM, shape=shapes.TextCompletion),
+        responses=document_responses("application/json", STREAM, shape=shapes.TextCompletion),
     )
     @for_guests
     async def completions(body: CompletionRequest, request: Request, caller: Who) -> Response:
@@ -134,7 +134,7 @@ def _add_responses(
     @routes.post(
         "/responses",
         response_model=None,
-        responses=documented("application/json", STREAM, shape=shapes.ResponseAnswer),
+        responses=document_responses("application/json", STREAM, shape=shapes.ResponseAnswer),
     )
     @for_guests
     async def responses(body: ResponsesRequest, request: Request, caller: Who) -> Response:
@@ -147,25 +147,29 @@ def _add_responses(
         ask = replace(asked, principal=caller.principal, streams=bool(body.stream))
         events = service.ask(ask)
         if not ask.pictures:
-            narrowed(caller, ask.collection)
+            narrow_principal(caller, ask.collection)
             if body.searching and await stores.is_empty(caller, ask.collection):
                 events = or_refusal(ask, events, NOTHING_YET)
-        events = numbered(events)
+        events = number_sources(events)
         if body.stream:
-            return sse.EventStream(streamed(events, made, named=True))
+            return sse.EventStream(stream_answer(events, made, named=True))
         return await json_unless_left(request, _whole(made, events))
 
 
 def _add_models(routes: APIRouter, service: Service) -> None:
-    @routes.get("/models", response_model=None, responses=documented(shape=shapes.ModelList))
+    @routes.get(
+        "/models", response_model=None, responses=document_responses(shape=shapes.ModelList)
+    )
     @for_guests
     async def models() -> Response:
         """The levels of answering as chat models, and the embedding models."""
         found = await _models(service)
-        return Json({"object": "list", "data": [_model(*one) for one in found.items()]})
+        return Json({"object": "list", "data": [_model(*item) for item in found.items()]})
 
     @routes.get(
-        "/models/{name:path}", response_model=None, responses=documented(shape=shapes.ModelObject)
+        "/models/{name:path}",
+        response_model=None,
+        responses=document_responses(shape=shapes.ModelObject),
     )
     @for_guests
     async def model(name: str) -> Response:
@@ -176,7 +180,7 @@ def _add_models(routes: APIRouter, service: Service) -> None:
         return Json(_model(name, kind))
 
     @routes.post(
-        "/embeddings", response_model=None, responses=documented(shape=shapes.EmbeddingList)
+        "/embeddings", response_model=None, responses=document_responses(shape=shapes.EmbeddingList)
     )
     async def embeddings(body: EmbeddingRequest, request: Request) -> Response:
         """The vectors of texts."""
@@ -186,7 +190,7 @@ def _add_models(routes: APIRouter, service: Service) -> None:
 async def _whole(
     made: Completion | LegacyCompletion | ResponseObject, events: AsyncGenerator[Event, None]
 ) -> dict[str, Any]:
-    return made.whole(await finished(events))
+    return made.whole(await finish_turn(events))
 
 
 async def _models(service: Service) -> dict[str, Kind]:

@@ -103,7 +103,7 @@ class NewBatch(StrictBody):
         if bool(self.file_ids) == bool(self.files):
             raise InputError("A batch needs file_ids or files, and not both.")
         if self.files:
-            return {one.file_id: dict(one.attributes or {}) for one in self.files}
+            return {file.file_id: dict(file.attributes or {}) for file in self.files}
         return {id: dict(self.attributes or {}) for id in self.file_ids or ()}
 
 
@@ -283,7 +283,7 @@ def _add_batch_routes(routes: APIRouter, stores: Stores, members: Members) -> No
 
 
 def _in_state(found: Sequence[Object], state: str | None) -> list[Object]:
-    return [one for one in found if state in (None, one["status"])]
+    return [item for item in found if state in (None, item["status"])]
 
 
 def _poll_response(made: Object) -> Response:

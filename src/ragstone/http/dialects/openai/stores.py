@@ -13,8 +13,8 @@ from ragstone.core.records import VectorStore
 from ragstone.core.source import Source, hit_sources
 from ragstone.core.turn import Ask
 from ragstone.http.dialects.openai.members import STATES, Members, attributes, file_id
-from ragstone.http.identity import narrowed
-from ragstone.ingest.kept_files import timed_id
+from ragstone.http.identity import narrow_principal
+from ragstone.ingest.kept_files import create_timed_id
 from ragstone.service import CollectionSummary, Service
 
 Object = dict[str, Any]
@@ -35,7 +35,7 @@ class Stores:
     async def create(self, caller: Caller, store: VectorStore, files: Sequence[str]) -> Object:
         """Make a store, called by its title unless that is empty or taken, and begin to fill it.
 
-        Raises InputError for what is no name, Forbidden for a credential of other collections,
+        Raises InputError for what is not a name, Forbidden for a credential of other collections,
         UnknownFile.
         """
         await self._members.check(caller, files)
@@ -43,7 +43,7 @@ class Stores:
         if name:
             check_collection_name(name)
         if not name or await self._find(caller, name) != (None, None):
-            name = timed_id(PREFIX)
+            name = create_timed_id(PREFIX)
         if not caller.reaches(name):
             raise Forbidden(
                 "Your credential is for single collections, and this store would be another one. "
@@ -57,8 +57,11 @@ class Stores:
     async def listed(self, caller: Caller) -> list[Object]:
         """The stores that the credential reaches."""
         stores = await self._service.vector_stores.listed(caller.principal)
-        said = {one.collection: one for one in stores}
-        there = {one.name: one for one in await self._service.collections(caller.principal)}
+        said = {store.collection: store for store in stores}
+        there = {
+            collection.name: collection
+            for collection in await self._service.collections(caller.principal)
+        }
         waiting = await self._members.waiting(caller.principal)
         return [
             _store_json(name, said.get(name), there.get(name), waiting.get(name, 0))
@@ -77,7 +80,7 @@ class Stores:
     ) -> tuple[VectorStore | None, CollectionSummary | None]:
         """What is said of a store, and its collection if there is one yet. Raises
         UnknownCollection where there is neither, or the credential does not reach it."""
-        narrowed(caller, name)
+        narrow_principal(caller, name)
         found = await self._find(caller, name)
         if found == (None, None):
             raise UnknownCollection(name)
@@ -110,7 +113,7 @@ class Stores:
         return {
             "object": "vector_store.search_results.page",
             "search_query": [query],
-            "data": [_result(one) for one in found if one.score >= least],
+            "data": [_result(item) for item in found if item.score >= least],
             "has_more": False,
             "next_page": None,
         }
@@ -125,7 +128,7 @@ class Stores:
 
         Raises UnknownCollection for one that the credential does not reach.
         """
-        narrowed(caller, name)
+        narrow_principal(caller, name)
         store = await self._service.vector_stores.find(caller.principal, name)
         await self._touch(store)
         return store is not None and await self._summary(caller, name) is None

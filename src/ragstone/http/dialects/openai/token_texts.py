@@ -10,9 +10,9 @@ MOST = 100_000
 """Tokens of one text."""
 
 
-def text_of(tokens: list[Any]) -> str:
+def decode_tokens(tokens: list[Any]) -> str:
     """The text of tokens; raises ValueError."""
-    if not tokens or len(tokens) > MOST or not all(type(one) is int for one in tokens):
+    if not tokens or len(tokens) > MOST or not all(type(token) is int for token in tokens):
         raise ValueError(f"the tokens of a text are 1 to {MOST:,} whole numbers")
     tokenizer = _tokenizer()
     if tokenizer is None:

@@ -3,11 +3,11 @@
 from dataclasses import asdict
 from typing import Any
 
-from ragstone.answer.citation_list import SpeltOut, spelt_out
+from ragstone.answer.citation_list import SpeltOut, spell_out_markers
 from ragstone.core.answer import GeneratedAnswer, Usage
 from ragstone.core.errors import RagstoneError
 from ragstone.core.events import AgentStep, Done, Event, Note, Sources, Thinking, Token
-from ragstone.core.source import Source, described_pictures, passage_sources, sources
+from ragstone.core.source import Source, describe_pictures, passage_sources, sources
 from ragstone.core.turn import Turn
 from ragstone.http.streaming import Transcript, token
 from ragstone.service import wire
@@ -20,8 +20,8 @@ def rag_response(turn: Turn) -> dict[str, Any]:
     statements. What is not known, as the confidence in an answer without documents, is null."""
     answer = turn.answer or GeneratedAnswer()
     return {
-        "content": spelt_out(answer.text) if turn.passages else answer.text,
-        "sources": [_source(one) for one in sources(turn)],
+        "content": spell_out_markers(answer.text) if turn.passages else answer.text,
+        "sources": [_source(source) for source in sources(turn)],
         "confidence_score": answer.confidence,
         "confidence_level": answer.confidence_level,
         "suggested_questions": list(answer.suggested),
@@ -42,7 +42,7 @@ def _source(source: Source) -> dict[str, Any]:
         "snippet": source.content[:SNIPPET_CHARS],
         "relevance_score": source.score,
         "similarity_score": source.dense if source.similarity is None else source.similarity,
-        **described_pictures(source),
+        **describe_pictures(source),
     }
 
 
@@ -58,7 +58,7 @@ class RagStream(Transcript):
         match event:
             case Sources(passages):
                 self._sourced = bool(passages)
-                shown = [_source(one) for one in passage_sources(passages)]
+                shown = [_source(source) for source in passage_sources(passages)]
                 return [{"type": "sources", "sources": shown}]
             case Token(text):
                 return token(self._markers.feed(text) if self._sourced else text)

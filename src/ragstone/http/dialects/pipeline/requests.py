@@ -10,7 +10,7 @@ from ragstone.core.filters import under
 from ragstone.core.turn import Ask, Level, SearchOptions, SearchType
 from ragstone.http.bodies import Name, NullableBody, Text
 from ragstone.http.dialects.pictures import pictures
-from ragstone.http.dialects.strategies import StrategyName, named
+from ragstone.http.dialects.strategies import StrategyName, find_strategy
 
 Mode = Literal["chat", "general", "agent", "vision"]
 
@@ -60,7 +60,7 @@ class PipelineRequest(NullableBody):
             raise InputError("Images are looked at in the mode vision.")
         if self.mode == "vision" and not self.images:
             raise InputError("The mode vision needs images: data URLs or base64 in images.")
-        wanted = named(self.strategy)
+        wanted = find_strategy(self.strategy)
         return Ask(
             question=self.message,
             principal=caller.principal,

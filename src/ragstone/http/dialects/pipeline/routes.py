@@ -13,10 +13,10 @@ from ragstone.http.bodies import Approval
 from ragstone.http.dialects import DialectParts
 from ragstone.http.dialects.pipeline.answers import RagStream, rag_response
 from ragstone.http.dialects.pipeline.requests import PipelineRequest
-from ragstone.http.identity import Who, for_guests, narrowed
-from ragstone.http.openapi import STREAM, documented
+from ragstone.http.identity import Who, for_guests, narrow_principal
+from ragstone.http.openapi import STREAM, document_responses
 from ragstone.http.responses import Json, json_unless_left
-from ragstone.http.streaming import finished, streamed
+from ragstone.http.streaming import finish_turn, stream_answer
 
 Step = Annotated[str, Path(max_length=100)]
 
@@ -26,7 +26,7 @@ def router(parts: DialectParts) -> APIRouter:
     service = parts.service
     routes = APIRouter(prefix="/api", tags=["Query pipeline"])
 
-    answers = documented("application/json", STREAM)
+    answers = document_responses("application/json", STREAM)
 
     @routes.post("/v1/chat/completions", response_model=None, responses=answers)
     @routes.post("/chat/completions", response_model=None, responses=answers)
@@ -37,10 +37,10 @@ def router(parts: DialectParts) -> APIRouter:
         """Answer a message, streamed or in one piece."""
         ask = body.ask(caller, str(uuid.uuid4()))
         if ask.search_type != "gpt":
-            narrowed(caller, ask.collection)
+            narrow_principal(caller, ask.collection)
         events = service.ask(ask)
         if body.stream:
-            return sse.EventStream(streamed(events, RagStream()))
+            return sse.EventStream(stream_answer(events, RagStream()))
         return await json_unless_left(request, _response_json(events))
 
     @routes.post("/v1/chat/approvals/{id}", response_model=None)
@@ -54,4 +54,4 @@ def router(parts: DialectParts) -> APIRouter:
 
 
 async def _response_json(events: AsyncGenerator[Event, None]) -> dict[str, Any]:
-    return rag_response(await finished(events))
+    return rag_response(await finish_turn(events))

@@ -15,7 +15,7 @@ def answer(result: Mapping[str, Any]) -> Object:
     return {
         "question": str(result.get("question", "")),
         "answer": str(result.get("answer", "")),
-        "sources": [_source(one) for one in shown],
+        "sources": [_source(item) for item in shown],
         **{name: result[name] for name in STATEMENTS if result.get(name)},
     }
 

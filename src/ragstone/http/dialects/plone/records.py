@@ -36,11 +36,11 @@ async def put_records(
         raise InputError(f"records: {unknown[0][:100]!r} is none that a site may set.")
     plone = settings.plone
     scope, who = of_collection(plone.tenant, plone.collection), "plone"
-    values = {TAKEN[one]: value for one, value in given.records.items() if value is not None}
-    empty = [TAKEN[one] for one, value in given.records.items() if value is None]
+    values = {TAKEN[item]: value for item, value in given.records.items() if value is not None}
+    empty = [TAKEN[item] for item, value in given.records.items() if value is None]
     changed = []
     if values:
         changed += await service.put(scope, values, who)
     if empty:
         changed += await service.unset(scope, empty, who)
-    return {"status": "taken", "settings": {one.key: one.value for one in changed}}
+    return {"status": "taken", "settings": {item.key: item.value for item in changed}}

@@ -32,12 +32,12 @@ from ragstone.http.dialects.plone import answers
 from ragstone.http.dialects.plone.records import put_records
 from ragstone.http.dialects.plone.site import PloneSite
 from ragstone.http.dialects.plone.visitors import VisitorCall, site_settings, visitor_call
-from ragstone.http.dialects.plone.visitors import caller_of as visiting
-from ragstone.http.identity import Who, at_least, check_role, for_guests, narrowed
+from ragstone.http.dialects.plone.visitors import visitor_caller as visiting
+from ragstone.http.identity import Who, at_least, check_role, for_guests, narrow_principal
 from ragstone.http.responses import Json, Refusal, json_unless_left, plone_error
-from ragstone.http.streaming import finished, or_refusal
-from ragstone.ingest.connectors.plone.names import AUTHENTICATED, filtered_path
-from ragstone.jobs.questions import result_of, result_source
+from ragstone.http.streaming import finish_turn, or_refusal
+from ragstone.ingest.connectors.plone.names import AUTHENTICATED, filter_path
+from ragstone.jobs.questions import format_result, result_source
 from ragstone.language.language import detect
 from ragstone.language.no_answer import no_answer
 from ragstone.service import Service
@@ -96,7 +96,7 @@ class Questions:
     def ask(self, body: AskRequest, asked_at: str, caller: Caller) -> Ask:
         """The question; raises InputError, Unauthorized, UnknownCollection."""
         plone = self._settings.plone
-        path = filtered_path(body.path or "", asked_at, plone.url, plone.site_id)
+        path = filter_path(body.path or "", asked_at, plone.url, plone.site_id)
         return self.ask_below(path, body.question, body.sync, caller)
 
     def ask_below(
@@ -110,7 +110,7 @@ class Questions:
         if sync and not principal.user:
             raise Unauthorized("Only users who are logged in may ask with sync; leave it out.")
         plone = self._settings.plone
-        narrowed(caller, plone.collection)
+        narrow_principal(caller, plone.collection)
         return Ask(
             question=question,
             principal=principal,
@@ -126,14 +126,14 @@ class Questions:
         """What a synchronous question gets."""
         events = self._service.ask(ask)
         try:
-            turn = await finished(or_refusal(ask, events, self._refusal(ask.question)))
+            turn = await finish_turn(or_refusal(ask, events, self._refusal(ask.question)))
         except RagstoneError as error:
             if error.status < 500 or isinstance(error, ConfigError):
                 raise
             raise AnswerFailed(self._settings.plone.error_message, error) from error
         # A source is shown by its beginning here, not by the span that is cited.
-        shown = [result_source(one) for one in passage_sources(turn.passages)]
-        return answers.answer({**result_of(turn), "sources": shown})
+        shown = [result_source(source) for source in passage_sources(turn.passages)]
+        return answers.answer({**format_result(turn), "sources": shown})
 
     async def queue(self, ask: Ask) -> Object:
         """What an asynchronous question gets: the answer if it is known, else the job's id."""
@@ -143,7 +143,7 @@ class Questions:
     async def poll(self, caller: Caller, id: str) -> Object:
         """How far a question is; raises UnknownJob."""
         check_enabled(self._settings)
-        narrowed(caller, self._settings.plone.collection)
+        narrow_principal(caller, self._settings.plone.collection)
         job = await self._jobs.get(as_plone(caller), id)
         if job is None:
             raise UnknownQuestion(id)
@@ -233,10 +233,10 @@ async def _status(service: Service, settings: Settings, caller: Caller) -> Objec
 
 
 def _add_indexing(routes: APIRouter, site: PloneSite, settings: Settings) -> None:
-    def enabled() -> None:
+    def require_enabled() -> None:
         check_enabled(settings)
 
-    editor = [Depends(at_least("editor")), Depends(enabled)]
+    editor = [Depends(at_least("editor")), Depends(require_enabled)]
 
     @routes.post("/@rag-index", response_model=None, dependencies=editor)
     @routes.post("/{path:path}/@rag-index", response_model=None, dependencies=editor)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ragstone.core.caller import Caller
 from ragstone.core.errors import InputError, RagstoneError, Unauthorized, Unavailable
-from ragstone.http.identity import narrowed
+from ragstone.http.identity import narrow_principal
 from ragstone.service import Service
 from ragstone.settings import Settings
 
@@ -49,7 +49,7 @@ class PloneSite:
 
     def reached_by(self, caller: Caller) -> None:
         """Raise unless the caller may change the site's collection."""
-        narrowed(caller, self._settings.plone.collection, self._settings.plone.tenant)
+        narrow_principal(caller, self._settings.plone.collection, self._settings.plone.tenant)
 
     async def index(self, uid: str, queue: bool, portal_type: str = "") -> Object:
         """Fetch one object and index it, or queue that; one that is gone is forgotten. A site that
@@ -177,7 +177,7 @@ class SignedEvents:
         now = int(time.time())
         if abs(now - at) > self._seconds or at < self._began:
             raise Unauthorized("The event is too old, or of the future. Sign it again.")
-        self._seen = {one: until for one, until in self._seen.items() if until >= now}
+        self._seen = {item: until for item, until in self._seen.items() if until >= now}
         if signature in self._seen:
             raise Unauthorized("The event was taken already; a replay is refused.")
         if len(self._seen) >= MOST_SEEN:

@@ -81,7 +81,7 @@ def site_settings(body: bytes) -> SiteSettings:
     return _read(SiteSettings, body)
 
 
-def caller_of(visitor: Visitor, settings: PloneSettings) -> Caller:
+def visitor_caller(visitor: Visitor, settings: PloneSettings) -> Caller:
     """The visitor as a caller that reaches the site's collection alone; raises Unauthorized for a
     name that no visitor has."""
     if not visitor.user:
@@ -89,7 +89,7 @@ def caller_of(visitor: Visitor, settings: PloneSettings) -> Caller:
         return Caller(nobody, "reader", (settings.collection,), f"plone:{visitor.place}:anonymous")
     named = (*visitor.roles, *visitor.groups)
     groups = tuple(
-        dict.fromkeys(one for one in named if one != ANONYMOUS and not one.startswith(OWN))
+        dict.fromkeys(item for item in named if item != ANONYMOUS and not item.startswith(OWN))
     )
     principal = Principal(settings.tenant, user(visitor.user), groups)
     role: Literal["editor", "reader"] = "editor" if visitor.indexes else "reader"

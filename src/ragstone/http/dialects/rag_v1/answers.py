@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ragstone.answer.citation_list import SpeltOut, citation_list, spelt_out
+from ragstone.answer.citation_list import SpeltOut, citation_list, spell_out_markers
 from ragstone.core.answer import GeneratedAnswer
 from ragstone.core.events import Done, Event, Rewritten, Sources, StageStarted, Thinking, Token
-from ragstone.core.source import Source, cited_sources, described_pictures, sources
+from ragstone.core.source import Source, cited_sources, describe_pictures, sources
 from ragstone.core.turn import Turn
 from ragstone.http.dialects.rag_v1.requests import QueryRequest, RagRequest
 from ragstone.http.streaming import Transcript, token
@@ -35,10 +35,10 @@ def whole(turn: Turn, seconds: float, request: RagRequest) -> Object:
     cites = request.include_citations and call is None
     cited = cited_sources(answer.citations, turn.passages) if cites else ()
     body: Object = {
-        "answer": "" if call else spelt_out(text_of(turn)),
-        "citations": [_citation(one) for one in cited],
+        "answer": "" if call else spell_out_markers(answer_text(turn)),
+        "citations": [_citation(item) for item in cited],
         "formatted_citations": citation_list(
-            [replace(one, title=one.filename) for one in cited], request.citation_format
+            [replace(item, title=item.filename) for item in cited], request.citation_format
         ),
         "metadata": metadata(turn, seconds),
     }
@@ -47,7 +47,7 @@ def whole(turn: Turn, seconds: float, request: RagRequest) -> Object:
     return body
 
 
-def text_of(turn: Turn) -> str:
+def answer_text(turn: Turn) -> str:
     """The answer's text; the document's own sentence where nothing was found."""
     answer = turn.answer or GeneratedAnswer()
     return NOTHING_FOUND if answer.refused and not turn.passages else answer.text
@@ -77,16 +77,20 @@ def metadata(turn: Turn, seconds: float) -> Object:
 def _hallucinations(turn: Turn) -> list[Object]:
     """The sentences of the answer that no source supports, as the document lists them."""
     return [
-        {"sentence": one.sentence, "risk": RISKS[one.label], "reason": one.reason or one.label}
-        for one in turn.verdicts
-        if one.label in RISKS
+        {
+            "sentence": verdict.sentence,
+            "risk": RISKS[verdict.label],
+            "reason": verdict.reason or verdict.label,
+        }
+        for verdict in turn.verdicts
+        if verdict.label in RISKS
     ]
 
 
 def citations(turn: Turn) -> list[Object]:
     """The sources that the answer cites, by their number in it."""
     cited = (turn.answer or GeneratedAnswer()).citations
-    return [_citation(one) for one in cited_sources(cited, turn.passages)]
+    return [_citation(source) for source in cited_sources(cited, turn.passages)]
 
 
 def _citation(source: Source) -> Object:
@@ -101,14 +105,14 @@ def _citation(source: Source) -> Object:
         "url": source.url,
         "title": source.title,
         "confidence": source.confidence,
-        **described_pictures(source),
+        **describe_pictures(source),
     }
 
 
-def queried(turn: Turn, request: QueryRequest, seconds: float) -> Object:
+def query_body(turn: Turn, request: QueryRequest, seconds: float) -> Object:
     """The body of /query."""
     return {
-        "answer": text_of(turn),
+        "answer": answer_text(turn),
         "sources": query_sources(turn) if request.include_sources else [],
         "query": request.query,
         "rewritten_query": turn.rewritten,
@@ -122,7 +126,7 @@ def queried(turn: Turn, request: QueryRequest, seconds: float) -> Object:
 
 def query_sources(turn: Turn) -> list[Object]:
     """Every passage that the answer was made from."""
-    return [_source(one) for one in sources(turn)]
+    return [_source(source) for source in sources(turn)]
 
 
 def _source(source: Source) -> Object:
@@ -135,7 +139,7 @@ def _source(source: Source) -> Object:
         "citation_id": f"[{source.number}]",
         "chunk_id": source.chunk_id,
         "page": source.page,
-        **described_pictures(source),
+        **describe_pictures(source),
     }
 
 
@@ -168,7 +172,7 @@ class _Growing(Transcript):
 
     def _remaining_text(self, turn: Turn) -> str:
         """The text that was not streamed yet."""
-        return "" if self._spoke else text_of(turn)
+        return "" if self._spoke else answer_text(turn)
 
     def seconds(self) -> float:
         return time.perf_counter() - self.started

@@ -11,8 +11,8 @@ from ragstone.core.errors import InputError
 from ragstone.core.tool import Tool
 from ragstone.core.turn import Ask, Level, Mode, Preference, Rewriting, SearchOptions
 from ragstone.http.bodies import StrictBody, Text
-from ragstone.http.dialects.strategies import StrategyName, named
-from ragstone.http.identity import narrowed
+from ragstone.http.dialects.strategies import StrategyName, find_strategy
+from ragstone.http.identity import narrow_principal
 from ragstone.http.responses import well_formed
 
 log = logging.getLogger(__name__)
@@ -75,7 +75,7 @@ class _Search(StrictBody):
 
     def searched(self, rewrite: Rewriting | None) -> dict[str, Any]:
         """These fields as `Ask` has them; `rewrite` is what the request names besides."""
-        wanted = named(self.strategy)
+        wanted = find_strategy(self.strategy)
         return {
             "level": self.level,
             "strategy": wanted.strategy,
@@ -114,7 +114,7 @@ class RagRequest(_How):
         Raises Forbidden, UnknownCollection, InputError.
         """
         collection = self.collection or DEFAULT
-        principal = narrowed(caller, collection, self.tenant_id)
+        principal = narrow_principal(caller, collection, self.tenant_id)
         return Ask(
             question=self.query,
             principal=principal,
@@ -148,7 +148,7 @@ class RagRequest(_How):
         choice = given.name if isinstance(given, FunctionName) else given or "auto"
         if not self.functions or choice in ("auto", "none"):
             return ""
-        if choice != "required" and choice not in {one.name for one in self.functions}:
+        if choice != "required" and choice not in {function.name for function in self.functions}:
             raise InputError("function_call names none of the functions.")
         return choice
 
@@ -181,7 +181,7 @@ class QueryRequest(_Search):
     def ask(self, caller: Caller, id: str, streamed: bool = False) -> Ask:
         """The question; raises Forbidden, UnknownCollection."""
         collection = self.collection or DEFAULT
-        principal = narrowed(caller, collection, self.tenant_id)
+        principal = narrow_principal(caller, collection, self.tenant_id)
         return Ask(
             question=self.query,
             principal=principal,

@@ -21,10 +21,10 @@ from ragstone.http.dialects import DialectParts
 from ragstone.http.dialects.rag_v1 import answers
 from ragstone.http.dialects.rag_v1.requests import BatchRequest, QueryRequest, RagRequest
 from ragstone.http.identity import Who, for_guests
-from ragstone.http.openapi import STREAM, documented
+from ragstone.http.openapi import STREAM, document_responses
 from ragstone.http.ops import checks
 from ragstone.http.responses import Json, Refusal, json_unless_left, what_is_wrong
-from ragstone.http.streaming import finished, or_refusal, streamed
+from ragstone.http.streaming import finish_turn, or_refusal, stream_answer
 from ragstone.service import Service
 
 log = logging.getLogger(__name__)
@@ -48,7 +48,7 @@ class RagRoute(APIRoute):
             status = 500
         elif status == 400:
             status = 422
-        detail = [_printable(one) for one in refusal.details] or refusal.message
+        detail = [_printable(item) for item in refusal.details] or refusal.message
         return Json({"detail": detail, "error": refusal.body}, status, refusal.headers)
 
 
@@ -64,7 +64,7 @@ class RagEngine:
         if body.functions:
             turn = await self._service.function_calling(ask)
         else:
-            turn = await finished(self._events(ask, body.collection))
+            turn = await finish_turn(self._events(ask, body.collection))
         return answers.whole(turn, time.perf_counter() - started, body)
 
     def generating(self, body: RagRequest, caller: Caller) -> Response:
@@ -72,18 +72,20 @@ class RagEngine:
         if body.functions:
             raise InputError("Functions are answered in one piece: use /generate, not streamed.")
         events = self._events(body.ask(caller, _id(), streamed=True), body.collection)
-        return sse.EventStream(streamed(events, answers.GenerateStream(body.include_citations)))
+        return sse.EventStream(
+            stream_answer(events, answers.GenerateStream(body.include_citations))
+        )
 
     async def queried(self, body: QueryRequest, caller: Caller) -> dict[str, Any]:
         """An answer in a conversation."""
         started, ask = time.perf_counter(), body.ask(caller, _id())
-        turn = await finished(self._events(ask, body.collection))
-        return answers.queried(turn, body, time.perf_counter() - started)
+        turn = await finish_turn(self._events(ask, body.collection))
+        return answers.query_body(turn, body, time.perf_counter() - started)
 
     def querying(self, body: QueryRequest, caller: Caller) -> Response:
         """The same as events."""
         events = self._events(body.ask(caller, _id(), streamed=True), body.collection)
-        return sse.EventStream(streamed(events, answers.QueryStream(body), sse.DONE, sse.DONE))
+        return sse.EventStream(stream_answer(events, answers.QueryStream(body), sse.DONE, sse.DONE))
 
     async def batch(self, body: BatchRequest, caller: Caller) -> dict[str, Any]:
         """The answers of all queries in their order, some at a time."""
@@ -126,7 +128,9 @@ def router(parts: DialectParts) -> APIRouter:
     routes = APIRouter(prefix="/api/v1/rag", tags=["RAG engine (rag_v1)"], route_class=RagRoute)
     engine = RagEngine(service)
 
-    @routes.post("/generate", response_model=None, responses=documented("application/json", STREAM))
+    @routes.post(
+        "/generate", response_model=None, responses=document_responses("application/json", STREAM)
+    )
     @for_guests
     async def generate(body: RagRequest, request: Request, caller: Who) -> Response:
         """Answer a query in one piece, or let the chat model call a function."""
@@ -135,7 +139,9 @@ def router(parts: DialectParts) -> APIRouter:
         return await json_unless_left(request, engine.generated(body, caller))
 
     @routes.post(
-        "/generate/stream", response_model=None, responses=documented("application/json", STREAM)
+        "/generate/stream",
+        response_model=None,
+        responses=document_responses("application/json", STREAM),
     )
     @for_guests
     async def generate_stream(body: RagRequest, caller: Who) -> Response:
@@ -155,7 +161,9 @@ def router(parts: DialectParts) -> APIRouter:
         return await json_unless_left(request, engine.queried(body, caller))
 
     @routes.post(
-        "/query-stream", response_model=None, responses=documented("application/json", STREAM)
+        "/query-stream",
+        response_model=None,
+        responses=document_responses("application/json", STREAM),
     )
     @for_guests
     async def query_stream(body: QueryRequest, caller: Who) -> Response:

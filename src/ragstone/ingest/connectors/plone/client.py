@@ -10,7 +10,7 @@ import httpx2
 
 from ragstone.core.errors import ConfigError, Conflict, RagstoneError, TooLarge, Unavailable
 from ragstone.ingest.connectors.plone.credential import basic_header, ends_soon
-from ragstone.ingest.connectors.plone.names import path_in
+from ragstone.ingest.connectors.plone.names import site_path
 from ragstone.ingest.connectors.plone.summary import FIELDS, Summary, summary
 from ragstone.settings import PloneSettings
 
@@ -128,10 +128,10 @@ class PloneClient:
                 "metadata_fields": FIELDS,
             }
             found = await self._search(below or self.site, query, visitor)
-            summaries = [one for one in map(summary, _items(found)) if one is not None]
-            fresh = [one for one in summaries if one.uid > last]
-            for one in fresh:
-                yield one
+            summaries = [item for item in map(summary, _items(found)) if item is not None]
+            fresh = [item for item in summaries if item.uid > last]
+            for item in fresh:
+                yield item
             if _total(found) < LISTED_AT_ONCE:
                 return
             if not fresh:
@@ -147,7 +147,7 @@ class PloneClient:
         for some in _several(uids, NAMED_AT_ONCE):
             query = {"UID": list(some), "b_size": len(some), "metadata_fields": ["UID"]}
             listed = _items(await self._search(self.site, query, visitor=True))
-            found |= {str(one.get("UID")) for one in listed} & set(some)
+            found |= {str(item.get("UID")) for item in listed} & set(some)
         return found
 
     async def items(self, uids: Sequence[str]) -> list[Item]:
@@ -164,13 +164,13 @@ class PloneClient:
         return found
 
     async def _whole(self, uids: Sequence[str]) -> list[Item]:
-        found = _items(await self._search(self.site, _query_of(uids)))
-        return [one for one in found if one.get("UID") in uids]
+        found = _items(await self._search(self.site, _uid_query(uids)))
+        return [item for item in found if item.get("UID") in uids]
 
     async def item(self, uid: str) -> Item | None:
         """One whole object; None if there is none."""
-        found = await self._search(self.site, _query_of([uid]))
-        given = next((one for one in _items(found) if one.get("UID") == uid), None)
+        found = await self._search(self.site, _uid_query([uid]))
+        given = next((entry for entry in _items(found) if entry.get("UID") == uid), None)
         if given is None and _total(found):
             raise PloneUnavailable(
                 f"The site {self.site} has the object {uid} and does not give it. Try again later."
@@ -213,13 +213,13 @@ class PloneClient:
         for some in _several(uids, NAMED_AT_ONCE):
             fields = ["UID", "get_local_roles"]
             query = {"UID": list(some), "b_size": len(some), "metadata_fields": fields}
-            for one in _items(await self._search(self.site, query)):
-                found[str(one.get("UID"))] = list(_roles(one.get("get_local_roles")))
+            for item in _items(await self._search(self.site, query)):
+                found[str(item.get("UID"))] = list(_roles(item.get("get_local_roles")))
         return found
 
     async def download(self, address: str, size: int | None = None) -> bytes:
         """A file of the site, of so many bytes if that is known; raises TooLarge."""
-        if path_in(self.site, address) is None:
+        if site_path(self.site, address) is None:
             raise PloneUnavailable(f"The file {address[:200]} is not on the site {self.site}.")
         response = await self._get(address, {})
         if response.status != 200:
@@ -386,7 +386,7 @@ def _items(found: Item) -> list[Item]:
     return [item for item in found["items"] if isinstance(item, dict)]
 
 
-def _query_of(uids: Sequence[str]) -> dict[str, Any]:
+def _uid_query(uids: Sequence[str]) -> dict[str, Any]:
     return {"UID": list(uids), "fullobjects": 1, "b_size": len(uids) + 1}
 
 

@@ -21,7 +21,7 @@ def basic_header(settings: PloneSettings) -> str:
     return "Basic " + base64.b64encode(pair.encode()).decode()
 
 
-def ends_at(token: str) -> float | None:
+def token_expiry(token: str) -> float | None:
     """When a token ends, in seconds since 1970; None where it does not say."""
     parts = token.split(".")
     if len(parts) != 3:
@@ -36,5 +36,5 @@ def ends_at(token: str) -> float | None:
 
 def ends_soon(token: str) -> bool:
     """Whether a token is to be renewed now."""
-    end = ends_at(token)
+    end = token_expiry(token)
     return end is not None and end - time.time() < RENEWED_BEFORE

@@ -31,9 +31,9 @@ ROLES = frozenset(
 _KEYS = ("allowedRolesAndUsers", "allowed_roles_and_users")
 
 
-def said(item: Mapping[str, Any]) -> list[str] | None:
+def stated_readers(item: Mapping[str, Any]) -> list[str] | None:
     """Who may read an object, where the site itself says so; None where it does not."""
-    for place in (of_add_on(item), item):
+    for place in (add_on_fields(item), item):
         for key in _KEYS:
             value = place.get(key)
             if isinstance(value, list):
@@ -41,7 +41,7 @@ def said(item: Mapping[str, Any]) -> list[str] | None:
     return None
 
 
-def of_add_on(item: Mapping[str, Any]) -> Mapping[str, Any]:
+def add_on_fields(item: Mapping[str, Any]) -> Mapping[str, Any]:
     """What the add-on `ragstone-plone` says of an object; empty where a site does not have it."""
     components = item.get("@components")
     found = components.get("rag-permissions") if isinstance(components, Mapping) else None
@@ -101,7 +101,7 @@ def reader_names(
     return tuple(dict.fromkeys(found))
 
 
-def path_in(site: str, address: str) -> str | None:
+def site_path(site: str, address: str) -> str | None:
     """The path of an object below the site, such as /news/today; None if it is elsewhere."""
     root, place = urlsplit(site.rstrip("/")), urlsplit(address)
     if (root.scheme, root.netloc) != (place.scheme, place.netloc):
@@ -112,7 +112,7 @@ def path_in(site: str, address: str) -> str | None:
     return path[len(above) :] or "/"
 
 
-def filtered_path(path: str, asked_at: str, site: str, site_id: str) -> str:
+def filter_path(path: str, asked_at: str, site: str, site_id: str) -> str:
     """The part of the site that a question is limited to, as a path below the site; / for none.
 
     `path` is what the client names: a path that begins with the site's own in whatever case, or
@@ -142,7 +142,7 @@ def _parts(path: str) -> list[str]:
     if names[:1] == ["VirtualHostBase"] and "VirtualHostRoot" in names:
         root = names.index("VirtualHostRoot")
         # /VirtualHostBase/https/x.org:443/Plone/VirtualHostRoot/_vh_cms/section
-        names = names[3:root] + [one for one in names[root + 1 :] if not one.startswith("_vh_")]
+        names = names[3:root] + [item for item in names[root + 1 :] if not item.startswith("_vh_")]
     found: list[str] = []
     for name in names:
         if name.startswith("@"):

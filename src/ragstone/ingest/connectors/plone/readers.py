@@ -18,10 +18,10 @@ from ragstone.ingest.connectors.plone.names import (
     ALWAYS,
     CONNECTOR,
     OWNER,
+    add_on_fields,
     names,
-    of_add_on,
     reader_names,
-    said,
+    stated_readers,
 )
 from ragstone.ingest.connectors.plone.summary import Summary
 from ragstone.settings import PloneSettings
@@ -33,13 +33,13 @@ LOOKED_AT = 4
 """Objects that the site is asked for at the same time."""
 
 
-def told_readers(item: Item, about: Summary, now: float) -> tuple[str, ...] | None:
+def read_site_readers(item: Item, about: Summary, now: float) -> tuple[str, ...] | None:
     """Who may view an object as the site itself says, None where it does not. Only the add-on
     counts in whether the object is published by now."""
-    told = said(item)
+    told = stated_readers(item)
     if told is None:
         return None
-    return MANAGERS if about.hidden(now) and not of_add_on(item) else names(told)
+    return MANAGERS if about.hidden(now) and not add_on_fields(item) else names(told)
 
 
 class Readers:
@@ -52,7 +52,7 @@ class Readers:
     ) -> None:
         self._client = client
         self._states = settings.state_roles
-        self._places: dict[str, Summary | None] = {one.address: one for one in places}
+        self._places: dict[str, Summary | None] = {place.address: place for place in places}
         self._shared: dict[str, asyncio.Task[Item | None]] = {}
         self._roles: dict[str, list[LocalRoles]] = {}
         self.untold = False
@@ -73,16 +73,16 @@ class Readers:
                 found[one.uid] = MANAGERS
             else:
                 closed.append(one)
-        chains = {one.uid: await self._above(one) for one in closed}
-        uids = {one.uid for chain in chains.values() for one in chain} - self._roles.keys()
+        chains = {summary.uid: await self._above(summary) for summary in closed}
+        uids = {item.uid for chain in chains.values() for item in chain} - self._roles.keys()
         self._roles |= await self._client.local_roles(sorted(uids)) if uids else {}
         limit = asyncio.Semaphore(LOOKED_AT)
 
-        async def look(one: Summary) -> None:
+        async def look(summary: Summary) -> None:
             async with limit:
-                found[one.uid] = await self._closed(chains[one.uid])
+                found[summary.uid] = await self._closed(chains[summary.uid])
 
-        looking = [asyncio.create_task(look(one)) for one in closed]
+        looking = [asyncio.create_task(look(summary)) for summary in closed]
         try:
             await asyncio.gather(*looking)
         finally:
@@ -92,7 +92,7 @@ class Readers:
 
     async def _closed(self, chain: Sequence[Summary]) -> tuple[str, ...]:
         """Who may view an object that visitors may not; `chain` leads from it to the site."""
-        state = next((one.state for one in chain if one.state), "")
+        state = next((summary.state for summary in chain if summary.state), "")
         roles = self._states.get(state, ())
         if not roles:
             return MANAGERS
@@ -105,9 +105,9 @@ class Readers:
     async def _owners(self, chain: Sequence[Summary]) -> list[str]:
         """Users who own the object or something above it, as far up as roles are inherited."""
         found: list[str] = []
-        for one in chain:
-            found += [name for name, roles in self._roles.get(one.uid, ()) if OWNER in roles]
-            sharing = await self._sharing(one.address)
+        for summary in chain:
+            found += [name for name, roles in self._roles.get(summary.uid, ()) if OWNER in roles]
+            sharing = await self._sharing(summary.address)
             if sharing is None or sharing.get("inherit") is not True:
                 break
         return found
@@ -119,9 +119,9 @@ class Readers:
         self.untold = self.untold or sharing is None
         return sharing
 
-    async def _above(self, one: Summary) -> list[Summary]:
+    async def _above(self, summary: Summary) -> list[Summary]:
         """The object and what it is in, up to the site, as far as that can be seen."""
-        chain, address, site = [one], one.address, self._client.site
+        chain, address, site = [summary], summary.address, self._client.site
         while address != site and address.startswith(site + "/"):
             address = address.rpartition("/")[0]
             if address not in self._places:
@@ -135,4 +135,8 @@ class Readers:
 
 def _entries(sharing: Mapping[str, object]) -> list[Mapping[str, object]]:
     entries = sharing.get("entries")
-    return [one for one in entries if isinstance(one, Mapping)] if isinstance(entries, list) else []
+    return (
+        [entry for entry in entries if isinstance(entry, Mapping)]
+        if isinstance(entries, list)
+        else []
+    )

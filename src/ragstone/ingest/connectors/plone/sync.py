@@ -15,11 +15,11 @@ from ragstone.core.errors import ConfigError, DocumentError, Unavailable, Unknow
 from ragstone.core.records import Document
 from ragstone.core.turn import Principal
 from ragstone.ingest.connectors.plone.client import Item, PloneClient, PloneUnavailable
-from ragstone.ingest.connectors.plone.names import CONNECTOR, path_in, said
-from ragstone.ingest.connectors.plone.readers import LOOKED_AT, Readers, told_readers
+from ragstone.ingest.connectors.plone.names import CONNECTOR, site_path, stated_readers
+from ragstone.ingest.connectors.plone.readers import LOOKED_AT, Readers, read_site_readers
 from ragstone.ingest.connectors.plone.summary import Summary, summary
 from ragstone.ingest.connectors.plone.text import page
-from ragstone.ingest.formats.types import ending_of, supported
+from ragstone.ingest.formats.types import list_endings, media_type_ending
 from ragstone.ingest.handed import Spool, plain_name
 from ragstone.service import FileFailure, Handed, IngestRequest, Progress, Service
 from ragstone.settings import PloneSettings
@@ -118,8 +118,8 @@ class PloneSync:
             raise ConfigError("The site's RAG is switched off. Set RAG_ENABLED=true.")
         site, known = await self._listed(below), await self._known()
         if not full:
-            self._types |= _types_of(known)
-        wanted = [one for one in site.objects.values() if self._path(one) is not None]
+            self._types |= _list_types(known)
+        wanted = [entry for entry in site.objects.values() if self._path(entry) is not None]
         done = Synced(total=len(wanted), notes=() if below else self._notes(site, wanted))
         yield done
         async with self._turn:
@@ -164,26 +164,26 @@ class PloneSync:
         """The site now, from listings that began and ended with a valid credential."""
         for _ in range(LISTED_AGAIN):
             await self._client.check()
-            objects = {one.uid: one async for one in self._client.listed(below)}
+            objects = {item.uid: item async for item in self._client.listed(below)}
             public = frozenset(objects)
             if not self._client.is_visitor:
                 visitors = self._client.listed(below, visitor=True)
-                public = frozenset([one.uid async for one in visitors])
+                public = frozenset([visitor.uid async for visitor in visitors])
             if await self._client.check():
                 return _Listed(objects, public)
         raise PloneUnavailable(_ENDED)
 
-    def _path(self, one: Summary) -> str | None:
+    def _path(self, item: Summary) -> str | None:
         """The place of an object in the collection; None for what does not belong there."""
-        if one.type not in self._types:
+        if item.type not in self._types:
             return None
-        return path_in(self._client.site, one.address)
+        return site_path(self._client.site, item.address)
 
     def _notes(self, site: _Listed, wanted: Sequence[Summary]) -> Names:
         """What an administrator should know of a site that shows little."""
         notes = (VISITOR,) if self._client.is_visitor else ()
-        kinds = Counter(one.type for one in site.objects.values())
-        kinds.subtract(one.type for one in wanted)
+        kinds = Counter(entry.type for entry in site.objects.values())
+        kinds.subtract(item.type for item in wanted)
         left = {kind: number for kind, number in kinds.most_common() if number > 0}
         if not site.objects:
             who = "visitors" if self._client.is_visitor else "this user"
@@ -203,28 +203,28 @@ class PloneSync:
     ) -> tuple["_Expected", list[Summary]]:
         """Who may view the objects, and which of them are to be fetched: first what is known, as
         fewer people may see it now."""
-        sample = await self._client.items([one.uid for one in wanted[:3]])
-        if any(said(item) is not None for item in sample):
+        sample = await self._client.items([entry.uid for entry in wanted[:3]])
+        if any(stated_readers(item) is not None for item in sample):
             # Only whole objects say who may view them.
             return _Expected({}), list(wanted)
         readers = Readers(self._client, self._settings, site.objects.values())
         allowed = await readers.of(wanted, site.public)
         todo = [
-            one
-            for one in wanted
-            if full or self._differs(one, allowed[one.uid], known.get(one.uid, ()))
+            entry
+            for entry in wanted
+            if full or self._differs(entry, allowed[entry.uid], known.get(entry.uid, ()))
         ]
-        todo.sort(key=lambda one: one.uid not in known)
+        todo.sort(key=lambda entry: entry.uid not in known)
         return _Expected(allowed, readers.untold), todo
 
-    def _differs(self, one: Summary, allowed: Names, documents: Sequence[Document]) -> bool:
+    def _differs(self, item: Summary, allowed: Names, documents: Sequence[Document]) -> bool:
         """Whether what the collection has of an object is not what the site has."""
-        path = self._path(one)
+        path = self._path(item)
         return not any(
             document.path == path
             and _is_for(document, allowed)
-            and document.modified == one.modified
-            and (document.metadata or {}).items() >= _metadata(one).items()
+            and document.modified == item.modified
+            and (document.metadata or {}).items() >= _metadata(item).items()
             for document in documents
         )
 
@@ -232,7 +232,7 @@ class PloneSync:
         self, known: Known, wanted: Sequence[Summary], site: _Listed, below: str, done: Synced
     ) -> Synced:
         """Delete documents of objects that the site no longer has, or has elsewhere."""
-        paths = {one.uid: self._path(one) for one in wanted}
+        paths = {item.uid: self._path(item) for item in wanted}
         moved = [
             document
             for uid, path in paths.items()
@@ -242,7 +242,7 @@ class PloneSync:
         missing = [
             uid
             for uid, documents in known.items()
-            if uid not in paths and all(_is_below(one.source, below) for one in documents)
+            if uid not in paths and all(_is_below(item.source, below) for item in documents)
         ]
         # What is listed, but of another type now, is surely none of the collection's.
         unlisted = [uid for uid in missing if uid not in site.objects]
@@ -252,7 +252,7 @@ class PloneSync:
         if kept:
             note = f"{len(kept):,} objects that the site does not list are there, and were kept."
             done = replace(done, notes=(*done.notes, note))
-        gone = [one for uid in missing if uid not in kept for one in known[uid]]
+        gone = [item for uid in missing if uid not in kept for item in known[uid]]
         return replace(done, deleted=await self._delete([*moved, *gone]))
 
     async def _still_there(self, known: Known, uids: Sequence[str]) -> set[str]:
@@ -295,12 +295,12 @@ class PloneSync:
             same = 0
             old: list[Document] = []
             try:
-                for one in some:
-                    documents = known.get(one.uid, ())
-                    ready = fetched.get(one.uid)
+                for item in some:
+                    documents = known.get(item.uid, ())
+                    ready = fetched.get(item.uid)
                     if ready is None:
-                        failed.append(FileFailure(one.address[:500], _NOT_GIVEN))
-                        old += _unlike(documents, self._path(one), expected.allowed.get(one.uid))
+                        failed.append(FileFailure(item.address[:500], _NOT_GIVEN))
+                        old += _unlike(documents, self._path(item), expected.allowed.get(item.uid))
                         continue
                     if not (full or self._differs(ready.about, ready.allowed, documents)):
                         same += 1
@@ -309,7 +309,7 @@ class PloneSync:
                     try:
                         handed[ready.path] = await self._spooled(ready)
                     except (DocumentError, PloneUnavailable) as error:
-                        failed.append(FileFailure(one.address[:500], error.message))
+                        failed.append(FileFailure(item.address[:500], error.message))
                         old += unlike
                     else:
                         # Nobody sees how a job ends that is not waited for.
@@ -343,17 +343,19 @@ class PloneSync:
         self, some: Sequence[Summary], places: Iterable[Summary]
     ) -> dict[str, _Ready]:
         """The objects as they are now, whatever a listing said, and who may view them now."""
-        items = {str(one["UID"]): one for one in await self._client.items([o.uid for o in some])}
+        items = {
+            str(entry["UID"]): entry for entry in await self._client.items([o.uid for o in some])
+        }
         if len(items) < len(some) and not await self._client.check():
             raise PloneUnavailable(_ENDED)
         about = {uid: one for uid, item in items.items() if (one := summary(item))}
-        now = [one for one in about.values() if self._path(one) is not None]
-        public = await self._client.visible([one.uid for one in now])
+        now = [entry for entry in about.values() if self._path(entry) is not None]
+        public = await self._client.visible([entry.uid for entry in now])
         readers = Readers(self._client, self._settings, [*places, *now])
         allowed = await readers.of(now, public)
         found = {}
         for one in now:
-            if (told := told_readers(items[one.uid], one, time.time())) is not None:
+            if (told := read_site_readers(items[one.uid], one, time.time())) is not None:
                 allowed[one.uid] = told
             path = self._path(one) or ""
             found[one.uid] = _Ready(items[one.uid], one, path, allowed[one.uid])
@@ -381,8 +383,8 @@ class PloneSync:
         if not isinstance(file, dict) or not isinstance(file.get("download"), str):
             return page(item).encode("utf-8", "replace"), f"{stem}.html"
         name = plain_name(str(file.get("filename") or "")) or stem
-        if not name.lower().endswith(supported()):
-            name += ending_of(str(file.get("content-type", "")).partition(";")[0].strip())
+        if not name.lower().endswith(list_endings()):
+            name += media_type_ending(str(file.get("content-type", "")).partition(";")[0].strip())
         size = file.get("size")
         known = size if isinstance(size, int) else None
         return await self._client.download(file["download"], known), name
@@ -442,13 +444,18 @@ class _Expected:
     untold: bool = False
 
 
-def _types_of(known: Known) -> set[str]:
-    every = (one.metadata or {} for documents in known.values() for one in documents)
+def _list_types(known: Known) -> set[str]:
+    every = (document.metadata or {} for documents in known.values() for document in documents)
     return {str(said["portal_type"]) for said in every if "portal_type" in said}
 
 
-def _metadata(one: Summary) -> dict[str, str]:
-    said = {"uid": one.uid, "portal_type": one.type, "review_state": one.state, "url": one.address}
+def _metadata(item: Summary) -> dict[str, str]:
+    said = {
+        "uid": item.uid,
+        "portal_type": item.type,
+        "review_state": item.state,
+        "url": item.address,
+    }
     return {name: value for name, value in said.items() if value}
 
 
@@ -456,7 +463,11 @@ def _unlike(
     documents: Sequence[Document], path: str | None, allowed: Names | None
 ) -> list[Document]:
     """Documents that are elsewhere, or for others."""
-    return [one for one in documents if one.path != path or not _is_for(one, allowed)]
+    return [
+        document
+        for document in documents
+        if document.path != path or not _is_for(document, allowed)
+    ]
 
 
 def _is_for(document: Document, allowed: Names | None) -> bool:

@@ -57,7 +57,7 @@ def _field(name: str, value: Any) -> Iterator[str]:
     elif isinstance(value, str) and value.strip() and "://" not in value:
         label = name.replace("_", " ").strip().capitalize()
         yield f"<p>{html.escape(label)}: {html.escape(value)}</p>"
-    elif isinstance(value, list) and value and all(isinstance(one, str) for one in value):
+    elif isinstance(value, list) and value and all(isinstance(item, str) for item in value):
         yield from _field(name, ", ".join(value))
 
 
@@ -86,9 +86,9 @@ def _block(block: Item, depth: int) -> Iterator[str]:
             yield from _field_text(name, block.get(name), depth)
     yield from _blocks(block, depth)
     for value in block.values():
-        for one in value if isinstance(value, list) else [value]:
-            if isinstance(one, Mapping):
-                yield from _inside(one, depth)
+        for item in value if isinstance(value, list) else [value]:
+            if isinstance(item, Mapping):
+                yield from _inside(item, depth)
 
 
 def _field_text(name: str, said: Any, depth: int) -> Iterator[str]:
@@ -101,12 +101,12 @@ def _field_text(name: str, said: Any, depth: int) -> Iterator[str]:
         yield _slate(said, depth)
 
 
-def _inside(one: Item, depth: int) -> Iterator[str]:
+def _inside(item: Item, depth: int) -> Iterator[str]:
     """A table, or a part that has its own text: a card, a column, a tab."""
-    if one.get("rows"):
-        yield _table(one, depth)
-    elif "@type" in one or "blocks" in one or "title" in one:
-        yield from _block(one, depth + 1)
+    if item.get("rows"):
+        yield _table(item, depth)
+    elif "@type" in item or "blocks" in item or "title" in item:
+        yield from _block(item, depth + 1)
 
 
 def _words(text: Item) -> Iterator[str]:
@@ -114,9 +114,9 @@ def _words(text: Item) -> Iterator[str]:
     if isinstance(text.get("data"), str):
         yield f"<div>{text['data']}</div>"
     blocks = text.get("blocks")
-    for one in blocks if isinstance(blocks, list) else ():
-        if isinstance(one, Mapping) and isinstance(one.get("text"), str):
-            yield _paragraph(one["text"])
+    for block in blocks if isinstance(blocks, list) else ():
+        if isinstance(block, Mapping) and isinstance(block.get("text"), str):
+            yield _paragraph(block["text"])
 
 
 def _slate(value: Any, depth: int) -> str:
@@ -124,7 +124,7 @@ def _slate(value: Any, depth: int) -> str:
     if depth > DEEPEST:
         return ""
     if isinstance(value, list):
-        return "".join(_slate(one, depth + 1) for one in value)
+        return "".join(_slate(item, depth + 1) for item in value)
     if not isinstance(value, Mapping):
         return ""
     if isinstance(value.get("text"), str):
@@ -146,7 +146,7 @@ def _cells(row: Item, depth: int) -> str:
 
 
 def _maps(value: Any) -> list[Item]:
-    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
+    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
 
 
 def _paragraph(text: str) -> str:

@@ -1,7 +1,7 @@
 """Brings a database to the schema of this program, with Alembic.
 
-Importing Alembic takes 0.4 s, so only `migrate` imports it: `behind` needs only SQLAlchemy, and an
-empty database is given the tables as they are declared.
+Importing Alembic takes 0.4 s, so only `migrate` imports it: `is_outdated` needs only SQLAlchemy,
+and an empty database is given the tables as they are declared.
 """
 
 import logging
@@ -30,7 +30,7 @@ _ONE_AT_A_TIME = Lock()
 """Alembic keeps the running migration in module globals."""
 
 
-def behind(connection: Connection) -> bool:
+def is_outdated(connection: Connection) -> bool:
     """Whether migrations are missing; raises ConfigError if the database is newer than that."""
     if not inspect(connection).has_table("alembic_version"):
         return True
@@ -61,7 +61,7 @@ def upgrade(engine: Engine, schema: str = "head", keep: Keep | None = None) -> N
             connection.execute(text(f"SELECT pg_advisory_xact_lock({MIGRATING})"))
         if schema in ("head", REVISIONS[-1]) and not inspect(connection).get_table_names():
             create_newest(connection)
-        elif behind(connection):
+        elif is_outdated(connection):
             if keep:
                 _keep(connection, keep)
             migrate(connection, schema)
