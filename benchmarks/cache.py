@@ -95,7 +95,7 @@ async def filled(data: Path) -> None:
     cache = CacheSettings(max_entries=2 * ENTRIES, default_ttl_seconds=3600)
     settings = Settings(ragstone_data=data / "d", cache=cache)
     async with build.open_adapters(settings) as (adapters, _, _):
-        engine = Engine(adapters, Recipes(settings).answering)
+        engine = Engine(adapters, Recipes(settings).answer_recipe)
         turn = await engine.answered(Ask(QUESTION))
         await engine.aclose()
         assert turn.recalled is not None

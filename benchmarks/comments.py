@@ -45,7 +45,7 @@ async def _measured() -> list[Row]:
     ]
     with tempfile.TemporaryDirectory() as folder:
         async with open_embedders(load()) as embedders:
-            reader = LocalCommentReader(EdgeIndex(Path(folder)), embedders.bundled())
+            reader = LocalCommentReader(EdgeIndex(Path(folder)), embedders.bundled_embedder())
             began = time.perf_counter()
             read = await reader.of_texts(comments)
             speed = len(comments) / (time.perf_counter() - began)
@@ -55,7 +55,7 @@ async def _measured() -> list[Row]:
                 mixed = sorted(chance.choice(names, TOGETHER, replace=False))
                 part = _only(read, mixed)
                 for name in mixed:
-                    found = await reader.speaking_of(name.replace("_", " "), part) >= 0
+                    found = await reader.score_topic(name.replace("_", " "), part) >= 0
                     truth = np.array(
                         [comment.labels["intent"] == name for comment in part.comments]
                     )

@@ -25,7 +25,7 @@ async def recalls() -> dict[str, float]:
     sets = eval_data() / "xquad"
     found = {}
     async with index_passages(dataset.corpus(sets / "en"), settings) as index:
-        engine = Engine(index.adapters, Recipes(settings).searching)
+        engine = Engine(index.adapters, Recipes(settings).search_recipe)
         for language in LANGUAGES:
             asked = [over_english(q) for q in dataset.questions(sets / language, "dev")]
             found[language] = (await measure_retrieval(engine, asked))["recall@5"]

@@ -135,7 +135,7 @@ async def _read(opened: _Opened) -> tuple[float, float]:
         reader = GraphReader(adapters.index, adapters.catalog, *kept, lambda _: True, groups=groups)
         started = time.perf_counter()
         reader.wake(opened.collection)
-        await reader.drained()
+        await reader.drain()
         seconds.append(time.perf_counter() - started)
     return seconds[0], seconds[1]
 

@@ -82,7 +82,7 @@ async def comparing() -> float:
             for n in range(CHECKS):
                 question = f"Who of the department decides about topic {n} in the plant at Reading?"
                 started = time.process_time()
-                await topics.named("t", [normal(question)])
+                await topics.find_named("t", [normal(question)])
                 await topics.alike("t", [question], 0.3)
                 times.append((time.process_time() - started) * 1000)
             await topics.aclose()

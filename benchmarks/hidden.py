@@ -172,7 +172,7 @@ async def fill_folder(
         ]
         await index.upsert(MINE, chunks, some_vectors(random, len(chunks)))
         await catalog.publish_all([replace(item, version=1) for item in several])
-        await catalog.embedded([item.id for item in several])
+        await catalog.mark_embedded([item.id for item in several])
     return ids
 
 

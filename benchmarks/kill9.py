@@ -92,7 +92,7 @@ def contents(data: Path) -> list[tuple[object, ...]]:
             return [
                 *sorted((c.path, c.chunk_index, c.version, c.start, c.end, c.text) for c in chunks),
                 *((d.path, d.status, d.version, d.chunks, d.content_hash) for d in documents),
-                (len(waiting), await adapters.catalog.retired() == []),
+                (len(waiting), await adapters.catalog.list_retired() == []),
             ]
 
     return asyncio.run(read())

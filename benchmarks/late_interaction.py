@@ -89,7 +89,7 @@ async def _asked(
 ) -> dict[str, float]:
     rag = settings.rag.model_copy(update={"late_weight": weight, "rerank": rerank})
     recipes = Recipes(settings.model_copy(update={"rag": rag}))
-    async with aclosing(Engine(index.adapters, recipes.searching)) as engine:
+    async with aclosing(Engine(index.adapters, recipes.search_recipe)) as engine:
         return await measure_retrieval(engine, asked)
 
 

@@ -81,7 +81,7 @@ async def found(
     options = SearchOptions() if strategy is None else SearchOptions(rerank=False)
     base = Ask("warm", collection=collection, strategy=strategy, top_k=top_k, wanted=options)
     hits, seconds = [], []
-    async with aclosing(Engine(adapters, Recipes(settings).searching)) as engine:
+    async with aclosing(Engine(adapters, Recipes(settings).search_recipe)) as engine:
         await engine.answered(replace(base, cache=False))
         for question in asked:
             started = time.perf_counter()

@@ -82,7 +82,7 @@ def _scans(folder: Path, directory: Path) -> Iterator[tuple[Path, Counter[str]]]
 async def _words(processes: ParseProcesses, path: Path) -> Counter[str]:
     words: Counter[str] = Counter()
     size = path.stat().st_size  # noqa: ASYNC240 - of a file of its own
-    async with processes.reading(path, size) as reading:
+    async with processes.open_reading(path, size) as reading:
         async for pieces in reading:
             for piece in pieces:
                 words.update(_WORD.findall(piece.text))

@@ -72,7 +72,7 @@ async def timed(work: object) -> float:
 
 async def in_process(processes: ParseProcesses, files: list[Path]) -> None:
     for file in files:
-        async with processes.reading(file, file.stat().st_size) as reading:
+        async with processes.open_reading(file, file.stat().st_size) as reading:
             async for _ in reading:
                 pass
 

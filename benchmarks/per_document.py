@@ -37,7 +37,7 @@ async def _measured(name: str) -> list[Row]:
     rows = []
     async with (
         index_passages(dataset.corpus(directory), load()) as index,
-        aclosing(Engine(index.adapters, Recipes(load()).searching)) as engine,
+        aclosing(Engine(index.adapters, Recipes(load()).search_recipe)) as engine,
     ):
         for bound in BOUNDS:
             wanted = SearchOptions(per_document=bound)

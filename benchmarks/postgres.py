@@ -234,7 +234,7 @@ async def everything(
     async def work(connection: Connection) -> list[Any]:
         await connection.execute("SET LOCAL max_parallel_workers_per_gather = 0")
         one, _, _ = await questioning(connection, collection, text, where, CANDIDATES)
-        return await one.everything()
+        return await one.score_all()
 
     return await database.run(work)
 
@@ -288,7 +288,7 @@ async def both_ways(
     async def work(connection: Connection) -> tuple[list[Any], list[Any]]:
         one, impact, every = await questioning(connection, collection, text, EVERYTHING, 10)
         await one.inside(every)
-        expected = await one.everything()
+        expected = await one.score_all()
         return expected, await one.heaviest(impact, every // words.SHARE) or expected
 
     return await database.run(work)

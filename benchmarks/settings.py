@@ -37,7 +37,7 @@ def run() -> Iterator[Row]:
     asks = [Ask("q", Principal(f"t{n}"), f"c{n}") for n in range(TENANTS)]
     started = time.perf_counter()
     for ask in asks:
-        configured.answering(ask)
+        configured.answer_recipe(ask)
     made = (time.perf_counter() - started) / TENANTS
     plain = Recipes(Settings())
 
@@ -45,7 +45,7 @@ def run() -> Iterator[Row]:
         return plain.of("plain", ask.level)
 
     def looked_up(ask: Ask) -> Recipe:
-        return configured.answering(configured.asked(ask))
+        return configured.answer_recipe(configured.asked(ask))
 
     before, after = (_seconds(choose, asks) for choose in (fixed, looked_up))
     question = asyncio.run(_question(asks))

@@ -27,7 +27,7 @@ class MemoryKeys:
         self.reads += 1
         return self.stored.get(id)
 
-    async def listed(self, tenant: str | None) -> Sequence[ApiKey]:
+    async def list_all(self, tenant: str | None) -> Sequence[ApiKey]:
         keys = [stored.key for stored in self.stored.values()]
         return [key for key in keys if tenant in (None, key.tenant)]
 

@@ -498,7 +498,7 @@ class FakeService:
             del self.forbidden[known[term]]
         return len(terms)
 
-    async def blocked(self, tenant: str, limit: int) -> list[BlockedQuestion]:
+    async def list_blocked(self, tenant: str, limit: int) -> list[BlockedQuestion]:
         found = BlockedQuestion(
             1.5, tenant, "eva", "Who?" + EVIL, "t1", "who", "exact", 1.0, "rules"
         )

@@ -61,8 +61,8 @@ class OneEmbedder:
             raise EmbeddingMismatch(collection.name, collection.model, self.embedder.name)
         return self.embedder
 
-    def comparing(self, collection: Collection) -> Embedder | None:
+    def find_comparing(self, collection: Collection) -> Embedder | None:
         return self.embedder if self.embedder.multilingual else None
 
-    def bridging(self, collection: Collection) -> Embedder | None:
+    def find_bridging(self, collection: Collection) -> Embedder | None:
         return self.bridge

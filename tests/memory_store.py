@@ -42,7 +42,7 @@ class MemorySettings:
     async def marks(self) -> Mapping[str, int]:
         return {"settings": len(self.lines)}
 
-    async def stored(self) -> Sequence[StoredSetting]:
+    async def list_stored(self) -> Sequence[StoredSetting]:
         return [StoredSetting(*place, value) for place, value in self.values.items()]
 
     async def edit(self, edits: Sequence[SettingEdit], who: str) -> None:

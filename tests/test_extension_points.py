@@ -285,7 +285,7 @@ def test_given_a_dialect_then_it_answers_behind_the_guards_and_takes_no_address_
 def test_given_a_dialect_then_it_has_a_switch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DIALECTS__ADDED", "false")
     settings = load()
-    assert not settings.dialects.on("added")
+    assert not settings.dialects.is_on("added")
     http = TestClient(create_app(FakeService(), settings, "t"), "http://127.0.0.1")
     assert http.get("/added").status_code == 404
     monkeypatch.setenv("DIALECTS__ADDED", "perhaps")

@@ -76,10 +76,10 @@ class OneEmbedder:
     def of(self, collection: Collection) -> Embedder:
         return self._embedder
 
-    def comparing(self, collection: Collection) -> None:
+    def find_comparing(self, collection: Collection) -> None:
         return None
 
-    def bridging(self, collection: Collection) -> None:
+    def find_bridging(self, collection: Collection) -> None:
         return None
 
 
@@ -90,7 +90,7 @@ def opened(data: Exported) -> Iterator[Mapping[str, Search]]:
         try:
             adapters = runner.run(_filled(stack, Path(directory), data))
             yield {
-                name: _search(runner, Engine(adapters, Recipes(settings).searching))
+                name: _search(runner, Engine(adapters, Recipes(settings).search_recipe))
                 for name, settings in RECIPES.items()
             }
         finally:

@@ -180,7 +180,7 @@ async def open_adapters(
         topics = await TopicCollection.open(SqlTopics(database), embedders, days)
         stack.push_async_callback(topics.aclose)
         mentions, themes = SqlMentions(database), SqlThemes(database)
-        comments = LocalCommentReader(index, embedders.bundled())
+        comments = LocalCommentReader(index, embedders.bundled_embedder())
         stack.push_async_callback(comments.aclose)
         # SQLite's connections are opened as they are needed: they never run short.
         pooled = (*((database,) if database.shared else ()), *connected.parts)
@@ -377,7 +377,7 @@ async def open(
 
         models = models_in_use(embedders.usable(), adapters.reranker)
         engine = partial(Engine, adapters, asked=prepare_ask)
-        answers = engine(configured.answering, rooms=rooms, around=answering)
+        answers = engine(configured.answer_recipe, rooms=rooms, around=answering)
         removal, store = Removal(adapters, pipeline), SqlJobs(database)
         parts = part_works(pipeline) if shared else {}
         asking = {QUESTION_SET: ask_all(answers, adapters.evaluations, adapters.catalog)}
@@ -397,8 +397,8 @@ async def open(
         ragstone = Ragstone(
             adapters,
             answers,
-            engine(configured.searching, around=interceptor.search if interceptor else None),
-            engine(configured.calling, rooms=rooms, around=answering),
+            engine(configured.search_recipe, around=interceptor.search if interceptor else None),
+            engine(configured.call_recipe, rooms=rooms, around=answering),
             pipeline,
             removal,
             LocalJobs(

@@ -108,16 +108,16 @@ class Registry(Generic[T]):
     @property
     def refused(self) -> tuple[str, ...]:
         """A sentence for each extension that is left out, as its name is taken."""
-        return self._found[1]
+        return self._collect[1]
 
     def load(self, name: str) -> Any:
         """The thing or the factory of this name; raises ConfigError when it is broken, of another
         type or missing."""
-        with self.explained(name):
+        with self.explain_errors(name):
             found = self[name].load()
         # A thing of ours may be of another type: it is listed here and used elsewhere.
         if self[name].package != OURS and not isinstance(found, self._is_a):
-            raise self._broken(
+            raise self._breakage_error(
                 name, f"{_display_name(found)} is not of the type {self._is_a.__name__}"
             )
         return found
@@ -133,22 +133,24 @@ class Registry(Generic[T]):
         something else, and whatever error of Ragstone's it raises itself.
         """
         factory = self.load(name)
-        with self.explained(name):
+        with self.explain_errors(name):
             made = factory(*arguments)
         if getattr(self._makes, "_is_protocol", False):
             missing = sorted(
                 member for member in _members(self._makes) if not hasattr(made, member)
             )
             if missing:
-                raise self._broken(name, f"{_display_name(made)} has no {', '.join(missing)}")
+                raise self._breakage_error(
+                    name, f"{_display_name(made)} has no {', '.join(missing)}"
+                )
         elif not isinstance(made, self._makes):
-            raise self._broken(
+            raise self._breakage_error(
                 name, f"{_display_name(made)} is not of the type {self._makes.__name__}"
             )
         return cast(T, made)
 
     @contextmanager
-    def explained(self, name: str) -> Iterator[None]:
+    def explain_errors(self, name: str) -> Iterator[None]:
         """What goes wrong inside is a ConfigError that says whose extension it is; our own mistakes
         stay what they are."""
         found = self[name]
@@ -165,19 +167,19 @@ class Registry(Generic[T]):
             if found.package == OURS:
                 raise
             log.debug("The package %s broke", found.package, exc_info=error)
-            raise self._broken(name, _format_error(error)) from error
+            raise self._breakage_error(name, _format_error(error)) from error
 
-    def _broken(self, name: str, why: str) -> ConfigError:
+    def _breakage_error(self, name: str, why: str) -> ConfigError:
         return ConfigError(
             f"{_extension_label(self.noun, name, self[name])} cannot be used: {why}."
         )
 
     @property
     def _others(self) -> Mapping[str, Extension]:
-        return self._found[0]
+        return self._collect[0]
 
     @cached_property
-    def _found(self) -> tuple[Mapping[str, Extension], tuple[str, ...]]:
+    def _collect(self) -> tuple[Mapping[str, Extension], tuple[str, ...]]:
         """What other packages bring, and a sentence for each that is left out."""
         found: dict[str, Extension] = {}
         refused: list[str] = []

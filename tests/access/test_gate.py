@@ -87,7 +87,7 @@ async def test_given_the_only_key_is_revoked_then_the_server_is_not_open_again(
 ) -> None:
     gate = a_gate(service)
     secret = await a_key(service)
-    await service.keys.revoke(None, (await service.keys.listed(None))[0].id)
+    await service.keys.revoke(None, (await service.keys.list_all(None))[0].id)
     for headers in ({}, {"x-api-key": secret}):
         with pytest.raises(Unauthorized):
             await asks(gate, headers)

@@ -228,7 +228,7 @@ async def test_the_last_key_of_an_erased_user_lets_nobody_in(tmp_path: Path) -> 
 
         for given in (headers, {}):
             assert (await house.send(given, "GET", "/v1/models")).status_code == 401
-        assert await house.service.keys.listed(None) == []
+        assert await house.service.keys.list_all(None) == []
 
 
 async def test_a_document_that_others_may_read_stays(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def make_bomb(folder: Path, name: str, size: int = SIZE) -> Path:
 
 async def read(processes: ParseProcesses, file: Path, owner: Owner = ANN) -> str:
     """The text of a file; raises DocumentError."""
-    async with processes.reading(file, file.stat().st_size, owner=owner) as reading:
+    async with processes.open_reading(file, file.stat().st_size, owner=owner) as reading:
         return "".join([piece.text async for batch in reading.batches() for piece in batch])
 
 

@@ -66,7 +66,7 @@ class House:
         return {chunk.chunk_id: chunk async for batch in scan for chunk in batch}
 
     async def rows(self, table: Table) -> list[dict[str, object]]:
-        async with self.database.reading() as connection:
+        async with self.database.read_view() as connection:
             return [dict(row) for row in (await connection.execute(select(table))).mappings()]
 
     async def back_up(self, file: Path, since: Path | None = None) -> Upkeep:

@@ -139,7 +139,7 @@ async def test_given_a_backup_that_was_killed_then_a_start_deletes_its_links(
     house: House, tmp_path: Path
 ) -> None:
     await upload(house, "/tower.txt", b"The tower opens at ten.")
-    house.pipeline.originals.linked()
+    house.pipeline.originals.link_all()
     assert list(house.data.glob(f"{LINKED}*"))
     house.pipeline.originals.drop_linked()
     assert not list(house.data.glob(f"{LINKED}*"))
@@ -158,11 +158,11 @@ async def test_given_a_deletion_while_a_backup_is_written_then_its_end_deletes_t
         await anext(steps)
         assert await service.delete(Principal(), "default", None) == 1
         catalog, index = service._adapters.catalog, service._adapters.index
-        [dropped] = await catalog.unused()
+        [dropped] = await catalog.list_unused()
         assert await index.count(dropped)
         async for _ in steps:
             pass
-        assert await catalog.unused() == []
+        assert await catalog.list_unused() == []
         assert await index.count(dropped) == 0
 
 

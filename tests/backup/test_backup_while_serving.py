@@ -80,11 +80,11 @@ async def test_given_a_slow_backup_then_nobody_waits_for_it_and_it_is_of_one_mom
         for house in two:
             await ask(house)
         assert await there.examine(mend=False)
-    assert [item.build for item in await there.catalog.unused()] == [1, 1]
+    assert [item.build for item in await there.catalog.list_unused()] == [1, 1]
     async for step in steps:
         assert step.total is None or step.done <= step.total
     assert await there.pipeline.purge()
-    assert (await there.catalog.retired(), await there.catalog.unused()) == ([], [])
+    assert (await there.catalog.list_retired(), await there.catalog.list_unused()) == ([], [])
     assert await there.index.count(second) == 0
     assert await there.index.count(replace(await there.collection(), build=1)) == 0
     assert await there.examine() == ()
@@ -161,7 +161,7 @@ async def test_given_a_backup_that_is_given_up_then_what_it_kept_is_deleted_by_t
     there.write("hours.txt", "Changed.")
     await there.ingest()
     collection = await there.collection()
-    [(_, old)] = await there.catalog.retired()
+    [(_, old)] = await there.catalog.list_retired()
     assert await there.index.count(collection, eq("revision", old))
     await steps.aclose()
     deadline = time.monotonic() + PATIENCE
@@ -176,7 +176,7 @@ async def test_given_a_collection_that_was_dropped_while_it_is_kept_then_nobody_
 ) -> None:
     here, there = two
     second = await here.collection("second")
-    async with here.catalog.keeping():
+    async with here.catalog.keep_all():
         await there.catalog.drop_collection("default", second.id)
         assert not await there.pipeline.purge()
         assert await here.index.count(second)

@@ -79,7 +79,7 @@ async def test_given_redis_is_lost_then_it_is_said_once_and_heals(
     assert await cache.take("s", near) is None
     assert await cache.near("s", vector(1), 0.9, 5) == []
     await cache.keep("s", vector(1), an_answer("Q2"))
-    await cache.missed()
+    await cache.count_miss()
     assert not (await cache.figures()).available
     assert len([r for r in caplog.records if "does not answer" in r.message]) == 1
     redis.kill()
@@ -94,7 +94,7 @@ async def test_given_redis_is_lost_then_it_is_said_once_and_heals(
 async def test_given_redis_is_lost_then_it_is_left_alone_for_a_while(redis: RedisServer) -> None:
     cache = a_cache(redis, rest=60)
     redis.freeze()
-    await cache.missed()
+    await cache.count_miss()
     started = time.monotonic()
     for _ in range(100):
         await cache.near("s", vector(1), 0.9, 5)

@@ -89,9 +89,9 @@ async def test_a_forbidden_question_searches_nothing(tmp_path: Path) -> None:
         assert "salary" not in str(done.turn.trace)
         with pytest.raises(QuestionBlocked, match="Ask HR"):
             await ragstone.search(Ask("How much is the salary?"))
-        assert len(await ragstone.blocked("default", 10)) == 2
+        assert len(await ragstone.list_blocked("default", 10)) == 2
         assert (await ragstone.check_topics("default", "salary")).blocked
-        assert len(await ragstone.blocked("default", 10)) == 2
+        assert len(await ragstone.list_blocked("default", 10)) == 2
         with pytest.raises(UnknownTopic):
             await ragstone.remove_topics("default", ["salary", "unknown"])
         with pytest.raises(InvalidTopic):

@@ -185,7 +185,7 @@ async def test_given_entries_of_different_lives_then_each_ends_by_its_own(cache:
 
 async def test_figures_count_hits_misses_and_seconds(cache: Cache) -> None:
     await cache.keep("s", vector(1), an_answer("Q"))
-    await cache.missed()
+    await cache.count_miss()
     [near] = await cache.near("s", vector(1), 0.9, 5)
     await cache.take("s", near)
     await cache.take("s", near)

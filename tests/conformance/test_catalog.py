@@ -54,9 +54,9 @@ async def publish(catalog: Catalog, document: Document) -> int:
 
 
 async def purge(catalog: Catalog) -> list[str]:
-    names = [name for _, name in await catalog.retired()]
-    await catalog.drained()
-    await catalog.purged(names)
+    names = [name for _, name in await catalog.list_retired()]
+    await catalog.drain()
+    await catalog.forget_revisions(names)
     return names
 
 
@@ -72,8 +72,8 @@ async def test_collections_are_kept_per_tenant_and_replaced_by_id(catalog: Catal
     await catalog.put_collection(rebuilt)
     assert await catalog.collection("acme", "law") == rebuilt
     assert await catalog.document("d1") is not None
-    assert await catalog.identified("acme", "c1") == rebuilt
-    assert await catalog.identified("acme", "law") is None
+    assert await catalog.find_by_id("acme", "c1") == rebuilt
+    assert await catalog.find_by_id("acme", "law") is None
 
 
 async def test_a_renamed_collection_keeps_all_that_is_its(catalog: Catalog) -> None:
@@ -167,9 +167,9 @@ async def test_settings_end_with_their_collection(
         await settings.edit([SettingEdit("collection:acme/c1", "rag.top_k", 3)], "eva")
         await settings.edit([SettingEdit("tenant:acme", "rag.top_k", 4)], "eva")
         await catalog.rename_collection(LAW, "statutes")
-        assert len(await settings.stored()) == 2
+        assert len(await settings.list_stored()) == 2
         await catalog.drop_collection("acme", "c1")
-        assert [item.scope for item in await settings.stored()] == ["tenant:acme"]
+        assert [item.scope for item in await settings.list_stored()] == ["tenant:acme"]
         newest = (await settings.changes(1))[0]
         assert (newest.scope, newest.action, newest.old) == ("collection:acme/c1", "unset", 3)
 
@@ -190,7 +190,7 @@ async def test_a_new_document_is_hidden_until_published(catalog: Catalog) -> Non
     await catalog.publish(published, 1)
     assert await hidden(catalog) == frozenset()
     assert await catalog.document("d1") == replace(published, version=1, status="text")
-    await catalog.embedded(["d1", "unknown"])
+    await catalog.mark_embedded(["d1", "unknown"])
     assert await catalog.document("d1") == replace(published, version=1, status="ready")
 
 
@@ -205,17 +205,17 @@ async def test_a_new_version_takes_over_at_once(catalog: Catalog) -> None:
     await catalog.publish(second, 2)
     assert await hidden(catalog) == {"d1@1"}
     assert await catalog.document("d1") == replace(second, version=2, status="text")
-    assert await catalog.retired() == [(LAW, "d1@1")]
+    assert await catalog.list_retired() == [(LAW, "d1@1")]
     assert await purge(catalog) == ["d1@1"]
     assert await hidden(catalog) == frozenset()
-    assert await catalog.retired() == []
+    assert await catalog.list_retired() == []
 
 
 async def test_publish_twice_is_publish(catalog: Catalog) -> None:
     await publish(catalog, DOC)
     await catalog.publish(DOC, 1)
     assert await hidden(catalog) == frozenset()
-    assert await catalog.retired() == []
+    assert await catalog.list_retired() == []
 
 
 async def test_begin_continues_what_a_crash_left(opener: Opener, tmp_path: Path) -> None:
@@ -278,7 +278,7 @@ async def test_retired_documents_are_hidden_at_once(catalog: Catalog) -> None:
     assert await catalog.documents("acme") == []
     assert await hidden(catalog) == {"d1@1", "d2@1"}
     assert await purge(catalog) == ["d1@1", "d2@1"]
-    await catalog.embedded(ids)
+    await catalog.mark_embedded(ids)
     await catalog.retire([])
     assert await catalog.documents("acme") == []
 
@@ -296,7 +296,7 @@ async def test_a_number_is_never_used_twice(catalog: Catalog) -> None:
 async def test_a_late_purge_harms_nothing_that_lives(catalog: Catalog) -> None:
     await publish(catalog, DOC)
     await catalog.begin(DOC)
-    await catalog.purged(["d1@1", "d1@2", "d9@9"])
+    await catalog.forget_revisions(["d1@1", "d1@2", "d9@9"])
     assert await hidden(catalog) == {"d1@2"}
 
 
@@ -335,7 +335,7 @@ async def test_dropping_a_collection_forgets_its_documents(catalog: Catalog) -> 
     assert await catalog.collections() == [other]
     assert [document.id for document in await catalog.documents("acme")] == ["t1"]
     assert await hidden(catalog) == {"t1@2"}
-    assert await catalog.retired() == []
+    assert await catalog.list_retired() == []
     with pytest.raises(UnknownCollection):
         await catalog.publish(DOC, version)
     with pytest.raises(UnknownCollection):
@@ -350,7 +350,7 @@ async def test_documents_come_by_path_in_pages(catalog: Catalog) -> None:
     await catalog.put_collection(replace(LAW, tenant="bolt"))
     for number in (3, 1, 4, 0, 2):
         await publish(catalog, replace(DOC, id=f"x{9 - number}", path=f"/{number}"))
-    await catalog.embedded(["x9", "x7"])
+    await catalog.mark_embedded(["x9", "x7"])
     await publish(catalog, replace(DOC, id="t", collection="c2", path="/1"))
     await publish(catalog, replace(DOC, id="b", tenant="bolt", path="/1"))
 
@@ -382,7 +382,7 @@ async def test_what_a_collection_hides_is_its_own(catalog: Catalog) -> None:
     assert await hidden(catalog) == {"h0@1", "h1@1", "h2@1"}
     await catalog.retire(["h0", "h2"])
     assert [len(await hidden(catalog, home)) for home in homes] == [2, 1, 2]
-    await catalog.purged(["h0@1"])
+    await catalog.forget_revisions(["h0@1"])
     assert await hidden(catalog, LAW) == {"h0@2"}
     await catalog.drop_collection(quoted.tenant, quoted.id)
     assert await hidden(catalog) == {"h0@2", "h1@1"}
@@ -394,27 +394,27 @@ async def test_what_a_collection_hides_is_its_own(catalog: Catalog) -> None:
 async def test_an_index_is_unused_once_its_collection_is_dropped_or_built_anew(
     catalog: Catalog,
 ) -> None:
-    assert await catalog.unused() == []
+    assert await catalog.list_unused() == []
     await catalog.put_collection(replace(LAW, model="another"))
-    assert await catalog.unused() == []
+    assert await catalog.list_unused() == []
     anew = replace(LAW, build=LAW.build + 1)
     await catalog.put_collection(anew)
-    assert await catalog.unused() == [replace(LAW, model="another")]
+    assert await catalog.list_unused() == [replace(LAW, model="another")]
     await catalog.drop_collection(LAW.tenant, LAW.id)
     await catalog.drop_collection(LAW.tenant, "never made")
-    assert await catalog.unused() == [replace(LAW, model="another"), anew]
+    assert await catalog.list_unused() == [replace(LAW, model="another"), anew]
     await catalog.dropped([LAW])
-    assert await catalog.unused() == [anew]
+    assert await catalog.list_unused() == [anew]
 
 
 async def test_what_is_kept_makes_nobody_wait(catalog: Catalog) -> None:
     await publish(catalog, DOC)
     assert not await catalog.kept()
-    async with catalog.keeping(), catalog.keeping():
+    async with catalog.keep_all(), catalog.keep_all():
         assert await catalog.kept()
         async with asyncio.timeout(PATIENCE):
             await publish(catalog, DOC)
-            await catalog.drained()
+            await catalog.drain()
         assert await hidden(catalog) == {"d1@1"}
     assert not await catalog.kept()
 
@@ -428,7 +428,7 @@ async def test_totals_are_of_every_tenant_and_by_status(catalog: Catalog) -> Non
     await publish(catalog, theirs)
     await catalog.fail(replace(DOC, id="d3"), "It is empty.")
     assert set(await catalog.totals()) == {Total("text", 2, 8), Total("failed", 1, 0)}
-    await catalog.embedded(["d2"])
+    await catalog.mark_embedded(["d2"])
     assert set(await catalog.totals()) == {
         Total("text", 1, 3),
         Total("ready", 1, 5),
@@ -451,7 +451,7 @@ async def test_drained_waits_for_earlier_readers_only(catalog: Catalog) -> None:
 
     early = asyncio.create_task(read())
     await entered.wait()
-    waiting = asyncio.create_task(catalog.drained())
+    waiting = asyncio.create_task(catalog.drain())
     await asyncio.sleep(0)
     async with catalog.snapshot():
         assert not waiting.done()
@@ -468,7 +468,7 @@ async def test_a_cancelled_reader_does_not_hold_up_draining(catalog: Catalog) ->
     reader = asyncio.create_task(read())
     await asyncio.sleep(0.01)
     reader.cancel()
-    await asyncio.wait_for(catalog.drained(), 5)
+    await asyncio.wait_for(catalog.drain(), 5)
     with pytest.raises(asyncio.CancelledError):
         await reader
 
@@ -495,10 +495,10 @@ async def test_readers_never_see_a_mixture_or_a_gap(catalog: Catalog) -> None:
             index.add(f"{document.id}@{version}")
             await asyncio.sleep(0)
             await catalog.publish(document, version)
-            gone = [name for _, name in await catalog.retired()]
-            await catalog.drained()
+            gone = [name for _, name in await catalog.list_retired()]
+            await catalog.drain()
             index.difference_update(gone)
-            await catalog.purged(gone)
+            await catalog.forget_revisions(gone)
 
     async def search(writers: "asyncio.Future[list[None]]") -> None:
         nonlocal seen
@@ -528,8 +528,8 @@ async def test_cancelling_a_caller_leaves_memory_and_disk_alike(
             await asyncio.sleep(number / 2000)
             task.cancel()
             await asyncio.wait([task])
-            await catalog.drained()
-        await catalog.retired()
+            await catalog.drain()
+        await catalog.list_retired()
         before = await hidden(catalog)
     async with opener(tmp_path) as catalog:
         assert await hidden(catalog) == before
@@ -553,7 +553,7 @@ async def test_every_change_of_what_is_shown_makes_another_edition(catalog: Cata
 
     await publish(catalog, DOC)
     await changed()
-    await catalog.embedded(["d1"])
+    await catalog.mark_embedded(["d1"])
     await changed()
     await publish(catalog, replace(DOC, allowed=("group:hr",), own_readers=("group:hr",)))
     await changed()
@@ -591,7 +591,7 @@ async def test_an_edition_names_its_readers_and_outlasts_a_restart(
                 own_readers=(f"user:{number}",),
             )
             await publish(catalog, document)
-        await catalog.embedded(["d1", "d2"])
+        await catalog.mark_embedded(["d1", "d2"])
         await catalog.retire(["d0"])
         kept = await edition(catalog)
         assert kept.readers >= {"user:1", "user:4"}
@@ -651,9 +651,9 @@ async def test_documents_are_found_by_what_they_include(catalog: Catalog) -> Non
             "d2": Look(1, 1.0, "", (("/s/z.inc", 1, 1.0),)),
         }
     )
-    assert await catalog.including("acme", "c1", ["/s/y.inc", "/s/0.rst"]) == ["/s/1.rst"]
-    assert await catalog.including("acme", "c1", ["/s"]) == []
-    assert await catalog.including("bolt", "c1", ["/s/y.inc"]) == []
+    assert await catalog.find_including("acme", "c1", ["/s/y.inc", "/s/0.rst"]) == ["/s/1.rst"]
+    assert await catalog.find_including("acme", "c1", ["/s"]) == []
+    assert await catalog.find_including("bolt", "c1", ["/s/y.inc"]) == []
 
 
 async def test_statuses_count_what_answers_for_whom_and_follow_each_change(
@@ -669,7 +669,7 @@ async def test_statuses_count_what_answers_for_whom_and_follow_each_change(
     assert set(await catalog.statuses("acme", "c1")) == waiting
     failed = StatusCount("failed", ("*",), 1, answers=False)
     assert set((await catalog.counts("acme", "c1"))["c1"]) == {*waiting, failed}
-    await catalog.embedded(["d2"])
+    await catalog.mark_embedded(["d2"])
     ready = {StatusCount("text", ("*",), 1), StatusCount("ready", ("user:eva",), 1)}
     assert set(await catalog.statuses("acme", "c1")) == ready
     await publish(catalog, replace(DOC, chunks=7))
@@ -728,7 +728,7 @@ async def test_looks_are_kept_as_long_as_their_documents(catalog: Catalog) -> No
     assert (await catalog.looks(["d1"]))["d1"] == replace(look, size=11, included=())
     await publish(catalog, replace(DOC, content_hash="h2"))
     assert (await catalog.looks(["d1"])).keys() == {"d1"}
-    await catalog.embedded(["d1"])
+    await catalog.mark_embedded(["d1"])
     same = await catalog.of_content("acme", "c1", {"h2", "h9"})
     assert {key: item.id for key, item in same.items()} == {"h2": "d1"}
     assert await catalog.of_content("bolt", "c1", {"h2"}) == {}
@@ -944,4 +944,4 @@ async def test_a_document_that_is_withheld_can_be_replaced_and_deleted(catalog: 
     assert await catalog.withheld(9) == [((DOC.tenant, DOC.collection), "d1@2", ("user:eva",))]
     await catalog.retire([DOC.id])
     assert await catalog.withheld(9) == []
-    assert {name for _, name in await catalog.retired()} == {"d1@1", "d1@2"}
+    assert {name for _, name in await catalog.list_retired()} == {"d1@1", "d1@2"}

@@ -116,12 +116,12 @@ class Lives(RuleBasedStateMachine):
 
     @rule()
     def purge(self) -> None:
-        names = [name for _, name in self.runner.run(self.catalog.retired())]
+        names = [name for _, name in self.runner.run(self.catalog.list_retired())]
         lives = self.lives.items()
         assert set(names) == {
             f"{name}@{n}" for name, life in lives for n in life.retired | {life.abandoned} if n
         }
-        self.runner.run(self.catalog.purged(names))
+        self.runner.run(self.catalog.forget_revisions(names))
         for life in self.lives.values():
             life.retired = set()
 

@@ -280,7 +280,7 @@ async def test_given_what_a_writer_that_died_has_left_unseen_then_deleting_finds
     async with an_index(listener, refresh_interval=0) as index:
         await index.create(collection)
         with pytest.raises(RuntimeError):
-            async with index.loading(collection):
+            async with index.bulk_load(collection):
                 await index.upsert(collection, [a_chunk(collection, version=1)])
                 raise RuntimeError
         await index.delete(collection, eq("version", 1))

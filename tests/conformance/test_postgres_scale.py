@@ -109,7 +109,7 @@ async def ways(
         one = words.Questioning(
             connection, rows.ChunkTable(table), weighed, translate(where), limit
         )
-        return await one.bounded(Impact(weighed, held)), await one.everything()
+        return await one.search_by_impact(Impact(weighed, held)), await one.score_all()
 
     return await database.run(work)
 

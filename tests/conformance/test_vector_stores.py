@@ -31,12 +31,12 @@ async def test_a_store_comes_back_as_it_was_put(kept: Kept) -> None:
     await kept.stores.put(STORE)
     await kept.stores.put(replace(STORE, tenant="other", days=None))
 
-    assert await kept.stores.listed("acme") == [STORE]
-    assert await kept.stores.listed("acme", "c2") == []
-    assert len(await kept.stores.listed()) == 2
+    assert await kept.stores.list_all("acme") == [STORE]
+    assert await kept.stores.list_all("acme", "c2") == []
+    assert len(await kept.stores.list_all()) == 2
     changed = replace(STORE, title="", metadata={}, days=None)
     await kept.stores.put(changed)
-    assert await kept.stores.listed("acme", "c1") == [changed]
+    assert await kept.stores.list_all("acme", "c1") == [changed]
 
 
 async def test_files_are_found_by_store_file_and_job(kept: Kept) -> None:
@@ -63,7 +63,7 @@ async def test_a_store_goes_with_its_collection_whether_that_came_or_not(kept: K
     for id in ("c1", "c2"):
         await kept.catalog.drop_collection("acme", id)
 
-    assert [item.collection for item in await kept.stores.listed("acme")] == ["c3"]
+    assert [item.collection for item in await kept.stores.list_all("acme")] == ["c3"]
     assert [file.collection for file in await kept.stores.files("acme")] == ["c3"]
 
 

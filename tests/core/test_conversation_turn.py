@@ -50,7 +50,10 @@ def test_given_a_block_as_text_then_every_field_is_read_and_written_as_it_was() 
 
 
 def test_given_tools_when_pruned_then_question_and_answer_stay() -> None:
-    assert [message.content for message in load_turn(TEXT).pruned().conversations] == ["Q", "A"]
+    assert [message.content for message in load_turn(TEXT).without_tool_calls().conversations] == [
+        "Q",
+        "A",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ class NoIntents:
 class NoTopics:
     """`ports.Topics` without any."""
 
-    async def listed(self, tenant: str) -> list[Any]:
+    async def list_all(self, tenant: str) -> list[Any]:
         return []
 
 

@@ -158,7 +158,7 @@ class TestWithoutAModel:
     ) -> None:
         caplog.set_level(logging.DEBUG, "ragstone")
         await house.asks("Who is  the executive?")
-        [kept] = await house.topics.blocked("default", 10)
+        [kept] = await house.topics.list_blocked("default", 10)
         assert (kept.user, kept.question, kept.term) == (
             "eva",
             "Who is  the executive?",
@@ -279,7 +279,7 @@ async def test_its_word_counts_and_its_tokens_too(house: House) -> None:
     assert step.turn.usage == Usage(10, 2, 1)
     model.reply = BLOCK
     assert (await house.asks("How to apply for salary", completer=model)).leaves
-    [kept] = await house.topics.blocked("default", 1)
+    [kept] = await house.topics.list_blocked("default", 1)
     assert kept.decided_by == "small"
 
 

@@ -54,7 +54,7 @@ SALARY = topic("default", "salary", ("wage",), ("how much does my manager earn",
 async def test_words_and_meaning(database: Database, embedder: CountingEmbedder) -> None:
     topics = await opened(database, embedder)
     await topics.put("default", [SALARY])
-    [[exact], [synonym], none] = await topics.named(
+    [[exact], [synonym], none] = await topics.find_named(
         "default", [normal("The salaries!"), "wages", "celery"]
     )
     assert (exact.match, exact.score, exact.place) == ("exact", 1.0, (4, 12))
@@ -73,8 +73,8 @@ async def test_words_and_meaning(database: Database, embedder: CountingEmbedder)
 async def test_another_tenant_sees_nothing(database: Database, embedder: CountingEmbedder) -> None:
     topics = await opened(database, embedder)
     await topics.put("default", [SALARY])
-    assert await topics.listed("acme") == ()
-    assert await topics.named("acme", ["salary"]) == [[]]
+    assert await topics.list_all("acme") == ()
+    assert await topics.find_named("acme", ["salary"]) == [[]]
     assert await topics.alike("acme", ["salary"], 0.0) == [[]]
 
 
@@ -84,12 +84,12 @@ async def test_the_list_follows_every_change(
     topics = await opened(database, embedder)
     await topics.put("default", [SALARY])
     await topics.put("default", [topic("default", "executive"), topic("default", "salary")])
-    assert [item.term for item in await topics.listed("default")] == ["executive", "salary"]
-    assert await topics.named("default", ["wage"]) == [[]]
+    assert [item.term for item in await topics.list_all("default")] == ["executive", "salary"]
+    assert await topics.find_named("default", ["wage"]) == [[]]
     await topics.remove("default", [SALARY.id])
-    assert await topics.named("default", ["salary"]) == [[]]
+    assert await topics.find_named("default", ["salary"]) == [[]]
     await topics.remove("default", [topic("default", "executive").id])
-    assert await topics.listed("default") == ()
+    assert await topics.list_all("default") == ()
 
 
 async def test_after_a_restart_nothing_is_embedded_again(
@@ -98,7 +98,7 @@ async def test_after_a_restart_nothing_is_embedded_again(
     await (await opened(database, embedder)).put("default", [SALARY])
     embedder.asked.clear()
     again = await opened(database, embedder)
-    assert await again.listed("default") == (SALARY,)
+    assert await again.list_all("default") == (SALARY,)
     [[match]] = await again.alike("default", ["salary"], 0.9)
     assert match.topic == SALARY
     assert embedder.asked == ["salary"]
@@ -111,7 +111,7 @@ async def test_given_a_model_that_is_away_then_nothing_changes_and_it_is_tried_a
     embedder.broken = True
     with pytest.raises(ModelUnavailable):
         await topics.put("default", [SALARY])
-    assert await topics.listed("default") == ()
+    assert await topics.list_all("default") == ()
     await SqlTopics(database).put([SALARY])
     topics = await opened(database, embedder)
     with pytest.raises(ModelUnavailable):
@@ -140,7 +140,7 @@ async def test_questions_may_come_while_the_list_is_edited(
     asks = [topics.alike("default", ["salary"], 0.9) for _ in range(5)]
     results = await asyncio.gather(*edits, *asks)
     assert all(result[0][0].topic == SALARY for result in results[5:])
-    assert len(await topics.listed("default")) == 6
+    assert len(await topics.list_all("default")) == 6
 
 
 @pytest.mark.slow
@@ -153,7 +153,7 @@ async def test_five_thousand_topics_are_compared_in_time(
     await topics.alike("default", ["warm"], 0.9)
     started = time.process_time()
     for n in range(20):
-        [[match]] = await topics.named("default", [normal(f"Who is term{n} name{n}?")])
+        [[match]] = await topics.find_named("default", [normal(f"Who is term{n} name{n}?")])
         await topics.alike("default", [f"what is it {n}"], 0.99)
         assert match.topic.term == f"term{n} name{n}"
     assert (time.process_time() - started) / 20 < 0.05
@@ -167,4 +167,4 @@ async def test_given_the_last_topic_was_removed_then_questions_are_still_compare
     await topics.put("gone", [only])
     await topics.remove("gone", [only.id])
     assert await topics.alike("gone", ["What is my salary?"], 0.3) == [[]]
-    assert await topics.named("gone", ["salary"]) == [[]]
+    assert await topics.find_named("gone", ["salary"]) == [[]]

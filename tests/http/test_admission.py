@@ -348,7 +348,7 @@ async def test_given_a_revoked_key_then_it_stops_at_once_here(service: FakeServi
     headers = bearer(await a_key(service))
     async with serving(service) as http:
         assert (await http.post(CHAT, json=body(), headers=headers)).status_code == 200
-        await service.keys.revoke(None, (await service.keys.listed(None))[0].id)
+        await service.keys.revoke(None, (await service.keys.list_all(None))[0].id)
         assert (await http.post(CHAT, json=body(), headers=headers)).status_code == 401
 
 

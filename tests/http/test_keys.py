@@ -70,7 +70,7 @@ async def test_given_an_admin_then_keys_of_other_tenants_do_not_exist(
 ) -> None:
     admin = bearer(await a_key(service, "admin", "acme"))
     await a_key(service, "admin", "other")
-    theirs = (await service.keys.listed("other"))[0].id
+    theirs = (await service.keys.list_all("other"))[0].id
     assert theirs not in (await http.get(PATH, headers=admin)).text
     assert (await http.get(PATH, headers=admin, params={"tenant": "other"})).status_code == 403
     made = await http.post(PATH, json={"name": "n", "tenant": "other"}, headers=admin)
@@ -91,7 +91,7 @@ async def test_given_an_admin_of_some_collections_then_no_key_reaches_further(
 ) -> None:
     everywhere = await a_key(service, "admin")
     admin = bearer(await a_key(service, "admin", collections=["a", "b"]))
-    wide = (await service.keys.listed(None))[0].id
+    wide = (await service.keys.list_all(None))[0].id
     assert (await http.delete(f"{PATH}/{wide}", headers=admin)).status_code == 404
     assert (await http.post(f"{PATH}/{wide}/rotate", headers=admin)).status_code == 404
     listed = (await http.get(PATH, headers=admin)).json()["keys"]
@@ -111,7 +111,7 @@ async def test_given_a_lesser_role_then_no_key_is_seen_or_made(
     http: httpx2.AsyncClient, service: FakeService, role: Any
 ) -> None:
     mine = bearer(await a_key(service, role))
-    id = (await service.keys.listed(None))[0].id
+    id = (await service.keys.list_all(None))[0].id
     for method, path in (
         ("GET", ""),
         ("POST", ""),
@@ -155,4 +155,4 @@ async def test_given_a_bad_body_then_no_key_is_made(
 ) -> None:
     refused = await http.post(PATH, json=body, headers=OPERATOR)
     assert refused.status_code in (400, 422)
-    assert await service.keys.listed(None) == []
+    assert await service.keys.list_all(None) == []

@@ -149,10 +149,10 @@ def test_what_keys_use_is_told_apart_for_so_many_and_without_naming_users() -> N
     metrics = Metrics()
     turn = Turn(Ask("What?"), usage=Usage(3, 4, 1, 0.5))
     for number in range(MOST_KEYS + 50):
-        metrics.used(f"key:{number}", turn)
-    metrics.used("key:0", turn)
-    metrics.used("token:acme:ann", turn)
-    metrics.used("", turn)
+        metrics.count_use(f"key:{number}", turn)
+    metrics.count_use("key:0", turn)
+    metrics.count_use("token:acme:ann", turn)
+    metrics.count_use("", turn)
     shown = metrics.render().decode()
     assert 'ragstone_key_questions_total{key="key:0"} 2.0' in shown
     assert 'ragstone_key_tokens_total{key="key:0"} 14.0' in shown

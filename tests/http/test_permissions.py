@@ -185,7 +185,7 @@ async def introduce(world: World, tenant: str, user: str, groups: tuple[str, ...
 
 async def add_strangers(world: World) -> None:
     revoked = await a_key(world.service, "admin", "acme")
-    await world.service.keys.revoke(None, (await world.service.keys.listed(None))[-1].id)
+    await world.service.keys.revoke(None, (await world.service.keys.list_all(None))[-1].id)
     ended = await a_key(world.service, "admin", "acme", seconds=0.001)
     good = world.credentials[0].headers["authorization"]
     for headers in (

@@ -249,15 +249,15 @@ async def test_given_a_signed_event_that_is_none_then_400(
 def test_given_no_secret_or_an_event_before_the_start_then_refused() -> None:
     body, now = b'{"event":"added","uid":"u"}', int(time.time())
     with pytest.raises(Unauthorized, match="PLONE__WEBHOOK_SECRET"):
-        SignedEvents("", 300).verified({}, body)
+        SignedEvents("", 300).verify({}, body)
     before = str(now - 60)
     headers = {TIMESTAMP: before, SIGNATURE: sign(SECRET, before, body)}
     with pytest.raises(Unauthorized, match="Sign it again"):
-        SignedEvents(SECRET.decode(), 300).verified(headers, body)
+        SignedEvents(SECRET.decode(), 300).verify(headers, body)
     long = "9" * 5000
     headers = {TIMESTAMP: long, SIGNATURE: sign(SECRET, long, body)}
     with pytest.raises(Unauthorized):
-        SignedEvents(SECRET.decode(), 300).verified(headers, body)
+        SignedEvents(SECRET.decode(), 300).verify(headers, body)
 
 
 @pytest.mark.parametrize(

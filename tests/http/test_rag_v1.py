@@ -274,7 +274,7 @@ def test_given_a_strategy_then_how_it_is_searched(
 def test_given_self_rag_is_on_then_every_query_is_judged() -> None:
     def stages(**settings: Any) -> list[str]:
         configured = Configured(load(None, Origin("program"), **settings))
-        recipe = configured.answering(QueryRequest(query="q").ask(LOCAL, "id"))
+        recipe = configured.answer_recipe(QueryRequest(query="q").ask(LOCAL, "id"))
         return [stage.name for stage in recipe.stages]
 
     assert "rounds" not in stages()

@@ -24,7 +24,7 @@ def make_item(file: Path) -> FoundFile:
 
 def die(data: Path, file: Path, *, heavy: bool) -> None:
     """Begin to read, and leave what a process that is killed leaves."""
-    reading = BeingRead(data).marked(make_item(file))
+    reading = BeingRead(data).mark(make_item(file))
     if heavy:
         reading.__enter__()()
     else:
@@ -36,13 +36,13 @@ def die(data: Path, file: Path, *, heavy: bool) -> None:
 
 
 def read(data: Path, file: Path) -> None:
-    with BeingRead(data).marked(make_item(file)):
+    with BeingRead(data).mark(make_item(file)):
         pass
 
 
 def test_given_a_file_that_is_read_then_no_mark_stays(tmp_path: Path, file: Path) -> None:
     read(tmp_path, file)
-    with pytest.raises(ZeroDivisionError), BeingRead(tmp_path).marked(make_item(file)):
+    with pytest.raises(ZeroDivisionError), BeingRead(tmp_path).mark(make_item(file)):
         raise ZeroDivisionError
     assert not list((tmp_path / FOLDER).iterdir())
 
@@ -97,7 +97,7 @@ def test_given_a_sample_of_such_a_file_then_it_is_not_read_and_what_is_known_sta
     for _ in range(HEAVY_DEATHS):
         die(tmp_path, file, heavy=True)
     for _ in range(2):
-        marked = BeingRead(tmp_path).marked(make_item(file), sample=True)
+        marked = BeingRead(tmp_path).mark(make_item(file), sample=True)
         with pytest.raises(UnreadableDocument), marked:
             pass
     with pytest.raises(UnreadableDocument):
@@ -110,5 +110,5 @@ def test_given_another_file_or_no_folder_then_nothing_is_known(tmp_path: Path, f
         die(tmp_path, file, heavy=True)
     other = tmp_path / "b.pdf"
     other.write_text("Other words.")
-    with BeingRead(tmp_path).marked(make_item(other)), BeingRead(None).marked(make_item(file)):
+    with BeingRead(tmp_path).mark(make_item(other)), BeingRead(None).mark(make_item(file)):
         pass

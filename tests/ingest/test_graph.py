@@ -33,7 +33,9 @@ async def everything(graphs: Graphs) -> list[Any]:
     for readers in READERS:
         named = await graphs.mentions.most_named(graphs.collection, readers, 1_000)
         keys = [item.entity for item in named]
-        seen.append(await graphs.mentions.relations_of(graphs.collection, readers, keys, 10_000))
+        seen.append(
+            await graphs.mentions.find_entity_relations(graphs.collection, readers, keys, 10_000)
+        )
         seen.append(await graphs.themes.readable(graphs.collection, readers, 1_000))
         every = await graphs.mentions.of_entities(graphs.collection, readers, keys, 1_000)
         seen += [named, every, await graphs.mentions.like(graphs.collection, readers, "", 1_000)]
@@ -109,7 +111,7 @@ async def test_given_a_reader_that_ended_early_then_the_next_one_reads_the_rest(
     await graphs.reader.aclose(seconds=0)
     after = graphs.a_reader()
     await after.wake_all()
-    await after.drained()
+    await after.drain()
     [found] = await graphs.mentions.most_named(graphs.collection, ["*"], 9)
     assert found.chunks == 120
 

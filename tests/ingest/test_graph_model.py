@@ -74,7 +74,7 @@ async def graphs(state: Database, tmp_path: Path) -> AsyncIterator[Graphs]:
 
 
 async def relations(graphs: Graphs, *names: str, readers: tuple[str, ...] = ("*",)) -> list[str]:
-    found = await graphs.mentions.relations_of(graphs.collection, readers, names, 100)
+    found = await graphs.mentions.find_entity_relations(graphs.collection, readers, names, 100)
     return [f"{item.entity} {item.said} {item.other}" for item in found]
 
 
@@ -95,7 +95,9 @@ async def test_given_a_model_then_relations_are_kept_with_their_chunk_and_the_co
         "some read 3 passages for the graph, 0 were known: 4 entities, 2 relations, 0 themes "
         "summed up: 2 calls, 220 tokens, 0.0040 US dollars."
     )
-    [one] = await graphs.mentions.relations_of(graphs.collection, ["*"], ["ada thornbury"], 9)
+    [one] = await graphs.mentions.find_entity_relations(
+        graphs.collection, ["*"], ["ada thornbury"], 9
+    )
     assert (one.entity, one.said, one.other) == ("ada thornbury", "meets", "blue meridian")
     assert (one.revision, one.chunk_index) == ("ship@1", 0)
 
@@ -239,7 +241,7 @@ def a_text(r: random.Random) -> str:
 async def seen(graphs: Graphs, readers: tuple[str, ...]) -> list[Any]:
     """All that readers get of relations and themes."""
     keys = [item.casefold() for item in WORDS]
-    told = await graphs.mentions.relations_of(graphs.collection, readers, keys, 10_000)
+    told = await graphs.mentions.find_entity_relations(graphs.collection, readers, keys, 10_000)
     found = await graphs.themes.readable(graphs.collection, readers, 1_000)
     principal = Principal(groups=tuple(reader.removeprefix("group:") for reader in readers[1:]))
     walked = await graphs.related("What did Ada Thornbury do?", principal)

@@ -106,7 +106,7 @@ async def test_files_that_are_here_as_they_are_there_are_read_and_others_go_back
 async def test_what_is_told_already_is_not_done_again(here: Here) -> None:
     files = [await here.file(f"{number}.txt", f"This is {number}.") for number in range(3)]
     part = await here.part(READ_PART, files=[file_request(file) for file in files])
-    before = ReadOutcome(failed={files[0].document.id: ("It is broken.", False)}).stored()
+    before = ReadOutcome(failed={files[0].document.id: ("It is broken.", False)}).format_progress()
     outcome = await here.read(replace(part, progress=before))
     assert set(outcome.written) == {file.document.id for file in files[1:]}
     assert set(outcome.failed) == {files[0].document.id}

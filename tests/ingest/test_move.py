@@ -140,7 +140,7 @@ async def test_given_a_move_then_all_is_there_with_its_vectors_and_gone_from_her
         id: list(vector) for id, vector in vectors.items()
     }
     assert await house.index.count(old) == 0
-    assert await house.catalog.unused() == []
+    assert await house.catalog.list_unused() == []
     assert await house.examine() == ()
     await house.ingest("another")
     assert (await house.collection("another")).place == HOME
@@ -275,12 +275,12 @@ async def test_given_a_backup_meanwhile_then_it_has_everything(
     steps = house.steps(back_up, tmp_path / "backup.zip")
     await anext(steps)
     await move_it(house)
-    old = await house.catalog.unused()
+    old = await house.catalog.list_unused()
     assert [item.place for item in old] == [""]
     async for _ in steps:
         pass
     await house.pipeline.purge()
-    assert await house.catalog.unused() == []
+    assert await house.catalog.list_unused() == []
     await house.restore(tmp_path / "backup.zip")
     assert await house.chunks() == before
     assert (await house.collection()).place == HOME

@@ -105,7 +105,7 @@ async def test_given_more_chunks_then_it_has_a_table_of_its_own_after_the_ingest
             id: list(vector) for id, vector in vectors.items()
         }
         assert await house.index.count(shared) == 0
-        assert await house.catalog.unused() == []
+        assert await house.catalog.list_unused() == []
         assert await house.examine() == ()
 
 
@@ -126,7 +126,7 @@ async def test_given_more_chunks_then_it_has_a_qdrant_collection_of_its_own_afte
         assert chunks.items() > before.items()
         assert await found(house) == len(chunks)
         assert await house.index.count(shared) == 0
-        assert await house.catalog.unused() == []
+        assert await house.catalog.list_unused() == []
         assert len((await client.get_collections()).collections) == 2
 
 
@@ -232,4 +232,4 @@ async def test_given_a_collection_that_is_dropped_then_nothing_of_it_is_left(
         await house.catalog.drop_collection("default", collection.id)
         await house.pipeline.purge()
         assert await house.index.count(collection) == 0
-        assert await house.catalog.unused() == []
+        assert await house.catalog.list_unused() == []

@@ -160,7 +160,7 @@ def written(folder: Path, name: str, text: str = "Some words.") -> Path:
 
 
 async def pieces(processes: ParseProcesses, file: Path) -> list[TextPiece]:
-    async with processes.reading(file, file.stat().st_size) as reading:
+    async with processes.open_reading(file, file.stat().st_size) as reading:
         return [piece async for batch in reading.batches() for piece in batch]
 
 
@@ -209,7 +209,7 @@ async def test_given_a_file_then_its_chunks_are_those_of_this_process(
     settings = IngestSettings()
     expected = list(chunk(parse(file, settings).blocks, settings.chunk_size, 200))
     assert await pieces(processes, file) == expected
-    async with processes.reading(file, file.stat().st_size) as reading:
+    async with processes.open_reading(file, file.stat().st_size) as reading:
         assert (reading.head.pages, reading.head.media_type) == (40, "application/pdf")
 
 
@@ -240,10 +240,10 @@ async def test_given_work_that_nobody_waits_for_then_its_process_gets_no_other_f
     processes: ParseProcesses, tmp_path: Path, site: Site
 ) -> None:
     late, other = written(tmp_path, "a.xlate"), written(tmp_path, "a.xchild")
-    async with processes.reading(late, late.stat().st_size) as reading:
+    async with processes.open_reading(late, late.stat().st_size) as reading:
         assert [item.text for batch in [b async for b in reading.batches()] for item in batch]
         first = reading.head.metadata["pid"]
-    async with processes.reading(other, other.stat().st_size) as reading:
+    async with processes.open_reading(other, other.stat().st_size) as reading:
         assert reading.head.metadata["pid"] != first
 
 
@@ -254,7 +254,7 @@ async def test_given_many_files_then_one_process_reads_them_until_it_is_old(
     file = written(tmp_path, "a.xchild")
     seen = []
     for _ in range(7):
-        async with processes.reading(file, file.stat().st_size) as reading:
+        async with processes.open_reading(file, file.stat().st_size) as reading:
             seen.append(reading.head.metadata["pid"])
             assert [batch async for batch in reading.batches()]
     assert [seen.count(pid) for pid in dict.fromkeys(seen)] == [3, 3, 1]
@@ -320,13 +320,13 @@ async def test_given_reading_takes_much_memory_then_that_is_told_once(
 ) -> None:
     monkeypatch.setattr(parse_process, "HEAVY_MB", 64)
     told: list[bool] = []
-    async with processes.reading(
+    async with processes.open_reading(
         written(tmp_path, "a.txt"), 100, lambda: told.append(True)
     ) as reading:
         assert [batch async for batch in reading.batches()]
     assert not told
     with pytest.raises(TooLarge):
-        async with processes.reading(
+        async with processes.open_reading(
             written(tmp_path, "a.xgreedy"), 100, lambda: told.append(True)
         ):
             pass
@@ -346,7 +346,7 @@ async def test_given_chunks_are_not_taken_then_the_parser_waits(
     processes: ParseProcesses, tmp_path: Path
 ) -> None:
     file = written(tmp_path, "a.xcounted", ".")
-    async with processes.reading(file, file.stat().st_size) as reading:
+    async with processes.open_reading(file, file.stat().st_size) as reading:
         batches = aiter(reading.batches())
         await anext(batches)
         await asyncio.sleep(0.5)
@@ -358,7 +358,7 @@ async def test_given_chunks_are_not_taken_then_the_parser_waits(
 async def test_given_a_reader_that_leaves_then_the_process_ends_and_the_next_file_is_read(
     processes: ParseProcesses, tmp_path: Path
 ) -> None:
-    async with processes.reading(written(tmp_path, "a.xendless"), 100):
+    async with processes.open_reading(written(tmp_path, "a.xendless"), 100):
         [child] = children()
     await gone(child.pid)
     assert await pieces(processes, written(tmp_path, "a.txt"))
@@ -460,7 +460,7 @@ async def test_given_a_process_that_does_not_start_then_that_is_no_fault_of_the_
 async def test_given_the_beginning_is_asked_then_no_more_is_read(
     processes: ParseProcesses, tmp_path: Path
 ) -> None:
-    text = await processes.beginning(written(tmp_path, "a.xendless"), 100, 100)
+    text = await processes.read_beginning(written(tmp_path, "a.xendless"), 100, 100)
     assert text == ("Some words. " * 10)[:100]
     assert len(children()) == 1
 

@@ -45,7 +45,7 @@ def chunks(first: int, last: int) -> list[Chunk]:
 
 
 async def write(index: EdgeIndex, pending: Pending, some: list[Chunk]) -> None:
-    with pending.writing(some):
+    with pending.mark_writing(some):
         await index.upsert(NOTES, some)
 
 
@@ -56,7 +56,7 @@ async def taken(index: EdgeIndex, pending: Pending) -> list[str]:
         ids = [chunk.chunk_id for chunk in batch]
         assert len(ids) <= BATCH
         await index.set_vectors(NOTES, ids, np.full((len(ids), 4), 0.5, np.float32))
-        pending.finished(batch)
+        pending.remove(batch)
         found += ids
     return found
 
@@ -108,7 +108,7 @@ def test_given_a_slow_embedder_then_it_gets_fewer_at_once_and_a_fast_one_more_ag
 async def test_what_could_not_be_written_leaves_the_rest(index: EdgeIndex) -> None:
     pending = Pending(index, NOTES)
     assert await pending.take() == []
-    with pytest.raises(ZeroDivisionError), pending.writing(chunks(0, 3)):
+    with pytest.raises(ZeroDivisionError), pending.mark_writing(chunks(0, 3)):
         raise ZeroDivisionError
     await write(index, pending, chunks(3, 5))
     assert len(await taken(index, pending)) >= 2
@@ -122,7 +122,7 @@ async def test_what_others_embed_is_not_given_here_unless_it_comes_back(index: E
     others = [chunk.chunk_id for chunk in pending.spare(4)]
     [first, second] = [chunk.chunk_id for chunk in await pending.take()]
     assert {first, second}.isdisjoint(others)
-    pending.written_elsewhere()
+    pending.count_written_elsewhere()
     assert await pending.take() == []
     pending.back(others[:2])
     assert sorted(chunk.chunk_id for chunk in await pending.take()) == sorted(others[:2])
@@ -148,6 +148,6 @@ async def test_what_was_there_before_may_be_left_to_others_but_not_what_is_told(
 async def test_what_another_process_wrote_of_a_job_is_not_left(index: EdgeIndex) -> None:
     pending = Pending(index, NOTES)
     await index.upsert(NOTES, chunks(0, 10))
-    pending.written_elsewhere()
+    pending.count_written_elsewhere()
 
     assert len(await pending.take(leaves=leave)) == 10

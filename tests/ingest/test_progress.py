@@ -35,9 +35,9 @@ def test_given_any_state_then_the_share_is_one_only_when_nothing_waits(
 def test_given_chunks_that_waited_before_then_they_count_as_work() -> None:
     mine = tracker()
     mine.expect(1, 10)
-    mine.waiting(6)
-    mine.indexed(10, 2, 0)
-    mine.embedded(8)
+    mine.set_waiting(6)
+    mine.count_indexed(10, 2, 0)
+    mine.count_embedded(8)
     last = mine.finish()
     assert (last.chunks, last.waiting, last.vectors, last.embedded) == (2, 6, 8, 8)
 
@@ -51,8 +51,8 @@ def test_given_an_interrupted_job_then_vectors_end_as_many_as_are_needed(
     earlier = Progress("job", chunks=stored, embedded=min(done, stored), waiting=old)
     mine = tracker(earlier)
     left = written + old - done
-    mine.waiting(left)
-    mine.embedded(left)
+    mine.set_waiting(left)
+    mine.count_embedded(left)
     last = mine.finish()
     assert last.embedded == last.vectors
     assert last.waiting >= 0
@@ -84,15 +84,15 @@ def test_given_unchanged_files_then_they_are_no_work_to_come(clock: Clock) -> No
     mine, said = told(clock)
     mine.expect(10_000, 10_000_000)
     for _ in range(4_800):
-        mine.unchanged(1_000)
+        mine.count_unchanged(1_000)
     for _ in range(200):
         mine.changed(1_000)
     clock.now = 10.0
     for _ in range(100):
-        mine.indexed(1_000, 1, 0)
-    mine.embedded(100)
+        mine.count_indexed(1_000, 1, 0)
+    mine.count_embedded(100)
     clock.now = 20.0
-    mine.embedded(0)
+    mine.count_embedded(0)
     # 100 files that are changed are unread, and 4 % of the 5,000 that are not compared will be.
     assert said[-1].eta == pytest.approx(20.0 * (100 + 0.04 * 5_000) / 100)
 
@@ -104,9 +104,9 @@ def test_given_only_unchanged_files_then_the_time_left_is_that_of_looking_at_the
     mine.expect(1_000, 1_000_000)
     clock.now = 2.0
     for _ in range(250):
-        mine.unchanged(1_000)
+        mine.count_unchanged(1_000)
     clock.now = 3.0
-    mine.embedded(0)
+    mine.count_embedded(0)
     assert said[-1].eta == pytest.approx(9.0)
 
 
@@ -114,7 +114,7 @@ def read_at(clock: Clock, mine: Tracker, seconds: float, files: int) -> None:
     """So many files of one chunk and 1,000 bytes are read one after the other."""
     for _ in range(files):
         clock.now += seconds
-        mine.indexed(1_000, 1, 0)
+        mine.count_indexed(1_000, 1, 0)
 
 
 def test_given_vectors_that_lag_behind_then_reading_and_vectors_are_weighed_apart(
@@ -125,15 +125,15 @@ def test_given_vectors_that_lag_behind_then_reading_and_vectors_are_weighed_apar
     for _ in range(1_000):
         mine.changed(1_000)
     read_at(clock, mine, 0.01, 500)  # 5 s
-    mine.embedded(100)
+    mine.count_embedded(100)
     clock.now += 0.2
-    mine.embedded(0)
+    mine.count_embedded(0)
     # 5.2 s to read the rest, in which 100 more are embedded; of the 1,000 then 800 are missing.
     assert said[-1].eta == pytest.approx(5.2 + 800 * 0.052, rel=0.02)
     read_at(clock, mine, 0.01, 500)
     mine.phase("embedding")
     clock.now += 10
-    mine.embedded(400)
+    mine.count_embedded(400)
     # Alone, the embedder makes 40 a second; half of the 1,000 are missing.
     assert said[-1].eta == pytest.approx(12.5, rel=0.02)
 
@@ -147,9 +147,9 @@ def test_given_files_whose_reading_takes_long_then_vectors_are_nothing_beside_it
         mine.changed(1_000)
     for _ in range(70):
         clock.now += 10
-        mine.indexed(1_000, 1, 10)
+        mine.count_indexed(1_000, 1, 10)
         clock.now += 0.05
-        mine.embedded(1)
+        mine.count_embedded(1)
     assert said[-1].eta == pytest.approx(30 * 10.05, rel=0.02)
 
 
@@ -170,11 +170,11 @@ def test_given_vectors_that_were_there_then_they_say_nothing_about_others(clock:
     for _ in range(1_000):
         mine.changed(1_000)
     read_at(clock, mine, 0.001, 900)
-    mine.taken_over(800)
+    mine.count_taken_over(800)
     read_at(clock, mine, 0.001, 100)
     mine.phase("embedding")
     clock.now += 10
-    mine.embedded(20)
+    mine.count_embedded(20)
     assert said[-1].eta == pytest.approx(180 * 10 / 20, rel=0.02)
 
 
@@ -182,18 +182,18 @@ def test_given_few_slow_vectors_then_the_time_left_is_told_after_a_while(clock: 
     mine, said = told(clock)
     mine.expect(1, 1_000)
     mine.changed(1_000)
-    mine.indexed(1_000, 40, 0)
+    mine.count_indexed(1_000, 40, 0)
     mine.phase("embedding")
     clock.now += 20
-    mine.embedded(8)
+    mine.count_embedded(8)
     assert said[-1].eta == pytest.approx(32 * 20 / 8)
 
 
 def test_while_the_index_is_built_no_time_is_told(clock: Clock) -> None:
     mine, said = told(clock)
     mine.expect(1, 10)
-    mine.indexed(10, 1, 0)
-    mine.embedded(1)
+    mine.count_indexed(10, 1, 0)
+    mine.count_embedded(1)
     clock.now = 1.0
     mine.phase("building")
     assert (said[-1].phase, said[-1].eta) == ("building", None)
@@ -211,16 +211,16 @@ def test_given_any_files_then_the_time_left_is_never_negative(
     mine.expect(len(files), sum(size for _, size in files))
     for kind, size in files:
         if kind == "same":
-            mine.unchanged(size)
+            mine.count_unchanged(size)
         else:
             mine.changed(size)
     for kind, size in files:
         if kind == "new":
-            mine.indexed(size, 1, 0)
+            mine.count_indexed(size, 1, 0)
         elif kind == "bad":
             mine.failed("/a", "It is empty.", size)
     mine.phase("embedding")
-    mine.embedded(min(embedded, sum(kind == "new" for kind, _ in files)))
+    mine.count_embedded(min(embedded, sum(kind == "new" for kind, _ in files)))
     assert all(item.eta is None or item.eta >= 0 for item in said)
     assert mine.finish().eta == 0
 
@@ -228,7 +228,7 @@ def test_given_any_files_then_the_time_left_is_never_negative(
 def test_given_very_many_kinds_of_files_then_the_rest_is_one() -> None:
     mine = tracker()
     for number in range(MOST_KINDS + 10):
-        mine.skipped(f".{number}")
+        mine.count_skipped(f".{number}")
     kinds = {item.kind: item.files for item in mine.finish().skipped}
     assert kinds[OTHER] == 10
     assert sum(kinds.values()) == MOST_KINDS + 10
@@ -236,8 +236,8 @@ def test_given_very_many_kinds_of_files_then_the_rest_is_one() -> None:
 
 def test_chunks_that_a_dead_writer_left_are_not_more_than_all() -> None:
     tracker = Tracker("j", lambda progress: None)
-    tracker.indexed(10, chunks=3, pages=1)
-    tracker.embedded(3)
-    tracker.embedded(2)
+    tracker.count_indexed(10, chunks=3, pages=1)
+    tracker.count_embedded(3)
+    tracker.count_embedded(2)
     last = tracker.finish()
     assert (last.chunks, last.embedded, last.share) == (3, 3, 1.0)

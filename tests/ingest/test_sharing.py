@@ -170,7 +170,7 @@ async def workers_of(here: Site) -> dict[str, set[int]]:
 
     from ragstone.store.sql.tables import jobs
 
-    async with here.database.reading() as connection:
+    async with here.database.read_view() as connection:
         rows = await connection.execute(
             select(jobs.c.part_of, jobs.c.worker).where(jobs.c.state == "running")
         )

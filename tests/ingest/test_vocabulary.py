@@ -41,7 +41,7 @@ class House:
         return found
 
     async def knows(self, *words: str) -> set[str]:
-        await self.reader.drained()
+        await self.reader.drain()
         return set(await self.vocabulary.known(await self.collection(), words))
 
 
@@ -110,5 +110,5 @@ async def test_given_a_process_that_ended_early_then_the_next_reads_the_rest(hou
     after = VocabularyReader(house.index, house.vocabulary)
     after.wake(await house.collection())
     after.wake(await house.collection())
-    await after.drained()
+    await after.drain()
     assert await house.knows("whales") == {"whales"}

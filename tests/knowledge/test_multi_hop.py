@@ -82,7 +82,7 @@ async def searched(
     seeds: int = 5,
 ) -> Turn:
     settings = Settings(stages={"multi_hop": {"seeds": seeds}})
-    engine = Engine(adapters, Recipes(settings).searching)
+    engine = Engine(adapters, Recipes(settings).search_recipe)
     return await engine.answered(Ask(question, principal, strategy=strategy, cache=False))
 
 

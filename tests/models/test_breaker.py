@@ -21,9 +21,9 @@ class Clock:
 
 
 def call(breaker: Breaker, good: bool) -> None:
-    with breaker.calling() as one:
+    with breaker.call() as one:
         if good:
-            one.succeeded()
+            one.mark_succeeded()
         else:
             one.failed()
 
@@ -56,7 +56,7 @@ def test_given_the_rest_is_over_then_one_call_only_tries() -> None:
     breaker, clock = opened()
     clock.now = 10.0
     assert breaker.state == "half open"
-    with breaker.calling() as probe:
+    with breaker.call() as probe:
         with pytest.raises(Resting):
             call(breaker, good=True)
         probe.failed()
@@ -69,13 +69,13 @@ def test_given_the_rest_is_over_then_one_call_only_tries() -> None:
 def test_given_a_probe_that_begins_to_answer_then_others_come_through_until_one_fails() -> None:
     breaker, clock = opened()
     clock.now = 10.0
-    with breaker.calling() as probe:
+    with breaker.call() as probe:
         probe.began()
         call(breaker, good=True)
         assert breaker.state == "closed"
     breaker, clock = opened()
     clock.now = 10.0
-    with breaker.calling() as probe:
+    with breaker.call() as probe:
         probe.began()
         call(breaker, good=False)
     assert breaker.state == "open"
@@ -84,7 +84,7 @@ def test_given_a_probe_that_begins_to_answer_then_others_come_through_until_one_
 def test_given_a_caller_who_leaves_then_the_next_one_tries() -> None:
     breaker, clock = opened()
     clock.now = 10.0
-    with pytest.raises(asyncio.CancelledError), breaker.calling():
+    with pytest.raises(asyncio.CancelledError), breaker.call():
         raise asyncio.CancelledError
     assert breaker.state == "half open"
     call(breaker, good=True)
@@ -94,7 +94,7 @@ def test_given_a_caller_who_leaves_then_the_next_one_tries() -> None:
 def test_given_a_late_failure_of_a_call_from_before_then_the_rest_is_not_longer() -> None:
     clock = Clock()
     breaker = Breaker(1, 10.0, clock)
-    with breaker.calling() as late:
+    with breaker.call() as late:
         call(breaker, good=False)
         clock.now = 9.0
         late.failed()

@@ -60,7 +60,7 @@ def test_no_other_row_of_pieces_is_likelier(word: str) -> None:
 
 
 def test_given_places_then_each_piece_stands_where_its_text_does() -> None:
-    assert a_tokenizer().placed(" A\x07b  ab") == [
+    assert a_tokenizer().place_tokens(" A\x07b  ab") == [
         (NAMES.index("▁a"), 1, 2),
         (NAMES.index("b"), 3, 4),
         (NAMES.index("▁a"), 6, 7),
@@ -73,7 +73,7 @@ def test_pieces_with_places_are_those_without(text: str) -> None:
     tokenizer = a_tokenizer()
     plain = " ".join(text.split())
     if plain:
-        assert [piece for piece, _, _ in tokenizer.placed(text)] == tokenizer.ids(plain)
-    places = [(start, end) for _, start, end in tokenizer.placed(text)]
+        assert [piece for piece, _, _ in tokenizer.place_tokens(text)] == tokenizer.ids(plain)
+    places = [(start, end) for _, start, end in tokenizer.place_tokens(text)]
     assert all(start <= end for start, end in places)
     assert places == sorted(places)

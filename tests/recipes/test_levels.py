@@ -87,7 +87,7 @@ async def asked(
     chat = Chat()
     assert isinstance(adapters.answerer, Extractive)
     with_chat = replace(adapters, answerer=chat, completer=chat, answerable=adapters.answerer)
-    engine = Engine(with_chat, Recipes(settings or Settings()).answering)
+    engine = Engine(with_chat, Recipes(settings or Settings()).answer_recipe)
     seen: list[Event] = []
     async with aclosing(engine.events(ask)) as events:
         async for event in events:

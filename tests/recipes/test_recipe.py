@@ -42,15 +42,15 @@ def test_given_a_question_then_the_variant_that_it_takes() -> None:
     recipes = Recipes(Settings())
     for level in LEVELS:
         judged, plain = recipes.of("judged", level), recipes.of("plain", level)
-        usual = recipes.answering(Ask("q", level=level))
+        usual = recipes.answer_recipe(Ask("q", level=level))
         assert usual is (judged if level in ROUNDS else plain)
-        assert recipes.answering(Ask("q", level=level, verifies=True)) is judged
-        assert recipes.answering(Ask("q", level=level, verifies=False)) is plain
+        assert recipes.answer_recipe(Ask("q", level=level, verifies=True)) is judged
+        assert recipes.answer_recipe(Ask("q", level=level, verifies=False)) is plain
     never = Recipes(Settings(self_rag=SelfRagSettings(enabled=False)))
-    assert "rounds" not in names(never.answering(Ask("q", level="maximum")))
-    assert "rounds" in names(never.answering(Ask("q", level="maximum", verifies=True)))
-    assert "converse" in names(recipes.answering(Ask("q", search_type="gpt")))
-    assert "tool_agent" in names(recipes.answering(Ask("q", search_type="pa")))
+    assert "rounds" not in names(never.answer_recipe(Ask("q", level="maximum")))
+    assert "rounds" in names(never.answer_recipe(Ask("q", level="maximum", verifies=True)))
+    assert "converse" in names(recipes.answer_recipe(Ask("q", search_type="gpt")))
+    assert "tool_agent" in names(recipes.answer_recipe(Ask("q", search_type="pa")))
 
 
 def test_given_stages_inside_others_then_they_are_made_as_the_variant_wants_them() -> None:

@@ -61,7 +61,7 @@ async def searched(
     service: Ragstone, question: str, principal: Principal = ANYBODY, weight: float = 0.5
 ) -> Turn:
     recipes = Recipes(Settings(rag=RagSettings(late_weight=weight)))
-    return await Engine(service._adapters, recipes.searching).answered(
+    return await Engine(service._adapters, recipes.search_recipe).answered(
         Ask(question, principal=principal)
     )
 

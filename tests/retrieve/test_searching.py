@@ -95,12 +95,12 @@ pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 async def searched(
     adapters: Adapters, question: str, level: str = "standard", **changes: Any
 ) -> Turn:
-    engine = Engine(adapters, Recipes(Settings()).searching)
+    engine = Engine(adapters, Recipes(Settings()).search_recipe)
     return await engine.answered(Ask(question, level=level, **changes))  # type: ignore[arg-type]
 
 
 async def answered(adapters: Adapters, question: str) -> Turn:
-    return await Engine(adapters, Recipes(Settings()).answering).answered(Ask(question))
+    return await Engine(adapters, Recipes(Settings()).answer_recipe).answered(Ask(question))
 
 
 def texts(turn: Turn) -> list[str]:
@@ -346,7 +346,7 @@ def _shown(stage: Stage) -> tuple[Stage, ...]:
 async def test_given_levels_then_every_recipe_can_run_and_search_is_its_beginning() -> None:
     recipes = Recipes(Settings())
     for level in LEVELS:
-        recipe = recipes.answering(Ask("q", level=level))
+        recipe = recipes.answer_recipe(Ask("q", level=level))
         names = [stage.name for item in recipe.stages for stage in _shown(item)]
         found = recipes.of("search", level)
         assert [stage.name for stage in found.stages] == names[: len(found.stages)]
@@ -370,7 +370,7 @@ async def test_given_the_same_text_in_two_documents_then_a_search_shows_both_and
         found = [hit.chunk.document_id for hit in (await searched(adapters, question)).hits]
         assert {"cats", "copy"} <= set(found[:2])
         answered: list[Hit] = list(
-            (await Engine(adapters, Recipes(Settings()).answering).answered(Ask(question))).hits
+            (await Engine(adapters, Recipes(Settings()).answer_recipe).answered(Ask(question))).hits
         )
         assert sum(hit.chunk.text == copy.text for hit in answered) == 1
     finally:

@@ -220,7 +220,7 @@ async def test_given_every_dialect_then_its_questions_are_limited_measured_and_r
 ) -> None:
     eva = bearer(await a_key(world.service, user="eva"))
     otto = bearer(await a_key(world.service, user="otto"))
-    for key in await world.service.keys.listed(None):
+    for key in await world.service.keys.list_all(None):
         if key.user == "otto":
             await world.used_up(f"key:{key.id}")
     async with client(world) as http:
@@ -276,7 +276,7 @@ async def called(http: httpx2.AsyncClient, name: str, arguments: Any, headers: A
 
 async def test_given_mcp_then_its_tools_are_limited_measured_and_recorded(world: World) -> None:
     headers = bearer(await a_key(world.service))
-    [key] = await world.service.keys.listed(None)
+    [key] = await world.service.keys.list_all(None)
     calls = (("ask", {"question": QUESTION}), ("search", {"query": QUESTION}))
     async with client(world) as http, world.app.router.lifespan_context(world.app):
         for name, arguments in calls:

@@ -37,7 +37,7 @@ async def service(tmp_path: Path) -> AsyncIterator[Ragstone]:
                 pass
         for reader in (opened._pipeline._vocabulary, opened._pipeline._graph):
             assert reader
-            await reader.drained()  # What reads the documents in the background asks too.
+            await reader.drain()  # What reads the documents in the background asks too.
         yield opened
 
 
@@ -68,7 +68,7 @@ async def every_read(service: Ragstone, collection: str) -> set[str]:
     recipes = Recipes(Settings(cache=CacheSettings(enabled=False)))
     for level in LEVELS:
         ask = Ask(QUESTION, collection=collection, principal=ANYBODY, level=level)
-        turn = await Engine(service._adapters, recipes.answering).answered(ask)
+        turn = await Engine(service._adapters, recipes.answer_recipe).answered(ask)
         paths |= {hit.chunk.path for hit in turn.hits}
     await service.reading.check_folder(ANYBODY, collection, "/")
     return paths

@@ -59,8 +59,8 @@ async def test_given_a_new_key_then_its_secret_tells_all_that_was_granted(keys: 
     assert (found.tenant, found.user, found.groups) == ("acme", "eva", ("staff", "ops"))
     assert (found.collections, found.role, found.name) == (("docs",), "editor", "a program")
     assert await keys.exist()
-    assert [key.id for key in await keys.listed("acme")] == [issued.key.id]
-    assert await keys.listed("other") == []
+    assert [key.id for key in await keys.list_all("acme")] == [issued.key.id]
+    assert await keys.list_all("other") == []
 
 
 async def test_given_a_collection_has_another_name_then_its_keys_go_with_it(
@@ -71,7 +71,7 @@ async def test_given_a_collection_has_another_name_then_its_keys_go_with_it(
     names.ids["acme", "papers"] = names.ids.pop(("acme", "docs"))
     assert (await keys.whose(issued.secret)).collections == ("papers",)
     await names.identity("acme", "docs")
-    assert [key.collections for key in await keys.listed("acme")] == [("papers",)]
+    assert [key.collections for key in await keys.list_all("acme")] == [("papers",)]
     assert (await keys.rotate("acme", issued.key.id)).key.collections == ("papers",)
     del names.ids["acme", "papers"]
     assert (await keys.revoke("acme", issued.key.id)).collections == ()
@@ -155,7 +155,7 @@ async def test_given_two_servers_then_a_key_revoked_in_one_ends_in_the_other_wit
         await other.whose(rotated.secret)
     with pytest.raises(InputError, match="revoked"):
         await keys.rotate(None, issued.key.id)
-    assert (await keys.listed(None))[0].revoked_at
+    assert (await keys.list_all(None))[0].revoked_at
     assert await other.exist()
     await other.aclose()
 
@@ -174,17 +174,17 @@ async def test_given_uses_then_the_last_one_is_known_to_a_minute(
     keys: LocalKeys, clock: Clock
 ) -> None:
     issued = await keys.create(KeyGrant("a"))
-    assert (await keys.listed(None))[0].used_at is None
+    assert (await keys.list_all(None))[0].used_at is None
     for _ in range(3):
         await keys.whose(issued.secret)
         await keys.aclose()
         clock.now += 20
-    assert (await keys.listed(None))[0].used_at == 1_000_000
+    assert (await keys.list_all(None))[0].used_at == 1_000_000
     clock.now += 30
     await keys.whose(issued.secret)
     await keys.rotate(None, issued.key.id)
     await keys.aclose()
-    assert (await keys.listed(None))[0].used_at == 1_000_090
+    assert (await keys.list_all(None))[0].used_at == 1_000_090
 
 
 async def test_given_many_requests_then_a_key_is_looked_up_once_a_second(clock: Clock) -> None:
@@ -218,7 +218,7 @@ async def test_given_a_grant_without_sense_then_no_key_is_made(
 ) -> None:
     with pytest.raises(InputError):
         await keys.create(grant)
-    assert await keys.listed(None) == []
+    assert await keys.list_all(None) == []
 
 
 @given(st.text())

@@ -70,7 +70,7 @@ def shown(settings: Settings) -> str:
         if name not in ("inner", "recipe", "since")
     ]
     answers = [
-        [stage.name for stage in recipes.answering(Ask("q", level=level)).stages]
+        [stage.name for stage in recipes.answer_recipe(Ask("q", level=level)).stages]
         for level in LEVELS
     ]
     return repr((options, answers))

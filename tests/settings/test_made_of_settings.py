@@ -231,8 +231,8 @@ async def test_what_a_plone_site_is_read_with(tmp_path: Path) -> None:
         sync = site._sync(client)
         assert sync._principal.tenant == "acme"
     with pytest.raises(UnknownCollection):
-        site.reached_by(Caller(Principal("acme"), "editor", ("plone",)))
-    site.reached_by(Caller(Principal("acme"), "editor", ("intranet",)))
+        site.check_reach(Caller(Principal("acme"), "editor", ("plone",)))
+    site.check_reach(Caller(Principal("acme"), "editor", ("intranet",)))
 
 
 def test_the_spare_model_is_reached_by_its_own_settings_and_used_like_the_first() -> None:
@@ -299,7 +299,7 @@ async def test_how_chunks_are_cut(tmp_path: Path, changes: dict[str, Any], piece
     text = " ".join(f"The lamp number {n} burns for {n} hours." for n in range(25))
     (tmp_path / "a.txt").write_text(text, encoding="utf-8")
     processes = ParseProcesses(IngestSettings(**changes))
-    async with processes.reading(tmp_path / "a.txt", len(text)) as reading:
+    async with processes.open_reading(tmp_path / "a.txt", len(text)) as reading:
         found = [piece async for batch in reading.batches() for piece in batch]
     await processes.aclose()
     assert abs(len(found) - pieces) <= 1

@@ -22,7 +22,7 @@ def stages(
 ) -> dict[str, Stage]:
     configured = Configured(settings or Settings())
     ask = Ask("q", profile=profile, level=level)  # type: ignore[arg-type]
-    recipe = configured.answering(ask)
+    recipe = configured.answer_recipe(ask)
     inner = [item for stage in recipe.stages for item in (stage, *stage.inner)]
     return {stage.name: stage for stage in (*inner, *recipe.tail)}
 

@@ -83,7 +83,7 @@ async def test_the_next_version_keeps_a_backup_and_answers_as_before(
         assert [topic.term for topic in await ragstone.topics("default")] == ["merger"]
         [room] = (await ragstone.conversations.rooms(ME, None, 10)).rooms
         assert room.room == "kitchen"
-        [key] = await ragstone.keys.listed("default")
+        [key] = await ragstone.keys.list_all("default")
         assert key.collections == ("default", "reports")
         for name, value in (("default", 4), ("reports", 3), ("minutes", 10)):
             assert (await ragstone.settings.get("rag.top_k", "default", name)).value == value
@@ -93,7 +93,7 @@ async def test_the_next_version_keeps_a_backup_and_answers_as_before(
         await ragstone.rename_collection(ME, "default", "handbook")
         assert (await ragstone.settings.get("rag.top_k", "default", "handbook")).value == 4
         assert (await ragstone.settings.get("rag.top_k", "default", "default")).value == 10
-        assert (await ragstone.keys.listed("default"))[0].collections == ("handbook", "reports")
+        assert (await ragstone.keys.list_all("default"))[0].collections == ("handbook", "reports")
         assert {document.id for document in await ragstone.documents(ME, "handbook")} == ids
     kept = data / "state-0100.sqlite"
     assert dump(kept) == before

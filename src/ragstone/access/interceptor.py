@@ -73,9 +73,9 @@ class Interceptor:
     def _with_limits(
         self, ask: Ask, events: AsyncGenerator[Event, None]
     ) -> AsyncGenerator[Event, None]:
-        return events if self._limits is None else self._limited_events(self._limits, ask, events)
+        return events if self._limits is None else self._limit_events(self._limits, ask, events)
 
-    async def _limited_events(
+    async def _limit_events(
         self, limits: Limits, ask: Ask, answered: AsyncGenerator[Event, None]
     ) -> AsyncGenerator[Event, None]:
         """The events within the limits; an answer that is not complete in time fails."""
@@ -93,7 +93,7 @@ class Interceptor:
                         return
                     if isinstance(event, Done | Failed):
                         await self._count(limits, key, event)
-                        self.metrics.used(key, event.turn)
+                        self.metrics.count_use(key, event.turn)
                     yield event
             except TimeoutError:
                 message = (

@@ -64,7 +64,7 @@ class SignIn:
     async def address(self) -> str:
         """Where a browser goes to sign in, without what each sign-in has of its own; raises
         Unavailable."""
-        provider = await self._discovered()
+        provider = await self._find_provider()
         query = urlencode(
             {
                 "response_type": "code",
@@ -96,7 +96,7 @@ class SignIn:
     async def aclose(self) -> None:
         await self._http.aclose()
 
-    async def _discovered(self) -> _Provider:
+    async def _find_provider(self) -> _Provider:
         async with self._one_at_a_time:
             if self._provider:
                 return self._provider
@@ -127,7 +127,7 @@ class SignIn:
 
     async def _exchange(self, code: str, verifier: str, redirect: str) -> dict[str, Any]:
         """What the provider gives for a code."""
-        provider = await self._discovered()
+        provider = await self._find_provider()
         form = {
             "grant_type": "authorization_code",
             "code": code,

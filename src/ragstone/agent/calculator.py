@@ -177,12 +177,12 @@ class _Reader:
             case "min", [_, *_]:
                 return min(args)
             case "round", [one]:
-                return self._rounded(one, 0)
+                return self._round(one, 0)
             case "round", [one, places] if places == int(places) and 0 <= places <= DIGITS:
-                return self._rounded(one, int(places))
+                return self._round(one, int(places))
         raise InputError(f"{name} does not take these arguments.")
 
-    def _rounded(self, value: Decimal, places: int) -> Decimal:
+    def _round(self, value: Decimal, places: int) -> Decimal:
         """The value with so many decimals, halves away from zero: rounding that is asked for does
         not make a result inexact."""
         before = self._context.flags[Inexact]

@@ -33,16 +33,16 @@ class Gathered:
         """The chunks of all passages found so far."""
         return tuple(hit.chunk for hits in self._searched for hit in hits)
 
-    def searched(self, hits: Sequence[Hit]) -> None:
+    def add_hits(self, hits: Sequence[Hit]) -> None:
         """Keep the hits of one search, best first."""
         self._searched.append(hits)
 
-    def searched_here(self, found: Turn) -> None:
+    def add_search(self, found: Turn) -> None:
         """Keep the result of a search of the documents, with its usage and trace."""
         self._local = found
         self.usage += found.usage
         self.trace += found.trace
-        self.searched(found.hits)
+        self.add_hits(found.hits)
 
     def output(self, call: ToolCall, text: str, searches: bool = False) -> None:
         """Keep what a tool returned as a passage of its own, so that the answer can cite it;

@@ -74,7 +74,7 @@ async def _of_name(
 ) -> ToolFinding:
     """Where a name stands, what is named with it and how that relates."""
     mentions, readers = context.adapters.mentions, context.turn.ask.principal.names
-    keys = list(await graph.linked(collection, readers, name))[:1]
+    keys = list(await graph.find_linked(collection, readers, name))[:1]
     found = await mentions.of_entities(collection, readers, keys, MOST_PLACES)
     same = {item.same for some in found.values() for item in some if item.same}
     found |= await mentions.of_entities(collection, readers, same, MOST_PLACES)
@@ -86,7 +86,7 @@ async def _of_name(
         return ToolFinding(NOTHING, f"{name!r}: nothing")
     places = sorted({(item.revision, item.chunk_index) for item in own})
     beside = await mentions.of_chunks(collection, readers, places)
-    told = await mentions.relations_in(collection, readers, places)
+    told = await mentions.find_relations(collection, readers, places)
     told = [item for item in told if {item.entity, item.other} & found.keys()]
     ids = list(dict.fromkeys(item.chunk_id for item in sorted(own, key=_most_named)))
     # What tells of a relation says most.
@@ -102,7 +102,7 @@ async def _of_theme(
 ) -> ToolFinding:
     """The themes that a question belongs to, and the best passages of these."""
     readers = context.turn.ask.principal.names
-    found = await graph.themed(collection, readers, where, [theme], {}, MOST_PLACES)
+    found = await graph.find_themed(collection, readers, where, [theme], {}, MOST_PLACES)
     titles = list(dict.fromkeys(item.path[0] for item in found))[:THEMES]
     if not titles:
         return ToolFinding(NOTHING, f"{theme!r}: no theme")

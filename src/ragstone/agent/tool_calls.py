@@ -90,7 +90,7 @@ class ToolCalls:
         self._theirs = {tool.name: tool for tool in tools if tool.name not in taken}
         self._seen: set[tuple[str, str]] = set()
 
-    def offered(self) -> tuple[Tool, ...]:
+    def offerable_tools(self) -> tuple[Tool, ...]:
         """The tools that the model may call."""
         searches = [tool for tool in self._theirs.values() if _is_search(tool)]
         others = [tool for tool in self._theirs.values() if tool not in searches]
@@ -110,7 +110,7 @@ class ToolCalls:
             again = "This was called before, with the same arguments."
             return CallResult(again, "called before", "failed", repeated=True)
         self._seen.add(key)
-        offered = {tool.name for tool in self.offered()}
+        offered = {tool.name for tool in self.offerable_tools()}
         if call.name not in offered and call.name != LOCAL_SEARCH:
             names = ", ".join(sorted(offered))
             unknown = f"There is no such tool. There are: {names}."
@@ -130,7 +130,7 @@ class ToolCalls:
     async def search_here(self, query: str = "") -> CallResult:
         """Search the documents for `query`, or else for the question as it was understood."""
         found = await self._search(self._turn, query)
-        self.gathered.searched_here(found)
+        self.gathered.add_search(found)
         asked = query or self._turn.question
         return CallResult(_passage_text(found.hits), f"{asked!r}: {len(found.hits)} passages")
 
@@ -153,7 +153,7 @@ class ToolCalls:
             raise ToolsUnavailable(f"{name} took more than {self._seconds:g} s.") from error
         self.gathered.usage += found.usage
         if found.hits:
-            self.gathered.searched(found.hits)
+            self.gathered.add_hits(found.hits)
         if found.output:
             self.gathered.output(ToolCall("", name), found.output)
         return CallResult(found.text, found.said)
@@ -179,7 +179,7 @@ class ToolCalls:
             text = returned.text[: self._most_chars]
             self.gathered.output(ToolCall("", tool.name), text, searches=True)
             return CallResult(text, f"{query!r}: {self._length(text, returned.length)}")
-        self.gathered.searched(hits)
+        self.gathered.add_hits(hits)
         return CallResult(_passage_text(hits), f"{query!r}: {len(hits)} passages")
 
     async def _call_tool(
@@ -192,7 +192,7 @@ class ToolCalls:
             return CallResult(said, "the tool reports an error", "failed")
         hits = self._hits(returned.data)
         if hits:
-            self.gathered.searched(hits)
+            self.gathered.add_hits(hits)
             return CallResult(_passage_text(hits), f"{len(hits)} passages")
         length = self._length(text, returned.length)
         if text.strip():

@@ -75,7 +75,7 @@ class ToolLoop:
     async def work(self, chat: Conversing) -> None:
         """Let the model call tools until it has enough or a limit is reached. `failure` is what
         ends the question; it is not raised, so that the connection to the tools closes in order."""
-        tools = self._calls.offered()
+        tools = self._calls.offerable_tools()
         for _ in range(self._limits.rounds):
             try:
                 step = await self._reply(chat, tools)

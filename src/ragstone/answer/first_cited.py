@@ -36,13 +36,13 @@ class FirstCited:
         """What can be sent now that `piece` has come. A marker that is not whole waits, and so does
         what may be code."""
         self._held += piece
-        return self._taken(_find_undecided(self._held, len(self._held)))
+        return self._take(_find_undecided(self._held, len(self._held)))
 
     def end(self) -> str:
         """The rest."""
-        return self._taken(len(self._held))
+        return self._take(len(self._held))
 
-    def _taken(self, end: int) -> str:
+    def _take(self, end: int) -> str:
         text, self._held = self._held[:end], self._held[end:]
         start = len(self._text)
         self._text += text

@@ -252,7 +252,7 @@ class AnswerStream:
             opening = text[start : start + LONGEST]
             return self._skip_preamble(opening, not final and len(opening) < LONGEST)
         if self._gap is not None:
-            doubled = self._doubled(window, more)
+            doubled = self._doubled_length(window, more)
             if doubled != 0:
                 return None if doubled is None else ("", doubled)
         special = _SPECIAL.search(text, start)
@@ -320,7 +320,7 @@ class AnswerStream:
         self._gap = None if said else self._word
         return (spaces + said if said else "", len(spaces) + end)
 
-    def _doubled(self, window: str, more: bool) -> int | None:
+    def _doubled_length(self, window: str, more: bool) -> int | None:
         """How much of `window` repeats the word before a citation that was taken out, 0 for
         nothing; None if more has to be seen first."""
         if more and _MAY_DOUBLE.fullmatch(window):

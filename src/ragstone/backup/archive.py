@@ -288,11 +288,11 @@ class ArchiveWriter:
 
     def __enter__(self) -> Self:
         with _disk_errors(self._file):
-            self._handle = os.fdopen(self._opened(), "wb")
+            self._handle = os.fdopen(self._open_unnamed(), "wb")
         self._zip = zipfile.ZipFile(self._handle, "w", zipfile.ZIP_DEFLATED, compresslevel=LEVEL)
         return self
 
-    def _opened(self) -> int:
+    def _open_unnamed(self) -> int:
         """A file without a name where that can be had: nothing is left of it if this process is
         killed."""
         if hasattr(os, "O_TMPFILE") and OPEN_FILES.is_dir():
@@ -419,14 +419,14 @@ class ArchiveReader:
             documents.update(str(row.get("id")) for row in some if table == "documents")
             collections += [_describe_collection(row) for row in some if table == "collections"]
         if rows != self.manifest.rows:
-            raise self.damaged(_state_name(0))
+            raise self.damage_error(_state_name(0))
         # What is restored is found by the state, and its chunks by the manifest.
         told = [_describe_collection(asdict(part.collection)) for part in self.manifest.parts]
         if sorted(told) != sorted(collections):
-            raise self.damaged(MANIFEST)
+            raise self.damage_error(MANIFEST)
         for number, original in enumerate(originals):
             if original.document not in documents:
-                raise self.damaged(ORIGINALS)
+                raise self.damage_error(ORIGINALS)
             if not original.kept:
                 self.copy_original(number, original)
         digests = []
@@ -437,7 +437,7 @@ class ArchiveReader:
                 )
                 digests.append(sort_digests(held))
                 if len(digests[-1]) != part.chunks:
-                    raise self.damaged(_index_name(number, 0, "jsonl"))
+                    raise self.damage_error(_index_name(number, 0, "jsonl"))
         return CheckedArchive(documents, digests)
 
     def _check_names(self, originals: Sequence[Original]) -> None:
@@ -446,7 +446,7 @@ class ArchiveReader:
         manifest, held = self.manifest, {item.filename: item for item in self._zip.infolist()}
         wanted = manifest.state + 3 * sum(part.batches for part in manifest.parts)
         if wanted + 1 > len(held) or len(held) != len(self._zip.infolist()):
-            raise self.damaged(MANIFEST)
+            raise self.damage_error(MANIFEST)
         names = [_state_name(number) for number in range(manifest.state)]
         names += [ORIGINALS] if manifest.originals else []
         for number, part in enumerate(manifest.parts):
@@ -457,13 +457,13 @@ class ArchiveReader:
                 ]
         missing = set(names) - set(held)
         if missing:
-            raise self.damaged(min(missing))
+            raise self.damage_error(min(missing))
         uploads = {_original_name(at) for at, original in enumerate(originals) if not original.kept}
         for name in set(held) - set(names) - uploads - {MANIFEST}:
-            raise self.damaged(name)
+            raise self.damage_error(name)
         for name in names:
             if held[name].file_size > LARGEST_PART:
-                raise self.damaged(name)
+                raise self.damage_error(name)
 
     def rows(self) -> Iterator[Rows]:
         """The state, table by table."""
@@ -485,7 +485,7 @@ class ArchiveReader:
             if any(item.kept for item in found) and self.manifest.base is None:
                 raise ValueError("no other backup can have an upload")
         except (ValueError, TypeError) as error:
-            raise self.damaged(ORIGINALS) from error
+            raise self.damage_error(ORIGINALS) from error
         return found
 
     def copy_original(self, number: int, original: Original, to: BinaryIO | None = None) -> None:
@@ -502,23 +502,23 @@ class ArchiveReader:
                     if to is not None:
                         to.write(piece)
         except (zipfile.BadZipFile, zlib.error, KeyError, EOFError) as error:
-            raise self.damaged(name) from error
+            raise self.damage_error(name) from error
         if left or hashed.hexdigest() != original.sha256:
-            raise self.damaged(name)
+            raise self.damage_error(name)
 
-    def gone(self, part: int) -> Digests:
+    def read_gone(self, part: int) -> Digests:
         """The digests of the chunks of earlier files that the collection with this number has no
         more."""
         raw = self._read(_deletions_name(part)) if self.manifest.parts[part].gone else b""
         if len(raw) != DIGEST * self.manifest.parts[part].gone:
-            raise self.damaged(_deletions_name(part))
+            raise self.damage_error(_deletions_name(part))
         return digest_array([raw])
 
     def batch(self, part: int, number: int) -> Batch:
         """Some chunks of the collection with this number."""
         return self._batch(part, number, self._records(part, number))
 
-    def compared(self, part: int, number: int) -> tuple[Digests, Batch]:
+    def read_compared(self, part: int, number: int) -> tuple[Digests, Batch]:
         """As `batch`, with the digest of each."""
         records = self._records(part, number)
         return _digests(records), self._batch(part, number, records)
@@ -538,23 +538,23 @@ class ArchiveReader:
         for line in self._read(name).splitlines():
             said = _SIZES.search(line)
             if said is None:
-                raise self.damaged(name)
+                raise self.damage_error(name)
             to = at + (width if said[1] == b"true" else 0)
             end = start + int(said[2])
             found.append(ChunkRecord(line, vectors[at:to], tokens[start:end]))
             at, start = to, end
         if (at, start) != (len(vectors), len(tokens)):
-            raise self.damaged(name)
+            raise self.damage_error(name)
         return found
 
     def _batch(self, part: int, number: int, records: Sequence[ChunkRecord]) -> Batch:
         try:
             chunks = [Chunk.from_payload(json.loads(record.line)["chunk"]) for record in records]
         except (KeyError, ValueError, TypeError) as error:
-            raise self.damaged(_index_name(part, number, "jsonl")) from error
+            raise self.damage_error(_index_name(part, number, "jsonl")) from error
         key = self.manifest.parts[part].key
         if any((chunk.tenant, chunk.collection) != key for chunk in chunks):
-            raise self.damaged(_index_name(part, number, "jsonl"))
+            raise self.damage_error(_index_name(part, number, "jsonl"))
         both = list(zip(chunks, records, strict=True))
         vectors = {
             chunk.chunk_id: np.frombuffer(item.vector, "<f4").astype(np.float32)
@@ -568,15 +568,15 @@ class ArchiveReader:
             for line in self._read(name).splitlines():
                 yield dict(json.loads(line))
         except (ValueError, TypeError) as error:
-            raise self.damaged(name) from error
+            raise self.damage_error(name) from error
 
     def _read(self, name: str) -> bytes:
         try:
             return self._zip.read(name)
         except (zipfile.BadZipFile, zlib.error, KeyError, EOFError) as error:
-            raise self.damaged(name) from error
+            raise self.damage_error(name) from error
 
-    def damaged(self, name: str) -> InputError:
+    def damage_error(self, name: str) -> InputError:
         """The error that says that a part of the file is not what it must be."""
         return InputError(f"The backup {self.file.name} is damaged at {name}. Take another.")
 

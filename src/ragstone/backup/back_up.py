@@ -125,10 +125,10 @@ class _Backup:
         await asyncio.to_thread(writer.__enter__)
         links = Linked(None, ())
         try:
-            async with catalog.keeping():
+            async with catalog.keep_all():
                 rows, parts, then = 0, 0, _Then()
                 async with self._state.snapshot() as tables:
-                    links = await asyncio.to_thread(self._originals.linked)
+                    links = await asyncio.to_thread(self._originals.link_all)
                     async for table, some in tables:
                         await packing.add(partial(pack_rows, parts, table, some))
                         rows, parts = rows + len(some), parts + 1
@@ -140,7 +140,7 @@ class _Backup:
                     _check_related(chain, collections)
                 yield Upkeep("state", rows, rows)
                 saving = [
-                    self._saving(collection, number, then)
+                    self._begin_saving(collection, number, then)
                     for number, collection in enumerate(collections)
                 ]
                 async with aclosing(self._save(saving)) as saved:
@@ -176,7 +176,7 @@ class _Backup:
         ]
         yield Upkeep("done", chunks, chunks, finished=True, notes=tuple(notes))
 
-    def _saving(self, collection: Collection, number: int, then: "_Then") -> "_Saving":
+    def _begin_saving(self, collection: Collection, number: int, then: "_Then") -> "_Saving":
         key, held = (collection.tenant, collection.id), None
         if self._chain:
             held = self._chain.content.get(key, sort_digests(()))
@@ -207,7 +207,7 @@ class _Backup:
         vectors, tokens = await asyncio.gather(
             self._index.vectors(saving.collection, ids), self._index.tokens(saving.collection, ids)
         )
-        return await asyncio.to_thread(saving.compared, Batch(chunks, vectors, tokens))
+        return await asyncio.to_thread(saving.compare, Batch(chunks, vectors, tokens))
 
     async def _take_first(self, reading: deque[tuple["_Saving", "asyncio.Task[_Read]"]]) -> Upkeep:
         saving, task = reading[0]
@@ -349,7 +349,7 @@ class _Saving:
             if chunk.revision in self._then.live
         ]
 
-    def compared(self, batch: Batch) -> _Read:
+    def compare(self, batch: Batch) -> _Read:
         """Find what is held; for a thread."""
         records = chunk_records(batch)
         if self._held is None:
@@ -377,7 +377,7 @@ class _Saving:
     def rest(self) -> list[Callable[[], list[Member]]]:
         """What is to be compressed when everything was taken up."""
         last = [self._pack(BATCH)] if self._waiting else []
-        return [*last, partial(pack_gone, self._number, self._gone())]
+        return [*last, partial(pack_gone, self._number, self._gone_digests())]
 
     def _pack(self, most: int) -> Callable[[], list[Member]]:
         some, self._waiting = self._waiting[:most], self._waiting[most:]
@@ -385,7 +385,7 @@ class _Saving:
         self._chunks, self._batches = self._chunks + len(some), self._batches + 1
         return pack
 
-    def _gone(self) -> Digests:
+    def _gone_digests(self) -> Digests:
         return sort_digests(()) if self._held is None else self._held[~self._seen]
 
     def part(self) -> ArchivePart:

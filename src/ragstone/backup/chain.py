@@ -87,37 +87,37 @@ class Chain:
         for done, reader in enumerate(self._readers, 1):
             checked = reader.check(parse)
             content = {
-                part.key: self._content_of(reader, number, part, checked.digests[number])
+                part.key: self._collection_digests(reader, number, part, checked.digests[number])
                 for number, part in enumerate(reader.manifest.parts)
             }
             for number, original in enumerate(reader.originals()):
                 if not original.kept:
                     self._originals.setdefault(original.sha256, (reader, number, original))
-                elif self._held(original) is None:
-                    raise reader.damaged(ORIGINALS)
+                elif self._find_original(original) is None:
+                    raise reader.damage_error(ORIGINALS)
             self._content, self.documents = content, checked.documents
             yield done
 
-    def _content_of(
+    def _collection_digests(
         self, reader: ArchiveReader, number: int, part: ArchivePart, own: Digests
     ) -> Digests:
         """The digests of a collection after one more file."""
         if reader.manifest.base is None:
             return own
         before = self._content.get(part.key, sort_digests(()))
-        at = places(reader.gone(number), before)
+        at = places(reader.read_gone(number), before)
         if not (at < 0).any():
             kept = np.delete(before, at)
             found = sort_digests((kept.tobytes(), own.tobytes()))
             if len(kept) == part.kept and checksum(found) == part.content:
                 return found
-        raise reader.damaged(f"index/{number:04}")
+        raise reader.damage_error(f"index/{number:04}")
 
     def has_upload(self, sha256: str) -> bool:
         """Whether a file of the chain has this content."""
         return sha256 in self._originals
 
-    def _held(self, original: Original) -> tuple[ArchiveReader, int, Original] | None:
+    def _find_original(self, original: Original) -> tuple[ArchiveReader, int, Original] | None:
         held = self._originals.get(original.sha256)
         return held if held and held[2].size == original.size else None
 
@@ -127,7 +127,7 @@ class Chain:
 
     def copy_original(self, number: int, original: Original, to: BinaryIO) -> None:
         """Write the upload with this number `to` a file."""
-        held = self._held(original) if original.kept else None
+        held = self._find_original(original) if original.kept else None
         reader, at, one = held or (self.last, number, original)
         reader.copy_original(at, one, to)
 
@@ -143,7 +143,7 @@ class Chain:
         for reader in self._readers:
             for at, theirs in enumerate(reader.manifest.parts):
                 for item in range(theirs.batches if theirs.key == part.key else 0):
-                    digests, batch = reader.compared(at, item)
+                    digests, batch = reader.read_compared(at, item)
                     found = places(digests, wanted)
                     new = found >= 0
                     new[new] = ~taken[found[new]]

@@ -80,7 +80,11 @@ class Doctor:
         However many documents there are, a page of them is in memory at once.
         """
         told = _Told(mend, forget)
-        for finding in [*await self._state_flaws(), *await self._unpurged(), *await self._cached()]:
+        for finding in [
+            *await self._state_flaws(),
+            *await self._find_unpurged(),
+            *await self._check_cache(),
+        ]:
             await told.add(finding)
         place = home(self._index)
         for collection in await self._catalog.collections():
@@ -105,9 +109,9 @@ class Doctor:
         remedy = "Restore a backup."
         return [Finding(flaw, remedy) for flaw in await self._state.flaws()]
 
-    async def _unpurged(self) -> list[Finding]:
+    async def _find_unpurged(self) -> list[Finding]:
         """Old versions and collections that still have chunks."""
-        retired, unused = await self._catalog.retired(), await self._catalog.unused()
+        retired, unused = await self._catalog.list_retired(), await self._catalog.list_unused()
         kept = await self._catalog.kept()
         remedy = KEPT if kept else "They are deleted."
         mend = None if kept else self._purge
@@ -117,7 +121,7 @@ class Doctor:
         )
         return [Finding(f"{many:,} {what}", remedy, mend) for many, what in found if many]
 
-    async def _cached(self) -> list[Finding]:
+    async def _check_cache(self) -> list[Finding]:
         """Entries of the cache that have ended."""
         before = (await self._cache.figures()).entries
         after = await self._cache.rebuild()

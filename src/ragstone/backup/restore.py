@@ -38,7 +38,7 @@ async def restore(
             if len(chain) > 1:
                 yield Upkeep("checking", checked, len(chain))
         builds: dict[tuple[str, str], int] = {}
-        for item in (*await catalog.collections(), *await catalog.unused()):
+        for item in (*await catalog.collections(), *await catalog.list_unused()):
             builds[item.tenant, item.id] = max(item.build, builds.get((item.tenant, item.id), 0))
         uploads = chain.last.originals()
         try:
@@ -67,7 +67,7 @@ async def restore(
 
 
 def _write_original(chain: Chain, number: int, original: Original, originals: Originals) -> None:
-    with originals.restored(original.document, original.name) as file:
+    with originals.open_restored(original.document, original.name) as file:
         chain.copy_original(number, original, file)
 
 

@@ -87,7 +87,7 @@ class LocalCache:
         )
         return kept
 
-    async def missed(self) -> None:
+    async def count_miss(self) -> None:
         self._counts = replace(self._counts, misses=self._counts.misses + 1)
 
     async def keep(self, scope: str, vector: Vectors, kept: Kept) -> None:

@@ -82,7 +82,7 @@ class Recall(Stage):
             found = await self._find_equal(cache, scope, turn.question, embedder, encoded)
             if found:
                 return await _recall_step(turn, found, recalled, emit)
-        await cache.missed()
+        await cache.count_miss()
         return Step(replace(turn, recalled=recalled), "unknown", "no equal question was asked")
 
     async def _recall_each(self, turn: Turn, cache: Cache, scope: str, embedder: Embedder) -> Step:
@@ -95,7 +95,7 @@ class Recall(Stage):
         )
         known = sum(item.cached for item in several)
         for _ in range(len(several) - known):
-            await cache.missed()
+            await cache.count_miss()
         return Step(
             replace(turn, subqueries=tuple(several), recalled=Recalled(search_scope=scope)),
             f"{known} of {len(several)} questions" if known else "unknown",

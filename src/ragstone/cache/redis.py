@@ -80,7 +80,7 @@ class RedisCache:
         await self._attempts.make(lambda: self._record_hit(scope, entry.id, kept), None)
         return kept
 
-    async def missed(self) -> None:
+    async def count_miss(self) -> None:
         await self._attempts.make(
             lambda: self._redis.hincrby(f"{PREFIX}figures", "misses", 1), None
         )

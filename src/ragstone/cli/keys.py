@@ -133,7 +133,7 @@ async def _list(service: "Service", tenant: str | None, as_json: bool) -> int:
     from ragstone.cli.show import out_json, print_text, table
     from ragstone.service import wire
 
-    found = await service.keys.listed(tenant)
+    found = await service.keys.list_all(tenant)
     if as_json:
         out_json({"keys": [wire.dump(key) for key in found]})
     elif not found:

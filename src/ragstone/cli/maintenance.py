@@ -157,7 +157,9 @@ async def _finish(steps: "AsyncGenerator[Upkeep, None]", as_json: bool) -> "Upke
         async with aclosing(steps) as source:
             async for step in source:
                 of = "" if step.total is None else f"/{step.total:,}"
-                view.at(step.total, step.done, f"{step.phase}: {step.done:,}{of}", step.finished)
+                view.update(
+                    step.total, step.done, f"{step.phase}: {step.done:,}{of}", step.finished
+                )
     return step
 
 

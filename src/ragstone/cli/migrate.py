@@ -90,7 +90,7 @@ def _show(view: ProgressView, begun: Sequence[Moved], seconds: float) -> None:
     left = f", about {duration((total - done) / rate)} left" if rate else ""
     names = ", ".join(one_line(item.collection.name) for item in begun if not item.finished)
     line = f"{names}: {done:,}/{total:,} chunks, {rate:.0f} chunks/s{left}"
-    view.at(total, done, line, all(item.finished for item in begun))
+    view.update(total, done, line, all(item.finished for item in begun))
 
 
 def _summary(moved: Moved) -> str:

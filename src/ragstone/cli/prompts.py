@@ -103,7 +103,7 @@ async def _list(service: "Service", tenant: str, as_json: bool) -> int:
     from ragstone.cli.show import out_json, table
     from ragstone.service import wire
 
-    found = await service.prompts.listed(tenant)
+    found = await service.prompts.list_all(tenant)
     if as_json:
         out_json({"prompts": [wire.dump(item) for item in found]})
         return 0

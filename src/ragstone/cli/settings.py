@@ -145,7 +145,7 @@ async def _list(
 
     found = [
         item
-        for item in await service.settings.listed(*where)
+        for item in await service.settings.list_all(*where)
         if (not section or item.key == section or item.key.startswith(f"{section}."))
         and not (changed and item.source == "default")
     ]

@@ -211,9 +211,9 @@ class ProgressView:
 
     def show(self, progress: Progress) -> None:
         """Show the newest state of a job."""
-        self.at(*_measure(progress), describe(progress), progress.phase == "done")
+        self.update(*_measure(progress), describe(progress), progress.phase == "done")
 
-    def at(self, total: int | None, done: int, line: str, finished: bool) -> None:
+    def update(self, total: int | None, done: int, line: str, finished: bool) -> None:
         """Show that `done` of `total` is done, which `line` says too."""
         if self._quiet:
             return

@@ -169,7 +169,7 @@ async def _show_blocked(service: "Service", tenant: str, limit: int, as_json: bo
     from ragstone.cli.show import out_json, print_text, table
     from ragstone.service import wire
 
-    found = await service.blocked(tenant, limit)
+    found = await service.list_blocked(tenant, limit)
     if as_json:
         out_json({"blocked": [wire.dump(item) for item in found]})
     elif not found:

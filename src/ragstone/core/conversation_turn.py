@@ -100,7 +100,7 @@ class ConversationTurn:
         """Whether this is an unfinished turn that calls tools."""
         return self.is_tool_block and self.status == "idle"
 
-    def pruned(self) -> "ConversationTurn":
+    def without_tool_calls(self) -> "ConversationTurn":
         """Without the calls of tools and what they said: of those only the answer is kept."""
         kept = tuple(message for message in self.conversations if not message.works)
         return replace(self, conversations=kept)

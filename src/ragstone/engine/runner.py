@@ -64,7 +64,7 @@ class Run:
         ended = await attempt(stage, self.turn, self._adapters, self._report)
         turn = ended.step.turn if ended.step else self._turn_with_partial()
         if ended.failure:
-            turn = stage.without(turn, ended.failure)
+            turn = stage.recover(turn, ended.failure)
         self._said.clear()
         traced = ended.traced
         if not told:

@@ -80,7 +80,7 @@ class Stage(BaseModel):
         decided = {name: getattr(self, name) for name in self.model_fields_set}
         return type(self)(**{**decided, **changes})
 
-    def without(self, turn: Turn, failure: RagstoneError) -> Turn:
+    def recover(self, turn: Turn, failure: RagstoneError) -> Turn:
         """The turn that goes on when the stage failed."""
         return turn
 

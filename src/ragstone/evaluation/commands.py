@@ -275,6 +275,6 @@ async def _run_measure(name: str, file: Path, limit: int | None) -> Mapping[str,
     from ragstone.settings import load
 
     measure, settings = MEASURES.get(name), load()
-    with MEASURES.explained(name):
+    with MEASURES.explain_errors(name):
         figures = await measure(file, settings, limit)
         return {name: None if figure is None else float(figure) for name, figure in figures.items()}

@@ -54,7 +54,7 @@ async def evaluate(
         async with open_adapters(chosen) as (adapters, _, _):
             await adapters.topics.put(TENANT, listed)
             stage = guard(settings)
-            await stage.ruling(["warm", "预热"], TENANT, adapters)
+            await stage.decide(["warm", "预热"], TENANT, adapters)
             judged = [await _judge_question(stage, adapters, row) for row in rows]
     return _measures(judged), judged
 
@@ -63,7 +63,7 @@ async def _judge_question(
     stage: Guard, adapters: Adapters, row: Mapping[str, str]
 ) -> JudgedQuestion:
     started = time.perf_counter()
-    ruling, _ = await stage.ruling([" ".join(row["text"].split())], TENANT, adapters)
+    ruling, _ = await stage.decide([" ".join(row["text"].split())], TENANT, adapters)
     seconds = time.perf_counter() - started
     groups = {name: row[name] for name in GROUPS if row.get(name)}
     return JudgedQuestion(row["text"], row["label"] == "unsafe", groups, ruling, seconds)

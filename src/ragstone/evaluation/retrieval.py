@@ -52,7 +52,7 @@ async def compare(
         raise InputError(f"No question of {directory}/{split} has a relevant document.")
     async with (
         index_passages(dataset.corpus(directory), settings) as index,
-        aclosing(Engine(index.adapters, Recipes(settings).searching)) as engine,
+        aclosing(Engine(index.adapters, Recipes(settings).search_recipe)) as engine,
     ):
         speed = {"passages_per_second": index.chunks / index.seconds}
         return [

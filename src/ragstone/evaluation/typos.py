@@ -43,7 +43,7 @@ async def evaluate(
         async def recall(questions: Sequence[Question], corrected: bool) -> dict[str, float]:
             spelling = SpellingSettings(enabled=corrected)
             recipes = Recipes(settings.model_copy(update={"spelling": spelling}))
-            async with aclosing(Engine(index.adapters, recipes.searching)) as engine:
+            async with aclosing(Engine(index.adapters, recipes.search_recipe)) as engine:
                 return await measure_retrieval(engine, questions)
 
         clean, kept = await recall(asked, False), await recall(asked, True)

@@ -106,7 +106,7 @@ async def decide_text(
     if topics is None or not text.strip():
         return GuardDecision(False), Usage()
     form = normal(text)
-    [named] = await topics.named(tenant, [form])
+    [named] = await topics.find_named(tenant, [form])
     named = [match for match in named if match.score >= threshold]
     if mode == "qdrant":
         best = named or (await topics.alike(tenant, [text], threshold))[0]

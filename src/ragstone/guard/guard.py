@@ -42,11 +42,11 @@ class Guard(Stage):
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         topics, tenant = adapters.topics, turn.ask.principal.tenant
-        if not await topics.listed(tenant):
+        if not await topics.list_all(tenant):
             return Step(turn, "skipped", "no topics")
         every = (turn.question, turn.ask.question, *turn.queries)
         texts = list(dict.fromkeys(" ".join(text.split()) for text in every))
-        ruling, usage = await self.ruling(texts, tenant, adapters)
+        ruling, usage = await self.decide(texts, tenant, adapters)
         turn = replace(turn, usage=turn.usage + usage)
         if not ruling.blocked:
             return Step(turn, "allowed")
@@ -58,7 +58,7 @@ class Guard(Stage):
         answer = GeneratedAnswer(guidance, finish="blocked")
         return Step(replace(turn, answer=answer), "blocked", POLICY, leaves=True)
 
-    async def ruling(
+    async def decide(
         self, texts: list[str], tenant: str, adapters: Adapters
     ) -> tuple[GuardDecision, Usage]:
         """Whether any of `texts` is forbidden, by the first that is; they are checked at once.

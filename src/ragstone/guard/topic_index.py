@@ -71,7 +71,7 @@ class TopicCollection:
         self._number, self._until = -1, 0.0
         await self._refresh()
 
-    async def listed(self, tenant: str) -> Sequence[Topic]:
+    async def list_all(self, tenant: str) -> Sequence[Topic]:
         await self._refresh()
         return self._topics(tenant)
 
@@ -103,7 +103,7 @@ class TopicCollection:
             self._number = number
         self._until = time.monotonic() + FRESH
 
-    async def named(self, tenant: str, texts: Sequence[str]) -> list[list[TopicMatch]]:
+    async def find_named(self, tenant: str, texts: Sequence[str]) -> list[list[TopicMatch]]:
         await self._refresh()
         known = self._lists.get(tenant)
         if known is None:
@@ -148,8 +148,8 @@ class TopicCollection:
         if self._keep_days:
             await self._store.record(blocked, self._keep_days)
 
-    async def blocked(self, tenant: str, limit: int) -> list[BlockedQuestion]:
-        return await self._store.blocked(tenant, limit)
+    async def list_blocked(self, tenant: str, limit: int) -> list[BlockedQuestion]:
+        return await self._store.list_blocked(tenant, limit)
 
     async def aclose(self) -> None:
         """Cancel the embeddings that are still running."""

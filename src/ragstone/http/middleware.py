@@ -210,9 +210,9 @@ class BodyLimit:
         if announced.isdecimal() and (len(announced) >= 20 or int(announced) > limit):
             await _refuse(scope, receive, send, _too_large(limit, files), limit + DRAINED)
             return
-        await self._app(scope, self._counting(receive, limit, files), send)
+        await self._app(scope, self._count_bytes(receive, limit, files), send)
 
-    def _counting(self, receive: Receive, limit: int, files: bool) -> Receive:
+    def _count_bytes(self, receive: Receive, limit: int, files: bool) -> Receive:
         received = 0
 
         async def count_body() -> Message:

@@ -132,7 +132,7 @@ def _postgres(settings: IndexSettings, data: Path) -> OpenIndex:
         settings.connections,
         settings.hnsw_ef_search or EF_SEARCH,
     )
-    hnsw = Hnsw.wanted(settings.hnsw_m, settings.hnsw_ef_construction, settings.halfvec)
+    hnsw = Hnsw.from_settings(settings.hnsw_m, settings.hnsw_ef_construction, settings.halfvec)
     shared = SHARED_CHUNKS if settings.shared_chunks is None else settings.shared_chunks
     return PostgresIndex(database, hnsw, shared)
 

@@ -59,7 +59,7 @@ class ExternalRetriever:
         Raises the dialect's failure when it cannot be reached or answers nonsense, InvalidFilter.
         """
         body = self._dialect.request(ask, plan)
-        with self._failing():
+        with self._handle_failure():
             response = await self._post(body)
             if response.status_code == NOT_THERE:
                 return []
@@ -69,7 +69,7 @@ class ExternalRetriever:
     async def ready(self) -> None:
         """Raise the dialect's failure unless the service says that it is well."""
         if self._dialect.health:
-            with self._failing():
+            with self._handle_failure():
                 (await self._client.get(self._url + self._dialect.health)).raise_for_status()
 
     async def aclose(self) -> None:
@@ -88,7 +88,7 @@ class ExternalRetriever:
         return response
 
     @contextmanager
-    def _failing(self) -> Iterator[None]:
+    def _handle_failure(self) -> Iterator[None]:
         """Raise what fails inside as the dialect's failure."""
         failure, who = self._dialect.failure, f"The retrieval service at {self._host}"
         try:

@@ -73,7 +73,7 @@ class MovingIndex:
     facet = _forward(ChunkIndex.facet)
     optimize = _forward(ChunkIndex.optimize)
 
-    def loading(self, collection: Collection) -> AbstractAsyncContextManager[None]:
+    def bulk_load(self, collection: Collection) -> AbstractAsyncContextManager[None]:
         """`ports.LoadsInBulk`."""
         return bulk_load(self.of(collection), collection)
 

@@ -48,7 +48,7 @@ class BeingRead:
         self._folder = data / FOLDER if data else None
 
     @contextmanager
-    def marked(self, item: FoundFile, sample: bool = False) -> Iterator[Callable[[], None]]:
+    def mark(self, item: FoundFile, sample: bool = False) -> Iterator[Callable[[], None]]:
         """While a file is read; yields what to call if that takes much memory.
 
         Raises UnreadableDocument for a file with which the server has died too often. That ends

@@ -66,7 +66,7 @@ class CaptionMaker:
                 if chunk.revision in by_name:
                     found.setdefault(chunk.revision, _Found()).add(chunk)
         known = {digest: text for item in found.values() for digest, text in item.texts().items()}
-        open_ = [(by_name[name], item.lacking()) for name, item in found.items()]
+        open_ = [(by_name[name], item.find_lacking()) for name, item in found.items()]
         wanted = [(document, ids) for document, ids in open_ if ids]
         if wanted:
             await _Making(self, collection, tracker, draw, reread, known).describe(wanted)
@@ -221,7 +221,7 @@ class _Found:
                     # Of two that begin at one place the longer one holds the other.
                     parts[start] = max(text, parts.get(start, ""), key=len)
 
-    def lacking(self) -> set[str]:
+    def find_lacking(self) -> set[str]:
         """The ids of the pictures of which no model has said anything."""
         return {id for digest, id in self._ids.items() if digest not in self._parts}
 

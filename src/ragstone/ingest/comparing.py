@@ -71,7 +71,7 @@ class Comparing:
     ) -> list[Changed]:
         """Those of the files that are to be read; of the others the tracker hears."""
         roots = {str(item.root) for item in found}
-        described = await file_threads.run(roots, self._described, collection, request, found)
+        described = await file_threads.run(roots, self._describe_files, collection, request, found)
         rules = await self._rules(collection, described)
         ids = [entry.document.id for entry in described]
         known = await self._catalog.known(ids)
@@ -100,7 +100,7 @@ class Comparing:
             elif isinstance(result, DocumentError):
                 refused.append((entry, result))
             elif result is _ENDED:
-                self._ended_before(known.get(entry.document.id), item)
+                self._report_earlier_end(known.get(entry.document.id), item)
             else:
                 same.append(entry)
                 if isinstance(result, Look):
@@ -151,13 +151,13 @@ class Comparing:
             if changes.gives_readers(known[document.id], document):
                 given.setdefault(document.own_readers, []).append(document.id)
                 self._tracker.changed(size)
-                self._tracker.indexed(size, 0, 0)
+                self._tracker.count_indexed(size, 0, 0)
             else:
-                self._tracker.unchanged(size)
+                self._tracker.count_unchanged(size)
         for own, some in given.items():
             await readers.give_readers(self._index, self._catalog, collection, some, own)
 
-    def _described(
+    def _describe_files(
         self, collection: Collection, request: IngestRequest, found: Sequence[FoundFile]
     ) -> list[_Described]:
         described = []
@@ -176,7 +176,7 @@ class Comparing:
             document = replace(item.document, status="failed", error=error.message)
             before = known.get(document.id)
             if before is None and is_textless_picture(item.item, error):
-                self._tracker.passed_over(WITHOUT_TEXT, item.item.size, read=False)
+                self._tracker.count_passed_over(WITHOUT_TEXT, item.item.size, read=False)
                 continue
             self._tracker.failed(item.item.path, error.message, item.item.size)
             untold = isinstance(error, PathTaken | ReadersRefused) or error is item.said.closed
@@ -189,10 +189,10 @@ class Comparing:
             if item.item.handed:
                 await asyncio.to_thread(handed.forget, item.item)
 
-    def _ended_before(self, known: Document | None, item: FoundFile) -> None:
+    def _report_earlier_end(self, known: Document | None, item: FoundFile) -> None:
         """Tell how an earlier run of this job, which was cut off, left a document."""
         if known and known.status != "failed":
-            self._tracker.unchanged(item.size)
+            self._tracker.count_unchanged(item.size)
         else:
             error = known.error if known else "It is gone before it was indexed. Send it again."
             self._tracker.failed(item.path, error, item.size)

@@ -60,7 +60,7 @@ class Pending:
         self._finished_elsewhere: set[str] = set()
 
     @contextmanager
-    def writing(self, chunks: Sequence[Chunk]) -> Iterator[None]:
+    def mark_writing(self, chunks: Sequence[Chunk]) -> Iterator[None]:
         """While these are written to the index, which is not to give them too."""
         ids = {chunk.chunk_id for chunk in chunks}
         self._busy |= ids
@@ -95,16 +95,16 @@ class Pending:
         self._busy |= {chunk.chunk_id for chunk in some}
         return some
 
-    def finished_elsewhere(self, ids: Iterable[str]) -> None:
+    def remove_ids(self, ids: Iterable[str]) -> None:
         """These have their vectors. A look into the index that goes on may not know it yet."""
         self._finished_elsewhere |= set(ids)
 
     def back(self, ids: Iterable[str]) -> None:
         """Those of them that have no vectors are to be embedded here after all."""
         self._busy -= set(ids)
-        self.written_elsewhere()
+        self.count_written_elsewhere()
 
-    def written_elsewhere(self) -> None:
+    def count_written_elsewhere(self) -> None:
         """Another process has written chunks of this job."""
         self._behind = self._passed_own = True
         self._passed += 1
@@ -130,7 +130,7 @@ class Pending:
         self._busy |= {chunk.chunk_id for chunk in batch}
         return batch
 
-    def finished(self, chunks: Sequence[Chunk]) -> None:
+    def remove(self, chunks: Sequence[Chunk]) -> None:
         """These have their vectors."""
         self._busy -= {chunk.chunk_id for chunk in chunks}
 
@@ -184,7 +184,7 @@ async def embed_pending(
     `with_tokens` keeps the token vectors of embedders that give them. `pending` is told of what
     is written meanwhile; what is not is embedded last, if at all where it `leaves` that.
     """
-    embedder, bridge = embedders.of(collection), embedders.bridging(collection)
+    embedder, bridge = embedders.of(collection), embedders.find_bridging(collection)
     with_tokens = with_tokens or collection.late > 0
     pending = pending or Pending(index, collection)
     writer = _Writer(index, collection, report, pending)
@@ -212,7 +212,7 @@ async def embed_these(
     with_tokens: bool,
 ) -> None:
     """Embed chunks of a collection; `report` hears each batch's size."""
-    embedder, bridge = embedders.of(collection), embedders.bridging(collection)
+    embedder, bridge = embedders.of(collection), embedders.find_bridging(collection)
     pending = Pending(index, collection, chunks)
     writer = _Writer(index, collection, report, pending)
     try:
@@ -304,7 +304,7 @@ class _Writer:
     ) -> None:
         ids = [chunk.chunk_id for chunk in batch]
         await self._index.set_vectors(self._collection, ids, vectors, tokens)
-        self._pending.finished(batch)
+        self._pending.remove(batch)
         self._report(len(batch))
 
 
@@ -312,4 +312,4 @@ async def _mark_ready(index: ChunkIndex, catalog: Catalog, collection: Collectio
     """Documents that had their text before a scan found nothing waiting have all vectors."""
     documents = await catalog.in_text(collection.tenant, collection.id)
     if documents and not await index.without_vectors(collection, 1):
-        await catalog.embedded(documents)
+        await catalog.mark_embedded(documents)

@@ -106,9 +106,9 @@ class GraphReader:
         """Read a document again at once, themes later: what a chat model said of it has come."""
         await self._put(collection, [revision])
 
-    async def drained(self) -> None:
+    async def drain(self) -> None:
         """Return when everything has been read that was to be read."""
-        await self._waking.drained()
+        await self._waking.drain()
 
     async def aclose(self, seconds: float = 3.0) -> None:
         """Wait some seconds for the running batch, then stop; the next start continues."""
@@ -165,10 +165,10 @@ class GraphReader:
             if not revisions:
                 await self._themes.replace(collection, audience, "", ())
             elif now != made_of:
-                themes = await self._made(collection, audience, tuple(revisions))
+                themes = await self._make_themes(collection, audience, tuple(revisions))
                 await self._themes.replace(collection, audience, now, themes)
 
-    async def _made(
+    async def _make_themes(
         self, collection: Collection, audience: str, revisions: Sequence[str]
     ) -> list[EntityTheme]:
         mentions, relations = await self._mentions.of_revisions(collection, revisions)
@@ -182,9 +182,9 @@ class GraphReader:
         known: Mapping[str, EntityTheme] = {}
         if self._by_model:
             known = await self._themes.known(collection, audience)
-        return [await self._summed_up(collection, theme, known) for theme in found]
+        return [await self._sum_up_theme(collection, theme, known) for theme in found]
 
-    async def _summed_up(
+    async def _sum_up_theme(
         self, collection: Collection, theme: EntityTheme, known: Mapping[str, EntityTheme]
     ) -> EntityTheme:
         """A theme with the summary that a chat model made of the same passages before, or with

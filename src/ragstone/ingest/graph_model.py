@@ -105,7 +105,7 @@ class GraphModelReader:
         if estimate.passages:
             tracker.note(_foretold(self._model.name, estimate))
         made = _Made(tracker)
-        lacking = await self._readings.lacking(collection, RECIPE)
+        lacking = await self._readings.list_lacking(collection, RECIPE)
         for number, revision in enumerate(lacking):
             if failure := await self._read(collection, revision, made):
                 made.failure = failure
@@ -119,7 +119,7 @@ class GraphModelReader:
     async def estimate(self, collection: Collection) -> GraphEstimate:
         """What reading a collection is going to take."""
         passages = known = calls = prompt = 0
-        for revision in await self._readings.lacking(collection, RECIPE):
+        for revision in await self._readings.list_lacking(collection, RECIPE):
             chunks = await self._chunks(collection, revision)
             rules = await self._rules(chunks)
             keys = {cache_key(rules, chunk) for chunk in chunks}
@@ -194,7 +194,7 @@ class GraphModelReader:
     async def _sum_up(self, collection: Collection, made: "_Made") -> None:
         """Have the model sum up the themes that it has not summed up."""
         self._reader.wake(collection)
-        await self._reader.drained()
+        await self._reader.drain()
         for theme in await self._themes.every(collection):
             if theme.by:
                 continue

@@ -187,7 +187,7 @@ class Originals:
         for text in document_ids:
             shutil.rmtree(self._folder / text, ignore_errors=True)
 
-    def linked(self) -> "Linked":
+    def link_all(self) -> "Linked":
         """All of them as of now, for a backup: what is replaced or deleted since stays in them."""
         if self._folder is None or not self._folder.is_dir():
             return Linked(None, [])
@@ -225,7 +225,7 @@ class Originals:
             )
 
     @contextmanager
-    def restored(self, document_id: str, name: str) -> Iterator[BinaryIO]:
+    def open_restored(self, document_id: str, name: str) -> Iterator[BinaryIO]:
         """A file to write one to; raises StorageFull."""
         folder = self._restored / document_id
         try:

@@ -60,7 +60,7 @@ class Helping:
         ]
 
         def tell() -> None:
-            report(ReadOutcome(dict(written), dict(failed), tuple(back)).stored())
+            report(ReadOutcome(dict(written), dict(failed), tuple(back)).format_progress())
 
         async def finish_read(several: Sequence[tuple[Changed, Written]]) -> None:
             written.update((changed.document.id, item) for changed, item in several)
@@ -92,7 +92,7 @@ class Helping:
                     group.create_task(read(together))
             tell()
         finally:
-            await asyncio.shield(self._catalog.stopped(sorted(writer.begun)))
+            await asyncio.shield(self._catalog.mark_stopped(sorted(writer.begun)))
 
     async def embed(self, part: Job, report: Report) -> None:
         """Give chunks their vectors."""
@@ -116,7 +116,7 @@ class Helping:
 
     async def _collection(self, part: Job) -> Collection:
         collection = wire.load(Collection, part.request["collection"])
-        known = await self._catalog.identified(part.tenant, part.collection)
+        known = await self._catalog.find_by_id(part.tenant, part.collection)
         # A rebuild makes the next one beside the one that is known.
         if known is None or collection.build not in (known.build, known.build + 1):
             raise UnknownCollection(part.collection)

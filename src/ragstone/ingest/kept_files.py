@@ -79,7 +79,7 @@ class Files:
             "created_at": now,
             "expires_at": now + seconds if seconds else None,
         }
-        folder = self._of(owner) / create_timed_id(PREFIX)
+        folder = self._owner_folder(owner) / create_timed_id(PREFIX)
         try:
             file = file.rename(file.with_name(_CONTENT))
             with private_file(file.with_name(_ABOUT)) as described:
@@ -95,14 +95,14 @@ class Files:
 
     def find(self, owner: Principal, id: str) -> KeptFile | None:
         """The owner's file of this id, unless it has expired or the credential is for less."""
-        found = _read(self._of(owner) / id) if _ID.fullmatch(id) else None
+        found = _read(self._owner_folder(owner) / id) if _ID.fullmatch(id) else None
         return found if found and found.is_for(owner) else None
 
-    def listed(self, owner: Principal) -> list[KeptFile]:
+    def list_all(self, owner: Principal) -> list[KeptFile]:
         """All files that `find` finds, in any order."""
-        return [file for file in _read_all(self._of(owner)) if file.is_for(owner)]
+        return [file for file in _read_all(self._owner_folder(owner)) if file.is_for(owner)]
 
-    def expired(self) -> Iterator[KeptFile]:
+    def list_expired(self) -> Iterator[KeptFile]:
         """Every owner's files that have expired."""
         owners = sorted(self._folder.iterdir()) if self._folder.is_dir() else ()
         now = time.time()
@@ -119,9 +119,9 @@ class Files:
 
     def forget(self, owner: Principal) -> None:
         """Delete all files of an owner."""
-        shutil.rmtree(self._of(owner), ignore_errors=True)
+        shutil.rmtree(self._owner_folder(owner), ignore_errors=True)
 
-    def _of(self, owner: Principal) -> Path:
+    def _owner_folder(self, owner: Principal) -> Path:
         return self._folder / owner_digits(owner.tenant, owner.user)
 
 

@@ -46,7 +46,7 @@ async def is_elsewhere(collection: Collection, catalog: Catalog, index: ChunkInd
     if not any(document.chunks for document in documents) or await _holds_some(collection, index):
         return False
     # It may have been built anew, moved or dropped while this looked.
-    now = await catalog.identified(collection.tenant, collection.id)
+    now = await catalog.find_by_id(collection.tenant, collection.id)
     return now is not None and (now.build, now.place) == (collection.build, collection.place)
 
 

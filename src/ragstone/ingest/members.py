@@ -55,7 +55,7 @@ async def open_archives(
             readable = 0
             for file in _files(item, members, endings):
                 if isinstance(file, SkippedFile):
-                    tracker.skipped(file.kind)
+                    tracker.count_skipped(file.kind)
                 else:
                     files.append(file)
                     readable += 1

@@ -86,7 +86,7 @@ async def move(index: ChunkIndex, catalog: Catalog, collection: Collection) -> N
     Raises ConfigError where it could not be searched there as it is, IndexUnavailable.
     """
     async with catalog.alone(collection.tenant, f"{collection.id} on its way"):
-        old = await catalog.identified(collection.tenant, collection.id)
+        old = await catalog.find_by_id(collection.tenant, collection.id)
         if old is None or not await _is_due(index, old):
             return
         shared = may_share(index, await index.count(old))
@@ -99,9 +99,9 @@ async def move(index: ChunkIndex, catalog: Catalog, collection: Collection) -> N
         async with (
             catalog.alone(old.tenant, old.id),
             readers.alone(catalog, old),
-            catalog.keeping(),
+            catalog.keep_all(),
         ):
-            now = await catalog.identified(old.tenant, old.id)
+            now = await catalog.find_by_id(old.tenant, old.id)
             if now is None or now.build != old.build:
                 return  # It was dropped or built anew.
             gone = await list_retired(catalog)
@@ -125,7 +125,7 @@ async def move(index: ChunkIndex, catalog: Catalog, collection: Collection) -> N
 async def list_retired(catalog: Catalog) -> frozenset[str]:
     """The revisions that somebody may be deleting now, and then forget. What is retired while it is
     kept stays known, and so hidden, until it is not kept any more."""
-    return frozenset(name for _, name in await catalog.retired())
+    return frozenset(name for _, name in await catalog.list_retired())
 
 
 async def remove_others(

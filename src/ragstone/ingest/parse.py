@@ -166,7 +166,7 @@ def _format_errors(path: Path) -> Iterator[None]:
     """What breaks in the format of another package is this document's failure, and says whose it
     is."""
     try:
-        with FORMATS.explained(_name(path)):
+        with FORMATS.explain_errors(_name(path)):
             yield
     except ConfigError as error:
         raise UnreadableDocument(f"{path.name} cannot be read. {error.message}") from error

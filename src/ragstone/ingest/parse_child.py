@@ -158,7 +158,7 @@ def _send_document(request: ReadRequest, send: Send) -> None:
     send(DocumentHead(parsed.title, parsed.media_type, parsed.pages, parsed.metadata, notes))
     sender = _Batches(send)
     length = len if request.chunk_unit == "characters" else count
-    blocks = sender.noticed(
+    blocks = sender.report_progress(
         short for block in attach_leads(parsed.blocks) for short in cut_long(block)
     )
     for piece in chunk(blocks, request.chunk_size, request.chunk_overlap, length):
@@ -197,7 +197,7 @@ class _Batches:
         if len(self._held) >= BATCH or self._characters >= BATCH_CHARS:
             self.flush()
 
-    def noticed(self, blocks: Iterator[Block]) -> Iterator[Block]:
+    def report_progress(self, blocks: Iterator[Block]) -> Iterator[Block]:
         """The blocks; while they come slowly, that they come is told."""
         for block in blocks:
             if time.monotonic() - self._sent > BATCH_SECONDS:

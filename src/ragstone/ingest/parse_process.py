@@ -126,7 +126,7 @@ class ParseProcesses:
             await asyncio.wait(cleared, timeout=CLOSE_SECONDS)
 
     @asynccontextmanager
-    async def reading(
+    async def open_reading(
         self,
         path: Path,
         size: int,
@@ -139,11 +139,11 @@ class ParseProcesses:
         DocumentError, and so may the iteration. `heavy` is called once if reading takes much
         memory. What the file includes must be in `folder`; `captions` are what a model said of its
         pictures, by their digests."""
-        async with self._reading(path, size, owner, heavy, folder, captions) as reading:
+        async with self._open_reading(path, size, owner, heavy, folder, captions) as reading:
             await reading.open()
             yield reading
 
-    async def beginning(
+    async def read_beginning(
         self,
         path: Path,
         size: int,
@@ -152,25 +152,25 @@ class ParseProcesses:
         owner: Owner = NOBODY,
     ) -> str:
         """The beginning of a file's text; raises DocumentError."""
-        async with self._reading(path, size, owner, heavy) as reading:
-            return await reading.beginning(characters)
+        async with self._open_reading(path, size, owner, heavy) as reading:
+            return await reading.read_beginning(characters)
 
     async def members(
         self, path: Path, size: int, folder: Path | None, heavy: Callable[[], None], owner: Owner
     ) -> list[ArchiveMember]:
         """The members of an archive, with a `folder` unpacked into it; raises DocumentError."""
-        async with self._reading(path, size, owner, heavy) as reading:
+        async with self._open_reading(path, size, owner, heavy) as reading:
             return await reading.members(folder)
 
     async def picture(
         self, path: Path, size: int, id: str, folder: Path | None = None, owner: Owner = NOBODY
     ) -> bytes:
         """A picture of a file by its id, as it is shown; raises DocumentError."""
-        async with self._reading(path, size, owner, folder=folder) as reading:
+        async with self._open_reading(path, size, owner, folder=folder) as reading:
             return await reading.picture(id)
 
     @asynccontextmanager
-    async def _reading(
+    async def _open_reading(
         self,
         path: Path,
         size: int,
@@ -181,7 +181,7 @@ class ParseProcesses:
     ) -> AsyncIterator["Reading"]:
         """A file and a process for it. One that was left in the midst of it ends."""
         async with self._turns.place(owner):
-            process = await self._taken()
+            process = await self._take_process()
             try:
                 reading = Reading(process, path, size, self._settings, folder, captions)
                 watching = asyncio.create_task(reading.watch(heavy))
@@ -196,11 +196,11 @@ class ParseProcesses:
                 else:
                     self._end(process)
 
-    async def _taken(self) -> "ParseProcess":
+    async def _take_process(self) -> "ParseProcess":
         while self._free:
             process = self._free.pop()
             if process.alive:
-                process.taken()
+                process.mark_taken()
                 return process
             self._end(process)
         process = ParseProcess(self._settings.parse_memory_mb)
@@ -265,39 +265,39 @@ class Reading:
     async def open(self) -> None:
         """Begin to read."""
         await self._ask()
-        self.head = self._expected(await self._next(), DocumentHead)
+        self.head = self._expect(await self._next(), DocumentHead)
 
-    async def beginning(self, characters: int) -> str:
+    async def read_beginning(self, characters: int) -> str:
         """The beginning of the text instead of the chunks."""
         await self._ask(beginning=characters)
-        text = self._expected(await self._next(), Beginning).text
-        self._process.finished()
+        text = self._expect(await self._next(), Beginning).text
+        self._process.finish()
         return text
 
     async def batches(self) -> AsyncGenerator[Sequence[TextPiece], None]:
         """The chunks, in batches."""
         while not isinstance(message := await self._next(), Finished):
-            if pieces := self._expected(message, Pieces).pieces:
+            if pieces := self._expect(message, Pieces).pieces:
                 self._processor_seconds += len(pieces) * self._piece_seconds
                 yield pieces
         self.last_notes = tuple(message.notes)
         if not message.spent:
-            self._process.finished()
+            self._process.finish()
 
     async def members(self, folder: Path | None) -> list[ArchiveMember]:
         """The members of the archive that it is, instead of the chunks."""
         await self._ask(members=True, unpack_to=str(folder or ""))
         members: list[ArchiveMember] = []
         while not isinstance(message := await self._next(), Finished):
-            members += self._expected(message, ArchiveMembers).members
-        self._process.finished()
+            members += self._expect(message, ArchiveMembers).members
+        self._process.finish()
         return members
 
     async def picture(self, id: str) -> bytes:
         """A picture of it instead of the chunks."""
         await self._ask(picture=id)
-        drawn = self._expected(await self._next(), Drawn).base64
-        self._process.finished()
+        drawn = self._expect(await self._next(), Drawn).base64
+        self._process.finish()
         try:
             return base64.b64decode(drawn, validate=True)
         except ValueError as error:
@@ -332,7 +332,7 @@ class Reading:
     async def _next(self) -> Message:
         """The next message that says something, within the time that is left."""
         silent = self._settings.parse_seconds
-        while isinstance(message := await self._received(silent), Recognising):
+        while isinstance(message := await self._receive(silent), Recognising):
             self._pages += 1
             if self._pages <= self._settings.ocr_pages:
                 self._seconds += self._settings.ocr_seconds
@@ -342,7 +342,7 @@ class Reading:
                 silent = self._settings.parse_seconds + self._settings.ocr_seconds
         return message
 
-    async def _received(self, silent: float) -> Message:
+    async def _receive(self, silent: float) -> Message:
         """The next message, which has to come in so many seconds."""
         began = time.monotonic()
         try:
@@ -350,7 +350,7 @@ class Reading:
         except TimeoutError as error:
             raise self._too_slow(silent) from error
         except EOFError as error:
-            raise await self._died() from error
+            raise await self._death_error() from error
         except ValueError as error:
             log.warning("A parser's process sent what cannot be read: %s", _one_line(str(error)))
             raise UnreadableDocument(
@@ -364,18 +364,18 @@ class Reading:
                 "damaged, save it in another form, or split it."
             )
         if isinstance(message, ReadFailure):
-            raise self._failed(message)
+            raise self._failure_error(message)
         return message
 
-    def _expected(self, message: Message, kind: type[T]) -> T:
+    def _expect(self, message: Message, kind: type[T]) -> T:
         if not isinstance(message, kind):
             raise UnreadableDocument(f"The parser of {self._path.name} sent {message.kind} too.")
         return message
 
-    def _failed(self, failure: ReadFailure) -> DocumentError:
+    def _failure_error(self, failure: ReadFailure) -> DocumentError:
         if failure.code == MEMORY:
             return self._too_large()
-        self._process.finished()
+        self._process.finish()
         for kind in DocumentError.__subclasses__():
             if kind.code == failure.code:
                 return kind(_one_line(failure.message))
@@ -383,7 +383,7 @@ class Reading:
         log.error("A parser broke on %s\n%s", self._path, _printable(failure.trace))
         return UnreadableDocument(f"The parser failed on this file ({name}); the log says more.")
 
-    async def _died(self) -> DocumentError:
+    async def _death_error(self) -> DocumentError:
         status = await self._process.call(self._process.reap)
         if self._process.overstepped:
             return self._process.overstepped
@@ -473,7 +473,7 @@ class ParseProcess:
         received.add_done_callback(lambda done: done.cancelled() or done.exception())
         return await asyncio.shield(received)
 
-    def finished(self) -> None:
+    def finish(self) -> None:
         """The file is done: the process may have another one."""
         self.reusable = self._files < FILES and self.used_mb() < KEPT_MB
 
@@ -500,7 +500,7 @@ class ParseProcess:
         """Call `end` unless the process is taken before."""
         self._waiting = asyncio.get_running_loop().call_later(seconds, end, self)
 
-    def taken(self) -> None:
+    def mark_taken(self) -> None:
         if self._waiting:
             self._waiting.cancel()
 
@@ -519,7 +519,7 @@ class ParseProcess:
 
     def close(self) -> "Future[None]":
         """End it, in the midst of whatever it does; what it had is cleared away behind that."""
-        self.taken()
+        self.mark_taken()
         if not self._closed:
             self._closed = True
             self.reusable = False

@@ -168,7 +168,7 @@ class Pipeline:
                 await readers.apply_rules(self._index, self._catalog, collection)
                 found = await self._at_known_paths(collection, only, found)
                 tracker.expect(len(found), sum(item.size for item in found))
-                tracker.waiting(await self._index.count_without_vectors(collection))
+                tracker.set_waiting(await self._index.count_without_vectors(collection))
                 await self._index_files(job, collection, request, found, tracker, leaves)
                 await self._forget_former(collection, request, found, archives)
                 if request.prune:
@@ -194,7 +194,7 @@ class Pipeline:
     async def _move_if_due(self, collection: Collection) -> None:
         """Give a collection that has outgrown what it shares a place of its own."""
         await move_if_due(self._index, self._catalog, collection)
-        now = await self._catalog.identified(collection.tenant, collection.id)
+        now = await self._catalog.find_by_id(collection.tenant, collection.id)
         if now is not None and now != collection:
             # Who reads it in the background has not seen all of it where it was.
             for reader in (self._vocabulary, self._graph):
@@ -235,7 +235,7 @@ class Pipeline:
         """Give the chunks of a collection that wait for vectors theirs."""
         async with self._catalog.alone(collection.tenant, collection.id):
             # It may have been built anew or moved, or dropped, while this waited.
-            now = await self._catalog.identified(collection.tenant, collection.id)
+            now = await self._catalog.find_by_id(collection.tenant, collection.id)
             if now is not None:
                 await self._embed(now, self._settings.token_vectors)
 
@@ -254,7 +254,7 @@ class Pipeline:
         """Index a document again from its source, or from what is kept of it; False, and nothing
         has changed, if there is neither or it is unreadable."""
         async with self._catalog.alone(document.tenant, document.collection):
-            collection = await self._catalog.identified(document.tenant, document.collection)
+            collection = await self._catalog.find_by_id(document.tenant, document.collection)
             if collection is None:
                 return False
             try:
@@ -287,7 +287,7 @@ class Pipeline:
         if not (self._settings.ocr and is_installed()):
             return ask
         owner = Owner(ask.principal.tenant, "")
-        return await with_picture_text(ask, partial(self._drawing.beginning, owner=owner))
+        return await with_picture_text(ask, partial(self._drawing.read_beginning, owner=owner))
 
     def forget_marks(self) -> None:
         """Delete what a server that died has left of files that are gone. Blocking."""
@@ -304,7 +304,7 @@ class Pipeline:
         if not request.only:
             return None
         real = await file_threads.run(request.paths, _real_paths, request.only)
-        including = await self._catalog.including(request.tenant, id, real)
+        including = await self._catalog.find_including(request.tenant, id, real)
         return [Path(item) for item in (*request.only, *including)]
 
     async def _sources(
@@ -338,7 +338,7 @@ class Pipeline:
                 if isinstance(item, RefusedFile):
                     tracker.failed(printable_path(item.path), printable_path(item.error.message))
                 elif isinstance(item, SkippedFile):
-                    tracker.skipped(item.kind)
+                    tracker.count_skipped(item.kind)
                 elif not (is_text(item.path) and is_text(item.place)):
                     tracker.failed(printable_path(item.path), NOT_TEXT)
                 else:
@@ -356,7 +356,7 @@ class Pipeline:
         self, owner: Owner, found: Sequence[FoundFile], tracker: Tracker
     ) -> OpenedArchives:
         async def list_members(item: FoundFile, folder: Path | None) -> Sequence[ArchiveMember]:
-            with self._being_read.marked(item) as heavy:
+            with self._being_read.mark(item) as heavy:
                 return await self._writer.members(item.source, item.size, folder, heavy, owner)
 
         return await open_archives(found, list_members, tracker, pictures=self._settings.ocr)
@@ -392,7 +392,7 @@ class Pipeline:
         self, request: IngestRequest, id: str, found: Sequence[FoundFile], tracker: Tracker
     ) -> Collection | None:
         """The collection, made now if it is new: its first files decide model and language."""
-        known = await self._catalog.identified(request.tenant, id)
+        known = await self._catalog.find_by_id(request.tenant, id)
         if known or not found:
             if known:
                 embedder = self._embedders.of(known)
@@ -451,7 +451,7 @@ class Pipeline:
         async def sample(item: FoundFile) -> str:
             try:
                 async with places:
-                    with self._being_read.marked(item, sample=True) as heavy:
+                    with self._being_read.mark(item, sample=True) as heavy:
                         return await self._writer.sample(item.source, item.size, heavy, owner)
             except DocumentError:
                 return ""
@@ -490,7 +490,7 @@ class Pipeline:
                     self._embedders,
                     collection,
                     lambda: sharing.embedding or not reading.done(),
-                    tracker.embedded,
+                    tracker.count_embedded,
                     self._settings.token_vectors,
                     pending,
                     leaves,
@@ -587,7 +587,7 @@ class Pipeline:
 
         async def read() -> None:
             while (changed := await waiting.get()) is not None:
-                sharing.taken()
+                sharing.count_taken()
                 error = await self._reads(collection, changed, self._writer, together, pending)
                 if error:
                     await self._refuse(changed, error, tracker)
@@ -610,7 +610,7 @@ class Pipeline:
         """Read a file, to be written; why it cannot be read if it cannot."""
         item, document = changed.item, changed.document
         try:
-            with self._being_read.marked(item) as heavy:
+            with self._being_read.mark(item) as heavy:
                 folder = None if item.handed else find_given_folder(document.path, item.source)
                 captions = await self._known_captions(collection, changed.known)
                 read = await writer.read(
@@ -625,7 +625,7 @@ class Pipeline:
         """Note that a file cannot be read."""
         item = changed.item
         if is_textless_picture(item, error) and changed.known is None:
-            tracker.passed_over(WITHOUT_TEXT, item.size)
+            tracker.count_passed_over(WITHOUT_TEXT, item.size)
             return
         await self._catalog.fail(changed.document, error.message)
         tracker.failed(item.path, error.message, item.size, read=True)
@@ -653,10 +653,10 @@ class Pipeline:
                 item = changed.item
                 if item.handed:
                     await asyncio.to_thread(self.originals.keep, item, changed.document)
-                tracker.indexed(item.size, written.chunks, written.pages)
-                tracker.taken_over(written.embedded)
+                tracker.count_indexed(item.size, written.chunks, written.pages)
+                tracker.count_taken_over(written.embedded)
                 for note in written.notes:
-                    tracker.left_out(f"{item.path}: {note}")
+                    tracker.note_left_out(f"{item.path}: {note}")
             if not self._learns_from_former:
                 await purge(several)
 
@@ -687,7 +687,7 @@ class Pipeline:
         for note in gone.notes:
             tracker.note(note)
         await self.forget(collection, gone.documents)
-        tracker.pruned(len(gone.documents))
+        tracker.count_pruned(len(gone.documents))
 
     async def give_readers(
         self, collection: Collection, document_ids: Sequence[str], own: tuple[str, ...]
@@ -759,17 +759,17 @@ class Pipeline:
 
         False, and they stay hidden for the next time, while a backup is written that needs them.
         """
-        before = {name for _, name in await self._catalog.retired(document_ids)}
+        before = {name for _, name in await self._catalog.list_retired(document_ids)}
         whole = document_ids is not None or await drop_unused(self._index, self._catalog)
         if not before:
             return whole
-        await self._catalog.drained()
+        await self._catalog.drain()
         # Asked after what is to go was read: a backup that begins later does not need it.
         if await self._catalog.kept():
             return False
         by_collection: dict[Collection, list[str]] = {}
         # Their collections may have been built anew, moved or restored since.
-        for collection, name in await self._catalog.retired(document_ids):
+        for collection, name in await self._catalog.list_retired(document_ids):
             if name in before:
                 by_collection.setdefault(collection, []).append(name)
         for collection, names in by_collection.items():
@@ -779,7 +779,7 @@ class Pipeline:
                 ids = {name.rpartition("@")[0] for name in some}
                 gone = ids - (await self._catalog.known(sorted(ids))).keys()
                 await asyncio.to_thread(self.originals.delete, gone)
-                await self._catalog.purged(some)
+                await self._catalog.forget_revisions(some)
             if self._graph and document_ids is None:
                 self._graph.wake(collection)
         return whole

@@ -84,7 +84,7 @@ class Tracker:
         self._since = time.monotonic()
         self._set(total=files)
 
-    def waiting(self, chunks: int) -> None:
+    def set_waiting(self, chunks: int) -> None:
         """So many chunks of the collection wait for their vectors now."""
         before = self._earlier
         # The stored progress may be a second older than what was done.
@@ -101,7 +101,7 @@ class Tracker:
     def note(self, sentence: str) -> None:
         self._set(notes=(*self._now.notes, sentence))
 
-    def left_out(self, sentence: str) -> None:
+    def note_left_out(self, sentence: str) -> None:
         """A note on what a document lacks; only the first ones are kept."""
         self._left_out += 1
         if self._left_out <= MOST_LEFT_OUT:
@@ -109,13 +109,13 @@ class Tracker:
         elif self._left_out == MOST_LEFT_OUT + 1:
             self.note("More documents lack files that they include.")
 
-    def skipped(self, kind: str) -> None:
+    def count_skipped(self, kind: str) -> None:
         """A file or folder of this kind is passed over."""
         known = kind in self._skipped or len(self._skipped) < MOST_KINDS
         self._skipped[kind if known else OTHER] += 1
         self._set(skipped=tuple(Skipped(*item) for item in self._skipped.most_common()))
 
-    def passed_over(self, kind: str, size: int, *, read: bool = True) -> None:
+    def count_passed_over(self, kind: str, size: int, *, read: bool = True) -> None:
         """A file that was counted by `expect` is passed over after all; `read`: it was `changed`
         too."""
         if read:
@@ -123,14 +123,14 @@ class Tracker:
         else:
             self._total_bytes -= size + FILE_BYTES
         self._set(files=self._now.files + 1)
-        self.skipped(kind)
+        self.count_skipped(kind)
 
     def changed(self, size: int) -> None:
         """A file that was counted by `expect` is to be read."""
         self._changed_bytes += size + FILE_BYTES
         self._changed += 1
 
-    def indexed(self, size: int, chunks: int, pages: int) -> None:
+    def count_indexed(self, size: int, chunks: int, pages: int) -> None:
         now = self._now
         self._bytes += size + FILE_BYTES
         self._set(
@@ -140,7 +140,7 @@ class Tracker:
             pages=now.pages + pages,
         )
 
-    def unchanged(self, size: int) -> None:
+    def count_unchanged(self, size: int) -> None:
         self._total_bytes -= size + FILE_BYTES
         self._same_bytes += size + FILE_BYTES
         self._same += 1
@@ -161,21 +161,21 @@ class Tracker:
             self._failures.append(FileFailure(path, reason))
         self._set(files=self._now.files + counted)
 
-    def embedded(self, chunks: int) -> None:
+    def count_embedded(self, chunks: int) -> None:
         self._set(embedded=self._now.embedded + chunks)
 
-    def taken_over(self, chunks: int) -> None:
+    def count_taken_over(self, chunks: int) -> None:
         """So many chunks had their vectors already, which says nothing about the time of others."""
         self._taken_over += chunks
         self._embedded_before += chunks
-        self.embedded(chunks)
+        self.count_embedded(chunks)
 
     def asked(self, questions: int, usage: Usage) -> None:
         """So many questions were thought of with this use of the chat model."""
         now = self._now
         self._set(questions=now.questions + questions, usage=now.usage + usage)
 
-    def pruned(self, documents: int) -> None:
+    def count_pruned(self, documents: int) -> None:
         self._set(pruned=documents)
 
     def finish(self) -> Progress:

@@ -55,7 +55,7 @@ class QuestionMaker:
     async def make(self, collection: Collection, tracker: Tracker) -> None:
         """Make what lacks in a collection. Where the model fails the rest is left for the next
         ingest, and a note says so."""
-        waiting = await self._waiting(collection)
+        waiting = await self._list_waiting(collection)
         made, asked, usage, failure = 0, 0, Usage(), ""
         while asked < len(waiting) and not failure:
             ids = waiting[asked : asked + AT_A_TIME]
@@ -77,7 +77,7 @@ class QuestionMaker:
                 "to go on."
             )
 
-    async def _waiting(self, collection: Collection) -> list[str]:
+    async def _list_waiting(self, collection: Collection) -> list[str]:
         """The chunks that answer now and have no question."""
         documents = await self.catalog.documents(collection.tenant, collection.id)
         live = {revision(document.id, document.version) for document in documents}

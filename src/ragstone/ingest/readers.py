@@ -67,7 +67,7 @@ async def grant(index: ChunkIndex, catalog: Catalog, collection: Collection) -> 
     while await catalog.withheld(1, tenant, id):
         async with alone(catalog, collection):
             # It may have been built anew or moved.
-            now = await catalog.identified(tenant, id)
+            now = await catalog.find_by_id(tenant, id)
             if now is None:
                 return
             given = {name: names for _, name, names in await catalog.withheld(AT_ONCE, tenant, id)}
@@ -97,7 +97,7 @@ async def finish(index: ChunkIndex, catalog: Catalog) -> None:
     rules = {key for key, _ in await catalog.unapplied_readers()}
     waiting = {key for key, *_ in await catalog.withheld(1_000_000)}
     for tenant, id in sorted(rules | waiting):
-        if collection := await catalog.identified(tenant, id):
+        if collection := await catalog.find_by_id(tenant, id):
             await apply_rules(index, catalog, collection)
             await grant(index, catalog, collection)
 

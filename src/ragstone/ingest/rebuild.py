@@ -49,7 +49,7 @@ async def rebuild(
 
     Until the switch the old index answers. A rebuild that was killed continues where it was.
     """
-    old = await catalog.identified(collection.tenant, collection.id)
+    old = await catalog.find_by_id(collection.tenant, collection.id)
     if old is None:
         raise UnknownCollection(collection.name)
     tracker = Tracker(job, report)
@@ -59,9 +59,9 @@ async def rebuild(
     tracker.expect(1, 1)
     async with bulk_load(index, new):
         copied = await _copy(old, new, index)
-    tracker.indexed(1, copied, 0)
+    tracker.count_indexed(1, copied, 0)
     # A rebuild that was cut off has some vectors already.
-    tracker.taken_over(copied - await index.count_without_vectors(new))
+    tracker.count_taken_over(copied - await index.count_without_vectors(new))
     while True:
         tracker.phase("embedding")
         pending = Pending(index, new)
@@ -69,7 +69,7 @@ async def rebuild(
         await _embed(index, catalog, embedders, new, tracker, settings, pending, sharing)
         tracker.phase("building")
         await index.optimize(new)
-        async with readers.alone(catalog, old), catalog.keeping():
+        async with readers.alone(catalog, old), catalog.keep_all():
             # What was deleted meanwhile, and forgotten since, is hidden no more.
             gone = await list_retired(catalog)
             if not await remove_others(index, catalog, old, new, gone):
@@ -147,7 +147,7 @@ async def _embed(
                 embedders,
                 new,
                 lambda: sharing.embedding,
-                tracker.embedded,
+                tracker.count_embedded,
                 settings.token_vectors,
                 pending,
             )

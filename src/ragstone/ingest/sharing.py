@@ -70,7 +70,7 @@ class ReadOutcome:
         """The documents of which something is known."""
         return {*self.written, *self.failed, *self.back}
 
-    def stored(self) -> dict[str, Any]:
+    def format_progress(self) -> dict[str, Any]:
         """As the progress of a job."""
         return {
             "written": {
@@ -161,7 +161,7 @@ class Sharing:
             self._looked.clear()
             await self._looked.wait()
 
-    def taken(self) -> None:
+    def count_taken(self) -> None:
         """A file was taken."""
         if self.files.empty():
             self._looked.set()
@@ -212,7 +212,7 @@ class Sharing:
             known = self._embedded[part.id]
             if (new := int(part.progress.get("embedded", 0)) - known) > 0:
                 self._embedded[part.id] = known + new
-                self._tracker.embedded(new)
+                self._tracker.count_embedded(new)
                 self._helped[who][1] += new
             self._take_time(part)
             return
@@ -220,7 +220,7 @@ class Sharing:
         outcome = ReadOutcome.of(part.progress)
         written = [(files[id], item) for id, item in outcome.written.items() if id in files]
         if written:
-            self._pending.written_elsewhere()
+            self._pending.count_written_elsewhere()
             await self._done(written)
             self._helped[who][0] += len(written)
             for changed, _ in written:
@@ -258,7 +258,7 @@ class Sharing:
             self._begun.pop(id, None)
             if (chunks := self._embedding.pop(id, None)) is not None:
                 if self._embedded.pop(id, 0) == len(chunks):
-                    self._pending.finished_elsewhere(chunks)
+                    self._pending.remove_ids(chunks)
                 else:
                     self._pending.back(chunks)
 

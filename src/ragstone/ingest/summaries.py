@@ -70,17 +70,17 @@ class SummaryMaker:
     async def make(self, collection: Collection, tracker: Tracker) -> None:
         """Make what lacks in a collection. Where the model fails the rest is left for the next
         ingest, and a note says so."""
-        lacking = await self._lacking(collection)
+        lacking = await self._find_lacking(collection)
         made = _Made(tracker)
         for document in lacking:
             failure = await self._make_one(collection, document, made)
             if failure:
                 made.failure = failure
                 break
-        for sentence in self._told(made, len(lacking)):
+        for sentence in self._report_lines(made, len(lacking)):
             tracker.note(sentence)
 
-    async def _lacking(self, collection: Collection) -> list[Document]:
+    async def _find_lacking(self, collection: Collection) -> list[Document]:
         """The documents of which no tree of this kind is complete."""
         documents = {
             revision(document.id, document.version): document
@@ -216,7 +216,7 @@ class SummaryMaker:
         new = {number: place for place, number in enumerate(named, 1)}
         return _Text(renumber_markers(text, new), tuple(cited[n - 1] for n in named), key)
 
-    def _told(self, made: "_Made", wanted: int) -> list[str]:
+    def _report_lines(self, made: "_Made", wanted: int) -> list[str]:
         told = []
         if made.trees:
             told.append(

@@ -36,9 +36,9 @@ class VocabularyReader:
         """Read what is new in `collection`, now or after what is being read."""
         self._waking.wake(collection)
 
-    async def drained(self) -> None:
+    async def drain(self) -> None:
         """Return when everything has been read that was to be read."""
-        await self._waking.drained()
+        await self._waking.drain()
 
     async def aclose(self, seconds: float = 3.0) -> None:
         """Wait some seconds for the running batch, then stop; the next start continues."""

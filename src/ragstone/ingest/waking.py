@@ -35,7 +35,7 @@ class Waking:
             self._again.discard(collection)
             self.wake(collection)
 
-    async def drained(self) -> None:
+    async def drain(self) -> None:
         """Return when everything is done that was to be done."""
         while self._running:
             await asyncio.wait(list(self._running.values()))

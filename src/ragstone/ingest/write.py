@@ -121,7 +121,7 @@ class Writer:
         """Read a file, to be `put` with others; a long one is written at once. As `write`. `heavy`
         is called if reading takes much memory."""
         owner = Owner(collection.tenant, collection.id)
-        async with self._processes.reading(
+        async with self._processes.open_reading(
             file, document.size, heavy, folder, captions, owner
         ) as reading:
             head = reading.head
@@ -229,7 +229,7 @@ class Writer:
             packed = [token for token in tokens if token is not None]
             whole = packed if len(packed) == len(told) else None
             await self._index.upsert(collection, told, vectors, whole)
-        with pending.writing(new):
+        with pending.mark_writing(new):
             await self._index.upsert(collection, new)
         return len(told)
 
@@ -241,7 +241,7 @@ class Writer:
         owner: Owner = NOBODY,
     ) -> str:
         """The beginning of the text of a file of so many bytes; raises DocumentError."""
-        return await self._processes.beginning(file, size, SAMPLE_CHARS, heavy, owner)
+        return await self._processes.read_beginning(file, size, SAMPLE_CHARS, heavy, owner)
 
     async def members(
         self, file: Path, size: int, folder: Path | None, heavy: Callable[[], None], owner: Owner

@@ -35,7 +35,7 @@ class StoreTrouble:
             self._since = time.monotonic()
         self._error = error
 
-    def lasting(self) -> RagstoneError | None:
+    def lasting_error(self) -> RagstoneError | None:
         """The error if nothing could be recorded for PATIENCE_SECONDS."""
         return self._error if time.monotonic() - self._since > PATIENCE_SECONDS else None
 

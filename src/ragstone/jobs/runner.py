@@ -112,7 +112,7 @@ class Runner:
 
     def check_store(self) -> None:
         """Raise what keeps the store from recording anything of the jobs of this process."""
-        if error := self._trouble.lasting() or self._ending.trouble.lasting():
+        if error := self._trouble.lasting_error() or self._ending.trouble.lasting_error():
             raise error
 
     async def changed(self, seconds: float) -> None:

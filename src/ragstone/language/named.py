@@ -66,7 +66,7 @@ def find_names(text: str) -> Named:
     reader = _Reader(apart)
     for match in _TOKEN.finditer(apart):
         reader.read(match)
-    return reader.named()
+    return reader.find_names()
 
 
 def _compatible(one: str, other: str) -> bool:
@@ -106,7 +106,7 @@ class _Reader:
                 self._words.append(match["code"].casefold())
         self._before = match
 
-    def named(self) -> Named:
+    def find_names(self) -> Named:
         self._settle_alone()
         few = 2 * self._capitals <= self._inside
         return Named(

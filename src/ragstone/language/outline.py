@@ -154,14 +154,14 @@ class _Reader:
         """The block at the start of a group. What is left of it goes back to the others."""
         first = group[0]
         if fence := _FENCE.match(first.text):
-            return self._fenced(group, fence)
+            return self._read_fence(group, fence)
         if _is_drawing(group):
             return self._lines("code", group, len(group))
         if count := self._head_lines(group):
             return self._lines("header", group, count)
-        return self._heading(group) or self._listed(group) or self._body(group)
+        return self._heading(group) or self._read_item(group) or self._body(group)
 
-    def _listed(self, group: _Group) -> _Draft | None:
+    def _read_item(self, group: _Group) -> _Draft | None:
         """An item, if the group begins with a label; it may stand alone above its text."""
         if self._is_lone_label(group):
             return self._item(group + self._groups.popleft(), group[0].text)
@@ -217,7 +217,7 @@ class _Reader:
     def _next(self) -> _Group:
         return self._groups[0] if self._groups else []
 
-    def _fenced(self, group: _Group, fence: re.Match[str]) -> _Draft:
+    def _read_fence(self, group: _Group, fence: re.Match[str]) -> _Draft:
         """A fence up to its end, over blank lines; without an end it is the group alone."""
         taken, rest = [group, *self._groups], 0
         for number, lines in enumerate(taken):
@@ -298,7 +298,7 @@ class _Reader:
         end = group[count - 1]
         self._put_back(group[count:])
         if count == len(group):
-            end = self._continued(group)
+            end = self._continue_paragraph(group)
         nested = int(bool(self._items) and group[0].indent > self._items[-1][0])
         return _Draft("paragraph", group[0].start, end.end, nested)
 
@@ -313,7 +313,7 @@ class _Reader:
             or (line.indent >= before.indent + 4 and _is_code(line))
         )
 
-    def _continued(self, group: _Group) -> _Line:
+    def _continue_paragraph(self, group: _Group) -> _Line:
         """The last line of a paragraph that goes on after an empty line, as over a page's end."""
         end = group[-1]
         width = max(line.length for line in group)
@@ -334,19 +334,19 @@ class _Reader:
     def _heading(self, group: _Group) -> _Draft | None:
         first = group[0]
         return (
-            self._underlined(group)
-            or self._named(group)
+            self._read_underlined(group)
+            or self._read_named(group)
             or self._alone(group)
-            or (self._marked(group) if first.text.startswith("#") else None)
+            or (self._read_marked(group) if first.text.startswith("#") else None)
         )
 
-    def _marked(self, group: _Group) -> _Draft | None:
+    def _read_marked(self, group: _Group) -> _Draft | None:
         match = _MARKED_HEADING.match(group[0].text)
         if not match or group[0].length > 200 or len(group) > 1:
             return None
         return _Draft("heading", group[0].start, group[0].end, rank=("mark", len(match[0].strip())))
 
-    def _underlined(self, group: _Group) -> _Draft | None:
+    def _read_underlined(self, group: _Group) -> _Draft | None:
         """A line with a rule below it, and maybe one above it."""
         if not (found := _match_underlined(group)):
             return None
@@ -356,7 +356,7 @@ class _Reader:
             "heading", group[0].start, group[count - 1].end, rank=(f"line{mark}{count}", 0)
         )
 
-    def _named(self, group: _Group) -> _Draft | None:
+    def _read_named(self, group: _Group) -> _Draft | None:
         """Chapters, articles and clauses; with the name below, or the text after on the line."""
         first = group[0]
         if not (found := _heading_name(first.text)):

@@ -35,7 +35,7 @@ class BreakerCall:
             self.probe = False
             self._breaker.half_close()
 
-    def succeeded(self) -> None:
+    def mark_succeeded(self) -> None:
         self.outcome = "good"
 
     def failed(self) -> None:
@@ -71,7 +71,7 @@ class Breaker:
         return max(0.0, self._opened + self._recovery - self._clock())
 
     @contextmanager
-    def calling(self) -> Iterator[BreakerCall]:
+    def call(self) -> Iterator[BreakerCall]:
         """One call; raises Resting."""
         probe = self._opened is not None
         if self.seconds > 0 or (probe and self._probing):

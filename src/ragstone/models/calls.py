@@ -89,7 +89,7 @@ class Calls:
         """The reply as it comes; raises ModelUnavailable, Busy. The usage of failed calls comes
         first. The model may call the `tools`."""
         lost: list[Usage] = []
-        place = self._place_of(alone)
+        place = self._choose_model(alone)
         async with self._turns.turn(_limits(place)[0].left):
             try:
                 begun: _StartedStream = await self._retry_policy(lost, place)(
@@ -111,7 +111,7 @@ class Calls:
     async def whole(self, messages: Messages, options: ModelSettings) -> Said:
         """The reply in one piece, with the usage of failed calls; raises ModelUnavailable, Busy."""
         lost: list[Usage] = []
-        place = self._place_of(alone=not TIME_LIMITS.get().ends.setting)
+        place = self._choose_model(alone=not TIME_LIMITS.get().ends.setting)
         async with self._turns.turn(_limits(place)[0].left):
             try:
                 said: Said = await self._retry_policy(lost, place)(
@@ -121,7 +121,7 @@ class Calls:
                 raise trouble.error from trouble
         return replace(said, usage=sum(lost, said.usage))
 
-    def _place_of(self, alone: bool) -> FailingModel:
+    def _choose_model(self, alone: bool) -> FailingModel:
         return replace(self._place, standby=False) if alone else self._place
 
     def _retry_policy(self, lost: list[Usage], place: FailingModel) -> AsyncRetrying:
@@ -160,7 +160,7 @@ class Calls:
                         model_request_parameters=ModelRequestParameters(function_tools=[*tools]),
                     )
                     stream = await wait.of(stack.enter_async_context(opening))
-                    reply = self._reader.streamed(stream, _events(stream, wait, call), names)
+                    reply = self._reader.read_stream(stream, _events(stream, wait, call), names)
                     async for said in await stack.enter_async_context(aclosing(reply)):
                         call.began()
                         yield said
@@ -177,7 +177,7 @@ class Calls:
             try:
                 reply = await wait.of(self._request(messages, options))
                 wait.hear()
-                call.succeeded()
+                call.mark_succeeded()
                 return self._reader.whole(reply)
             except Exception as error:
                 raise self._trouble(error, call, place) from error
@@ -220,10 +220,10 @@ class Calls:
     @contextmanager
     def _breaker_call(self) -> Iterator[BreakerCall]:
         try:
-            with self.breaker.calling() as call:
+            with self.breaker.call() as call:
                 yield call
         except Resting as resting:
-            raise self._place.resting(resting.seconds) from resting
+            raise self._place.resting_trouble(resting.seconds) from resting
 
     def _trouble(self, error: Exception, call: BreakerCall, place: FailingModel) -> Trouble:
         trouble = place.of(error, self._settings.timeout)
@@ -329,4 +329,4 @@ async def _events(stream: Any, wait: _Wait, call: BreakerCall) -> AsyncGenerator
         wait.hear()
         yield event
     # Whatever it holds, the server did its part.
-    call.succeeded()
+    call.mark_succeeded()

@@ -118,13 +118,13 @@ class ChatModel:
     ) -> Said:
         """`ports.Completer`."""
         told = [ModelRequest(parts=[SystemPromptPart(rules), UserPromptPart(text)])]
-        return await self._calls.whole(told, self._sampling(max_tokens, temperature))
+        return await self._calls.whole(told, self._model_settings(max_tokens, temperature))
 
     async def ready(self) -> str:
         """Ask an OpenAI-compatible server for its models; other providers are not asked."""
         breaker, place = self._calls.breaker, self._place
         if breaker.state == "open":
-            raise place.resting(breaker.seconds).error
+            raise place.resting_trouble(breaker.seconds).error
         if isinstance(self._model, OpenAIChatModel):
             try:
                 async with asyncio.timeout(READY_SECONDS):
@@ -186,7 +186,7 @@ class ChatModel:
         """The settings of an answer; `thinks` lets a model that reasons by itself do so at
         length."""
         most = ask.max_tokens or self._settings.max_tokens
-        options = self._sampling(most, ask.temperature)
+        options = self._model_settings(most, ask.temperature)
         if thinks and self.profile.thinking_tokens:
             # pydantic-ai leaves the setting out for models that have none.
             options["thinking"] = EFFORT
@@ -220,7 +220,7 @@ class ChatModel:
                 options["extra_body"] = {"top_k": asked.top_k}
         return options
 
-    def _sampling(self, max_tokens: int, temperature: float | None) -> ModelSettings:
+    def _model_settings(self, max_tokens: int, temperature: float | None) -> ModelSettings:
         """The settings of one call; a `temperature` of None is the profile's."""
         known = self.profile
         if max_tokens < AMPLE * known.thinking_tokens:

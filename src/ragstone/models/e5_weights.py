@@ -92,7 +92,7 @@ class _Reader:
         self._at += found.nbytes
         return found
 
-    def bytes_at(self, start: int, size: int) -> Bytes:
+    def read_bytes(self, start: int, size: int) -> Bytes:
         return np.frombuffer(self._mapped, np.uint8, size, start)
 
 
@@ -124,7 +124,7 @@ def _tensors(reader: _Reader) -> dict[str, Bytes]:
     for _ in range(count):
         (length,) = reader.values("<H")
         name, _, _, start, size = reader.values(f"<{length}sBIQQ")
-        found[name.decode()] = reader.bytes_at(start, size)
+        found[name.decode()] = reader.read_bytes(start, size)
     return found
 
 

@@ -105,11 +105,11 @@ class ConfiguredEmbedders:
         current = self.for_text(collection.language)
         raise EmbeddingMismatch(collection.name, collection.model, current.name)
 
-    def comparing(self, collection: Collection) -> Embedder | None:
+    def find_comparing(self, collection: Collection) -> Embedder | None:
         own = self.of(collection)
         return own if own.multilingual else self._multilingual
 
-    def bridging(self, collection: Collection) -> Bridge | None:
+    def find_bridging(self, collection: Collection) -> Bridge | None:
         own = self.of(collection)
         base = own.base if isinstance(own, ColbertEmbedder) else own
         return self._bridge if base is self._english else None
@@ -126,7 +126,7 @@ class ConfiguredEmbedders:
         """The bundled one for texts of many languages, whatever the settings."""
         return self._e5
 
-    def bundled(self) -> Embedder:
+    def bundled_embedder(self) -> Embedder:
         """The bundled one for texts of many languages, or the English one where the settings name
         another."""
         known = self._multilingual

@@ -87,14 +87,14 @@ class FailingModel:
             counts=silent >= min(SILENT_SECONDS, limit.seconds * SILENT_SHARE),
         )
 
-    def resting(self, seconds: float) -> Trouble:
+    def resting_trouble(self, seconds: float) -> Trouble:
         message = (
             f"The model {self.model!r} failed several times in a row and rests for "
             f"{seconds:.0f} s ({self.section}__BREAKER_RECOVERY)."
         )
         return Trouble(ModelUnavailable(message, retry_after=seconds), counts=False)
 
-    def unexpected(self, what: str, retries: int = ONCE) -> Trouble:
+    def unexpected_reply(self, what: str, retries: int = ONCE) -> Trouble:
         """What came is not a reply."""
         return Trouble(ModelUnavailable(self._message(what)), retries)
 
@@ -127,10 +127,10 @@ class FailingModel:
                 ALWAYS,
             )
         if isinstance(error, ModelAPIError) and "finish_reason" in str(error):
-            return self.unexpected("ended its reply in the middle")
+            return self.unexpected_reply("ended its reply in the middle")
         if isinstance(error, UnexpectedModelBehavior | ModelAPIError):
-            return self.unexpected("sent something that is not a reply")
-        return self.unexpected(f"sent something that is not a reply ({type(error).__name__})")
+            return self.unexpected_reply("sent something that is not a reply")
+        return self.unexpected_reply(f"sent something that is not a reply ({type(error).__name__})")
 
     def status(self, status: int, retry_after: float | None = None, body: object = None) -> Trouble:
         """The server answered with an error."""

@@ -54,7 +54,7 @@ class GgufModel:
     async def answer(
         self, ask: Ask, passages: Sequence[Passage], instructions: Instructions
     ) -> AsyncGenerator[Said, None]:
-        chat = await self._loaded_model()
+        chat = await self._load_model()
         stream = chat.answer(ask, passages, instructions)
         try:
             async for said in stream:
@@ -64,7 +64,7 @@ class GgufModel:
 
     async def converse(self, ask: Ask, rules: str) -> AsyncGenerator[Said, None]:
         """`ports.Conversing`."""
-        async with aclosing((await self._loaded_model()).converse(ask, rules)) as stream:
+        async with aclosing((await self._load_model()).converse(ask, rules)) as stream:
             async for said in stream:
                 yield said
 
@@ -72,10 +72,10 @@ class GgufModel:
         self, rules: str, text: str, max_tokens: int, temperature: float = 0.0
     ) -> Said:
         """`ports.Completer`."""
-        return await (await self._loaded_model()).complete(rules, text, max_tokens, temperature)
+        return await (await self._load_model()).complete(rules, text, max_tokens, temperature)
 
     async def ready(self) -> str:
-        return await (await self._loaded_model()).ready()
+        return await (await self._load_model()).ready()
 
     async def aclose(self) -> None:
         loading, self._loading = self._loading, None
@@ -86,7 +86,7 @@ class GgufModel:
         server, self._server = self._server, None
         del server
 
-    async def _loaded_model(self) -> "ChatModel":
+    async def _load_model(self) -> "ChatModel":
         """The model, loaded once: a caller that leaves meanwhile does not make it load again."""
         if self._loading is None or has_failed(self._loading):
             self._loading = asyncio.create_task(asyncio.to_thread(self._load))

@@ -65,7 +65,7 @@ class MiniLmModel:
     def ids(self, texts: Sequence[str]) -> list[list[int]]:
         return [found.ids[1:-1] for found in self.tokenizer.encode_batch(list(texts))]
 
-    def placed(self, texts: Sequence[str]) -> list[PlacedTokens]:
+    def place_tokens(self, texts: Sequence[str]) -> list[PlacedTokens]:
         placed = []
         for found in self.tokenizer.encode_batch(list(texts)):
             ids = found.ids[1:-1]
@@ -141,8 +141,8 @@ class MiniLm:
     async def token_ids(self, texts: Sequence[str]) -> list[list[int]]:
         return await self._call(self._quick, (await self._load()).ids, texts)
 
-    async def placed_tokens(self, texts: Sequence[str]) -> list[PlacedTokens]:
-        return await self._call(self._quick, (await self._load()).placed, texts)
+    async def place_tokens(self, texts: Sequence[str]) -> list[PlacedTokens]:
+        return await self._call(self._quick, (await self._load()).place_tokens, texts)
 
     def token_weights(self, ids: Sequence[int], rarity: Floats) -> Floats:
         weights: Floats = self._encoder.weights(ids, rarity)

@@ -31,10 +31,10 @@ class Prices:
         into, out = self._own
         if into is not None and out is not None:
             return (used.input_tokens * into + used.output_tokens * out) / MILLION
-        price = self._published_price(used)
+        price = self._find_price(used)
         return None if price is None else float(price)
 
-    def _published_price(self, used: RequestUsage) -> Decimal | None:
+    def _find_price(self, used: RequestUsage) -> Decimal | None:
         snapshot = get_snapshot()
         for model, provider, url in self._lookup_keys:
             try:

@@ -98,7 +98,7 @@ class ReplyReader:
             raise self._empty_reply_error(response.finish_reason, usage)
         return Said(text, finish=_finish(response.finish_reason), usage=usage)
 
-    async def streamed(
+    async def read_stream(
         self,
         stream: StreamedResponse,
         events: AsyncGenerator[object, None],

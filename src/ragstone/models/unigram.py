@@ -52,7 +52,7 @@ class Unigram:
             self._unknown_score if piece == unknown else scores[piece] for piece in self.ids(text)
         )
 
-    def placed(self, text: str) -> list[tuple[int, int, int]]:
+    def place_tokens(self, text: str) -> list[tuple[int, int, int]]:
         """The pieces of `text`: the id of each, its first character, and the one after its last."""
         plain, places = self._replaced_places(text)
         found = []

@@ -71,7 +71,7 @@ class Cache(Protocol):
         """What is kept, which counts as a hit and renews an entry that does; None if it is gone."""
         ...
 
-    async def missed(self) -> None:
+    async def count_miss(self) -> None:
         """Count a question that nothing was found for."""
         ...
 

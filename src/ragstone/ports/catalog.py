@@ -103,7 +103,7 @@ class Catalog(CollectionNames, Protocol):
 
     async def collection(self, tenant: str, name: str) -> Collection | None: ...
 
-    async def identified(self, tenant: str, id: str) -> Collection | None:
+    async def find_by_id(self, tenant: str, id: str) -> Collection | None:
         """The collection of this id."""
         ...
 
@@ -130,7 +130,7 @@ class Catalog(CollectionNames, Protocol):
         `unused` then. The next one of its name is another one."""
         ...
 
-    async def unused(self) -> Sequence[Collection]:
+    async def list_unused(self) -> Sequence[Collection]:
         """Collections that were dropped, built anew or replaced, as they were: the chunks of these
         builds are to be deleted."""
         ...
@@ -191,7 +191,9 @@ class Catalog(CollectionNames, Protocol):
         are given, of those `at` these, and of those at or `below` these."""
         ...
 
-    async def including(self, tenant: str, collection: str, files: Sequence[str]) -> Sequence[str]:
+    async def find_including(
+        self, tenant: str, collection: str, files: Sequence[str]
+    ) -> Sequence[str]:
         """The sources of the documents that include any of these files, as they last looked."""
         ...
 
@@ -245,7 +247,7 @@ class Catalog(CollectionNames, Protocol):
         `part` that its worker does not have any more."""
         ...
 
-    async def stopped(self, revisions: Sequence[str]) -> None:
+    async def mark_stopped(self, revisions: Sequence[str]) -> None:
         """Nobody writes these any more, which were begun for a part."""
         ...
 
@@ -271,7 +273,7 @@ class Catalog(CollectionNames, Protocol):
         """Keep how the files of these documents look; of documents that are gone, nothing."""
         ...
 
-    async def embedded(self, document_ids: Sequence[str]) -> None:
+    async def mark_embedded(self, document_ids: Sequence[str]) -> None:
         """These documents have all their vectors: status text becomes ready."""
         ...
 
@@ -339,14 +341,14 @@ class Catalog(CollectionNames, Protocol):
         """Those of these revisions that may have chunks, visible or not."""
         ...
 
-    async def retired(
+    async def list_retired(
         self, document_ids: Sequence[str] | None = None
     ) -> list[tuple[Collection, str]]:
         """The revisions whose chunks are to be deleted, of these documents or of all, each with its
         collection."""
         ...
 
-    async def purged(self, revisions: Sequence[str]) -> None:
+    async def forget_revisions(self, revisions: Sequence[str]) -> None:
         """The chunks of these revisions are gone from the index."""
         ...
 
@@ -365,7 +367,7 @@ class Catalog(CollectionNames, Protocol):
         """
         ...
 
-    def keeping(self) -> AbstractAsyncContextManager[None]:
+    def keep_all(self) -> AbstractAsyncContextManager[None]:
         """Until the exit, what answers on entry stays in the index, though it be replaced, deleted
         or dropped meanwhile. For what takes long: nobody waits for the exit.
 
@@ -386,7 +388,7 @@ class Catalog(CollectionNames, Protocol):
         """Whether a server is there that said another one. It may be the same by another name."""
         ...
 
-    async def drained(self) -> None:
+    async def drain(self) -> None:
         """Return when every search that began before this call has ended."""
         ...
 
@@ -404,5 +406,5 @@ async def find_collection(catalog: Catalog, ask: Ask) -> Collection | None:
     """The collection that is asked, whatever its name is by now."""
     tenant = ask.principal.tenant
     if ask.collection_id:
-        return await catalog.identified(tenant, ask.collection_id)
+        return await catalog.find_by_id(tenant, ask.collection_id)
     return await catalog.collection(tenant, ask.collection)

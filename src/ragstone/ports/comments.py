@@ -37,7 +37,7 @@ class CommentReader(Protocol):
         """Comments that stand in no document, with their tones and vectors."""
         ...
 
-    async def speaking_of(self, topic: str, read: ReadComments) -> NDArray[np.float64]:
+    async def score_topic(self, topic: str, read: ReadComments) -> NDArray[np.float64]:
         """How surely each comment speaks of a topic (n,), in any words; those that do have 0 or
         more."""
         ...

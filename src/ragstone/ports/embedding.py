@@ -84,7 +84,7 @@ class LateEmbedder(Embedder, Protocol):
         """The ids of each text's tokens, without running the model."""
         ...
 
-    async def placed_tokens(self, texts: Sequence[str]) -> list[PlacedTokens]:
+    async def place_tokens(self, texts: Sequence[str]) -> list[PlacedTokens]:
         """Where in each text its tokens are, without running the model."""
         ...
 
@@ -116,12 +116,12 @@ class Embedders(Protocol):
         """
         ...
 
-    def comparing(self, collection: Collection) -> Embedder | None:
+    def find_comparing(self, collection: Collection) -> Embedder | None:
         """One that compares texts of several languages: the collection's own if it does; None
         where the settings allow none."""
         ...
 
-    def bridging(self, collection: Collection) -> BridgingEmbedder | None:
+    def find_bridging(self, collection: Collection) -> BridgingEmbedder | None:
         """One for texts in other languages than English, whose vectors lie among those of a
         collection that was indexed in English; None where there is no need or none is allowed."""
         ...

@@ -90,13 +90,13 @@ class Mentions(Protocol):
         """What these chunks name, each given by its revision and its number in that."""
         ...
 
-    async def relations_in(
+    async def find_relations(
         self, collection: Collection, readers: Several[str], chunks: Several[tuple[str, int]]
     ) -> list[EntityRelation]:
         """The relations that these chunks tell of."""
         ...
 
-    async def relations_of(
+    async def find_entity_relations(
         self, collection: Collection, readers: Several[str], entities: Several[str], limit: int
     ) -> list[EntityRelation]:
         """The relations of these entities, at most `limit`, always the same ones."""
@@ -115,7 +115,9 @@ class Mentions(Protocol):
         """The entities that most chunks name, those first; reads all mentions."""
         ...
 
-    async def waiting(self, collection: Collection, readers: Several[str], reading: str) -> int:
+    async def count_waiting(
+        self, collection: Collection, readers: Several[str], reading: str
+    ) -> int:
         """How many documents that answer were not read in this way."""
         ...
 
@@ -127,7 +129,7 @@ class Mentions(Protocol):
 class ModelReadings(Protocol):
     """What a chat model said that chunks name. It goes with the revisions that it is of."""
 
-    async def lacking(self, collection: Collection, recipe: str) -> list[str]:
+    async def list_lacking(self, collection: Collection, recipe: str) -> list[str]:
         """The revisions that answer and were not read to their end in this way."""
         ...
 
@@ -195,7 +197,7 @@ class Themes(Protocol):
 class EntityGraph(Protocol):
     """Leads from a question over the entities that it names, and over themes, to chunks."""
 
-    async def related(
+    async def find_related(
         self,
         collection: Collection,
         readers: Several[str],
@@ -208,7 +210,7 @@ class EntityGraph(Protocol):
         that were `found` with their scores, best first. No other chunk has a part in it."""
         ...
 
-    async def themed(
+    async def find_themed(
         self,
         collection: Collection,
         readers: Several[str],
@@ -221,7 +223,7 @@ class EntityGraph(Protocol):
         were `found` belong to, best first; the path of each is its theme."""
         ...
 
-    async def linked(
+    async def find_linked(
         self, collection: Collection, readers: Several[str], text: str
     ) -> Sequence[str]:
         """The entities that a text names, by key."""

@@ -37,7 +37,7 @@ class TopicStore(Protocol):
         """Keep a blocked question, and forget those older than `keep_days`."""
         ...
 
-    async def blocked(self, tenant: str, limit: int) -> list[BlockedQuestion]:
+    async def list_blocked(self, tenant: str, limit: int) -> list[BlockedQuestion]:
         """The newest blocked questions first."""
         ...
 
@@ -45,7 +45,7 @@ class TopicStore(Protocol):
 class Topics(Protocol):
     """Each tenant's forbidden topics, ready to be compared with questions."""
 
-    async def listed(self, tenant: str) -> Sequence[Topic]:
+    async def list_all(self, tenant: str) -> Sequence[Topic]:
         """The tenant's topics, by term."""
         ...
 
@@ -53,7 +53,7 @@ class Topics(Protocol):
         """Read every tenant's topics anew from the store. Raises StateUnavailable."""
         ...
 
-    async def named(self, tenant: str, texts: Sequence[str]) -> list[list[TopicMatch]]:
+    async def find_named(self, tenant: str, texts: Sequence[str]) -> list[list[TopicMatch]]:
         """The topics whose words stand in each text, a normal form of `language.phrases.normal`."""
         ...
 
@@ -76,6 +76,6 @@ class Topics(Protocol):
         """Keep a blocked question for review."""
         ...
 
-    async def blocked(self, tenant: str, limit: int) -> list[BlockedQuestion]:
+    async def list_blocked(self, tenant: str, limit: int) -> list[BlockedQuestion]:
         """The newest blocked questions first."""
         ...

@@ -140,14 +140,14 @@ class ChunkIndex(Protocol):
 class LoadsInBulk(Protocol):
     """An index that writes much at once faster when nobody searches what is written."""
 
-    def loading(self, collection: Collection) -> AbstractAsyncContextManager[None]:
+    def bulk_load(self, collection: Collection) -> AbstractAsyncContextManager[None]:
         """Until the exit, what is written is durable and need not be found yet."""
         ...
 
 
 def bulk_load(index: ChunkIndex, collection: Collection) -> AbstractAsyncContextManager[None]:
     """A bulk load of a collection that nobody searches, as fast as its index can."""
-    return index.loading(collection) if isinstance(index, LoadsInBulk) else nullcontext()
+    return index.bulk_load(collection) if isinstance(index, LoadsInBulk) else nullcontext()
 
 
 @runtime_checkable

@@ -29,7 +29,7 @@ class KeyStore(Protocol):
 
     async def find(self, id: str) -> StoredKey | None: ...
 
-    async def listed(self, tenant: str | None) -> Sequence[ApiKey]:
+    async def list_all(self, tenant: str | None) -> Sequence[ApiKey]:
         """The keys of a tenant, or of all, by the time they were made."""
         ...
 

@@ -17,7 +17,7 @@ class Marks(Protocol):
 class SettingsStore(Marks, Protocol):
     """Settings by scope, with a log. Methods raise StateUnavailable, `edit` StorageFull too."""
 
-    async def stored(self) -> Sequence[StoredSetting]:
+    async def list_stored(self) -> Sequence[StoredSetting]:
         """Everything that is set."""
         ...
 

@@ -16,7 +16,7 @@ class VectorStores(Protocol):
         """Keep a store, instead of what was said of its collection before."""
         ...
 
-    async def listed(
+    async def list_all(
         self, tenant: str | None = None, collection: str | None = None
     ) -> Sequence[VectorStore]:
         """Those of a tenant, or of all, or the one of a collection."""

@@ -40,7 +40,7 @@ class PairTokens:
         self._asked = tuple(tokenizer.ids(ASKED))
 
     def cut(self, text: str) -> Placed:
-        return self._tokenizer.placed(text)
+        return self._tokenizer.place_tokens(text)
 
     def row(self, text: Placed, question: bool, title: Placed, passage: Placed) -> TokenRow:
         """All tokens given are kept but for those of a long title."""

@@ -247,7 +247,7 @@ class Recipes:
             known = self._made[variant, level] = self._recipe(FORMS[variant], level)
         return known
 
-    def answering(self, ask: Ask) -> Recipe:
+    def answer_recipe(self, ask: Ask) -> Recipe:
         """The recipe that answers this question."""
         if ask.search_type == "gpt":
             return self.of("conversation", ask.level)
@@ -258,11 +258,11 @@ class Recipes:
         judges = self.judges(ask.level) if ask.verifies is None else ask.verifies
         return self.of("judged" if judges else "plain", ask.level)
 
-    def searching(self, ask: Ask) -> Recipe:
+    def search_recipe(self, ask: Ask) -> Recipe:
         """The recipe that finds this question's passages."""
         return self.of("search", ask.level)
 
-    def calling(self, ask: Ask) -> Recipe:
+    def call_recipe(self, ask: Ask) -> Recipe:
         """The recipe that lets the chat model call this question's functions."""
         return self.of("functions", ask.level)
 

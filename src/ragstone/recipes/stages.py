@@ -102,7 +102,7 @@ def _insert_added(stages: Sequence[Stage], added: Sequence[AddedStage]) -> tuple
 def _load_stage(name: str) -> AddedStage:
     """The stage of another package that has this name; raises ConfigError."""
     added = STAGES.get(name)
-    with STAGES.explained(name):
+    with STAGES.explain_errors(name):
         if added.stage.name != name:
             raise ValueError(f"its class has the name {added.stage.name!r}")
         if {added.after, added.before} - {item.name for item in OURS} != {""}:

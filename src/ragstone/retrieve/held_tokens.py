@@ -35,7 +35,7 @@ class HeldTokens:
             self._keep(_key(collection, item), packed)
         return held | read
 
-    async def pending(self, collection: Collection, ids: Sequence[str]) -> set[str]:
+    async def find_pending(self, collection: Collection, ids: Sequence[str]) -> set[str]:
         """Those of these chunks that an ingest has still to embed."""
         return set(ids) - (await self._index.vectors(collection, ids)).keys()
 

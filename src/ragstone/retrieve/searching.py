@@ -120,7 +120,7 @@ class Searching:
             searches.append(Search(searches[0].text, late=late))
         asked = [search.text for search in searches] + list(worded)
         searches += [Search(await self._in_words(query)) for query in worded]
-        index, found = self.adapters.index, await self._found(searches)
+        index, found = self.adapters.index, await self._search_lists(searches)
         if self.summaries is not None:
             near = await index.search(self.collection, searches, self.summaries, SUMMARIES)
             found = await self._with_summaries(found, near)
@@ -131,7 +131,7 @@ class Searching:
             return None
         return await self.adapters.statistics.late_query(self.collection, encoded)
 
-    async def _found(self, searches: Sequence[Search]) -> list[RankedList]:
+    async def _search_lists(self, searches: Sequence[Search]) -> list[RankedList]:
         """What is found but summaries, which are searched apart. Few collections have some, and
         none is to pay for a filter of them, so it is searched again where there were any."""
         index, most = self.adapters.index, self.plan.candidates
@@ -159,7 +159,7 @@ class Searching:
         than the collection."""
         return f"{query} {await self.bridge.in_english(query)}" if self.bridge else query
 
-    async def refined(
+    async def refine(
         self, question: EncodedQuestion, query: str, lists: Sequence[RankedList]
     ) -> RankedList | None:
         """A second search by meaning, with the question moved towards the first results.
@@ -175,7 +175,7 @@ class Searching:
         length = float(np.linalg.norm(mean))
         moved = question.vector + mean / length if length else question.vector
         moved = (moved / np.linalg.norm(moved)).astype(np.float32)
-        [found] = await self._found([Search(query, moved)])
+        [found] = await self._search_lists([Search(query, moved)])
         return replace(_of_chunks(found, query), source="feedback")
 
     async def read(
@@ -185,7 +185,7 @@ class Searching:
         best = list(fuse(lists, self.weights(feedback)))[:most]
         return await self.adapters.index.fetch(self.collection, best)
 
-    def within(self, document_ids: Sequence[str]) -> "Searching":
+    def limit_to_documents(self, document_ids: Sequence[str]) -> "Searching":
         """The same search, in these documents only."""
         those = AnyOf("document_id", tuple(document_ids))
         summaries = And((self.summaries, those)) if self.summaries is not None else None
@@ -203,7 +203,7 @@ def weights(plan: Plan, feedback: float = 0.0, parts: bool = False) -> FusionWei
 def across_languages(ask: Ask, collection: Collection, adapters: Adapters) -> bool:
     """Whether a question may be compared with passages in other languages by meaning."""
     multilingual = adapters.embedders.of(collection).multilingual
-    bridged = adapters.embedders.bridging(collection) is not None
+    bridged = adapters.embedders.find_bridging(collection) is not None
     return ask.wanted.dense_weight is None and (multilingual or bridged)
 
 
@@ -217,7 +217,7 @@ def bridge(question: str, collection: Collection, adapters: Adapters) -> Bridgin
     """What encodes a question that is in another language than the collection's embedder knows."""
     if detect(question) in ("", "en"):
         return None
-    return adapters.embedders.bridging(collection)
+    return adapters.embedders.find_bridging(collection)
 
 
 def visible(ask: Ask, hidden: frozenset[str]) -> Filter:

@@ -65,7 +65,7 @@ async def hybrid(search: Searching, queries: Sequence[str]) -> CollectionCandida
     )
     lists = await search.lists(zip(meant, vectors, strict=True), queries, encoded)
     if share:
-        refined = await search.refined(encoded, queries[0], lists)
+        refined = await search.refine(encoded, queries[0], lists)
         lists += [refined] if refined else []
     return await _read_chunks(search, lists, CollectionCandidates((), {}, encoded, share))
 
@@ -74,7 +74,7 @@ async def hierarchical(search: Searching, queries: Sequence[str]) -> CollectionC
     """First the documents that speak of it, then the chunks inside them."""
     first = await hybrid(search, queries)
     ids = best_documents(search, first)
-    return await hybrid(search.within(ids), queries) if ids else first
+    return await hybrid(search.limit_to_documents(ids), queries) if ids else first
 
 
 async def sequential(search: Searching, queries: Sequence[str]) -> CollectionCandidates:
@@ -88,7 +88,7 @@ async def sequential(search: Searching, queries: Sequence[str]) -> CollectionCan
 
 async def read_documents(search: Searching, ids: Sequence[str]) -> list[Chunk]:
     """The chunks of documents, those of each in order."""
-    return await read_all(search.within(ids))
+    return await read_all(search.limit_to_documents(ids))
 
 
 async def read_all(search: Searching) -> list[Chunk]:
@@ -160,10 +160,10 @@ async def _over_graph(
     scores = fuse(first.lists, search.weights(first.feedback))
     asked = (search.collection, search.readers, search.where, queries, scores)
     lists = list(first.lists)
-    if low and (related := await graph.related(*asked, search.plan.candidates)):
+    if low and (related := await graph.find_related(*asked, search.plan.candidates)):
         ranked = tuple(Scored(item.chunk_id, item.score) for item in related)
         lists.append(RankedList("graph", queries[0], ranked))
-    if high and (themed := await graph.themed(*asked, search.plan.candidates)):
+    if high and (themed := await graph.find_themed(*asked, search.plan.candidates)):
         ranked = tuple(Scored(item.chunk_id, item.score) for item in themed)
         lists.append(RankedList("themes", queries[0], ranked))
     if len(lists) == len(first.lists):

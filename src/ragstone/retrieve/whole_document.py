@@ -72,7 +72,7 @@ async def whole_document(
     if not name and everything:
         inside = await read_all(search)
     else:
-        openings = await _openings(search.within(documents) if name else search)
+        openings = await _openings(search.limit_to_documents(documents) if name else search)
         inside = await _inside(search, _pieces(name), openings, known.values(), proposed)
         if not inside and everything:
             inside = await read_all(search)

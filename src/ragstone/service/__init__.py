@@ -432,7 +432,7 @@ class Service(Protocol):
         """Remove topics by term or id: all or none; how many went. Raises UnknownTopic."""
         ...
 
-    async def blocked(self, tenant: str, limit: Count) -> list[BlockedQuestion]:
+    async def list_blocked(self, tenant: str, limit: Count) -> list[BlockedQuestion]:
         """The questions that were blocked, the newest first."""
         ...
 

@@ -37,6 +37,6 @@ class FeedbackService(Protocol):
         ...
 
     @require_role("admin", everywhere=True)
-    async def listed(self, tenant: str, limit: Count = 100) -> list[Feedback]:
+    async def list_all(self, tenant: str, limit: Count = 100) -> list[Feedback]:
         """The newest feedback of a tenant's users."""
         ...

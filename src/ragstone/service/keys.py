@@ -51,7 +51,7 @@ class KeyService(Protocol):
         """A new key; raises InputError for a grant that makes no sense."""
         ...
 
-    async def listed(self, tenant: str | None) -> list[ApiKey]:
+    async def list_all(self, tenant: str | None) -> list[ApiKey]:
         """The keys by the time they were made, revoked ones too."""
         ...
 

@@ -29,7 +29,7 @@ class PromptService(Protocol):
     Methods raise UnknownPrompt, InvalidPrompt, StateUnavailable.
     """
 
-    async def listed(self, tenant: str = "") -> list[PromptText]:
+    async def list_all(self, tenant: str = "") -> list[PromptText]:
         """Every prompt as it holds, with those of single languages that somebody made."""
         ...
 

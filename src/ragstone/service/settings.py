@@ -49,7 +49,7 @@ class SettingsService(Protocol):
     Methods raise UnknownSetting, InvalidSetting, StateUnavailable.
     """
 
-    async def listed(
+    async def list_all(
         self, tenant: str = "", collection: str = "", dialect: str = ""
     ) -> list[SettingValue]:
         """Every setting as it holds for all, for a tenant, or for a tenant's collection, and for

@@ -15,7 +15,7 @@ class VectorStoreService(Protocol):
         """Keep a store, instead of what was said of its collection before."""
         ...
 
-    async def listed(self, principal: Principal) -> list[VectorStore]:
+    async def list_all(self, principal: Principal) -> list[VectorStore]:
         """Those of the principal's tenant."""
         ...
 

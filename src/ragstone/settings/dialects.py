@@ -22,7 +22,7 @@ class DialectSettings(Section):
     retrieval: bool = Field(True, description="`/api/v1/retrieval/*`.")
     mcp: bool = Field(True, description="Tools for agents at `/mcp`.")
 
-    def on(self, name: str) -> bool:
+    def is_on(self, name: str) -> bool:
         """Whether a dialect answers; that of another package does unless it is switched off."""
         return bool(getattr(self, name, True))
 

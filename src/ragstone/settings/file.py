@@ -56,20 +56,20 @@ class _Reader:
 
     def values(self, node: yaml.Node, prefix: str, depth: int) -> Iterator[tuple[str, Any, Origin]]:
         if not isinstance(node, yaml.MappingNode):
-            raise self._error_at(
+            raise self._build_error(
                 node, f"{prefix or 'the file'} must have names with values below it"
             )
         if node.tag != _MAP:
-            raise self._error_at(node, f"{node.tag} is nothing that settings can be")
+            raise self._build_error(node, f"{node.tag} is nothing that settings can be")
         if depth > MOST_DEPTH:
-            raise self._error_at(node, "this is nested too deeply")
+            raise self._build_error(node, "this is nested too deeply")
         seen: set[str] = set()
         for name, value in node.value:
             if not isinstance(name, yaml.ScalarNode):
-                raise self._error_at(name, "a name must be a text")
+                raise self._build_error(name, "a name must be a text")
             key = f"{prefix}.{name.value}" if prefix else str(name.value)
             if key in seen:
-                raise self._error_at(name, f"{key} stands here a second time")
+                raise self._build_error(name, f"{key} stands here a second time")
             seen.add(key)
             if isinstance(value, yaml.MappingNode):
                 yield from self.values(value, key, depth + 1)
@@ -81,14 +81,14 @@ class _Reader:
         if isinstance(node, yaml.SequenceNode):
             return [self._value(item) for item in node.value]
         if not isinstance(node, yaml.ScalarNode):
-            raise self._error_at(node, "only texts, numbers and true or false can be listed")
+            raise self._build_error(node, "only texts, numbers and true or false can be listed")
         expanded = self._expand_variables(node)
         if expanded != node.value or node.style:
             return expanded
         try:
             return yaml.SafeLoader("").construct_object(node)
         except (yaml.YAMLError, ValueError) as error:
-            raise self._error_at(node, f"{node.value!r} cannot be read") from error
+            raise self._build_error(node, f"{node.value!r} cannot be read") from error
 
     def _expand_variables(
         self, node: yaml.ScalarNode, variables: Mapping[str, str] = os.environ
@@ -99,12 +99,12 @@ class _Reader:
                 return "$"
             found = variables.get(name) or default
             if found is None:
-                raise self._error_at(
+                raise self._build_error(
                     node, f"{name} is not set; write ${{{name}:default}} for a default"
                 )
             return found
 
         return _VARIABLE.sub(value, str(node.value))
 
-    def _error_at(self, node: yaml.Node, message: str) -> ConfigError:
+    def _build_error(self, node: yaml.Node, message: str) -> ConfigError:
         return ConfigError(f"{self._path}, line {node.start_mark.line + 1}: {message}.")

@@ -77,7 +77,7 @@ def _add_value(found: dict[str, GivenValue], key: str, value: GivenValue) -> Non
     if first is None:
         found[key] = value
         return
-    found[key] = first.before(value)
+    found[key] = first.override(value)
     if str(first.value) != str(value.value):
         log.warning("%s counts, not %s: both are %s.", first.origin.where, value.origin.where, key)
 

@@ -26,7 +26,7 @@ class GivenValue:
     origin: Origin
     over: tuple["GivenValue", ...] = ()
 
-    def before(self, other: "GivenValue | None") -> "GivenValue":
+    def override(self, other: "GivenValue | None") -> "GivenValue":
         """This value where another one was given too, which counts less."""
         if other is None:
             return self

@@ -62,7 +62,7 @@ def _infer_provider(given: dict[str, GivenValue], parts: dict[str, GivenValue]) 
 
 def _fill_value(given: dict[str, GivenValue], key: str, part: GivenValue | None) -> None:
     if part is not None and not _text(given.get(key)):
-        given[key] = part.before(given.get(key))
+        given[key] = part.override(given.get(key))
 
 
 def _v1(url: str) -> str:

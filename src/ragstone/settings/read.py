@@ -63,7 +63,7 @@ def load(
 def _add(given: dict[str, GivenValue], more: Mapping[str, GivenValue]) -> None:
     """Add the values of a place that counts more than those before."""
     for key, item in more.items():
-        given[key] = item.before(given.get(key))
+        given[key] = item.override(given.get(key))
 
 
 def _name_near_misses(variables: Variables, given: Mapping[str, GivenValue]) -> None:

@@ -104,7 +104,7 @@ class Metrics:
         """Show that the state store does not say what it holds."""
         self._stores.totals = self._stores.jobs = None
 
-    def used(self, key: str, turn: Turn) -> None:
+    def count_use(self, key: str, turn: Turn) -> None:
         """Count a question of the credential `key`, and what it used. Only API keys, which
         somebody made, are told apart: others by their kind, as there may be any number."""
         if not key:

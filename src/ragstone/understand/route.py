@@ -100,7 +100,7 @@ class Route(Stage):
         plan = replace(plan, **_requested_options(ask.wanted))
         _check(plan)
         if self.sums_up and not ask.strategy and plan.strategy != "dense":
-            plan = self._summing_up(plan, turn)
+            plan = self._plan_summary(plan, turn)
         turn = replace(turn, plan=plan, analysis=analysis, usage=turn.usage + usage)
         return Step(
             replace(turn, queries=_queries(turn)),
@@ -108,7 +108,7 @@ class Route(Stage):
             f"{why}, complexity {analysis.complexity} by {analysis.by}",
         )
 
-    def _summing_up(self, plan: Plan, turn: Turn) -> Plan:
+    def _plan_summary(self, plan: Plan, turn: Turn) -> Plan:
         name = find_wanted_document(turn.question, turn.intent)
         whole = self.sums_up_all or (name == "" and wants_everything(turn.question))
         return replace(plan, sums_up=name, sums_up_all=whole)

@@ -103,7 +103,7 @@ class Check(Stage):
         await emit(_event(step.turn))
         return step
 
-    def without(self, turn: Turn, failure: RagstoneError) -> Turn:
+    def recover(self, turn: Turn, failure: RagstoneError) -> Turn:
         answer = turn.answer or GeneratedAnswer()
         return replace(turn, answer=replace(answer, check_failure=failure.message))
 

@@ -90,13 +90,13 @@ class Evidence:
         weights /= weights.sum()
         numbers = np.array([number for number, _ in self._rows])
         places = [
-            self._nearest_of(number, np.flatnonzero(numbers == number), shares, weights)
+            self._find_nearest(number, np.flatnonzero(numbers == number), shares, weights)
             for number in dict.fromkeys(numbers.tolist())
         ]
         cited = dict.fromkeys(claim.cited, PREFERENCE)
         return sorted(places, key=lambda place: -place.share - cited.get(place.source, 0))
 
-    def _nearest_of(
+    def _find_nearest(
         self,
         number: int,
         rows: NDArray[np.intp],

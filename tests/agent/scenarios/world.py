@@ -162,7 +162,7 @@ class World:
             toolbox=toolbox or McpGateway(settings.mcp),
             profile=Profile(context_window=window),
         )
-        engine = Engine(adapters, Recipes(settings).answering)
+        engine = Engine(adapters, Recipes(settings).answer_recipe)
         ask = Ask(
             question,
             Principal(user=user, groups=groups),

@@ -16,7 +16,7 @@ OTHER = Collection("default", "other", "m", "m/1", 3, "en", id="c2")
 
 
 def points(shards: ShardPool, collection: Collection) -> int:
-    with shards.using(collection) as held:
+    with shards.use(collection) as held:
         return int(held.shard.info().points_count)
 
 

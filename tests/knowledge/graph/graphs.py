@@ -87,7 +87,7 @@ class Graphs:
         self.reader.wake(self.collection)
         await self.model.make(self.collection, tracker)
         self.reader.wake(self.collection)
-        await self.reader.drained()
+        await self.reader.drain()
         return tracker.finish().notes
 
     async def write(
@@ -135,16 +135,16 @@ class Graphs:
         await self.purge()
 
     async def purge(self) -> None:
-        for collection, name in await self.catalog.retired():
+        for collection, name in await self.catalog.list_retired():
             await self.index.delete(collection, AnyOf("revision", (name,)))
-            await self.catalog.purged([name])
+            await self.catalog.forget_revisions([name])
 
     async def read(self) -> None:
         """Read what is new."""
         self.reader.wake(self.collection)
-        await self.reader.drained()
+        await self.reader.drain()
 
-    async def related(
+    async def find_related(
         self,
         question: str,
         principal: Principal = EVA,
@@ -155,7 +155,7 @@ class Graphs:
         async with self.catalog.snapshot() as hidden:
             seen = Not(AnyOf("revision", tuple(sorted(hidden))))
             inside = And((readable(principal), seen, where))
-            return await self.graph.related(
+            return await self.graph.find_related(
                 self.collection,
                 principal.names,
                 inside,

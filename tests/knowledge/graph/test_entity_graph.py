@@ -190,7 +190,9 @@ async def test_given_a_filter_then_only_passages_inside_it_are_found_over_themes
 
     async def themed(question: str, where: Filter) -> list[str]:
         inside = And((readable(EVA), where))
-        found = await graphs.graph.themed(graphs.collection, EVA.names, inside, [question], {}, 20)
+        found = await graphs.graph.find_themed(
+            graphs.collection, EVA.names, inside, [question], {}, 20
+        )
         return sorted(document for document, _ in await graphs.places(found))
 
     everything = ["d0", "d1", "d2", "d3"]

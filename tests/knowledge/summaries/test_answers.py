@@ -133,7 +133,7 @@ async def test_given_collapsed_trees_then_a_summary_finds_the_chunks_of_its_best
     assert len(ids) == 4
     assert set(ids) <= {chunk.chunk_id for chunk in index.chunks}
     assert sorted(ids.values()) == [0.5, 0.8, 0.8, 0.8]
-    within = beside.within(["another"])
+    within = beside.limit_to_documents(["another"])
     [elsewhere] = await within.lists([], ["?"])
     assert not elsewhere.found
 

@@ -103,7 +103,7 @@ def test_given_a_passage_then_it_is_marked_and_its_punctuation_has_no_vectors(
     # Two bits a number.
     assert ((found.vectors * every[kept]).sum(axis=1) > 0.8).all()
     assert (found.vectors @ every[kept].T).argmax(axis=1).tolist() == list(range(len(kept)))
-    [placed] = model.placed_tokens([text])
+    [placed] = model.place_tokens([text])
     assert len(placed.starts) == len(found.vectors)
     assert [text[at] for at in placed.starts[3:]] == ["W", "s", "a", "o", "s"]
 
@@ -217,7 +217,7 @@ async def test_given_a_colbert_model_then_a_collection_of_other_tokens_is_to_be_
     late = embedders.for_text("en")
     collection = a_collection(late.fingerprint)
     assert embedders.of(collection) is late
-    assert embedders.bridging(collection) is not None
+    assert embedders.find_bridging(collection) is not None
     with pytest.raises(EmbeddingMismatch):
         plain.of(collection)
     await plain.aclose()

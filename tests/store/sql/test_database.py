@@ -43,13 +43,13 @@ async def keep(database: Database, key: str, value: object = 1) -> None:
 
 
 async def keys(database: Database) -> list[str]:
-    async with database.reading() as connection:
+    async with database.read_view() as connection:
         found = await connection.execute(select(settings.c.key).order_by(settings.c.key))
         return list(found.scalars())
 
 
 async def test_every_connection_is_durable_and_checks_foreign_keys(database: Database) -> None:
-    async with database.reading() as first, database.reading() as second:
+    async with database.read_view() as first, database.read_view() as second:
         for connection in (first, second):
             pragmas = [
                 (await connection.execute(text(f"PRAGMA {name}"))).scalar()
@@ -146,7 +146,7 @@ async def test_a_full_disk_is_told_and_harms_nothing(database: Database) -> None
     async def limit(connection: AsyncConnection, pages: int) -> None:
         await connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
 
-    async with database.reading() as connection:
+    async with database.read_view() as connection:
         used = (await connection.execute(text("PRAGMA page_count"))).scalar_one()
         await limit(connection, used + 1)
     for key in ("first", "second"):
@@ -154,7 +154,7 @@ async def test_a_full_disk_is_told_and_harms_nothing(database: Database) -> None
             await add(database, key, "x" * 100_000)
     assert await keys(database) == ["before"]
     await database.ready()
-    async with database.reading() as connection:
+    async with database.read_view() as connection:
         await limit(connection, used + 1000)
     await add(database, "after", "x" * 100_000)
     assert await keys(database) == ["after", "before"]
@@ -260,7 +260,7 @@ async def test_kill_9_while_writing_loses_nothing_that_was_told(
     told: set[str] = set()
     for _ in range(2):
         told |= await asyncio.to_thread(write_and_kill, program, path, len(told) + 40)
-        async with open_database(path) as database, database.reading() as connection:
+        async with open_database(path) as database, database.read_view() as connection:
             check = (await connection.execute(text("PRAGMA integrity_check"))).scalar()
             stored = (await connection.execute(select(table.c.id))).scalars().all()
         assert check == "ok"

@@ -48,7 +48,7 @@ async def test_a_job_from_beginning_to_end(store: SqlJobs, tmp_path: Path) -> No
     ended = await store.get("j1")
     assert ended is not None
     assert (ended.state, ended.result) == ("done", {"answer": "42"})
-    assert await store.unfinished(["ask"]) == []
+    assert await store.list_unfinished(["ask"]) == []
 
 
 async def test_what_is_said_of_a_job_counts_only_from_who_has_it(store: SqlJobs) -> None:
@@ -126,7 +126,7 @@ async def test_a_paused_kind_waits(store: SqlJobs) -> None:
     await store.pause_kind("ask", True)
     assert await store.claim("w1", {"ask": 1}) == []
     assert await store.next_due(["ask"]) is None
-    assert await store.paused_kinds() == {"ask"}
+    assert await store.list_paused_kinds() == {"ask"}
     await store.pause_kind("ask", False)
     assert await store.next_due(["ask"]) == 0.0
     assert len(await store.claim("w1", {"ask": 1})) == 1
@@ -205,11 +205,11 @@ async def test_what_dead_workers_had_is_queued_again_until_it_is_hopeless(store:
 async def test_listing_shows_a_tenants_jobs_newest_first(store: SqlJobs) -> None:
     for id, tenant, user in (("1", "a", "eva"), ("2", "a", "max"), ("3", "b", "eva")):
         await store.submit(NewJob(id, "ask", {}, tenant, user), MOST)
-    assert [j.id for j in await store.listed("a", None, None, 10)] == ["2", "1"]
-    assert [j.id for j in await store.listed("a", None, None, 1)] == ["2"]
-    assert [j.id for j in await store.listed("a", None, None, 10, "eva")] == ["1"]
-    assert await store.listed("a", "ingest", None, 10) == []
-    assert await store.listed("a", None, "done", 10) == []
+    assert [j.id for j in await store.list_all("a", None, None, 10)] == ["2", "1"]
+    assert [j.id for j in await store.list_all("a", None, None, 1)] == ["2"]
+    assert [j.id for j in await store.list_all("a", None, None, 10, "eva")] == ["1"]
+    assert await store.list_all("a", "ingest", None, 10) == []
+    assert await store.list_all("a", None, "done", 10) == []
     assert await store.counts() == {("ask", "queued"): 3}
 
 
@@ -270,7 +270,7 @@ async def test_a_job_that_stepped_aside_goes_behind_those_that_were_there(store:
         await store.submit(NewJob(name, "ingest", {}, collection="docs"), MOST)
     [long] = await store.claim("w1", {"ingest": 1})
     await store.again(long, time.time(), "", "", failed=False)
-    assert await store.goes_on("default", "docs")
+    assert await store.has_unfinished_ingest("default", "docs")
 
     [next_one] = await store.claim("w1", {"ingest": 1})
 

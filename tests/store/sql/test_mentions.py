@@ -120,11 +120,11 @@ async def test_given_a_new_version_or_a_deletion_then_what_was_before_goes_exact
     assert await mentions.known(ONE, ALL, ["meridian"]) == frozenset()
     assert await mentions.unread(ONE, "1") == [second]
     await keep(mentions, ONE, named(second, 0, "oslo"))
-    await catalog.purged([first])
+    await catalog.forget_revisions([first])
     assert await mentions.known(ONE, ALL, ["meridian", "oslo"]) == {"oslo"}
     await catalog.retire(["a"])
     assert await mentions.known(ONE, ALL, ["oslo"]) == frozenset()
-    await catalog.purged([second])
+    await catalog.forget_revisions([second])
     assert await mentions.unread(ONE, "1") == []
 
 
@@ -134,7 +134,7 @@ async def test_given_a_revision_that_went_while_it_was_read_then_nothing_of_it_i
     a = await published(catalog, "a")
     await mentions.begin(ONE, [a, "gone@1"])
     await catalog.retire(["a"])
-    await catalog.purged([a])
+    await catalog.forget_revisions([a])
     await mentions.add(ONE, named(a, 0, "meridian") + named("gone@1", 0, "oslo"))
     await mentions.finish(ONE, "1", [a, "gone@1"])
     assert await mentions.most_named(ONE, ALL, 9) == []
@@ -145,12 +145,12 @@ async def test_given_documents_then_those_not_read_by_these_rules_are_unread(
 ) -> None:
     a, b = await published(catalog, "a"), await published(catalog, "b", allowed=("group:x",))
     assert set(await mentions.unread(ONE, "1")) == {a, b}
-    assert await mentions.waiting(ONE, ALL, "1") == 1
+    assert await mentions.count_waiting(ONE, ALL, "1") == 1
     await mentions.begin(ONE, [a])
     assert set(await mentions.unread(ONE, "1")) == {a, b}
     await mentions.finish(ONE, "1", [a])
     assert await mentions.unread(ONE, "1") == [b]
-    assert await mentions.waiting(ONE, ALL, "1") == 0
+    assert await mentions.count_waiting(ONE, ALL, "1") == 0
     assert set(await mentions.unread(ONE, "2")) == {a, b}
 
 

@@ -62,7 +62,7 @@ async def rows(database: Database) -> dict[str, list[dict[str, Any]]]:
     found = {}
     # Only PostgreSQL keeps these two, and makes them when it opens.
     tables = [t for t in metadata.sorted_tables if t.name not in ("editions", "readers")]
-    async with database.reading() as connection:
+    async with database.read_view() as connection:
         for table in tables:
             some = (await connection.execute(select(table))).mappings()
             found[table.name] = sorted((dict(row) for row in some), key=repr)

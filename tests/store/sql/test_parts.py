@@ -94,7 +94,7 @@ async def test_nobody_is_shown_a_part(store: SqlJobs, parts: SqlParts) -> None:
     await running(store)
     await parts.offer("big", [embedding("e")])
     assert await store.get("e") is None
-    assert [item.id for item in await store.listed("acme", None, None, 10)] == ["big"]
+    assert [item.id for item in await store.list_all("acme", None, None, 10)] == ["big"]
     assert await store.counts() == {("ingest", "running"): 1}
 
 
@@ -143,11 +143,11 @@ async def test_what_was_lost_stays_hidden_until_its_writer_says_that_it_has_stop
     await parts.drop("c1")
     name = revision(DOC.id, begun.version)
     await catalog.publish(DOC, (await catalog.begin_all([DOC]))[0].version)
-    assert [item for _, item in await catalog.retired()] == [name]
-    await catalog.purged([name])
+    assert [item for _, item in await catalog.list_retired()] == [name]
+    await catalog.forget_revisions([name])
     assert name in await hidden(catalog)
-    await catalog.stopped([name])
-    await catalog.purged([name])
+    await catalog.mark_stopped([name])
+    await catalog.forget_revisions([name])
     assert await hidden(catalog) == frozenset()
 
 

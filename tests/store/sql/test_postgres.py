@@ -55,7 +55,7 @@ async def add(database: Database, key: str) -> None:
 
 
 async def keys(database: Database) -> list[str]:
-    async with database.reading() as connection:
+    async with database.read_view() as connection:
         found = await connection.execute(select(settings.c.key).order_by(settings.c.key))
         return list(found.scalars())
 
@@ -63,7 +63,7 @@ async def keys(database: Database) -> list[str]:
 def make_first_release(url: str) -> None:
     """Make the state of the first release, with two collections, beside a table of an index."""
     execute(url, "CREATE TABLE ragstone_index (id int)")
-    engine = Postgres(url).migrating()
+    engine = Postgres(url).migration_engine()
     migrations.upgrade(engine)
     engine.dispose()
     collection = (
@@ -89,7 +89,7 @@ async def test_an_older_state_is_kept_and_migrated(
             law = await catalog.collection("t", "law")
             assert law == Collection("t", "law", "m", "f", 3, "en", id="law")
             assert await SqlVocabulary(database).known(law, {"whale"}) == {"whale"}
-    engine = Postgres(empty).migrating()
+    engine = Postgres(empty).migration_engine()
     with engine.connect() as connection:
         names = inspect(connection).get_table_names()
         kept = connection.execute(text("SELECT name FROM collections_0100 ORDER BY name"))
@@ -271,7 +271,7 @@ async def test_given_text_with_a_zero_character_then_it_comes_back(url: str) -> 
             await connection.execute(insert(jobs).values(**row, **times, **both))
 
         await database.write(work)
-        async with database.reading() as connection:
+        async with database.read_view() as connection:
             found = select(jobs.c.id, jobs.c.request).where(jobs.c.kind == "a\0b")
             assert (await connection.execute(found)).one() == ("a\0b", {"\0": "\0"})
 
@@ -285,10 +285,10 @@ def test_the_settings_choose_the_database(tmp_path: Path) -> None:
 async def test_its_pool_says_how_many_connections_are_in_use(url: str) -> None:
     async with open_backend(Postgres(url)) as database:
         assert database.pool_use() == PoolUse("state", 0, CONNECTIONS)
-        async with database.reading() as one:
+        async with database.read_view() as one:
             assert await one.scalar(text("SELECT 1")) == 1
             assert database.pool_use().used == 1
-            async with database.reading():
+            async with database.read_view():
                 assert database.pool_use().used == 2
 
             async def work(_: AsyncConnection) -> int:

@@ -38,7 +38,7 @@ class Replica:
         self.watch = Watch(self.store, {"settings": self.settings.refresh}, seconds=1.0)
 
     def top_k(self, ask: Ask) -> int:
-        [route] = [s for s in self.configured.answering(ask).stages if s.name == "route"]
+        [route] = [s for s in self.configured.answer_recipe(ask).stages if s.name == "route"]
         return int(route.plan.top_k)  # type: ignore[attr-defined]
 
 
@@ -103,7 +103,7 @@ async def test_given_scopes_then_the_narrowest_counts(replica: Replica) -> None:
 
 
 def plan(replica: Replica, ask: Ask) -> Plan:
-    [route] = [s for s in replica.configured.answering(ask).stages if s.name == "route"]
+    [route] = [s for s in replica.configured.answer_recipe(ask).stages if s.name == "route"]
     found: Plan = route.plan  # type: ignore[attr-defined]
     return found
 
@@ -180,7 +180,7 @@ async def test_given_a_collection_has_another_name_then_its_settings_go_with_it(
     assert await replica.settings.log(10, scope=scope) == []
     [unset] = await replica.settings.unset(scope, ["rag.top_k"], "ann")
     assert (unset.value, replica.names.ids.get(("acme", "law"))) == (10, None)
-    assert len(await replica.store.stored()) == 1
+    assert len(await replica.store.list_stored()) == 1
     await replica.settings.put(scope, {"rag.top_k": 8}, "ann")
     assert (await replica.settings.get("rag.top_k", "acme", "acts")).value == 7
     [unset] = await replica.settings.unset("collection:acme/acts", ["rag.top_k"], "ann")
@@ -202,7 +202,7 @@ async def test_given_one_wrong_value_among_several_then_nothing_changes(replica:
         await replica.settings.put("global", {"rag.top_k": 5, "rag.nothing": 1}, "ann")
     with pytest.raises(InvalidSetting, match="each once"):
         await replica.settings.put("global", {"rag.top_k": 5, "RAG_TOP_K": 6}, "ann")
-    assert await replica.store.stored() == []
+    assert await replica.store.list_stored() == []
     assert await replica.settings.log(10) == []
     assert replica.top_k(Ask("q")) == 10
 
@@ -241,7 +241,7 @@ async def test_given_changes_then_the_log_says_who_and_what(replica: Replica) ->
 async def test_given_secrets_then_they_are_never_shown(database: Database) -> None:
     base = Settings.model_validate({"llm": {"api_key": "sk-very-secret", "model": "openai:x"}})
     replica = Replica(database, base)
-    shown = repr(await replica.settings.listed()) + repr(
+    shown = repr(await replica.settings.list_all()) + repr(
         await replica.settings.explain("llm.api_key")
     )
     assert "sk-very-secret" not in shown
@@ -307,16 +307,16 @@ async def test_given_a_store_that_fails_for_a_while_then_what_was_read_holds(
 
 async def test_given_scopes_without_settings_then_recipes_are_shared(replica: Replica) -> None:
     await replica.settings.put("tenant:acme", {"rag.top_k": 6}, "ann")
-    plain = replica.configured.answering(Ask("q", Principal("a"), "x"))
-    assert replica.configured.answering(Ask("q", Principal("b"), "y")) is plain
-    acme = replica.configured.answering(Ask("q", ACME, "x"))
-    assert acme is replica.configured.answering(Ask("q", ACME, "y"))
+    plain = replica.configured.answer_recipe(Ask("q", Principal("a"), "x"))
+    assert replica.configured.answer_recipe(Ask("q", Principal("b"), "y")) is plain
+    acme = replica.configured.answer_recipe(Ask("q", ACME, "x"))
+    assert acme is replica.configured.answer_recipe(Ask("q", ACME, "y"))
     assert acme is not plain
 
 
 async def test_given_other_settings_then_the_cache_keeps_them_apart(replica: Replica) -> None:
     def stamp() -> str:
-        stages = replica.configured.answering(Ask("q")).stages
+        stages = replica.configured.answer_recipe(Ask("q")).stages
         [recall] = [s for s in stages if s.name == "recall"]
         return str(recall.recipe)  # type: ignore[attr-defined]
 
@@ -333,7 +333,7 @@ async def test_given_other_settings_then_the_cache_keeps_them_apart(replica: Rep
 
 async def test_given_the_cache_is_off_then_no_stage_looks_into_it(replica: Replica) -> None:
     await replica.settings.put("global", {"cache.enabled": False}, "ann")
-    recipe = replica.configured.answering(Ask("q"))
+    recipe = replica.configured.answer_recipe(Ask("q"))
     assert not {"recall", "remember"} & {s.name for s in (*recipe.stages, *recipe.tail)}
 
 

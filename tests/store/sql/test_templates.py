@@ -88,7 +88,7 @@ async def test_given_levels_then_tenant_over_all_over_file_over_shipped(
 async def test_given_a_language_then_it_is_a_prompt_of_its_own(database: Database) -> None:
     prompts = LocalPrompts(SqlTemplates(database), {})
     await prompts.put("rewrite_query.de", "Schreibe um.", "", "ann")
-    assert [p.name for p in await prompts.listed() if p.source == "store"] == ["rewrite_query.de"]
+    assert [p.name for p in await prompts.list_all() if p.source == "store"] == ["rewrite_query.de"]
 
 
 async def test_given_another_replica_then_it_sees_a_change_soon(

@@ -99,14 +99,14 @@ async def test_given_readings_then_they_are_known_by_what_was_read_until_their_d
     await readings.keep(ONE, [one], "r")
     assert await readings.known(ONE, ["key", "other"]) == {"key": one}
     assert await readings.known(TWO, ["key"]) == {}
-    assert await readings.lacking(ONE, "r") == [a]
+    assert await readings.list_lacking(ONE, "r") == [a]
     assert await readings.of_revisions(ONE, [a], "r") == {}, "it was not read to its end"
     await readings.keep(ONE, [], "r", whole=a)
-    assert await readings.lacking(ONE, "r") == []
+    assert await readings.list_lacking(ONE, "r") == []
     assert await readings.of_revisions(ONE, [a], "r") == {(a, 0): one}
     await readings.keep(ONE, [ChunkReading("gone@1", 0, "k")], "r", whole="gone@1")
     await catalog.retire(["a"])
-    await catalog.purged([a])
+    await catalog.forget_revisions([a])
     assert await readings.known(ONE, ["key"]) == {}
 
 
@@ -121,10 +121,10 @@ async def test_given_relations_then_they_are_of_who_may_read_them(
     await mentions.finish(ONE, "1", [a])
     board = (*ALL, "group:board")
     for entity in ("ada", "oslo"):
-        assert await mentions.relations_of(ONE, board, [entity], 9) == [told]
-    assert await mentions.relations_in(ONE, board, [(a, 0), (a, 1)]) == [told]
-    assert await mentions.relations_in(ONE, ALL, [(a, 0)]) == []
-    assert await mentions.relations_of(ONE, ALL, ["ada"], 9) == []
+        assert await mentions.find_entity_relations(ONE, board, [entity], 9) == [told]
+    assert await mentions.find_relations(ONE, board, [(a, 0), (a, 1)]) == [told]
+    assert await mentions.find_relations(ONE, ALL, [(a, 0)]) == []
+    assert await mentions.find_entity_relations(ONE, ALL, ["ada"], 9) == []
     assert await mentions.of_revisions(ONE, [a]) == (named(a, 0, "ada", "oslo"), [told])
 
 

@@ -38,7 +38,7 @@ async def test_given_every_connection_is_in_use_then_it_is_known_whether_a_list_
 ) -> None:
     async with open_database(tmp_path / "state.sqlite") as database, AsyncExitStack() as held:
         for _ in range(4):
-            await held.enter_async_context(database.reading())
+            await held.enter_async_context(database.read_view())
         async with asyncio.timeout(PATIENCE):
             assert await SqlTopics(database).number() == 0
 
@@ -62,11 +62,11 @@ async def test_removed_topics_are_gone(store: SqlTopics) -> None:
 async def test_blocked_questions_newest_first_of_one_tenant(store: SqlTopics) -> None:
     for question, tenant in (("a?", "acme"), ("b?", "other"), ("c?", "acme")):
         await store.record(a_block(question, tenant=tenant), 90)
-    assert [item.question for item in await store.blocked("acme", 10)] == ["c?", "a?"]
-    assert [item.question for item in await store.blocked("acme", 1)] == ["c?"]
+    assert [item.question for item in await store.list_blocked("acme", 10)] == ["c?", "a?"]
+    assert [item.question for item in await store.list_blocked("acme", 1)] == ["c?"]
 
 
 async def test_old_blocked_questions_are_forgotten(store: SqlTopics) -> None:
     await store.record(a_block("old?", at=time.time() - 91 * 86_400), 1000)
     await store.record(a_block("new?"), 90)
-    assert [item.question for item in await store.blocked("acme", 10)] == ["new?"]
+    assert [item.question for item in await store.list_blocked("acme", 10)] == ["new?"]

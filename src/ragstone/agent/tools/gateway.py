@@ -148,7 +148,7 @@ class _Connection:
         """The client; raises what connecting fails with."""
         either: set[asyncio.Future[Any]] = {self._task, self._ready}
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-        return self._ready.result() if self._ready.done() else self._broken()
+        return self._ready.result() if self._ready.done() else self._raise_broken()
 
     async def outcome(self, work: Coroutine[Any, Any, T]) -> T:
         """What comes of some work on the client; raises ConnectionError where that breaks."""
@@ -156,7 +156,7 @@ class _Connection:
         try:
             either: set[asyncio.Future[Any]] = {task, self._task}
             await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-            return task.result() if task.done() and not task.cancelled() else self._broken()
+            return task.result() if task.done() and not task.cancelled() else self._raise_broken()
         finally:
             task.cancel()
             # Nobody is left whom an error of it concerns.
@@ -187,7 +187,7 @@ class _Connection:
             return None
         return self._task.exception()
 
-    def _broken(self) -> NoReturn:
+    def _raise_broken(self) -> NoReturn:
         error = self._failure()
         raise ConnectionError("The connection broke.") from error
 

@@ -36,7 +36,7 @@ class MeaningCloseness:
         collection = await find_collection(self._catalog, ask)
         if collection is None:
             return None
-        embedder = self._embedders.comparing(collection)
+        embedder = self._embedders.find_comparing(collection)
         if embedder is None or not _is_foreign(ask.question, passages[:COMPARED]):
             return None
         places = [(p, u) for p in range(min(COMPARED, len(units))) for u in range(len(units[p]))]
@@ -56,7 +56,7 @@ class MeaningCloseness:
         collection = await find_collection(self._catalog, ask)
         if collection is None or detect(ask.question) in ("", "en"):
             return ""
-        bridge = self._embedders.bridging(collection)
+        bridge = self._embedders.find_bridging(collection)
         return await bridge.in_english(ask.question) if bridge else ""
 
 

@@ -47,7 +47,7 @@ class TokenCloseness:
         held = await self._tokens.of(collection, [chunk.chunk_id for chunk in chunks])
         if asked is None or not len(asked.ids) or any(c.chunk_id not in held for c in chunks):
             return None
-        placed = await embedder.placed_tokens([chunk.searchable for chunk in chunks])
+        placed = await embedder.place_tokens([chunk.searchable for chunk in chunks])
         scale = embedder.token_scale()
         vectors = [unpack_tokens(held[chunk.chunk_id], scale) for chunk in chunks]
         owned = [

@@ -73,7 +73,7 @@ def router(service: Service) -> APIRouter:
     async def list_keys(caller: Who, tenant: Annotated[str | None, Query()] = None) -> Response:
         """The keys of the tenant by the time they were made; the operator sees those of all."""
         whose = tenant if caller.operator else request_tenant(caller, tenant)
-        found = await service.keys.listed(whose)
+        found = await service.keys.list_all(whose)
         return Json({"keys": [wire.dump(key) for key in found if _covers(caller, key)]})
 
     @routes.post(
@@ -124,7 +124,7 @@ async def _key_tenant(service: Service, caller: Caller, id: str) -> str | None:
     """The tenant in which the caller may change this key; raises UnknownKey."""
     tenant = None if caller.operator else caller.principal.tenant
     if caller.collections is not None:
-        keys = await service.keys.listed(tenant)
+        keys = await service.keys.list_all(tenant)
         if not any(key.id == id and _covers(caller, key) for key in keys):
             raise UnknownKey(id)
     return tenant

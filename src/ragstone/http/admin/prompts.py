@@ -59,7 +59,9 @@ def _add_reading(routes: APIRouter, service: Service) -> None:
     async def list_prompts(who: Who, tenant: Tenant = "") -> Response:
         """Every prompt as it holds."""
         of_tenant(who, tenant)
-        return Json({"prompts": [wire.dump(item) for item in await service.prompts.listed(tenant)]})
+        return Json(
+            {"prompts": [wire.dump(item) for item in await service.prompts.list_all(tenant)]}
+        )
 
     @routes.get("/{name}", response_model=None)
     async def one(name: Text, who: Who, tenant: Tenant = "", version: Version = 0) -> Response:

@@ -69,7 +69,7 @@ def _add_reading(routes: APIRouter, service: Service) -> None:
     ) -> Response:
         """Every setting by section: its value, where that comes from, and what it may be."""
         of_tenant(who, tenant, collection)
-        found = await service.settings.listed(tenant, collection, dialect)
+        found = await service.settings.list_all(tenant, collection, dialect)
         sections = [
             {"name": name, "settings": [wire.dump(item) for item in inside]}
             for name, inside in groupby(found, lambda item: item.key.rpartition(".")[0])

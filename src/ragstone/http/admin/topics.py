@@ -104,7 +104,7 @@ def router(service: Service, token: str) -> APIRouter:
         tenant: Tenant, limit: Annotated[int, Query(ge=1, le=10_000)] = 100
     ) -> Response:
         """The questions that were blocked, the newest first."""
-        found = await service.blocked(tenant, limit)
+        found = await service.list_blocked(tenant, limit)
         return Json({"blocked": [wire.dump(item) for item in found]})
 
     @routes.post("/check", response_model=None)

@@ -26,7 +26,7 @@ def dialects(parts: DialectParts, ours: bool) -> Iterator[APIRouter]:
     """The routes of the dialects that are switched on: ours, or those of other packages. One of
     another package that is broken is left out, and the log says why."""
     for name in DIALECTS.ours if ours else DIALECTS.others:
-        if not parts.settings.dialects.on(name):
+        if not parts.settings.dialects.is_on(name):
             continue
         try:
             yield DIALECTS.make(name, parts)

@@ -105,7 +105,7 @@ class EdgeIndex:
                 return held.live.write(edge.UpdateOperation.upsert_points(batch), len(batch))
 
         if chunks:
-            await self._written(collection, write)
+            await self._write(collection, write)
 
     async def set_vectors(
         self,
@@ -134,7 +134,7 @@ class EdgeIndex:
                 return live.write(edge.UpdateOperation.update_vectors(pairs), len(pairs))
 
         if ids:
-            await self._written(collection, write)
+            await self._write(collection, write)
 
     async def without_vectors(
         self, collection: Collection, limit: int, where: Filter = EVERYTHING
@@ -288,7 +288,7 @@ class EdgeIndex:
         await asyncio.get_running_loop().run_in_executor(self._threads, close)
         self._threads.shutdown()
 
-    async def _written(self, collection: Collection, write: Callable[[OpenShard], int]) -> None:
+    async def _write(self, collection: Collection, write: Callable[[OpenShard], int]) -> None:
         """Write, and have search structures built when much was written without any."""
 
         def write_counted(held: OpenShard) -> tuple[int, int]:
@@ -296,19 +296,19 @@ class EdgeIndex:
 
         unoptimized, optimized = await self._run(collection, write_counted)
         if unoptimized >= min(MAX_UNOPTIMIZED, max(MANY_UNOPTIMIZED, optimized // SHARE)):
-            building = self._behind(collection)
+            building = self._build_task(collection)
             if unoptimized >= MAX_UNOPTIMIZED:
                 await asyncio.wait([building])
 
-    def _behind(self, collection: Collection) -> asyncio.Task[None]:
+    def _build_task(self, collection: Collection) -> asyncio.Task[None]:
         """The task that builds the collection's search structures; its errors are in the log."""
         if collection not in self._building:
             building = asyncio.create_task(self.optimize(collection))
             self._building[collection] = building
-            building.add_done_callback(partial(self._built, collection))
+            building.add_done_callback(partial(self._finish_build, collection))
         return self._building[collection]
 
-    def _built(self, collection: Collection, task: asyncio.Task[None]) -> None:
+    def _finish_build(self, collection: Collection, task: asyncio.Task[None]) -> None:
         del self._building[collection]
         if not task.cancelled() and (error := task.exception()):
             log.warning("Search structures were not built; searches are slower: %s", error)
@@ -320,7 +320,7 @@ class EdgeIndex:
         threads: ThreadPoolExecutor | None = None,
     ) -> T:
         def call() -> T:
-            with self._pool.using(collection) as held, translate_errors(self._root):
+            with self._pool.use(collection) as held, translate_errors(self._root):
                 return work(held)
 
         loop = asyncio.get_running_loop()

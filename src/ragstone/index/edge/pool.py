@@ -101,7 +101,7 @@ class ShardPool:
         self._removing: set[Path] = set()
 
     @contextmanager
-    def using(self, collection: Collection) -> Iterator[OpenShard]:
+    def use(self, collection: Collection) -> Iterator[OpenShard]:
         """The collection's shard, opened or made if need be, and kept open meanwhile."""
         held = self._acquire(collection)
         try:

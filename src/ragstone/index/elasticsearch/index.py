@@ -110,7 +110,7 @@ class ElasticsearchIndex:
         """Give an index that is there what newer versions and other settings have."""
         body = encode_json({"properties": {NUMBERS: COUNTED}})
         await self._server.ask("PUT", f"{path}/_mapping", body, lambda answer: None, writes=True)
-        if changed := self._options.changing():
+        if changed := self._options.changeable_options():
             body = encode_json({"index": changed})
             await self._server.ask(
                 "PUT", f"{path}/_settings", body, lambda answer: None, writes=True
@@ -309,7 +309,7 @@ class ElasticsearchIndex:
             page["after"] = {VALUE: after}
 
     @asynccontextmanager
-    async def loading(self, collection: Collection) -> AsyncIterator[None]:
+    async def bulk_load(self, collection: Collection) -> AsyncIterator[None]:
         """`ports.LoadsInBulk`."""
         name = index_name(collection)
         self._loading.add(name)

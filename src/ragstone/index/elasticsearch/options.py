@@ -44,9 +44,9 @@ class ElasticsearchOptions:
     def new(self) -> dict[str, Any]:
         """The settings of a new index."""
         parts = {} if self.shards is None else {"number_of_shards": self.shards}
-        return {**parts, **self.changing()}
+        return {**parts, **self.changeable_options()}
 
-    def changing(self) -> dict[str, Any]:
+    def changeable_options(self) -> dict[str, Any]:
         """Those of them that an index may be given later."""
         found: dict[str, Any] = {}
         if self.replicas is not None:

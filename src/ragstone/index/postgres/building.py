@@ -44,7 +44,7 @@ class Hnsw:
     half: bool = False
 
     @classmethod
-    def wanted(cls, m: int | None, ef_construction: int | None, half: bool) -> "Hnsw":
+    def from_settings(cls, m: int | None, ef_construction: int | None, half: bool) -> "Hnsw":
         """As the settings say; pgvector refuses fewer candidates than twice the links."""
         usual = cls()
         links = m or usual.m

@@ -83,7 +83,7 @@ class PostgresConnections:
 
         Raises UndefinedTable, StorageFull, IndexUnavailable, ConfigError.
         """
-        with self._meaning():
+        with self._translate_errors():
             async with self._opening:
                 await self._pool.open()
             async with self._place(table), self._pool.connection() as connection:
@@ -108,7 +108,7 @@ class PostgresConnections:
     async def run_alone(self, work: Callable[[Connection], Awaitable[T]]) -> T:
         """Do `work` on a connection of its own without a transaction, for as long as it takes; only
         what it waits for others is limited by the time-out. Raises what `run` does."""
-        with self._meaning():
+        with self._translate_errors():
             connection = await AsyncConnection.connect(
                 self._address, autocommit=True, connect_timeout=math.ceil(self._timeout)
             )
@@ -128,7 +128,7 @@ class PostgresConnections:
         await self._pool.close()
 
     @contextmanager
-    def _meaning(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         """Says what PostgreSQL's errors mean."""
         try:
             yield

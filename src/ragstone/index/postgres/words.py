@@ -72,24 +72,24 @@ async def search(
     budget = max(BUDGET, every // SHARE)
     questioning = Questioning(connection, table, weighed, where, limit)
     if table.part:  # It is small, and its words have no index.
-        return await questioning.everything()
+        return await questioning.score_all()
     whole = await rows.indexes(connection, table.name)
     has_terms = whole.get(rows.TERMS, False)
     if not has_terms and not whole.get(rows.IMPACTS):
-        return await questioning.everything()
+        return await questioning.score_all()
     if every > FEW * budget and await questioning.inside(every) <= FEW * budget:
-        return await questioning.everything()
+        return await questioning.score_all()
     impact = Impact(weighed, held)
     await connection.execute(SMALL)
     found = None
     if every > FEW * budget and sum(held[word] for word in weighed) > LARGE:
         found = await questioning.heaviest(impact, budget, has_terms)
     elif len(weighed) <= LONGEST:
-        found = await questioning.bounded(impact)
+        found = await questioning.search_by_impact(impact)
     if found is not None:
         return found
     await connection.execute("SET LOCAL max_parallel_workers_per_gather TO DEFAULT")
-    return await questioning.everything()
+    return await questioning.score_all()
 
 
 class Questioning:
@@ -122,7 +122,7 @@ class Questioning:
         self._share = min(1.0, max(1.0, chunks) / every)
         return chunks
 
-    async def bounded(self, impact: Impact) -> list[Any] | None:
+    async def search_by_impact(self, impact: Impact) -> list[Any] | None:
         """The best chunks, found by their impacts; None where those exclude no others."""
         score = await self._score(impact)
         if score is None or not (conditions := impact.conditions(score)):
@@ -153,7 +153,7 @@ class Questioning:
             chunks *= MORE
         return None
 
-    async def everything(self) -> list[Any]:
+    async def score_all(self) -> list[Any]:
         """The best chunks, found by scoring every one with a word."""
         return await self._best(["words && %s::int4[]"], [self._words])
 

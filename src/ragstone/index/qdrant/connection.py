@@ -90,7 +90,7 @@ class QdrantConnection:
         except RagstoneError:
             raise
         except Exception as error:
-            raise self._meaning(error) from error
+            raise self._explain_error(error) from error
 
     async def aclose(self) -> None:
         """Close every connection."""
@@ -103,7 +103,7 @@ class QdrantConnection:
             "Check that INDEX__URL is the address of a Qdrant server."
         )
 
-    def _meaning(self, error: Exception) -> RagstoneError:
+    def _explain_error(self, error: Exception) -> RagstoneError:
         source = error.source if isinstance(error, ResponseHandlingException) else error
         if isinstance(source, TimeoutError | httpx.TimeoutException):
             return IndexUnavailable(

@@ -178,7 +178,7 @@ class _Reader:
                 at += 1
             elif delimiter := _DELIMITER.fullmatch(line):
                 end = _find_closing(lines, at, delimiter[1])
-                yield from self._delimited(delimiter[1], lines[at + 1 : end], marks, within)
+                yield from self._read_delimited(delimiter[1], lines[at + 1 : end], marks, within)
                 at, marks = end + 1, _Marks()
             elif heading := self._heading(lines, at, marks):
                 yield heading[0]
@@ -188,7 +188,7 @@ class _Reader:
                 at, marks = at + 1, _Marks()
             elif _is_item(line):
                 end = _list_end(lines, at)
-                yield from self._titled(marks)
+                yield from self._read_title(marks)
                 yield from self._list(lines[at:end], within)
                 at, marks = end, _Marks()
             else:
@@ -235,7 +235,7 @@ class _Reader:
                 count = 2
         return count
 
-    def _titled(self, marks: _Marks) -> Iterator[Block]:
+    def _read_title(self, marks: _Marks) -> Iterator[Block]:
         if marks.title:
             yield Block(self.inline(marks.title), "caption")
 
@@ -260,7 +260,7 @@ class _Reader:
         if shown := self.inline(text):
             yield Block(shown, within.kind, label=within.label)
 
-    def _delimited(
+    def _read_delimited(
         self, delimiter: str, lines: Sequence[str], marks: _Marks, within: _Within
     ) -> Iterator[Block]:
         if delimiter.startswith("//"):
@@ -276,12 +276,12 @@ class _Reader:
             or (delimiter[:4] == "----")
         ):
             fenced = replace(marks, language=delimiter.strip("`")) if delimiter[0] == "`" else marks
-            yield from self._titled(marks) if not marks.style and delimiter[0] == "." else ()
+            yield from self._read_title(marks) if not marks.style and delimiter[0] == "." else ()
             yield from _code(lines, fenced)
         else:
-            yield from self._nested(delimiter, lines, marks, within)
+            yield from self._read_nested(delimiter, lines, marks, within)
 
-    def _nested(
+    def _read_nested(
         self, delimiter: str, lines: Sequence[str], marks: _Marks, within: _Within
     ) -> Iterator[Block]:
         inside = replace(within, nested=within.nested + 1)
@@ -376,7 +376,7 @@ class _Reader:
             text = pattern.sub(shown, text)
         parts = re.split(r" \+\n", text)
         text = "\n".join(" ".join(part.split()) for part in parts)
-        return literals.restored(text).strip()
+        return literals.restore(text).strip()
 
     def _value(self, match: re.Match[str]) -> str:
         name = match[1].lower()

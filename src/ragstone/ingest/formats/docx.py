@@ -127,11 +127,11 @@ class _Reader:
         self._default = next(
             (key for key, style in self._styles.items() if style.name == "normal"), ""
         )
-        numbering = self._related(RELATION.NUMBERING)
+        numbering = self._read_related(RELATION.NUMBERING)
         self._numbering = Numbering(numbering)
         self._notes = {
-            "footnote": _notes(self._related(RELATION.FOOTNOTES), "footnote"),
-            "endnote": _notes(self._related(RELATION.ENDNOTES), "endnote"),
+            "footnote": _notes(self._read_related(RELATION.FOOTNOTES), "footnote"),
+            "endnote": _notes(self._read_related(RELATION.ENDNOTES), "endnote"),
         }
         self._note_count = dict.fromkeys(self._notes, 0)
         self._fields: list[bool] = []
@@ -139,13 +139,16 @@ class _Reader:
 
     def blocks(self) -> Iterator[Block]:
         with translate_library_errors(self._path):
-            headers, footers = self._running("header"), self._running("footer")
+            headers, footers = (
+                self._read_running_texts("header"),
+                self._read_running_texts("footer"),
+            )
             body = _attach_captions(_join_code(self._children(self._body, 0)))
             yield from add_running_heads(body, headers, footers)
 
-    def _running(self, kind: str) -> list[str]:
+    def _read_running_texts(self, kind: str) -> list[str]:
         """The texts of the headers or footers that a section shows."""
-        shows_even = _is_on(self._related(RELATION.SETTINGS), "evenAndOddHeaders")
+        shows_even = _is_on(self._read_related(RELATION.SETTINGS), "evenAndOddHeaders")
         found: list[str] = []
         for reference in self._body.iter(f"{W}{kind}Reference"):
             page = reference.get(f"{W}type", "default")
@@ -153,12 +156,12 @@ class _Reader:
                 continue
             if page == "even" and not shows_even:
                 continue
-            root = self._xml_of(reference.get(f"{_R}id"))
+            root = self._read_related_xml(reference.get(f"{_R}id"))
             if root is not None:
                 found += (" ".join(block.text.split()) for block in self._children(root, 0))
         return found
 
-    def _related(self, kind: str) -> Any:
+    def _read_related(self, kind: str) -> Any:
         """The XML of a part that the document is related to, None without one."""
         for relation in self._part.rels.values():
             if relation.reltype == kind and not relation.is_external:
@@ -229,7 +232,7 @@ class _Reader:
             elif any(self._fields):
                 self._inline(child, found, depth)
             elif tag in _DRAWN or tag == f"{_MC}AlternateContent":
-                found.boxes += self._drawn(child, depth)
+                found.boxes += self._read_drawing(child, depth)
             elif tag in _NOTE_MARKS:
                 found.notes.append((_NOTE_MARKS[tag], child.get(f"{W}id", "")))
             elif (text := _own_text(child)) is not None:
@@ -263,7 +266,7 @@ class _Reader:
         elif kind == "end" and self._fields:
             self._fields.pop()
 
-    def _drawn(self, element: Any, depth: int) -> list[Block]:
+    def _read_drawing(self, element: Any, depth: int) -> list[Block]:
         """The text boxes, charts and diagrams of a drawing."""
         if depth > _MAX_DEPTH:
             return []
@@ -273,13 +276,16 @@ class _Reader:
             if child.tag == f"{W}txbxContent":
                 found += self._children(child, depth + 1)
             elif child.tag == _CHART:
-                found += chart_blocks(self._xml_of(child.get(f"{_R}id")))
+                found += chart_blocks(self._read_related_xml(child.get(f"{_R}id")))
             elif child.tag == _DIAGRAM:
-                found += [Block(line) for line in diagram_lines(self._xml_of(child.get(f"{_R}dm")))]
+                found += [
+                    Block(line)
+                    for line in diagram_lines(self._read_related_xml(child.get(f"{_R}dm")))
+                ]
             elif child.tag in _PICTURES:
                 found += self._picture(child)
             elif isinstance(child.tag, str):
-                found += self._drawn(child, depth + 1)
+                found += self._read_drawing(child, depth + 1)
         self._fields = outer
         return found
 
@@ -293,7 +299,7 @@ class _Reader:
         if part is not None:
             yield from self._pictures.blocks(str(part.partname).lstrip("/"), said)
 
-    def _xml_of(self, relation: str | None) -> Any:
+    def _read_related_xml(self, relation: str | None) -> Any:
         part = self._part.related_parts.get(relation) if relation else None
         return parse_xml(part.blob) if part is not None and part.blob else None
 

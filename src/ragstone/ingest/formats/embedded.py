@@ -126,7 +126,7 @@ class Pictures:
         of which neither is there, a caption without text."""
         said = " ".join(_GUESSED.sub("", said).split())
         said = said if _SAID.search(said) and not _NUMBERED.fullmatch(said) else ""
-        figure, text = self._met(name)
+        figure, text = self._register_picture(name)
         if said or (figure and not text):
             yield Block(said, "caption", page=page, pictures=figure)
         for block in text:
@@ -134,7 +134,7 @@ class Pictures:
             level = block.level * (kind == "item")
             yield replace(block, kind=kind, level=level, page=page, places=(), pictures=figure)
 
-    def _met(self, name: str) -> tuple[tuple[str, ...], list[Block]]:
+    def _register_picture(self, name: str) -> tuple[tuple[str, ...], list[Block]]:
         """The id of a picture that is met for the first time, none of an ornament, and the text in
         it."""
         if not self.waits(name):

@@ -70,7 +70,7 @@ class Literals:
         self._kept.append(text)
         return chr(min(_LITERAL + len(self._kept) - 1, _LAST_LITERAL))
 
-    def restored(self, text: str) -> str:
+    def restore(self, text: str) -> str:
         """The text with the literals in their places."""
         count = len(self._kept)
         places = (ord(char) - _LITERAL for char in text)

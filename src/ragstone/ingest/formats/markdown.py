@@ -418,7 +418,7 @@ def _text(tokens: Sequence[Token]) -> str:
     text = _without_marks("".join(parts))
     lines = (" ".join(line.split()) for line in text.split("\n"))
     text = _CJK_BREAK.sub("", "\n".join(line for line in lines if line))
-    return literals.restored(text).strip()
+    return literals.restore(text).strip()
 
 
 def _inline_code(content: str, parts: list[str]) -> str:

@@ -176,10 +176,13 @@ class _Reader:
 
     def text(self, body: Any) -> Iterator[Block]:
         with translate_library_errors(self._path):
-            headers, footers = self._running("header"), self._running("footer")
+            headers, footers = (
+                self._read_running_texts("header"),
+                self._read_running_texts("footer"),
+            )
             yield from add_running_heads(self._children(body, 0), headers, footers)
 
-    def _running(self, kind: str) -> list[str]:
+    def _read_running_texts(self, kind: str) -> list[str]:
         """The texts of the headers or footers that pages show, first and left ones too."""
         tags = [f"{{*}}{kind}{page}" for page in ("", "-first", "-left")]
         shown = [tag for page in self._masters for tag in page.iter(*tags)
@@ -206,7 +209,10 @@ class _Reader:
 
     def sheets(self, tables: Sequence[Any]) -> Iterator[Block]:
         with translate_library_errors(self._path):
-            headers, footers = self._running("header"), self._running("footer")
+            headers, footers = (
+                self._read_running_texts("header"),
+                self._read_running_texts("footer"),
+            )
             yield from add_running_heads(self._sheets(tables), headers, footers)
 
     def _sheets(self, tables: Sequence[Any]) -> Iterator[Block]:
@@ -215,7 +221,7 @@ class _Reader:
             for number, table in sorted(numbered, key=lambda pair: self._is_hidden(pair[1])):
                 self._page = number
                 merged = set[str]()
-                rows = self._limited(_grid(table, self._cell_text, merged))
+                rows = self._limit_rows(_grid(table, self._cell_text, merged))
                 found = sheet_blocks(rows, number, merged)
                 shapes = (self._children(item, 0) for item in table.iter(f"{_TABLE}shapes"))
                 found = chain(found, self._from_cells(), *shapes)
@@ -227,7 +233,7 @@ class _Reader:
         properties = None if style is None else style.find(f"{_STYLE}table-properties")
         return properties is not None and properties.get(f"{_TABLE}display") == "false"
 
-    def _limited(self, rows: Iterator[list[str]]) -> Iterator[list[str]]:
+    def _limit_rows(self, rows: Iterator[list[str]]) -> Iterator[list[str]]:
         size = 0
         for row in rows:
             size += sum(map(len, row)) + len(row)
@@ -273,7 +279,7 @@ class _Reader:
             if tag in (f"{_TEXT}p", f"{_TEXT}h"):
                 yield from self._paragraph(child, depth)
             elif tag == f"{_TEXT}list":
-                yield from self._list(child, self._counted(child), 1, depth)
+                yield from self._list(child, self._count_list(child), 1, depth)
             elif tag == f"{_TABLE}table":
                 yield from self._table(child, depth)
             elif tag == f"{_DRAW}image":
@@ -353,7 +359,7 @@ class _Reader:
             yield Block(text, block.kind, block.level, block.page, block.label)
             lead = ""
 
-    def _counted(self, element: Any) -> _List:
+    def _count_list(self, element: Any) -> _List:
         """The list that an element begins, or goes on with."""
         style = element.get(f"{_TEXT}style-name", "")
         earlier = element.get(f"{_TEXT}continue-list", "")

@@ -407,7 +407,7 @@ def _read_ruled_lines(document: Any, index: int, pictures: PdfPictures) -> _Read
         frame = page_frame(page)
         rules = page_rules(page, frame)
         lines = insert_fields(top_first(page_lines(text_page, frame, rules)), page, frame)
-        shown = pictures.on(page, index, frame) if lines else ()
+        shown = pictures.find_pictures(page, index, frame) if lines else ()
         height = page.get_height()
         text_page.close()
         page.close()

@@ -60,7 +60,7 @@ class PdfPictures:
             f"{MOST_SHOWN:,} that can be shown.",
         )
 
-    def on(self, page: Any, index: int, frame: Frame) -> list[PdfPicture]:
+    def find_pictures(self, page: Any, index: int, frame: Frame) -> list[PdfPicture]:
         """Those that stand on a page of pypdfium2's, by its index, for the first time."""
         found = []
         for number, image in _images(page):

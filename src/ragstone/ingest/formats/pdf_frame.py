@@ -17,7 +17,7 @@ class Frame:
     top: float
     rotation: int = 0
 
-    def seen(self, x: float, y: float) -> tuple[float, float]:
+    def map_point(self, x: float, y: float) -> tuple[float, float]:
         """A point as its distance from the left and the top of the page as it is shown."""
         if self.rotation == 90:
             return y - self.bottom, x - self.left
@@ -29,7 +29,7 @@ class Frame:
 
     def edges(self, one: tuple[float, float], other: tuple[float, float]) -> Edges:
         """The rectangle between two corners, as it is shown."""
-        (x1, y1), (x2, y2) = self.seen(*one), self.seen(*other)
+        (x1, y1), (x2, y2) = self.map_point(*one), self.map_point(*other)
         return min(x1, x2), min(y1, y2), max(x1, x2), max(y1, y2)
 
 

@@ -188,7 +188,7 @@ def _characters(raw: Any, frame: Frame) -> Iterator[tuple[int, int, Edges | None
             yield place, code, seen, top - y.value
         else:
             corners = (edges.left, edges.top), (edges.right, edges.bottom)
-            yield place, code, frame.edges(*corners), frame.seen(x.value, y.value)[1]
+            yield place, code, frame.edges(*corners), frame.map_point(x.value, y.value)[1]
 
 
 def _apart(run: _Open, edges: Edges, baseline: float) -> bool:

@@ -108,7 +108,7 @@ class _Slide:
     def blocks(self) -> Iterator[Block]:
         title, opening = "", self._page == 1 or _layout_type(self._slide) in _OPENING
         body: list[Block] = []
-        for shape in self._ordered(self._slide.shapes):
+        for shape in self._order_shapes(self._slide.shapes):
             if not title and _placeholder(shape) in _TITLES:
                 title = " ".join(shape.text_frame.text.split())
             else:
@@ -120,7 +120,7 @@ class _Slide:
         yield from body
         yield from self._notes()
 
-    def _ordered(self, shapes: Iterable[Any]) -> list[Any]:
+    def _order_shapes(self, shapes: Iterable[Any]) -> list[Any]:
         """Shapes as they are read: the title, then from the top and from the left."""
 
         def place(shape: Any) -> tuple[bool, int, int]:
@@ -134,7 +134,7 @@ class _Slide:
             return
         element = shape._element
         if element.tag == f"{_P}grpSp":
-            for inner in self._ordered(shape.shapes):
+            for inner in self._order_shapes(shape.shapes):
                 yield from self._shape(inner, depth + 1)
         elif getattr(shape, "has_table", False):
             yield from self._table(shape.table)
@@ -147,9 +147,9 @@ class _Slide:
 
     def _graphic(self, element: Any) -> Iterator[Block]:
         for chart in element.iter(_CHART):
-            yield from chart_blocks(self._related(chart.get(f"{_R}id")), self._page)
+            yield from chart_blocks(self._read_related(chart.get(f"{_R}id")), self._page)
         for diagram in element.iter(_DIAGRAM):
-            for line in diagram_lines(self._related(diagram.get(f"{_R}dm"))):
+            for line in diagram_lines(self._read_related(diagram.get(f"{_R}dm"))):
                 yield Block(f"{BULLET} {line}", "item", 1, self._page, BULLET)
 
     def _picture(self, element: Any) -> Iterator[Block]:
@@ -160,7 +160,7 @@ class _Slide:
         if part is not None:
             yield from self._pictures.blocks(str(part.partname).lstrip("/"), said, self._page)
 
-    def _related(self, relation: str | None) -> Any | None:
+    def _read_related(self, relation: str | None) -> Any | None:
         part = self._part(relation)
         return safe_tree(self._path, part.blob) if part is not None and part.blob else None
 
@@ -201,15 +201,15 @@ class _Slide:
             if is_box and text and not label and len(text) <= _BOX_LINE_CHARS:
                 held.append(text)
                 continue
-            yield from self._joined(held)
+            yield from self._join_blocks(held)
             held = []
             if text and label:
                 yield Block(f"{label} {text}", "item", level, self._page, label)
             elif text:
                 yield Block(text, page=self._page)
-        yield from self._joined(held)
+        yield from self._join_blocks(held)
 
-    def _joined(self, lines: list[str]) -> Iterator[Block]:
+    def _join_blocks(self, lines: list[str]) -> Iterator[Block]:
         if lines:
             yield Block("\n".join(lines), page=self._page)
 

@@ -39,7 +39,7 @@ class Outlook:
     scale: float = 1.0
     points: float = 1.0
 
-    def seen(self, x: float, y: float) -> tuple[float, float]:
+    def map_point(self, x: float, y: float) -> tuple[float, float]:
         """Where a pixel is in this view."""
         x, y = _rotate(x, y, -self.angle)
         return (x - self.left) * self.scale, (y - self.top) * self.scale
@@ -75,7 +75,7 @@ def build_lines(found: Sequence[Stretch], points: float) -> tuple[list[PageLine]
     heights = [math.dist(item.corners[0], item.corners[3]) for item in level for _ in item.text]
     scale = SIZE * _HEIGHT / max(statistics.median(heights), 1.0)
     view = Outlook(angle, scale=scale, points=points)
-    corners = [view.seen(*corner) for stretch in found for corner in stretch.corners]
+    corners = [view.map_point(*corner) for stretch in found for corner in stretch.corners]
     left, top = (min(axis) / scale for axis in zip(*corners, strict=True))
     view = replace(view, left=left, top=top)
     runs = [_run(stretch, view) for stretch in found]
@@ -118,7 +118,7 @@ def _direction(found: Sequence[Stretch]) -> tuple[int, float]:
 
 
 def _run(stretch: Stretch, view: Outlook) -> TextRun:
-    xs, ys = zip(*(view.seen(*corner) for corner in stretch.corners), strict=True)
+    xs, ys = zip(*(view.map_point(*corner) for corner in stretch.corners), strict=True)
     box = Box(*_edges(xs, ys))
     height = math.dist(stretch.corners[0], stretch.corners[3]) * view.scale / _HEIGHT
     least, most = _ALIKE

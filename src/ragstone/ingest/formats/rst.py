@@ -113,7 +113,7 @@ class _Reader:
             "image": self._picture,
             "raw": self._raw,
             "field_list": self._field_list,
-            "system_message": self._left_over,
+            "system_message": self._read_leftover,
             "citation": self._citation,
             "topic": self._all,
             "sidebar": self._all,
@@ -152,7 +152,7 @@ class _Reader:
         level = within.section + 1
         rest = list(node.children)
         if rest and isinstance(rest[0], nodes.title):
-            text = strip_marks(self._joined(rest.pop(0)))
+            text = strip_marks(self._join_text(rest.pop(0)))
             label = next(iter(node["ids"]), "")
             if text:
                 yield Block(_fold(text), "heading", level, label=label)
@@ -307,7 +307,7 @@ class _Reader:
             yield replace(first, text=f"[{label}] {first.text}")
         yield from blocks
 
-    def _left_over(self, node: Any, within: _Within) -> Iterator[Block]:
+    def _read_leftover(self, node: Any, within: _Within) -> Iterator[Block]:
         """The text of what docutils could not read, as a paragraph."""
         for literal in node.findall(nodes.literal_block):
             lines = literal.astext().split("\n")
@@ -325,9 +325,9 @@ class _Reader:
     def _inline(self, node: Any) -> str:
         """The text of a paragraph in one line, with code between backticks; literals keep their
         characters."""
-        return restore_spans(self._joined(node))
+        return restore_spans(self._join_text(node))
 
-    def _joined(self, node: Any) -> str:
+    def _join_text(self, node: Any) -> str:
         text = ""
         for piece in self._pieces(node):
             text += piece.lstrip(" ") if text.endswith(" ") else piece
@@ -344,7 +344,7 @@ class _Reader:
             elif isinstance(child, nodes.image):
                 yield child.get("alt", "")
             elif isinstance(child, nodes.substitution_reference):
-                yield self._substituted(child)
+                yield self._substitute(child)
             elif isinstance(child, nodes.footnote_reference | nodes.system_message | nodes.raw):
                 continue
             elif isinstance(child, nodes.citation_reference):
@@ -354,7 +354,7 @@ class _Reader:
             else:
                 yield from self._pieces(child)
 
-    def _substituted(self, node: Any) -> str:
+    def _substitute(self, node: Any) -> str:
         """What a substitution stands for, one level deep; nothing where it is not known here."""
         name = node.get("refname") or node.astext()
         found = self._document.substitution_defs.get(name)

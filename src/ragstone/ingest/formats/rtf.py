@@ -230,7 +230,7 @@ class _Reader:
         elif word in ("par", "sect"):
             self._paragraph()
         elif word in ("cell", "nestcell"):
-            self._document.cells.append(self._taken())
+            self._document.cells.append(self._take_text())
         elif word in ("row", "nestrow"):
             if self._document.cells:
                 self._document.rows.append(self._document.cells)
@@ -335,7 +335,7 @@ class _Reader:
         else:
             document.parts.append(text)
 
-    def _taken(self) -> str:
+    def _take_text(self) -> str:
         """The text since the last paragraph or cell, with its label."""
         document = self._document
         lines = (" ".join(line.split()) for line in "".join(document.parts).split("\n"))
@@ -352,7 +352,7 @@ class _Reader:
             return
         label = " ".join("".join(document.label).split())
         document.label = []
-        text = self._taken()
+        text = self._take_text()
         if text and not state.in_table:
             self._table()
             document.blocks.append(self._block(text, label))

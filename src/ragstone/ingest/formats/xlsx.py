@@ -85,7 +85,7 @@ def _sheets(path: Path, book: Any, parts: "_Parts", max_bytes: int) -> Iterator[
                 said = set[str]()
                 rows = _limit_rows(path, _rows(sheet, parts.layout(name), said), max_bytes)
                 found = sheet_blocks(rows, page, said)
-            found = chain(found, parts.drawn(name, page))
+            found = chain(found, parts.read_drawing(name, page))
             yield from add_sheet_heading(name, found, page, is_hidden=_is_hidden(sheet))
 
 
@@ -256,9 +256,9 @@ class _Parts:
                 for part in _HEAD_CODE.sub(_head_text, text).split("\n"):
                     yield " ".join(part.split())
 
-    def drawn(self, name: str, page: int) -> Iterator[Block]:
+    def read_drawing(self, name: str, page: int) -> Iterator[Block]:
         """The text of boxes and shapes on a sheet."""
-        for kind, part in self._related(self._sheets.get(name, "")).values():
+        for kind, part in self._read_relations(self._sheets.get(name, "")).values():
             if not kind.endswith("/drawing"):
                 continue
             for paragraph in safe_tree(self._path, self._read(part)).iter(f"{_A}p"):
@@ -270,17 +270,21 @@ class _Parts:
 
     def _sheet_parts(self) -> dict[str, str]:
         book = next(
-            (part for kind, part in self._related("").values() if kind.endswith("/officeDocument")),
+            (
+                part
+                for kind, part in self._read_relations("").values()
+                if kind.endswith("/officeDocument")
+            ),
             "xl/workbook.xml",
         )
-        relations = self._related(book)
+        relations = self._read_relations(book)
         data = self._read(book)
         return {
             sheet.get("name", ""): relations.get(sheet.get(f"{_R}id", ""), ("", ""))[1]
             for sheet in (safe_tree(self._path, data).iter("{*}sheet") if data else ())
         }
 
-    def _related(self, part: str) -> dict[str, tuple[str, str]]:
+    def _read_relations(self, part: str) -> dict[str, tuple[str, str]]:
         """The kinds and names of the parts that a part is related to, by their ids."""
         folder, name = posixpath.split(part)
         data = self._read(posixpath.join(folder, "_rels", f"{name}.rels"))

@@ -86,10 +86,10 @@ class LocalCommentReader:
         return await self._with_vectors(found, tuple(left_out), seconds)
 
     async def of_texts(self, comments: Sequence[CustomerComment]) -> ReadComments:
-        vectors = await self._embedded([comment.text for comment in comments])
-        return ReadComments(self._toned(comments, vectors), vectors)
+        vectors = await self._embed([comment.text for comment in comments])
+        return ReadComments(self._add_tones(comments, vectors), vectors)
 
-    async def speaking_of(self, topic: str, read: ReadComments) -> NDArray[np.float64]:
+    async def score_topic(self, topic: str, read: ReadComments) -> NDArray[np.float64]:
         weights = load_weights(self._embedder.name)
         [vector] = await self._embedder.embed_queries([topic])
         words = set(content_words(topic))
@@ -169,22 +169,22 @@ class LocalCommentReader:
 
     async def _make(self, key: Key, held: _Held) -> None:
         try:
-            vectors = await self._embedded([comment.text for comment in held.comments])
+            vectors = await self._embed([comment.text for comment in held.comments])
         except RagstoneError as error:
             log.warning("The comments of %s could not be read: %s", key[2], error)
             raise
         self._keep(
-            key, replace(held, comments=self._toned(held.comments, vectors), vectors=vectors)
+            key, replace(held, comments=self._add_tones(held.comments, vectors), vectors=vectors)
         )
 
-    async def _embedded(self, texts: Sequence[str]) -> Vectors:
+    async def _embed(self, texts: Sequence[str]) -> Vectors:
         parts = []
         with in_bulk():
             for start in range(0, len(texts), AT_ONCE):
                 parts.append(await self._embedder.embed_passages(texts[start : start + AT_ONCE]))
         return np.concatenate(parts) if parts else np.zeros((0, 1), np.float32)
 
-    def _toned(
+    def _add_tones(
         self, comments: Sequence[CustomerComment], vectors: Vectors
     ) -> tuple[CustomerComment, ...]:
         """The comments with their tones: that of the rating where there is one."""

@@ -39,7 +39,7 @@ async def count_comments(
     vectors = read.vectors[places] if places else read.vectors[:0]
     scores: NDArray[np.float64] = np.zeros(len(among))
     if query.topic and among:
-        scores = await reader.speaking_of(query.topic, ReadComments(among, vectors))
+        scores = await reader.score_topic(query.topic, ReadComments(among, vectors))
     speaking = [at for at in range(len(among)) if scores[at] >= 0]
     own = [at for at in speaking if query.tone in (None, among[at].tone)]
     own.sort(key=lambda at: -scores[at])

@@ -34,7 +34,7 @@ class AddRelated(Stage):
             return Step(turn, "skipped", "whole documents are read")
         known = {*(hit.chunk.chunk_id for hit in turn.hits), *turn.left_out}
         async with adapters.catalog.snapshot(turn.collection) as hidden:
-            related = await adapters.graph.related(
+            related = await adapters.graph.find_related(
                 turn.collection,
                 turn.ask.principal.names,
                 visible(turn.ask, hidden),

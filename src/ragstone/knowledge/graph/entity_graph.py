@@ -78,7 +78,7 @@ class LocalEntityGraph:
         self._index = index
         self._themes = themes
 
-    async def related(
+    async def find_related(
         self,
         collection: Collection,
         readers: Several[str],
@@ -89,10 +89,10 @@ class LocalEntityGraph:
     ) -> list[RelatedChunk]:
         asked: list[str] = []
         for query in queries:
-            asked += await self.linked(collection, readers, query)
+            asked += await self.find_linked(collection, readers, query)
         asked = list(dict.fromkeys(asked))[:MOST_ASKED]
         begins = dict(sorted(found.items(), key=lambda item: (-item[1], item[0]))[:FOUND])
-        named = await self._of(collection, readers, asked, OF_ASKED)
+        named = await self._find_mentions(collection, readers, asked, OF_ASKED)
         first = [item for some in named.values() for item in some]
         chunks = await self._chunks(collection, where, first, begins)
         inside = await self._inside(collection, readers, chunks)
@@ -104,11 +104,11 @@ class LocalEntityGraph:
         further = await self._chunks(collection, where, second, {}, chunks)
         chunks |= further
         inside += await self._inside(collection, readers, further)
-        said = await self._mentions.relations_in(collection, readers, sorted(chunks))
+        said = await self._mentions.find_relations(collection, readers, sorted(chunks))
         inside = await asyncio.to_thread(_count_relations, inside, said)
         return (await asyncio.to_thread(_walk, inside, chunks, named, begins))[:limit]
 
-    async def themed(
+    async def find_themed(
         self,
         collection: Collection,
         readers: Several[str],
@@ -125,7 +125,7 @@ class LocalEntityGraph:
         ids = {chunk.chunk_id for chunk in inside.values()}
         return [item for item in ranked if item.chunk_id in ids][:limit]
 
-    async def linked(
+    async def find_linked(
         self, collection: Collection, readers: Several[str], text: str
     ) -> Sequence[str]:
         runs = await asyncio.to_thread(_runs, text)
@@ -144,7 +144,7 @@ class LocalEntityGraph:
         near = await self._mentions.like(collection, readers, name[:2], NEAR)
         return await asyncio.to_thread(find_similar, name, near, 1, ALIKE)
 
-    async def _of(
+    async def _find_mentions(
         self, collection: Collection, readers: Several[str], entities: Sequence[str], limit: int
     ) -> dict[str, list[EntityMention]]:
         """The mentions of these entities, and of those that chunks say are the same."""

@@ -134,7 +134,7 @@ class _Found:
                 self._count(kind, clean)
 
     def _count(self, kind: EntityKind, name: str) -> None:
-        key = self._known(entity_key(name))
+        key = self._find_full_name(entity_key(name))
         if not key or _is_empty(key):
             return
         self._counts[key] = self._counts.get(key, 0) + 1
@@ -143,7 +143,7 @@ class _Found:
         if _RANK[kind] < _RANK[before]:
             self._kinds[key] = kind
 
-    def _known(self, key: str) -> str:
+    def _find_full_name(self, key: str) -> str:
         """The one entity of several words that a single word is the last or first of: Obama is
         Barack Obama where the chunk or its title names him."""
         if not key or " " in key or key in self._counts or key.isupper() or not key.isascii():

@@ -54,7 +54,7 @@ class _Wanted:
     def deepest(self) -> int:
         return max(node.depth for node in self.nodes)
 
-    def at(self, depth: int) -> list[_Node]:
+    def nodes_at_depth(self, depth: int) -> list[_Node]:
         """The nodes so deep, or as deep as there are."""
         return [node for node in self.nodes if node.depth == min(depth, self.deepest)]
 
@@ -162,7 +162,7 @@ def _choose_hits(wanted: Sequence[_Wanted], room: int, count: Count) -> Iterator
     known: set[tuple[int, int]] = set()
     for place, document in enumerate(wanted):
         for depth in range(document.deepest + 1):
-            for node in document.at(depth):
+            for node in document.nodes_at_depth(depth):
                 for rank, one in enumerate(node.said):
                     if (place, one.start) not in known:
                         known.add((place, one.start))
@@ -211,7 +211,7 @@ def _use_summary(turn: Turn, wanted: Sequence[_Wanted], room: int, count: Count)
         texts = [
             (place, *_number_node(node, item.chunks))
             for place, item in enumerate(wanted)
-            for node in item.at(depth)
+            for node in item.nodes_at_depth(depth)
         ]
         if sum(count(text) for _, text, _ in texts) > room:
             break

@@ -288,7 +288,7 @@ class _Reading:
             found.named += taken
             return 0 if self._denies else taken
         phrase = _phrase(words, place)
-        value = self._values.at(words, place, self._named)
+        value = self._values.match(words, place, self._named)
         if value is not None and self._in_longer_name(place, value[0]):
             value = None
         if value is not None and (phrase is None or value[0] >= phrase[1]):
@@ -438,7 +438,7 @@ class _Values:
         for entries in self._by_first.values():
             entries.sort(key=lambda item: -len(item[0]))
 
-    def at(
+    def match(
         self, words: Sequence[_Word], place: int, columns: Sequence[tuple[tuple[int, ...], str]]
     ) -> tuple[int, str, tuple[str, ...]] | None:
         """The longest value that begins at a word: its length, its column (empty where it stands
@@ -857,7 +857,7 @@ class _Asked:
             return self.figure(operation)
         if operation in ("most", "least"):
             return self.extreme(operation)
-        return self.listed(sorts=any(kind == "sort" for _, kind, _ in self.found.operations))
+        return self.list_rows(sorts=any(kind == "sort" for _, kind, _ in self.found.operations))
 
     def things(self, follows: bool) -> TableQuestion | None:
         """ "How many", of a column that holds numbers of things: their sum, or the cell of the row
@@ -927,7 +927,7 @@ class _Asked:
         entity = self.texts[1].name if len(self.texts) == 2 else ""
         return replace(self._question(operation, entity=entity), group=self.texts[0].name)
 
-    def listed(self, sorts: bool) -> TableQuestion | None:
+    def list_rows(self, sorts: bool) -> TableQuestion | None:
         """All rows under the conditions, or all in the order of a column."""
         if sorts:
             by = self.measure.name if self.measure else self.texts[-1].name if self.texts else ""

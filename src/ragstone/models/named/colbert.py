@@ -131,7 +131,7 @@ class Colbert:
         rows = self._model.rows(texts)
         return [_fold_ids([row.ids[i] for i in _own(row)]).tolist() for row in rows]
 
-    def placed_tokens(self, texts: Sequence[str]) -> list[PlacedTokens]:
+    def place_tokens(self, texts: Sequence[str]) -> list[PlacedTokens]:
         """Where in each text the tokens are; what the model adds stands before it, at -1."""
         placed = []
         for row in self._model.rows(texts):

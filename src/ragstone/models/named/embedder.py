@@ -82,7 +82,7 @@ class NamedEmbedder:
         self.fingerprint = _fingerprint(layout, self._pooler, self.dimensions)
         scale = self._scale(self._models.kept)
         self.cosines, self.multilingual = (scale.unrelated, scale.same), scale.multilingual
-        self.description = self._described(layout, self._pooler)
+        self.description = self._describe(layout, self._pooler)
 
     def _scale(self, folder: Path) -> LikenessScale:
         return measure_scale(self.name, self.fingerprint, self._passages, folder)
@@ -106,7 +106,7 @@ class NamedEmbedder:
             vectors[batch.rows] = found
         return vectors
 
-    def _described(self, layout: ModelLayout, how: Pooler) -> str:
+    def _describe(self, layout: ModelLayout, how: Pooler) -> str:
         prompts = " and ".join(repr(item) if item else "none" for item in (how.query, how.passage))
         return (
             f"{self.name} ({layout.place.origin}: {layout.place.file}, {megabytes(layout.size)}, "

@@ -40,7 +40,7 @@ class Hub:
     def __init__(self, kept: Path) -> None:
         self._kept = kept
 
-    def fetched(self, setting: str, repo: str, revision: str, file: str) -> tuple[Path, str, str]:
+    def fetch(self, setting: str, repo: str, revision: str, file: str) -> tuple[Path, str, str]:
         """The folder, ONNX file and commit of a model, which is fetched if it is not there.
 
         A revision that was fetched stays at its commit. Raises ConfigError, ModelUnavailable.

@@ -131,8 +131,8 @@ class ColbertEmbedder:
     async def token_ids(self, texts: Sequence[str]) -> list[list[int]]:
         return await self._colbert.call(self._colbert.model.token_ids, texts)
 
-    async def placed_tokens(self, texts: Sequence[str]) -> list[PlacedTokens]:
-        return await self._colbert.call(self._colbert.model.placed_tokens, texts)
+    async def place_tokens(self, texts: Sequence[str]) -> list[PlacedTokens]:
+        return await self._colbert.call(self._colbert.model.place_tokens, texts)
 
     def token_weights(self, ids: Sequence[int], rarity: Floats) -> Floats:
         """All alike: a ColBERT model's own vectors say what counts."""

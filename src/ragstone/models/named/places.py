@@ -68,7 +68,7 @@ class NamedModels:
                 "hub."
             )
         repo = match["repo"]
-        folder, file, commit = self._hub.fetched(
+        folder, file, commit = self._hub.fetch(
             setting, repo, match["revision"] or "", match["file"] or ""
         )
         return ModelPlace(repo, folder, file, f"hub {repo} at {commit[:12]}")

@@ -52,12 +52,12 @@ class Pooler:
         """Vectors of unit length (texts, dimensions); `skip` tokens at the beginning are the
         prompt. Raises ModelUnavailable."""
         states = batch.outputs[self.output]
-        found = states if not self.pooling else self._pooled(states, batch.mask, skip)
+        found = states if not self.pooling else self._pool(states, batch.mask, skip)
         found = finite(layout, found)
         unit: Array = found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12)
         return unit
 
-    def _pooled(self, states: Array, mask: Array, skip: int) -> Array:
+    def _pool(self, states: Array, mask: Array, skip: int) -> Array:
         if self.pooling == "cls":
             first: Array = states[:, 0]
             return first

@@ -60,7 +60,7 @@ class LateInteraction:
         specific = rarity.specificity(ids)
         if not specific:
             return Judgement(none, 0.0, "the question is topical")
-        packed = await self._packed(collection, embedder, chunks)
+        packed = await self._pack_tokens(collection, embedder, chunks)
         places = [place for place, chunk in enumerate(chunks) if chunk.chunk_id in packed]
         if not places:
             return Judgement(none, 0.0, "the passages wait for their vectors")
@@ -76,7 +76,7 @@ class LateInteraction:
         weight = (MAXSIM + PHRASES) * specific / (1 + PHRASES * specific)
         return Judgement(scores, weight, f"the question is {specific:.0%} specific")
 
-    async def _packed(
+    async def _pack_tokens(
         self, collection: Collection, embedder: LateEmbedder, chunks: Sequence[Chunk]
     ) -> dict[str, bytes]:
         """The token vectors by chunk. Those that an ingest has still to embed are ranked without:
@@ -84,7 +84,7 @@ class LateInteraction:
         held = await self._tokens.of(collection, [chunk.chunk_id for chunk in chunks])
         missing = [chunk for chunk in chunks if chunk.chunk_id not in held]
         if missing:
-            pending = await self._tokens.pending(collection, [c.chunk_id for c in missing])
+            pending = await self._tokens.find_pending(collection, [c.chunk_id for c in missing])
             missing = [chunk for chunk in missing if chunk.chunk_id not in pending]
         if missing:
             _, packed = await embedder.embed_with_tokens([c.searchable for c in missing])

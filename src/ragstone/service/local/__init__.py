@@ -326,7 +326,7 @@ class Ragstone:
 
     async def topics(self, tenant: str) -> list[Topic]:
         check_everywhere()
-        return list(await self._adapters.topics.listed(tenant))
+        return list(await self._adapters.topics.list_all(tenant))
 
     async def put_topics(self, tenant: str, topics: Sequence[Topic]) -> int:
         check_everywhere()
@@ -335,7 +335,7 @@ class Ragstone:
             for t in topics
             for new in (topic(tenant, t.term, t.synonyms, t.examples, t.language, t.note),)
         }
-        known = {t.id for t in await self._adapters.topics.listed(tenant)}
+        known = {t.id for t in await self._adapters.topics.list_all(tenant)}
         if len(known | set(given)) > MOST_TOPICS:
             raise InvalidTopic(f"A tenant has at most {MOST_TOPICS:,} topics. Remove some first.")
         await self._adapters.topics.put(tenant, list(given.values()))
@@ -343,7 +343,7 @@ class Ragstone:
 
     async def remove_topics(self, tenant: str, terms: Sequence[str]) -> int:
         check_everywhere()
-        listed = await self._adapters.topics.listed(tenant)
+        listed = await self._adapters.topics.list_all(tenant)
         known = {name: t.id for t in listed for name in (t.id, key(t.term))}
         ids = set()
         for term in terms:
@@ -354,14 +354,14 @@ class Ragstone:
         await self._adapters.topics.remove(tenant, list(ids))
         return len(ids)
 
-    async def blocked(self, tenant: str, limit: int) -> list[BlockedQuestion]:
+    async def list_blocked(self, tenant: str, limit: int) -> list[BlockedQuestion]:
         check_everywhere()
-        return await self._adapters.topics.blocked(tenant, limit)
+        return await self._adapters.topics.list_blocked(tenant, limit)
 
     async def check_topics(self, tenant: str, question: str) -> GuardDecision:
         check_everywhere()
         guard = self._configured.of(tenant).guard
-        ruling, _ = await guard.ruling([" ".join(question.split())], tenant, self._adapters)
+        ruling, _ = await guard.decide([" ".join(question.split())], tenant, self._adapters)
         return ruling
 
     async def cache_figures(self) -> CacheFigures:
@@ -399,7 +399,7 @@ class Ragstone:
             failed=sum(c.failed for c in collections),
             answerer=self._adapters.answerer.name,
             models=await self.models(),
-            jobs=tuple(read_progress(v) for v in await self.jobs.unfinished(INGEST, REBUILD)),
+            jobs=tuple(read_progress(v) for v in await self.jobs.list_unfinished(INGEST, REBUILD)),
             disk_bytes=await asyncio.to_thread(_size, self._data),
         )
 

@@ -105,13 +105,15 @@ class Configured:
         loaded = self._loaded
         known = loaded.known.get((tenant, collection, dialect))
         if known is None:
-            known = self._merged_for(loaded, tenant, collection, dialect)
+            known = self._merge_settings(loaded, tenant, collection, dialect)
             if len(loaded.known) >= KNOWN:
                 loaded.known.clear()
             loaded.known[tenant, collection, dialect] = known
         return known
 
-    def _merged_for(self, loaded: _Loaded, tenant: str, collection: str, dialect: str) -> Merged:
+    def _merge_settings(
+        self, loaded: _Loaded, tenant: str, collection: str, dialect: str
+    ) -> Merged:
         holding = tuple(
             item for item in chain(tenant, collection, dialect) if item in loaded.scopes
         )
@@ -135,23 +137,23 @@ class Configured:
         dialects = ("", *self._profiles)
         return max(self.of(dialect=dialect).settings.cache.max_entries for dialect in dialects)
 
-    def answering(self, ask: Ask) -> Recipe:
+    def answer_recipe(self, ask: Ask) -> Recipe:
         """The recipe that answers this question."""
-        return self._of(ask).recipes.answering(ask)
+        return self._merged(ask).recipes.answer_recipe(ask)
 
-    def searching(self, ask: Ask) -> Recipe:
+    def search_recipe(self, ask: Ask) -> Recipe:
         """The recipe that finds this question's passages."""
-        return self._of(ask).recipes.searching(ask)
+        return self._merged(ask).recipes.search_recipe(ask)
 
-    def calling(self, ask: Ask) -> Recipe:
+    def call_recipe(self, ask: Ask) -> Recipe:
         """The recipe that lets the chat model call this question's functions."""
-        return self._of(ask).recipes.calling(ask)
+        return self._merged(ask).recipes.call_recipe(ask)
 
     def asked(self, ask: Ask) -> Ask:
         """The question within what its tenant's settings allow."""
-        return self._of(ask).asked(ask)
+        return self._merged(ask).asked(ask)
 
-    def _of(self, ask: Ask) -> Merged:
+    def _merged(self, ask: Ask) -> Merged:
         return self.of(ask.principal.tenant, ask.collection_id, ask.profile)
 
     def check(self, scopes: Mapping[str, Values]) -> None:
@@ -207,7 +209,7 @@ def setting_value(settings: Settings, key: str) -> Any:
         return settings.stages.get(stage, {}).get(option)
     found = getattr(settings, first)
     if isinstance(found, DialectSettings):
-        return found.on(rest)
+        return found.is_on(rest)
     return getattr(found, rest) if isinstance(found, BaseModel) else found
 
 

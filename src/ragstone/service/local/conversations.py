@@ -54,7 +54,7 @@ class LocalConversations:
     async def entries(
         self, conversation: ConversationKey, limit: int = 50, offset: int = 0
     ) -> list[StoredTurn]:
-        await self._existing_room(conversation)
+        await self._find_room(conversation)
         found = await self._conversations.entries(conversation, limit, offset)
         return [replace(turn, origin=None) for turn in found]
 
@@ -62,13 +62,13 @@ class LocalConversations:
         given = title(name)
         if not given:
             raise InvalidRoom("The title is empty. Write at least one character.")
-        await self._existing_room(conversation)
+        await self._find_room(conversation)
         if not await self._conversations.rename(conversation, given):
             raise UnknownRoom(conversation.room)
         return given
 
     async def export(self, conversation: ConversationKey, form: Format) -> str:
-        room = await self._existing_room(conversation)
+        room = await self._find_room(conversation)
         entries: list[StoredTurn] = []
         while page := await self._conversations.entries(conversation, IN_ONE_READ, len(entries)):
             entries += page
@@ -77,7 +77,7 @@ class LocalConversations:
 
     async def take_in(self, principal: Principal, text: str) -> int:
         check_known()
-        entries, origin = read_entries(text), await self._imported(principal.tenant)
+        entries, origin = read_entries(text), await self._import_origin(principal.tenant)
         for entry in entries:
             block = entry.block
             here = conversation_key(principal, block.room_id, block.user_id)
@@ -85,12 +85,12 @@ class LocalConversations:
         return len(entries)
 
     async def delete(self, conversation: ConversationKey) -> None:
-        await self._existing_room(conversation)
+        await self._find_room(conversation)
         if not await self._conversations.delete(conversation):
             raise UnknownRoom(conversation.room)
 
     async def remove(self, conversation: ConversationKey, chat_id: str) -> bool:
-        await self._existing_room(conversation)
+        await self._find_room(conversation)
         return await self._conversations.remove(conversation, chat_id)
 
     async def forget(self, principal: Principal, user_id: str | None = None) -> Forgotten:
@@ -104,12 +104,12 @@ class LocalConversations:
         if not conversation.user:
             return 0
         try:
-            await self._existing_room(conversation)
+            await self._find_room(conversation)
         except UnknownRoom:
             return 0
         return await self._conversations.tokens(conversation, search_type)
 
-    async def _existing_room(self, conversation: ConversationKey) -> Room:
+    async def _find_room(self, conversation: ConversationKey) -> Room:
         """The room, if who asks may read every turn of it. Raises UnknownRoom, InvalidRoom."""
         check_known()
         _check_names(conversation)
@@ -134,7 +134,7 @@ class LocalConversations:
         known = await self._conversations.origins(whose, account)
         return await readable(known, reader(), self._adapters.catalog, whose.tenant)
 
-    async def _imported(self, tenant: str) -> Provenance | None:
+    async def _import_origin(self, tenant: str) -> Provenance | None:
         """Where turns of a file come from: what a file says of itself is not believed."""
         reached, names = reader().collections, self._adapters.catalog
         if reached is None:

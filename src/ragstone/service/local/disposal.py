@@ -40,16 +40,16 @@ class Disposal:
 
     async def delete_expired(self) -> None:
         """Delete the stores and files that have expired."""
-        for store in await self._stores.listed():
+        for store in await self._stores.list_all():
             if store.expires_at is not None and store.expires_at <= state_time():
                 await self.delete_store(Principal(store.tenant), store.collection)
-        for file in await asyncio.to_thread(lambda: list(self._files.expired())):
+        for file in await asyncio.to_thread(lambda: list(self._files.list_expired())):
             with suppress(FileInUse):  # It goes when it is indexed.
                 await self.delete_file(file, Principal(file.tenant, file.user))
 
     async def delete_store(self, principal: Principal, id: str) -> None:
         """Delete what is said of a collection, and the collection if there is one by now."""
-        collection = await self._catalog.identified(principal.tenant, id)
+        collection = await self._catalog.find_by_id(principal.tenant, id)
         if collection is not None:
             await self._removal.remove(principal, collection, None)
         else:
@@ -66,12 +66,12 @@ class Disposal:
                 "This file is in vector stores that your credential does not reach. "
                 "Delete it with one that does."
             )
-        working = {job.id for job in await self._jobs.unfinished("ingest")}
+        working = {job.id for job in await self._jobs.list_unfinished("ingest")}
         for row in rows:
             if row.job in working and not await self._is_settled(row):
                 raise FileInUse("This file is being indexed. Delete it when that is done.")
         for row in rows:
-            collection = await self._catalog.identified(file.tenant, row.collection)
+            collection = await self._catalog.find_by_id(file.tenant, row.collection)
             if collection is not None:
                 with suppress(UnknownDocument):
                     await self._removal.remove(owner, collection, [row.path])

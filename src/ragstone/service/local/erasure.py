@@ -99,7 +99,7 @@ class UserErasure:
 
     async def _revoke_keys(self, whose: Principal) -> int:
         """End the user's keys, and what was signed with them, at once."""
-        mine = [k for k in await self._keys.listed(whose.tenant) if k.user == whose.user]
+        mine = [k for k in await self._keys.list_all(whose.tenant) if k.user == whose.user]
         for key in mine:
             await self._keys.revoke(whose.tenant, key.id)
         return len(mine)

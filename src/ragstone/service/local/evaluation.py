@@ -278,7 +278,7 @@ def ask_all(answers: Answering, store: EvaluationStore, catalog: Catalog) -> Wor
         stored = await store.run(whose, str(job.request[RUN]))
         if stored is None:
             raise UnknownRun(str(job.request[RUN]))
-        collection = await catalog.identified(job.tenant, job.collection)
+        collection = await catalog.find_by_id(job.tenant, job.collection)
         if collection is None:
             raise UnknownCollection(str(job.request["collection"]))
         known = {(item.number, item.setting) for item, _ in await store.outcomes(stored.run.id)}

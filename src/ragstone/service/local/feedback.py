@@ -39,6 +39,6 @@ class LocalFeedback:
             )
         )
 
-    async def listed(self, tenant: str, limit: int = 100) -> list[Feedback]:
+    async def list_all(self, tenant: str, limit: int = 100) -> list[Feedback]:
         check_everywhere()
         return list(await self._store.latest(tenant, limit))

@@ -59,12 +59,14 @@ class LocalGraph:
             raise UnknownCollection(collection)
         mentions, readers = self._adapters.mentions, principal.names
         if not entity.strip():
-            waiting = await mentions.waiting(known, readers, self._reading)
+            waiting = await mentions.count_waiting(known, readers, self._reading)
             named = await mentions.most_named(known, readers, limit)
             themes = await self._adapters.themes.readable(known, readers, limit)
             shown = await self._themes(principal, known, themes)
             return GraphView("", tuple(named), waiting, themes=shown)
-        return await self._of(principal, known, await self._key(principal, known, entity), limit)
+        return await self._build_view(
+            principal, known, await self._key(principal, known, entity), limit
+        )
 
     async def _key(self, principal: Principal, collection: Collection, entity: str) -> str:
         """The key of what was asked for: spelt so, or nearly so."""
@@ -73,12 +75,12 @@ class LocalGraph:
         if own and await self._adapters.mentions.known(collection, names, [own]):
             return own
         graph = self._adapters.graph
-        near = await graph.linked(collection, names, entity) if graph else ()
+        near = await graph.find_linked(collection, names, entity) if graph else ()
         if not near:
             raise UnknownEntity(entity)
         return near[0]
 
-    async def _of(
+    async def _build_view(
         self, principal: Principal, collection: Collection, key: str, limit: int
     ) -> GraphView:
         mentions, readers = self._adapters.mentions, principal.names
@@ -88,7 +90,7 @@ class LocalGraph:
         same |= {item for item in near if item != key and alike(item, key)}
         found |= await mentions.of_entities(collection, readers, same, MOST_PLACES)
         own = [item for some in found.values() for item in some]
-        said = await mentions.relations_of(collection, readers, found.keys(), MOST_PLACES)
+        said = await mentions.find_entity_relations(collection, readers, found.keys(), MOST_PLACES)
         ids = {item.chunk_id for item in own} | {item.chunk_id for item in said}
         chunks = await self._chunks(principal, collection, ids)
         own = [item for item in own if item.chunk_id in chunks]
@@ -105,7 +107,7 @@ class LocalGraph:
         return GraphView(
             first,
             named,
-            await mentions.waiting(collection, readers, self._reading),
+            await mentions.count_waiting(collection, readers, self._reading),
             tuple(others[:limit]),
             tuple(_place(item, chunks[item.chunk_id]) for item in own[:limit]),
             _relations(said, beside, chunks)[:limit],

@@ -129,7 +129,7 @@ class LocalJobs:
         admin: bool = False,
     ) -> Sequence[JobView]:
         user = None if principal is None or admin else principal.user
-        found = await self._store.listed(tenant, kind, state, limit, user)
+        found = await self._store.list_all(tenant, kind, state, limit, user)
         if principal is not None:
             found = [job for job in found if await self._has(principal, job, admin)]
         return await self._views(found, with_result=False)
@@ -173,7 +173,7 @@ class LocalJobs:
             await self._runner.changed(LOOK_SECONDS)
 
     async def kinds(self) -> Sequence[KindView]:
-        paused = await self._store.paused_kinds()
+        paused = await self._store.list_paused_kinds()
         counts = await self._store.counts()
         return [
             KindView(
@@ -201,9 +201,9 @@ class LocalJobs:
         await self._runner.forget(gone)
         return len(gone)
 
-    async def unfinished(self, *kinds: str) -> Sequence[JobView]:
+    async def list_unfinished(self, *kinds: str) -> Sequence[JobView]:
         """The jobs of these kinds that have not ended, in every tenant."""
-        return await self._views(await self._store.unfinished(kinds))
+        return await self._views(await self._store.list_unfinished(kinds))
 
     async def _view(self, job: Job, with_result: bool = True) -> JobView:
         [view] = await self._views([job], with_result)

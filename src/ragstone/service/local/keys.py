@@ -100,13 +100,13 @@ class LocalKeys:
         self._any = True
         return IssuedKey(replace(key, collections=grant.collections), secret)
 
-    async def listed(self, tenant: str | None) -> list[ApiKey]:
-        return await self._with_current_names(await self._store.listed(tenant))
+    async def list_all(self, tenant: str | None) -> list[ApiKey]:
+        return await self._with_current_names(await self._store.list_all(tenant))
 
     async def rotate(self, tenant: str | None, id: str, grace: float = GRACE_SECONDS) -> IssuedKey:
         if not 0 <= grace <= LONGEST_SECONDS:
             raise InputError("The grace period must be 0 seconds or more, and at most 100 years.")
-        stored = await self._existing_key(tenant, id)
+        stored = await self._find_key(tenant, id)
         if stored.key.revoked_at is not None:
             raise InputError(f"The key {id} was revoked. Make a new one instead.")
         secret = new_secret(id)
@@ -116,7 +116,7 @@ class LocalKeys:
         return IssuedKey(key, secret)
 
     async def revoke(self, tenant: str | None, id: str) -> ApiKey:
-        stored = await self._existing_key(tenant, id)
+        stored = await self._find_key(tenant, id)
         if stored.key.revoked_at is None:
             key = replace(stored.key, revoked_at=self._clock())
             stored = StoredKey(key, stored.digest)
@@ -131,7 +131,7 @@ class LocalKeys:
         now = self._clock()
         if stored is None or not _matches_secret(stored, digest(secret), now):
             raise Unauthorized("This API key is not known here. Check it, or ask for another one.")
-        return await self._holding(stored, now)
+        return await self._check_valid(stored, now)
 
     async def widget(self, id: str) -> ApiKey:
         return (await self._widget(id)).key
@@ -148,7 +148,7 @@ class LocalKeys:
         if stored is None or stored.key.sites is None:
             raise UnknownKey(id[:MOST_CHARACTERS])
         try:
-            key = await self._holding(stored, self._clock())
+            key = await self._check_valid(stored, self._clock())
         except Unauthorized as error:
             raise UnknownKey(id) from error
         return replace(stored, key=key)
@@ -159,9 +159,9 @@ class LocalKeys:
             raise Unauthorized("This session is not known here. Load the page again.")
         if now >= until:
             raise Unauthorized("This session has ended. Load the page again.")
-        return await self._holding(stored, now)
+        return await self._check_valid(stored, now)
 
-    async def _holding(self, stored: StoredKey, now: float) -> ApiKey:
+    async def _check_valid(self, stored: StoredKey, now: float) -> ApiKey:
         """The key, with the names of its collections; raises Unauthorized unless it holds now."""
         key = stored.key
         if key.revoked_at is not None:
@@ -218,7 +218,7 @@ class LocalKeys:
         names = {tenant: await self._names.names(tenant, some) for tenant, some in ids.items()}
         return [_with_collection_names(key, names.get(key.tenant, {})) for key in keys]
 
-    async def _existing_key(self, tenant: str | None, id: str) -> StoredKey:
+    async def _find_key(self, tenant: str | None, id: str) -> StoredKey:
         stored = await self._store.find(id)
         if stored is None or tenant not in (None, stored.key.tenant):
             raise UnknownKey(id)

@@ -18,7 +18,7 @@ class LocalPrompts:
         self._store = store
         self._below = below
 
-    async def listed(self, tenant: str = "") -> list[PromptText]:
+    async def list_all(self, tenant: str = "") -> list[PromptText]:
         current = await self._current()
         names = {name for place, name in current if place in ("", tenant)}
         every = [*NAMES, *sorted((names | set(self._below)) - set(NAMES))]

@@ -106,7 +106,7 @@ class LocalReaders:
                 lambda: [file for file in files if not os.path.lexists(file)]
             )
             rules += [FolderReaders(place, (), file) for file in gone]
-        if held := await self._catalog.identified(tenant, id):
+        if held := await self._catalog.find_by_id(tenant, id):
             await self._pipeline.put_folder_readers(held, rules)
         else:
             await self._catalog.put_folder_readers(tenant, id, rules)

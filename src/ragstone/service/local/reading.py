@@ -56,13 +56,13 @@ class LocalReading:
     async def read(
         self, principal: Principal, collection: str, path: str, offset: int, limit: int
     ) -> DocumentText:
-        known = await self._known(principal, collection)
+        known = await self._find_collection(principal, collection)
         document = await self._document(principal, known, path)
         chunks = await self._chunks(principal, known, document)
         return _cut(replace(document, collection=known.name), chunks, offset, offset + limit)
 
     async def passage(self, principal: Principal, collection: str, passage: str) -> DocumentText:
-        known = await self._known(principal, collection)
+        known = await self._find_collection(principal, collection)
         try:
             # Indexes take nothing else for an id.
             id = str(UUID(passage))
@@ -81,7 +81,7 @@ class LocalReading:
     async def original(
         self, principal: Principal, collection: str, path: str, offset: int, limit: int
     ) -> OriginalPart:
-        known = await self._known(principal, collection)
+        known = await self._find_collection(principal, collection)
         document = await self._document(principal, known, path)
         folder = Path(document.source).parent
         return await file_threads.run([folder], self._part, document, offset, limit)
@@ -89,7 +89,7 @@ class LocalReading:
     async def picture(
         self, principal: Principal, collection: str, path: str, picture: str
     ) -> DrawnPicture:
-        known = await self._known(principal, collection)
+        known = await self._find_collection(principal, collection)
         document = await self._document(principal, known, path)
         chunks = await self._chunks(principal, known, document)
         if not any(picture in block.pictures for chunk in chunks for block in chunk.blocks):
@@ -129,7 +129,7 @@ class LocalReading:
     async def facets(
         self, principal: Principal, collection: str, *, key: str = "", limit: int = 10
     ) -> list[Facet]:
-        known, names = await self._known(principal, collection), set(principal.names)
+        known, names = await self._find_collection(principal, collection), set(principal.names)
         keys = await self._adapters.catalog.metadata_keys(known.tenant, known.id)
         shown = sorted(
             item
@@ -143,7 +143,7 @@ class LocalReading:
     async def folders(
         self, principal: Principal, collection: str, below: str = "", limit: int = 1000
     ) -> list[Folder]:
-        known = await self._known(principal, collection)
+        known = await self._find_collection(principal, collection)
         found = await self._adapters.catalog.folders(
             known.tenant, known.id, principal.names, below, limit
         )
@@ -153,7 +153,7 @@ class LocalReading:
     async def check_folder(self, principal: Principal, collection: str, path: str) -> None:
         if self._adapters.external_retriever is not None:
             return
-        known = await self._known(principal, collection)
+        known = await self._find_collection(principal, collection)
         async with self._adapters.catalog.snapshot(known) as hidden:
             visible = but_hidden(hidden)
             where = And((readable(principal), visible, under(path)))
@@ -165,7 +165,7 @@ class LocalReading:
         paths = [item.path for item in found if item.version]
         raise UnknownFolder(path, await asyncio.to_thread(_nearest_places, path, paths))
 
-    async def _known(self, principal: Principal, collection: str) -> Collection:
+    async def _find_collection(self, principal: Principal, collection: str) -> Collection:
         known = await self._adapters.catalog.collection(principal.tenant, collection)
         if known is None:
             raise UnknownCollection(collection)

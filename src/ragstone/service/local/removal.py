@@ -34,7 +34,7 @@ class Removal:
     ) -> int:
         """How many documents `paths` name, None for all. Raises UnknownDocument."""
         if paths is not None:
-            return len(await self._named(principal, collection, paths))
+            return len(await self._resolve_ids(principal, collection, paths))
         names = set(principal.names)
         counts = await self._adapters.catalog.counts(collection.tenant, collection.id)
         counted = counts.get(collection.id, ())
@@ -46,13 +46,13 @@ class Removal:
         """Delete documents, None for the whole collection; how many went."""
         catalog = self._adapters.catalog
         if paths is not None:
-            ids = await self._named(principal, collection, paths)
+            ids = await self._resolve_ids(principal, collection, paths)
             await self._pipeline.forget(collection, ids)
             await self._pipeline.purge()
             return len(ids)
         number = await self.number(principal, collection, None)
         # It may have been built anew meanwhile.
-        now = await catalog.identified(collection.tenant, collection.id) or collection
+        now = await catalog.find_by_id(collection.tenant, collection.id) or collection
         # The documents first: a kill in between leaves an empty collection, never documents
         # without their chunks, and its job goes on. Then the collection, whose index the catalog
         # remembers until it is dropped.
@@ -87,7 +87,7 @@ class Removal:
             after = page[-1].path
         return ids
 
-    async def _named(
+    async def _resolve_ids(
         self, principal: Principal, collection: Collection, paths: Sequence[str]
     ) -> list[str]:
         """The ids of what `paths` name: by id, by path, or by a folder above. Raises

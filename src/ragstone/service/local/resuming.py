@@ -40,7 +40,7 @@ class KeptAnswers:
         self._answers = answers
         self._away = away
         self._running = running
-        self._relay = Relay(running, self._visited, self._stop) if running else None
+        self._relay = Relay(running, self._mark_visited, self._stop) if running else None
         self._kept: dict[str, _KeptAnswer] = {}
 
     async def events(self, ask: Ask, key: str, after: int) -> AsyncGenerator[Event, None]:
@@ -65,7 +65,7 @@ class KeptAnswers:
                 yield event
         finally:
             kept.readers -= 1
-            self._visited(name)
+            self._mark_visited(name)
 
     async def stop(self, principal: Principal, key: str) -> bool:
         """End an answer at once; whether it was there."""
@@ -94,7 +94,7 @@ class KeptAnswers:
             self._relay.add(name, ask.question, kept.progress)
         return kept
 
-    def _visited(self, name: str) -> None:
+    def _mark_visited(self, name: str) -> None:
         """Somebody was here: the answer is kept for a while from now on."""
         if kept := self._kept.get(name):
             kept.visits += 1

@@ -46,13 +46,13 @@ class LocalSettings:
 
     async def refresh(self) -> None:
         """Read anew what is set in the store; raises StateUnavailable."""
-        await asyncio.to_thread(self._configured.load, await self._store.stored())
+        await asyncio.to_thread(self._configured.load, await self._store.list_stored())
         if self._changed is not None:
             await self._changed()
         if self._cache is not None:
             self._cache.resize(self._configured.cache_entries)
 
-    async def listed(
+    async def list_all(
         self, tenant: str = "", collection: str = "", dialect: str = ""
     ) -> list[SettingValue]:
         here = await self._place(tenant, collection, dialect)

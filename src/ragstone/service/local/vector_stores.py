@@ -28,12 +28,12 @@ class LocalVectorStores:
         id = await self._catalog.identity(store.tenant, store.collection)
         await self._stores.put(replace(store, collection=id))
 
-    async def listed(self, principal: Principal) -> list[VectorStore]:
-        return await self._by_name(principal, await self._stores.listed(principal.tenant))
+    async def list_all(self, principal: Principal) -> list[VectorStore]:
+        return await self._by_name(principal, await self._stores.list_all(principal.tenant))
 
     async def find(self, principal: Principal, collection: str) -> VectorStore | None:
         id = await self._catalog.identity(principal.tenant, collection, make=False)
-        found = await self._stores.listed(principal.tenant, id) if id else ()
+        found = await self._stores.list_all(principal.tenant, id) if id else ()
         return replace(found[0], collection=collection) if found else None
 
     async def drop(self, principal: Principal, collection: str) -> None:

@@ -51,14 +51,16 @@ def works(
 
         async def leaves() -> bool:
             # What an attempt before has written cannot be told from what others have.
-            return job.attempts == 1 and await store.goes_on(job.tenant, job.collection)
+            return job.attempts == 1 and await store.has_unfinished_ingest(
+                job.tenant, job.collection
+            )
 
         return _summary(
             await pipeline.ingest(job.id, request, reported, job.collection, earlier, leaves)
         )
 
     async def rebuild(job: Job, report: Report) -> dict[str, Any]:
-        collection = await catalog.identified(job.tenant, job.collection)
+        collection = await catalog.find_by_id(job.tenant, job.collection)
         if collection is None:
             raise UnknownCollection(job.request["collection"])
         return _summary(await pipeline.rebuild(job.id, collection, _progress_reporter(report)))
@@ -66,7 +68,7 @@ def works(
     async def delete(job: Job, report: Report) -> dict[str, Any]:
         principal = Principal(job.tenant, job.user, tuple(job.groups))
         known, paths = int(job.request["documents"]), job.request["paths"]
-        collection = await catalog.identified(job.tenant, job.collection)
+        collection = await catalog.find_by_id(job.tenant, job.collection)
         if job.attempts > 1:
             return {"deleted": max(known, await removal.finish(principal, collection, paths))}
         if collection is None:
@@ -87,7 +89,7 @@ def works(
 async def _give_readers(
     catalog: Catalog, pipeline: Pipeline, job: Job, report: Report
 ) -> dict[str, Any]:
-    collection = await catalog.identified(job.tenant, job.collection)
+    collection = await catalog.find_by_id(job.tenant, job.collection)
     if collection is None:
         raise UnknownCollection(job.request["collection"])
     ids = await WantedDocuments(**job.request["wanted"]).ids(catalog, collection)

@@ -51,7 +51,7 @@ class MongoConversations:
                 for wanted in (_TOOLS, _CALLS):
                     pulled = {"$pull": {"conversations": wanted}}
                     await self._blocks.update_many(unfinished, pulled)
-                block = block.pruned()
+                block = block.without_tool_calls()
             same = {**here, "chat_id": block.chat_id, "is_tool_block": True, "status": "idle"}
             await self._blocks.delete_many(make_storable(same))
             document = {

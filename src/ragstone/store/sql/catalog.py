@@ -68,15 +68,15 @@ class SqlCatalog:
         return cls(database, MemoryView(database, hidden, known))
 
     async def collection(self, tenant: str, name: str) -> Collection | None:
-        return await self._view.named(tenant, name)
+        return await self._view.find_by_name(tenant, name)
 
-    async def identified(self, tenant: str, id: str) -> Collection | None:
+    async def find_by_id(self, tenant: str, id: str) -> Collection | None:
         """`ports.Catalog`."""
         return await self._view.collection((tenant, id))
 
     async def identity(self, tenant: str, name: str, *, make: bool = True) -> str:
         """`ports.CollectionNames`."""
-        known = await self._view.named(tenant, name)
+        known = await self._view.find_by_name(tenant, name)
         if known is not None:
             return known.id
         there = select(collections.c.id).where(
@@ -87,7 +87,7 @@ class SqlCatalog:
         )
         # In this order: one that comes between the two is found by the second, though the view,
         # which learns of it a moment later, has not seen it.
-        async with self._database.reading() as connection:
+        async with self._database.read_view() as connection:
             id: str | None = await connection.scalar(to_come) or await connection.scalar(there)
         if id is not None or not make:
             return id or ""
@@ -108,7 +108,7 @@ class SqlCatalog:
         names = {item.id: item.name for item in await self._view.some(tenant, ids)}
         missing = sorted(set(ids) - names.keys())
         for some in batches(missing):
-            async with self._database.reading() as connection:
+            async with self._database.read_view() as connection:
                 for table in (awaited_collections, collections):  # As in `identity`.
                     named = select(table.c.id, table.c.name).where(
                         table.c.tenant == tenant, table.c.id.in_(some)
@@ -192,7 +192,7 @@ class SqlCatalog:
 
         await self._database.write(work, lambda gone: self._view.dropped((tenant, id), gone))
 
-    async def unused(self) -> Sequence[Collection]:
+    async def list_unused(self) -> Sequence[Collection]:
         """`ports.Catalog`."""
         return await self._database.read(revising.list_unused)
 
@@ -301,7 +301,9 @@ class SqlCatalog:
         read = partial(looking.sources, place=(tenant, collection), at=at, below=below)
         return await self._database.read(read)
 
-    async def including(self, tenant: str, collection: str, files: Sequence[str]) -> Sequence[str]:
+    async def find_including(
+        self, tenant: str, collection: str, files: Sequence[str]
+    ) -> Sequence[str]:
         """`ports.Catalog`."""
         place = (tenant, collection)
         return await self._database.read(partial(looking.find_including, place=place, files=files))
@@ -360,10 +362,10 @@ class SqlCatalog:
             return revising.begin_all(connection, several=documents)
 
         begun = await self._database.keep(work, hide)
-        await self._view.drained()
+        await self._view.drain()
         return begun
 
-    async def stopped(self, revisions: Sequence[str]) -> None:
+    async def mark_stopped(self, revisions: Sequence[str]) -> None:
         """`ports.Catalog`."""
         await self._database.keep(partial(revising.mark_stopped, names=revisions))
 
@@ -411,7 +413,7 @@ class SqlCatalog:
         """`ports.Catalog`."""
         await self._database.keep(partial(looking.put, looks=looks))
 
-    async def embedded(self, document_ids: Sequence[str]) -> None:
+    async def mark_embedded(self, document_ids: Sequence[str]) -> None:
         def work(connection: Connection) -> Change:
             for ids in batches(document_ids):
                 connection.execute(
@@ -510,14 +512,14 @@ class SqlCatalog:
         """Replace the state in memory with the committed one."""
         self._view.replaced(done)
 
-    async def retired(
+    async def list_retired(
         self, document_ids: Sequence[str] | None = None
     ) -> list[tuple[Collection, str]]:
         # In turn with the writers: between a commit and its `apply`, a search could still begin
         # that sees what this would return for purging.
         return await self._database.keep(partial(revising.list_retired, document_ids=document_ids))
 
-    async def purged(self, revisions: Sequence[str]) -> None:
+    async def forget_revisions(self, revisions: Sequence[str]) -> None:
         await self._database.keep(
             partial(revising.forget_purged, names=revisions), self._view.changed
         )
@@ -528,9 +530,9 @@ class SqlCatalog:
         """`ports.Catalog`."""
         return self._view.snapshot(collection)
 
-    def keeping(self) -> AbstractAsyncContextManager[None]:
+    def keep_all(self) -> AbstractAsyncContextManager[None]:
         """`ports.Catalog`."""
-        return self._view.keeping()
+        return self._view.keep_all()
 
     async def kept(self) -> bool:
         """`ports.Catalog`."""
@@ -544,8 +546,8 @@ class SqlCatalog:
         """`ports.Catalog`."""
         return await self._view.other_index()
 
-    async def drained(self) -> None:
-        await self._view.drained()
+    async def drain(self) -> None:
+        await self._view.drain()
 
     def alone(self, tenant: str, collection: str) -> AbstractAsyncContextManager[None]:
         return self._view.alone((tenant, collection))

@@ -83,7 +83,7 @@ class SqlConversations:
         )
 
     async def room(self, conversation: ConversationKey) -> Room | None:
-        async with self._database.reading() as connection:
+        async with self._database.read_view() as connection:
             rows = await connection.execute(
                 select(*_ROOM).where(*_room_conditions(rooms, conversation))
             )
@@ -169,7 +169,7 @@ class SqlConversations:
         spent = select(func.coalesce(func.sum(turns.c.tokens), 0)).where(
             *_room_conditions(turns, conversation), turns.c.search_type == search_type
         )
-        async with self._database.reading() as connection:
+        async with self._database.read_view() as connection:
             return int((await connection.execute(spent)).scalar_one())
 
     async def take(self, conversation: ConversationKey, holder: str, over: Lease | None) -> Lease:
@@ -275,7 +275,7 @@ def _append(connection: Connection, conversation: ConversationKey, entry: Stored
     _count(connection, conversation, entry)
     if not block.working:
         _prune(connection, here)
-        entry = replace(entry, block=block.pruned())
+        entry = replace(entry, block=block.without_tool_calls())
     connection.execute(_REPLACED, {**here, "same": storable(block.chat_id)})
     turn = connection.execute(_ADDED, {**here, **to_row(entry)}).scalar_one()
     if block.block_classes:

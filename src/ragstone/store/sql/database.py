@@ -40,7 +40,7 @@ class Backend(Protocol):
 
     def engine(self) -> AsyncEngine: ...
 
-    def migrating(self) -> Engine:
+    def migration_engine(self) -> Engine:
         """An engine for migrations, whose statements may take long."""
         ...
 
@@ -114,7 +114,7 @@ class Database:
         return self.backend.shared
 
     @asynccontextmanager
-    async def reading(self) -> AsyncIterator[AsyncConnection]:
+    async def read_view(self) -> AsyncIterator[AsyncConnection]:
         """One consistent view of the data."""
         self._check_open()
         with translate_errors(self.backend):
@@ -192,7 +192,7 @@ class Database:
 
     async def ready(self) -> None:
         """Raise StateUnavailable unless the database answers."""
-        async with self.reading() as connection:
+        async with self.read_view() as connection:
             await self.backend.check(connection)
 
     async def aclose(self) -> None:
@@ -226,7 +226,7 @@ async def open_backend(backend: Backend) -> AsyncIterator[Database]:
     """
     database = Database(backend)
     try:
-        async with database.reading() as connection:
+        async with database.read_view() as connection:
             outdated = await connection.run_sync(is_outdated)
         if outdated:
             await asyncio.to_thread(_upgrade, backend)
@@ -236,7 +236,7 @@ async def open_backend(backend: Backend) -> AsyncIterator[Database]:
 
 
 def _upgrade(backend: Backend) -> None:
-    engine = backend.migrating()
+    engine = backend.migration_engine()
     try:
         with translate_errors(backend):
             upgrade(engine, keep=backend.keep)

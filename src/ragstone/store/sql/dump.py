@@ -93,7 +93,7 @@ class SqlDump:
             # Their chunks are in no backup.
             unused_indexes: false(),
         }
-        async with self._database.reading() as connection:
+        async with self._database.read_view() as connection:
             await self._database.backend.take_time(connection)
 
             async def tables() -> AsyncIterator[Rows]:
@@ -119,7 +119,7 @@ class SqlDump:
 
     async def flaws(self) -> list[str]:
         """`ports.StateDump`."""
-        async with self._database.reading() as connection:
+        async with self._database.read_view() as connection:
             if connection.dialect.name != "sqlite":
                 return []
             said = (await connection.execute(text("PRAGMA integrity_check"))).scalars().all()

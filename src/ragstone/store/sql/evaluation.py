@@ -37,13 +37,13 @@ class SqlEvaluations:
         """`ports.EvaluationStore`."""
         columns = [question_sets.c[name] for name in _LISTED]
         mine = select(*columns).where(_own(question_sets, whose)).order_by(question_sets.c.name)
-        async with self._database.reading() as connection:
+        async with self._database.read_view() as connection:
             return [QuestionSet(**row) for row in (await connection.execute(mine)).mappings()]
 
     async def question_set(self, whose: Principal, id: str) -> QuestionSet | None:
         """`ports.EvaluationStore`."""
         one = select(question_sets).where(_own(question_sets, whose), question_sets.c.id == id)
-        async with self._database.reading() as connection:
+        async with self._database.read_view() as connection:
             row = (await connection.execute(one)).mappings().first()
         if row is None:
             return None
@@ -89,7 +89,7 @@ class SqlEvaluations:
         one = select(evaluation_runs, _count_outcomes()).where(
             _own(evaluation_runs, whose), evaluation_runs.c.id == id
         )
-        async with self._database.reading() as connection:
+        async with self._database.read_view() as connection:
             row = (await connection.execute(one)).mappings().first()
         if row is None:
             return None
@@ -108,7 +108,7 @@ class SqlEvaluations:
         if set_id:
             newest = newest.where(table.c.set_id == set_id)
         newest = newest.order_by(table.c.started_at.desc(), table.c.id).limit(limit)
-        async with self._database.reading() as connection:
+        async with self._database.read_view() as connection:
             rows = (await connection.execute(newest)).mappings()
             return [_run(row, row["size"]) for row in rows]
 
@@ -163,7 +163,7 @@ class SqlEvaluations:
         if wrong:
             wanted = wanted.where(table.c.right == 0)
         wanted = wanted.order_by(table.c.number, table.c.setting).limit(limit).offset(offset)
-        async with self._database.reading() as connection:
+        async with self._database.read_view() as connection:
             rows = (await connection.execute(wanted)).all()
         return [(wire.load(Outcome, outcome), origin) for outcome, origin in rows]
 

@@ -93,29 +93,29 @@ class SqlJobs:
         waiting = select(func.min(jobs.c.due_at)).where(
             jobs.c.kind.in_(list(kinds)), able(unable), *READY
         )
-        async with self._database.reading() as connection:
+        async with self._database.read_view() as connection:
             due: float | None = await connection.scalar(waiting)
         return due
 
     async def is_awaited(self, job: Job, place: bool, begun_too: bool) -> bool:
         """Whether others wait for what a running job has: its collection, or its `place`, which
         would be theirs next. Without `begun_too`, those that were begun before do not count."""
-        async with self._database.reading() as connection:
+        async with self._database.read_view() as connection:
             return await awaits(connection, job, place, begun_too)
 
-    async def goes_on(self, tenant: str, collection: str) -> bool:
+    async def has_unfinished_ingest(self, tenant: str, collection: str) -> bool:
         """Whether an ingest into a collection has begun, and waits to be gone on with."""
         begun = select(jobs.c.id).where(
             jobs.c.state == QUEUED, jobs.c.kind == INGEST, jobs.c.attempts > 0,
             jobs.c.tenant == tenant, jobs.c.collection == collection,
         )  # fmt: skip
-        async with self._database.reading() as connection:
+        async with self._database.read_view() as connection:
             return await connection.scalar(begun.limit(1)) is not None
 
     async def held(self, worker: str) -> dict[str, int]:
         """The jobs that `worker` has, and which attempt of each; parts while the whole runs."""
         mine = select(jobs.c.id, jobs.c.attempts).where(*_running_conditions(worker), OF_RUNNING)
-        async with self._database.reading() as connection:
+        async with self._database.read_view() as connection:
             rows = (await connection.execute(mine)).all()
         return {row.id: row.attempts for row in rows}
 
@@ -152,7 +152,7 @@ class SqlJobs:
         others = select(jobs.c.worker).where(
             jobs.c.state == RUNNING, jobs.c.worker.not_in(list(alive))
         )
-        async with self._database.reading() as connection:
+        async with self._database.read_view() as connection:
             return set((await connection.scalars(others.distinct())).all())
 
     async def take_over(self, dead: Collection[str], deaths: int, expires_at: float) -> int:
@@ -200,11 +200,11 @@ class SqlJobs:
     async def get(self, id: str) -> Job | None:
         """The job of this id, unless it is unknown, its time is over or it is a part of one."""
         whole = select(jobs).where(jobs.c.id == id, jobs.c.part_of == "")
-        async with self._database.reading() as connection:
+        async with self._database.read_view() as connection:
             job = await _first_job(connection, whole)
         return None if job is None or _is_expired(job, state_time()) else job
 
-    async def listed(
+    async def list_all(
         self, tenant: str, kind: str | None, state: str | None, limit: int, user: str | None = None
     ) -> list[Job]:
         """Jobs of a tenant (of one user), newest first."""
@@ -217,7 +217,7 @@ class SqlJobs:
             found.order_by(jobs.c.created_at.desc(), jobs.c.id).limit(limit)
         )
 
-    async def unfinished(self, kinds: Collection[str]) -> list[Job]:
+    async def list_unfinished(self, kinds: Collection[str]) -> list[Job]:
         """The jobs of these kinds that have not ended, oldest first."""
         found = select(jobs).where(jobs.c.state.not_in(ENDED), jobs.c.kind.in_(list(kinds)))
         return await self._select_jobs(found.order_by(jobs.c.created_at, jobs.c.id))
@@ -226,7 +226,7 @@ class SqlJobs:
         """How many jobs there are of each kind and state."""
         whole = select(jobs.c.kind, jobs.c.state, func.count()).where(jobs.c.part_of == "")
         grouped = whole.group_by(jobs.c.kind, jobs.c.state)
-        async with self._database.reading() as connection:
+        async with self._database.read_view() as connection:
             rows = (await connection.execute(grouped)).all()
         return {(kind, state): number for kind, state, number in rows}
 
@@ -240,9 +240,9 @@ class SqlJobs:
         over = jobs.c.expires_at <= state_time()
         return await self._delete([(over & (jobs.c.part_of == "")) | ~OF_RUNNING])
 
-    async def paused_kinds(self) -> set[str]:
+    async def list_paused_kinds(self) -> set[str]:
         """The kinds of which no job is begun."""
-        async with self._database.reading() as connection:
+        async with self._database.read_view() as connection:
             paused = select(job_kinds.c.kind).where(job_kinds.c.paused)
             return set((await connection.scalars(paused)).all())
 

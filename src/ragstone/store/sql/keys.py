@@ -35,7 +35,7 @@ class SqlKeys:
         row = await self._database.read(lambda c: c.execute(wanted).mappings().first())
         return StoredKey(_key(dict(row)), *(row[name] for name in _DIGESTS)) if row else None
 
-    async def listed(self, tenant: str | None) -> list[ApiKey]:
+    async def list_all(self, tenant: str | None) -> list[ApiKey]:
         wanted = select(api_keys).order_by(api_keys.c.created_at, api_keys.c.id)
         wanted = wanted.where(api_keys.c.user != "")  # Those of erased users are nobody's.
         if tenant is not None:

@@ -147,7 +147,7 @@ class Leases:
         # The lock first: a revision that is hidden after that waits for this search.
         session = await self._open()
         statements = f"SELECT pg_advisory_lock_shared({SEARCHING}, {number}); {HIDDEN}"
-        async with self._failing(session):
+        async with self._handle_failure(session):
             if collection is not None:
                 key = (collection.tenant, collection.id)
                 place = [Literal(storable(item)) for item in key]
@@ -169,23 +169,23 @@ class Leases:
         try:
             session, _ = await taking
             statement = f"SELECT pg_advisory_unlock_shared({SEARCHING}, {number})"
-            async with self._failing(session):
+            async with self._handle_failure(session):
                 row = await (await session.execute(statement.encode())).fetchone()
                 return bool(row and row[0])
         except StateUnavailable:
             return False
 
     @asynccontextmanager
-    async def keeping(self) -> AsyncIterator[None]:
+    async def keep_all(self) -> AsyncIterator[None]:
         """`ports.Catalog`. On a connection of its own: whoever ends the sessions of searches that
         hang does not end this."""
         session = await self._connect(KEEPALIVE)
         try:
-            async with self._failing(session):
+            async with self._handle_failure(session):
                 await session.execute("SELECT pg_advisory_lock_shared(%s, 0)", (KEEPING,))
             yield
             try:
-                async with self._failing(session):
+                async with self._handle_failure(session):
                     await session.execute("SELECT pg_advisory_unlock_shared(%s, 0)", (KEEPING,))
             except StateUnavailable as error:
                 raise StateUnavailable(
@@ -199,7 +199,7 @@ class Leases:
         """`ports.Catalog`."""
         return bool(await self._held_locks(KEEPING))
 
-    async def drained(self) -> None:
+    async def drain(self) -> None:
         """Wait until every search now running, in any server, has ended."""
         waited = await self._held_locks(SEARCHING)
         began = time.monotonic()
@@ -212,13 +212,13 @@ class Leases:
                 waited &= await self._held_locks(SEARCHING)
                 if not said and time.monotonic() > began + ASKED * PATIENCE:
                     said = True
-                    await saying.enter_async_context(self._waiting())
+                    await saying.enter_async_context(self._announce_waiting())
                 if waited and time.monotonic() > until:
                     await self._terminate_sessions({pid for pid, _ in waited})
                     until += 1.0
 
     @asynccontextmanager
-    async def _waiting(self) -> AsyncIterator[None]:
+    async def _announce_waiting(self) -> AsyncIterator[None]:
         """Say to all servers that searches are waited for."""
         await self._execute("SELECT pg_advisory_lock_shared(%s, 0)", (WAITING,))
         try:
@@ -287,14 +287,14 @@ class Leases:
 
     async def _execute(self, statement: str, values: tuple[Any, ...]) -> list[Any]:
         session = await self._open()
-        async with self._failing(session):
+        async with self._handle_failure(session):
             return await (await session.execute(statement.encode(), values)).fetchall()
 
     async def _open(self) -> AsyncConnection[Any]:
         async with self._connecting:
             if self._session is None or self._session.closed:
                 session = await self._connect({})
-                async with self._failing(session):
+                async with self._handle_failure(session):
                     await session.execute("SELECT pg_advisory_lock_shared(%s, 0)", (PRESENT,))
                     for lock in self._works:
                         await session.execute("SELECT pg_try_advisory_lock(%s, %s)", lock)
@@ -311,7 +311,7 @@ class Leases:
             raise explain_error(error, self._name) or error from error
 
     @asynccontextmanager
-    async def _failing(self, session: AsyncConnection[Any]) -> AsyncIterator[None]:
+    async def _handle_failure(self, session: AsyncConnection[Any]) -> AsyncIterator[None]:
         """Close a session that fails, so that its locks are released."""
         try:
             yield

@@ -172,7 +172,7 @@ class SqlMentions:
 
         return await self._database.read(read)
 
-    async def relations_in(
+    async def find_relations(
         self, collection: Collection, readers: Several[str], chunks: Several[tuple[str, int]]
     ) -> list[EntityRelation]:
         wanted = set(chunks)
@@ -191,7 +191,7 @@ class SqlMentions:
 
         return await self._database.read(read)
 
-    async def relations_of(
+    async def find_entity_relations(
         self, collection: Collection, readers: Several[str], entities: Several[str], limit: int
     ) -> list[EntityRelation]:
         named = sorted(entities)
@@ -253,7 +253,9 @@ class SqlMentions:
 
         return await self._database.read(read)
 
-    async def waiting(self, collection: Collection, readers: Several[str], reading: str) -> int:
+    async def count_waiting(
+        self, collection: Collection, readers: Several[str], reading: str
+    ) -> int:
         def count(connection: Connection) -> int:
             read = select(mentions_read.c.revision).where(mentions_read.c.reading == reading)
             wanted = (

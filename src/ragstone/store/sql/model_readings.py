@@ -20,7 +20,7 @@ class SqlModelReadings:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def lacking(self, collection: Collection, recipe: str) -> list[str]:
+    async def list_lacking(self, collection: Collection, recipe: str) -> list[str]:
         read = select(model_readings.c.revision).where(model_readings.c.recipe == recipe)
         missing = (
             select(revisions.c.name)

@@ -30,7 +30,7 @@ async def move(source: Database, target: Database) -> Mapping[str, int]:
     async def work(connection: AsyncConnection) -> Mapping[str, int]:
         await _refuse_if_full(connection, target)
         counts = Counter({table.name: 0 for table in metadata.sorted_tables})
-        async with source.reading() as reading, aclosing(every_row(reading)) as batches:
+        async with source.read_view() as reading, aclosing(every_row(reading)) as batches:
             async for table, rows in batches:
                 await connection.execute(table.insert(), rows)
                 counts[table.name] += len(rows)

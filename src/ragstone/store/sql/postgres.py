@@ -111,7 +111,7 @@ class Postgres:
         _keep_time(made.sync_engine, self.name)
         return made
 
-    def migrating(self) -> Engine:
+    def migration_engine(self) -> Engine:
         return create_engine(_DRIVER, connect_args=self.parameters)
 
     async def begin_reading(self, connection: AsyncConnection) -> None:

@@ -23,9 +23,9 @@ class SqlSettings:
     async def marks(self) -> Mapping[str, int]:
         return await marks(self._database)
 
-    async def stored(self) -> Sequence[StoredSetting]:
+    async def list_stored(self) -> Sequence[StoredSetting]:
         wanted = select(settings.c.scope, settings.c.key, settings.c.value)
-        async with self._database.reading() as connection:
+        async with self._database.read_view() as connection:
             rows = (await connection.execute(wanted)).all()
         return [StoredSetting(*row) for row in rows]
 
@@ -48,7 +48,7 @@ class SqlSettings:
             wanted = wanted.where(settings_log.c.key == key)
         if scope:
             wanted = wanted.where(settings_log.c.scope == scope)
-        async with self._database.reading() as connection:
+        async with self._database.read_view() as connection:
             rows = (await connection.execute(wanted)).mappings().all()
         return [SettingChange(**row) for row in rows]
 

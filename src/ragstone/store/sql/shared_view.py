@@ -56,13 +56,13 @@ class SharedView:
     async def collection(self, key: Key) -> Collection | None:
         return await self._fetch_collection(_select_collection(key))
 
-    async def named(self, tenant: str, name: str) -> Collection | None:
+    async def find_by_name(self, tenant: str, name: str) -> Collection | None:
         mine = (collections.c.tenant == tenant) & (collections.c.name == name)
         return await self._fetch_collection(select(collections).where(mine))
 
     async def some(self, tenant: str, ids: Several[str]) -> list[Collection]:
         found: list[Collection] = []
-        async with self._database.reading() as connection:
+        async with self._database.read_view() as connection:
             for some in batches(sorted(ids)):
                 mine = (collections.c.tenant == tenant) & collections.c.id.in_(some)
                 rows = (await connection.execute(select(collections).where(mine))).mappings()
@@ -70,12 +70,12 @@ class SharedView:
         return found
 
     async def _fetch_collection(self, wanted: Any) -> Collection | None:
-        async with self._database.reading() as connection:
+        async with self._database.read_view() as connection:
             row = (await connection.execute(wanted)).mappings().first()
         return None if row is None else to_collection(dict(row))
 
     async def collections(self) -> list[Collection]:
-        async with self._database.reading() as connection:
+        async with self._database.read_view() as connection:
             rows = (await connection.execute(select(collections))).mappings()
             return [to_collection(dict(row)) for row in rows]
 
@@ -86,7 +86,7 @@ class SharedView:
             .add_columns(editions.c.number)
             .join(editions, _same_collection(editions))
         )
-        async with self._database.reading() as connection:
+        async with self._database.read_view() as connection:
             row = (await connection.execute(numbered)).mappings().first()
             if row is None:
                 return None
@@ -104,11 +104,11 @@ class SharedView:
     ) -> AbstractAsyncContextManager[frozenset[str]]:
         return self._leases.snapshot(collection)
 
-    async def drained(self) -> None:
-        await self._leases.drained()
+    async def drain(self) -> None:
+        await self._leases.drain()
 
-    def keeping(self) -> AbstractAsyncContextManager[None]:
-        return self._leases.keeping()
+    def keep_all(self) -> AbstractAsyncContextManager[None]:
+        return self._leases.keep_all()
 
     async def kept(self) -> bool:
         return await self._leases.kept()
@@ -122,11 +122,11 @@ class SharedView:
     @asynccontextmanager
     async def alone(self, key: Key) -> AsyncIterator[None]:
         async with self._turns(key), self._leases.alone(*key):
-            while await self._helped(key):  # noqa: ASYNC110  other processes tell nothing
+            while await self._is_helped(key):  # noqa: ASYNC110  other processes tell nothing
                 await asyncio.sleep(PART_SECONDS)
             yield
 
-    async def _helped(self, key: Key) -> bool:
+    async def _is_helped(self, key: Key) -> bool:
         """Whether others still do parts of an ingest whose own process has gone."""
         part = select(jobs.c.id).where(
             jobs.c.kind.in_(PARTS), jobs.c.state == RUNNING, jobs.c.tenant == key[0]

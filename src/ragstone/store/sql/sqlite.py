@@ -65,7 +65,7 @@ class Sqlite:
         _configure(made.sync_engine)
         return made
 
-    def migrating(self) -> Engine:
+    def migration_engine(self) -> Engine:
         return self._thread_engine().execution_options(**_WRITING)
 
     def _thread_engine(self) -> Engine:

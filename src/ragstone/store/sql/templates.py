@@ -82,7 +82,7 @@ class SqlTemplates:
         describe_prompt(name)
         place = (prompts.c.tenant == tenant) & (prompts.c.name == name)
         wanted = select(prompts).where(place).order_by(prompts.c.version.desc())
-        async with self._database.reading() as connection:
+        async with self._database.read_view() as connection:
             rows = (await connection.execute(wanted)).mappings().all()
         return [TemplateVersion(**row) for row in rows]
 
@@ -97,7 +97,7 @@ class SqlTemplates:
             & (newest.c.name == prompts.c.name)
             & (newest.c.version == prompts.c.version)
         )
-        async with self._database.reading() as connection:
+        async with self._database.read_view() as connection:
             rows = (await connection.execute(select(prompts).join(newest, same))).mappings().all()
         return [TemplateVersion(**row) for row in rows]
 

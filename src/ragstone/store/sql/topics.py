@@ -68,7 +68,7 @@ class SqlTopics:
             .join(topics, topics.c.id == topic_vectors.c.topic_id)
             .where(topics.c.tenant == tenant, topic_vectors.c.fingerprint == fingerprint)
         )
-        async with self._database.reading() as connection:
+        async with self._database.read_view() as connection:
             rows = (await connection.execute(wanted)).all()
         return {str(topic_id): bytes(vectors) for topic_id, vectors in rows}
 
@@ -97,7 +97,7 @@ class SqlTopics:
 
         await self._database.write(work)
 
-    async def blocked(self, tenant: str, limit: int) -> list[BlockedQuestion]:
+    async def list_blocked(self, tenant: str, limit: int) -> list[BlockedQuestion]:
         names = [field.name for field in fields(BlockedQuestion)]
         newest = (
             select(*(blocked_questions.c[name] for name in names))

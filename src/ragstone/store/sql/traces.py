@@ -51,7 +51,7 @@ class SqlTraces:
     async def get(self, tenant: str, id: str) -> QuestionTrace | None:
         """`ports.Traces`."""
         one = select(traces).where(traces.c.tenant == tenant, traces.c.id == id)
-        async with self._database.reading() as connection:
+        async with self._database.read_view() as connection:
             row = (await connection.execute(one)).mappings().first()
         return None if row is None else _trace(row)
 
@@ -79,7 +79,7 @@ class SqlTraces:
     async def origins(self, tenant: str) -> list[str]:
         """`ports.Traces`."""
         known = select(traces.c.origin).where(traces.c.tenant == tenant).distinct()
-        async with self._database.reading() as connection:
+        async with self._database.read_view() as connection:
             return list((await connection.execute(known)).scalars())
 
     async def stages(
@@ -91,7 +91,7 @@ class SqlTraces:
             wanted = wanted.where(traces.c.origin.in_(origins))
         seconds: defaultdict[str, list[float]] = defaultdict(list)
         failed: defaultdict[str, int] = defaultdict(int)
-        async with self._database.reading() as connection:
+        async with self._database.read_view() as connection:
             newest = wanted.order_by(traces.c.at.desc()).limit(MOST_MEASURED)
             for stages in (await connection.execute(newest)).scalars():
                 for stage in stages:

@@ -24,7 +24,7 @@ class SqlVectorStores:
         row = {**asdict(store), "metadata": dict(store.metadata)}
         await self._database.write(lambda connection: put(connection, vector_stores, row))
 
-    async def listed(
+    async def list_all(
         self, tenant: str | None = None, collection: str | None = None
     ) -> list[VectorStore]:
         """`ports.VectorStores`."""
@@ -69,5 +69,5 @@ class SqlVectorStores:
         """The rows that have these values, whatever they have where that is None."""
         same = [table.c[name] == value for name, value in wanted.items() if value is not None]
         ordered = select(table).where(*same).order_by(*table.primary_key)
-        async with self._database.reading() as connection:
+        async with self._database.read_view() as connection:
             return [dict(row) for row in (await connection.execute(ordered)).mappings()]

@@ -28,7 +28,7 @@ class View(Protocol):
 
     async def collection(self, key: Key) -> Collection | None: ...
 
-    async def named(self, tenant: str, name: str) -> Collection | None: ...
+    async def find_by_name(self, tenant: str, name: str) -> Collection | None: ...
 
     async def some(self, tenant: str, ids: Several[str]) -> list[Collection]: ...
 
@@ -40,9 +40,9 @@ class View(Protocol):
         self, collection: Collection | None
     ) -> AbstractAsyncContextManager[frozenset[str]]: ...
 
-    async def drained(self) -> None: ...
+    async def drain(self) -> None: ...
 
-    def keeping(self) -> AbstractAsyncContextManager[None]: ...
+    def keep_all(self) -> AbstractAsyncContextManager[None]: ...
 
     async def kept(self) -> bool: ...
 
@@ -122,7 +122,7 @@ class MemoryView:
     async def collection(self, key: Key) -> Collection | None:
         return self._known.get(key)
 
-    async def named(self, tenant: str, name: str) -> Collection | None:
+    async def find_by_name(self, tenant: str, name: str) -> Collection | None:
         id = self._named.get((tenant, name))
         return None if id is None else self._known[tenant, id]
 
@@ -157,11 +157,11 @@ class MemoryView:
             raise UnknownCollection(collection.name)
         return self._visibility.snapshot(key)
 
-    async def drained(self) -> None:
-        await self._visibility.drained()
+    async def drain(self) -> None:
+        await self._visibility.drain()
 
     @asynccontextmanager
-    async def keeping(self) -> AsyncIterator[None]:
+    async def keep_all(self) -> AsyncIterator[None]:
         self._keeping += 1
         try:
             yield

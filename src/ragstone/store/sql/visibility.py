@@ -63,7 +63,7 @@ class Visibility:
             self._readers.discard(left)
             left.set()
 
-    async def drained(self) -> None:
+    async def drain(self) -> None:
         """Return when everyone who is looking now has left; later ones are not waited for."""
         for left in tuple(self._readers):
             await left.wait()

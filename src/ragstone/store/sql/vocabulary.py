@@ -22,7 +22,7 @@ class SqlVocabulary:
         self._database = database
 
     async def known(self, collection: Collection, words: Words[str]) -> frozenset[str]:
-        async with self._database.reading() as connection:
+        async with self._database.read_view() as connection:
             rows = select(vocabulary.c.word).where(
                 *_collection_conditions(vocabulary, collection),
                 vocabulary.c.word.in_(one_value(connection, sorted(words))),
@@ -60,12 +60,12 @@ class SqlVocabulary:
         gone = gone.where(*_collection_conditions(vocabulary_read, collection))
         every = gone
         gone = gone.where(vocabulary_read.c.revision.not_in(live))
-        async with self._database.reading() as connection:
+        async with self._database.read_view() as connection:
             counts = [(await connection.execute(item)).scalar_one() for item in (gone, every)]
             if counts[0] <= STALE * counts[1]:
                 return list((await connection.execute(missing)).scalars())
         await self._forget(collection)
-        async with self._database.reading() as connection:
+        async with self._database.read_view() as connection:
             return list((await connection.execute(live)).scalars())
 
     async def _forget(self, collection: Collection) -> None:

@@ -34,7 +34,7 @@ class SqlWorkers:
 
     async def beats(self) -> dict[str, int]:
         """How often each has said that it lives."""
-        async with self._database.reading() as connection:
+        async with self._database.read_view() as connection:
             rows = await connection.execute(select(job_workers.c.id, job_workers.c.beat))
             return {row.id: row.beat for row in rows.all()}
 

@@ -36,7 +36,7 @@ def a_client(site: PloneServer, **changes: object) -> PloneClient:
 
 
 async def seen(client: PloneClient) -> list[str]:
-    return [item.uid async for item in client.listed()]
+    return [item.uid async for item in client.list_objects()]
 
 
 @pytest.mark.parametrize("basic", [False, True])
@@ -46,7 +46,7 @@ async def test_given_name_and_password_then_a_token_or_both_with_each_request(
     async with aclosing(a_client(site, basic=basic)) as client:
         assert await client.check()
         assert await seen(client) == ["closed", "open"]
-        assert [item.uid async for item in client.listed(visitor=True)] == ["open"]
+        assert [item.uid async for item in client.list_objects(visitor=True)] == ["open"]
     assert site.logins == (0 if basic else 1)
     for wrong in ({"password": SecretStr("x")}, {"login": "x"}):
         async with aclosing(a_client(site, basic=basic, **wrong)) as client:

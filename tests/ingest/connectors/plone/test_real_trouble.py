@@ -165,16 +165,16 @@ async def test_given_tokens_that_end_meanwhile_then_they_are_renewed_by_the_site
         token = SecretStr(plone.token())
         settings = a_setting(plone, url=proxy.site, token=token, login="")
         async with aclosing(PloneClient(settings)) as client:
-            first = [item.uid async for item in client.listed()]
+            first = [item.uid async for item in client.list_objects()]
             await asyncio.sleep(3)
             assert await client.check()
-            assert [item.uid async for item in client.listed()] == first
+            assert [item.uid async for item in client.list_objects()] == first
         assert "POST /Plone/@login-renew" in proxy.asked
         proxy.damage("")
         async with aclosing(PloneClient(a_setting(plone, url=proxy.site))) as client:
             await client.check()
             await asyncio.sleep(3)
-            assert [item.uid async for item in client.listed()] == first
+            assert [item.uid async for item in client.list_objects()] == first
         assert proxy.asked.count("POST /Plone/@login") == 2
     finally:
         plone.tokens_last(12 * 3600)

@@ -78,6 +78,6 @@ class VisionRequest(SessionChatRequest):
         min_length=1, max_length=100, description="PNG, JPEG, GIF or WebP, as data URLs or base64."
     )
 
-    def seen(self, pictures: tuple[Picture, ...], caller: Caller, id: str) -> Ask:
+    def build_ask(self, pictures: tuple[Picture, ...], caller: Caller, id: str) -> Ask:
         """The question about the pictures, which documents do not answer."""
         return replace(self.ask("gpt", caller, id), pictures=pictures)

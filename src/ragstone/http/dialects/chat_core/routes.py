@@ -96,7 +96,7 @@ def router(parts: DialectParts) -> APIRouter:
         """Answer about images, by a chat model that can look at them; JSON, or a form with the
         images as files."""
         body, seen = await _vision_request(request)
-        return answer(body.seen(seen, caller, _id()), caller)
+        return answer(body.build_ask(seen, caller, _id()), caller)
 
     @routes.get("/{search_type}/query", response_model=None)
     async def tokens(

@@ -68,7 +68,7 @@ class ChatDocuments:
         there = [known[path] for path in handed if path in known and path not in reasons]
         return {"uploaded": [_format_upload(document) for document in there], "failed": failed}
 
-    async def listed(self, caller: Caller, collection: str) -> list[Object]:
+    async def list_all(self, caller: Caller, collection: str) -> list[Object]:
         """Every document; none of a chat that has none."""
         found = await self._documents(caller, collection)
         return [

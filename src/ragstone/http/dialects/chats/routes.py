@@ -127,7 +127,7 @@ def router(parts: DialectParts) -> APIRouter:
     @routes.get("/documents", response_model=None)
     async def list_documents(chat_id: ChatId, caller: Who) -> Response:
         """The chat's documents."""
-        found = await documents.listed(caller, _chat_collection(chat_id, caller))
+        found = await documents.list_all(caller, _chat_collection(chat_id, caller))
         return Json({"documents": found, "total": len(found)})
 
     @routes.delete("/documents", response_model=None, dependencies=editor)

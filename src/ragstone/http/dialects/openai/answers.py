@@ -66,7 +66,7 @@ class Completion(Transcript):
     def whole(self, turn: Turn) -> dict[str, Any]:
         """The answer in one piece."""
         answer, cited = _answer(turn), list_cited(turn, self._base)
-        text = answer.text + self._list_of(cited)
+        text = answer.text + self._format_list(cited)
         refusal = self._refusal(answer)
         message = {
             "role": "assistant",
@@ -98,18 +98,18 @@ class Completion(Transcript):
                 # It comes with the end: until then nobody knows whether it is JSON or a refusal.
                 return []
             case Token(text):
-                return [*self._opening(), self._chunk({"content": text}, None)]
+                return [*self._opening_events(), self._chunk({"content": text}, None)]
             case Thinking(text):
-                return [*self._opening(), self._chunk({"reasoning_content": text}, None)]
+                return [*self._opening_events(), self._chunk({"reasoning_content": text}, None)]
             case Done(turn):
-                return [*self._opening(), *self._closing(turn)]
+                return [*self._opening_events(), *self._closing_events(turn)]
         return []
 
     def failed(self, error: RagstoneError, used: Usage) -> dict[str, Any]:
         """`streaming.Transcript`."""
         return openai_error(error.status, error.message, error.code)
 
-    def _list_of(self, cited: Sequence[CitedSource]) -> str:
+    def _format_list(self, cited: Sequence[CitedSource]) -> str:
         return format_cited_list(cited) if self._lists and not self._request.wants_json else ""
 
     def _refusal(self, answer: GeneratedAnswer) -> str | None:
@@ -117,7 +117,7 @@ class Completion(Transcript):
         refused = self._request.wants_json and answer.finish in ("refused", "blocked")
         return answer.text if refused else None
 
-    def _opening(self) -> list[dict[str, Any]]:
+    def _opening_events(self) -> list[dict[str, Any]]:
         """The first chunk, once: the role, and the sources that the answer may cite."""
         if self._opened:
             return []
@@ -128,7 +128,7 @@ class Completion(Transcript):
         chunk = self._chunk({"role": "assistant", "content": ""}, None)
         return [{**chunk, "ragstone": {"sources": listed}} if listed else chunk]
 
-    def _closing(self, turn: Turn) -> list[dict[str, Any]]:
+    def _closing_events(self, turn: Turn) -> list[dict[str, Any]]:
         """What is known at the end: calls and citations, the end itself, the usage if it is asked
         for."""
         answer, cited = _answer(turn), list_cited(turn, self._base)
@@ -139,7 +139,7 @@ class Completion(Transcript):
             refusal = self._refusal(answer)
             said = {"refusal": refusal} if refusal else {"content": answer.text}
             chunks.insert(0, self._chunk(said, None))
-        if listed := self._list_of(cited):
+        if listed := self._format_list(cited):
             chunks.append(self._chunk({"content": listed}, None))
         end = self._chunk({"annotations": noted} if noted else {}, _finish(answer))
         chunks.append({**end, "ragstone": extension_fields(turn, cited, bool(self._request.trace))})

@@ -53,7 +53,7 @@ def add_file_routes(
         """The caller's files."""
 
         def read_list() -> Response:
-            mine = files.listed(caller.principal)
+            mine = files.list_all(caller.principal)
             found = [_file_json(item) for item in mine if purpose in (None, item.purpose)]
             return Json(page.cut(found))
 

@@ -121,7 +121,7 @@ def _response_json(stored: StoredTurn, previous: str | None, base: str) -> Objec
     request = ResponsesRequest(model=model, input=stored.question, previous_response_id=previous)
     made = ResponseObject(request, block.chat_id, base, False, _question_time(stored))
     if block.is_error:
-        return made.failed_json("The answer failed; ask again.")
+        return made.format_failure("The answer failed; ask again.")
     turn = Turn(
         Ask(stored.question, collection=notes.collection, level=CHAT_MODELS[model]),
         stored.question,

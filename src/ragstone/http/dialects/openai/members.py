@@ -109,7 +109,7 @@ class Members:
                 pass
         return await self.find(caller, name, id)
 
-    async def listed(self, caller: Caller, name: str, batch: str | None = None) -> list[Object]:
+    async def list_all(self, caller: Caller, name: str, batch: str | None = None) -> list[Object]:
         """The files of a store, or of a batch; raises UnknownJob where there is no such one."""
         return await self._describe(caller, name, await self._rows(caller, name, batch), batch)
 
@@ -201,7 +201,7 @@ class Members:
             await self._service.jobs.cancel(caller.principal, id.removeprefix(BATCH))
         return await self.batch(caller, name, id)
 
-    async def waiting(self, principal: Principal) -> Mapping[str, int]:
+    async def count_waiting(self, principal: Principal) -> Mapping[str, int]:
         """The stores that are being filled by the principal, each with how many files wait."""
         found: dict[str, int] = {}
         for state in _UNFINISHED:

@@ -241,7 +241,7 @@ class ChatRequest(StrictBody):
             max_tokens=self.max_completion_tokens or self.max_tokens,
             stop=tuple(text for text in stop if text),
             cache=self.cache is not False,
-            tools=self._offered_tools(),
+            tools=self._read_tools(),
             tool_choice=self._choice(),
             pictures=pictures,
             steps=steps(after),
@@ -255,7 +255,7 @@ class ChatRequest(StrictBody):
             raise InputError("What is said of an image cannot be JSON: leave response_format out.")
         return wanted
 
-    def _offered_tools(self) -> tuple[Tool, ...]:
+    def _read_tools(self) -> tuple[Tool, ...]:
         if self.tool_choice == "none":
             return ()
         return tuple(tool.tool() for tool in self.tools or ())

@@ -58,7 +58,7 @@ class ResponseObject(Transcript):
 
     def whole(self, turn: Turn) -> Object:
         """The response in one piece."""
-        return self._response(turn, [*self._searched(turn), *self._said(turn), *_calls(turn)])
+        return self._response(turn, [*self._search_items(turn), *self._said(turn), *_calls(turn)])
 
     def said(self, event: Event) -> list[Object]:
         """`streaming.Transcript`."""
@@ -66,27 +66,31 @@ class ResponseObject(Transcript):
             case Token() if self._chat.wants_json:
                 return []
             case Token(text):
-                return list(self._numbered([*self._opening(), *self._speaking(text)]))
+                return list(
+                    self._number_events([*self._opening_events(), *self._continue_message(text)])
+                )
             case Done(turn):
-                return list(self._numbered([*self._opening(), *self._closing(turn)]))
+                return list(
+                    self._number_events([*self._opening_events(), *self._closing_events(turn)])
+                )
         return []
 
     def failed(self, error: RagstoneError, used: Usage) -> Object:
         """`streaming.Transcript`."""
-        failed = {"type": "response.failed", "response": self.failed_json(error.message)}
-        return next(self._numbered([failed]))
+        failed = {"type": "response.failed", "response": self.format_failure(error.message)}
+        return next(self._number_events([failed]))
 
-    def failed_json(self, message: str) -> Object:
+    def format_failure(self, message: str) -> Object:
         """A response that is none, and why."""
         error = {"code": "server_error", "message": message}
         return {**self._head("failed", []), "error": error}
 
-    def _numbered(self, events: Sequence[Object]) -> Iterator[Object]:
+    def _number_events(self, events: Sequence[Object]) -> Iterator[Object]:
         for event in events:
             yield {**event, "sequence_number": self._number}
             self._number += 1
 
-    def _opening(self) -> list[Object]:
+    def _opening_events(self) -> list[Object]:
         if self._opened:
             return []
         self._opened = True
@@ -118,7 +122,7 @@ class ResponseObject(Transcript):
         """The place of the message among the items."""
         return 1 if self._request.searching else 0
 
-    def _speaking(self, text: str) -> list[Object]:
+    def _continue_message(self, text: str) -> list[Object]:
         """The next piece of the message, which begins with the first."""
         events: list[Object] = []
         place = {"item_id": self._message, "output_index": self._first, "content_index": 0}
@@ -133,15 +137,15 @@ class ResponseObject(Transcript):
         delta = {"type": "response.output_text.delta", **place, "delta": text, "logprobs": []}
         return [*events, delta]
 
-    def _closing(self, turn: Turn) -> list[Object]:
+    def _closing_events(self, turn: Turn) -> list[Object]:
         events: list[Object] = []
-        searched, said, calls = self._searched(turn), self._said(turn), list(_calls(turn))
+        searched, said, calls = self._search_items(turn), self._said(turn), list(_calls(turn))
         events += [_item("done", 0, item) for item in searched]
         for item in said:
             (part,) = item["content"]
             text = str(part.get("text") or "")
             if part["type"] == "output_text" and (rest := text[len(self._text) :]):
-                events += self._speaking(rest)
+                events += self._continue_message(rest)
             if not self._speaks:
                 events.append(_item("added", self._first, self._message_item("in_progress", [])))
             place = {"item_id": self._message, "output_index": self._first, "content_index": 0}
@@ -182,7 +186,7 @@ class ResponseObject(Transcript):
         done = {"type": "response.output_text.done", **place, "text": part["text"], "logprobs": []}
         return [*noted, done, {"type": "response.content_part.done", **place, "part": part}]
 
-    def _searched(self, turn: Turn) -> list[Object]:
+    def _search_items(self, turn: Turn) -> list[Object]:
         """The search as an item, where the client offered it as a tool."""
         if not self._request.searching:
             return []

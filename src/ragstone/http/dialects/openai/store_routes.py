@@ -98,7 +98,7 @@ class NewBatch(StrictBody):
     attributes: Attributes | None = None
     chunking_strategy: Chunking | None = None
 
-    def given(self) -> Mapping[str, Object]:
+    def read_attributes(self) -> Mapping[str, Object]:
         """The attributes of each file by its id; raises InputError."""
         if bool(self.file_ids) == bool(self.files):
             raise InputError("A batch needs file_ids or files, and not both.")
@@ -168,7 +168,7 @@ def _add_routes(routes: APIRouter, stores: Stores) -> None:
         page: Page,
     ) -> Response:
         """The collections that the credential reaches, as vector stores."""
-        return Json(page.cut(await stores.listed(caller)))
+        return Json(page.cut(await stores.list_all(caller)))
 
     @routes.post("/vector_stores", **options("editor", shapes.VectorStoreObject))
     async def create_vector_store(body: NewStore, caller: Who) -> Response:
@@ -222,7 +222,7 @@ def _add_member_routes(routes: APIRouter, stores: Stores, members: Members) -> N
     ) -> Response:
         """The documents of a vector store that the caller may read, and what becomes one."""
         await stores.known(caller, store)
-        found = _in_state(await members.listed(caller, store), state)
+        found = _in_state(await members.list_all(caller, store), state)
         return Json(page.cut(found))
 
     @routes.get(f"{place}/{{file_id}}/content", **options("reader", shapes.FileContentPage))
@@ -256,7 +256,7 @@ def _add_batch_routes(routes: APIRouter, stores: Stores, members: Members) -> No
     async def create_file_batch(store: Id, body: NewBatch, caller: Who) -> Response:
         """Begin to index files in a vector store, in one job."""
         await stores.open(caller, store)
-        job = await members.add(caller, store, body.given())
+        job = await members.add(caller, store, body.read_attributes())
         return _poll_response(await members.batch(caller, store, f"{BATCH}{job}"))
 
     @routes.get(f"{place}/{{batch}}/files", **options("reader", shapes.VectorStoreFileList))
@@ -268,7 +268,7 @@ def _add_batch_routes(routes: APIRouter, stores: Stores, members: Members) -> No
         state: State = None,
     ) -> Response:
         """The files of a batch."""
-        found = _in_state(await members.listed(caller, store, batch), state)
+        found = _in_state(await members.list_all(caller, store, batch), state)
         return Json(page.cut(found))
 
     @routes.post(f"{place}/{{batch}}/cancel", **options("editor", shapes.VectorStoreFileBatch))

@@ -54,15 +54,15 @@ class Stores:
             await self._members.add(caller, name, {id: {} for id in files})
         return await self.find(caller, name)
 
-    async def listed(self, caller: Caller) -> list[Object]:
+    async def list_all(self, caller: Caller) -> list[Object]:
         """The stores that the credential reaches."""
-        stores = await self._service.vector_stores.listed(caller.principal)
+        stores = await self._service.vector_stores.list_all(caller.principal)
         said = {store.collection: store for store in stores}
         there = {
             collection.name: collection
             for collection in await self._service.collections(caller.principal)
         }
-        waiting = await self._members.waiting(caller.principal)
+        waiting = await self._members.count_waiting(caller.principal)
         return [
             _store_json(name, said.get(name), there.get(name), waiting.get(name, 0))
             for name in {**said, **there}
@@ -72,7 +72,7 @@ class Stores:
     async def find(self, caller: Caller, name: str) -> Object:
         """One of them; raises UnknownCollection."""
         store, summary = await self.known(caller, name)
-        waiting = await self._members.waiting(caller.principal)
+        waiting = await self._members.count_waiting(caller.principal)
         return _store_json(name, store, summary, waiting.get(name, 0))
 
     async def known(

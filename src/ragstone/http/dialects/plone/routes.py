@@ -138,7 +138,7 @@ class Questions:
     async def queue(self, ask: Ask) -> Object:
         """What an asynchronous question gets: the answer if it is known, else the job's id."""
         job = await self._jobs.ask(ask)
-        return self._shown(job, ask.question)
+        return self._format_job(job, ask.question)
 
     async def poll(self, caller: Caller, id: str) -> Object:
         """How far a question is; raises UnknownJob."""
@@ -147,9 +147,9 @@ class Questions:
         job = await self._jobs.get(as_plone(caller), id)
         if job is None:
             raise UnknownQuestion(id)
-        return self._shown(job, "")
+        return self._format_job(job, "")
 
-    def _shown(self, job: Any, question: str) -> Object:
+    def _format_job(self, job: Any, question: str) -> Object:
         failure = self._settings.plone.error_message
         return answers.job(job, question, self._refusal(question), failure)
 
@@ -242,7 +242,7 @@ def _add_indexing(routes: APIRouter, site: PloneSite, settings: Settings) -> Non
     @routes.post("/{path:path}/@rag-index", response_model=None, dependencies=editor)
     async def index(body: IndexRequest, request: Request, caller: Who) -> Response:
         """Fetch one object from the site and index it."""
-        site.reached_by(caller)
+        site.check_reach(caller)
         return await json_unless_left(
             request, _with_address(request, site.index(body.uid, body.queue))
         )
@@ -251,7 +251,7 @@ def _add_indexing(routes: APIRouter, site: PloneSite, settings: Settings) -> Non
     @routes.post("/{path:path}/@rag-index-all", response_model=None, dependencies=editor)
     async def index_all(request: Request, caller: Who) -> Response:
         """Index the whole site in the background."""
-        site.reached_by(caller)
+        site.check_reach(caller)
         return await json_unless_left(request, _with_address(request, site.index_all()))
 
     @routes.post("/plone/webhook", response_model=None)
@@ -260,7 +260,7 @@ def _add_indexing(routes: APIRouter, site: PloneSite, settings: Settings) -> Non
         forgotten."""
         check_enabled(settings)
         body = await request.body()
-        event = site.verified(dict(request.headers), body)
+        event = site.verify(dict(request.headers), body)
         return Json(await asyncio.shield(site.event(event)))
 
 

@@ -47,7 +47,7 @@ class PloneSite:
             settings.plone.webhook_secret.get_secret_value(), settings.plone.webhook_seconds
         )
 
-    def reached_by(self, caller: Caller) -> None:
+    def check_reach(self, caller: Caller) -> None:
         """Raise unless the caller may change the site's collection."""
         narrow_principal(caller, self._settings.plone.collection, self._settings.plone.tenant)
 
@@ -70,9 +70,9 @@ class PloneSite:
         types = list(self._settings.plone.content_types)
         return {"status": "queued", "queued_count": count, "content_types": types}
 
-    def verified(self, headers: Mapping[str, str], body: bytes) -> Object:
+    def verify(self, headers: Mapping[str, str], body: bytes) -> Object:
         """The event of a webhook; raises Unauthorized, InputError."""
-        return self._events.verified(headers, body)
+        return self._events.verify(headers, body)
 
     def check_signature(self, headers: Mapping[str, str], body: bytes) -> None:
         """Raise Unauthorized unless the site has signed this body, and it comes for the first
@@ -151,7 +151,7 @@ class SignedEvents:
         self._began = int(time.time())
         self._seen: dict[str, int] = {}
 
-    def verified(self, headers: Mapping[str, str], body: bytes) -> Object:
+    def verify(self, headers: Mapping[str, str], body: bytes) -> Object:
         """The event; raises Unauthorized, Unavailable where too much comes, InputError."""
         signature = self.check(headers, body)
         return {**_event(body), "signature": signature}

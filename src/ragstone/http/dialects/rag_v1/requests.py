@@ -73,7 +73,7 @@ class _Search(StrictBody):
         None, description="Whether the answer is judged and tried again; the settings decide."
     )
 
-    def searched(self, rewrite: Rewriting | None) -> dict[str, Any]:
+    def search_fields(self, rewrite: Rewriting | None) -> dict[str, Any]:
         """These fields as `Ask` has them; `rewrite` is what the request names besides."""
         wanted = find_strategy(self.strategy)
         return {
@@ -120,8 +120,8 @@ class RagRequest(_How):
             principal=principal,
             collection=collection,
             top_k=self.top_k,
-            **self.searched(self._rewrite(streamed)),
-            tools=self._offered_tools(),
+            **self.search_fields(self._rewrite(streamed)),
+            tools=self._read_tools(),
             tool_choice=self._choice(),
             id=id,
             profile="rag_v1",
@@ -136,7 +136,7 @@ class RagRequest(_How):
             return None
         return "none" if streamed else _method(self.rewrite_method)
 
-    def _offered_tools(self) -> tuple[Tool, ...]:
+    def _read_tools(self) -> tuple[Tool, ...]:
         """The functions that may be called."""
         if self.function_call == "none":
             return ()
@@ -188,7 +188,7 @@ class QueryRequest(_Search):
             collection=collection,
             mode=self._said("mode"),
             top_k=self._said("top_k"),
-            **self.searched(None if self.strategy else MODE_REWRITES.get(self.mode)),
+            **self.search_fields(None if self.strategy else MODE_REWRITES.get(self.mode)),
             room=self.conversation_id,
             temperature=self._said("temperature"),
             id=id,

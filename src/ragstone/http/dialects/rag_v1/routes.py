@@ -58,7 +58,7 @@ class RagEngine:
     def __init__(self, service: Service) -> None:
         self._service = service
 
-    async def generated(self, body: RagRequest, caller: Caller) -> dict[str, Any]:
+    async def generate(self, body: RagRequest, caller: Caller) -> dict[str, Any]:
         """An answer in one piece, or the call of a function."""
         started, ask = time.perf_counter(), body.ask(caller, _id())
         if body.functions:
@@ -67,7 +67,7 @@ class RagEngine:
             turn = await finish_turn(self._events(ask, body.collection))
         return answers.whole(turn, time.perf_counter() - started, body)
 
-    def generating(self, body: RagRequest, caller: Caller) -> Response:
+    def generate_stream(self, body: RagRequest, caller: Caller) -> Response:
         """The same as events."""
         if body.functions:
             raise InputError("Functions are answered in one piece: use /generate, not streamed.")
@@ -76,13 +76,13 @@ class RagEngine:
             stream_answer(events, answers.GenerateStream(body.include_citations))
         )
 
-    async def queried(self, body: QueryRequest, caller: Caller) -> dict[str, Any]:
+    async def query(self, body: QueryRequest, caller: Caller) -> dict[str, Any]:
         """An answer in a conversation."""
         started, ask = time.perf_counter(), body.ask(caller, _id())
         turn = await finish_turn(self._events(ask, body.collection))
         return answers.query_body(turn, body, time.perf_counter() - started)
 
-    def querying(self, body: QueryRequest, caller: Caller) -> Response:
+    def query_stream(self, body: QueryRequest, caller: Caller) -> Response:
         """The same as events."""
         events = self._events(body.ask(caller, _id(), streamed=True), body.collection)
         return sse.EventStream(stream_answer(events, answers.QueryStream(body), sse.DONE, sse.DONE))
@@ -106,7 +106,7 @@ class RagEngine:
         text = query.get("query") if isinstance(query, dict) else query
         said = {"query": text if isinstance(text, str) else None}
         try:
-            return {**said, **await self.generated(body.request(query), caller)}
+            return {**said, **await self.generate(body.request(query), caller)}
         except ValidationError as error:
             return {**said, "error": _first_error(error), "code": InputError.code}
         except RagstoneError as error:
@@ -135,8 +135,8 @@ def router(parts: DialectParts) -> APIRouter:
     async def generate(body: RagRequest, request: Request, caller: Who) -> Response:
         """Answer a query in one piece, or let the chat model call a function."""
         if body.stream:
-            return engine.generating(body, caller)
-        return await json_unless_left(request, engine.generated(body, caller))
+            return engine.generate_stream(body, caller)
+        return await json_unless_left(request, engine.generate(body, caller))
 
     @routes.post(
         "/generate/stream",
@@ -146,7 +146,7 @@ def router(parts: DialectParts) -> APIRouter:
     @for_guests
     async def generate_stream(body: RagRequest, caller: Who) -> Response:
         """Answer a query as events: context, chunk, citations, done."""
-        return engine.generating(body, caller)
+        return engine.generate_stream(body, caller)
 
     @routes.post("/batch", response_model=None)
     @for_guests
@@ -158,7 +158,7 @@ def router(parts: DialectParts) -> APIRouter:
     @for_guests
     async def query(body: QueryRequest, request: Request, caller: Who) -> Response:
         """Answer a query of a conversation."""
-        return await json_unless_left(request, engine.queried(body, caller))
+        return await json_unless_left(request, engine.query(body, caller))
 
     @routes.post(
         "/query-stream",
@@ -169,7 +169,7 @@ def router(parts: DialectParts) -> APIRouter:
     async def query_stream(body: QueryRequest, caller: Who) -> Response:
         """The same as events: query_rewritten, documents_retrieved, generation_start, token,
         generation_complete, and a last line [DONE]."""
-        return engine.querying(body, caller)
+        return engine.query_stream(body, caller)
 
     @routes.get("/health", response_model=None)
     async def health() -> Response:

@@ -12,7 +12,7 @@ export default function AdminPage() {
   const current = VIEWS[page.route[1]] ? page.route[1] : "overview";
   const View = VIEWS[current];
   const tabs = [["overview", t("Overview")], ["statistics", t("Statistics")], ["settings", t("Settings")], ["prompts", t("Prompts")], ["topics", t("Forbidden topics")],
-    ["keys", t("Keys")], ["jobs", t("Jobs")], ...(may("feedback.listed") ? [["feedback", t("Feedback")]] : [])];
+    ["keys", t("Keys")], ["jobs", t("Jobs")], ...(may("feedback.list_all") ? [["feedback", t("Feedback")]] : [])];
   if (!isAdmin()) return html`<div class="sheet"><h1>${t("Admin")}</h1><p>${t("Your key does not allow this. Sign in with the key of an administrator.")}</p></div>`;
   return html`<div class="sheet"><h1>${t("Admin")}</h1>
     <${Tabs} label=${t("Parts of the administration")} tabs=${tabs} current=${current} onChange=${(name) => go("admin", name)} />
@@ -223,7 +223,7 @@ function Jobs() {
 }
 
 function Feedback() {
-  const found = useLoaded(() => call("feedback.listed", { limit: 500 }), []);
+  const found = useLoaded(() => call("feedback.list_all", { limit: 500 }), []);
   if (found.error) return html`<${Failure} error=${found.error} again=${found.reload} />`;
   if (!found.value) return html`<${Busy} />`;
   // What `ragstone eval` reads: a question in each line.

@@ -92,7 +92,7 @@ class PloneClient:
             self._json(response)
             return True
         if response.status not in REFUSED:
-            raise self._unexpected(response.status)
+            raise self._status_error(response.status)
         if self._settings.login:
             raise ConfigError(
                 f"The site {self.site} does not know the user {self._settings.login!r} by this "
@@ -110,7 +110,7 @@ class PloneClient:
         found = await self._search(self.site, {"b_size": 1, "portal_type": types})
         return _total(found)
 
-    async def listed(
+    async def list_objects(
         self, below: str = "", *, visitor: bool = False
     ) -> AsyncGenerator[Summary, None]:
         """Every object at and below an address, or of the whole site.
@@ -183,26 +183,26 @@ class PloneClient:
         response = await self._get(f"{address}/@search", query)
         if response.status in (*GONE, *REFUSED):
             return None
-        items = _items(self._checked(self._found(response), query))
+        items = _items(self._check_listing(self._read_found(response), query))
         return summary(items[0]) if items else None
 
-    async def at(self, address: str, *, visitor: bool = False) -> Item | None:
+    async def get(self, address: str, *, visitor: bool = False) -> Item | None:
         """What is at an address of the site; None for nothing, or nothing that may be viewed."""
         response = await self._get(address, {}, visitor)
         if response.status in (*GONE, *REFUSED) or 300 <= response.status < 400:
             return None
         if response.status != 200:
-            raise self._unexpected(response.status)
+            raise self._status_error(response.status)
         found = self._json(response)
         return found if isinstance(found, dict) else None
 
-    async def sharing(self, address: str) -> Item | None:
+    async def read_sharing(self, address: str) -> Item | None:
         """Who an object is shared with (`@sharing`); None where the site does not tell this."""
         response = await self._get(f"{address}/@sharing", {})
         if response.status in (*GONE, *REFUSED, 501):
             return None
         if response.status != 200:
-            raise self._unexpected(response.status)
+            raise self._status_error(response.status)
         found = self._json(response)
         return found if isinstance(found, dict) and "entries" in found else None
 
@@ -237,9 +237,9 @@ class PloneClient:
         response = await self._get(f"{place}/@search", query, visitor)
         if visitor and (response.status in REFUSED or 300 <= response.status < 400):
             return {"items": [], "items_total": 0}  # The whole site is behind its login.
-        return self._checked(self._found(response), query)
+        return self._check_listing(self._read_found(response), query)
 
-    def _checked(self, found: Item, query: Mapping[str, Any]) -> Item:
+    def _check_listing(self, found: Item, query: Mapping[str, Any]) -> Item:
         """A listing with all that it should have: what is missing would be taken for deleted, or
         for less shared than it is. Of whole objects those are missing that cannot be made."""
         wanted = min(int(query.get("b_size", 1)), _total(found))
@@ -250,14 +250,14 @@ class PloneClient:
             )
         return found
 
-    def _found(self, response: _Response) -> Item:
+    def _read_found(self, response: _Response) -> Item:
         if response.status in REFUSED:
             raise ConfigError(
                 f"The site {self.site} refuses the credential (status {response.status}). Check "
                 "PLONE__TOKEN, or PLONE__LOGIN and PLONE__PASSWORD."
             )
         if response.status != 200:
-            raise self._unexpected(response.status)
+            raise self._status_error(response.status)
         found = self._json(response)
         if not isinstance(found, dict) or not isinstance(found.get("items"), list):
             raise PloneUnavailable(f"The site {self.site} answered a search without items.")
@@ -273,7 +273,7 @@ class PloneClient:
                 "Check that PLONE__URL is the site's own address and that it has plone.restapi."
             ) from error
 
-    def _unexpected(self, status: int) -> RagstoneError:
+    def _status_error(self, status: int) -> RagstoneError:
         return PloneUnavailable(
             f"The site {self.site} answered with status {status}. "
             "Check that PLONE__URL is its own address and that it has plone.restapi."
@@ -284,8 +284,8 @@ class PloneClient:
     ) -> _Response:
         """A response, tried again where that may help."""
         if visitor:
-            return await self._tried("GET", address, self._visitor, {}, query)
-        return await self._tried("GET", address, self._http, await self._credential(), query)
+            return await self._try_request("GET", address, self._visitor, {}, query)
+        return await self._try_request("GET", address, self._http, await self._credential(), query)
 
     async def _credential(self) -> dict[str, str]:
         """The header that shows who asks; logs in, and renews a token that is about to end."""
@@ -294,7 +294,7 @@ class PloneClient:
         if self._settings.login and (not self._token or ends_soon(self._token)):
             self._token = await self._log_in()
         elif self._token and ends_soon(self._token):
-            self._token = await self._renewed() or self._token
+            self._token = await self._renew_token() or self._token
         return {"authorization": f"Bearer {self._token}"} if self._token else {}
 
     async def _log_in(self) -> str:
@@ -302,7 +302,9 @@ class PloneClient:
             "login": self._settings.login,
             "password": self._settings.password.get_secret_value(),
         }
-        response = await self._tried("POST", f"{self.site}/@login", self._visitor, {}, {}, body)
+        response = await self._try_request(
+            "POST", f"{self.site}/@login", self._visitor, {}, {}, body
+        )
         self._visitor.cookies.clear()
         if response.status in (400, *REFUSED):
             raise ConfigError(
@@ -310,24 +312,24 @@ class PloneClient:
                 "PLONE__LOGIN and PLONE__PASSWORD."
             )
         if response.status != 200:
-            raise self._unexpected(response.status)
-        return self._token_of(response)
+            raise self._status_error(response.status)
+        return self._read_token(response)
 
-    async def _renewed(self) -> str:
+    async def _renew_token(self) -> str:
         """A new token for one that is about to end; empty where the site gives none."""
         headers = {"authorization": f"Bearer {self._token}"}
         address = f"{self.site}/@login-renew"
-        response = await self._tried("POST", address, self._http, headers, {}, {})
-        return self._token_of(response) if response.status == 200 else ""
+        response = await self._try_request("POST", address, self._http, headers, {}, {})
+        return self._read_token(response) if response.status == 200 else ""
 
-    def _token_of(self, response: _Response) -> str:
+    def _read_token(self, response: _Response) -> str:
         found = self._json(response)
         token = found.get("token") if isinstance(found, dict) else None
         if not isinstance(token, str) or not token.isascii():
             raise PloneUnavailable(f"The site {self.site} answered a login without a token.")
         return token
 
-    async def _tried(
+    async def _try_request(
         self,
         method: str,
         address: str,

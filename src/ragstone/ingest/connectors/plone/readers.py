@@ -80,7 +80,7 @@ class Readers:
 
         async def look(summary: Summary) -> None:
             async with limit:
-                found[summary.uid] = await self._closed(chains[summary.uid])
+                found[summary.uid] = await self._restricted_readers(chains[summary.uid])
 
         looking = [asyncio.create_task(look(summary)) for summary in closed]
         try:
@@ -90,13 +90,13 @@ class Readers:
                 task.cancel()
         return found
 
-    async def _closed(self, chain: Sequence[Summary]) -> tuple[str, ...]:
+    async def _restricted_readers(self, chain: Sequence[Summary]) -> tuple[str, ...]:
         """Who may view an object that visitors may not; `chain` leads from it to the site."""
         state = next((summary.state for summary in chain if summary.state), "")
         roles = self._states.get(state, ())
         if not roles:
             return MANAGERS
-        sharing = await self._sharing(chain[0].address)
+        sharing = await self._read_sharing(chain[0].address)
         if sharing is None:
             return reader_names(set(roles), (), ())
         owners = await self._owners(chain) if OWNER in roles else []
@@ -107,14 +107,14 @@ class Readers:
         found: list[str] = []
         for summary in chain:
             found += [name for name, roles in self._roles.get(summary.uid, ()) if OWNER in roles]
-            sharing = await self._sharing(summary.address)
+            sharing = await self._read_sharing(summary.address)
             if sharing is None or sharing.get("inherit") is not True:
                 break
         return found
 
-    async def _sharing(self, address: str) -> Item | None:
+    async def _read_sharing(self, address: str) -> Item | None:
         if address not in self._shared:
-            self._shared[address] = asyncio.create_task(self._client.sharing(address))
+            self._shared[address] = asyncio.create_task(self._client.read_sharing(address))
         sharing = await self._shared[address]
         self.untold = self.untold or sharing is None
         return sharing

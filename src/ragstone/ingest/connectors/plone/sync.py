@@ -116,7 +116,7 @@ class PloneSync:
         """
         if not self._settings.enabled:
             raise ConfigError("The site's RAG is switched off. Set RAG_ENABLED=true.")
-        site, known = await self._listed(below), await self._known()
+        site, known = await self._list_site(below), await self._list_known()
         if not full:
             self._types |= _list_types(known)
         wanted = [entry for entry in site.objects.values() if self._path(entry) is not None]
@@ -150,7 +150,7 @@ class PloneSync:
     async def forget(self, uid: str) -> int:
         """Delete the documents of one object; how many there were."""
         async with self._turn:
-            return await self._delete((await self._known()).get(uid, ()))
+            return await self._delete((await self._list_known()).get(uid, ()))
 
     async def holder(self, uid: str) -> str | None:
         """The address that has to be looked at besides the object itself when that has changed:
@@ -160,14 +160,14 @@ class PloneSync:
             return ""
         return str(found.get("@id")) if found.get("is_folderish") is True else None
 
-    async def _listed(self, below: str) -> _Listed:
+    async def _list_site(self, below: str) -> _Listed:
         """The site now, from listings that began and ended with a valid credential."""
         for _ in range(LISTED_AGAIN):
             await self._client.check()
-            objects = {item.uid: item async for item in self._client.listed(below)}
+            objects = {item.uid: item async for item in self._client.list_objects(below)}
             public = frozenset(objects)
             if not self._client.is_visitor:
-                visitors = self._client.listed(below, visitor=True)
+                visitors = self._client.list_objects(below, visitor=True)
                 public = frozenset([visitor.uid async for visitor in visitors])
             if await self._client.check():
                 return _Listed(objects, public)
@@ -265,7 +265,7 @@ class PloneSync:
             document = known[uid][-1]
             public = EVERYONE in document.allowed
             async with limit:
-                item = await self._client.at(document.source, visitor=public)
+                item = await self._client.get(document.source, visitor=public)
                 about = summary(item) if item else None
                 if about is None or about.uid != uid or self._path(about) != document.path:
                     return False
@@ -288,8 +288,8 @@ class PloneSync:
         """Fetch objects and hand them over. What cannot be had, and is elsewhere or for others
         now, is forgotten: old permissions must not outlast it."""
         async with self._turn:
-            known = await self._known()
-            fetched = await self._fetched(some, places)
+            known = await self._list_known()
+            fetched = await self._fetch(some, places)
             handed: dict[str, Handed] = {}
             failed = list(done.failed)
             same = 0
@@ -307,7 +307,7 @@ class PloneSync:
                         continue
                     unlike = _unlike(documents, ready.path, ready.allowed)
                     try:
-                        handed[ready.path] = await self._spooled(ready)
+                        handed[ready.path] = await self._spool_object(ready)
                     except (DocumentError, PloneUnavailable) as error:
                         failed.append(FileFailure(item.address[:500], error.message))
                         old += unlike
@@ -339,9 +339,7 @@ class PloneSync:
             failed=(*failed, *end.failed),
         )
 
-    async def _fetched(
-        self, some: Sequence[Summary], places: Iterable[Summary]
-    ) -> dict[str, _Ready]:
+    async def _fetch(self, some: Sequence[Summary], places: Iterable[Summary]) -> dict[str, _Ready]:
         """The objects as they are now, whatever a listing said, and who may view them now."""
         items = {
             str(entry["UID"]): entry for entry in await self._client.items([o.uid for o in some])
@@ -361,7 +359,7 @@ class PloneSync:
             found[one.uid] = _Ready(items[one.uid], one, path, allowed[one.uid])
         return found
 
-    async def _spooled(self, ready: _Ready) -> Handed:
+    async def _spool_object(self, ready: _Ready) -> Handed:
         """An object with its content in the spool."""
         content, name = await self._content(ready.item, ready.path)
         file = await asyncio.to_thread(self._spool.add, io.BytesIO(content), name)
@@ -404,7 +402,7 @@ class PloneSync:
                         break
         return last
 
-    async def _known(self) -> Known:
+    async def _list_known(self) -> Known:
         known: dict[str, list[Document]] = {}
         site = self._client.site
         for document in await self._documents():
