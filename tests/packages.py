@@ -38,7 +38,7 @@ def forget() -> None:
     """Read the installed packages anew when they are next asked for."""
     find_installed.cache_clear()
     for registry in points():
-        vars(registry).pop("_found", None)
+        vars(registry).pop("_collect", None)
 
 
 @pytest.fixture

@@ -69,7 +69,7 @@ class TestAsk:
 
     def test_trace(self) -> None:
         lines = ragstone("ask", "What?", "--trace").stdout.splitlines()
-        assert lines[-3].split() == ["stage", "ms", "status", "decision", "reason"]
+        assert lines[-3].split() == ["stage", "ms", "status", "chat", "model", "decision", "reason"]
         assert lines[-2].split() == ["retrieve", "12.0", "done", "hybrid", "the", "default"]
 
     def test_refusal_has_no_sources(self) -> None:

@@ -66,6 +66,8 @@ LOOKUPS: Mapping[str, Mapping[str, Any]] = {
     "reading.facets": {"principal": ME, "collection": "default", "limit": 100_000},
     "reading.folders": {"principal": ME, "collection": "default", "limit": 100_000},
     "reading.check_folder": {"principal": ME, "collection": "default", "path": UNKNOWN},
+    "readers.explain": {"principal": ME, "collection": "default", "path": UNKNOWN},
+    "readers.folders": {"principal": ME, "collection": "default"},
     "conversations.rooms": {"principal": ME, "limit": 100_000, "offset": 0},
     "conversations.entries": {"conversation": ROOM, "limit": 500, "offset": 0},
     "conversations.export": {"conversation": ROOM, "form": "json"},
@@ -102,7 +104,7 @@ LOOKUPS: Mapping[str, Mapping[str, Any]] = {
     "collection": {"principal": ME, "collection": UNKNOWN},
     "documents": {"principal": ME, "collection": "default", "limit": 100_000},
     "topics": {"tenant": "default"},
-    "blocked": {"tenant": "default", "limit": 100_000},
+    "list_blocked": {"tenant": "default", "limit": 100_000},
     "check_topics": {"tenant": "default", "question": f"What is {LONG}?"},
     "cache_figures": {},
     "store_figures": {},
@@ -126,7 +128,15 @@ OTHERS = {
     *("jobs.resume", "jobs.retry", "jobs.watch", "jobs.pause_kind", "jobs.resume_kind"),
     *("conversations.remove", "vector_stores.put", "vector_stores.put_files"),
     *("vector_stores.delete_file", "vector_stores.remove_file", "vector_stores.drop"),
-    *("jobs.clean", "keys.create", "keys.rotate", "keys.revoke", "keys.end_session"),
+    *(
+        "readers.give",
+        "readers.set_folder",
+        "jobs.clean",
+        "keys.create",
+        "keys.rotate",
+        "keys.revoke",
+        "keys.end_session",
+    ),
 }
 """What answers questions or changes something."""
 

@@ -33,7 +33,7 @@ def test_a_conversation_lives(data: Path) -> None:
     assert "Sources" in shown
     turns = json.loads(run(data, "conversations", "show", "r1", "--json").stdout)["turns"]
     assert turns[0]["block"]["result"]["search_decision"]["rewritten_query"][0] == (
-        "Where was Frank Zappa born?"
+        "Where was he born? Who is Frank Zappa?"
     )
     assert run(data, "conversations", "rename", "r1", "Zappa").stdout == "Zappa\n"
     file = data / "out.md"

@@ -19,7 +19,7 @@ CASES: Mapping[str, tuple[Sequence[str], Mapping[str, float]]] = {
     "confidence": (["."], {"queries": 4, "answered": 4, "right": 1}),
     "typos": (["."], {"questions": 4}),
     "intents": (["intents.jsonl"], {"texts": 3}),
-    "rewrite": (["rewrites.jsonl"], {"questions": 2, "f1": 1, "changed": 1}),
+    "rewrite": (["rewrites.jsonl"], {"questions": 2, "changed": 1}),
     "cache": (["pairs.jsonl"], {"pairs": 3, "hits": 1, "precision": 1, "recall": 1}),
     "guard": (
         ["guard.jsonl", "--topics", "topics.csv"],

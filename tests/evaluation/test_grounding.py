@@ -71,7 +71,7 @@ def test_given_a_label_in_any_form_then_what_it_says(row: Any, supported: bool |
         ({"source": SOURCE, "claim": "x"}, "no usable label"),
         ({"claim": "x", "label": True}, "no usable source"),
         ({"source": SOURCE, "label": True}, "no usable response"),
-        ([1], "no JSON object"),
+        ([1], "not a JSON object"),
     ],
 )
 def test_given_a_row_that_lacks_something_then_a_clear_error(

@@ -58,7 +58,7 @@ def data(models: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Pa
     """A data directory with a film in subtitles and a note, embedded by the example."""
     place = tmp_path_factory.mktemp("place")
     (place / "files").mkdir()
-    (place / "files" / "film.srt").write_text(FILM)
+    (place / "files" / "film.subrip").write_text(FILM)
     (place / "files" / "note.txt").write_text("The bakery opens at six. It sells rye bread.")
     made = run_json(place / "data", "ingest", str(place / "files"), **models)
     assert (made["indexed"], made["failed"]) == (2, [])

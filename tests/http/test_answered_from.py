@@ -111,7 +111,7 @@ async def test_given_a_gateway_then_its_passages_are_the_sources(with_model: Ser
             }
         ]
     assert '"p_id":"p1"' in response.text or '"p_id":"add:1"' in response.text
-    answering = str(with_model.model.calls[-1]["messages"])
+    answering = str([call["messages"] for call in with_model.model.calls])
     assert "built in 1871" in answering
     assert "1 and 2 make 3" in answering
 

@@ -340,7 +340,7 @@ async def test_failure_in_the_middle_ends_the_stream(client: AsyncOpenAI) -> Non
         (chat(top_p=1.5), 400, "invalid_request", "top_p"),
         (chat(response_format={"type": "yaml"}), 400, "invalid_request", "response_format"),
         (chat(response_format={"type": "json_schema"}), 400, "invalid_request", "json_schema"),
-        (schema_of({"type": "nothing"}), 400, "invalid_request", "no JSON schema"),
+        (schema_of({"type": "nothing"}), 400, "invalid_request", "not a JSON schema"),
         (schema_of({"patternProperties": {}}), 400, "invalid_request", "patternProperties"),
         ([], 400, "invalid_request", "JSON object"),
         ("text", 400, "invalid_request", "JSON object"),

@@ -8,7 +8,7 @@ import pytest
 
 from ragstone.answer.extractive.wanted_form import WantedForm, read_form
 from tests.http.open_documents import OpenDocuments, opened
-from tests.model_server import model_server
+from tests.model_server import ModelServer, model_server
 
 QUESTION = "How long does a full battery charge last without sun?"
 DAYS = {
@@ -41,6 +41,11 @@ def message(found: dict[str, Any]) -> dict[str, Any]:
     return said
 
 
+def answer_calls(model: ModelServer) -> list[dict[str, Any]]:
+    """The calls for an answer, without those that check one."""
+    return [call for call in model.calls if "You check whether" not in json.dumps(call)]
+
+
 async def test_system_messages_reach_the_model_below_our_rules(
     tmp_path: Path, indexed_documents: Path
 ) -> None:
@@ -51,7 +56,7 @@ async def test_system_messages_reach_the_model_below_our_rules(
     with model_server() as model:
         async with opened(indexed_documents, tmp_path, llm=model.url) as documents:
             await asked(documents, *told)
-            system = model.calls[-1]["messages"][0]
+            system = answer_calls(model)[-1]["messages"][0]
             assert system["role"] == "system"
             rules, wished = system["content"].split("<program>\n")
             assert "always" in rules
@@ -61,8 +66,8 @@ async def test_system_messages_reach_the_model_below_our_rules(
             assert "Answer in Latin." in wished
             # The fence holds, and an answer made for one wish is not another one's.
             await asked(documents)
-            assert len(model.calls) == 2
-            assert "pirate" not in json.dumps(model.calls[-1])
+            assert len(answer_calls(model)) == 2
+            assert "pirate" not in json.dumps(answer_calls(model)[-1])
 
 
 @pytest.mark.parametrize(
@@ -99,12 +104,12 @@ async def test_what_is_wished_of_the_sampling_reaches_the_model(
     with model_server() as model:
         async with opened(indexed_documents, tmp_path, llm=model.url) as documents:
             few = message(await asked(documents, **wishes, top_k=1, cache=False))
-            sent = model.calls[-1]
+            sent = answer_calls(model)[-1]
             assert {name: sent[name] for name in (*wishes, "top_k")} == {**wishes, "top_k": 1}
             usual = message(await asked(documents, cache=False))
-            assert "top_k" not in model.calls[-1]
+            assert "top_k" not in answer_calls(model)[-1]
             # It is not a number of passages: both calls were told the same.
-            assert sent["messages"] == model.calls[-1]["messages"]
+            assert sent["messages"] == answer_calls(model)[-1]["messages"]
             assert few["content"] == usual["content"]
 
 

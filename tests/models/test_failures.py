@@ -37,8 +37,8 @@ WAYS = {
     "500": ("answered 500", 4),
     "hang": ("said nothing for 0.4 s", 4),
     "empty": ("empty reply", 2),
-    "invalid JSON": ("no reply|in the middle", 2),
-    "wrong schema": ("no reply|in the middle", 2),
+    "invalid JSON": ("not a reply|in the middle", 2),
+    "wrong schema": ("not a reply|in the middle", 2),
     "tool call": ("a tool that nobody offered", 2),
 }
 """The ways to fail before the first word: what the error says, and how many calls are made."""

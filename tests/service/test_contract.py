@@ -29,7 +29,7 @@ OF_THE_PROCESS = {
     "start_jobs",
     "pools",
     "settings.refresh",
-    "jobs.unfinished",
+    "jobs.list_unfinished",
 }
 """What who opened a Ragstone in this process does with it, and nobody asks of it."""
 
@@ -177,7 +177,7 @@ def refuses_what_does_not_fit(operation: Operation) -> None:
             less = {key: value for key, value in given.items() if key != name}
             with pytest.raises(InputError, match=f"needs the argument '{name}'"):
                 operation.load(less)
-        with pytest.raises(InputError, match=f"argument '{name}' of {operation.name}: This is no"):
+        with pytest.raises(InputError, match=f"argument '{name}' of {operation.name}: Not a valid"):
             operation.load({**given, name: object()})
 
 

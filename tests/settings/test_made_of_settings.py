@@ -140,7 +140,7 @@ async def test_a_limit_of_questions_for_each_credential() -> None:
 def test_max_connections_is_what_there_is_room_for() -> None:
     assert reserve_connections(ServerSettings(max_connections=20).max_connections) == 20
     source = (ROOT / "src/ragstone/http/server/answering.py").read_text(encoding="utf-8")
-    assert "room_for(server.max_connections)" in source
+    assert "reserve_connections(server.max_connections)" in source
 
 
 def auth(**changes: Any) -> AuthSettings:

@@ -283,7 +283,7 @@ def test_given_near_misses_in_a_dotenv_then_each_has_a_line_that_names_the_file(
 ) -> None:
     Path(".env").write_text("STATE_URL=postgresql://u:secret@db/x\nRAG_NO_ANSWER=No.\n")
     load()
-    assert [message.partition(" is no ")[0] for message in caplog.messages] == [
+    assert [message.partition(" is not ")[0] for message in caplog.messages] == [
         "STATE_URL in .env",
         "RAG_NO_ANSWER in .env",
     ]

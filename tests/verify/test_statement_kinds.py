@@ -115,14 +115,14 @@ async def test_what_only_announces_what_follows_claims_nothing(text: str) -> Non
 @pytest.mark.parametrize(
     ("other", "label"),
     [
-        ("The bridge over the Rhine was built in 1910.", "supported"),
+        ("The bridge over the Rhine was built in 1930.", "supported"),
         ("The library of Basel lends skis in winter.", "unsupported"),
     ],
     ids=["two-years", "another-matter"],
 )
 async def test_that_sources_disagree_is_as_true_as_that_they_do(other: str, label: str) -> None:
     passages = (
-        a_passage(1, "The bridge over the Rhine was built in 1890."),
+        a_passage(1, "The bridge over the Rhine was built in 1910."),
         a_passage(2, other, document_id="d2"),
     )
     said = "The two sources contradict each other about the year [1][2]."

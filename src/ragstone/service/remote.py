@@ -191,7 +191,7 @@ class _Connection:
             found = (await self._http.get("/local/overview")).json()
             return f"Ragstone {found['version']} in an earlier build"
         except (httpx2.HTTPError, ValueError, KeyError, TypeError):
-            return "no Ragstone, or an early one"
+            return "not a Ragstone, or an early one"
 
     def _connection_lost(self) -> Unavailable:
         return Unavailable(

@@ -105,7 +105,7 @@ def test_nothing_is_loaded_from_elsewhere() -> None:
     assert not re.search(r"\binnerHTML\b|\beval\(|dangerouslySetInnerHTML|document\.write", named)
 
 
-@pytest.mark.parametrize("one", VENDORED, ids=lambda item: item.name)
+@pytest.mark.parametrize("item", VENDORED, ids=lambda item: item.name)
 def test_a_library_is_what_the_vendoring_script_fetched(item: object) -> None:
     file = FILES / "vendor" / item.name  # type: ignore[attr-defined]
     assert sha256(file.read_bytes()).hexdigest() == item.sha256  # type: ignore[attr-defined]

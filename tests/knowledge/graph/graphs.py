@@ -144,7 +144,7 @@ class Graphs:
         self.reader.wake(self.collection)
         await self.reader.drain()
 
-    async def find_related(
+    async def related(
         self,
         question: str,
         principal: Principal = EVA,

@@ -277,7 +277,7 @@ async def test_given_text_with_a_zero_character_then_it_comes_back(url: str) -> 
 
 
 def test_the_settings_choose_the_database(tmp_path: Path) -> None:
-    for url, message in (("mysql://x", "'mysql'"), ("postgresql://[", "no address")):
+    for url, message in (("mysql://x", "'mysql'"), ("postgresql://[", "not an address")):
         with pytest.raises(ConfigError, match=message):
             open_state(StateSettings(url=url, password=SecretStr("p")), tmp_path)
 

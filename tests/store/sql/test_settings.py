@@ -49,7 +49,7 @@ async def database(tmp_path: Path) -> AsyncIterator[Database]:
 
 
 @pytest.fixture
-async def one(database: Database) -> Replica:
+async def replica(database: Database) -> Replica:
     replica = Replica(database)
     await replica.settings.refresh()
     return replica

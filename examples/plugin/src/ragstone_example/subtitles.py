@@ -1,4 +1,4 @@
-"""Subtitles (.srt): what is said in a film, without the times."""
+"""Subtitles (.subrip): what is said in a film, without the times."""
 
 import re
 from collections.abc import Iterator
@@ -46,4 +46,4 @@ def _seconds(hours: str, minutes: str, seconds: str, rest: str) -> float:
     return int(hours) * 3600 + int(minutes) * 60 + int(seconds) + float(f"0.{rest}")
 
 
-SUBTITLES = Format("application/x-subrip", parse_subtitles)
+SUBTITLES = Format("text/x-subrip", parse_subtitles)
