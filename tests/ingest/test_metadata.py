@@ -87,7 +87,7 @@ BOMB = "a: &a [x, x]\n" + "".join(
     f"{name}: &{name} [*{before}, *{before}]\n" for before, name in zip("abcd", "bcde", strict=True)
 )
 BAD = [
-    ("year: [1", "no YAML"),
+    ("year: [1", "not YAML"),
     ("- a\n- b", "must have keys"),
     (BOMB, "aliases"),
     ("year: {of: birth}", "'year' must be a text"),
