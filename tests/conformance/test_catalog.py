@@ -904,12 +904,12 @@ async def test_documents_with_other_readers_are_withheld_until_their_chunks_have
     assert after.stamp != before.stamp
     assert "user:eva" in after.readers
     place = (DOC.tenant, DOC.collection)
-    assert await catalog.withheld(9, *place) == [(place, "d1@1", ("user:eva",))]
+    assert await catalog.list_withheld(9, *place) == [(place, "d1@1", ("user:eva",))]
     await catalog.grant({"d1@1": ("group:hr",)})
     assert await hidden(catalog) == {"d1@1"}, "these are not its readers"
     await catalog.grant({"d1@1": ("user:eva",)})
     assert await hidden(catalog) == set()
-    assert await catalog.withheld(9) == []
+    assert await catalog.list_withheld(9) == []
 
 
 async def test_a_version_is_published_for_whom_its_folder_lets_in_by_then(catalog: Catalog) -> None:
@@ -917,7 +917,7 @@ async def test_a_version_is_published_for_whom_its_folder_lets_in_by_then(catalo
     document = replace(DOC, path="/a/x", own_readers=None)
     version = await catalog.begin(document)
     await catalog.put_folder_readers(*place, [rule])
-    assert await catalog.unapplied_readers() == [(place, rule)]
+    assert await catalog.list_unapplied_readers() == [(place, rule)]
 
     await catalog.publish(document, version)
 
@@ -925,8 +925,8 @@ async def test_a_version_is_published_for_whom_its_folder_lets_in_by_then(catalo
     assert known
     assert known.allowed == ("group:hr",)
     assert await hidden(catalog) == {f"d1@{version}"}
-    await catalog.applied_readers(*place, [rule])
-    assert await catalog.unapplied_readers() == []
+    await catalog.mark_readers_applied(*place, [rule])
+    assert await catalog.list_unapplied_readers() == []
     assert await catalog.folder_readers(*place) == [rule]
 
 
@@ -941,7 +941,7 @@ async def test_a_document_that_is_withheld_can_be_replaced_and_deleted(catalog: 
     await publish(catalog, DOC)
     await catalog.give_readers([DOC.id], ("user:eva",))
     await publish(catalog, replace(DOC, own_readers=None))
-    assert await catalog.withheld(9) == [((DOC.tenant, DOC.collection), "d1@2", ("user:eva",))]
+    assert await catalog.list_withheld(9) == [((DOC.tenant, DOC.collection), "d1@2", ("user:eva",))]
     await catalog.retire([DOC.id])
-    assert await catalog.withheld(9) == []
+    assert await catalog.list_withheld(9) == []
     assert {name for _, name in await catalog.list_retired()} == {"d1@1", "d1@2"}

@@ -284,7 +284,7 @@ async def test_after_a_crash_in_a_change_nobody_finds_what_neither_state_lets_in
             allowed = {*before[who.user], *model.readable(who)}
             assert allowed.issuperset(found := await world.found(who))
             assert found == await world.listed(who)
-        assert not await world.catalog.withheld(1)
+        assert not await world.catalog.list_withheld(1)
 
 
 @pytest.mark.parametrize("known", [False, True])

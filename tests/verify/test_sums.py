@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragstone.verify.sums import MOST, computed
+from ragstone.verify.sums import MOST, compute_numbers
 
 BILL = "The rent is 89.00 euros, the deposit 944.10 euros. The lease began in May 2013."
 MOVES = "The library had 40 staff in 1956 and 52 in 1989; it closed in February 2014."
@@ -23,7 +23,7 @@ MOVES = "The library had 40 staff in 1956 and 52 in 1989; it closed in February 
 def test_a_number_that_follows_is_written_as_it_is_computed(
     claim: str, passage: str, shown: str
 ) -> None:
-    text = computed(claim, passage)
+    text = compute_numbers(claim, passage)
 
     assert text is not None
     assert shown in text
@@ -40,4 +40,4 @@ def test_a_number_that_follows_is_written_as_it_is_computed(
     ids=["another-number", "stated", "no-number", "too-many-numbers"],
 )
 def test_what_does_not_follow_is_not_computed(claim: str, passage: str) -> None:
-    assert computed(claim, passage) is None
+    assert compute_numbers(claim, passage) is None

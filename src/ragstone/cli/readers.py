@@ -40,18 +40,20 @@ def show(
     from ragstone.cli.show import one_line, out_json, print_text
     from ragstone.service import wire
 
-    async def shown(service: "Service") -> int:
+    async def action(service: "Service") -> int:
         view = await service.readers.explain(Principal(), collection, path, admin=True)
         if as_json:
             out_json(wire.dump(view))
             return 0
         print_text(f"{one_line(view.path)}{'' if view.exists else ' (no document yet)'}")
-        print_text(f"  may be read by: {said(view.readers) if view.readers else 'nobody'}")
+        print_text(
+            f"  may be read by: {format_readers(view.readers) if view.readers else 'nobody'}"
+        )
         for reason in view.reasons:
-            print_text(f"  {because(reason)}: {said(reason.readers)}")
+            print_text(f"  {format_reason(reason)}: {format_readers(reason.readers)}")
         return 0
 
-    run(context_settings(context), shown)
+    run(context_settings(context), action)
 
 
 @app.command("set")
@@ -75,7 +77,7 @@ def give(
     from ragstone.cli.show import print_text
     from ragstone.core.metadata import from_pairs
 
-    readers = parsed(names)
+    readers = parse_names(names)
     try:
         metadata = from_pairs(having or ())
     except RagstoneError as error:
@@ -85,7 +87,9 @@ def give(
         count = await service.readers.give(
             Principal(), collection, readers, paths=paths or None, below=below, having=metadata
         )
-        print_text(f"{count:,} {'document' if count == 1 else 'documents'}: {said(readers)}.")
+        print_text(
+            f"{count:,} {'document' if count == 1 else 'documents'}: {format_readers(readers)}."
+        )
         return 0
 
     run(context_settings(context), change)
@@ -119,7 +123,7 @@ def folders(
     from ragstone.cli.show import one_line, out_json, print_text
     from ragstone.service import wire
 
-    async def shown(service: "Service") -> int:
+    async def action(service: "Service") -> int:
         rules = await service.readers.folders(Principal(), collection)
         if as_json:
             out_json({"folders": [wire.dump(rule) for rule in rules]})
@@ -127,30 +131,30 @@ def folders(
         for rule in rules:
             by = "its ragstone.yaml" if rule.by == "file" else "an administrator"
             place = one_line(rule.folder) or "the collection"
-            print_text(f"{place}: {said(rule.readers)} (by {by})")
+            print_text(f"{place}: {format_readers(rule.readers)} (by {by})")
         if not rules:
             print_text("No folder has readers of its own.")
         return 0
 
-    run(context_settings(context), shown)
+    run(context_settings(context), action)
 
 
 def _set_folder(collection: str, path: str, names: str) -> "Callable[[Service], Awaitable[int]]":
     from ragstone.cli.show import one_line, print_text
 
-    readers = parsed(names)
+    readers = parse_names(names)
 
     async def change(service: "Service") -> int:
         await service.readers.set_folder(Principal(), collection, path, readers)
         print_text(
-            f"{one_line(path) or f'The collection {one_line(collection)}'}: {said(readers)}."
+            f"{one_line(path) or f'The collection {one_line(collection)}'}: {format_readers(readers)}."
         )
         return 0
 
     return change
 
 
-def parsed(names: str) -> tuple[str, ...]:
+def parse_names(names: str) -> tuple[str, ...]:
     """The readers that a command names, none for 'inherit'."""
     from ragstone.core.readers import parse_readers
 
@@ -162,7 +166,7 @@ def parsed(names: str) -> tuple[str, ...]:
         fail(error.message)
 
 
-def said(readers: "tuple[str, ...]") -> str:
+def format_readers(readers: "tuple[str, ...]") -> str:
     """Readers in words."""
     from ragstone.cli.show import one_line
 
@@ -170,7 +174,7 @@ def said(readers: "tuple[str, ...]") -> str:
     return one_line(", ".join(names)) or "none of their own"
 
 
-def because(reason: "ReadersReason") -> str:
+def format_reason(reason: "ReadersReason") -> str:
     """What says who may read a document."""
     return {
         "document": "set for the document",

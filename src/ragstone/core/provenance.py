@@ -34,7 +34,7 @@ class Provenance:
         """The same for the same origin, as stores keep it."""
         parts: list[object] = [self.collections, self.groups]
         if self.documents:
-            parts.append(_packed(self.documents))
+            parts.append(_pack(self.documents))
         return json.dumps(parts, separators=(",", ":"))
 
     def short(self) -> "Provenance":
@@ -53,7 +53,7 @@ class Provenance:
             return cls(
                 tuple(map(str, collections)),
                 tuple(tuple(map(str, group)) for group in groups),
-                _unpacked(more[0]) if more else (),
+                _unpack(more[0]) if more else (),
             )
         except (ValueError, TypeError):
             return None
@@ -73,11 +73,11 @@ def catalog_ids(ids: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def _packed(ids: Iterable[str]) -> str:
+def _pack(ids: Iterable[str]) -> str:
     return base64.urlsafe_b64encode(b"".join(UUID(id).bytes for id in ids)).decode()
 
 
-def _unpacked(text: str) -> tuple[str, ...]:
+def _unpack(text: str) -> tuple[str, ...]:
     data = base64.urlsafe_b64decode(text)
     return tuple(
         str(UUID(bytes=data[start : start + BYTES])) for start in range(0, len(data), BYTES)

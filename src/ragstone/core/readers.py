@@ -108,14 +108,14 @@ def resolve_readers(
     said = {(rule.folder, bool(rule.file)): rule for rule in rules if rule.readers}
     allowed: tuple[str, ...] = ()
     reasons: list[ReadersReason] = []
-    for folder in folders_of(path) if said else ():
+    for folder in list_folders(path) if said else ():
         if rule := said.get((folder, False)):
             allowed, reasons = rule.readers, [ReadersReason("folder", rule.readers, folder)]
         elif rule := said.get((folder, True)):
-            allowed = within(allowed, rule.readers) if reasons else rule.readers
+            allowed = intersect_readers(allowed, rule.readers) if reasons else rule.readers
             reasons.append(ReadersReason("file", rule.readers, folder))
     if own:
-        allowed = within(allowed, own) if reasons else own
+        allowed = intersect_readers(allowed, own) if reasons else own
         reasons.append(ReadersReason("told", own))
     if not reasons:
         rule = said.get(("", False))
@@ -124,19 +124,19 @@ def resolve_readers(
     return ResolvedReaders(allowed, tuple(reasons))
 
 
-def folders_of(path: str) -> list[str]:
+def list_folders(path: str) -> list[str]:
     """The folders above a path, the outermost first, and the path itself, which may be one."""
     parts = path.strip("/").split("/")
     return ["/" + "/".join(parts[: number + 1]) for number in range(len(parts))]
 
 
-def is_within(readers: Iterable[str], others: Iterable[str]) -> bool:
+def is_subset(readers: Iterable[str], others: Iterable[str]) -> bool:
     """Whether these let in nobody whom the others do not."""
     held = set(others)
     return EVERYONE in held or held.issuperset(readers)
 
 
-def within(outer: Sequence[str], inner: Sequence[str]) -> tuple[str, ...]:
+def intersect_readers(outer: Sequence[str], inner: Sequence[str]) -> tuple[str, ...]:
     """The names that both let in."""
     if EVERYONE in inner:
         return tuple(outer)

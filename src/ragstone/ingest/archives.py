@@ -144,7 +144,7 @@ class _Listing:
             self._bytes += sum(entry.file_size for entry in infos)
             check_totals(self._path, self._entries, self._bytes, self._max_bytes)
             entries = entries_by_name(archive)
-            closed = tuple(_closed_folders(archive, entries))
+            closed = tuple(_find_closed_folders(archive, entries))
             for name, entry in entries.items():
                 place = above + name
                 member = ArchiveMember(
@@ -174,7 +174,7 @@ class _Listing:
                 unpack(archive, entry, cast(BinaryIO, data))
                 yield from self.members(cast(BinaryIO, data), f"{member.path}/", depth)
         except DocumentError as error:
-            yield _failed(member, error)
+            yield _refuse_member(member, error)
 
     def _unpack(
         self, archive: zipfile.ZipFile, entry: zipfile.ZipInfo, member: ArchiveMember
@@ -189,11 +189,11 @@ class _Listing:
                 unpack(archive, entry, file)
         except DocumentError as error:
             target.unlink(missing_ok=True)
-            return _failed(member, error)
+            return _refuse_member(member, error)
         return replace(member, file=str(target))
 
 
-def _closed_folders(
+def _find_closed_folders(
     archive: zipfile.ZipFile, entries: Mapping[str, zipfile.ZipInfo]
 ) -> Iterator[str]:
     """Yield the folders whose ragstone.yaml names readers, each with a slash behind it. One that
@@ -210,5 +210,5 @@ def _closed_folders(
                 yield f"{folder}/" if folder else ""
 
 
-def _failed(member: ArchiveMember, error: DocumentError) -> ArchiveMember:
+def _refuse_member(member: ArchiveMember, error: DocumentError) -> ArchiveMember:
     return replace(member, refusal=error.message)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from ragstone.core.errors import UnreadableDocument
 from ragstone.ingest.files import FoundFile
-from ragstone.ingest.places import file_of
+from ragstone.ingest.places import find_file
 
 FOLDER = "reading"
 
@@ -78,7 +78,7 @@ class BeingRead:
         """Delete the marks of files that are gone."""
         for place in self._folder.glob("*") if self._folder else ():
             mark = _read(place)
-            if mark is None or not os.path.lexists(file_of(mark.path)):
+            if mark is None or not os.path.lexists(find_file(mark.path)):
                 place.unlink(missing_ok=True)
 
 

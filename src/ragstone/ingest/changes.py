@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from ragstone.core.errors import PathTaken, ReadersRefused
-from ragstone.core.readers import FolderReaders, is_within, resolve_readers
+from ragstone.core.readers import FolderReaders, is_subset, resolve_readers
 from ragstone.core.records import Collection, Document
 from ragstone.core.turn import Principal
 from ragstone.ingest import handed
 from ragstone.ingest.file_threads import report_progress
 from ragstone.ingest.files import FoundFile
-from ragstone.ingest.places import archive_of, is_archive
+from ragstone.ingest.places import find_archive, is_archive
 from ragstone.ingest.safe_open import resolve_links
 from ragstone.ingest.write import document_id
 from ragstone.service import IngestRequest
@@ -66,7 +66,7 @@ def refuse_readers(
             f"Nobody could read {document.path}: its readers and those of its folders have no name "
             f"in common ({names}). Leave its readers out, or name them in its folders too."
         )
-    if by and known and told and not known.readers_fixed and not is_within(told, known.allowed):
+    if by and known and told and not known.readers_fixed and not is_subset(told, known.allowed):
         raise ReadersRefused(
             f"{document.path} is for {', '.join(known.allowed)} already. Leave readers out to keep "
             "that; an administrator can change it."
@@ -208,7 +208,7 @@ def _is_gone(source: str, opened: Set[str]) -> bool:
     except FileNotFoundError:
         return True
     except NotADirectoryError:
-        archive = archive_of(source)
+        archive = find_archive(source)
         return not archive or archive in opened
     except OSError:
         return False

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ragstone.core.errors import DocumentError, EmptyDocument, PathTaken, ReadersRefused
-from ragstone.core.readers import FolderReaders, folders_of
+from ragstone.core.readers import FolderReaders, list_folders
 from ragstone.core.records import Collection, Document
 from ragstone.core.turn import Principal
 from ragstone.ingest import changes, file_threads, handed, readers
@@ -122,7 +122,7 @@ class Comparing:
         self._ruled |= found.keys()
         for item in described:
             if item.item.handed is None and not item.said.closed:
-                self._folders.update(folders_of(item.document.path))
+                self._folders.update(list_folders(item.document.path))
         known = await self._catalog.folder_readers(*place)
         if not set(known).issuperset(found.values()):
             await readers.put_folder_readers(

@@ -44,7 +44,7 @@ async def open_archives(
         if not is_archive(item.place) or (item.handed and item.handed.single):
             files.append(item)
             continue
-        folder = _unpacked(item) if item.handed else None
+        folder = _member_folder(item) if item.handed else None
         try:
             if folder is not None:
                 if handed.is_taken_in(item):
@@ -72,11 +72,11 @@ def forget_archives(archives: Sequence[FoundFile]) -> None:
     """Delete those that were handed over, whose members are done. Blocking."""
     for item in archives:
         if item.handed:
-            shutil.rmtree(_unpacked(item), ignore_errors=True)
+            shutil.rmtree(_member_folder(item), ignore_errors=True)
             handed.forget(item)
 
 
-def _unpacked(item: FoundFile) -> Path:
+def _member_folder(item: FoundFile) -> Path:
     return item.source.with_name(item.source.name + UNPACKED)
 
 
@@ -99,7 +99,7 @@ def _file(item: FoundFile, member: ArchiveMember, path: str) -> FoundFile:
     about, place = item.handed, f"{item.place}/{member.path}"
     if about is not None:
         # One that cannot be unpacked is nowhere.
-        place = member.file or str(_unpacked(item) / member.path)
+        place = member.file or str(_member_folder(item) / member.path)
         about = replace(
             about,
             file=place,

@@ -20,10 +20,10 @@ import yaml  # type: ignore[import-untyped]
 
 from ragstone.core.errors import InputError, InvalidMetadata
 from ragstone.core.metadata import check_metadata, parse_value
-from ragstone.core.readers import FolderReaders, parse_readers, within
+from ragstone.core.readers import FolderReaders, intersect_readers, parse_readers
 from ragstone.ingest.files import FOLDER_FILE, SIDECARS, FoundFile, RefusedFile, find_given_folder
 from ragstone.ingest.formats.front_matter import WithoutAliases
-from ragstone.ingest.places import archive_of, file_of
+from ragstone.ingest.places import find_archive, find_file
 from ragstone.ingest.safe_open import open_regular, resolve_links
 
 MOST_BYTES = 64 * 1024
@@ -90,19 +90,21 @@ class MetadataFiles:
             for rule in said.rules:
                 if _matches(rule.parts, parts):
                     metadata.update(rule.metadata)
-        archive = archive_of(item.place) if item.digest else ""
+        archive = find_archive(item.place) if item.digest else ""
         if not archive:
-            metadata.update(self._beside(item.place, item.path, _link_boundary(item), refused))
+            metadata.update(
+                self._read_sidecar(item.place, item.path, _link_boundary(item), refused)
+            )
         elif archive not in self._archives:
             path = item.path[: len(archive) - len(item.place)]
-            values = self._beside(archive, path, _link_boundary(item), refused)
+            values = self._read_sidecar(archive, path, _link_boundary(item), refused)
             # What is in an archive is not called as that is.
             self._archives[archive] = {key: values[key] for key in values if key != "title"}
         metadata.update(self._archives.get(archive, {}))
         readers, closed = self._readers(item, above)
         return FoundMetadata(metadata, tuple(refused), readers, closed)
 
-    def _beside(
+    def _read_sidecar(
         self, place: str, path: str, within: Path, refused: list[RefusedFile]
     ) -> Mapping[str, Any]:
         """What the sidecar of a file says."""
@@ -127,7 +129,7 @@ class MetadataFiles:
         What folders above the given one say, of which the collection has nothing, is that one's. A
         file that was given alone, or that a link leads to, has its own.
         """
-        if item.digest and (archive := archive_of(item.place)):
+        if item.digest and (archive := find_archive(item.place)):
             # What holds for an archive holds for its members.
             path = item.path[: len(archive) - len(item.place)]
             item = replace(item, place=archive, path=path)
@@ -138,7 +140,9 @@ class MetadataFiles:
         folders = list(above)
         if given is None and item.root != item.source:
             by_name = [item.root.joinpath(*parts[:n]) for n in range(1, len(parts))]
-            folders += [entry for entry in self._speaking(by_name, item.root) if entry not in above]
+            folders += [
+                entry for entry in self._list_speaking(by_name, item.root) if entry not in above
+            ]
         by_path: dict[str, FolderReaders] = {}
         for folder in folders:
             said, file = self._files[folder], folder / FOLDER_FILE
@@ -150,7 +154,7 @@ class MetadataFiles:
             if given is not None and folder.is_relative_to(given):
                 path = "/".join((path, *folder.relative_to(given).parts))
             outer = by_path.get(path)
-            names = within(outer.readers, said.readers) if outer else said.readers
+            names = intersect_readers(outer.readers, said.readers) if outer else said.readers
             if outer and not names:
                 return (), InvalidMetadata(
                     f"Nobody may read this: {outer.file} and {file} have no reader in common."
@@ -163,10 +167,10 @@ class MetadataFiles:
         parent = os.path.dirname(item.place)
         if parent not in self._above:
             folders = list(reversed(item.source.parents))
-            self._above[parent] = self._speaking(folders, _link_boundary(item))
+            self._above[parent] = self._list_speaking(folders, _link_boundary(item))
         return self._above[parent]
 
-    def _speaking(self, folders: Sequence[Path], within: Path) -> list[Path]:
+    def _list_speaking(self, folders: Sequence[Path], within: Path) -> list[Path]:
         """Those of some folders whose files say something."""
         for folder in folders:
             self._look(folder, within)
@@ -224,7 +228,7 @@ class MetadataFiles:
 
 def _link_boundary(item: FoundFile) -> Path:
     """The folder in which links must stay."""
-    given = item.root == item.source or (item.digest and item.root == file_of(item.place))
+    given = item.root == item.source or (item.digest and item.root == find_file(item.place))
     return item.root.parent if given else item.root
 
 

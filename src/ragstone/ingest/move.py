@@ -98,7 +98,7 @@ async def move(index: ChunkIndex, catalog: Catalog, collection: Collection) -> N
         await index.optimize(new)
         async with (
             catalog.alone(old.tenant, old.id),
-            readers.alone(catalog, old),
+            readers.lock_readers(catalog, old),
             catalog.keep_all(),
         ):
             now = await catalog.find_by_id(old.tenant, old.id)

@@ -21,7 +21,7 @@ from ragstone.ingest.formats.redrawn import redrawn
 from ragstone.ingest.formats.surroundings import Surroundings
 from ragstone.ingest.formats.types import FORMATS, check_type
 from ragstone.ingest.pictures import add_captions, drop_bare_pictures
-from ragstone.ingest.places import archive_of
+from ragstone.ingest.places import find_archive
 from ragstone.ingest.safe_open import pin, resolve_links
 from ragstone.ingest.sizes import MEGABYTE, SizeSettings, check_size
 from ragstone.language.unicode import whole, whole_values
@@ -125,7 +125,7 @@ def draw_document_picture(
 
 
 def _surroundings(path: Path, folder: Path | None) -> Surroundings | None:
-    if folder is None or archive_of(path):
+    if folder is None or find_archive(path):
         return None
     return Surroundings(Path(resolve_links(folder)), path)
 
@@ -134,7 +134,7 @@ def _surroundings(path: Path, folder: Path | None) -> Surroundings | None:
 def _pin_document(path: Path, settings: ReadSettings) -> Iterator[Path]:
     """See `pin`; a member of an archive is unpacked. Raises UnreadableDocument."""
     with ExitStack() as stack:
-        if archive_of(path):
+        if find_archive(path):
             from ragstone.ingest.archives import unpack_member  # Few files are in archives.
 
             max_bytes = settings.max_memory_mb * MEGABYTE

@@ -59,7 +59,7 @@ from ragstone.ingest.move import move_if_due
 from ragstone.ingest.parse_messages import ArchiveMember
 from ragstone.ingest.parse_process import ParseProcesses
 from ragstone.ingest.picture_question import with_picture_text
-from ragstone.ingest.places import file_of, is_archive
+from ragstone.ingest.places import find_file, is_archive
 from ragstone.ingest.progress import MOST_FAILURES, Tracker
 from ragstone.ingest.questions import QuestionMaker
 from ragstone.ingest.rebuild import rebuild
@@ -707,7 +707,7 @@ class Pipeline:
 
     async def finish_readers(self) -> None:
         """Give readers that an earlier process has not given to the end."""
-        await readers.finish(self._index, self._catalog)
+        await readers.finish_changes(self._index, self._catalog)
 
     def _wake_graph(self, collection: Collection) -> None:
         """Themes are of documents that the same people may read."""
@@ -793,7 +793,7 @@ def _source(item: FoundFile) -> str:
 def _check_readable(file: Path) -> None:
     """Raise UnreadableDocument for a file that a process could not open, or would wait for."""
     try:
-        os.close(open_regular(file_of(file)))
+        os.close(open_regular(find_file(file)))
     except OSError as error:
         raise UnreadableDocument(f"{file.name} cannot be read: {error.strerror}.") from error
 

@@ -12,7 +12,7 @@ def is_archive(name: str) -> bool:
     return name.lower().endswith(ARCHIVE)
 
 
-def archive_of(place: str | Path) -> str:
+def find_archive(place: str | Path) -> str:
     """The archive on the disk that a place is in, empty for one that is not a member's."""
     path = os.fspath(place)
     if ARCHIVE not in path.lower():
@@ -24,14 +24,14 @@ def archive_of(place: str | Path) -> str:
     return ""
 
 
-def file_of(place: str | Path) -> Path:
+def find_file(place: str | Path) -> Path:
     """The file on the disk that holds what is at a place."""
-    return Path(archive_of(place) or place)
+    return Path(find_archive(place) or place)
 
 
 def split_member(place: Path) -> tuple[str, str]:
     """The archive on the disk that a member's place is in, and its path there, with slashes."""
-    archive = archive_of(place)
+    archive = find_archive(place)
     return archive, place.relative_to(archive).as_posix()
 
 

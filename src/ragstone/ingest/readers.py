@@ -22,7 +22,7 @@ AT_ONCE = 100
 """Documents that are withheld at a time: each search of the collection has all in its filter."""
 
 
-def alone(catalog: Catalog, collection: Collection) -> AbstractAsyncContextManager[None]:
+def lock_readers(catalog: Catalog, collection: Collection) -> AbstractAsyncContextManager[None]:
     """Nobody else gives chunks of the collection other readers, or takes their readers over."""
     return catalog.alone(collection.tenant, f"{collection.id} readers")
 
@@ -53,26 +53,30 @@ async def put_folder_readers(
 async def apply_rules(index: ChunkIndex, catalog: Catalog, collection: Collection) -> None:
     """Give what is in folders the readers of rules that a kill, or nobody yet, has applied."""
     place = collection.tenant, collection.id
-    rules = [rule for key, rule in await catalog.unapplied_readers() if key == place]
+    rules = [rule for key, rule in await catalog.list_unapplied_readers() if key == place]
     for folder in sorted({rule.folder for rule in rules}):
         ids = await catalog.ids(*place, None, folder or None)
         await give_readers(index, catalog, collection, ids)
     if rules:
-        await catalog.applied_readers(*place, rules)
+        await catalog.mark_readers_applied(*place, rules)
 
 
 async def grant(index: ChunkIndex, catalog: Catalog, collection: Collection) -> None:
     """Give the chunks of withheld documents their readers, and show them."""
     tenant, id = collection.tenant, collection.id
-    while await catalog.withheld(1, tenant, id):
-        async with alone(catalog, collection):
+    while await catalog.list_withheld(1, tenant, id):
+        async with lock_readers(catalog, collection):
             # It may have been built anew or moved.
             now = await catalog.find_by_id(tenant, id)
             if now is None:
                 return
-            given = {name: names for _, name, names in await catalog.withheld(AT_ONCE, tenant, id)}
+            given = {
+                name: names for _, name, names in await catalog.list_withheld(AT_ONCE, tenant, id)
+            }
             place = End(index, now)
-            async with aclosing(copy_all(place, place, _with(index, now, given))) as batches:
+            async with aclosing(
+                copy_all(place, place, _replace_readers(index, now, given))
+            ) as batches:
                 async for _ in batches:
                     pass
             await catalog.grant(given)
@@ -82,7 +86,7 @@ async def upsert_made(
     index: ChunkIndex, catalog: Catalog, collection: Collection, chunks: Sequence[Chunk]
 ) -> None:
     """Write what was made of documents that answer, for who may read these now."""
-    async with alone(catalog, collection):
+    async with lock_readers(catalog, collection):
         known = await catalog.known(list({chunk.document_id for chunk in chunks}))
         rows = [
             replace(chunk, allowed=known[chunk.document_id].allowed)
@@ -92,17 +96,17 @@ async def upsert_made(
         await index.upsert(collection, rows)
 
 
-async def finish(index: ChunkIndex, catalog: Catalog) -> None:
+async def finish_changes(index: ChunkIndex, catalog: Catalog) -> None:
     """Do what an earlier process has left undone, in every collection."""
-    rules = {key for key, _ in await catalog.unapplied_readers()}
-    waiting = {key for key, *_ in await catalog.withheld(1_000_000)}
+    rules = {key for key, _ in await catalog.list_unapplied_readers()}
+    waiting = {key for key, *_ in await catalog.list_withheld(1_000_000)}
     for tenant, id in sorted(rules | waiting):
         if collection := await catalog.find_by_id(tenant, id):
             await apply_rules(index, catalog, collection)
             await grant(index, catalog, collection)
 
 
-async def _with(
+async def _replace_readers(
     index: ChunkIndex, collection: Collection, given: Mapping[str, tuple[str, ...]]
 ) -> AsyncIterator[Sequence[Chunk]]:
     where = AnyOf("revision", tuple(given))

@@ -69,7 +69,7 @@ async def rebuild(
         await _embed(index, catalog, embedders, new, tracker, settings, pending, sharing)
         tracker.phase("building")
         await index.optimize(new)
-        async with readers.alone(catalog, old), catalog.keep_all():
+        async with readers.lock_readers(catalog, old), catalog.keep_all():
             # What was deleted meanwhile, and forgotten since, is hidden no more.
             gone = await list_retired(catalog)
             if not await remove_others(index, catalog, old, new, gone):

@@ -288,12 +288,12 @@ class Catalog(CollectionNames, Protocol):
         the place of none. They hold for what is published from now on, and are `unapplied`."""
         ...
 
-    async def unapplied_readers(self) -> Sequence[tuple[tuple[str, str], FolderReaders]]:
+    async def list_unapplied_readers(self) -> Sequence[tuple[tuple[str, str], FolderReaders]]:
         """Rules that may not have reached every document yet, each with the tenant and id of its
         collection."""
         ...
 
-    async def applied_readers(
+    async def mark_readers_applied(
         self, tenant: str, collection: str, rules: Sequence[FolderReaders]
     ) -> None:
         """These have reached every document."""
@@ -310,7 +310,7 @@ class Catalog(CollectionNames, Protocol):
         transaction the documents of which that changes the readers are `withheld`."""
         ...
 
-    async def withheld(
+    async def list_withheld(
         self, limit: int, tenant: str = "", collection: str = ""
     ) -> Sequence[tuple[tuple[str, str], str, tuple[str, ...]]]:
         """Revisions that answer and are hidden until their chunks have the readers of their

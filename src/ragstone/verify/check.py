@@ -221,7 +221,7 @@ class Check(Stage):
             told = [replace(claim, text=c.text) for claim, c in zip(claims, asked, strict=True)]
             judged = await self._model_verdicts(verdicts, told, found, turn, adapters)
             return replace(judged, markers=markers)
-        if whether and _is_between(found[0], UNCLEAR):
+        if whether and _is_in_range(found[0], UNCLEAR):
             verdicts[0] = verdict(said[0], None, turn.passages)
         return _CheckResult(tuple(verdicts), markers)
 
@@ -238,7 +238,7 @@ class Check(Stage):
         unsure = {
             claim.start: (claim, support)
             for claim, support in zip(claims, found, strict=True)
-            if _is_between(support, UNDECIDED) and claim.start not in told
+            if _is_in_range(support, UNDECIDED) and claim.start not in told
         }
         model = adapters.completer
         if not unsure or model is None:
@@ -320,7 +320,7 @@ async def _find_kinds(
         kinds = {start: kind for start, kind in kinds.items() if kind == "gap"}
     conflict = False
     if "disagreement" in kinds.values():
-        conflict = await do_passages_disagree(_said_to_disagree(turn), adapters.checker)
+        conflict = await do_passages_disagree(_disagreeing_passages(turn), adapters.checker)
     verdicts = [_of_kind(item, kinds.get(item.start), conflict) for item in verdicts]
     claims = [item for item in verdicts if item.label != "no_claim" or item.reason == LACKING]
     rest = [claim for claim in claims if claim.reason != LACKING]
@@ -344,7 +344,7 @@ def _of_kind(verdict: Verdict, kind: StatementKind | None, conflict: bool) -> Ve
     return replace(verdict, label="no_claim", confidence=1.0, citation=None, reason=reason)
 
 
-def _said_to_disagree(turn: Turn) -> Sequence[Passage]:
+def _disagreeing_passages(turn: Turn) -> Sequence[Passage]:
     """The passages that the answer cites if they are several, else the best ones."""
     cited = {marker.number for marker in turn.answer.markers} if turn.answer else set()
     passages = [passage for passage in turn.passages if passage.number in cited]
@@ -360,7 +360,7 @@ def _event(turn: Turn) -> Checked:
     return Checked(turn.verdicts, turn.answer.groundedness_score if turn.answer else None)
 
 
-def _is_between(support: Support, bounds: tuple[float, float]) -> bool:
+def _is_in_range(support: Support, bounds: tuple[float, float]) -> bool:
     low, high = bounds
     return low <= support.probability <= high
 

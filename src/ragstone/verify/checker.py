@@ -19,7 +19,7 @@ from ragstone.language.sentences import sentences, whole_sentences
 from ragstone.ports import Claim, EvidenceSource, Pair, PairReader, PairReading, Support
 from ragstone.verify.evidence import Evidence, EvidencePlace
 from ragstone.verify.groundedness import SUPPORTED
-from ragstone.verify.sums import NUMBER, computed
+from ragstone.verify.sums import NUMBER, compute_numbers
 from ragstone.verify.terms import common_share
 from ragstone.verify.weights import load_weights
 
@@ -90,7 +90,7 @@ class ReadingChecker:
         sums = {
             number: replace(pair, text=text)
             for number, pair in enumerate(pairs)
-            if (text := computed(pair.text, pair.passage))
+            if (text := compute_numbers(pair.text, pair.passage))
         }
         readings = await self._reader.read([*pairs, *sums.values()])
         in_sums = dict(zip(sums, readings[len(pairs) :], strict=True))

@@ -80,10 +80,10 @@ def same_subject(one: Passage, other: Passage) -> bool:
         return False
     return not any(
         a.alike(b) and not a.same(b) for a in mine.numbered for b in theirs.numbered
-    ) and not (_titled_apart(one.hit.chunk.title, other.hit.chunk.title))
+    ) and not (_differ_by_name(one.hit.chunk.title, other.hit.chunk.title))
 
 
-def _titled_apart(one: str, other: str) -> bool:
+def _differ_by_name(one: str, other: str) -> bool:
     """Whether two titles are alike but for a name: the handbooks of two houses."""
     mine, theirs = content_word_set(one), content_word_set(other)
     return mine != theirs and 2 * len(mine & theirs) >= max(len(mine), len(theirs)) > 1

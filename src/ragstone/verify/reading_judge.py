@@ -15,7 +15,7 @@ from ragstone.core.turn import Ask, Passage
 from ragstone.language.markers import bare
 from ragstone.language.sentences import sentences
 from ragstone.ports import Checker, Claim, Embedder, EvidenceSource, PairReader
-from ragstone.verify.statement_kinds import LEAST, kind_likelihoods, kind_of, read_answering
+from ragstone.verify.statement_kinds import LEAST, choose_kind, kind_likelihoods, read_answering
 from ragstone.verify.weights import load_weights
 
 WEIGHTS = "judge.json"
@@ -46,7 +46,7 @@ class ReadingJudge:
         self, question: str, sentences: Sequence[str], supported: Sequence[float]
     ) -> list[StatementKind | None]:
         likely = await kind_likelihoods(self._embedder, self._reader, question, sentences)
-        return list(map(kind_of, likely, supported))
+        return list(map(choose_kind, likely, supported))
 
     async def read(
         self, question: str, said: str, sources: Sequence[EvidenceSource]

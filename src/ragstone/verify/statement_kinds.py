@@ -88,7 +88,7 @@ async def kind_likelihoods(
     ]
 
 
-def kind_of(likely: dict[StatementKind, float], supported: float) -> StatementKind | None:
+def choose_kind(likely: dict[StatementKind, float], supported: float) -> StatementKind | None:
     """Return the kind of a sentence, None if it claims something, by how likely it is of each and
     how likely the sources support it."""
     claimed = SUPPORT * log_odds(supported, LEAST)

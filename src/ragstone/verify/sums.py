@@ -30,7 +30,7 @@ class Sum:
     shown: str
 
 
-def computed(claim: str, passage: str) -> str | None:
+def compute_numbers(claim: str, passage: str) -> str | None:
     """Return the claim with each number that the passage does not state as it is computed from
     numbers of the passage; None if there is none, or one that cannot be."""
     stated = quantities(passage)

@@ -103,11 +103,11 @@ def router(service: Service) -> APIRouter:
         """Set the readers of a folder or of the collection, for what is there and what comes."""
         principal = narrow_principal(caller, name)
         await service.readers.set_folder(principal, name, body.folder, body.readers)
-        return Json(_said(body))
+        return Json(_format_folder(body))
 
     return routes
 
 
-def _said(body: FolderReadersBody) -> dict[str, Any]:
+def _format_folder(body: FolderReadersBody) -> dict[str, Any]:
     folder = body.folder.strip("/")
     return {"folder": f"/{folder}" if folder else "", "readers": body.readers}

@@ -515,7 +515,7 @@ def _grid(table: Any, text: Any, merged: set[str]) -> Iterator[list[str]]:
     leave them out. What is in cells that reach over columns is put into `merged`."""
     spans: dict[int, tuple[int, str]] = {}
     left_out = next(table.iter(_COVERED), None) is None
-    unmarked = _hidden_columns(table)
+    unmarked = _find_hidden_columns(table)
     for row in _own_rows(table):
         cells: list[str] = []
         empty = 0
@@ -544,7 +544,7 @@ def _grid(table: Any, text: Any, merged: set[str]) -> Iterator[list[str]]:
             yield list(cells)
 
 
-def _hidden_columns(table: Any) -> set[int]:
+def _find_hidden_columns(table: Any) -> set[int]:
     """The columns of a table that are hidden; they count from 1."""
     hidden: set[int] = set()
     column = 1

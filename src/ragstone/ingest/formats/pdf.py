@@ -91,10 +91,10 @@ def parse_pdf(path: Path, ending: str, max_bytes: int) -> Parsed:
 
     Raises UnreadableDocument or EncryptedDocument.
     """
-    return parse_pdf_in(path, ending, max_bytes, 0)
+    return parse_nested_pdf(path, ending, max_bytes, 0)
 
 
-def parse_pdf_in(path: Path, ending: str, max_bytes: int, depth: int) -> Parsed:
+def parse_nested_pdf(path: Path, ending: str, max_bytes: int, depth: int) -> Parsed:
     """The PDF of a file that stands in `depth` others."""
     _check_end(path)
     with _PDFIUM:
@@ -430,7 +430,7 @@ PDF = Format(
     "application/pdf",
     parse_pdf,
     magic=b"%PDF-",
-    nested=parse_pdf_in,
+    nested=parse_nested_pdf,
     picture=picture_in_pdf,
     drawn=draw_pdf_picture,
 )

@@ -50,7 +50,7 @@ def _paragraphs(cues: Iterator[_Cue]) -> Iterator[Block]:
         shown = cue.lines
         if not lines:
             continue
-        if begun is None or not _goes_on(begun, cue):
+        if begun is None or not _is_continuation(begun, cue):
             if begun is not None:
                 yield _paragraph(begun)
             begun = _Cue(cue.start, cue.end, cue.speaker, lines)
@@ -61,7 +61,7 @@ def _paragraphs(cues: Iterator[_Cue]) -> Iterator[Block]:
         yield _paragraph(begun)
 
 
-def _goes_on(begun: _Cue, cue: _Cue) -> bool:
+def _is_continuation(begun: _Cue, cue: _Cue) -> bool:
     return (
         cue.speaker == begun.speaker
         and cue.start - begun.end <= _MAX_GAP

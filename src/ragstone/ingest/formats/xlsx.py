@@ -70,7 +70,9 @@ def parse_xlsx(path: Path, ending: str, max_bytes: int) -> Parsed:
 def _blocks(path: Path, book: Any, package: BinaryIO, max_bytes: int) -> Iterator[Block]:
     with translate_library_errors(path):
         parts = _Parts(path, package)
-        headers, footers = (parts.running(book.sheetnames, kind) for kind in ("Header", "Footer"))
+        headers, footers = (
+            parts.read_running_heads(book.sheetnames, kind) for kind in ("Header", "Footer")
+        )
         yield from add_running_heads(_sheets(path, book, parts, max_bytes), headers, footers)
 
 
@@ -95,7 +97,7 @@ def _plain_part(path: Path, name: str, data: bytes) -> bytes:
     if "/worksheets/" in name and b"sheetProtection" in data:
         data = _PROTECTION.sub(b"", data)
     if _RICH.search(data) and ("/worksheets/" in name or name.endswith("sharedStrings.xml")):
-        return _written_out(path, data)
+        return _write_out(path, data)
     if posixpath.basename(name) != "styles.xml" or not data:
         return data
     root = safe_tree(path, data)
@@ -121,7 +123,7 @@ def _plain_part(path: Path, name: str, data: bytes) -> bytes:
     return bytes(etree.tostring(made))
 
 
-def _written_out(path: Path, data: bytes) -> bytes:
+def _write_out(path: Path, data: bytes) -> bytes:
     """A part with rich text as plain text that means the same: without what is struck out, which is
     said no longer, and with raised and lowered digits."""
     root = safe_tree(path, data)
@@ -239,7 +241,7 @@ class _Parts:
         }
         return _Layout(merged, hidden_rows, columns)
 
-    def running(self, names: Sequence[str], kind: str) -> Iterator[str]:
+    def read_running_heads(self, names: Sequence[str], kind: str) -> Iterator[str]:
         """The headers or footers that sheets print, each part of them as a text."""
         for name in names:
             data = self._read(self._sheets.get(name, ""))

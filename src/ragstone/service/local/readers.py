@@ -38,7 +38,7 @@ class LocalReaders:
         self, principal: Principal, collection: str, path: str, admin: bool = False
     ) -> ReadersView:
         """`service.ReadersService`."""
-        known = await self._known(principal.tenant, collection)
+        known = await self._find_collection(principal.tenant, collection)
         rules = await self._catalog.folder_readers(known.tenant, known.id)
         found = await self._catalog.documents(known.tenant, known.id, named=[path])
         document = next((item for item in found if item.version or admin), None)
@@ -63,8 +63,8 @@ class LocalReaders:
         having: Mapping[str, Scalar] | None = None,
     ) -> int:
         """`service.ReadersService`."""
-        names = _checked(readers)
-        known = await self._known(principal.tenant, collection)
+        names = _check_names(readers)
+        known = await self._find_collection(principal.tenant, collection)
         wanted = WantedDocuments(paths, below, having)
         ids = await wanted.ids(self._catalog, known)
         if len(ids) <= self._at_once:
@@ -93,7 +93,7 @@ class LocalReaders:
         self, principal: Principal, collection: str, folder: str, readers: Sequence[str]
     ) -> None:
         """`service.ReadersService`."""
-        names = _checked(readers)
+        names = _check_names(readers)
         check_collection_name(collection)
         place = "/" + folder.strip("/") if folder.strip("/") else ""
         tenant = principal.tenant
@@ -111,7 +111,7 @@ class LocalReaders:
         else:
             await self._catalog.put_folder_readers(tenant, id, rules)
 
-    async def _known(self, tenant: str, name: str) -> Collection:
+    async def _find_collection(self, tenant: str, name: str) -> Collection:
         known = await self._catalog.collection(tenant, name)
         if known is None:
             raise UnknownCollection(name)
@@ -147,9 +147,9 @@ class WantedDocuments:
             named = {**(named or {}), **dict.fromkeys(found)}
         if named is not None and not (self._below.strip("/") or self._having):
             return list(named)
-        return [id async for id in self._matching(catalog, place, named)]
+        return [id async for id in self._list_matching(catalog, place, named)]
 
-    async def _matching(
+    async def _list_matching(
         self, catalog: Catalog, place: tuple[str, str], named: Mapping[str, None] | None
     ) -> AsyncIterator[str]:
         after = ""
@@ -162,6 +162,6 @@ class WantedDocuments:
             after = page[-1].path
 
 
-def _checked(readers: Sequence[str]) -> tuple[str, ...]:
+def _check_names(readers: Sequence[str]) -> tuple[str, ...]:
     check_readers(readers)
     return tuple(dict.fromkeys(readers))

@@ -439,7 +439,7 @@ class SqlCatalog:
 
     async def folder_readers(self, tenant: str, collection: str) -> Sequence[FolderReaders]:
         """`ports.Catalog`."""
-        return await self._database.read(partial(rights.rules_of, key=(tenant, collection)))
+        return await self._database.read(partial(rights.read_rules, key=(tenant, collection)))
 
     async def put_folder_readers(
         self, tenant: str, collection: str, rules: Sequence[FolderReaders]
@@ -448,16 +448,16 @@ class SqlCatalog:
         key = (tenant, collection)
         await self._database.keep(partial(rights.put_rules, key=key, rules=rules))
 
-    async def unapplied_readers(self) -> Sequence[tuple[tuple[str, str], FolderReaders]]:
+    async def list_unapplied_readers(self) -> Sequence[tuple[tuple[str, str], FolderReaders]]:
         """`ports.Catalog`."""
-        return await self._database.read(rights.unapplied)
+        return await self._database.read(rights.list_unapplied)
 
-    async def applied_readers(
+    async def mark_readers_applied(
         self, tenant: str, collection: str, rules: Sequence[FolderReaders]
     ) -> None:
         """`ports.Catalog`."""
         key = (tenant, collection)
-        await self._database.keep(partial(rights.applied, key=key, rules=rules))
+        await self._database.keep(partial(rights.mark_applied, key=key, rules=rules))
 
     async def give_readers(
         self,
@@ -469,12 +469,12 @@ class SqlCatalog:
         work = partial(rights.give, document_ids=document_ids, own=own, fixed=fixed)
         await self._change_visibility(document_ids, work)
 
-    async def withheld(
+    async def list_withheld(
         self, limit: int, tenant: str = "", collection: str = ""
     ) -> Sequence[tuple[tuple[str, str], str, tuple[str, ...]]]:
         """`ports.Catalog`."""
         key = (tenant, collection) if collection else None
-        return await self._database.read(partial(rights.withheld, key=key, limit=limit))
+        return await self._database.read(partial(rights.list_withheld, key=key, limit=limit))
 
     async def grant(self, given: Mapping[str, tuple[str, ...]]) -> None:
         """`ports.Catalog`."""

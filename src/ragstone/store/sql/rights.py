@@ -20,11 +20,11 @@ from ragstone.store.sql.tables import collections, documents, folder_readers, re
 from ragstone.store.sql.visibility import Change, Revision
 
 
-def rules_of(connection: Connection, key: Key) -> list[FolderReaders]:
+def read_rules(connection: Connection, key: Key) -> list[FolderReaders]:
     """The rules of a collection by folder, without those that are on their way out."""
     rows = connection.execute(
         select(folder_readers.c.folder, folder_readers.c.readers, folder_readers.c.file)
-        .where(*_of(key))
+        .where(*_collection_conditions(key))
         .order_by(folder_readers.c.folder, folder_readers.c.by_file)
     )
     return [FolderReaders(folder, tuple(names), file) for folder, names, file in rows if names]
@@ -42,7 +42,7 @@ def put_rules(connection: Connection, key: Key, rules: Iterable[FolderReaders]) 
                 folder_readers.c.by_file,
                 folder_readers.c.readers,
                 folder_readers.c.file,
-            ).where(*_of(key))
+            ).where(*_collection_conditions(key))
         )
     }
     for rule in rules:
@@ -58,7 +58,7 @@ def put_rules(connection: Connection, key: Key, rules: Iterable[FolderReaders]) 
         )
 
 
-def unapplied(connection: Connection) -> list[tuple[Key, FolderReaders]]:
+def list_unapplied(connection: Connection) -> list[tuple[Key, FolderReaders]]:
     """The rules that are not applied to all documents yet, with the collections."""
     rows = connection.execute(
         select(folder_readers).where(folder_readers.c.applied.is_(False))
@@ -72,11 +72,15 @@ def unapplied(connection: Connection) -> list[tuple[Key, FolderReaders]]:
     ]
 
 
-def applied(connection: Connection, key: Key, rules: Sequence[FolderReaders]) -> None:
+def mark_applied(connection: Connection, key: Key, rules: Sequence[FolderReaders]) -> None:
     """These have been applied, unless they are others by now; those without readers go."""
     for rule in rules:
         table = folder_readers.c
-        mine = (*_of(key), table.folder == rule.folder, table.by_file.is_(bool(rule.file)))
+        mine = (
+            *_collection_conditions(key),
+            table.folder == rule.folder,
+            table.by_file.is_(bool(rule.file)),
+        )
         now = connection.execute(select(table.readers).where(*mine)).scalar()
         if now != list(rule.readers):
             continue
@@ -88,7 +92,7 @@ def applied(connection: Connection, key: Key, rules: Sequence[FolderReaders]) ->
 
 def forget_rules(connection: Connection, key: Key) -> None:
     """Forget the rules of a collection that is dropped."""
-    connection.execute(delete(folder_readers).where(*_of(key)))
+    connection.execute(delete(folder_readers).where(*_collection_conditions(key)))
 
 
 def give(
@@ -102,14 +106,14 @@ def give(
     resolve anew what they have. Those of which something changes are withheld."""
     hide: list[Revision] = []
     for ids in batches(document_ids):
-        known = _locked(connection, ids)
+        known = _lock_documents(connection, ids)
         rules = _rules_of_all(connection, known.values())
         for document in known.values():
             place = (document.tenant, document.collection)
             new = document
             if own is not None:
                 new = replace(document, own_readers=own, readers_fixed=fixed)
-            new = _resolved(new, rules[place])
+            new = _resolve(new, rules[place])
             if new == document:
                 continue
             connection.execute(
@@ -132,7 +136,7 @@ def settle(connection: Connection, several: Sequence[Document]) -> list[Document
     their ingest began."""
     known: dict[str, Document] = {}
     for ids in batches(sorted(item.id for item in several)):
-        known |= _locked(connection, ids)
+        known |= _lock_documents(connection, ids)
     rules = _rules_of_all(connection, several)
     settled = []
     for document in several:
@@ -142,7 +146,7 @@ def settle(connection: Connection, several: Sequence[Document]) -> list[Document
         else:
             own, fixed = document.own_readers or (), False
         new = replace(document, own_readers=own, readers_fixed=fixed)
-        settled.append(_resolved(new, rules[document.tenant, document.collection]))
+        settled.append(_resolve(new, rules[document.tenant, document.collection]))
     return settled
 
 
@@ -153,7 +157,7 @@ def withhold(connection: Connection, names: Sequence[str]) -> None:
         connection.execute(update(revisions).where(mine).values(state="withheld"))
 
 
-def withheld(
+def list_withheld(
     connection: Connection, key: Key | None, limit: int
 ) -> list[tuple[Key, str, tuple[str, ...]]]:
     """Revisions that are withheld, of a collection or of all, each with its collection and the
@@ -192,13 +196,13 @@ def grant(connection: Connection, *, given: Mapping[str, tuple[str, ...]]) -> Ch
     return Change(show=tuple(shown))
 
 
-def _resolved(document: Document, rules: Sequence[FolderReaders]) -> Document:
+def _resolve(document: Document, rules: Sequence[FolderReaders]) -> Document:
     own = document.own_readers or ()
     found = resolve_readers(document.path, own, document.readers_fixed, rules)
     return replace(document, allowed=found.allowed)
 
 
-def _locked(connection: Connection, ids: Sequence[str]) -> dict[str, Document]:
+def _lock_documents(connection: Connection, ids: Sequence[str]) -> dict[str, Document]:
     """Documents that nobody else changes before this transaction ends."""
     wanted = select(documents).where(documents.c.id.in_(ids)).order_by(documents.c.id)
     rows = connection.execute(wanted.with_for_update()).mappings()
@@ -212,7 +216,7 @@ def _rules_of_all(
     found: dict[Key, Sequence[FolderReaders]] = defaultdict(list)
     for key in keys:
         _lock(connection, key, shared=True)
-        found[key] = rules_of(connection, key)
+        found[key] = read_rules(connection, key)
     return found
 
 
@@ -224,5 +228,5 @@ def _lock(connection: Connection, key: Key, shared: bool) -> None:
     connection.execute(wanted.with_for_update(read=shared, key_share=shared))
 
 
-def _of(key: Key) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+def _collection_conditions(key: Key) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
     return folder_readers.c.tenant == key[0], folder_readers.c.collection == key[1]
