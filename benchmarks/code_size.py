@@ -23,30 +23,23 @@ SOURCE = ROOT / "src" / "ragstone"
 GENERATED = ("reference.md", "conformance.md", "measured.md")
 """Pages of the documentation that a command writes."""
 
-IRREGULAR = frozenset(
-    re.findall(
-        r"\w+",
-        """
-        bound bought broken brought built chosen done drawn driven fallen felt forgotten found
-        given gone got grown heard held hidden kept known laid led left lent lost made meant met
-        paid said seen sent shown sold spelt spent split spoken stood swept taken thought thrown
-        told torn understood won worn written
-        """,
-    )
-)
+IRREGULAR = frozenset({
+    "bound", "bought", "broken", "brought", "built", "chosen", "done", "drawn", "driven",
+    "fallen", "felt", "forgotten", "found", "given", "gone", "got", "grown", "heard", "held",
+    "hidden", "kept", "known", "laid", "led", "left", "lent", "lost", "made", "meant", "met",
+    "paid", "said", "seen", "sent", "shown", "sold", "spelt", "spent", "split", "spoken",
+    "stood", "swept", "taken", "thought", "thrown", "told", "torn", "understood", "won", "worn",
+    "written",
+})  # fmt: skip
 REGULAR = re.compile(r"(?!feed|need|seed|speed|embed|thing|string|ring|bring)\w{2,}(ed|ing)")
-NOUNS = frozenset(
-    ["embedding", "heading", "meaning", "ranking", "reading", "setting", "spelling", "mapping"]
-)
-PREPOSITIONS = frozenset(
-    re.findall(
-        r"\w+",
-        """
-        after as at before behind beside between by for from in into of off on onto out over to
-        under up with within without
-        """,
-    )
-)
+NOUNS = frozenset({
+    "embedding", "heading", "meaning", "ranking", "reading", "setting", "spelling", "mapping",
+})  # fmt: skip
+PREPOSITIONS = frozenset({
+    "after", "as", "at", "before", "behind", "beside", "between", "by", "for", "from", "in",
+    "into", "of", "off", "on", "onto", "out", "over", "to", "under", "up", "with", "within",
+    "without",
+})  # fmt: skip
 
 
 def run() -> Iterator[Row]:

@@ -146,9 +146,8 @@ def _set_folder(collection: str, path: str, names: str) -> "Callable[[Service], 
 
     async def change(service: "Service") -> int:
         await service.readers.set_folder(Principal(), collection, path, readers)
-        print_text(
-            f"{one_line(path) or f'The collection {one_line(collection)}'}: {format_readers(readers)}."
-        )
+        place = one_line(path) or f"The collection {one_line(collection)}"
+        print_text(f"{place}: {format_readers(readers)}.")
         return 0
 
     return change

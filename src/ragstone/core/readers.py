@@ -124,6 +124,12 @@ def resolve_readers(
     return ResolvedReaders(allowed, tuple(reasons))
 
 
+def normalize_folder(folder: str) -> str:
+    """Return the path of a folder of a collection, empty for the collection itself."""
+    place = folder.strip("/")
+    return f"/{place}" if place else ""
+
+
 def list_folders(path: str) -> list[str]:
     """The folders above a path, the outermost first, and the path itself, which may be one."""
     parts = path.strip("/").split("/")

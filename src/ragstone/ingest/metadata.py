@@ -23,7 +23,7 @@ from ragstone.core.metadata import check_metadata, parse_value
 from ragstone.core.readers import FolderReaders, intersect_readers, parse_readers
 from ragstone.ingest.files import FOLDER_FILE, SIDECARS, FoundFile, RefusedFile, find_given_folder
 from ragstone.ingest.formats.front_matter import WithoutAliases
-from ragstone.ingest.places import find_archive, find_file
+from ragstone.ingest.places import find_archive
 from ragstone.ingest.safe_open import open_regular, resolve_links
 
 MOST_BYTES = 64 * 1024
@@ -80,7 +80,13 @@ class MetadataFiles:
         pattern after the earlier one, then the sidecar."""
         metadata: dict[str, Any] = {}
         refused: list[RefusedFile] = []
-        above = self._folders_above(item)
+        # What is said of an archive holds for its members.
+        archive = find_archive(item.place) if item.digest else ""
+        told = item
+        if archive:
+            path = item.path[: len(archive) - len(item.place)]
+            told = replace(item, place=archive, path=path)
+        above = self._folders_above(told)
         for folder in above:
             said = self._files[folder]
             if said.error and folder not in self._told:
@@ -90,34 +96,28 @@ class MetadataFiles:
             for rule in said.rules:
                 if _matches(rule.parts, parts):
                     metadata.update(rule.metadata)
-        archive = find_archive(item.place) if item.digest else ""
         if not archive:
-            metadata.update(
-                self._read_sidecar(item.place, item.path, _link_boundary(item), refused)
-            )
+            metadata.update(self._read_sidecar(told, refused))
         elif archive not in self._archives:
-            path = item.path[: len(archive) - len(item.place)]
-            values = self._read_sidecar(archive, path, _link_boundary(item), refused)
+            values = self._read_sidecar(told, refused)
             # What is in an archive is not called as that is.
             self._archives[archive] = {key: values[key] for key in values if key != "title"}
         metadata.update(self._archives.get(archive, {}))
-        readers, closed = self._readers(item, above)
+        readers, closed = self._readers(told, above)
         return FoundMetadata(metadata, tuple(refused), readers, closed)
 
-    def _read_sidecar(
-        self, place: str, path: str, within: Path, refused: list[RefusedFile]
-    ) -> Mapping[str, Any]:
+    def _read_sidecar(self, item: FoundFile, refused: list[RefusedFile]) -> Mapping[str, Any]:
         """What the sidecar of a file says."""
         for ending in SIDECARS:
             # Of most files there is none: looking is cheaper than a Path to read.
-            if not os.path.lexists(place + ending):
+            if not os.path.lexists(item.place + ending):
                 continue
-            file = Path(place + ending)
+            file = Path(item.place + ending)
             try:
-                if (text := self._read(file, within)) is not None:
+                if (text := self._read(file, _link_boundary(item))) is not None:
                     return _sidecar(file, text)
             except InvalidMetadata as error:
-                refused.append(RefusedFile(path + ending, error))
+                refused.append(RefusedFile(item.path + ending, error))
                 break
         return {}
 
@@ -129,10 +129,6 @@ class MetadataFiles:
         What folders above the given one say, of which the collection has nothing, is that one's. A
         file that was given alone, or that a link leads to, has its own.
         """
-        if item.digest and (archive := find_archive(item.place)):
-            # What holds for an archive holds for its members.
-            path = item.path[: len(archive) - len(item.place)]
-            item = replace(item, place=archive, path=path)
         top, *parts = item.path.strip("/").split("/")
         given = find_given_folder(item.path, item.source)
         if given and not item.root.is_relative_to(given):
@@ -228,8 +224,7 @@ class MetadataFiles:
 
 def _link_boundary(item: FoundFile) -> Path:
     """The folder in which links must stay."""
-    given = item.root == item.source or (item.digest and item.root == find_file(item.place))
-    return item.root.parent if given else item.root
+    return item.root.parent if item.root == item.source else item.root
 
 
 def _may_count(file: Path) -> bool:

@@ -1,11 +1,12 @@
 """Who may read documents, and why, over HTTP."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
+from ragstone.core.readers import normalize_folder
 from ragstone.http.identity import Who, at_least, narrow_principal
 from ragstone.http.responses import Json, well_formed
 from ragstone.service import Service, wire
@@ -103,11 +104,6 @@ def router(service: Service) -> APIRouter:
         """Set the readers of a folder or of the collection, for what is there and what comes."""
         principal = narrow_principal(caller, name)
         await service.readers.set_folder(principal, name, body.folder, body.readers)
-        return Json(_format_folder(body))
+        return Json({"folder": normalize_folder(body.folder), "readers": body.readers})
 
     return routes
-
-
-def _format_folder(body: FolderReadersBody) -> dict[str, Any]:
-    folder = body.folder.strip("/")
-    return {"folder": f"/{folder}" if folder else "", "readers": body.readers}

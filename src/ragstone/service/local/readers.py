@@ -8,7 +8,7 @@ from contextlib import aclosing
 from ragstone.core.errors import InputError, RagstoneError, UnknownCollection, UnknownDocument
 from ragstone.core.filters import Scalar
 from ragstone.core.limits import check_collection_name
-from ragstone.core.readers import FolderReaders, check_readers, resolve_readers
+from ragstone.core.readers import FolderReaders, check_readers, normalize_folder, resolve_readers
 from ragstone.core.records import Collection
 from ragstone.core.turn import Principal
 from ragstone.ingest.pipeline import Pipeline
@@ -95,7 +95,7 @@ class LocalReaders:
         """`service.ReadersService`."""
         names = _check_names(readers)
         check_collection_name(collection)
-        place = "/" + folder.strip("/") if folder.strip("/") else ""
+        place = normalize_folder(folder)
         tenant = principal.tenant
         id = await self._catalog.identity(tenant, collection)
         rules = [FolderReaders(place, names)]
