@@ -33,6 +33,12 @@ class PassageSentence:
     passage: Passage
 
 
+def split_passage(passage: Passage) -> list[PassageSentence]:
+    """Return the sentences of a passage, in order."""
+    spans = sentences(passage.text)
+    return [PassageSentence(passage.text[span.start : span.end], passage) for span in spans]
+
+
 async def find_disagreement(
     pairs: Sequence[tuple[PassageSentence, PassageSentence]], checker: Checker
 ) -> int | None:
@@ -57,11 +63,7 @@ async def find_disagreement(
 
 async def do_passages_disagree(passages: Sequence[Passage], checker: Checker) -> bool:
     """Whether a sentence of one of these passages and one of another contradict each other."""
-    stated = [
-        PassageSentence(passage.text[span.start : span.end], passage)
-        for passage in passages
-        for span in sentences(passage.text)
-    ]
+    stated = [sentence for passage in passages for sentence in split_passage(passage)]
     pairs = [
         (one, other)
         for one, other in combinations(stated, 2)

@@ -9,9 +9,8 @@ from pydantic import Field
 from ragstone.core.answer import GeneratedAnswer, Statement, Sufficiency
 from ragstone.core.turn import Turn
 from ragstone.engine.stage import Emit, Stage, Step
-from ragstone.language.sentences import sentences
 from ragstone.ports import Adapters
-from ragstone.verify.disagreement import PassageSentence, find_disagreement
+from ragstone.verify.disagreement import PassageSentence, find_disagreement, split_passage
 from ragstone.verify.json_fields import read_values
 from ragstone.verify.sufficiency import ENOUGH, coverage
 
@@ -67,11 +66,11 @@ class Score(Stage):
         cited = list({citation.snippet: citation for citation in found}.values())[: self.claims]
         passages = {passage.number: passage for passage in turn.passages}
         return [
-            (PassageSentence(citation.snippet, own), PassageSentence(sentence, other))
+            (PassageSentence(citation.snippet, own), sentence)
             for other in turn.passages[: self.others]
             for citation in cited
             if citation.number != other.number and (own := passages.get(citation.number))
-            for sentence in (other.text[span.start : span.end] for span in sentences(other.text))
+            for sentence in split_passage(other)
         ]
 
 
