@@ -28,7 +28,7 @@ QUESTIONS = Path(__file__).with_name("how_to_questions.jsonl")
 PACKAGES = (
     "orjson", "tqdm", "openai", "pypdfium2", "croniter", "nodeenv", "dateparser", "rich",
     "pytest-timeout", "python-dotenv", "redis", "ruff", "typer", "tokenizers", "httpx-sse",
-    "psutil", "uvloop", "dbos", "colorlog", "charset-normalizer", "watchfiles", "threadpoolctl",
+    "psutil", "uvloop", "colorlog", "charset-normalizer", "watchfiles", "threadpoolctl",
     "markdown-it-py", "courlan", "pathspec", "requests-toolbelt", "pymongo", "qdrant-client",
     "uvicorn", "portalocker", "huggingface_hub", "sse-starlette", "tld", "identify", "distro",
     "jusText", "htmldate", "cfgv", "tzlocal", "tomlkit", "aiosqlite", "httpx", "requests",

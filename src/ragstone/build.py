@@ -82,7 +82,7 @@ from ragstone.service.local.removal import Removal
 from ragstone.service.local.repair import is_state_lost
 from ragstone.service.local.work import part_works, works
 from ragstone.settings import IndexSettings, Settings, StateSettings
-from ragstone.store.connect import address, open_state
+from ragstone.store.connect import open_state
 from ragstone.store.conversation_store import open_conversations
 from ragstone.store.lock import lock_directory
 from ragstone.store.sql.approvals import SqlApprovals
@@ -391,8 +391,7 @@ async def open(
                 **work,
             },
             settings.jobs,
-            queue_url(settings) or f"sqlite:///{data / 'jobs.sqlite'}",
-            shared=bool(queue_url(settings)),
+            shared=database.shared,
         )
         ragstone = Ragstone(
             adapters,
@@ -427,11 +426,6 @@ async def open(
             await graph.aclose()
             if reader:
                 await reader.aclose()
-
-
-def queue_url(settings: Settings) -> str:
-    """The database in which several processes share their jobs, empty for this process alone."""
-    return settings.jobs.url or address(settings.state)
 
 
 def _question_maker(settings: Settings, adapters: Adapters) -> QuestionMaker | None:

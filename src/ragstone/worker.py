@@ -36,7 +36,7 @@ async def _work(settings: Settings, say: Callable[[str], None]) -> None:
 
 def _check(settings: Settings) -> None:
     """A worker shares the queue, the documents' state and the index with its servers."""
-    if not build.queue_url(settings):
+    if not settings.state.url:
         raise ConfigError(
             "A worker needs a queue that other processes share, but jobs are in a SQLite file of "
             "the data directory, which belongs to one process; 'ragstone serve' runs its jobs "

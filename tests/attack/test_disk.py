@@ -93,13 +93,13 @@ def test_the_system_s_errors_have_a_meaning(
 
 
 def test_a_file_that_was_cut_off_is_damage_and_no_failure_of_the_disk(tmp_path: Path) -> None:
-    file = tmp_path / "jobs.sqlite"
+    file = tmp_path / "state.sqlite"
     make_database(file)
     make_damage(file)
     assert salvage.flaws(file)
 
 
-@pytest.mark.parametrize("name", ["cache.sqlite", "jobs.sqlite", "state.sqlite"])
+@pytest.mark.parametrize("name", ["cache.sqlite", "state.sqlite"])
 def test_on_a_full_disk_nothing_is_found_damaged(disk: Path, name: str) -> None:
     make_database(disk / name)
     filling = fill(disk)
@@ -114,8 +114,8 @@ def test_on_a_full_disk_nothing_is_found_damaged(disk: Path, name: str) -> None:
 
 
 def test_on_a_full_disk_a_damaged_file_stays_where_it_is(disk: Path) -> None:
-    make_database(disk / "jobs.sqlite")
-    make_damage(disk / "jobs.sqlite")
+    make_database(disk / "state.sqlite")
+    make_damage(disk / "state.sqlite")
     [damage] = repair.find_damage(Settings(ragstone_data=disk))
     fill(disk)
 
@@ -123,7 +123,7 @@ def test_on_a_full_disk_a_damaged_file_stays_where_it_is(disk: Path) -> None:
     with pytest.raises(StorageFull):
         damage.mend()
 
-    assert (disk / "jobs.sqlite").exists()
+    assert (disk / "state.sqlite").exists()
     assert not (disk / "damaged").exists()
 
 

@@ -24,7 +24,7 @@ from tests.hashing import WIDTH
 
 pytestmark = pytest.mark.slow
 
-TOP = ("state.sqlite", "jobs.sqlite", "cache.sqlite")
+TOP = ("state.sqlite", "cache.sqlite")
 EVERY_FILE = os.environ.get("RAGSTONE_DAMAGE") == "all"
 """Each kind of file in each way, also of an index with search structures, which takes hours; else
 each kind of file in one way."""

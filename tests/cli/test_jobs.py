@@ -116,6 +116,6 @@ def test_a_worker_without_shared_servers_says_what_to_set(
     monkeypatch.setenv("RAGSTONE_DATA", str(tmp_path))
     alone = CliRunner().invoke(app, ["worker"])
     assert (alone.exit_code, "set STATE__URL to a PostgreSQL" in alone.stderr) == (1, True)
-    monkeypatch.setenv("JOBS__URL", "postgresql://127.0.0.1:1/none")
+    monkeypatch.setenv("STATE__URL", "postgresql://127.0.0.1:1/none")
     half = CliRunner().invoke(app, ["worker"])
     assert (half.exit_code, "Set INDEX__URL to a server" in half.stderr) == (1, True)

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from ragstone.core.records import Collection
 from ragstone.index.connect import connect
-from ragstone.jobs.workflows import Workflows
 from ragstone.settings import IndexSettings
 from tests.jobs.adapters import shared_database
 
@@ -17,15 +16,12 @@ async def open_all(url: str) -> None:
     """Open everything that a server has in its database. The index first, which waits for none of
     the others that way."""
     index = connect(IndexSettings(url=url), Path())
-    workflows = Workflows(url, "opening")
-    workflows.hold(lambda id: asyncio.sleep(0))
     try:
         await index.create(Collection("t", "c", "m", "f", 3, id="same"))
         await index.ready()
         async with shared_database(url):
-            await workflows.launch()
+            return
     finally:
-        await workflows.destroy()
         await index.aclose()
 
 

@@ -88,7 +88,7 @@ async def site(
         store = SqlJobs(database)
         none = cast(Any, None)
         done = {**works(catalog, pipeline, none, none, store), **part_works(pipeline)}
-        runner = Runner(store, SqlWorkers(database), done, settings, url, shared=True)
+        runner = Runner(store, SqlWorkers(database), done, settings, shared=True)
         jobs = LocalJobs(store, catalog, runner, settings)
         try:
             yield Site(database, catalog, index, pipeline, runner, jobs)

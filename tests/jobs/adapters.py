@@ -91,10 +91,11 @@ async def queue_in(
     folder: Path, work: Mapping[str, Work], settings: JobSettings = FAST
 ) -> AsyncIterator[Queue]:
     """A queue in files of `folder`; stopped at the end."""
-    async with open_database(folder / "state.sqlite") as database:
-        url = f"sqlite:///{folder / 'jobs.sqlite'}"
-        async with _queue(database, work, settings, url, shared=False) as queue:
-            yield queue
+    async with (
+        open_database(folder / "state.sqlite") as database,
+        _queue(database, work, settings, shared=False) as queue,
+    ):
+        yield queue
 
 
 @asynccontextmanager
@@ -104,17 +105,17 @@ async def shared_queue(
     """A queue in the PostgreSQL database at `url`, which `fresh_database` made."""
     async with (
         shared_database(url) as database,
-        _queue(database, work, settings, url, shared=True) as queue,
+        _queue(database, work, settings, shared=True) as queue,
     ):
         yield queue
 
 
 @asynccontextmanager
 async def _queue(
-    database: Database, work: Mapping[str, Work], settings: JobSettings, url: str, shared: bool
+    database: Database, work: Mapping[str, Work], settings: JobSettings, shared: bool
 ) -> AsyncIterator[Queue]:
     store = SqlJobs(database)
-    runner = Runner(store, SqlWorkers(database), work, settings, url, shared)
+    runner = Runner(store, SqlWorkers(database), work, settings, shared)
     try:
         yield Queue(LocalJobs(store, MemoryNames(), runner, settings), runner, store)
     finally:

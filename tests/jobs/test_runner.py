@@ -1,4 +1,4 @@
-"""Jobs run, fail, are stopped and go on, with real DBOS in files."""
+"""Jobs run, fail, are stopped and go on, with the state in a file."""
 
 import asyncio
 import time
@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from ragstone.core.errors import (
-    Conflict,
     EmptyQuestion,
     ModelUnavailable,
     StorageFull,
@@ -297,21 +296,22 @@ async def test_results_are_forgotten_in_time(tmp_path: Path) -> None:
             while await queue.jobs.get(EVA, answer.id):
                 await asyncio.sleep(0.1)
         assert [item.id for item in await queue.jobs.list("default")] == [other.id]
-        await queue.runner.forget(await queue.store.sweep())
+        await queue.store.sweep()
         again = await queue.jobs.submit("ask", {}, principal=EVA, id=answer.id)
         assert (await queue.ended(again.id)).attempts == 1
 
 
-async def test_given_a_second_data_directory_in_this_process_then_a_clear_error(
-    tmp_path: Path,
-) -> None:
-    (tmp_path / "a").mkdir()
-    (tmp_path / "b").mkdir()
-    async with queue_in(tmp_path / "a", {}) as one:
-        await one.runner.start()
-        async with queue_in(tmp_path / "b", {}) as two:
-            with pytest.raises(Conflict, match="another data directory"):
-                await two.runner.start()
+async def test_two_data_directories_in_a_process_run_their_own_jobs(tmp_path: Path) -> None:
+    first, second = Counting(), Counting()
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    async with (
+        queue_in(tmp_path / "a", {"ask": first}) as a,
+        queue_in(tmp_path / "b", {"ask": second}) as b,
+    ):
+        jobs = await a.submit(), await b.submit()
+        assert (await a.ended(jobs[0].id)).state == (await b.ended(jobs[1].id)).state == "done"
+    assert (first.runs, second.runs) == ([jobs[0].id], [jobs[1].id])
 
 
 async def offered(queue: Queue, count: int) -> SqlParts:

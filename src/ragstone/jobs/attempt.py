@@ -31,10 +31,6 @@ class JobAttempt:
     _embedding_since: float = math.inf
     _embedded_before: object = None
 
-    @property
-    def id(self) -> str:
-        return attempt_id(self.job.id, self.job.created_at, self.job.attempts)
-
     def report(self, progress: Progress) -> None:
         """Note how far it is, with the time to go where the work does not say that itself."""
         now = time.monotonic()
@@ -60,11 +56,6 @@ class JobAttempt:
         self.taken = True
         if self.task:
             self.task.cancel()
-
-
-def attempt_id(job: str, created_at: float, number: int) -> str:
-    """Names an attempt: a job that was forgotten and submitted again has other ones."""
-    return f"{job}.{round(created_at * 1e6):x}.{number}"
 
 
 def _with_eta(progress: Progress, seconds: float) -> Progress:

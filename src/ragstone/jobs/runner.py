@@ -7,17 +7,16 @@ import os
 import random
 import socket
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from uuid import uuid4
 
 from ragstone.core.clock import state_time
 from ragstone.core.errors import RagstoneError
 from ragstone.jobs import attempt
-from ragstone.jobs.attempt import JobAttempt, Progress, Result, attempt_id
+from ragstone.jobs.attempt import JobAttempt, Progress, Result
 from ragstone.jobs.ending import DAY, Ending, StoreTrouble
 from ragstone.jobs.workers import Others
-from ragstone.jobs.workflows import Workflows
-from ragstone.ports.jobs import INGEST, PARTS, WRITING, Beats, Ended, Job, JobStore, Unable
+from ragstone.ports.jobs import INGEST, PARTS, WRITING, Beats, Job, JobStore, Unable
 from ragstone.settings import JobSettings
 
 log = logging.getLogger(__name__)
@@ -48,7 +47,6 @@ class Runner:
         beats: Beats,
         work: Mapping[str, Work],
         settings: JobSettings,
-        url: str,
         shared: bool = False,
     ) -> None:
         self.id = f"{socket.gethostname()}-{os.getpid()}-{uuid4().hex[:8]}"
@@ -59,7 +57,6 @@ class Runner:
         self._shared = shared
         self._trouble = StoreTrouble()
         self._ending = Ending(store, settings)
-        self._workflows = Workflows(url, self.id)
         self._others = Others(beats, settings.worker_timeout)
         self._running: dict[str, JobAttempt] = {}
         self._places = {kind: settings.concurrency(kind) for kind in work}
@@ -69,7 +66,7 @@ class Runner:
         self._loops: list[asyncio.Task[None]] = []
         self._stopping = False
         self._strays: set[str] = set()
-        self._parts: set[asyncio.Task[None]] = set()
+        self._attempts: set[asyncio.Task[None]] = set()
         self._failed_parts: dict[tuple[str, str], float] = {}
 
     @property
@@ -81,9 +78,6 @@ class Runner:
         """Begin to run jobs, also those that died with an earlier process. Once is enough."""
         async with self._starting:
             if not self._loops and not self._stopping:
-                self._workflows.hold(self._attempt)
-                if self._shared:
-                    await self._workflows.launch()  # Finds a wrong address now, not with a job.
                 await self._beats.enter(self.id, socket.gethostname())
                 await self._take_over()
                 loops = (self._dispatch(), self._watch(), self._look_after())
@@ -120,18 +114,6 @@ class Runner:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._changed.wait(), seconds)
 
-    async def forget(self, ended: Sequence[Ended]) -> None:
-        """Drop the records of the attempts at forgotten jobs."""
-        if ended:
-            await self.start()  # Else they are not open.
-        await self._workflows.forget(
-            [
-                attempt_id(job.id, job.created_at, number)
-                for job in ended
-                for number in range(1, job.attempts + 1)
-            ]
-        )
-
     async def stop(self) -> None:
         """Interrupt the running jobs; another process continues them."""
         self._stopping = True
@@ -143,10 +125,7 @@ class Runner:
             await self._store_progress()
         except RagstoneError as error:
             log.warning("How far the running jobs are is not stored: %s", error)
-        # What has not begun never will: the loop that begins it has ended, and a workflow that
-        # comes too late finds nothing to do. `release` gives these jobs back.
-        self._running = {id: item for id, item in self._running.items() if item.task}
-        while self._running:
+        while self._attempts:
             for running in self._running.values():
                 running.take_away()
             await self.changed(0.1)
@@ -156,7 +135,6 @@ class Runner:
                 await self._beats.leave(self.id)
             except RagstoneError as error:
                 log.warning("The jobs of this process wait until it is missed: %s", error)
-        await self._workflows.destroy()
 
     async def _dispatch(self) -> None:
         """Begin jobs as long as there are any and there is room, then wait for either."""
@@ -189,24 +167,13 @@ class Runner:
         if due is None or due > state_time():
             return False
         jobs = await self._store.claim(self.id, free, unable)
-        self._running.update({job.id: JobAttempt(job) for job in jobs})
         for job in jobs:
-            if job.part_of:  # Whoever runs the whole sees to it: no record of attempts is needed.
-                self._begin_part(job)
-                continue
-            try:
-                await self._workflows.begin(attempt_id(job.id, job.created_at, job.attempts))
-            except Exception as error:
-                self._running.pop(job.id, None)
-                await self._ending.broken(job, error)
+            self._running[job.id] = running = JobAttempt(job)
+            task = asyncio.create_task(self._attempt(running))
+            self._attempts.add(task)
+            task.add_done_callback(self._attempts.discard)
         self._publish()
         return bool(jobs)
-
-    def _begin_part(self, part: Job) -> None:
-        attempt = self._attempt(attempt_id(part.id, part.created_at, part.attempts))
-        task = asyncio.create_task(attempt)
-        self._parts.add(task)
-        task.add_done_callback(self._parts.discard)
 
     def _free_places(self) -> dict[str, int]:
         """How many more jobs of each kind may run here, where any may. Whoever has a collection to
@@ -229,11 +196,8 @@ class Runner:
             waits.append(self._settings.poll_seconds * random.uniform(0.8, 1.2))  # noqa: S311
         return min(waits, default=None)
 
-    async def _attempt(self, id: str) -> None:
-        """One attempt at a job, as the workflow of this id."""
-        running = self._running.get(id.rsplit(".", 2)[0])
-        if running is None or id != running.id:
-            return
+    async def _attempt(self, running: JobAttempt) -> None:
+        """Run a claimed job and record how it ended."""
         try:
             running.task = asyncio.create_task(self._run_work(running))
             if running.taken:
@@ -241,7 +205,8 @@ class Runner:
             await asyncio.wait([running.task])
             await self._end(running, running.task)
         finally:
-            del self._running[running.job.id]
+            if self._running.get(running.job.id) is running:
+                del self._running[running.job.id]
             self._publish()
             self.wake()
 
@@ -323,7 +288,7 @@ class Runner:
                     await self._keep_alive()
                 if time.monotonic() - swept > SWEEP_SECONDS:
                     swept = time.monotonic()
-                    await self.forget(await self._store.sweep())
+                    await self._store.sweep()
             except RagstoneError as error:
                 log.warning("The queue of jobs: %s", error)
             await asyncio.sleep(min(SWEEP_SECONDS, self._settings.worker_timeout / 5))

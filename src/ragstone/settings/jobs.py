@@ -9,11 +9,6 @@ from ragstone.settings.section import Section
 class JobSettings(Section):
     """What goes on in the background: how much at a time, and what happens when it fails."""
 
-    url: str = Field(
-        "",
-        description="Where attempts are recorded: empty for the database of the state, or "
-        "jobs.sqlite in the data directory where that is a file.",
-    )
     ask: int = Field(
         4, ge=1, le=1000, description="Asynchronous questions that one process answers at a time."
     )

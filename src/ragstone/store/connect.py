@@ -3,8 +3,6 @@
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
-from sqlalchemy import make_url
-
 from ragstone.core.errors import ConfigError
 from ragstone.settings import StateSettings
 from ragstone.store.sql.database import Backend, Database, open_backend
@@ -16,16 +14,6 @@ POSTGRES = ("postgresql://", "postgres://")
 def open_state(settings: StateSettings, data: Path) -> AbstractAsyncContextManager[Database]:
     """Open the database of the settings; raises what `open_backend` raises."""
     return open_backend(backend(settings, data))
-
-
-def address(settings: StateSettings) -> str:
-    """The address of the database server with its password, empty for a file."""
-    if not settings.url:
-        return ""
-    password = settings.password.get_secret_value()
-    url = make_url(settings.url.replace("postgres://", "postgresql://", 1))
-    url = url.set(password=password) if password else url
-    return url.render_as_string(hide_password=False)
 
 
 def backend(settings: StateSettings, data: Path) -> Backend:

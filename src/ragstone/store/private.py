@@ -13,7 +13,6 @@ OURS = (
     "server.json*",
     "token",
     "*state*.sqlite*",
-    "jobs.sqlite*",
     "cache.sqlite*",
     "index",
     "figures",

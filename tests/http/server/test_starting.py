@@ -24,11 +24,10 @@ OTHER_SETTINGS = {
 FIRST_FILE = {
     "charset_normalizer", "docx", "lxml", "openpyxl", "pptx", "psutil", "pypdfium2", "trafilatura",
 }  # fmt: skip
-FIRST_JOB = {"dbos"}
 FIRST_QUESTION = {"onnxruntime", "tokenizers"}
 FIRST_CLIENT = {"mcp"}
 AN_OLD_DATABASE = {"alembic"}
-LATER = OTHER_SETTINGS | FIRST_FILE | FIRST_JOB | FIRST_QUESTION | FIRST_CLIENT | AN_OLD_DATABASE
+LATER = OTHER_SETTINGS | FIRST_FILE | FIRST_QUESTION | FIRST_CLIENT | AN_OLD_DATABASE
 
 
 def loaded(data: Path, names: set[str]) -> set[str]:

@@ -17,7 +17,7 @@ from ragstone.ingest.kept_files import Files
 from ragstone.ingest.pipeline import Pipeline
 from ragstone.jobs.runner import Runner
 from ragstone.ports import Adapters, Erasure, erase
-from ragstone.ports.jobs import CANCELLED, PAUSED, QUEUED, RUNNING, Ended, Job, JobStore
+from ragstone.ports.jobs import CANCELLED, PAUSED, QUEUED, RUNNING, Job, JobStore
 from ragstone.service.jobs import ASK
 from ragstone.service.local.keys import LocalKeys
 
@@ -77,7 +77,6 @@ class UserErasure:
             conversations, history = self._adapters.conversations, self._adapters.history
             rooms, turns = await conversations.forget(whose, user_id)
             days = await history.forget(whose, user_id)
-            await self._runner.forget([Ended(j.id, j.created_at, j.attempts) for j in jobs])
             blocked = await self._state.delete(whose, user_id, jobs)
             cached = await self._adapters.cache.clear()
             for collection in await self._adapters.catalog.collections(whose.tenant):

@@ -197,9 +197,7 @@ class LocalJobs:
         if state is not None and state not in ENDED:
             raise InputError(f"A job that is {state} has not ended. Cancel it first.")
         states = ENDED if state is None else (state,)
-        gone = await self._store.forget(tenant, states, state_time() - age)
-        await self._runner.forget(gone)
-        return len(gone)
+        return await self._store.forget(tenant, states, state_time() - age)
 
     async def list_unfinished(self, *kinds: str) -> Sequence[JobView]:
         """The jobs of these kinds that have not ended, in every tenant."""

@@ -23,7 +23,7 @@ from ragstone.store.lock import lock_directory
 from ragstone.store.sql import salvage
 from ragstone.store.sql.migrations import REVISIONS
 
-STATE, JOBS, CACHE, INDEX, ASIDE = "state.sqlite", "jobs.sqlite", "cache.sqlite", "index", "damaged"
+STATE, CACHE, INDEX, ASIDE = "state.sqlite", "cache.sqlite", "index", "damaged"
 TOKENS = "-tokens.sqlite"
 ENDED = "('done', 'failed', 'cancelled')"
 
@@ -50,7 +50,7 @@ def find_damage(settings: Settings) -> list[Damage]:
     if not data.is_dir():
         return []
     with lock_directory(data), disk_errors(data):
-        found = [*_cache(data), *_jobs(data), *_uploads(data)]
+        found = [*_cache(data), *_uploads(data)]
         if not settings.state.url:
             found += _state(data)
         if not settings.index.url:
@@ -71,7 +71,7 @@ def make_way(settings: Settings, backup: Path, earlier: Sequence[Path] = ()) -> 
         return []
     aside = _Aside(data)
     with lock_directory(data), disk_errors(data):
-        done = [found.mend() for found in (*_cache(data), *_jobs(data)) if found.mend]
+        done = [found.mend() for found in _cache(data) if found.mend]
         if not settings.state.url and list(_state(data)):
             done.append(aside.move(*salvage.with_its_own(data / STATE)))
             if not settings.index.url:
@@ -117,15 +117,6 @@ def _cache(data: Path) -> Iterator[Damage]:
             f"The cache of answers is damaged ({flaws[0]}).",
             "It is deleted; answers are made again.",
             lambda: _delete_file(data / CACHE),
-        )
-
-
-def _jobs(data: Path) -> Iterator[Damage]:
-    if flaws := salvage.flaws(data / JOBS):
-        yield Damage(
-            f"The file of running jobs is damaged ({flaws[0]}).",
-            "It is set aside; jobs that had not ended begin again.",
-            lambda: _Aside(data).move(*salvage.with_its_own(data / JOBS)),
         )
 
 

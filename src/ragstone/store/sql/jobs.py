@@ -22,7 +22,6 @@ from ragstone.ports.jobs import (
     NOTHING,
     QUEUED,
     RUNNING,
-    Ended,
     Job,
     NewJob,
     State,
@@ -230,15 +229,16 @@ class SqlJobs:
             rows = (await connection.execute(grouped)).all()
         return {(kind, state): number for kind, state, number in rows}
 
-    async def forget(self, tenant: str, states: Collection[State], before: float) -> list[Ended]:
-        """Forget the jobs of a tenant that have been in one of these states since a time."""
+    async def forget(self, tenant: str, states: Collection[State], before: float) -> int:
+        """Forget the jobs of a tenant that have been in one of these states since a time, and
+        return how many."""
         ended = [jobs.c.tenant == tenant, jobs.c.state.in_(list(states)), jobs.c.part_of == ""]
         return await self._delete([*ended, jobs.c.updated_at <= before])
 
-    async def sweep(self) -> list[Ended]:
+    async def sweep(self) -> None:
         """Forget the jobs whose time is over, and parts that none is left of."""
         over = jobs.c.expires_at <= state_time()
-        return await self._delete([(over & (jobs.c.part_of == "")) | ~OF_RUNNING])
+        await self._delete([(over & (jobs.c.part_of == "")) | ~OF_RUNNING])
 
     async def list_paused_kinds(self) -> set[str]:
         """The kinds of which no job is begun."""
@@ -270,11 +270,9 @@ class SqlJobs:
 
         return await self._database.write(work)
 
-    async def _delete(self, where: Sequence[ColumnElement[bool]]) -> list[Ended]:
-        async def work(connection: AsyncConnection) -> list[Ended]:
-            gone = delete(jobs).where(*where)
-            rows = gone.returning(jobs.c.id, jobs.c.created_at, jobs.c.attempts)
-            return [Ended(*row) for row in (await connection.execute(rows)).all()]
+    async def _delete(self, where: Sequence[ColumnElement[bool]]) -> int:
+        async def work(connection: AsyncConnection) -> int:
+            return (await connection.execute(delete(jobs).where(*where))).rowcount
 
         return await self._database.write(work)
 

@@ -58,7 +58,7 @@ _KEPT = text(
 
 _REWRITTEN = (
     "SELECT format('%I.%I', schemaname, tablename) FROM pg_tables "
-    "WHERE schemaname IN (current_schema(), 'dbos') AND tablename !~ '^ragstone_' ORDER BY 1"
+    "WHERE schemaname = current_schema() AND tablename !~ '^ragstone_' ORDER BY 1"
 )
 _COPIES = (
     "SELECT format('%I', tablename) FROM pg_tables "
