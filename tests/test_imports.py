@@ -38,6 +38,7 @@ LAYERS = (
     {"worker"},
     {"http"},
     {"cli"},
+    {"plugins"},
     {"reference"},
 )
 """Rooms from the lowest to the highest; those of one layer do not know each other. The contract
@@ -141,6 +142,17 @@ def test_a_module_imports_only_rooms_below_its_own() -> None:
         here = room(module)
         others = {text for text in imported(module) if room(text) != here}
         wrong[module] = {item for item in others if RANK[room(item)] >= RANK[here]}
+    assert not offenders(wrong)
+
+
+def test_the_core_imports_no_plugin_and_plugins_do_not_import_each_other() -> None:
+    def plugin(module: str) -> str:
+        return module.split(".")[1] if module.startswith("plugins.") else ""
+
+    wrong = {
+        module: {text for text in imported(module) if plugin(text) not in ("", plugin(module))}
+        for module in MODULES
+    }
     assert not offenders(wrong)
 
 

@@ -1,5 +1,5 @@
-"""What can be added by name: each extension point has a table of ours, and beside it the entry
-points that other packages declare in its group.
+"""What can be added by name: each extension point has a table of the core's, and beside it what the
+plugins in `ragstone.plugins` add and the entry points that other packages declare in its group.
 
 An entry point is read from the metadata of an installed package, so a name is known before anything
 is imported; it is imported when it is chosen. What is wrong with a package costs one line that
@@ -9,9 +9,11 @@ names it, and everything else goes on.
 import importlib
 import inspect
 import logging
+import os
+import pkgutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
@@ -26,6 +28,9 @@ T = TypeVar("T")
 
 OURS = "ragstone"
 """The package of what stands in the tables, and the beginning of every group's name."""
+
+PLUGINS_OFF = "RAGSTONE_PLUGINS_OFF"
+"""Names the plugins of Ragstone's own that are not used, such as `plone,chats`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +57,24 @@ class Extension:
         return found
 
 
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """An optional part of Ragstone, a package in `ragstone.plugins` that has this as `PLUGIN`.
+
+    `adds` holds what it adds, by extension point (the group of entry points without `ragstone.`)
+    and name; `help` says in a line what it is for. Its targets are written as `module:attribute`,
+    so that nothing of it is imported before it is used. The core imports nothing from a plugin.
+    """
+
+    help: str
+    adds: Mapping[str, Mapping[str, Extension]] = field(default_factory=dict)
+
+
 class Registry(Generic[T]):
     """The extensions of one point, by name.
 
     `group` is the group of entry points, `noun` what one is called in messages, `table` what
-    Ragstone brings. An extension either `is_a` thing of this class, or a factory that `makes` one:
+    the core brings. An extension either `is_a` thing of this class, or a factory that `makes` one:
     an instance of this class, or of this Protocol, whose names it must have. A name of ours is
     found without a look at other packages.
     """
@@ -72,7 +90,7 @@ class Registry(Generic[T]):
     ) -> None:
         self.group = group
         self.noun = noun
-        self._table = table
+        self._core = table
         self._is_a = is_a
         self._makes = makes
 
@@ -97,7 +115,7 @@ class Registry(Generic[T]):
 
     @property
     def ours(self) -> Mapping[str, Extension]:
-        """What Ragstone brings."""
+        """What Ragstone brings, the core and its plugins."""
         return self._table
 
     @property
@@ -174,6 +192,14 @@ class Registry(Generic[T]):
             f"{_extension_label(self.noun, name, self[name])} cannot be used: {why}."
         )
 
+    @cached_property
+    def _table(self) -> Mapping[str, Extension]:
+        point = self.group.removeprefix(f"{OURS}.")
+        added: dict[str, Extension] = {}
+        for plugin in find_plugins().values():
+            added.update(plugin.adds.get(point, {}))
+        return {**self._core, **added}
+
     @property
     def _others(self) -> Mapping[str, Extension]:
         return self._collect[0]
@@ -202,6 +228,30 @@ def summary(thing: object) -> str:
     """The first sentence of what a class or a function says of itself, without its stop."""
     paragraph = (inspect.getdoc(thing) or "").partition("\n\n")[0]
     return " ".join(paragraph.split()).partition(". ")[0].rstrip(".")
+
+
+@cache
+def find_plugins() -> Mapping[str, Plugin]:
+    """The plugins that Ragstone brings, by name, without those named in RAGSTONE_PLUGINS_OFF (with
+    commas between them). Read once; only what they are called is imported.
+
+    Raises ConfigError for a name there that no plugin has.
+    """
+    try:
+        package = importlib.import_module(f"{OURS}.plugins")
+    except ModuleNotFoundError:
+        return {}
+    names = {module.name for module in pkgutil.iter_modules(package.__path__)}
+    off = {name.strip() for name in os.environ.get(PLUGINS_OFF, "").split(",")} - {""}
+    if unknown := sorted(off - names):
+        raise ConfigError(
+            f"{PLUGINS_OFF} names {unknown[0]!r}, which is not a plugin: name some of "
+            f"{', '.join(sorted(names))}."
+        )
+    return {
+        name: importlib.import_module(f"{OURS}.plugins.{name}").PLUGIN
+        for name in sorted(names - off)
+    }
 
 
 @cache

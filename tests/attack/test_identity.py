@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from ragstone.core.errors import InputError
-from ragstone.http.dialects.chats.documents import user_folder
+from ragstone.plugins.chats.documents import user_folder
 from ragstone.service.keys import KeyGrant
 from tests.attack.house import OPERATOR, House, a_house
 from tests.credentials import bearer

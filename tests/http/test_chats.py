@@ -14,8 +14,8 @@ from ragstone.core.caller import LOCAL, Caller
 from ragstone.core.errors import UnknownCollection
 from ragstone.core.turn import Principal
 from ragstone.http.app import create_app
-from ragstone.http.dialects.chats.routes import ChatsMessage
 from ragstone.ingest.handed import LONGEST_NAME, plain_name
+from ragstone.plugins.chats.routes import ChatsMessage
 from ragstone.service.local import Ragstone
 from ragstone.settings import DialectSettings, ServerSettings, Settings
 from tests.fake_service import FakeService

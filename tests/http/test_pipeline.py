@@ -13,7 +13,7 @@ from ragstone.core.events import Done, Sources, Token
 from ragstone.core.filters import under
 from ragstone.core.turn import Ask, Turn
 from ragstone.http.app import create_app
-from ragstone.http.dialects.pipeline.answers import RagStream
+from ragstone.plugins.pipeline.answers import RagStream
 from ragstone.settings import Settings
 from ragstone.settings.dialects import DialectSettings
 from tests.engine.samples import a_passage

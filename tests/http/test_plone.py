@@ -18,8 +18,8 @@ from ragstone.core.errors import InputError, Unauthorized, UnknownCollection
 from ragstone.core.filters import under
 from ragstone.core.turn import Principal
 from ragstone.http.app import create_app
-from ragstone.http.dialects.plone.routes import AskRequest, Questions, as_plone
-from ragstone.http.dialects.plone.site import EVENTS, SIGNATURE, TIMESTAMP, SignedEvents, sign
+from ragstone.plugins.plone.routes import AskRequest, Questions, as_plone
+from ragstone.plugins.plone.site import EVENTS, SIGNATURE, TIMESTAMP, SignedEvents, sign
 from ragstone.service.local import Ragstone
 from ragstone.settings import DialectSettings, PloneSettings, Settings, load
 from tests.credentials import a_key

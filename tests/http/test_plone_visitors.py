@@ -15,10 +15,10 @@ from ragstone.core.errors import InputError, Unauthorized
 from ragstone.core.filters import under
 from ragstone.core.turn import Principal
 from ragstone.http.app import create_app
-from ragstone.http.dialects.plone.routes import Questions
-from ragstone.http.dialects.plone.site import SIGNATURE, TIMESTAMP, sign
-from ragstone.http.dialects.plone.visitors import Visitor, visitor_call, visitor_caller
-from ragstone.ingest.connectors.plone.names import CONNECTOR
+from ragstone.plugins.plone.names import CONNECTOR
+from ragstone.plugins.plone.routes import Questions
+from ragstone.plugins.plone.site import SIGNATURE, TIMESTAMP, sign
+from ragstone.plugins.plone.visitors import Visitor, visitor_call, visitor_caller
 from ragstone.service.local import Ragstone
 from ragstone.settings import PloneSettings, Settings
 from tests.fake_service import FakeService

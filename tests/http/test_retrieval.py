@@ -21,8 +21,8 @@ from ragstone.core.events import Note
 from ragstone.core.filters import And, AnyOf, Not, Or, Range, eq, under
 from ragstone.core.turn import Ask, Plan, Principal, Turn
 from ragstone.http.app import create_app
-from ragstone.http.dialects.retrieval import RetrieveRequest, SearchRerankRequest
 from ragstone.index.external_retriever import ExternalRetriever, KnowledgeBase, RetrievalService
+from ragstone.plugins.retrieval.routes import RetrieveRequest, SearchRerankRequest
 from ragstone.retrieve.fuse import Fuse
 from ragstone.retrieve.retrieve import Retrieve
 from ragstone.settings import IndexSettings, Settings

@@ -7,9 +7,9 @@ from typing import Any
 from pydantic import SecretStr
 
 from ragstone.core.turn import Principal
-from ragstone.ingest.connectors.plone.client import PloneClient
-from ragstone.ingest.connectors.plone.names import CONNECTOR
-from ragstone.ingest.connectors.plone.sync import PloneSync, Synced
+from ragstone.plugins.plone.client import PloneClient
+from ragstone.plugins.plone.names import CONNECTOR
+from ragstone.plugins.plone.sync import PloneSync, Synced
 from ragstone.service.local import Ragstone
 from ragstone.settings import PloneSettings
 from tests.plone.site import PASSWORD, USERS, PloneSite

@@ -34,14 +34,14 @@ from ragstone.core.errors import (
 )
 from ragstone.core.turn import Principal
 from ragstone.http.app import create_app
-from ragstone.http.dialects.plone.site import PloneSite
 from ragstone.http.server.answering import reserve_connections
-from ragstone.ingest.connectors.plone.client import PloneClient
 from ragstone.ingest.parse_process import ParseProcesses
 from ragstone.jobs.ending import DAY, Ending
 from ragstone.models.configured_chat import chat_model
 from ragstone.models.embedders import ConfiguredEmbedders
 from ragstone.models.multilingual import MultilingualE5
+from ragstone.plugins.plone.client import PloneClient
+from ragstone.plugins.plone.site import PloneSite
 from ragstone.reader.configured import open_configured_reader
 from ragstone.reader.local import LocalReader
 from ragstone.retrieve.rerankers.remote import RemoteReranker

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.cli import options as opt
+from ragstone.cli.added_commands import ExtensibleGroup
 from ragstone.cli.cache import app as cache_app
 from ragstone.cli.comments import app as comments_app
 from ragstone.cli.conversations import app as conversations_app
@@ -20,7 +21,6 @@ from ragstone.cli.maintenance import app as maintenance
 from ragstone.cli.managing import app as managing
 from ragstone.cli.mcp import app as mcp_app
 from ragstone.cli.models import app as models_app
-from ragstone.cli.plone import app as plone_app
 from ragstone.cli.plugins import app as plugins_app
 from ragstone.cli.prompts import app as prompts_app
 from ragstone.cli.readers import app as readers_app
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="ragstone",
+    cls=ExtensibleGroup,
     help="Answers from your own documents, with the source of every sentence.",
     no_args_is_help=True,
     add_completion=False,
@@ -61,7 +62,6 @@ app.add_typer(prompts_app, name="prompts")
 app.add_typer(jobs_app, name="jobs")
 app.add_typer(keys_app, name="keys")
 app.add_typer(models_app, name="models")
-app.add_typer(plone_app, name="plone")
 
 
 def _print_version(wanted: bool) -> None:

@@ -46,6 +46,7 @@ from ragstone.ingest.parse_messages import (
     send_frame,
 )
 from ragstone.ingest.turns import NOBODY, Owner, Turns
+from ragstone.registry import PLUGINS_OFF
 from ragstone.settings import IngestSettings
 
 if TYPE_CHECKING:
@@ -99,8 +100,8 @@ LAST_WORDS_SECONDS = 2.0
 
 ENVIRONMENT = (
     "HOME", "LANG", "LANGUAGE", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "OMP_NUM_THREADS",
-    "PATH", "PYTHONDONTWRITEBYTECODE", "PYTHONHOME", "PYTHONPYCACHEPREFIX", "SYSTEMDRIVE",
-    "SYSTEMROOT", "TZ", "USERPROFILE", "VIRTUAL_ENV", "WINDIR",
+    "PATH", "PYTHONDONTWRITEBYTECODE", "PYTHONHOME", "PYTHONPYCACHEPREFIX", PLUGINS_OFF,
+    "SYSTEMDRIVE", "SYSTEMROOT", "TZ", "USERPROFILE", "VIRTUAL_ENV", "WINDIR",
 )  # fmt: skip
 """What a process sees of the environment, besides LC_*: it has no keys and passwords."""
 

@@ -13,8 +13,8 @@ from ragstone.core.errors import (
     WrongType,
 )
 from ragstone.ingest.document import Block
-from ragstone.ingest.formats.epub import parse_epub
 from ragstone.ingest.parse import parse
+from ragstone.plugins.formats.epub import parse_epub
 from ragstone.settings import IngestSettings
 
 CONTAINER = (

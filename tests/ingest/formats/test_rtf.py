@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from ragstone.core.errors import DocumentError, UnreadableDocument
 from ragstone.ingest.document import Block
-from ragstone.ingest.formats.rtf import parse_rtf
 from ragstone.ingest.parse import parse
+from ragstone.plugins.formats.rtf import parse_rtf
 from ragstone.settings import IngestSettings
 
 

@@ -36,20 +36,12 @@ def dialects(parts: DialectParts, ours: bool) -> Iterator[APIRouter]:
             log.warning("%s The server goes on without it.", error)
 
 
-_HERE = "ragstone.http.dialects"
-
 DIALECTS: Registry[APIRouter] = Registry(
     "ragstone.dialects",
     "dialect",
     {
-        "openai": Extension(f"{_HERE}.openai.routes:router", "/v1/*"),
-        "retrieval": Extension(f"{_HERE}.retrieval:router", "/api/v1/retrieval/*"),
-        "chat_core": Extension(f"{_HERE}.chat_core.routes:router", "/v2/{rag,gpt,pa}/query"),
+        "openai": Extension("ragstone.http.dialects.openai.routes:router", "/v1/*"),
         "mcp": Extension("ragstone.http.mcp.routes:router", "/mcp, if the extra mcp is installed"),
-        "pipeline": Extension(f"{_HERE}.pipeline.routes:router", "/api/chat/completions"),
-        "rag_v1": Extension(f"{_HERE}.rag_v1.routes:router", "/api/v1/rag/*"),
-        "chats": Extension(f"{_HERE}.chats.routes:router", "/chat/{chat_id}/*"),
-        "plone": Extension(f"{_HERE}.plone.routes:router", "@rag-ask and its kin"),
     },
     makes=APIRouter,
 )

@@ -36,7 +36,7 @@ from ragstone.ingest.formats.metadata import flatten_values
 from ragstone.ingest.formats.raised import lower_text, raise_text
 from ragstone.ingest.formats.surroundings import Surroundings
 from ragstone.ingest.formats.tables import table_blocks
-from ragstone.ingest.formats.types import Format
+from ragstone.ingest.formats.types import FORMATS, Format
 
 _NESTING = 60
 """How deep lists and quotes may be in each other. What is deeper is left out."""
@@ -304,10 +304,8 @@ def _directive(name: str, argument: str, content: str, within: _Within) -> Itera
     inside = replace(within, kind="admonition", label=name)
     if name in _SILENT_DIRECTIVES:
         return
-    if name == "eval-rst":
-        from ragstone.ingest.formats.rst import rst_blocks  # Loads docutils.
-
-        yield from rst_blocks(content)
+    if name == "eval-rst" and "rst" in FORMATS and (read := FORMATS.get("rst").text_blocks):
+        yield from read(content)
         return
     if name in _CODE_DIRECTIVES:
         yield from _verbatim(content, argument.split(" ")[0])

@@ -1,6 +1,7 @@
 """The readable file types, and the type that a file's first bytes show."""
 
 import logging
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Protocol
@@ -12,7 +13,7 @@ from ragstone.core.errors import (
     UnreadableDocument,
     WrongType,
 )
-from ragstone.ingest.document import Parsed
+from ragstone.ingest.document import Block, Parsed
 from ragstone.ingest.formats.recognition import Recognition, is_installed
 from ragstone.ingest.formats.surroundings import Surroundings
 from ragstone.registry import Extension, Registry
@@ -73,6 +74,7 @@ class Format:
     refused. `nested` takes the place of `parse` for a file in another one, where the format holds
     files itself, and `including` where a file may include others of its folder. `picture` is for
     formats whose blocks name pictures, and `drawn` where these are no files by themselves.
+    `text_blocks` reads a piece of it that stands in a file of another format.
     """
 
     media_type: str
@@ -83,18 +85,13 @@ class Format:
     including: IncludingParser | None = None
     picture: PictureReader | None = None
     drawn: PictureDrawer | None = None
+    text_blocks: Callable[[str], Iterable[Block]] | None = None
 
 
 _HERE = "ragstone.ingest.formats"
 _TEXT = Extension(f"{_HERE}.text:TEXT", "Plain text, by its paragraphs")
 _HTML = Extension(f"{_HERE}.html:HTML", "Web pages, without their menus")
 _MARKDOWN = Extension(f"{_HERE}.markdown:MARKDOWN", "Markdown, with its headings and front matter")
-_ASCIIDOC = Extension(f"{_HERE}.asciidoc:ASCIIDOC", "AsciiDoc, with its notes and tables")
-_YAML = Extension(f"{_HERE}.config:YAML", "YAML, value by value")
-
-
-def _code(name: str, language: str) -> Extension:
-    return Extension(f"{_HERE}.source:{name}", f"Source code, {language}: by its definitions")
 
 
 PICTURES = {
@@ -132,60 +129,15 @@ FORMATS: Registry[Format] = Registry(
         "mdx": _MARKDOWN,
         "txt": _TEXT,
         "text": _TEXT,
-        "rst": Extension(f"{_HERE}.rst:RST", "reStructuredText, with what Sphinx adds to it"),
-        "epub": Extension(f"{_HERE}.epub:EPUB", "EPUB books, chapter by chapter"),
-        "adoc": _ASCIIDOC,
-        "asciidoc": _ASCIIDOC,
         "log": _TEXT,
         "csv": Extension(f"{_HERE}.csv:CSV", "Tables, row by row"),
         "tsv": Extension(f"{_HERE}.csv:TSV", "Tables with tabs, row by row"),
         "json": Extension(f"{_HERE}.json:JSON", "JSON, value by value"),
         "jsonl": Extension(f"{_HERE}.json:JSONL", "JSON lines, a record a line"),
         "ndjson": Extension(f"{_HERE}.json:NDJSON", "JSON lines, a record a line"),
-        "ipynb": Extension(f"{_HERE}.notebook:NOTEBOOK", "Jupyter notebooks, cell by cell"),
-        "odt": Extension(f"{_HERE}.odf:ODT", "LibreOffice texts"),
-        "ods": Extension(f"{_HERE}.odf:ODS", "LibreOffice workbooks, row by row"),
-        "odp": Extension(f"{_HERE}.odf:ODP", "LibreOffice presentations, slide by slide"),
         "zip": Extension(f"{_HERE}.archive:ARCHIVE", "Archives, member by member"),
-        "yaml": _YAML,
-        "yml": _YAML,
-        "toml": Extension(f"{_HERE}.config:TOML", "TOML, value by value"),
-        "ini": Extension(f"{_HERE}.config:INI", "Settings by sections"),
-        "cfg": Extension(f"{_HERE}.config:INI", "Settings by sections"),
-        "rtf": Extension(f"{_HERE}.rtf:RTF", "Rich text"),
         "eml": Extension(f"{_HERE}.mail:EML", "Mails, with their attachments"),
         "mbox": Extension(f"{_HERE}.mail:MBOX", "Mailboxes, mail by mail"),
-        "srt": Extension(f"{_HERE}.subtitles:SRT", "Subtitles, with their times"),
-        "vtt": Extension(f"{_HERE}.subtitles:VTT", "Subtitles, with their times"),
-        "vcf": Extension(f"{_HERE}.contacts:VCARD", "Contacts, a row for each"),
-        "ics": Extension(f"{_HERE}.contacts:CALENDAR", "Calendars, event by event"),
-        "py": _code("PYTHON", "Python"),
-        "js": _code("JAVASCRIPT", "JavaScript"),
-        "mjs": _code("JAVASCRIPT", "JavaScript"),
-        "cjs": _code("JAVASCRIPT", "JavaScript"),
-        "jsx": _code("JSX", "JavaScript with markup"),
-        "ts": _code("TYPESCRIPT", "TypeScript"),
-        "tsx": _code("TSX", "TypeScript with markup"),
-        "java": _code("JAVA", "Java"),
-        "kt": _code("KOTLIN", "Kotlin"),
-        "scala": _code("SCALA", "Scala"),
-        "go": _code("GO", "Go"),
-        "rs": _code("RUST", "Rust"),
-        "swift": _code("SWIFT", "Swift"),
-        "c": _code("C", "C"),
-        "h": _code("C", "C"),
-        "cpp": _code("CPP", "C++"),
-        "cc": _code("CPP", "C++"),
-        "hpp": _code("CPP", "C++"),
-        "cs": _code("CSHARP", "C#"),
-        "rb": _code("RUBY", "Ruby"),
-        "php": _code("PHP", "PHP"),
-        "sh": _code("SHELL", "shell scripts"),
-        "bash": _code("SHELL", "shell scripts"),
-        "ps1": _code("POWERSHELL", "PowerShell"),
-        "sql": _code("SQL", "SQL"),
-        "lua": _code("LUA", "Lua"),
-        "r": _code("R", "R"),
         **{name: _picture(kind) for name, kind in PICTURES.items()},
     },
     is_a=Format,

@@ -10,8 +10,8 @@ import pytest
 from pydantic import SecretStr
 
 from ragstone.core.errors import ConfigError
-from ragstone.ingest.connectors.plone.client import PloneClient
-from ragstone.ingest.connectors.plone.credential import ends_soon, token_expiry
+from ragstone.plugins.plone.client import PloneClient
+from ragstone.plugins.plone.credential import ends_soon, token_expiry
 from ragstone.settings import PloneSettings
 from tests.plone_server import PASSWORD, TOKEN, USER, PloneServer, plone_server
 

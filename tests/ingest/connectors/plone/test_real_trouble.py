@@ -14,9 +14,9 @@ from pydantic import SecretStr
 
 from ragstone import build
 from ragstone.core.errors import ConfigError
-from ragstone.ingest.connectors.plone import client as client_module
-from ragstone.ingest.connectors.plone.client import PloneClient, PloneUnavailable
-from ragstone.ingest.connectors.plone.credential import RENEWED_BEFORE
+from ragstone.plugins.plone import client as client_module
+from ragstone.plugins.plone.client import PloneClient, PloneUnavailable
+from ragstone.plugins.plone.credential import RENEWED_BEFORE
 from ragstone.service.local import Ragstone
 from ragstone.settings import Settings
 from tests.plone.compared import (

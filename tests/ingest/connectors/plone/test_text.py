@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.core.chunk import EVERYONE
-from ragstone.ingest.connectors.plone.names import (
+from ragstone.ingest.parse import parse
+from ragstone.plugins.plone.names import (
     CONNECTOR,
     filter_path,
     names,
@@ -16,8 +17,7 @@ from ragstone.ingest.connectors.plone.names import (
     site_path,
     stated_readers,
 )
-from ragstone.ingest.connectors.plone.text import page
-from ragstone.ingest.parse import parse
+from ragstone.plugins.plone.text import page
 from ragstone.settings import IngestSettings
 from ragstone.settings.plone import PloneSettings
 

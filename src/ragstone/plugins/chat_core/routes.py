@@ -18,14 +18,14 @@ from ragstone.core.turn import Ask, SearchType
 from ragstone.http import sse
 from ragstone.http.bodies import Approval
 from ragstone.http.dialects import DialectParts
-from ragstone.http.dialects.chat_core.events import Conversation, refusal_body
-from ragstone.http.dialects.chat_core.requests import SessionChatRequest, VisionRequest
 from ragstone.http.dialects.pictures import MOST, MOST_BYTES, picture, pictures
 from ragstone.http.identity import Who, for_guests, narrow_principal
 from ragstone.http.openapi import STREAM, document_responses
 from ragstone.http.opening import hold_opening
 from ragstone.http.responses import Json, Refusal
 from ragstone.http.streaming import stream_answer
+from ragstone.plugins.chat_core.events import Conversation, refusal_body
+from ragstone.plugins.chat_core.requests import SessionChatRequest, VisionRequest
 
 MULTIPART = "multipart/form-data"
 Room = Annotated[str, Query(max_length=255)]

@@ -3,7 +3,7 @@
 from typing import Any
 
 from ragstone.core.errors import InputError
-from ragstone.http.dialects.plone.visitors import SiteSettings
+from ragstone.plugins.plone.visitors import SiteSettings
 from ragstone.service.settings import SettingsService
 from ragstone.settings import Settings
 from ragstone.settings.scope import of_collection

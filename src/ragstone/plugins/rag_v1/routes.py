@@ -18,13 +18,13 @@ from ragstone.core.events import Event
 from ragstone.core.turn import Ask
 from ragstone.http import sse
 from ragstone.http.dialects import DialectParts
-from ragstone.http.dialects.rag_v1 import answers
-from ragstone.http.dialects.rag_v1.requests import BatchRequest, QueryRequest, RagRequest
 from ragstone.http.identity import Who, for_guests
 from ragstone.http.openapi import STREAM, document_responses
 from ragstone.http.ops import checks
 from ragstone.http.responses import Json, Refusal, json_unless_left, what_is_wrong
 from ragstone.http.streaming import finish_turn, or_refusal, stream_answer
+from ragstone.plugins.rag_v1 import answers
+from ragstone.plugins.rag_v1.requests import BatchRequest, QueryRequest, RagRequest
 from ragstone.service import Service
 
 log = logging.getLogger(__name__)

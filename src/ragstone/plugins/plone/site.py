@@ -18,8 +18,8 @@ from ragstone.service import Service
 from ragstone.settings import Settings
 
 if TYPE_CHECKING:
-    from ragstone.ingest.connectors.plone.client import PloneClient
-    from ragstone.ingest.connectors.plone.sync import PloneSync
+    from ragstone.plugins.plone.client import PloneClient
+    from ragstone.plugins.plone.sync import PloneSync
 
 log = logging.getLogger(__name__)
 
@@ -123,12 +123,12 @@ class PloneSite:
                 log.exception("The run over the Plone site broke")
 
     def _client(self) -> "PloneClient":
-        from ragstone.ingest.connectors.plone.client import PloneClient
+        from ragstone.plugins.plone.client import PloneClient
 
         return PloneClient(self._settings.plone)
 
     def _sync(self, client: "PloneClient", portal_type: str = "") -> "PloneSync":
-        from ragstone.ingest.connectors.plone.sync import PloneSync
+        from ragstone.plugins.plone.sync import PloneSync
 
         settings, data = self._settings.plone, self._settings.ragstone_data
         if portal_type:

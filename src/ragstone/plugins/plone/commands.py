@@ -58,8 +58,8 @@ async def _sync(service: "Service", settings: "Settings", full: bool, as_json: b
     from dataclasses import asdict
 
     from ragstone.cli.show import err, out_json, print_text
-    from ragstone.ingest.connectors.plone.client import PloneClient
-    from ragstone.ingest.connectors.plone.sync import PloneSync, Synced
+    from ragstone.plugins.plone.client import PloneClient
+    from ragstone.plugins.plone.sync import PloneSync, Synced
 
     done = Synced()
     async with aclosing(PloneClient(settings.plone)) as client:

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AnySet
 
 from ragstone.core.chunk import EVERYONE
-from ragstone.ingest.connectors.plone.client import Item, LocalRoles, PloneClient
-from ragstone.ingest.connectors.plone.names import (
+from ragstone.plugins.plone.client import Item, LocalRoles, PloneClient
+from ragstone.plugins.plone.names import (
     ALWAYS,
     CONNECTOR,
     OWNER,
@@ -23,7 +23,7 @@ from ragstone.ingest.connectors.plone.names import (
     reader_names,
     stated_readers,
 )
-from ragstone.ingest.connectors.plone.summary import Summary
+from ragstone.plugins.plone.summary import Summary
 from ragstone.settings import PloneSettings
 
 VISITORS = (f"group:{CONNECTOR}", EVERYONE)

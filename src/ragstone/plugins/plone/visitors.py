@@ -17,7 +17,7 @@ from ragstone.core.errors import InputError
 from ragstone.core.turn import Principal
 from ragstone.http.bodies import Text
 from ragstone.http.responses import what_is_wrong
-from ragstone.ingest.connectors.plone.names import ANONYMOUS
+from ragstone.plugins.plone.names import ANONYMOUS
 from ragstone.settings import PloneSettings
 
 OWN = "ragstone:"

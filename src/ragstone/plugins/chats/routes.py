@@ -19,13 +19,13 @@ from ragstone.core.turn import Ask, Turn
 from ragstone.http import sse
 from ragstone.http.bodies import StrictBody, Text
 from ragstone.http.dialects import DialectParts
-from ragstone.http.dialects.chats.documents import ChatDocuments
 from ragstone.http.identity import Who, at_least, for_guests, narrow_principal
 from ragstone.http.openapi import STREAM, document_responses
 from ragstone.http.responses import Json, json_unless_left
 from ragstone.http.streaming import Transcript, or_refusal, stream_answer, token
 from ragstone.language.language import detect
 from ragstone.language.no_answer import no_answer
+from ragstone.plugins.chats.documents import ChatDocuments
 from ragstone.service import wire
 
 Object = dict[str, Any]

@@ -10,8 +10,8 @@ from ragstone.core.answer import GeneratedAnswer
 from ragstone.core.events import Done, Event, Rewritten, Sources, StageStarted, Thinking, Token
 from ragstone.core.source import Source, cited_sources, describe_pictures, sources
 from ragstone.core.turn import Turn
-from ragstone.http.dialects.rag_v1.requests import QueryRequest, RagRequest
 from ragstone.http.streaming import Transcript, token
+from ragstone.plugins.rag_v1.requests import QueryRequest, RagRequest
 from ragstone.service import wire
 
 Object = dict[str, Any]

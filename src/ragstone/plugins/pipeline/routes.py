@@ -11,12 +11,12 @@ from ragstone.core.events import Event
 from ragstone.http import sse
 from ragstone.http.bodies import Approval
 from ragstone.http.dialects import DialectParts
-from ragstone.http.dialects.pipeline.answers import RagStream, rag_response
-from ragstone.http.dialects.pipeline.requests import PipelineRequest
 from ragstone.http.identity import Who, for_guests, narrow_principal
 from ragstone.http.openapi import STREAM, document_responses
 from ragstone.http.responses import Json, json_unless_left
 from ragstone.http.streaming import finish_turn, stream_answer
+from ragstone.plugins.pipeline.answers import RagStream, rag_response
+from ragstone.plugins.pipeline.requests import PipelineRequest
 
 Step = Annotated[str, Path(max_length=100)]
 

@@ -28,18 +28,18 @@ from ragstone.core.source import passage_sources
 from ragstone.core.turn import Ask, Principal
 from ragstone.http.bodies import StrictBody, Text
 from ragstone.http.dialects import DialectParts
-from ragstone.http.dialects.plone import answers
-from ragstone.http.dialects.plone.records import put_records
-from ragstone.http.dialects.plone.site import PloneSite
-from ragstone.http.dialects.plone.visitors import VisitorCall, site_settings, visitor_call
-from ragstone.http.dialects.plone.visitors import visitor_caller as visiting
 from ragstone.http.identity import Who, at_least, check_role, for_guests, narrow_principal
 from ragstone.http.responses import Json, Refusal, json_unless_left, plone_error
 from ragstone.http.streaming import finish_turn, or_refusal
-from ragstone.ingest.connectors.plone.names import AUTHENTICATED, filter_path
 from ragstone.jobs.questions import format_result, result_source
 from ragstone.language.language import detect
 from ragstone.language.no_answer import no_answer
+from ragstone.plugins.plone import answers
+from ragstone.plugins.plone.names import AUTHENTICATED, filter_path
+from ragstone.plugins.plone.records import put_records
+from ragstone.plugins.plone.site import PloneSite
+from ragstone.plugins.plone.visitors import VisitorCall, site_settings, visitor_call
+from ragstone.plugins.plone.visitors import visitor_caller as visiting
 from ragstone.service import Service
 from ragstone.service.jobs import JobsService
 from ragstone.settings import Settings

@@ -20,11 +20,11 @@ from ragstone.ingest.formats.includes import with_included
 from ragstone.ingest.formats.inline_code import mark_code, restore_spans, strip_marks
 from ragstone.ingest.formats.labels import format_number
 from ragstone.ingest.formats.metadata import flatten_values
-from ragstone.ingest.formats.rst_tree import REFERENCE, document_tree
 from ragstone.ingest.formats.surroundings import Surroundings
 from ragstone.ingest.formats.tables import table_blocks
 from ragstone.ingest.formats.text import outline_text
 from ragstone.ingest.formats.types import Format
+from ragstone.plugins.formats.rst_tree import REFERENCE, document_tree
 
 log = logging.getLogger(__name__)
 
@@ -428,4 +428,4 @@ def _fold(text: str) -> str:
     return _SPACE.sub(" ", text)
 
 
-RST = Format("text/x-rst", parse_rst, whole=True, including=parse_rst_file)
+RST = Format("text/x-rst", parse_rst, whole=True, including=parse_rst_file, text_blocks=rst_blocks)

@@ -14,13 +14,13 @@ from ragstone.core.chunk import EVERYONE
 from ragstone.core.errors import ConfigError, DocumentError, Unavailable, UnknownCollection
 from ragstone.core.records import Document
 from ragstone.core.turn import Principal
-from ragstone.ingest.connectors.plone.client import Item, PloneClient, PloneUnavailable
-from ragstone.ingest.connectors.plone.names import CONNECTOR, site_path, stated_readers
-from ragstone.ingest.connectors.plone.readers import LOOKED_AT, Readers, read_site_readers
-from ragstone.ingest.connectors.plone.summary import Summary, summary
-from ragstone.ingest.connectors.plone.text import page
 from ragstone.ingest.formats.types import list_endings, media_type_ending
 from ragstone.ingest.handed import Spool, plain_name
+from ragstone.plugins.plone.client import Item, PloneClient, PloneUnavailable
+from ragstone.plugins.plone.names import CONNECTOR, site_path, stated_readers
+from ragstone.plugins.plone.readers import LOOKED_AT, Readers, read_site_readers
+from ragstone.plugins.plone.summary import Summary, summary
+from ragstone.plugins.plone.text import page
 from ragstone.service import FileFailure, Handed, IngestRequest, Progress, Service
 from ragstone.settings import PloneSettings
 

@@ -9,9 +9,9 @@ from typing import Any
 import httpx2
 
 from ragstone.core.errors import ConfigError, Conflict, RagstoneError, TooLarge, Unavailable
-from ragstone.ingest.connectors.plone.credential import basic_header, ends_soon
-from ragstone.ingest.connectors.plone.names import site_path
-from ragstone.ingest.connectors.plone.summary import FIELDS, Summary, summary
+from ragstone.plugins.plone.credential import basic_header, ends_soon
+from ragstone.plugins.plone.names import site_path
+from ragstone.plugins.plone.summary import FIELDS, Summary, summary
 from ragstone.settings import PloneSettings
 
 Item = dict[str, Any]

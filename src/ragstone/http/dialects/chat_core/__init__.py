@@ -1,1 +1,0 @@
-"""The dialect chat-core."""

@@ -1,1 +1,0 @@
-"""The dialect of chats with documents of their own."""

@@ -1,1 +1,0 @@
-"""The dialect of the RAG engine v1."""

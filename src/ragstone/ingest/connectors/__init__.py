@@ -1,1 +1,0 @@
-"""Documents from other systems."""

@@ -1,1 +1,0 @@
-"""Plone sites."""

@@ -1,0 +1,11 @@
+"""A Plone site: its content as documents with their readers, and the dialect of its pages."""
+
+from ragstone.registry import Extension, Plugin
+
+PLUGIN = Plugin(
+    "A Plone site: its content as documents with their readers, and the dialect of its pages.",
+    {
+        "dialects": {"plone": Extension(f"{__name__}.routes:router", "@rag-ask and its kin")},
+        "commands": {"plone": Extension(f"{__name__}.commands:app", "Index a Plone site.")},
+    },
+)
