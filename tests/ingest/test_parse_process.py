@@ -488,13 +488,15 @@ async def main(file):
     processes = ParseProcesses(IngestSettings())
     task = asyncio.create_task(anext(aiter_of(processes, file)))
     while not (children := psutil.Process().children()):
+        if task.done():
+            task.result()
         await asyncio.sleep(0.05)
     await asyncio.sleep(1)
     print(children[0].pid, flush=True)
     await task
 
 async def aiter_of(processes, file):
-    async with processes.reading(file, file.stat().st_size) as reading:
+    async with processes.open_reading(file, file.stat().st_size) as reading:
         yield reading
 
 asyncio.run(main(Path(sys.argv[1])))
