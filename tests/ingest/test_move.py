@@ -252,8 +252,9 @@ async def test_given_a_delete_after_it_was_copied_then_it_does_not_answer_again(
 
 @pytest.mark.parametrize("before", [0, 1])
 async def test_given_a_collection_that_is_dropped_meanwhile_then_it_does_not_come_back(
-    house: House, target: Target, before: int
+    house: House, target: Target, before: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("ragstone.ingest.move.AGAIN_SECONDS", 0.1)
     collection = await house.collection()
 
     async def drop() -> None:
