@@ -33,8 +33,8 @@ from ragstone.core.turn import (
 from ragstone.engine.room_queue import RoomQueue
 from ragstone.ports import ConversationStore, History, Lease
 from ragstone.settings import ConversationSettings, Settings, load
-from ragstone.store.conversation_store import mongo_url, open_conversations
-from ragstone.store.mongo.connection import make_storable as bson_values
+from ragstone.store.conversation_store import conversation_url, open_conversations
+from ragstone.plugins.mongodb.connection import make_storable as bson_values
 from ragstone.store.sql.database import Database, open_database
 from tests.mongo_server import MongoServer, mongo_server
 
@@ -485,13 +485,13 @@ async def test_an_address_of_no_mongodb_is_refused(url: str) -> None:
 
 @pytest.mark.conforms("chat-core", "10.1", "DB__HOST and DB__PORT")
 def test_the_names_of_the_document_choose_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert mongo_url(load()) == ""
+    assert conversation_url(load()) == ""
     monkeypatch.setenv("DB__HOST", "10.30.1.196")
-    assert mongo_url(load()) == "mongodb://10.30.1.196:27017"
+    assert conversation_url(load()) == "mongodb://10.30.1.196:27017"
     monkeypatch.setenv("DB__PORT", "27018")
-    assert mongo_url(load()) == "mongodb://10.30.1.196:27018"
+    assert conversation_url(load()) == "mongodb://10.30.1.196:27018"
     monkeypatch.setenv("CONVERSATION__URL", "mongodb://other")
-    assert mongo_url(load()) == "mongodb://other"
+    assert conversation_url(load()) == "mongodb://other"
 
 
 LAW, PAY = Provenance(("c1",)), Provenance(("c1", "c2"), (("group:hr", "group:ops"),))

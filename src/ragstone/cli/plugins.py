@@ -22,6 +22,7 @@ POINTS = (
     "ragstone.recipes.stages:STAGES",
     "ragstone.http.dialects:DIALECTS",
     "ragstone.evaluation.commands:MEASURES",
+    "ragstone.store.conversation_store:CONVERSATION_STORES",
     "ragstone.cli.added_commands:COMMANDS",
 )
 """Where the registry of each extension point is."""

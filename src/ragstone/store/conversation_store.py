@@ -1,53 +1,60 @@
-"""Where conversations and statistics are kept: the state store, or a MongoDB of the settings."""
+"""Where conversations and statistics are kept: the state store, or a server of the settings."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from urllib.parse import quote
 
 from ragstone.core.errors import ConfigError
 from ragstone.ports import ConversationStore, History
+from ragstone.registry import Registry
 from ragstone.settings import Settings
 from ragstone.store.sql.conversations import SqlConversations
 from ragstone.store.sql.database import Database
 from ragstone.store.sql.history import SqlHistory
 
 
+@dataclass(frozen=True, slots=True)
+class OpenConversations:
+    """Both on one server, which need not run yet, and what closes the connections to it."""
+
+    conversations: ConversationStore
+    history: History
+    aclose: Callable[[], Awaitable[None]]
+
+
+CONVERSATION_STORES: Registry[OpenConversations] = Registry(
+    "ragstone.conversation_stores", "conversation store", {}, makes=OpenConversations
+)
+"""By the scheme of CONVERSATION__URL, made of that address and the settings."""
+
+
 @asynccontextmanager
 async def open_conversations(
     settings: Settings, database: Database
 ) -> AsyncIterator[tuple[ConversationStore, History]]:
-    """Both as the settings say; raises ConfigError. A MongoDB need not run yet."""
-    url = mongo_url(settings)
+    """Open both as the settings say. Raises ConfigError."""
+    url = conversation_url(settings)
     if not url:
         yield SqlConversations(database), SqlHistory(database)
         return
+    opened = CONVERSATION_STORES.make(url.partition(":")[0], url, settings)
     try:
-        from ragstone.store.mongo.connection import Mongo
-        from ragstone.store.mongo.conversations import MongoConversations
-        from ragstone.store.mongo.history import MongoHistory
-    except ImportError as error:
-        raise ConfigError(
-            "CONVERSATION__URL and DB__HOST need the MongoDB client: "
-            "pip install 'ragstone[mongodb]'."
-        ) from error
-    mongo = Mongo(url)
-    try:
-        yield (
-            MongoConversations(mongo, settings.conversation.database),
-            MongoHistory(mongo, settings.statistic_db),
-        )
+        yield opened.conversations, opened.history
     finally:
-        await mongo.aclose()
+        await opened.aclose()
 
 
-def mongo_url(settings: Settings) -> str:
-    """The address of the MongoDB, empty for none; raises ConfigError for that of another store."""
+def conversation_url(settings: Settings) -> str:
+    """The address of the server, empty for none. Raises ConfigError for one that no store has."""
     url, db = settings.conversation.url.get_secret_value(), settings.db
-    if url and not url.startswith(("mongodb://", "mongodb+srv://")):
+    if not url and db.host:
+        host = f"[{db.host}]" if ":" in db.host else quote(db.host, safe="")
+        url = f"mongodb://{host}:{db.port}"
+    if url and url.partition(":")[0] not in CONVERSATION_STORES:
         raise ConfigError(
-            "CONVERSATION__URL must begin with mongodb://; leave it out for the state store."
+            "Not an address of a conversation store (CONVERSATION__URL, or DB__HOST): begin it "
+            f"with {' or '.join(f'{name}://' for name in CONVERSATION_STORES)}, or leave it out "
+            "for the state store."
         )
-    if url or not db.host:
-        return url
-    host = f"[{db.host}]" if ":" in db.host else quote(db.host, safe="")
-    return f"mongodb://{host}:{db.port}"
+    return url

@@ -15,7 +15,7 @@ from pymongo.errors import DuplicateKeyError
 from ragstone.core.clock import state_time
 from ragstone.core.records import By, DayUse, Report, StrategyUse, Use
 from ragstone.core.turn import Principal, SearchType, Turn
-from ragstone.store.mongo.connection import Document, Mongo, make_storable
+from ragstone.plugins.mongodb.connection import Document, Mongo, make_storable
 
 _Amounts = tuple[int, int, int, int, int, float]
 _SUMS = ("questions", "refused", "blocked", "prompt", "completion", "cost")

@@ -1,1 +1,0 @@
-"""Conversations and statistics in MongoDB."""
