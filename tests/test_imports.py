@@ -50,7 +50,6 @@ ADAPTERS = (
     "answer.extractive.extractive",
     "answer.extractive.token_closeness",
     "cache.local",
-    "cache.redis",
     "guard.topic_index",
     "index",
     "knowledge.comments.comment_reader",
@@ -70,8 +69,8 @@ ADAPTERS = (
 FUNCTIONS = ("models.text_likelihood",)
 """What stands among adapters, and is a function that implements no port."""
 
-BUILDERS = ("build", "service.local.opening", "service.local.repair", "access.shared_rates")
-"""What makes adapters, what mends their files, and the counter of rates, which is one on Redis."""
+BUILDERS = ("build", "service.local.opening", "service.local.repair", "plugins")
+"""What makes adapters, what mends their files, and plugins, which bring adapters of their own."""
 
 WEB = {"fastapi", "starlette", "uvicorn"}
 

@@ -72,7 +72,10 @@ def test_the_core_alone_answers(core: Path, tmp_path: Path) -> None:
     index_page(tmp_path, PYTHONPATH=str(core))
     check_answer(tmp_path, PYTHONPATH=str(core))
     listed = ragstone_command(tmp_path, "plugins", "dialects", "--json", PYTHONPATH=str(core))
-    assert [row["name"] for row in json.loads(listed.stdout)["points"]["dialects"]] == ["openai", "mcp"]
+    assert [row["name"] for row in json.loads(listed.stdout)["points"]["dialects"]] == [
+        "openai",
+        "mcp",
+    ]
 
 
 @pytest.mark.real

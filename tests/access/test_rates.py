@@ -10,8 +10,8 @@ from hypothesis import settings as with_settings
 from hypothesis import strategies as st
 
 from ragstone.access.rates import LocalRates, Rates
-from ragstone.access.shared_rates import SharedRates
 from ragstone.core.errors import ConfigError
+from ragstone.plugins.redis.rates import SharedRates
 from tests.redis_server import RedisServer, redis_server
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ragstone.cache.redis import PREFIX, RedisCache
 from ragstone.core.errors import ConfigError
+from ragstone.plugins.redis.cache import PREFIX, RedisCache
 from tests.conformance.test_cache import an_answer, vector
 from tests.redis_server import RedisServer, redis_server
 

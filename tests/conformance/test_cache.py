@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ragstone.cache.local import LocalCache
-from ragstone.cache.redis import RedisCache
 from ragstone.core.answer import Citation, GeneratedAnswer, Verdict
 from ragstone.core.chunk import Chunk
 from ragstone.core.turn import Hit, Passage
+from ragstone.plugins.redis.cache import RedisCache
 from ragstone.ports import Cache, Kept, Vectors
 from tests.redis_server import RedisServer, redis_server
 

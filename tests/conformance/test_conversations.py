@@ -31,10 +31,10 @@ from ragstone.core.turn import (
     Turn,
 )
 from ragstone.engine.room_queue import RoomQueue
+from ragstone.plugins.mongodb.connection import make_storable as bson_values
 from ragstone.ports import ConversationStore, History, Lease
 from ragstone.settings import ConversationSettings, Settings, load
 from ragstone.store.conversation_store import conversation_url, open_conversations
-from ragstone.plugins.mongodb.connection import make_storable as bson_values
 from ragstone.store.sql.database import Database, open_database
 from tests.mongo_server import MongoServer, mongo_server
 

@@ -10,6 +10,7 @@ from ragstone.access.interceptor import Interceptor, Limits
 from ragstone.access.proxy import TrustedProxy
 from ragstone.access.rates import LocalRates, Rates
 from ragstone.access.slots import Slots
+from ragstone.cache.shared import shared_server
 from ragstone.core.errors import ConfigError
 from ragstone.service.keys import KeyService
 from ragstone.settings import AuthSettings, Settings
@@ -84,13 +85,5 @@ def interceptor(settings: Settings, telemetry: Telemetry | None = None) -> Inter
 
 
 def _rates(settings: Settings) -> Rates:
-    """The counter of requests and tokens: in Redis with a shared cache, else in this process."""
-    if not settings.cache.url:
-        return LocalRates()
-    try:
-        from ragstone.access.shared_rates import SharedRates
-    except ImportError as error:
-        raise ConfigError(
-            "CACHE__URL needs the Redis client: pip install 'ragstone[redis]'."
-        ) from error
-    return SharedRates(settings.cache.url, settings.cache.password.get_secret_value())
+    """The counter of requests and tokens: on the server of a shared cache, else in this process."""
+    return shared_server(settings.cache).rates() if settings.cache.url else LocalRates()

@@ -23,6 +23,7 @@ POINTS = (
     "ragstone.http.dialects:DIALECTS",
     "ragstone.evaluation.commands:MEASURES",
     "ragstone.store.conversation_store:CONVERSATION_STORES",
+    "ragstone.cache.shared:SHARED_SERVERS",
     "ragstone.cli.added_commands:COMMANDS",
 )
 """Where the registry of each extension point is."""

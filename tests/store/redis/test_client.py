@@ -8,7 +8,7 @@ import pytest
 from redis.exceptions import ConnectionError, ResponseError, TimeoutError
 
 from ragstone.core.errors import ConfigError
-from ragstone.store.redis.client import Attempts, close_client, redis_client
+from ragstone.plugins.redis.client import Attempts, close_client, redis_client
 from tests.redis_server import redis_server
 
 
@@ -34,7 +34,7 @@ def redis() -> Redis:
 
 @pytest.fixture
 def attempts(redis: Redis, caplog: pytest.LogCaptureFixture) -> Attempts:
-    caplog.set_level(logging.INFO, "ragstone.store.redis.client")
+    caplog.set_level(logging.INFO, "ragstone.plugins.redis.client")
     url = "redis://user:secret@host:1/0"
     return Attempts(url, "it rains", rest=5, clock=lambda: redis.now)
 

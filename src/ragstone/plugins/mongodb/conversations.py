@@ -18,8 +18,8 @@ from ragstone.core.conversation import ConversationKey, Room, Rooms, StoredTurn,
 from ragstone.core.conversation_turn import dump_turn
 from ragstone.core.provenance import Provenance
 from ragstone.core.turn import Message, Principal, SearchType
-from ragstone.ports.conversations import Lease
 from ragstone.plugins.mongodb.connection import Document, Mongo, make_storable
+from ragstone.ports.conversations import Lease
 from ragstone.store.sql.entry_codec import dump_notes, load_notes, messages, origin_text, readable
 
 _TOOLS = {"role": "tool"}

@@ -31,6 +31,8 @@ class SharedTexts(Protocol):
 
     async def put(self, mark: int, texts: Texts) -> None: ...
 
+    async def aclose(self) -> None: ...
+
 
 class SqlTemplates:
     """`ports.Templates` on the state database, over the prompts of the configuration file."""

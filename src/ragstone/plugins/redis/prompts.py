@@ -6,7 +6,7 @@
 import json
 from collections.abc import Mapping
 
-from ragstone.store.redis.client import REST, Attempts, close_client, redis_client
+from ragstone.plugins.redis.client import REST, Attempts, close_client, redis_client
 
 Texts = Mapping[str, Mapping[str, str]]
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from ragstone.access.rates import MINUTE, Allowance, LocalRates, compute_allowance
 from ragstone.core.clock import state_time
-from ragstone.store.redis.client import REST, Attempts, close_client, redis_client
+from ragstone.plugins.redis.client import REST, Attempts, close_client, redis_client
 
 PREFIX = "ragstone:rate:"
 TAKE = """

@@ -17,8 +17,8 @@ import numpy as np
 from ragstone.cache.codec import FORMAT, key, pack, unpack
 from ragstone.cache.vector_matrix import VectorMatrix
 from ragstone.core.clock import state_time
+from ragstone.plugins.redis.client import REST, Attempts, close_client, redis_client
 from ragstone.ports import CacheFigures, Kept, Near, Vectors
-from ragstone.store.redis.client import REST, Attempts, close_client, redis_client
 
 PREFIX = f"ragstone:cache:{FORMAT}:"
 IN_ONE_READ = 1000

@@ -1,0 +1,21 @@
+"""What several servers keep together in one Redis."""
+
+from ragstone.plugins.redis.cache import RedisCache
+from ragstone.plugins.redis.prompts import RedisTexts
+from ragstone.plugins.redis.rates import SharedRates
+
+
+class RedisServer:
+    """`cache.shared.SharedServer` at `url`."""
+
+    def __init__(self, url: str, password: str) -> None:
+        self._address = url, password
+
+    def cache(self, max_entries: int) -> RedisCache:
+        return RedisCache(*self._address, max_entries)
+
+    def rates(self) -> SharedRates:
+        return SharedRates(*self._address)
+
+    def texts(self) -> RedisTexts:
+        return RedisTexts(*self._address)

@@ -1,1 +1,0 @@
-"""What several servers share in Redis."""
