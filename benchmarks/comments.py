@@ -20,7 +20,7 @@ from benchmarks.row import Row
 from ragstone.build import open_embedders
 from ragstone.core.comments import CustomerComment
 from ragstone.index.edge.index import EdgeIndex
-from ragstone.knowledge.comments.comment_reader import LocalCommentReader
+from ragstone.plugins.comments.comment_reader import LocalCommentReader
 from ragstone.ports import ReadComments
 from ragstone.settings import load
 

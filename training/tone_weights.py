@@ -1,4 +1,4 @@
-"""Makes `knowledge/data/tone.json`: `python -m training.tone_weights FOLDER`.
+"""Makes `plugins/comments/data/tone.json`: `python -m training.tone_weights FOLDER`.
 
 How negative or positive a comment is: a ridge regression from its vector to the mean rating of
 about ten people (-4 to 4), for each bundled embedder. FOLDER holds the files `..._GroundTruth.txt`
@@ -37,7 +37,7 @@ TOPICS = {"all-MiniLM-L6-v2": (0.35, 0.1), "multilingual-e5-small": (0.84, 0.04)
 """The score from which a comment speaks of a topic, and what the topic's words add to a cosine."""
 
 Floats = NDArray[np.float64]
-TARGET = Path("src/ragstone/knowledge/data/tone.json")
+TARGET = Path("src/ragstone/plugins/comments/data/tone.json")
 
 
 @dataclass(frozen=True)

@@ -39,9 +39,7 @@ from ragstone.ingest.questions import QuestionMaker
 from ragstone.ingest.summaries import SummaryMaker
 from ragstone.ingest.vocabulary import VocabularyReader
 from ragstone.jobs.runner import Runner, Work
-from ragstone.knowledge.comments.comment_reader import LocalCommentReader
 from ragstone.knowledge.graph.entity_graph import LocalEntityGraph
-from ragstone.knowledge.tables.sandbox import TableSandbox, is_installed
 from ragstone.models.configured_chat import (
     chat_model,
     check_models,
@@ -64,6 +62,7 @@ from ragstone.ports import (
     Pooled,
     Profile,
 )
+from ragstone.ports.added import AdapterParts, open_added
 from ragstone.reader.configured import open_configured_reader
 from ragstone.retrieve.held_tokens import HeldTokens
 from ragstone.retrieve.rerankers import RerankerParts, build_reranker
@@ -180,8 +179,9 @@ async def open_adapters(
         topics = await TopicCollection.open(SqlTopics(database), embedders, days)
         stack.push_async_callback(topics.aclose)
         mentions, themes = SqlMentions(database), SqlThemes(database)
-        comments = LocalCommentReader(index, embedders.bundled_embedder())
-        stack.push_async_callback(comments.aclose)
+        added = await stack.enter_async_context(
+            open_added(AdapterParts(index, embedders.bundled_embedder()))
+        )
         # SQLite's connections are opened as they are needed: they never run short.
         pooled = (*((database,) if database.shared else ()), *connected.parts)
         adapters = Adapters(
@@ -210,7 +210,6 @@ async def open_adapters(
             themes=themes,
             vector_stores=SqlVectorStores(database),
             graph=LocalEntityGraph(mentions, index, themes),
-            comments=comments,
             recognizer=await _recognizer(settings.ingest.graph_pipelines),
             completer=chat,
             evaluator=judge,
@@ -221,7 +220,7 @@ async def open_adapters(
             judge=ReadingJudge(reader, compare, embedders.multilingual()),
             external_retriever=retriever,
             toolbox=toolbox(settings.mcp),
-            tables=TableSandbox() if is_installed() else None,
+            **added,
             approvals=SqlApprovals(database) if database.shared else WaitingApprovals(),
             running=SqlRunningAnswers(database) if database.shared else None,
             profile=profile,

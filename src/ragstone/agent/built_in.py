@@ -1,7 +1,7 @@
 """The tools that every agent has, besides the search and those of an MCP server.
 
-Each is an object of `BuiltInTool`. To add one, write it in a file of its own and put it into
-`tool_calls.BUILT_IN`: it is then offered, limited, traced, cited and checked like the others.
+Each is an object of `BuiltInTool`. Plugins and other packages add theirs by the entry points
+`ragstone.tools`; they are offered, limited, traced, cited and checked like the others.
 """
 
 from collections.abc import Mapping, Sequence

@@ -13,13 +13,13 @@ from ragstone.agent.call_reports import CallReports
 from ragstone.agent.gathered import Gathered
 from ragstone.agent.graph_tool import GraphTool
 from ragstone.agent.section_tool import ReadSection
-from ragstone.agent.table_tool import TablesTool
 from ragstone.core.errors import InputError, ToolsUnavailable
 from ragstone.core.events import AgentState
 from ragstone.core.foreign_passages import from_kdb
 from ragstone.core.tool import Tool, ToolCall
 from ragstone.core.turn import Hit, Turn
 from ragstone.ports import Adapters, ToolSession
+from ragstone.registry import Registry
 from ragstone.retrieve.local_search import LocalSearch
 
 LOCAL_SEARCH = "local_search"
@@ -30,14 +30,14 @@ EMPTY: tuple[Any, ...] = ([], {}, "")
 SHOWN = 10
 """Passages of one search that the model is shown."""
 
-BUILT_IN: tuple[BuiltInTool, ...] = (
-    ReadSection(),
-    TablesTool(),
-    GraphTool(),
-    Calculator(),
-)
-"""The tools that every agent has besides the search and those of an MCP server, in the order in
-which the chat model is offered them."""
+TOOLS: Registry[BuiltInTool] = Registry("ragstone.tools", "tool", {}, makes=BuiltInTool)
+"""Tools that plugins and other packages add, by their name, made without arguments."""
+
+
+def built_in_tools() -> tuple[BuiltInTool, ...]:
+    """The tools that every agent has besides the search and those of an MCP server, in the order in
+    which the chat model is offered them."""
+    return (ReadSection(), *(TOOLS.make(name) for name in TOOLS), GraphTool(), Calculator())
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class ToolCalls:
         reports: CallReports,
         most_chars: int,
         seconds: float,
-        built_in: Sequence[BuiltInTool] = BUILT_IN,
+        built_in: Sequence[BuiltInTool] | None = None,
     ) -> None:
         self.gathered = Gathered(turn)
         self.reports = reports
@@ -84,7 +84,7 @@ class ToolCalls:
         self._most_chars = most_chars
         self._seconds = seconds
         self._injected = search_tools.parameters(turn.ask, turn.plan)
-        self._ours = {item.tool.name: item for item in built_in}
+        self._ours = {item.tool.name: item for item in built_in or built_in_tools()}
         taken = (LOCAL_SEARCH, *self._ours)
         tools = session.tools if session else ()
         self._theirs = {tool.name: tool for tool in tools if tool.name not in taken}

@@ -10,7 +10,6 @@ import typer
 from ragstone.cli import options as opt
 from ragstone.cli.added_commands import ExtensibleGroup
 from ragstone.cli.cache import app as cache_app
-from ragstone.cli.comments import app as comments_app
 from ragstone.cli.conversations import app as conversations_app
 from ragstone.cli.document import app as document_app
 from ragstone.cli.evaluation import app as eval_app
@@ -52,7 +51,6 @@ app.add_typer(plugins_app)
 app.add_typer(document_app, name="document")
 app.add_typer(readers_app, name="readers")
 app.add_typer(graph_app, name="graph")
-app.add_typer(comments_app, name="comments")
 app.add_typer(eval_app, name="eval")
 app.add_typer(topics_app, name="topics")
 app.add_typer(cache_app, name="cache")

@@ -36,18 +36,16 @@ from ragstone.engine.budget import CallBudget
 from ragstone.engine.recipe import Recipe
 from ragstone.engine.stage import Stage
 from ragstone.guard.guard import Guard
-from ragstone.knowledge.comments.ask_comments import AskComments
 from ragstone.knowledge.graph.add_related import AddRelated
-from ragstone.knowledge.multi_hop import MultiHop
 from ragstone.knowledge.summaries.traverse import Traverse
-from ragstone.knowledge.tables.ask_tables import Tables
 from ragstone.recipes.plans import plans
 from ragstone.recipes.stage_options import with_options
-from ragstone.recipes.stages import STAGES, with_added
+from ragstone.recipes.stages import STAGES, RecipeKey, added_stages, with_added
 from ragstone.retrieve.deduplicate import Deduplicate
 from ragstone.retrieve.expand import Expand
 from ragstone.retrieve.fuse import Fuse
 from ragstone.retrieve.grade_passages import GradePassages
+from ragstone.retrieve.multi_hop import MultiHop
 from ragstone.retrieve.rerank import Rerank
 from ragstone.retrieve.retrieve import Retrieve
 from ragstone.retrieve.search_subqueries import SearchSubqueries
@@ -127,8 +125,6 @@ ANSWERED: Names = (
     "sum_up",
     "assemble",
     "build_prompt",
-    "ask_comments",
-    "tables",
     "pre_answer_gate",
     "reason",
     "generate",
@@ -178,10 +174,7 @@ FORMS: Mapping[Variant, Form] = {
             "grade_passages": FOUND,
         },
         # Nothing leaves before the best answer is known.
-        options={
-            name: {"holds": True}
-            for name in ("ask_comments", "tables", "pre_answer_gate", "generate")
-        },
+        options={name: {"holds": True} for name in ("pre_answer_gate", "generate")},
     ),
     "search": Form((*ASKED, *UNDERSTOOD, *FOUND), ("remember", "record"), options=SEARCHED),
     "functions": Form(
@@ -244,7 +237,7 @@ class Recipes:
         """The recipe of a variant at a level."""
         known = self._made.get((variant, level))
         if known is None:
-            known = self._made[variant, level] = self._recipe(FORMS[variant], level)
+            known = self._made[variant, level] = self._recipe(variant, level)
         return known
 
     def answer_recipe(self, ask: Ask) -> Recipe:
@@ -277,14 +270,15 @@ class Recipes:
             for level in LEVELS:
                 yield self.of(variant, level)
 
-    def _recipe(self, form: Form, level: Level) -> Recipe:
+    def _recipe(self, variant: Variant, level: Level) -> Recipe:
+        form, key = FORMS[variant], RecipeKey(self._settings, level, variant)
         known = self._stages.get(level)
         if known is None:
             known = self._stages[level] = stages(self._settings, level)
         options = self._settings.stages
         return Recipe(
-            with_options(with_added(_build_stages(form.stages, form, known)), options),
-            with_options(with_added(_build_stages(form.tail, form, known)), options),
+            with_options(with_added(_build_stages(form.stages, form, known), key), options),
+            with_options(with_added(_build_stages(form.tail, form, known), key), options),
             BUDGETS[level],
         )
 
@@ -409,10 +403,6 @@ def _answer_stages(settings: Settings, level: Level) -> Iterator[Stage]:
         layout=rag.prompt_layout,
         refuse_unlikely=rag.refuse_unlikely,
     )
-    if rag.comments:
-        yield AskComments(holds=holds)
-    if rag.tables:
-        yield Tables(holds=holds)
     yield PreAnswerGate(faq=rag.faq_direct, refuse_below=rag.refuse_before_model, holds=holds)
     yield Reason(
         reasons=level in ROUNDS,
@@ -464,7 +454,7 @@ def _recall(settings: Settings, level: Level) -> Recall:
     """The cache's stage; results of other settings are none of this recipe's."""
     behind = {"server", "cache", "log_level", "ragstone_data", "db", "service"}
     behind |= {"statistics", "log", "telemetry", "dialects", "plone", "auth", "limits", "jobs"}
-    added = [item.package for item in STAGES.others.values()]
+    added = [(name, STAGES[name].package) for name in added_stages()]
     said = (level, settings.model_dump_json(exclude=behind), *added)
     recipe = hashlib.blake2b(repr(said).encode(), digest_size=16).hexdigest()
     own = settings.cache

@@ -22,7 +22,7 @@ from ragstone.engine.stage import Stage
 from ragstone.language.similar_names import find_similar
 from ragstone.recipes.recipe import stages
 from ragstone.recipes.stage_options import PREFIX, Options, settable_options
-from ragstone.recipes.stages import STAGES, with_added
+from ragstone.recipes.stages import STAGES, RecipeKey, with_added
 from ragstone.settings import Settings
 from ragstone.settings.aliases import ALIASES, BY_NAME, current_key
 from ragstone.settings.dialects import find_added_dialects
@@ -223,7 +223,9 @@ def _fields() -> Mapping[str, FieldInfo]:
 def _options() -> Iterator[tuple[str, str, FieldInfo]]:
     for level in LEVELS:
         made = tuple(stages(Settings(), level).values())
-        yield from settable_options(with_added(made), STAGES.ours)
+        yield from settable_options(
+            with_added(made, RecipeKey(Settings(), level, "plain")), STAGES.ours
+        )
 
 
 def _row(key: str, field: FieldInfo) -> Setting:

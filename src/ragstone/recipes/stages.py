@@ -1,7 +1,7 @@
 """Every stage by name: ours, and those of other packages with the place that they take."""
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ragstone.agent.cut_short import CutShort
@@ -22,22 +22,22 @@ from ragstone.conversation.persist import Persist
 from ragstone.conversation.record_trace import Record
 from ragstone.conversation.retrieval_gate import RetrievalGate
 from ragstone.core.errors import ConfigError
+from ragstone.core.turn import Level
 from ragstone.engine.stage import Stage
 from ragstone.guard.guard import Guard
-from ragstone.knowledge.comments.ask_comments import AskComments
 from ragstone.knowledge.graph.add_related import AddRelated
-from ragstone.knowledge.multi_hop import MultiHop
 from ragstone.knowledge.summaries.traverse import Traverse
-from ragstone.knowledge.tables.ask_tables import Tables
 from ragstone.registry import Extension, Registry, summary
 from ragstone.retrieve.deduplicate import Deduplicate
 from ragstone.retrieve.expand import Expand
 from ragstone.retrieve.fuse import Fuse
 from ragstone.retrieve.grade_passages import GradePassages
+from ragstone.retrieve.multi_hop import MultiHop
 from ragstone.retrieve.rerank import Rerank
 from ragstone.retrieve.retrieve import Retrieve
 from ragstone.retrieve.search_subqueries import SearchSubqueries
 from ragstone.retrieve.subject import Subject
+from ragstone.settings import Settings
 from ragstone.understand.classify import Classify
 from ragstone.understand.contextualize import Contextualize
 from ragstone.understand.correct import Correct
@@ -51,20 +51,39 @@ from ragstone.verify.score import Score
 OURS: tuple[type[Stage], ...] = (
     Memory, Contextualize, Guard, Narrow, Classify, RetrievalGate, Correct, Recall, Route, Rewrite,
     SearchSubqueries, Retrieve, Fuse, Rerank, Subject, MultiHop, Deduplicate, AddRelated, Expand,
-    GradePassages, Rounds, ToolAgent, Traverse, SumUp, Assemble, BuildPrompt, AskComments, Tables,
+    GradePassages, Rounds, ToolAgent, Traverse, SumUp, Assemble, BuildPrompt,
     PreAnswerGate, Reason, Generate, CutShort, Structured, Cite, Check, Score, Converse, Persist,
     Remember, Record,
 )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
+class RecipeKey:
+    """Which recipe a stage is made for."""
+
+    settings: Settings
+    level: Level
+    variant: str
+
+
+@dataclass(frozen=True, slots=True)
 class AddedStage:
-    """A stage of another package and its place: after or before the stage of ours that it names, in
-    every recipe that has that one. It is made without arguments: its options have defaults."""
+    """A stage of a plugin or another package and its place: after or before the stage of the core
+    that it names, in every recipe that has that one.
+
+    `make` makes it for a recipe, or None for those that do without it; without `make` it is made
+    without arguments, so that its options have their defaults.
+    """
 
     stage: type[Stage]
     after: str = ""
     before: str = ""
+    make: Callable[[RecipeKey], Stage | None] | None = None
+
+    def stages(self, key: RecipeKey) -> list[Stage]:
+        """The stage for a recipe, or nothing."""
+        made = self.make(key) if self.make else self.stage()
+        return [] if made is None else [made]
 
 
 STAGES: Registry[AddedStage] = Registry(
@@ -76,39 +95,47 @@ STAGES: Registry[AddedStage] = Registry(
 """Stages by their name."""
 
 
-def with_added(stages: Sequence[Stage]) -> tuple[Stage, ...]:
-    """The stages with those of other packages in their places, also inside stages that run others.
+def added_stages() -> list[str]:
+    """The names of the stages of plugins and other packages."""
+    core = {item.name for item in OURS}
+    return [name for name in STAGES if name not in core]
+
+
+def with_added(stages: Sequence[Stage], key: RecipeKey) -> tuple[Stage, ...]:
+    """The stages with the added ones in their places, also inside stages that run others.
 
     Raises ConfigError for a stage of another package that is broken or whose name is taken: it may
     be one that no question should be answered without.
     """
-    added = [_load_stage(name) for name in STAGES.others]
+    added = [_load_stage(name) for name in added_stages()]
     if STAGES.refused:
         raise ConfigError(STAGES.refused[0])
-    return _insert_added(stages, added) if added else tuple(stages)
+    return _insert_added(stages, added, key) if added else tuple(stages)
 
 
-def _insert_added(stages: Sequence[Stage], added: Sequence[AddedStage]) -> tuple[Stage, ...]:
+def _insert_added(
+    stages: Sequence[Stage], added: Sequence[AddedStage], key: RecipeKey
+) -> tuple[Stage, ...]:
     placed: list[Stage] = []
     for stage in stages:
         if stage.inner:
-            stage = stage.but(inner=_insert_added(stage.inner, added))
-        placed += [item.stage() for item in added if item.before == stage.name]
+            stage = stage.but(inner=_insert_added(stage.inner, added, key))
+        for item in added:
+            placed += item.stages(key) if item.before == stage.name else []
         placed.append(stage)
-        placed += [item.stage() for item in added if item.after == stage.name]
+        for item in added:
+            placed += item.stages(key) if item.after == stage.name else []
     return tuple(placed)
 
 
 def _load_stage(name: str) -> AddedStage:
-    """The stage of another package that has this name; raises ConfigError."""
+    """The added stage of this name; raises ConfigError."""
     added = STAGES.get(name)
     with STAGES.explain_errors(name):
         if added.stage.name != name:
             raise ValueError(f"its class has the name {added.stage.name!r}")
-        if {added.after, added.before} - {item.name for item in OURS} != {""}:
-            raise ValueError(
-                f"it has no place: after or before is to be one of {', '.join(STAGES.ours)}"
-            )
-        made = added.stage()
-        inspect.signature(made.run).bind("turn", "adapters", "emit")
+        core = [item.name for item in OURS]
+        if {added.after, added.before} - {*core} != {""}:
+            raise ValueError(f"it has no place: after or before is to be one of {', '.join(core)}")
+        inspect.signature(added.stage.run).bind("self", "turn", "adapters", "emit")
     return added

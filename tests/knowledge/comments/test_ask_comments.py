@@ -14,7 +14,7 @@ from ragstone.core.events import Done
 from ragstone.core.filters import And, eq, readable
 from ragstone.core.records import Thumb
 from ragstone.core.turn import Ask, Principal, SearchType, Turn
-from ragstone.knowledge.comments.ask_comments import NO_COMMENTS
+from ragstone.plugins.comments.ask_comments import NO_COMMENTS
 from ragstone.service import IngestRequest
 from ragstone.service.comments import CommentsWanted
 from ragstone.service.local import Ragstone

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ragstone.knowledge.comments.comment_table import read_comments
+from ragstone.plugins.comments.comment_table import read_comments
 from tests.knowledge.comments.files import ROWS, reviews, workbook
 from tests.knowledge.tables.files import chunks_of, written
 

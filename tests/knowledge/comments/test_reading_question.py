@@ -3,7 +3,7 @@
 import pytest
 
 from ragstone.core.comments import CommentQuery, CustomerComment
-from ragstone.knowledge.comments.reading_question import asks_of_comments, read_query
+from ragstone.plugins.comments.reading_question import asks_of_comments, read_query
 
 COMMENTS = [
     CustomerComment(str(n), "text", "row", "c", "d", "/p", "t", labels={"Product": product})

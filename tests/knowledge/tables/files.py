@@ -8,8 +8,8 @@ from ragstone.core.chunk import Chunk, chunk_id
 from ragstone.core.document import encode_blocks
 from ragstone.ingest.chunk import chunk
 from ragstone.ingest.formats.types import FORMATS
-from ragstone.knowledge.tables.typed_table import TypedTable, read_tables
 from ragstone.language.language import detect
+from ragstone.retrieve.typed_table import TypedTable, read_tables
 
 INVENTORY = """\
 Asset,Device,Manufacturer,Ward,Purchased,Price EUR,Next inspection

@@ -14,8 +14,8 @@ from ragstone.core.records import Collection
 from ragstone.core.turn import Ask, Hit, Principal, Turn
 from ragstone.engine.stage import Step
 from ragstone.index.edge.index import EdgeIndex
-from ragstone.knowledge.tables.ask_tables import Tables
-from ragstone.knowledge.tables.sandbox import TableSandbox
+from ragstone.plugins.tables.ask_tables import Tables
+from ragstone.plugins.tables.sandbox import TableSandbox
 from ragstone.service import IngestRequest
 from ragstone.service.local import Ragstone
 from ragstone.settings import Settings

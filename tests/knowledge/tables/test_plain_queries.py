@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from ragstone.core.errors import QueryRefused
-from ragstone.knowledge.tables.computation import agrees, build_sql, number_rows, outcome
-from ragstone.knowledge.tables.plain_queries import PlainQueries
-from ragstone.knowledge.tables.reading_question import read_question
+from ragstone.plugins.tables.computation import agrees, build_sql, number_rows, outcome
+from ragstone.plugins.tables.plain_queries import PlainQueries
+from ragstone.plugins.tables.reading_question import read_question
 from tests.knowledge.tables.files import tables_of, written
 
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from ragstone.knowledge.tables.computation import build_sql, outcome
-from ragstone.knowledge.tables.reading_question import asks_of_tables, read_question
-from ragstone.knowledge.tables.saying import sentence
 from ragstone.language.language import detect
+from ragstone.plugins.tables.computation import build_sql, outcome
+from ragstone.plugins.tables.reading_question import asks_of_tables, read_question
+from ragstone.plugins.tables.saying import sentence
 from tests.knowledge.tables.files import a_workbook, tables_of, written
 
 

@@ -8,7 +8,7 @@ import psutil
 import pytest
 
 from ragstone.core.errors import QueryRefused
-from ragstone.knowledge.tables.sandbox import TableSandbox
+from ragstone.plugins.tables.sandbox import TableSandbox
 from ragstone.ports import QueriedTable
 from ragstone.ports.tables import MOST_ROWS
 

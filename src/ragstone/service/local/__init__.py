@@ -70,8 +70,8 @@ from ragstone.service import (
     SearchResult,
     StoreFigures,
 )
+from ragstone.service.local.added import make_service
 from ragstone.service.local.collections import rename
-from ragstone.service.local.comments import LocalComments
 from ragstone.service.local.configured import Configured
 from ragstone.service.local.conversations import LocalConversations
 from ragstone.service.local.disposal import Disposal
@@ -154,7 +154,7 @@ class Ragstone:
         self.feedback = LocalFeedback(adapters.feedback)
         by_model = configured.base.ingest.graph == "model" and adapters.completer is not None
         self.graph = LocalGraph(adapters, reading_name(by_model, adapters.recognizer))
-        self.comments = LocalComments(adapters)
+        self.comments = make_service("comments", adapters)
         self._configured = configured
         priority = configured.base.jobs.evaluation_priority
         self.evaluation = LocalEvaluation(adapters, jobs, priority)

@@ -41,6 +41,6 @@ class ToneWeights:
 @cache
 def load_weights(model: str) -> ToneWeights:
     """The weights of an embedder of this name; raises KeyError for one that is not bundled."""
-    text = files("ragstone.knowledge").joinpath("data/tone.json").read_text(encoding="utf-8")
+    text = files(__package__).joinpath("data/tone.json").read_text(encoding="utf-8")
     every: Mapping[str, Mapping[str, object]] = json.loads(text)
     return ToneWeights(**{**every[model], "weights": np.array(every[model]["weights"])})  # type: ignore[arg-type]

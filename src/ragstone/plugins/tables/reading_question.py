@@ -15,7 +15,10 @@ from decimal import Decimal, InvalidOperation
 from functools import cache
 from typing import Literal
 
-from ragstone.knowledge.tables.typed_table import (
+from ragstone.language.word_lists import word_lists
+from ragstone.language.words import stem
+from ragstone.language.yes_no import read_yes_no
+from ragstone.retrieve.typed_table import (
     LABEL,
     MONTHS,
     Column,
@@ -23,9 +26,6 @@ from ragstone.knowledge.tables.typed_table import (
     TypedTable,
     without_humps,
 )
-from ragstone.language.word_lists import word_lists
-from ragstone.language.words import stem
-from ragstone.language.yes_no import read_yes_no
 
 Operation = Literal["count", "sum", "average", "most", "least", "list", "lookup"]
 Comparison = Literal["in", ">", ">=", "<", "<="]
@@ -198,7 +198,7 @@ def _norms(text: str) -> tuple[str, ...]:
 def _lexicon() -> Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]]:
     """The phrases by their first word: what each means, and its words as they are."""
     found: dict[str, list[tuple[str, tuple[str, ...]]]] = defaultdict(list)
-    for kind, phrases in word_lists("knowledge", "tables").items():
+    for kind, phrases in word_lists("plugins.tables", "tables").items():
         if kind in _COLUMN_KINDS or kind.startswith(_SAME):
             continue
         for phrase in phrases:
@@ -213,7 +213,7 @@ def _lexicon() -> Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]]:
 @cache
 def _kinds_of_columns() -> Mapping[str, frozenset[str]]:
     """For money, time, length, weight, quantity and unit the words, normal."""
-    lists = word_lists("knowledge", "tables")
+    lists = word_lists("plugins.tables", "tables")
     names = _COLUMN_KINDS
     return {
         name: frozenset(part for items in lists[name] for part in (norm(items), items))
@@ -226,7 +226,7 @@ def _meanings() -> Mapping[str, str]:
     """For words that name columns, one that means the same: "jahr" and "yrs" are "year"."""
     return {
         norm(word): kind
-        for kind, words in word_lists("knowledge", "tables").items()
+        for kind, words in word_lists("plugins.tables", "tables").items()
         if kind.startswith(_SAME)
         for word in words
     }

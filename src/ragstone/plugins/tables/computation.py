@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 
-from ragstone.knowledge.tables.reading_question import Condition, TableQuestion, select_rows
-from ragstone.knowledge.tables.typed_table import TypedRow, TypedTable
+from ragstone.plugins.tables.reading_question import Condition, TableQuestion, select_rows
 from ragstone.ports import Cell, QueriedTable
+from ragstone.retrieve.typed_table import TypedRow, TypedTable
 
 ROW = "row"
 """The column that numbers the rows of a table, from 1."""

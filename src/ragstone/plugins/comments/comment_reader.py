@@ -19,10 +19,11 @@ from ragstone.core.comments import CustomerComment
 from ragstone.core.errors import RagstoneError
 from ragstone.core.filters import OWN_TEXT, And, Filter, eq
 from ragstone.core.records import Collection
-from ragstone.knowledge.comments.comment_table import read_comments
-from ragstone.knowledge.comments.tone import load_weights
 from ragstone.language.words import content_word_set, content_words
+from ragstone.plugins.comments.comment_table import read_comments
+from ragstone.plugins.comments.tone import load_weights
 from ragstone.ports import ChunkIndex, Embedder, ReadComments, Vectors, in_bulk
+from ragstone.ports.added import AdapterParts
 
 log = logging.getLogger(__name__)
 
@@ -195,3 +196,8 @@ class LocalCommentReader:
             comment if comment.tone != "unknown" else replace(comment, tone=tone)
             for comment, tone in zip(comments, tones, strict=True)
         )
+
+
+def open_reader(parts: AdapterParts) -> LocalCommentReader:
+    """Make the adapter of this process."""
+    return LocalCommentReader(parts.index, parts.embedder)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import closing
 
 from ragstone.core.errors import QueryRefused
-from ragstone.knowledge.tables.computation import quote_name
+from ragstone.plugins.tables.computation import quote_name
 from ragstone.ports import Cell, QueriedTable, QueryResult
 from ragstone.ports.tables import MOST_ROWS
 

@@ -12,12 +12,12 @@ from ragstone.core.errors import InputError
 from ragstone.core.tool import Tool
 from ragstone.core.turn import Hit, Passage, Turn
 from ragstone.engine.stage import nowhere
-from ragstone.knowledge.tables.ask_tables import LOOKED_AT, Tables, has_table, readable_tables
-from ragstone.knowledge.tables.asked_model import LONGEST, describe_table
-from ragstone.knowledge.tables.computation import number_rows
-from ragstone.knowledge.tables.typed_table import TypedTable
 from ragstone.language.markers import split_cited_sentences
+from ragstone.plugins.tables.ask_tables import LOOKED_AT, Tables, has_table, readable_tables
+from ragstone.plugins.tables.asked_model import LONGEST, describe_table
+from ragstone.plugins.tables.computation import number_rows
 from ragstone.ports import QueriedTable, QueryResult
+from ragstone.retrieve.typed_table import TypedTable
 
 DOCUMENTS, CHUNKS = 5, 3_000
 """Documents whose tables are read, and chunks that one may have."""

@@ -17,26 +17,27 @@ from ragstone.core.filters import OWN_TEXT, And, Filter, eq
 from ragstone.core.records import Collection
 from ragstone.core.turn import Hit, Passage, Turn
 from ragstone.engine.stage import Emit, Stage, Step
-from ragstone.knowledge.tables.asked_model import ModelQuery, ask_model
-from ragstone.knowledge.tables.computation import (
+from ragstone.language.language import detect
+from ragstone.language.markers import HIGHEST, neutral
+from ragstone.plugins.tables.asked_model import ModelQuery, ask_model
+from ragstone.plugins.tables.computation import (
     ComputedRows,
     agrees,
     build_sql,
     number_rows,
     outcome,
 )
-from ragstone.knowledge.tables.plain_queries import PlainQueries
-from ragstone.knowledge.tables.reading_question import (
+from ragstone.plugins.tables.plain_queries import PlainQueries
+from ragstone.plugins.tables.reading_question import (
     TableQuestion,
     asks_of_tables,
     read_question,
 )
-from ragstone.knowledge.tables.saying import SHOWN, record, sentence
-from ragstone.knowledge.tables.typed_table import TypedRow, TypedTable, read_tables
-from ragstone.language.language import detect
-from ragstone.language.markers import HIGHEST, neutral
+from ragstone.plugins.tables.saying import SHOWN, record, sentence
 from ragstone.ports import Adapters, QueryResult, TableQueries
+from ragstone.recipes.stages import AddedStage, RecipeKey
 from ragstone.retrieve.searching import visible
+from ragstone.retrieve.typed_table import TypedRow, TypedTable, read_tables
 
 BY_RULES, BY_MODEL = "tables", "tables, by the chat model"
 """Who answers."""
@@ -313,3 +314,12 @@ def _number(
     hit = Hit(replace(chunk, collection=collection), score)
     passages.append(Passage(len(passages) + 1, chunk.text, hit))
     return len(passages)
+
+
+def _make(key: RecipeKey) -> Tables | None:
+    rag = key.settings.rag
+    holds = key.variant == "judged" or rag.checking in ("hold", "strict")
+    return Tables(holds=holds) if rag.tables else None
+
+
+PLACE = AddedStage(Tables, before="pre_answer_gate", make=_make)

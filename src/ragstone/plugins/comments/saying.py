@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from datetime import date
 
 from ragstone.core.comments import CommentQuery, ToneCounts
-from ragstone.knowledge.comments.counting import CountedComments
-from ragstone.knowledge.comments.themes import Theme
+from ragstone.plugins.comments.counting import CountedComments
+from ragstone.plugins.comments.themes import Theme
 
 NAMED_THEMES = 5
 """Themes that a sentence names at most."""

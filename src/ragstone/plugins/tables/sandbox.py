@@ -13,6 +13,7 @@ from typing import Any
 
 from ragstone.core.errors import QueryRefused
 from ragstone.ports import QueriedTable, QueryResult
+from ragstone.ports.added import AdapterParts
 from ragstone.ports.tables import MOST_ROWS
 
 INSTALL = "pip install 'ragstone[tables]'"
@@ -93,6 +94,6 @@ def _results(said: bytes) -> list[QueryResult]:
     ]
 
 
-def is_installed() -> bool:
-    """Whether the extra is there."""
-    return find_spec("duckdb") is not None
+def open_sandbox(parts: AdapterParts) -> TableSandbox | None:
+    """Make the adapter of this process, None where DuckDB is not installed."""
+    return TableSandbox() if find_spec("duckdb") is not None else None

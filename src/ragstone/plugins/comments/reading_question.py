@@ -94,7 +94,7 @@ def _normal(text: str) -> str:
 
 @cache
 def _pattern(*names: str) -> re.Pattern[str]:
-    lists = word_lists("knowledge", "comments")
+    lists = word_lists("plugins.comments", "comments")
     listed = sorted((items for name in names for items in lists[name]), key=len, reverse=True)
     spaced = [re.escape(item) for item in listed if re.match(rf"[{_SPACED}]", item)]
     joined = [re.escape(item) for item in listed if not re.match(rf"[{_SPACED}]", item)]

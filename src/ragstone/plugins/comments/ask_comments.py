@@ -15,12 +15,13 @@ from ragstone.core.events import Note, Sources, Token
 from ragstone.core.filters import matches
 from ragstone.core.turn import Hit, Passage, Turn
 from ragstone.engine.stage import Emit, Stage, Step
-from ragstone.knowledge.comments.counting import CountedComments, count_comments
-from ragstone.knowledge.comments.reading_question import asks_of_comments, read_query
-from ragstone.knowledge.comments.saying import sentence
 from ragstone.language.language import detect
 from ragstone.language.markers import neutral
+from ragstone.plugins.comments.counting import CountedComments, count_comments
+from ragstone.plugins.comments.reading_question import asks_of_comments, read_query
+from ragstone.plugins.comments.saying import sentence
 from ragstone.ports import Adapters, ReadComments
+from ragstone.recipes.stages import AddedStage, RecipeKey
 from ragstone.retrieve.searching import visible
 
 BY = "comments"
@@ -200,3 +201,12 @@ def _build_computed(said: str, found: CountedComments) -> Computed:
         tuple((item.tone, item.path, _quote(item.row)) for item in own[:MOST_ROWS]),
         len(own),
     )
+
+
+def _make(key: RecipeKey) -> AskComments | None:
+    rag = key.settings.rag
+    holds = key.variant == "judged" or rag.checking in ("hold", "strict")
+    return AskComments(holds=holds) if rag.comments else None
+
+
+PLACE = AddedStage(AskComments, before="pre_answer_gate", make=_make)

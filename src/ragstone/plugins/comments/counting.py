@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ragstone.core.comments import CommentQuery, CustomerComment, ToneCounts
 from ragstone.core.errors import InputError
-from ragstone.knowledge.comments.themes import Theme, find_themes
+from ragstone.plugins.comments.themes import Theme, find_themes
 from ragstone.ports import CommentReader, ReadComments
 
 

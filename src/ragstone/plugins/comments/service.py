@@ -8,8 +8,8 @@ from ragstone.core.errors import InputError, UnknownCollection
 from ragstone.core.filters import And, but_hidden, readable
 from ragstone.core.records import Feedback
 from ragstone.core.turn import Principal
-from ragstone.knowledge.comments.comment_table import rate_tone
-from ragstone.knowledge.comments.counting import by_label, by_month, count_comments
+from ragstone.plugins.comments.comment_table import rate_tone
+from ragstone.plugins.comments.counting import by_label, by_month, count_comments
 from ragstone.ports import Adapters, CommentReader, ReadComments
 from ragstone.service.comments import CommentsView, CommentsWanted
 

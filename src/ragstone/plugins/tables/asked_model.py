@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from ragstone.core.answer import Usage
 from ragstone.core.turn import Turn
 from ragstone.engine.prompts import prompt
-from ragstone.knowledge.tables.typed_table import TypedTable
 from ragstone.language.fences import fence_text
 from ragstone.language.json_answer import json_answer
 from ragstone.ports import Adapters, Completer, QueriedTable
+from ragstone.retrieve.typed_table import TypedTable
 
 REPLY_TOKENS = 500
 EXAMPLES = 3

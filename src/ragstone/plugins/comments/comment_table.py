@@ -13,8 +13,8 @@ from decimal import Decimal
 
 from ragstone.core.chunk import Chunk
 from ragstone.core.comments import CustomerComment, Tone
-from ragstone.knowledge.tables.typed_table import Column, TypedRow, TypedTable, read_tables
 from ragstone.language.word_lists import word_lists
+from ragstone.retrieve.typed_table import Column, TypedRow, TypedTable, read_tables
 
 LEAST_WORDS, MANY_WORDS = 3, 6
 """Words that a comment has on average where the column is called so, and where only a rating says
@@ -143,7 +143,7 @@ def _length(text: str) -> float:
 
 def _is_called(column: Column, name: str) -> bool:
     """Whether a column's name, or its last or first word, is one of this list."""
-    known = word_lists("knowledge", "comments")[name]
+    known = word_lists("plugins.comments", "comments")[name]
     parts = re.sub(r"[_\W]+", " ", column.name.casefold()).split()
     return bool({" ".join(parts), *parts[-1:], *parts[:1]} & set(known))
 

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 
-from ragstone.knowledge.tables.computation import DECIMALS, ComputedRows
-from ragstone.knowledge.tables.reading_question import Condition, TableQuestion
-from ragstone.knowledge.tables.typed_table import MOST_DECIMALS
 from ragstone.language.quantities import COMMA_DECIMAL
+from ragstone.plugins.tables.computation import DECIMALS, ComputedRows
+from ragstone.plugins.tables.reading_question import Condition, TableQuestion
+from ragstone.retrieve.typed_table import MOST_DECIMALS
 
 SHOWN = 10
 """Rows that are shown at most, and groups that are named."""

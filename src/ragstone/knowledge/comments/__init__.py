@@ -1,1 +1,0 @@
-"""Customers' comments: read from tables, counted and quoted."""
