@@ -351,7 +351,7 @@ async def started_beside_a_writer(url: str, collection: Collection) -> Row:
             **os.environ,
             "RAGSTONE_DATA": data,
             "INDEX__URL": url,
-            "INDEX__HALFVEC": "true",
+            "INDEX__OPTIONS": '{"halfvec": true}',
         }
         with psycopg.connect(url) as writer:
             writer.execute(f"DELETE FROM {table} WHERE document_id = 'd7'".encode())

@@ -16,6 +16,7 @@ from ragstone.index.edge.index import EdgeIndex
 from ragstone.index.postgres.connection import PostgresConnections
 from ragstone.index.postgres.index import PostgresIndex
 from ragstone.index.qdrant.index import QdrantIndex
+from ragstone.index.qdrant.options import QdrantOptions
 from ragstone.ingest.migrate import Moved, migrate
 from ragstone.ports import ChunkIndex, Search, Vectors
 from tests.conformance.postgres_server import PostgresServer
@@ -170,7 +171,8 @@ async def test_given_a_target_that_loses_writes_then_it_is_said(
 async def test_given_a_collection_that_shares_then_it_moves_to_where_that_is_wanted_and_again(
     postgres: PostgresServer, source: EdgeIndex, shared_chunks: int
 ) -> None:
-    target = QdrantIndex("", client=local_client(), shared_chunks=shared_chunks)
+    options = QdrantOptions(shared_chunks=shared_chunks)
+    target = QdrantIndex("", client=local_client(), options=options)
     async with (
         aclosing(PostgresIndex(PostgresConnections(postgres.url, 30))) as here,
         aclosing(target),

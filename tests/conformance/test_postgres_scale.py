@@ -11,7 +11,7 @@ import numpy as np
 import psycopg
 import pytest
 from pgvector import Vector
-from pydantic import SecretStr, ValidationError
+from pydantic import SecretStr
 
 from ragstone.core.chunk import Chunk
 from ragstone.core.errors import ConfigError, IndexUnavailable
@@ -571,8 +571,7 @@ async def test_settings_of_connections_and_searches(
     settings = IndexSettings(
         url=postgres.url,
         api_key=SecretStr("hunter2"),
-        connections=1,
-        hnsw_ef_search=77,
+        options={"connections": 1, "hnsw_ef_search": 77},
         timeout=1,
     )
     index: Any = connect(settings, tmp_path)
@@ -588,15 +587,13 @@ async def test_settings_of_connections_and_searches(
 
 
 def test_settings_of_the_index_over_meaning(tmp_path: Path) -> None:
-    given = IndexSettings(
-        url="postgresql://h/db", halfvec=True, hnsw_m=24, hnsw_ef_construction=100
-    )
-    index: Any = connect(given, tmp_path)
-    assert index._hnsw == Hnsw(24, 100, half=True)
-    index = connect(IndexSettings(url="postgresql://h/db", hnsw_m=40), tmp_path)
-    assert index._hnsw == Hnsw(40, 80)
-    index = connect(IndexSettings(url="postgresql://h/db"), tmp_path)
-    assert index._hnsw == Hnsw()
+    for options, expected in (
+        ({"halfvec": True, "hnsw_m": 24, "hnsw_ef_construction": 100}, Hnsw(24, 100, half=True)),
+        ({"hnsw_m": 40}, Hnsw(40, 80)),
+        ({}, Hnsw()),
+    ):
+        index: Any = connect(IndexSettings(url="postgresql://h/db", options=options), tmp_path)
+        assert index._hnsw == expected
 
 
 @pytest.mark.parametrize(
@@ -608,15 +605,17 @@ def test_settings_of_the_index_over_meaning(tmp_path: Path) -> None:
         {"hnsw_ef_construction": 31},
         {"hnsw_ef_construction": 1001},
         {"hnsw_ef_search": 0},
-        {"hnsw_ef_search": 1001, "url": "postgresql://h/db"},
+        {"hnsw_ef_search": 1001},
         {"connections": 0},
+        {"quantization": "int8"},
+        {"replicas": 0},
     ],
 )
-def test_given_a_setting_that_postgresql_would_refuse_then_it_is_refused(
-    wrong: dict[str, Any],
+def test_given_an_option_that_postgresql_would_refuse_then_it_is_refused(
+    tmp_path: Path, wrong: dict[str, Any]
 ) -> None:
-    with pytest.raises(ValidationError):
-        IndexSettings.model_validate(wrong)
+    with pytest.raises(ConfigError, match="a PostgreSQL index"):
+        connect(IndexSettings(url="postgresql://h/db", options=wrong), tmp_path)
 
 
 def test_given_an_address_that_is_none_then_it_says_so_without_its_secret() -> None:

@@ -12,7 +12,7 @@ from ragstone.core.errors import IndexUnavailable, RagstoneError, StorageFull, U
 from ragstone.core.filters import EVERYTHING, eq
 from ragstone.index.edge.index import EdgeIndex
 from ragstone.index.qdrant.index import QdrantIndex
-from ragstone.index.qdrant.options import WRITE_BYTES, QdrantOptions
+from ragstone.index.qdrant.options import USUAL
 from ragstone.ports import Search
 from tests.conformance.qdrant_server import QdrantServer, failure
 from tests.conformance.test_chunk_index import a_chunk, a_collection, vectors
@@ -110,7 +110,7 @@ async def test_given_chunks_past_one_request_then_they_are_written_in_pieces(
     chunks = [a_chunk(collection, "lorem ipsum " * 30_000) for _ in range(12)]
     await index.upsert(collection, chunks, vectors(*range(12)), [b"x" * 100_000] * 12)
     assert await index.count(collection) == 12
-    assert max(size for _, _, size in qdrant[1].seen) < WRITE_BYTES
+    assert max(size for _, _, size in qdrant[1].seen) < USUAL.write_bytes
 
 
 async def test_given_chunks_deleted_meanwhile_then_the_others_get_their_vectors(
@@ -127,11 +127,11 @@ async def test_given_chunks_deleted_meanwhile_then_the_others_get_their_vectors(
 
 
 async def test_given_many_chunks_when_optimized_then_the_server_searches_bytes(
-    qdrant: Served,
+    qdrant: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     collection = a_collection()
-    options = QdrantOptions(quantize_from=10)
-    async with aclosing(QdrantIndex(qdrant[0], "", 5, options=options)) as index:
+    monkeypatch.setattr("ragstone.index.qdrant.index.QUANTIZE_FROM", 10)
+    async with aclosing(QdrantIndex(qdrant[0], "", 5)) as index:
         await index.upsert(collection, some_chunks(collection, 20), vectors(*range(20)))
         await index.optimize(collection)
         held = next(

@@ -8,20 +8,19 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
+from pydantic import SecretStr
 from qdrant_client import models
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
-from ragstone.core.errors import IndexUnavailable
+from ragstone.core.errors import ConfigError, IndexUnavailable
 from ragstone.core.filters import EVERYTHING
 from ragstone.core.records import Collection
-from ragstone.index.connect import connect
+from ragstone.index.connect import connect, settings_at
 from ragstone.index.qdrant.index import QdrantIndex
 from ragstone.ports import Search
 from ragstone.settings import IndexSettings
@@ -43,8 +42,9 @@ def recording(qdrant: Served) -> Iterator[Served]:
 
 
 @asynccontextmanager
-async def an_index(url: str, **given: Any) -> AsyncIterator[QdrantIndex]:
-    settings = IndexSettings.model_validate({"url": url, "retry_pause": 0.001, **given})
+async def an_index(url: str, timeout: float = 30, **given: Any) -> AsyncIterator[QdrantIndex]:
+    options = {"retry_pause": 0.001, **given}
+    settings = IndexSettings(url=url, timeout=timeout, options=options)
     index = connect(settings, Path())
     assert isinstance(index, QdrantIndex)
     try:
@@ -138,7 +138,7 @@ async def test_given_changed_settings_then_a_collection_gets_them(
             "late": {"on_disk": True},
         },
     }
-    assert "has 1 shards and keeps them: INDEX__SHARDS=6" in caplog.text
+    assert "has 1 shards and keeps them: the option shards=6" in caplog.text
     async with an_index(url, quantization="none") as index:
         await index.create(collection)
         held = await config(server, index, collection)
@@ -179,12 +179,14 @@ async def test_given_settings_of_searches_then_each_search_by_meaning_has_them(
     assert meaning["params"] == wanted
 
 
-async def test_given_none_then_many_chunks_stay_whole(recording: Served) -> None:
+async def test_given_none_then_many_chunks_stay_whole(
+    recording: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
     url, server = recording
     collection = a_collection()
     async with an_index(url, quantization="none") as index:
         await index.upsert(collection, [a_chunk(collection)], vectors(1))
-        index._options = replace(index._options, quantize_from=1)
+        monkeypatch.setattr("ragstone.index.qdrant.index.QUANTIZE_FROM", 1)
         await index.optimize(collection)
     assert not sent(server, "PATCH")
 
@@ -255,7 +257,7 @@ async def test_given_a_server_that_stays_busy_then_it_is_said(recording: Served)
     async with an_index(url, retries=2) as index:
         await index.create(collection)
         asked = failing(server, *[failure(429, "Too many requests")] * 9)
-        with pytest.raises(IndexUnavailable, match="too busy.*INDEX__RETRIES"):
+        with pytest.raises(IndexUnavailable, match="too busy.*retries in INDEX__OPTIONS"):
             await index.count(collection)
         assert len(asked) == 3
 
@@ -324,20 +326,24 @@ async def test_given_a_server_that_is_slow_once_then_a_write_is_sent_again(
         ({"write_chunks": 0}, "write_chunks"),
         ({"retries": 11}, "retries"),
         ({"retry_pause": "0s"}, "retry_pause"),
-        (
-            {"url": "", "shards": 3},
-            "shards is for Qdrant and Elasticsearch, and url means Qdrant Edge: unset it",
-        ),
-        ({"url": "postgresql://h/d", "quantization": "int8"}, "PostgreSQL: unset it"),
-        ({"url": "postgresql://h/d", "replicas": 0}, "PostgreSQL: unset it"),
+        ({"sharrds": 2}, "Not an option of a Qdrant index: 'sharrds'. Its options are .*shards"),
+        ({"refresh_interval": 5}, "Not an option of a Qdrant index: 'refresh_interval'"),
     ],
 )
-def test_given_a_setting_that_makes_no_sense_then_it_is_refused(
-    given: dict[str, Any], words: str
+def test_given_an_option_that_makes_no_sense_then_it_is_refused(
+    tmp_path: Path, given: dict[str, Any], words: str
 ) -> None:
-    with pytest.raises(ValidationError, match=words):
-        IndexSettings.model_validate({"url": "http://127.0.0.1:6333", **given})
+    with pytest.raises(ConfigError, match=words):
+        connect(IndexSettings(url="http://127.0.0.1:6333", options=given), tmp_path)
 
 
-def test_given_the_index_of_a_package_then_it_may_use_any_setting() -> None:
-    assert IndexSettings(url="folder:/var/lib/index", shards=2).shards == 2
+def test_given_an_option_of_another_kind_of_index_then_it_is_refused(tmp_path: Path) -> None:
+    for url in ("", "kdb+http://h"):
+        with pytest.raises(ConfigError, match="Not an option of a Qdrant Edge .*It has no options"):
+            connect(IndexSettings(url=url, options={"shards": 3}), tmp_path)
+
+
+def test_given_another_address_then_the_options_hold_for_the_same_kind_of_index() -> None:
+    given = IndexSettings(url="http://h:6333", options={"shards": 3})
+    for url, holds in (("https://other", True), ("postgresql://h/d", False), ("", False)):
+        assert settings_at(given, url, SecretStr("")).options == (given.options if holds else {})

@@ -11,7 +11,6 @@ from typing import Any
 import psycopg
 import pytest
 from psycopg import AsyncConnection
-from pydantic import ValidationError
 
 from ragstone.core.chunk import Chunk
 from ragstone.core.errors import ConfigError, IndexUnavailable
@@ -20,7 +19,8 @@ from ragstone.core.records import Collection
 from ragstone.index.connect import connect
 from ragstone.index.postgres import table as rows
 from ragstone.index.postgres.connection import PostgresConnections
-from ragstone.index.postgres.index import SHARED_CHUNKS, PostgresIndex
+from ragstone.index.postgres.index import PostgresIndex
+from ragstone.index.postgres.options import SHARED_CHUNKS
 from ragstone.index.qdrant.index import QdrantIndex
 from ragstone.index.qdrant.options import QdrantOptions
 from ragstone.index.qdrant.schema import PART, collection_place, read_chunk
@@ -285,7 +285,7 @@ def server(qdrant: tuple[str, QdrantServer]) -> Iterator[QdrantServer]:
 async def test_given_a_qdrant_collection_to_share_then_it_is_kept_as_tenants_are(
     qdrant: tuple[str, QdrantServer], server: QdrantServer
 ) -> None:
-    options = QdrantOptions(m=32, ef_construction=200, quantization="int8")
+    options = QdrantOptions(hnsw_m=32, hnsw_ef_construction=200, quantization="int8")
     async with aclosing(QdrantIndex(qdrant[0], options=options)) as index:
         for collection in (a_shared(), a_shared()):
             await index.create(collection)
@@ -317,9 +317,9 @@ async def test_given_a_qdrant_that_counts_words_of_all_then_nothing_is_shared_th
     qdrant: tuple[str, QdrantServer], server: QdrantServer
 ) -> None:
     server.version = "1.18.2"
-    async with aclosing(QdrantIndex(qdrant[0], shared_chunks=10)) as index:
+    async with aclosing(QdrantIndex(qdrant[0], options=QdrantOptions(shared_chunks=10))) as index:
         for work in (index.create, lambda item: index.upsert(item, [a_chunk(item)])):
-            with pytest.raises(ConfigError, match=r"1\.18\.2 .*1\.19.*INDEX__SHARED_CHUNKS"):
+            with pytest.raises(ConfigError, match=r"1\.18\.2 .*1\.19.*shared_chunks"):
                 await work(a_shared())
         assert server.collections == {}
         await index.create(a_collection())
@@ -354,15 +354,10 @@ async def test_given_a_point_of_another_part_then_it_is_refused() -> None:
 def test_the_setting_says_how_small_a_collection_is_that_shares(
     tmp_path: Path, url: str, given: int | None, meant: int
 ) -> None:
-    index: ChunkIndex = connect(IndexSettings(url=url, shared_chunks=given), tmp_path)
+    options = {} if given is None else {"shared_chunks": given}
+    index: ChunkIndex = connect(IndexSettings(url=url, options=options), tmp_path)
     assert may_share(index, max(0, meant - 1)) == (meant > 0)
     assert not may_share(index, meant)
-
-
-def test_given_an_index_where_nothing_can_be_shared_then_the_setting_is_refused() -> None:
-    for url in ("", "elasticsearch+http://h:9200"):
-        with pytest.raises(ValidationError, match="shared_chunks is for PostgreSQL and Qdrant"):
-            IndexSettings(url=url, shared_chunks=70)
 
 
 def test_given_the_embedded_index_then_nothing_is_shared(tmp_path: Path) -> None:

@@ -161,11 +161,12 @@ def test_given_kills_while_a_collection_leaves_a_shared_table_then_it_is_whole_i
 
     with postgres_server() as postgres:
         there = {"INDEX__URL": postgres.url}
-        ingested = here(data, "ingest", str(folder), INDEX__SHARED_CHUNKS="10000", **there)
+        large = {**there, "INDEX__OPTIONS": '{"shared_chunks": 10000}'}
+        ingested = here(data, "ingest", str(folder), **large)
         assert ingested.returncode == 0
         chunks = arrived(postgres, SHARED)
         assert (chunks > KILLED_AT[-1] / 2, arrived(postgres, OWN)) == (True, 0)
-        small = {**there, "INDEX__SHARED_CHUNKS": "20"}
+        small = {**there, "INDEX__OPTIONS": '{"shared_chunks": 20}'}
         for killed_at in (1, chunks // 2):
             with serving_until_killed(data, **small):
                 asyncio.run(ask_until_it_is_in_its_own(killed_at))

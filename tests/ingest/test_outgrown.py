@@ -13,6 +13,7 @@ from ragstone.core.records import Collection
 from ragstone.index.postgres.connection import PostgresConnections
 from ragstone.index.postgres.index import PostgresIndex
 from ragstone.index.qdrant.index import QdrantIndex
+from ragstone.index.qdrant.options import QdrantOptions
 from ragstone.ingest import pipeline
 from ragstone.ingest.move import move_all
 from ragstone.ports import Search
@@ -114,7 +115,7 @@ async def test_given_more_chunks_then_it_has_a_qdrant_collection_of_its_own_afte
 ) -> None:
     (tmp_path / "data").mkdir()
     client = local_client()
-    index = QdrantIndex("", client=client, shared_chunks=SMALL)
+    index = QdrantIndex("", client=client, options=QdrantOptions(shared_chunks=SMALL))
     async with opened(tmp_path / "data", an_index=index) as house:
         before, shared = await with_few(house), await house.collection()
         assert shared.shared

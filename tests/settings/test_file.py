@@ -147,6 +147,18 @@ def test_given_a_mistake_then_an_error_names_the_line(tmp_path: Path, text: str,
         read(tmp_path, text)
 
 
+def test_given_a_setting_that_is_a_mapping_then_what_is_below_it_is_its_value(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "index:\n  options:\n    shards: 3\n    rescore: false\nauth:\n  roles:\n    kb: admin\n"
+    found = read(tmp_path, text)
+    assert found.index.options == {"shards": 3, "rescore": False}
+    assert found.auth.roles == {"kb": "admin"}
+    assert found.origin("index.options").where.endswith("line 2 (index.options)")
+    monkeypatch.setenv("INDEX__OPTIONS", '{"shards": 4}')
+    assert read(tmp_path, text).index.options == {"shards": 4}
+
+
 def test_given_no_file_or_no_text_then_the_error_names_it(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="nowhere.yaml cannot be read"):
         load(tmp_path / "nowhere.yaml")

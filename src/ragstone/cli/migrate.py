@@ -11,6 +11,7 @@ from ragstone.build import open_two_indexes
 from ragstone.cli.show import ProgressView, duration, one_line, out_json, print_text
 from ragstone.core.errors import ConfigError, UnknownCollection
 from ragstone.core.records import Collection
+from ragstone.index.connect import settings_at
 from ragstone.ingest.migrate import Moved, migrate_all
 from ragstone.settings import IndexSettings, Settings
 from ragstone.settings.storage import EMBEDDED
@@ -70,9 +71,7 @@ def _key(collection: Collection) -> tuple[str, str]:
 
 
 def _settings(settings: Settings, url: str, key: str) -> IndexSettings:
-    address = "" if url == EMBEDDED else url
-    changed = {"url": address, "api_key": SecretStr(key)}
-    return settings.index.model_copy(update=changed)
+    return settings_at(settings.index, "" if url == EMBEDDED else url, SecretStr(key))
 
 
 def _select_collections(collections: list[Collection], name: str | None) -> list[Collection]:

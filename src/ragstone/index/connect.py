@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from pydantic import SecretStr
+
 from ragstone.core.errors import ConfigError
 from ragstone.index.edge.index import EdgeIndex
-from ragstone.index.retries import Retries
+from ragstone.index.options import IndexOptions, read_options
 from ragstone.ports import ChunkIndex, Retriever
 from ragstone.registry import Extension, Registry
 from ragstone.settings import IndexSettings
@@ -60,7 +62,7 @@ def connect_all(settings: IndexSettings, data: Path) -> ConnectedIndex:
     from ragstone.index.moving import MovingIndex, index_place
 
     url = "" if settings.from_url == EMBEDDED else settings.from_url
-    before = settings.model_copy(update={"url": url, "api_key": settings.from_api_key})
+    before = settings_at(settings, url, settings.from_api_key)
     if any(names_retriever(item) for item in (before, settings)):
         raise ConfigError("A retrieval service holds no collections of ours: nothing can move.")
     if index_place(url) == index_place(settings.url):
@@ -93,82 +95,50 @@ def _retriever(scheme: str) -> str:
     return name if plus and scheme not in INDEXES and name in RETRIEVERS else ""
 
 
+def settings_at(settings: IndexSettings, url: str, key: SecretStr) -> IndexSettings:
+    """The settings for an index at another address, with the options if it is of the same kind."""
+    made = settings.model_copy(update={"url": url, "api_key": key})
+    kinds = {INDEXES[name].target for name in map(_scheme, (made, settings)) if name in INDEXES}
+    return made if len(kinds) == 1 else made.model_copy(update={"options": {}})
+
+
 def _edge(settings: IndexSettings, data: Path) -> OpenIndex:
+    read_options(IndexOptions, settings.options)
     return EdgeIndex(data)
 
 
 def _elasticsearch(settings: IndexSettings, data: Path) -> OpenIndex:
     from ragstone.index.elasticsearch.index import ElasticsearchIndex
-    from ragstone.index.elasticsearch.options import USUAL, ElasticsearchOptions
+    from ragstone.index.elasticsearch.options import ElasticsearchOptions
 
-    options = ElasticsearchOptions(
-        shards=settings.shards,
-        replicas=settings.replicas,
-        refresh_interval=settings.refresh_interval,
-        m=settings.hnsw_m or USUAL.m,
-        ef_construction=settings.hnsw_ef_construction
-        or max(USUAL.ef_construction, 2 * (settings.hnsw_m or 0)),
-        candidates=settings.hnsw_ef_search or USUAL.candidates,
-        quantization=settings.quantization or USUAL.quantization,
-        rescore=settings.rescore,
-        oversampling=settings.oversampling,
-        write_chunks=settings.write_chunks,
-        write_bytes=settings.write_mb * 2**20,
-    )
+    options = read_options(ElasticsearchOptions, settings.options)
     url, key = settings.url[len(ELASTICSEARCH) :], settings.api_key.get_secret_value()
-    retries = _retries(settings)
-    return ElasticsearchIndex(url, key, settings.timeout, options=options, retries=retries)
+    return ElasticsearchIndex(url, key, settings.timeout, options=options)
 
 
 def _postgres(settings: IndexSettings, data: Path) -> OpenIndex:
-    from ragstone.index.postgres.building import Hnsw
-    from ragstone.index.postgres.connection import EF_SEARCH, PostgresConnections
-    from ragstone.index.postgres.index import SHARED_CHUNKS, PostgresIndex
+    from ragstone.index.postgres.connection import PostgresConnections
+    from ragstone.index.postgres.index import PostgresIndex
+    from ragstone.index.postgres.options import PostgresOptions
 
+    options = read_options(PostgresOptions, settings.options)
     database = PostgresConnections(
         settings.url,
         settings.timeout,
         settings.api_key.get_secret_value(),
-        settings.connections,
-        settings.hnsw_ef_search or EF_SEARCH,
+        options.connections,
+        options.hnsw_ef_search,
     )
-    hnsw = Hnsw.from_settings(settings.hnsw_m, settings.hnsw_ef_construction, settings.halfvec)
-    shared = SHARED_CHUNKS if settings.shared_chunks is None else settings.shared_chunks
-    return PostgresIndex(database, hnsw, shared)
+    return PostgresIndex(database, options.hnsw, options.shared_chunks)
 
 
 def _qdrant(settings: IndexSettings, data: Path) -> OpenIndex:
     from ragstone.index.qdrant.index import QdrantIndex
     from ragstone.index.qdrant.options import QdrantOptions
 
-    options = QdrantOptions(
-        shards=settings.shards,
-        copies=None if settings.replicas is None else 1 + settings.replicas,
-        write_consistency=settings.write_consistency,
-        payload_on_disk=settings.payload_on_disk,
-        vectors_on_disk=settings.vectors_on_disk,
-        m=settings.hnsw_m,
-        ef_construction=settings.hnsw_ef_construction,
-        ef_search=settings.hnsw_ef_search,
-        quantization=settings.quantization,
-        rescore=settings.rescore,
-        oversampling=settings.oversampling,
-        write_chunks=settings.write_chunks,
-        write_bytes=settings.write_mb * 2**20,
-    )
-    key, retries = settings.api_key.get_secret_value(), _retries(settings)
-    return QdrantIndex(
-        settings.url,
-        key,
-        settings.timeout,
-        options=options,
-        retries=retries,
-        shared_chunks=settings.shared_chunks or 0,
-    )
-
-
-def _retries(settings: IndexSettings) -> Retries:
-    return Retries(settings.retries, settings.retry_pause)
+    options = read_options(QdrantOptions, settings.options)
+    key = settings.api_key.get_secret_value()
+    return QdrantIndex(settings.url, key, settings.timeout, options=options)
 
 
 _POSTGRES = Extension(_postgres, "PostgreSQL with pgvector", extra="postgres")

@@ -7,16 +7,27 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_origin
 
 import yaml  # type: ignore[import-untyped]
 
 from ragstone.core.errors import ConfigError
+from ragstone.settings.all import Settings
 from ragstone.settings.origin import Origin
+from ragstone.settings.section import Section
 
 MOST_BYTES = 1_000_000
 MOST_DEPTH = 20
 _MAP = "tag:yaml.org,2002:map"
+
+MAPPINGS = frozenset(
+    f"{name}.{item}"
+    for name, field in Settings.model_fields.items()
+    if isinstance(field.default, Section)
+    for item, inner in type(field.default).model_fields.items()
+    if get_origin(inner.annotation) is dict
+)
+"""Settings whose value is a mapping: what stands below them in the file is theirs."""
 
 _VARIABLE = re.compile(r"\$(?:(\$)|\{([A-Za-z_][A-Za-z0-9_]*)(?::([^}]*))?\})")
 
@@ -71,11 +82,16 @@ class _Reader:
             if key in seen:
                 raise self._build_error(name, f"{key} stands here a second time")
             seen.add(key)
-            if isinstance(value, yaml.MappingNode):
-                yield from self.values(value, key, depth + 1)
-            else:
-                where = f"{self._path}, line {name.start_mark.line + 1} ({key})"
+            where = f"{self._path}, line {name.start_mark.line + 1} ({key})"
+            if not isinstance(value, yaml.MappingNode):
                 yield key, self._value(value), Origin("file", where)
+                continue
+            inside = self.values(value, key, depth + 1)
+            if key in MAPPINGS:
+                whole = {item.removeprefix(f"{key}."): given for item, given, _ in inside}
+                yield key, whole, Origin("file", where)
+            else:
+                yield from inside
 
     def _value(self, node: yaml.Node) -> Any:
         if isinstance(node, yaml.SequenceNode):

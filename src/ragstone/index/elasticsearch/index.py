@@ -46,7 +46,6 @@ from ragstone.index.elasticsearch.options import (
     ElasticsearchOptions,
 )
 from ragstone.index.late import chunk_encodings, rerank_late
-from ragstone.index.retries import Retries
 from ragstone.index.vectors import check_searches, check_vectors
 from ragstone.ports import Search, Vectors
 
@@ -74,9 +73,8 @@ class ElasticsearchIndex:
         timeout: float,
         *,
         options: ElasticsearchOptions = USUAL,
-        retries: Retries | None = None,
     ) -> None:
-        self._server = Server(url, api_key, timeout, retries or Retries())
+        self._server = Server(url, api_key, timeout, options.further_tries)
         self._options = options
         self._words: dict[str, edge.Bm25] = {}
         self._made: set[str] = set()
@@ -102,8 +100,9 @@ class ElasticsearchIndex:
         if found < QUANTIZES_FROM:
             here, needed = (".".join(map(str, item)) for item in (found, QUANTIZES_FROM))
             raise ConfigError(
-                f"INDEX__QUANTIZATION={self._options.quantization} needs Elasticsearch {needed} or "
-                f"newer, and that at {self._server.name} is {here}. Take a newer one, or set none."
+                f"The option quantization={self._options.quantization} needs Elasticsearch "
+                f"{needed} or newer, and that at {self._server.name} is {here}. Take a newer one, "
+                "or set none."
             )
 
     async def _change(self, collection: Collection, path: str) -> None:
@@ -121,7 +120,7 @@ class ElasticsearchIndex:
         held = await self._server.ask("GET", f"{path}/_settings", b"", answers.count_shards)
         if held != wanted:
             log.warning(
-                "Collection %r has %s shards and keeps them: INDEX__SHARDS=%s is for new ones. "
+                "Collection %r has %s shards and keeps them: the option shards=%s is for new ones. "
                 "'ragstone rebuild' makes it anew.",
                 collection.name,
                 held,

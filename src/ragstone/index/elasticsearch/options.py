@@ -1,9 +1,11 @@
-"""How Elasticsearch keeps and searches a collection, as far as the settings say."""
+"""How Elasticsearch keeps and searches a collection, as far as `index.options` says."""
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
-from ragstone.settings.storage import Quantization
+from pydantic import Field
+
+from ragstone.index.options import ClusterOptions, Quantization
+from ragstone.settings.section import Seconds
 
 TYPES: dict[Quantization, str] = {
     "none": "hnsw",
@@ -18,6 +20,9 @@ QUANTIZES_FROM = (8, 18)
 """The first version that ranks what quantized vectors found anew by whole ones. Without it scores
 would be other than in the other indexes, and thresholds are compared with them."""
 
+LINKS, BUILDING = 16, 100
+"""Links of a vector, and candidates while its graph is built, unless the options say."""
+
 NUM_CANDIDATES = 100
 """Candidates that kNN considers in a shard, at least; Elasticsearch takes up to 10,000."""
 
@@ -25,21 +30,28 @@ MAX_HITS = 10_000
 """`index.max_result_window`, the hits that one search may return by default."""
 
 
-@dataclass(frozen=True, slots=True)
-class ElasticsearchOptions:
-    """What None says is left to the server; the settings of the index describe each."""
+class ElasticsearchOptions(ClusterOptions):
+    """What None says is left to the server, but for the graph, which has LINKS and BUILDING."""
 
-    shards: int | None = None
-    replicas: int | None = None
-    refresh_interval: float | None = None
-    m: int = 16
-    ef_construction: int = 100
-    candidates: int = NUM_CANDIDATES
-    quantization: Quantization = "none"
-    rescore: bool = True
-    oversampling: float | None = None
-    write_chunks: int = 128
-    write_bytes: int = 8 * 2**20
+    kind: ClassVar[str] = "an Elasticsearch index"
+
+    refresh_interval: Seconds | None = Field(
+        None,
+        ge=0,
+        description="Seconds after which writes become visible by themselves; every write ends "
+        "with that, so it may be long, and 0 is never.",
+    )
+    hnsw_ef_search: int = Field(
+        NUM_CANDIDATES,
+        ge=1,
+        le=MAX_HITS,
+        description="Candidates of a search by meaning in each shard (num_candidates), at least.",
+    )
+    quantization: Quantization = Field(
+        "none",
+        description="What is searched instead of whole vectors, in new collections: int8, bytes; "
+        "binary, bits. Elasticsearch has it from 8.18 on.",
+    )
 
     def new(self) -> dict[str, Any]:
         """The settings of a new index."""
@@ -58,6 +70,7 @@ class ElasticsearchOptions:
 
     def vector(self, dimensions: int) -> dict[str, Any]:
         """The field of a vector."""
+        links = self.hnsw_m or LINKS
         return {
             "type": "dense_vector",
             "dims": dimensions,
@@ -65,8 +78,8 @@ class ElasticsearchOptions:
             "similarity": "cosine",
             "index_options": {
                 "type": TYPES[self.quantization],
-                "m": self.m,
-                "ef_construction": self.ef_construction,
+                "m": links,
+                "ef_construction": self.hnsw_ef_construction or max(BUILDING, 2 * links),
             },
         }
 
@@ -74,7 +87,7 @@ class ElasticsearchOptions:
         """How a search for the nearest vectors looks."""
         found: dict[str, Any] = {
             "k": limit,
-            "num_candidates": min(max(limit, self.candidates), MAX_HITS),
+            "num_candidates": min(max(limit, self.hnsw_ef_search), MAX_HITS),
         }
         if self.rescore and self.quantization != "none":
             factor = self.oversampling or OVERSAMPLING[self.quantization]

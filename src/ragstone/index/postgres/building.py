@@ -43,13 +43,6 @@ class Hnsw:
     ef_construction: int = 64
     half: bool = False
 
-    @classmethod
-    def from_settings(cls, m: int | None, ef_construction: int | None, half: bool) -> "Hnsw":
-        """As the settings say; pgvector refuses fewer candidates than twice the links."""
-        usual = cls()
-        links = m or usual.m
-        return cls(links, ef_construction or max(usual.ef_construction, 2 * links), half)
-
     def name(self, dimensions: int) -> str:
         """What its index is called behind the table's name; the first form had only the usual."""
         kind = "half" if self.is_half(dimensions) else "full"

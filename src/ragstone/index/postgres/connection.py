@@ -28,7 +28,7 @@ Compiling a statement would take longer than most of them. A plan for any values
 which filters leave few chunks."""
 
 EF_SEARCH = 200
-"""Candidates of a search by meaning where the settings say none."""
+"""Candidates of a search by meaning where the options say none."""
 
 FOR_OTHERS = 2
 """Connections that the searches of one collection leave to the others."""

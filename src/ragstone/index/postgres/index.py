@@ -50,10 +50,6 @@ USUAL = Hnsw()
 LOOK_SECONDS = 2.0
 """How often it is looked whether an index can be built by now."""
 
-SHARED_CHUNKS = 500
-"""Chunks below which a collection shares a table where the settings do not say: so many are
-compared one by one in the time that a search by indexes takes."""
-
 SCHEMA_LOCK = 1_918_989_423
 
 

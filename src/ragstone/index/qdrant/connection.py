@@ -143,7 +143,7 @@ class QdrantConnection:
 
     def _busy(self) -> IndexUnavailable:
         return IndexUnavailable(
-            f"{self._server} is too busy. Try again later, or raise INDEX__RETRIES."
+            f"{self._server} is too busy. Try again later, or raise retries in INDEX__OPTIONS."
         )
 
     def _server_failure(self, reason: str) -> IndexUnavailable:

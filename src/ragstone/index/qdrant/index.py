@@ -28,7 +28,7 @@ from ragstone.index.edge.shard import DENSE, LATE
 from ragstone.index.late import candidate_count, chunk_encodings, rerank_late
 from ragstone.index.qdrant.connection import Exists, Missing, QdrantConnection, connect
 from ragstone.index.qdrant.filter import missing_vector_filter, translate
-from ragstone.index.qdrant.options import USUAL, QdrantOptions
+from ragstone.index.qdrant.options import QUANTIZE_FROM, USUAL, QdrantOptions
 from ragstone.index.qdrant.query import read_ranking, request
 from ragstone.index.qdrant.schema import (
     FIELDS,
@@ -46,7 +46,6 @@ from ragstone.index.qdrant.schema import (
     vector_changes,
 )
 from ragstone.index.qdrant.writes import Request, delete, index_field, update, upsert
-from ragstone.index.retries import Retries
 from ragstone.index.vectors import check_searches, check_vectors
 from ragstone.ports import Search, Vectors
 
@@ -80,18 +79,16 @@ class QdrantIndex:
         *,
         prefix: str = "ragstone",
         options: QdrantOptions = USUAL,
-        retries: Retries | None = None,
         client: AsyncQdrantClient | None = None,
-        shared_chunks: int = 0,
     ) -> None:
         self._qdrant = QdrantConnection(
-            client or connect(url, api_key, timeout), url, timeout, retries or Retries()
+            client or connect(url, api_key, timeout), url, timeout, options.further_tries
         )
         self._prefix = prefix
         self._options = options
         self._bm25 = lru_cache(maxsize=32)(Bm25Encoder)
         self._opened: set[str] = set()
-        self.shared_chunks = shared_chunks
+        self.shared_chunks = options.shared_chunks
 
     async def create(self, collection: Collection) -> None:
         name = self._name(collection)
@@ -278,7 +275,7 @@ class QdrantIndex:
         options = self._options
         if collection.shared or options.quantization:
             return
-        if await self.count(collection) < options.quantize_from:
+        if await self.count(collection) < QUANTIZE_FROM:
             return
         name = self._name(collection)
         info = await self._qdrant.call(lambda c: c.get_collection(name))
@@ -306,7 +303,7 @@ class QdrantIndex:
         if _numbers(version) < COUNTS_INSIDE:
             raise ConfigError(
                 f"Qdrant {version} counts the words of all collections that would share a place. "
-                "Update it to 1.19, or unset INDEX__SHARED_CHUNKS."
+                "Update it to 1.19, or take shared_chunks out of INDEX__OPTIONS."
             )
 
     async def _make(self, name: str, collection: Collection) -> models.CollectionInfo:
@@ -324,7 +321,7 @@ class QdrantIndex:
             await self._qdrant.write(lambda c: c.update_collection(name, **changes))
         if shards not in (None, config.params.shard_number):
             log.warning(
-                "Collection %r has %s shards and keeps them: INDEX__SHARDS=%s is for new ones. "
+                "Collection %r has %s shards and keeps them: the option shards=%s is for new ones. "
                 "'ragstone rebuild' makes it anew.",
                 collection.name,
                 config.params.shard_number,

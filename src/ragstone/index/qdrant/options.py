@@ -1,60 +1,86 @@
-"""How a Qdrant server keeps and searches a collection, as far as the settings say."""
+"""How a Qdrant server keeps and searches a collection, as far as `index.options` says."""
 
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
+from pydantic import Field, model_validator
 from qdrant_client import models
 
 from ragstone.core.records import Collection
 from ragstone.index.edge.shard import DENSE, LATE
 from ragstone.index.late import DIMENSIONS
-from ragstone.settings.storage import Quantization
+from ragstone.index.options import ClusterOptions, Quantization
 
 QUANTIZE_FROM = 100_000
 """Chunks from which dense vectors are searched as bytes: 150 MB as floats of 384 dimensions."""
-WRITE_CHUNKS = 128
-WRITE_BYTES = 8 * 2**20
-"""Bounds of one write; a server refuses requests of more than 32 MB unless told otherwise."""
 
 BINARY_OVERSAMPLING = 3.0
 """Bits order candidates roughly: for each that is wanted whole vectors rank three anew, as
 Elasticsearch has it by default."""
 
 
-@dataclass(frozen=True, slots=True)
-class QdrantOptions:
-    """What None says is left to the server; the settings of the index describe each.
+class QdrantOptions(ClusterOptions):
+    """What None says is left to the server.
 
-    Without `quantization`, `optimize` has the server search bytes from `quantize_from` chunks on.
+    Without `quantization`, `optimize` has the server search bytes from QUANTIZE_FROM chunks on.
     """
 
-    shards: int | None = None
-    copies: int | None = None
-    write_consistency: int | None = None
-    payload_on_disk: bool | None = None
-    vectors_on_disk: bool | None = None
-    m: int | None = None
-    ef_construction: int | None = None
-    ef_search: int | None = None
-    quantization: Quantization | None = None
-    quantize_from: int = QUANTIZE_FROM
-    rescore: bool = True
-    oversampling: float | None = None
-    write_chunks: int = WRITE_CHUNKS
-    write_bytes: int = WRITE_BYTES
+    kind: ClassVar[str] = "a Qdrant index"
+
+    write_consistency: int | None = Field(
+        None,
+        ge=1,
+        le=101,
+        description="Copies of a part, of 1 + replicas, that must hold a write before it counts.",
+    )
+    payload_on_disk: bool | None = Field(
+        None, description="Whether texts and fields are read from the disk instead of memory."
+    )
+    vectors_on_disk: bool | None = Field(
+        None,
+        description="Whether whole vectors are read from the disk; not given, once they are "
+        "quantized from 100,000 chunks on.",
+    )
+    hnsw_ef_search: int | None = Field(
+        None, ge=1, le=10_000, description="Candidates of a search by meaning."
+    )
+    quantization: Quantization | None = Field(
+        None,
+        description="What is searched instead of whole vectors: int8, bytes, a quarter of the "
+        "memory; binary, bits, a thirty-second; not given, bytes from 100,000 chunks on.",
+    )
+    shared_chunks: int = Field(
+        0,
+        ge=0,
+        le=10_000,
+        description="Chunks below which new collections share a collection of Qdrant 1.19 or "
+        "later, where their vectors are compared one by one; 0 is none.",
+    )
+
+    @model_validator(mode="after")
+    def _copies_suffice(self) -> "QdrantOptions":
+        wanted = self.write_consistency
+        if wanted is not None and wanted > 1 + (self.replicas or 0):
+            raise ValueError("write_consistency must be at most 1 + replicas")
+        return self
+
+    @property
+    def copies(self) -> int | None:
+        """Qdrant's replication factor: the first copy of a part and those beside it."""
+        return None if self.replicas is None else 1 + self.replicas
 
     def of(self, collection: Collection) -> "QdrantOptions":
         """These, but for what collections share: nothing is searched there by a graph, or by less
         than whole vectors."""
         if not collection.shared:
             return self
-        return replace(self, m=0, ef_construction=None, quantization="none")
+        plain = {"hnsw_m": 0, "hnsw_ef_construction": None, "quantization": "none"}
+        return self.model_copy(update=plain)
 
     def hnsw(self) -> models.HnswConfigDiff | None:
         """How the graph is built; None if nothing is said of it."""
-        if self.m is None and self.ef_construction is None:
+        if self.hnsw_m is None and self.hnsw_ef_construction is None:
             return None
-        return models.HnswConfigDiff(m=self.m, ef_construct=self.ef_construction)
+        return models.HnswConfigDiff(m=self.hnsw_m, ef_construct=self.hnsw_ef_construction)
 
     def vectors(self, collection: Collection) -> dict[str, models.VectorParams]:
         """The parameters of the dense vectors of a new collection, and of those by which late
@@ -102,7 +128,10 @@ class QdrantOptions:
         }
         links = {
             name: wanted
-            for name, wanted in (("m", self.m), ("ef_construct", self.ef_construction))
+            for name, wanted in (
+                ("m", self.hnsw_m),
+                ("ef_construct", self.hnsw_ef_construction),
+            )
             if wanted is not None and wanted != getattr(graph, name)
         }
         vectors = self._vector_changes(held.vectors if isinstance(held.vectors, dict) else {})
@@ -130,7 +159,7 @@ class QdrantOptions:
             oversampling = BINARY_OVERSAMPLING
         return models.SearchParams(
             exact=exact,
-            hnsw_ef=self.ef_search,
+            hnsw_ef=self.hnsw_ef_search,
             quantization=models.QuantizationSearchParams(
                 ignore=exact, rescore=self.rescore, oversampling=oversampling
             ),
