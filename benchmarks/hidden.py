@@ -26,8 +26,8 @@ from ragstone.core.turn import Ask
 from ragstone.evaluation.measures import percentile
 from ragstone.index.connect import OpenIndex
 from ragstone.index.edge.index import EdgeIndex
-from ragstone.index.postgres.connection import PostgresConnections
-from ragstone.index.postgres.index import PostgresIndex
+from ragstone.plugins.postgres.connection import PostgresConnections
+from ragstone.plugins.postgres.index import PostgresIndex
 from ragstone.ingest.pipeline import Pipeline
 from ragstone.ports import Catalog, Embedders, Search, Vectors
 from ragstone.retrieve.searching import visible

@@ -20,8 +20,8 @@ from benchmarks.row import Row
 from ragstone.core.chunk import Chunk
 from ragstone.core.records import Collection
 from ragstone.index.edge.index import EdgeIndex
-from ragstone.index.postgres.connection import Connection, PostgresConnections, T
-from ragstone.index.postgres.index import PostgresIndex
+from ragstone.plugins.postgres.connection import Connection, PostgresConnections, T
+from ragstone.plugins.postgres.index import PostgresIndex
 from ragstone.ingest.migrate import AT_ONCE, BATCH, End, copy_all, migrate_all
 from ragstone.ports import ChunkIndex, bulk_load
 from tests.conformance.postgres_server import PostgresServer, postgres_server

@@ -34,13 +34,13 @@ from ragstone.core.turn import Principal, RankedList
 from ragstone.evaluation import dataset
 from ragstone.evaluation.measures import ndcg, percentile
 from ragstone.index.bm25 import Bm25Encoder
-from ragstone.index.postgres import table as rows
-from ragstone.index.postgres import words
-from ragstone.index.postgres.building import Hnsw
-from ragstone.index.postgres.connection import Connection, PostgresConnections
-from ragstone.index.postgres.filter import translate
-from ragstone.index.postgres.impacts import Impact
-from ragstone.index.postgres.index import PostgresIndex
+from ragstone.plugins.postgres import table as rows
+from ragstone.plugins.postgres import words
+from ragstone.plugins.postgres.building import Hnsw
+from ragstone.plugins.postgres.connection import Connection, PostgresConnections
+from ragstone.plugins.postgres.filter import translate
+from ragstone.plugins.postgres.impacts import Impact
+from ragstone.plugins.postgres.index import PostgresIndex
 from ragstone.ports import Search
 from ragstone.settings import Settings
 from tests.conformance.postgres_server import PostgresServer

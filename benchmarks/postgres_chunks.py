@@ -20,9 +20,9 @@ from pgvector.psycopg import register_vector
 from ragstone.core.chunk import EVERYONE, Chunk
 from ragstone.core.records import Collection
 from ragstone.index.bm25 import Bm25Encoder
-from ragstone.index.postgres import table as rows
-from ragstone.index.postgres.building import Hnsw
-from ragstone.index.postgres.words import EVERY_CHUNK
+from ragstone.plugins.postgres import table as rows
+from ragstone.plugins.postgres.building import Hnsw
+from ragstone.plugins.postgres.words import EVERY_CHUNK
 from ragstone.ports import Vectors
 
 CENTRES = 2_000

@@ -24,8 +24,8 @@ from ragstone.core.filters import readable
 from ragstone.core.records import Collection
 from ragstone.core.turn import Principal
 from ragstone.evaluation.measures import percentile
-from ragstone.index.postgres.connection import PostgresConnections
-from ragstone.index.postgres.index import PostgresIndex
+from ragstone.plugins.postgres.connection import PostgresConnections
+from ragstone.plugins.postgres.index import PostgresIndex
 from ragstone.ports import Search, Vectors
 from tests.conformance.postgres_server import postgres_server
 

@@ -31,10 +31,10 @@ from ragstone.evaluation import dataset
 from ragstone.evaluation.indexed import index_passages
 from ragstone.index.edge.index import EdgeIndex
 from ragstone.index.edge.shard import former_config, shard_path
-from ragstone.index.postgres import table as rows
-from ragstone.index.postgres.building import Hnsw
-from ragstone.index.postgres.connection import Connection, PostgresConnections
-from ragstone.index.postgres.index import PostgresIndex
+from ragstone.plugins.postgres import table as rows
+from ragstone.plugins.postgres.building import Hnsw
+from ragstone.plugins.postgres.connection import Connection, PostgresConnections
+from ragstone.plugins.postgres.index import PostgresIndex
 from ragstone.ports import ChunkIndex, Vectors
 from ragstone.settings import load
 from tests.conformance.postgres_server import postgres_server

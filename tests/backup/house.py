@@ -15,9 +15,9 @@ from ragstone.core.chunk import Chunk
 from ragstone.core.records import Collection
 from ragstone.index.connect import OpenIndex
 from ragstone.index.edge.index import EdgeIndex
-from ragstone.index.postgres.connection import PostgresConnections
-from ragstone.index.postgres.index import PostgresIndex
 from ragstone.ingest.pipeline import Pipeline
+from ragstone.plugins.postgres.connection import PostgresConnections
+from ragstone.plugins.postgres.index import PostgresIndex
 from ragstone.ports import ChunkIndex, Edition
 from ragstone.service import IngestRequest
 from ragstone.service.maintenance import Upkeep

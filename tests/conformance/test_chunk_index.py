@@ -34,11 +34,11 @@ from ragstone.core.filters import (
 from ragstone.core.records import Collection, new_collection_id
 from ragstone.core.turn import Principal
 from ragstone.index.edge.index import EdgeIndex
-from ragstone.index.elasticsearch.index import ElasticsearchIndex
-from ragstone.index.postgres.connection import PostgresConnections
-from ragstone.index.postgres.index import PostgresIndex
-from ragstone.index.qdrant.index import QdrantIndex
 from ragstone.language.late_interaction import LateQuery, TokenVectors, pack_tokens
+from ragstone.plugins.elasticsearch.index import ElasticsearchIndex
+from ragstone.plugins.postgres.connection import PostgresConnections
+from ragstone.plugins.postgres.index import PostgresIndex
+from ragstone.plugins.qdrant.index import QdrantIndex
 from ragstone.ports import ChunkIndex, Search
 from tests.conformance.shared_index import SharedWithOthers
 

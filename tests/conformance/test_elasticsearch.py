@@ -27,8 +27,8 @@ from ragstone.core.errors import (
 from ragstone.core.filters import EVERYTHING, AnyOf, Filter, Not, Or, Range, eq
 from ragstone.core.records import Collection
 from ragstone.index.edge.index import EdgeIndex
-from ragstone.index.elasticsearch.index import ElasticsearchIndex
-from ragstone.index.elasticsearch.mapping import index_name
+from ragstone.plugins.elasticsearch.index import ElasticsearchIndex
+from ragstone.plugins.elasticsearch.mapping import index_name
 from ragstone.ports import Search
 from tests.conformance.elasticsearch_server import ElasticsearchServer
 from tests.conformance.test_chunk_index import WIDTH, a_chunk, a_collection, vectors

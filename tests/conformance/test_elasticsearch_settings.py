@@ -26,9 +26,9 @@ from ragstone.core.filters import EVERYTHING, eq
 from ragstone.core.records import Collection
 from ragstone.index.connect import connect
 from ragstone.index.edge.index import EdgeIndex
-from ragstone.index.elasticsearch.index import ElasticsearchIndex
-from ragstone.index.elasticsearch.mapping import index_name
 from ragstone.ingest.migrate import migrate
+from ragstone.plugins.elasticsearch.index import ElasticsearchIndex
+from ragstone.plugins.elasticsearch.mapping import index_name
 from ragstone.ports import Search
 from ragstone.settings import IndexSettings
 from tests.conformance.elasticsearch_server import ElasticsearchServer

@@ -13,11 +13,11 @@ from ragstone.core.errors import IndexUnavailable
 from ragstone.core.filters import EVERYTHING
 from ragstone.core.records import Collection
 from ragstone.index.edge.index import EdgeIndex
-from ragstone.index.postgres.connection import PostgresConnections
-from ragstone.index.postgres.index import PostgresIndex
-from ragstone.index.qdrant.index import QdrantIndex
-from ragstone.index.qdrant.options import QdrantOptions
 from ragstone.ingest.migrate import Moved, migrate
+from ragstone.plugins.postgres.connection import PostgresConnections
+from ragstone.plugins.postgres.index import PostgresIndex
+from ragstone.plugins.qdrant.index import QdrantIndex
+from ragstone.plugins.qdrant.options import QdrantOptions
 from ragstone.ports import ChunkIndex, Search, Vectors
 from tests.conformance.postgres_server import PostgresServer
 from tests.conformance.test_chunk_index import (

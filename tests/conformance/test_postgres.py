@@ -15,10 +15,10 @@ from ragstone.core.filters import EVERYTHING, eq
 from ragstone.core.records import Collection
 from ragstone.index.connect import connect
 from ragstone.index.edge.index import EdgeIndex
-from ragstone.index.postgres.connection import Connection, PostgresConnections
-from ragstone.index.postgres.index import PostgresIndex
-from ragstone.index.postgres.table import table_name
-from ragstone.index.qdrant.index import QdrantIndex
+from ragstone.plugins.postgres.connection import Connection, PostgresConnections
+from ragstone.plugins.postgres.index import PostgresIndex
+from ragstone.plugins.postgres.table import table_name
+from ragstone.plugins.qdrant.index import QdrantIndex
 from ragstone.ports import ChunkIndex, PoolUse, Search
 from ragstone.settings import IndexSettings
 from tests.conformance.postgres_server import PostgresServer

@@ -20,14 +20,14 @@ from ragstone.core.records import Collection
 from ragstone.core.turn import Principal
 from ragstone.index.bm25 import Bm25Encoder
 from ragstone.index.connect import connect
-from ragstone.index.postgres import building, words
-from ragstone.index.postgres import index as postgres_index
-from ragstone.index.postgres import table as rows
-from ragstone.index.postgres.building import Hnsw, nearest, uses_half
-from ragstone.index.postgres.connection import Connection, PostgresConnections
-from ragstone.index.postgres.filter import translate
-from ragstone.index.postgres.impacts import LEVELS, STEP, Impact
-from ragstone.index.postgres.index import SCHEMA_LOCK, PostgresIndex
+from ragstone.plugins.postgres import building, words
+from ragstone.plugins.postgres import index as postgres_index
+from ragstone.plugins.postgres import table as rows
+from ragstone.plugins.postgres.building import Hnsw, nearest, uses_half
+from ragstone.plugins.postgres.connection import Connection, PostgresConnections
+from ragstone.plugins.postgres.filter import translate
+from ragstone.plugins.postgres.impacts import LEVELS, STEP, Impact
+from ragstone.plugins.postgres.index import SCHEMA_LOCK, PostgresIndex
 from ragstone.ports import Search
 from ragstone.settings import IndexSettings
 from tests.conformance.postgres_server import PostgresServer

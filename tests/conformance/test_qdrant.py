@@ -11,8 +11,8 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from ragstone.core.errors import IndexUnavailable, RagstoneError, StorageFull, UnknownCollection
 from ragstone.core.filters import EVERYTHING, eq
 from ragstone.index.edge.index import EdgeIndex
-from ragstone.index.qdrant.index import QdrantIndex
-from ragstone.index.qdrant.options import USUAL
+from ragstone.plugins.qdrant.index import QdrantIndex
+from ragstone.plugins.qdrant.options import USUAL
 from ragstone.ports import Search
 from tests.conformance.qdrant_server import QdrantServer, failure
 from tests.conformance.test_chunk_index import a_chunk, a_collection, vectors
@@ -130,7 +130,7 @@ async def test_given_many_chunks_when_optimized_then_the_server_searches_bytes(
     qdrant: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     collection = a_collection()
-    monkeypatch.setattr("ragstone.index.qdrant.index.QUANTIZE_FROM", 10)
+    monkeypatch.setattr("ragstone.plugins.qdrant.index.QUANTIZE_FROM", 10)
     async with aclosing(QdrantIndex(qdrant[0], "", 5)) as index:
         await index.upsert(collection, some_chunks(collection, 20), vectors(*range(20)))
         await index.optimize(collection)

@@ -21,7 +21,7 @@ from ragstone.core.errors import ConfigError, IndexUnavailable
 from ragstone.core.filters import EVERYTHING
 from ragstone.core.records import Collection
 from ragstone.index.connect import connect, settings_at
-from ragstone.index.qdrant.index import QdrantIndex
+from ragstone.plugins.qdrant.index import QdrantIndex
 from ragstone.ports import Search
 from ragstone.settings import IndexSettings
 from tests.conformance.elasticsearch_server import free_port
@@ -186,7 +186,7 @@ async def test_given_none_then_many_chunks_stay_whole(
     collection = a_collection()
     async with an_index(url, quantization="none") as index:
         await index.upsert(collection, [a_chunk(collection)], vectors(1))
-        monkeypatch.setattr("ragstone.index.qdrant.index.QUANTIZE_FROM", 1)
+        monkeypatch.setattr("ragstone.plugins.qdrant.index.QUANTIZE_FROM", 1)
         await index.optimize(collection)
     assert not sent(server, "PATCH")
 

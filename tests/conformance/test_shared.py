@@ -17,13 +17,13 @@ from ragstone.core.errors import ConfigError, IndexUnavailable
 from ragstone.core.filters import EVERYTHING, eq
 from ragstone.core.records import Collection
 from ragstone.index.connect import connect
-from ragstone.index.postgres import table as rows
-from ragstone.index.postgres.connection import PostgresConnections
-from ragstone.index.postgres.index import PostgresIndex
-from ragstone.index.postgres.options import SHARED_CHUNKS
-from ragstone.index.qdrant.index import QdrantIndex
-from ragstone.index.qdrant.options import QdrantOptions
-from ragstone.index.qdrant.schema import PART, collection_place, read_chunk
+from ragstone.plugins.postgres import table as rows
+from ragstone.plugins.postgres.connection import PostgresConnections
+from ragstone.plugins.postgres.index import PostgresIndex
+from ragstone.plugins.postgres.options import SHARED_CHUNKS
+from ragstone.plugins.qdrant.index import QdrantIndex
+from ragstone.plugins.qdrant.options import QdrantOptions
+from ragstone.plugins.qdrant.schema import PART, collection_place, read_chunk
 from ragstone.ports import ChunkIndex, Search, may_share
 from ragstone.settings import IndexSettings
 from tests.conformance.postgres_server import PostgresServer

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.index.postgres.impacts import (
+from ragstone.plugins.postgres.impacts import (
     ALONE,
     CLAUSES,
     COMMON,

@@ -13,7 +13,7 @@ from ragstone.evaluation.apart import apart
 from ragstone.index.connect import connect_all
 from ragstone.index.edge.index import EdgeIndex
 from ragstone.index.moving import MovingIndex, index_place
-from ragstone.index.postgres.index import PostgresIndex
+from ragstone.plugins.postgres.index import PostgresIndex
 from ragstone.ports import home
 from ragstone.settings import IndexSettings, Settings
 

@@ -10,12 +10,12 @@ import pytest
 
 from ragstone.core.chunk import Chunk
 from ragstone.core.records import Collection
-from ragstone.index.postgres.connection import PostgresConnections
-from ragstone.index.postgres.index import PostgresIndex
-from ragstone.index.qdrant.index import QdrantIndex
-from ragstone.index.qdrant.options import QdrantOptions
 from ragstone.ingest import pipeline
 from ragstone.ingest.move import move_all
+from ragstone.plugins.postgres.connection import PostgresConnections
+from ragstone.plugins.postgres.index import PostgresIndex
+from ragstone.plugins.qdrant.index import QdrantIndex
+from ragstone.plugins.qdrant.options import QdrantOptions
 from ragstone.ports import Search
 from ragstone.retrieve.searching import but_hidden
 from tests.backup.house import House, opened

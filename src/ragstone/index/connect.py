@@ -18,8 +18,6 @@ from ragstone.settings.storage import EMBEDDED
 EDGE = ""
 """The scheme of no address."""
 
-ELASTICSEARCH = "elasticsearch+"
-
 
 class OpenIndex(ChunkIndex, Protocol):
     """An index that wants to be closed."""
@@ -107,56 +105,10 @@ def _edge(settings: IndexSettings, data: Path) -> OpenIndex:
     return EdgeIndex(data)
 
 
-def _elasticsearch(settings: IndexSettings, data: Path) -> OpenIndex:
-    from ragstone.index.elasticsearch.index import ElasticsearchIndex
-    from ragstone.index.elasticsearch.options import ElasticsearchOptions
-
-    options = read_options(ElasticsearchOptions, settings.options)
-    url, key = settings.url[len(ELASTICSEARCH) :], settings.api_key.get_secret_value()
-    return ElasticsearchIndex(url, key, settings.timeout, options=options)
-
-
-def _postgres(settings: IndexSettings, data: Path) -> OpenIndex:
-    from ragstone.index.postgres.connection import PostgresConnections
-    from ragstone.index.postgres.index import PostgresIndex
-    from ragstone.index.postgres.options import PostgresOptions
-
-    options = read_options(PostgresOptions, settings.options)
-    database = PostgresConnections(
-        settings.url,
-        settings.timeout,
-        settings.api_key.get_secret_value(),
-        options.connections,
-        options.hnsw_ef_search,
-    )
-    return PostgresIndex(database, options.hnsw, options.shared_chunks)
-
-
-def _qdrant(settings: IndexSettings, data: Path) -> OpenIndex:
-    from ragstone.index.qdrant.index import QdrantIndex
-    from ragstone.index.qdrant.options import QdrantOptions
-
-    options = read_options(QdrantOptions, settings.options)
-    key = settings.api_key.get_secret_value()
-    return QdrantIndex(settings.url, key, settings.timeout, options=options)
-
-
-_POSTGRES = Extension(_postgres, "PostgreSQL with pgvector", extra="postgres")
-_QDRANT = Extension(_qdrant, "A Qdrant server or cluster", extra="qdrant")
-_ELASTICSEARCH = Extension(_elasticsearch, "Elasticsearch")
-
 INDEXES: Registry[OpenIndex] = Registry(
     "ragstone.indexes",
     "chunk index",
-    {
-        EDGE: Extension(_edge, "Where INDEX__URL is empty: Qdrant Edge in the data directory"),
-        "http": _QDRANT,
-        "https": _QDRANT,
-        "postgresql": _POSTGRES,
-        "postgres": _POSTGRES,
-        "elasticsearch+http": _ELASTICSEARCH,
-        "elasticsearch+https": _ELASTICSEARCH,
-    },
+    {EDGE: Extension(_edge, "Where INDEX__URL is empty: Qdrant Edge in the data directory")},
     makes=OpenIndex,
 )
 """Chunk indexes by the scheme of INDEX__URL, made of the settings of the index and the directory of

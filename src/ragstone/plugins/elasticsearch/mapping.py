@@ -18,9 +18,9 @@ from ragstone.core.chunk import Chunk
 from ragstone.core.filters import KEYWORDS, tokens
 from ragstone.core.records import Collection
 from ragstone.index.bm25 import numbers
-from ragstone.index.elasticsearch.filter import PAIRS, RENAMED, keyword
-from ragstone.index.elasticsearch.options import ElasticsearchOptions
 from ragstone.index.late import DIMENSIONS
+from ragstone.plugins.elasticsearch.filter import PAIRS, RENAMED, keyword
+from ragstone.plugins.elasticsearch.options import ElasticsearchOptions
 
 EMBEDDING = "embedding"
 TERMS = "chunk_terms"

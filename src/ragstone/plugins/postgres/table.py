@@ -23,9 +23,9 @@ from ragstone.core.filters import tokens
 from ragstone.core.records import Collection
 from ragstone.index.bm25 import Bm25Encoder
 from ragstone.index.late import DIMENSIONS
-from ragstone.index.postgres.connection import Connection
-from ragstone.index.postgres.filter import keyword
-from ragstone.index.postgres.impacts import DEFINITION, FUNCTION
+from ragstone.plugins.postgres.connection import Connection
+from ragstone.plugins.postgres.filter import keyword
+from ragstone.plugins.postgres.impacts import DEFINITION, FUNCTION
 
 WORDS = 999_999_937
 """Different words; sparse vectors have at most 10^9 dimensions, and the words' hashes have 2^32."""

@@ -11,8 +11,8 @@ from psycopg.errors import LockNotAvailable
 
 from ragstone.core.errors import ConfigError
 from ragstone.core.records import Collection
-from ragstone.index.postgres import table as rows
-from ragstone.index.postgres.connection import Connection
+from ragstone.plugins.postgres import table as rows
+from ragstone.plugins.postgres.connection import Connection
 
 log = logging.getLogger(__name__)
 

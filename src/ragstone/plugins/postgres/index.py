@@ -23,9 +23,11 @@ from ragstone.core.records import Collection
 from ragstone.core.turn import RankedList, Scored
 from ragstone.index.bm25 import Bm25Encoder
 from ragstone.index.late import candidate_count, chunk_encodings, question_encoding, rerank_late
-from ragstone.index.postgres import building, words
-from ragstone.index.postgres import table as rows
-from ragstone.index.postgres.building import (
+from ragstone.index.vectors import check_searches, check_vectors
+from ragstone.language.late_interaction import LateQuery
+from ragstone.plugins.postgres import building, words
+from ragstone.plugins.postgres import table as rows
+from ragstone.plugins.postgres.building import (
     Hnsw,
     build,
     check_dimensions,
@@ -34,11 +36,9 @@ from ragstone.index.postgres.building import (
     nearest_late,
     uses_half,
 )
-from ragstone.index.postgres.connection import Connection, PostgresConnections
-from ragstone.index.postgres.filter import LISTS, Sql, translate
-from ragstone.index.postgres.table import ChunkTable
-from ragstone.index.vectors import check_searches, check_vectors
-from ragstone.language.late_interaction import LateQuery
+from ragstone.plugins.postgres.connection import Connection, PostgresConnections
+from ragstone.plugins.postgres.filter import LISTS, Sql, translate
+from ragstone.plugins.postgres.table import ChunkTable
 from ragstone.ports import PoolUse, Search, Vectors
 
 log = logging.getLogger(__name__)

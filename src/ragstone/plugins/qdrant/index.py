@@ -26,11 +26,12 @@ from ragstone.core.turn import RankedList
 from ragstone.index.bm25 import Bm25Encoder
 from ragstone.index.edge.shard import DENSE, LATE
 from ragstone.index.late import candidate_count, chunk_encodings, rerank_late
-from ragstone.index.qdrant.connection import Exists, Missing, QdrantConnection, connect
-from ragstone.index.qdrant.filter import missing_vector_filter, translate
-from ragstone.index.qdrant.options import QUANTIZE_FROM, USUAL, QdrantOptions
-from ragstone.index.qdrant.query import read_ranking, request
-from ragstone.index.qdrant.schema import (
+from ragstone.index.vectors import check_searches, check_vectors
+from ragstone.plugins.qdrant.connection import Exists, Missing, QdrantConnection, connect
+from ragstone.plugins.qdrant.filter import missing_vector_filter, translate
+from ragstone.plugins.qdrant.options import QUANTIZE_FROM, USUAL, QdrantOptions
+from ragstone.plugins.qdrant.query import read_ranking, request
+from ragstone.plugins.qdrant.schema import (
     FIELDS,
     PART,
     SPARSE,
@@ -45,8 +46,7 @@ from ragstone.index.qdrant.schema import (
     read_vector,
     vector_changes,
 )
-from ragstone.index.qdrant.writes import Request, delete, index_field, update, upsert
-from ragstone.index.vectors import check_searches, check_vectors
+from ragstone.plugins.qdrant.writes import Request, delete, index_field, update, upsert
 from ragstone.ports import Search, Vectors
 
 T = TypeVar("T")

@@ -5,8 +5,8 @@ from typing import ClassVar
 from pydantic import Field
 
 from ragstone.index.options import GraphOptions
-from ragstone.index.postgres.building import Hnsw
-from ragstone.index.postgres.connection import EF_SEARCH
+from ragstone.plugins.postgres.building import Hnsw
+from ragstone.plugins.postgres.connection import EF_SEARCH
 
 SHARED_CHUNKS = 500
 """Chunks below which a collection shares a table where the options do not say: so many are

@@ -12,11 +12,11 @@ import qdrant_edge as edge
 from ragstone.core.chunk import Chunk
 from ragstone.core.errors import IndexUnavailable
 from ragstone.core.turn import RankedList, Scored
-from ragstone.index.elasticsearch.filter import NOTHING, Query
-from ragstone.index.elasticsearch.http import INDEX_MISSING, ElasticsearchRefusal, refusal
-from ragstone.index.elasticsearch.mapping import EMBEDDING, LATE, TOKENS, query_terms, read_chunk
-from ragstone.index.elasticsearch.options import MAX_HITS, ElasticsearchOptions
 from ragstone.index.late import candidate_count, question_encoding
+from ragstone.plugins.elasticsearch.filter import NOTHING, Query
+from ragstone.plugins.elasticsearch.http import INDEX_MISSING, ElasticsearchRefusal, refusal
+from ragstone.plugins.elasticsearch.mapping import EMBEDDING, LATE, TOKENS, query_terms, read_chunk
+from ragstone.plugins.elasticsearch.options import MAX_HITS, ElasticsearchOptions
 from ragstone.ports import Search, Vectors
 
 VALUE = "value"

@@ -11,12 +11,12 @@ from typing import Any
 
 from pgvector import SparseVector
 
-from ragstone.index.postgres import table as rows
-from ragstone.index.postgres.connection import Connection
-from ragstone.index.postgres.filter import Sql
-from ragstone.index.postgres.impacts import FUNCTION, LONGEST, Impact, Impacts
-from ragstone.index.postgres.table import ChunkTable
 from ragstone.language.words import idf
+from ragstone.plugins.postgres import table as rows
+from ragstone.plugins.postgres.connection import Connection
+from ragstone.plugins.postgres.filter import Sql
+from ragstone.plugins.postgres.impacts import FUNCTION, LONGEST, Impact, Impacts
+from ragstone.plugins.postgres.table import ChunkTable
 
 EVERY_CHUNK = -1
 """The word that stands for all chunks."""

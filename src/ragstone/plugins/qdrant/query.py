@@ -9,7 +9,7 @@ from ragstone.core.turn import RankedList, Scored
 from ragstone.index.bm25 import Bm25Encoder
 from ragstone.index.edge.shard import BM25, DENSE, LATE
 from ragstone.index.late import candidate_count, question_encoding
-from ragstone.index.qdrant.schema import QdrantPlace, sparse
+from ragstone.plugins.qdrant.schema import QdrantPlace, sparse
 from ragstone.ports import Search
 
 

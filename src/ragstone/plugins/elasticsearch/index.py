@@ -20,11 +20,13 @@ from ragstone.core.filters import EVERYTHING, KEYWORDS, Filter
 from ragstone.core.records import Collection
 from ragstone.core.turn import RankedList
 from ragstone.index.bm25 import counter
-from ragstone.index.elasticsearch import answers
-from ragstone.index.elasticsearch.answers import HAS_VECTOR, VALUE
-from ragstone.index.elasticsearch.filter import RENAMED, Query, translate
-from ragstone.index.elasticsearch.http import INDEX_EXISTS, INDEX_MISSING, Server
-from ragstone.index.elasticsearch.mapping import (
+from ragstone.index.late import chunk_encodings, rerank_late
+from ragstone.index.vectors import check_searches, check_vectors
+from ragstone.plugins.elasticsearch import answers
+from ragstone.plugins.elasticsearch.answers import HAS_VECTOR, VALUE
+from ragstone.plugins.elasticsearch.filter import RENAMED, Query, translate
+from ragstone.plugins.elasticsearch.http import INDEX_EXISTS, INDEX_MISSING, Server
+from ragstone.plugins.elasticsearch.mapping import (
     ALL_INDICES,
     COUNTED,
     EMBEDDING,
@@ -39,14 +41,12 @@ from ragstone.index.elasticsearch.mapping import (
     mapping,
     ndjson,
 )
-from ragstone.index.elasticsearch.options import (
+from ragstone.plugins.elasticsearch.options import (
     MAX_HITS,
     QUANTIZES_FROM,
     USUAL,
     ElasticsearchOptions,
 )
-from ragstone.index.late import chunk_encodings, rerank_late
-from ragstone.index.vectors import check_searches, check_vectors
 from ragstone.ports import Search, Vectors
 
 T = TypeVar("T")

@@ -6,7 +6,7 @@ from typing import TypeVar
 from qdrant_client import AsyncQdrantClient, models
 
 from ragstone.core.errors import IndexUnavailable
-from ragstone.index.qdrant.schema import FIELDS, PART
+from ragstone.plugins.qdrant.schema import FIELDS, PART
 
 T = TypeVar("T")
 TENANT = models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, is_tenant=True)
