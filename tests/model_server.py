@@ -50,6 +50,11 @@ class ModelServer:
     calls: list[dict[str, Any]] = field(default_factory=list)
     ended: int = 0
 
+    @property
+    def streamed(self) -> int:
+        """How many answers were asked for: what is asked besides, about sentences, is no stream."""
+        return sum(bool(call.get("stream")) for call in self.calls)
+
     async def completions(self, request: Request) -> Response:
         body = await request.json()
         self.calls.append(body)

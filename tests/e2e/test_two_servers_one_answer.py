@@ -95,7 +95,7 @@ def slow(pair: Pair) -> None:
 
 async def test_what_one_server_began_the_other_one_reads_on(pair: Pair) -> None:
     ask, texts, came = Ask(BATTERY, PRINCIPAL, cache=False), [], 0
-    calls = len(pair.model.calls)
+    calls = pair.model.streamed
     async with clients(pair) as (here, there):
         async with aclosing(here.ask(ask, "k", 0)) as events:
             async for event in events:
@@ -110,7 +110,7 @@ async def test_what_one_server_began_the_other_one_reads_on(pair: Pair) -> None:
         assert event.turn.answer
         assert "word59" in event.turn.answer.text
         assert re.findall(r"word\d+", "".join(texts)) == [word.strip() for word in WORDS]
-        assert len(pair.model.calls) == calls + 1, "it was not asked anew"
+        assert pair.model.streamed == calls + 1, "it was not asked anew"
         with pytest.raises(UnknownAnswer):
             await anext(there.ask(ask, "another", came))
 
@@ -150,7 +150,7 @@ async def test_a_call_that_waits_at_one_server_is_decided_at_the_other_one(
 @pytest.mark.real
 def test_a_page_goes_on_at_the_other_server(pair: Pair) -> None:
     ports = [int(url.rpartition(":")[2]) for url in pair.urls]
-    calls = len(pair.model.calls)
+    calls = pair.model.streamed
     with chromium() as chrome, cutting(pair.urls[0]) as way:
         app = WebApp(chrome, way.url, pair.folders[0], pair.model)
         app.resize(1280, 900)
@@ -167,5 +167,5 @@ def test_a_page_goes_on_at_the_other_server(pair: Pair) -> None:
         app.find(".turn .actions")
         shown = re.findall(r"word\d+", app.find(".markdown").text)
         assert shown == [item.strip() for item in WORDS], "nothing is lost, nothing comes twice"
-        assert len(pair.model.calls) == calls + 1, "it was not asked anew"
+        assert pair.model.streamed == calls + 1, "it was not asked anew"
         assert not app.all(".turn .callout.bad")
