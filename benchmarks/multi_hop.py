@@ -33,7 +33,7 @@ from ragstone.evaluation.indexed import BATCH, NAME, build_collection, chunk_ent
 from ragstone.evaluation.measures import percentile
 from ragstone.ingest.chunk import chunk
 from ragstone.ingest.document import Block
-from ragstone.retrieve.multi_hop import MultiHop
+from ragstone.knowledge.multi_hop import MultiHop
 from ragstone.ports import Adapters, LateEmbedder
 from ragstone.recipes.recipe import Recipes
 from ragstone.settings import CacheSettings, IngestSettings, Settings

@@ -4,10 +4,10 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-import typer.main
 from pydantic import BaseModel
 
 from ragstone.cli import app
+from ragstone.cli.added_commands import command_tree
 from ragstone.recipes.recipe import Recipes
 from ragstone.reference import FILE, reference
 from ragstone.settings import Settings
@@ -50,7 +50,7 @@ def commands(command: Any) -> list[Any]:
 
 
 def test_every_command_and_option_says_what_it_is() -> None:
-    every = commands(typer.main.get_command(app))
+    every = commands(command_tree(app))
     assert [command.name for command in every if not command.help] == []
     silent = [
         (command.name, option.name)

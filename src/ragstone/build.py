@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pydantic import SecretStr
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 import ragstone
@@ -28,7 +29,13 @@ from ragstone.engine.engine import Engine
 from ragstone.engine.room_queue import RoomQueue
 from ragstone.engine.search_places import SearchPlaces
 from ragstone.guard.topic_index import TopicCollection
-from ragstone.index.connect import connect, connect_all, external_retriever, names_retriever
+from ragstone.index.connect import (
+    connect,
+    connect_all,
+    external_retriever,
+    names_retriever,
+    settings_at,
+)
 from ragstone.ingest.captions import CaptionMaker
 from ragstone.ingest.graph import GraphReader
 from ragstone.ingest.graph_model import GraphModelReader
@@ -81,6 +88,7 @@ from ragstone.service.local.removal import Removal
 from ragstone.service.local.repair import is_state_lost
 from ragstone.service.local.work import part_works, works
 from ragstone.settings import IndexSettings, Settings, StateSettings
+from ragstone.settings.storage import EMBEDDED
 from ragstone.store.connect import open_state
 from ragstone.store.conversation_store import open_conversations
 from ragstone.store.lock import lock_directory
@@ -277,6 +285,11 @@ async def open_embedders(settings: Settings) -> AsyncIterator[ConfiguredEmbedder
         yield embedders
     finally:
         await embedders.aclose()
+
+
+def index_settings(settings: Settings, url: str, key: str) -> IndexSettings:
+    """The settings of an index at another address, "embedded" for the data directory."""
+    return settings_at(settings.index, "" if url == EMBEDDED else url, SecretStr(key))
 
 
 @asynccontextmanager

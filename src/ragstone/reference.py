@@ -9,9 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
 
-import typer.main
-
 from ragstone.cli import app
+from ragstone.cli.added_commands import command_tree
 from ragstone.core import errors, events
 from ragstone.engine.stage import Stage
 from ragstone.language.templates import PROMPTS
@@ -50,7 +49,7 @@ def reference() -> str:
         "\n## Errors\n\n| code | HTTP status | retry | class |\n| --- | --- | --- | --- |\n",
         "".join(_errors(errors.RagstoneError)),
         "\n## Commands\n",
-        "".join(_commands(typer.main.get_command(app), "ragstone")),
+        "".join(_commands(command_tree(app), "ragstone")),
     ]
     return "".join(parts)
 

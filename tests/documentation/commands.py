@@ -11,8 +11,9 @@ import typer
 import typer.main
 
 from ragstone.cli import app
+from ragstone.cli.added_commands import command_tree
 
-ROOT_COMMAND: Any = typer.main.get_command(app)
+ROOT_COMMAND: Any = command_tree(app)
 
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=.*", re.DOTALL)
 _HEREDOC = re.compile(r"<<-?\s*['\"]?(\w+)['\"]?.*?^\s*\1$", re.MULTILINE | re.DOTALL)

@@ -4,12 +4,20 @@ from typing import Any
 
 import typer
 from typer.core import TyperGroup
-from typer.main import get_group
+from typer.main import get_command, get_group
 
 from ragstone.registry import Registry
 
 COMMANDS: Registry[typer.Typer] = Registry("ragstone.commands", "command", {}, is_a=typer.Typer)
 """Groups of commands by their name on the command line."""
+
+
+def command_tree(app: typer.Typer) -> Any:
+    """The command of `app` with those of Ragstone's plugins loaded into its `commands`."""
+    command: Any = get_command(app)
+    for name in COMMANDS.ours:
+        command.add_command(command.get_command(None, name), name)
+    return command
 
 
 class ExtensibleGroup(TyperGroup):

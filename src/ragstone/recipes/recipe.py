@@ -37,6 +37,7 @@ from ragstone.engine.recipe import Recipe
 from ragstone.engine.stage import Stage
 from ragstone.guard.guard import Guard
 from ragstone.knowledge.graph.add_related import AddRelated
+from ragstone.knowledge.multi_hop import MultiHop
 from ragstone.knowledge.summaries.traverse import Traverse
 from ragstone.recipes.plans import plans
 from ragstone.recipes.stage_options import with_options
@@ -45,7 +46,6 @@ from ragstone.retrieve.deduplicate import Deduplicate
 from ragstone.retrieve.expand import Expand
 from ragstone.retrieve.fuse import Fuse
 from ragstone.retrieve.grade_passages import GradePassages
-from ragstone.retrieve.multi_hop import MultiHop
 from ragstone.retrieve.rerank import Rerank
 from ragstone.retrieve.retrieve import Retrieve
 from ragstone.retrieve.search_subqueries import SearchSubqueries

@@ -26,13 +26,13 @@ from ragstone.core.turn import Level
 from ragstone.engine.stage import Stage
 from ragstone.guard.guard import Guard
 from ragstone.knowledge.graph.add_related import AddRelated
+from ragstone.knowledge.multi_hop import MultiHop
 from ragstone.knowledge.summaries.traverse import Traverse
 from ragstone.registry import Extension, Registry, summary
 from ragstone.retrieve.deduplicate import Deduplicate
 from ragstone.retrieve.expand import Expand
 from ragstone.retrieve.fuse import Fuse
 from ragstone.retrieve.grade_passages import GradePassages
-from ragstone.retrieve.multi_hop import MultiHop
 from ragstone.retrieve.rerank import Rerank
 from ragstone.retrieve.retrieve import Retrieve
 from ragstone.retrieve.search_subqueries import SearchSubqueries
@@ -137,5 +137,7 @@ def _load_stage(name: str) -> AddedStage:
         core = [item.name for item in OURS]
         if {added.after, added.before} - {*core} != {""}:
             raise ValueError(f"it has no place: after or before is to be one of {', '.join(core)}")
+        if added.make is None:
+            added.stage()
         inspect.signature(added.stage.run).bind("self", "turn", "adapters", "emit")
     return added
