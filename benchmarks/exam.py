@@ -26,6 +26,7 @@ from ragstone import build
 from ragstone.core.answer import GeneratedAnswer
 from ragstone.core.events import Done
 from ragstone.core.turn import Ask, Message, Turn
+from ragstone.models import calls
 from ragstone.service import Service
 from ragstone.settings import CacheSettings, LlmSettings, Settings
 from tests.llama import llama_server
@@ -58,6 +59,7 @@ def run() -> Iterator[Row]:
         yield from _rows("without a chat model", asyncio.run(_ask_all(rows, data, not kept, None)))
         with llama_server(KEY, Path(file)) if file else nullcontext() as url:
             if file and url:
+                calls.PATIENCE = PATIENCE
                 llm = LlmSettings.model_validate(
                     {
                         "model": Path(file).stem,
@@ -65,7 +67,6 @@ def run() -> Iterator[Row]:
                         "api_key": KEY,
                         "timeout": PATIENCE,
                         "total_timeout": PATIENCE,
-                        "patience": PATIENCE,
                         "parallel": 1,
                     }
                 )

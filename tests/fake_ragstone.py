@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from ragstone.access.interceptor import Interceptor
 from ragstone.settings import Settings
 from tests.fake_service import FakeService
+from tests.with_constants import change_constants
 
 
 @asynccontextmanager
@@ -29,4 +30,5 @@ sys.modules["ragstone.build"] = build
 if __name__ == "__main__":
     from ragstone.cli import main
 
+    change_constants()
     main()

@@ -59,18 +59,10 @@ def test_given_addresses_and_a_secret_then_both_must_fit(
     assert (asks(settings, {**SAID, **headers}, address) is not None) is trusted
 
 
-def test_given_other_header_names_then_the_usual_ones_mean_nothing() -> None:
-    settings = {
-        "proxy_addresses": "10.0.0.0/8",
-        "proxy_user_header": "Remote-User",
-        "tenant": "acme",
-        "default_role": "editor",
-        "proxy_tenant_header": "Remote-Tenant",
-        "proxy_role_header": "Remote-Role",
-        "proxy_collections_header": "Remote-Collections",
-    }
-    assert asks(settings, SAID) is None
-    caller = asks(settings, {**SAID, "remote-user": "otto", "remote-collections": ""})
+def test_given_a_user_alone_then_the_settings_say_the_rest() -> None:
+    settings = {"proxy_addresses": "10.0.0.0/8", "tenant": "acme", "default_role": "editor"}
+    assert asks(settings, {"x-forwarded-groups": "a"}) is None
+    caller = asks(settings, {"x-forwarded-user": "otto", "x-forwarded-collections": ""})
     assert caller
     assert (caller.principal.tenant, caller.principal.user) == ("acme", "otto")
     assert (caller.role, caller.collections) == ("editor", ())

@@ -78,9 +78,12 @@ async def test_an_operator_who_wants_the_error_has_it_at_every_door(tmp_path: Pa
     assert not ready["models"].startswith("ok")
 
 
-async def test_a_model_that_rests_is_replaced_without_being_asked(tmp_path: Path) -> None:
+async def test_a_model_that_rests_is_replaced_without_being_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ragstone.models.calls.BREAKER_FAILURES", 1)
     with model_server(way="500") as model:
-        llm = LlmSettings(base_url=model.url, model="m", retries=0, breaker_failures=1)
+        llm = LlmSettings(base_url=model.url, model="m", retries=0)
         async with a_house(tmp_path, llm=llm) as house:
             await house.send({}, "POST", "/v1/chat/completions", CHAT)
             asked = len(model.calls)

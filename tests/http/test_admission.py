@@ -176,11 +176,11 @@ async def test_given_more_requests_than_the_limit_then_429_says_when_to_come_bac
 
 
 async def test_given_no_place_for_a_question_then_429_before_anything_is_sent(
-    service: FakeService,
+    service: FakeService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = Settings(
-        server=ServerSettings(max_concurrent_queries=1, max_queued_queries=0, queue_seconds=1)
-    )
+    monkeypatch.setattr("ragstone.access.setup.WAITING_QUESTIONS", 0)
+    monkeypatch.setattr("ragstone.access.setup.WAIT_SECONDS", 1)
+    settings = Settings(server=ServerSettings(max_concurrent_queries=1))
     with running(limited_app(service, settings)) as url:
         async with httpx2.AsyncClient(base_url=url) as http:
             async with http.stream("POST", CHAT, json=body("endless", stream=True)) as first:

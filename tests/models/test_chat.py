@@ -104,9 +104,10 @@ LETTERS = tuple("TtIiAaEeOo1")
     ids=["a stop that leaves nothing", "one token", "no schema", "a long question"],
 )
 async def test_what_a_request_wants_never_takes_the_real_model_from_others(
-    llama: str, chat: Make, given: dict[str, Any]
+    llama: str, chat: Make, given: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model = chat(llama, breaker_failures=1, retries=0, context_window=100_000)
+    monkeypatch.setattr("ragstone.models.calls.BREAKER_FAILURES", 1)
+    model = chat(llama, retries=0, context_window=100_000)
 
     with suppress(ModelUnavailable):
         await said(model, replace(Ask("When was the lighthouse built?"), **given))

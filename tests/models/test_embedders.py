@@ -191,8 +191,11 @@ async def a_remote(server: Server, **changes: Any) -> ConfiguredEmbedders:
     return embedders
 
 
-async def test_given_a_server_then_its_vectors_come_in_order_in_batches(server: Server) -> None:
-    embedders = await a_remote(server, batch_size=2, api_key=SecretStr("k"))
+async def test_given_a_server_then_its_vectors_come_in_order_in_batches(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ragstone.models.remote_embedder.BATCH", 2)
+    embedders = await a_remote(server, api_key=SecretStr("k"))
     embedder = embedders.for_text("en")
     assert embedder.dimensions == 3
     vectors = await embedder.embed_passages(["", "aa", "bbbb"])

@@ -1,5 +1,6 @@
 """The twelve ways in which a chat model's server fails: what is said, retried, and who takes over.
 
+from tests.models.call_constants import settings_of
 Real servers on real sockets, the official client, and the events that clients see.
 """
 
@@ -22,6 +23,7 @@ from ragstone.settings import LlmSettings
 from tests.engine.adapters import a_kit
 from tests.engine.samples import a_passage
 from tests.model_server import CIRCLE, ModelServer, closed_port, model_server
+from tests.models.call_constants import settings_of
 
 pytestmark = pytest.mark.slow
 
@@ -63,13 +65,13 @@ Make = Callable[..., ChatModel]
 
 
 @pytest.fixture
-async def chat() -> AsyncIterator[Make]:
+async def chat(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Make]:
     """Makes models that wait briefly, and closes them."""
     made: list[ChatModel] = []
 
     def make(url: str, standby: bool = False, **changes: Any) -> ChatModel:
         given = {"model": "first", "timeout": 0.4, "retry_seconds": 1.0, "breaker_recovery": 0.5}
-        settings = LlmSettings(base_url=url, **{**given, **changes})
+        settings = LlmSettings(base_url=url, **settings_of(monkeypatch, {**given, **changes}))
         made.append(ChatModel(settings, standby=standby))
         return made[-1]
 

@@ -14,6 +14,7 @@ from ragstone.models.chat import ChatModel
 from ragstone.models.fallback import WithFallback
 from ragstone.settings import LlmSettings
 from tests.model_server import ModelServer, model_server
+from tests.models.call_constants import settings_of
 from tests.models.test_failures import SPARE, heard, text
 from tests.patience import until
 
@@ -38,12 +39,13 @@ def spare() -> Iterator[ModelServer]:
 
 
 @pytest.fixture
-async def chat() -> AsyncIterator[Make]:
+async def chat(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Make]:
     """Makes models with the usual time-outs, and closes them."""
     made: list[ChatModel] = []
 
     def make(url: str, standby: bool = False, **changes: Any) -> ChatModel:
-        made.append(ChatModel(LlmSettings(base_url=url, model="m", **changes), standby=standby))
+        given = settings_of(monkeypatch, changes)
+        made.append(ChatModel(LlmSettings(base_url=url, model="m", **given), standby=standby))
         return made[-1]
 
     yield make

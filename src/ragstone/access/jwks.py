@@ -21,6 +21,9 @@ KINDS = {"RS": "RSA", "PS": "RSA", "ES": "EC", "Ed": "OKP"}
 PAUSE = 10.0
 """Seconds between two fetches for keys that are not known, however many tokens name one."""
 
+FRESH = 300.0
+"""Seconds for which keys are used before they are fetched again."""
+
 MOST_KEYS = 100
 
 
@@ -46,7 +49,7 @@ class KeySet:
     def __init__(
         self,
         url: str,
-        fresh: float,
+        fresh: float = FRESH,
         pause: float = PAUSE,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:

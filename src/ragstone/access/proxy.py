@@ -10,6 +10,13 @@ from ragstone.core.errors import Unauthorized
 from ragstone.core.turn import Principal
 from ragstone.settings import AuthSettings
 
+SECRET_HEADER = "x-proxy-secret"  # noqa: S105
+USER_HEADER, TENANT_HEADER = "x-forwarded-user", "x-forwarded-tenant"
+GROUPS_HEADER, ROLE_HEADER = "x-forwarded-groups", "x-forwarded-role"
+COLLECTIONS_HEADER = "x-forwarded-collections"
+"""What the proxy says, and in which headers; several groups, roles and collections with commas
+between them."""
+
 
 class _Headers(Protocol):
     def getlist(self, key: str) -> list[str]: ...
@@ -32,14 +39,14 @@ class TrustedProxy:
         if not self.sends(headers, address):
             return None
         settings = self._settings
-        who = self._single_value(headers, settings.proxy_user_header)
+        who = self._single_value(headers, USER_HEADER)
         if not who:
             return None
-        tenant = self._single_value(headers, settings.proxy_tenant_header) or settings.tenant
-        groups = self._list_value(headers, settings.proxy_groups_header, "groups")
-        roles = self._list_value(headers, settings.proxy_role_header, "roles")
-        reach = self._list_value(headers, settings.proxy_collections_header, "collections")
-        limited = bool(headers.getlist(settings.proxy_collections_header.lower()))
+        tenant = self._single_value(headers, TENANT_HEADER) or settings.tenant
+        groups = self._list_value(headers, GROUPS_HEADER, "groups")
+        roles = self._list_value(headers, ROLE_HEADER, "roles")
+        reach = self._list_value(headers, COLLECTIONS_HEADER, "collections")
+        limited = bool(headers.getlist(COLLECTIONS_HEADER))
         principal = Principal(text(tenant, "tenant"), user(who), groups)
         name = f"proxy:{tenant}:{who}"
         return Caller(principal, role(roles, settings), reach if limited else None, name)
@@ -50,7 +57,7 @@ class TrustedProxy:
             return False
         if not self._secret:
             return True
-        given = headers.getlist(self._settings.proxy_secret_header.lower())
+        given = headers.getlist(SECRET_HEADER)
         return len(given) == 1 and hmac.compare_digest(given[0].encode(), self._secret.encode())
 
     def _is_proxy_address(self, address: str) -> bool:
@@ -63,7 +70,7 @@ class TrustedProxy:
         return any(place in network for network in self._networks)
 
     def _single_value(self, headers: _Headers, name: str) -> str:
-        values = headers.getlist(name.lower())
+        values = headers.getlist(name)
         if len(values) > 1:
             raise Unauthorized(f"The header {name} came twice; the proxy must remove the client's.")
         return values[0].strip() if values else ""

@@ -19,6 +19,10 @@ from ragstone.telemetry.spans import Telemetry, tracer
 if TYPE_CHECKING:
     from ragstone.access.sign_in import SignIn
 
+WAITING_QUESTIONS, WAIT_SECONDS = 200, 10.0
+"""Questions that may wait for a place in this process, and the seconds after which one that still
+waits is refused (429): nobody looks at an empty page for longer."""
+
 
 def proxy(settings: AuthSettings) -> TrustedProxy | None:
     """The proxy that is believed; None where none is."""
@@ -43,7 +47,7 @@ def gate(
         raise ConfigError(
             "AUTH__JWKS_URL needs a library for tokens: pip install 'ragstone[oidc]'."
         ) from error
-    tokens = Tokens(settings, KeySet(settings.jwks_url, settings.jwks_seconds))
+    tokens = Tokens(settings, KeySet(settings.jwks_url))
     return Gate(settings, keys, known, tokens, proxy(settings))
 
 
@@ -76,8 +80,8 @@ def interceptor(settings: Settings, telemetry: Telemetry | None = None) -> Inter
     server = settings.server
     slots = Slots(
         server.max_concurrent_queries,
-        server.max_queued_queries,
-        server.queue_seconds,
+        WAITING_QUESTIONS,
+        WAIT_SECONDS,
         settings.limits.concurrent_queries,
     )
     limits = Limits(slots, settings.limits.tokens_per_minute, server.stream_seconds)

@@ -15,6 +15,9 @@ from ragstone.settings import AuthSettings
 
 MOST_KEY_NAME = 255
 
+LEEWAY_SECONDS = 30.0
+"""How far clocks may be apart when a token's times are read."""
+
 
 class Tokens:
     """Checks tokens with the keys of `keys`. Key references in a token's head are never followed,
@@ -34,7 +37,7 @@ class Tokens:
         """The name of the session that a token whose caller is known stands for, and its end."""
         claims = jwt.decode(token, options={"verify_signature": False})
         # Without the signature: another spelling of it may be right too.
-        return digest(token.rpartition(".")[0]), claims["exp"] + self._settings.leeway_seconds
+        return digest(token.rpartition(".")[0]), claims["exp"] + LEEWAY_SECONDS
 
     async def aclose(self) -> None:
         await self._keys.aclose()
@@ -65,7 +68,7 @@ class Tokens:
                 algorithms=[algorithm],
                 audience=list(settings.audience),
                 issuer=settings.issuer,
-                leeway=settings.leeway_seconds,
+                leeway=LEEWAY_SECONDS,
                 options={"require": ["exp", "iss", "aud"]},
             )
         except (jwt.PyJWTError, ValueError, TypeError, OverflowError, RecursionError) as error:

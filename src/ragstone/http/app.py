@@ -145,9 +145,7 @@ def _guard(
     hosts = (*server.allowed_hosts, server.host) if server.allowed_hosts else ()
     app.add_middleware(OnlyFromHere, gate=gate, hosts=hosts, origins=server.cors_origins)
     policies = {"/docs": docs.POLICY, "/": web.POLICY}
-    app.add_middleware(
-        SecurityHeaders, policies=policies, hsts=server.hsts_seconds, shared=widget.SHARED
-    )
+    app.add_middleware(SecurityHeaders, policies=policies, shared=widget.SHARED)
     app.add_middleware(Unforeseen)
     app.add_middleware(local.Versioned)
     app.add_middleware(Observe, metrics=metrics)

@@ -15,9 +15,13 @@ NOTHING = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-act
 """The content policy of data, which is never a page."""
 
 
+HTTPS_ONLY = "max-age=31536000"
+"""For a year browsers use HTTPS only; it is sent over HTTPS alone."""
+
+
 class SecurityHeaders:
     """Adds them; `policies` are the content policies of pages by address, `shared` the addresses
-    that pages elsewhere may load. `hsts` is in seconds, 0 for never.
+    that pages elsewhere may load.
 
     A route that sends a policy of its own, as for a page that may stand within others, is believed.
     """
@@ -26,12 +30,10 @@ class SecurityHeaders:
         self,
         app: ASGIApp,
         policies: Mapping[str, str],
-        hsts: int,
         shared: Collection[str] = (),
     ) -> None:
         self._app = app
         self._policies = policies
-        self._hsts = hsts
         self._shared = shared
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -53,8 +55,8 @@ class SecurityHeaders:
                     policy = self._policies.get(scope["path"], NOTHING)
                     headers["Content-Security-Policy"] = policy
                 headers.setdefault("Cache-Control", "no-store")
-                if self._hsts and _is_tls(scope):
-                    headers["Strict-Transport-Security"] = f"max-age={self._hsts}"
+                if _is_tls(scope):
+                    headers["Strict-Transport-Security"] = HTTPS_ONLY
             await send(message)
 
         await self._app(scope, receive, send_wrapper)

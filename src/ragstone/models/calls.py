@@ -31,6 +31,16 @@ from ragstone.models.reply import ReplyReader
 from ragstone.ports import Said
 from ragstone.settings import LlmSettings
 
+RETRY_SECONDS = 20.0
+"""Seconds that the pauses before a call's retries may take together."""
+
+PATIENCE = 60.0
+"""Seconds that a call waits for its turn before it is refused."""
+
+BREAKER_FAILURES, BREAKER_RECOVERY = 5, 30.0
+"""Failed calls in a row after which the model rests, and the seconds of that rest; then one call
+tries whether it answers."""
+
 STANDBY_SECONDS = 0.5
 """The pauses before retries, together, while another model could answer at once."""
 
@@ -72,8 +82,8 @@ class Calls:
         self._settings = settings
         self._place = place
         self._reader = reader
-        self._turns = CallQueue(place.model, settings.parallel, settings.patience)
-        self.breaker = Breaker(settings.breaker_failures, settings.breaker_recovery)
+        self._turns = CallQueue(place.model, settings.parallel, PATIENCE)
+        self.breaker = Breaker(BREAKER_FAILURES, BREAKER_RECOVERY)
         self._heard = -math.inf
         self._loading: asyncio.Task[None] | None = None
 
@@ -128,7 +138,7 @@ class Calls:
         pause = wait_random_exponential(multiplier=FIRST_PAUSE, max=LONGEST_PAUSE)
         left = _limits(place)[0].left
         most = STANDBY_SECONDS if place.standby else math.inf
-        pauses = min(self._settings.retry_seconds, most, left)
+        pauses = min(RETRY_SECONDS, most, left)
         loading = min(self._settings.timeout, left)
         policy = _Policy(self._settings.retries, pauses, loading, self.breaker, pause, lost)
         return AsyncRetrying(

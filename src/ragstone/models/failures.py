@@ -89,8 +89,7 @@ class FailingModel:
 
     def resting_trouble(self, seconds: float) -> Trouble:
         message = (
-            f"The model {self.model!r} failed several times in a row and rests for "
-            f"{seconds:.0f} s ({self.section}__BREAKER_RECOVERY)."
+            f"The model {self.model!r} failed several times in a row and rests for {seconds:.0f} s."
         )
         return Trouble(ModelUnavailable(message, retry_after=seconds), counts=False)
 

@@ -12,6 +12,9 @@ from ragstone.settings import EmbeddingSettings
 
 CONCURRENT_CALLS = 4
 
+BATCH = 32
+"""Texts in one call."""
+
 
 class RemoteEmbedder:
     """`ports.Embedder` over HTTP. `connect` asks the server once for its vectors' length."""
@@ -45,8 +48,7 @@ class RemoteEmbedder:
             self.dimensions = (await self._request(["dimensions"])).shape[1]
 
     async def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        size = self._settings.batch_size
-        batches = [list(texts[i : i + size]) for i in range(0, len(texts), size)]
+        batches = [list(texts[i : i + BATCH]) for i in range(0, len(texts), BATCH)]
         parts = await asyncio.gather(*(self._request(batch) for batch in batches))
         return np.concatenate([np.zeros((0, self.dimensions), np.float32), *parts])
 

@@ -43,12 +43,6 @@ class AuthSettings(Section):
     algorithms: Names = Field(
         ("RS256", "ES256", "EdDSA"), description="How tokens may be signed; never symmetric."
     )
-    leeway_seconds: float = Field(
-        30.0, ge=0, le=300, description="How far clocks may be apart when a token's times are read."
-    )
-    jwks_seconds: float = Field(
-        300.0, gt=0, description="How long the keys are used before they are fetched again."
-    )
     client_id: str = Field(
         "",
         max_length=255,
@@ -81,20 +75,10 @@ class AuthSettings(Section):
     default_role: Role = Field("reader", description="The role of who has none of these.")
 
     proxy_secret: SecretStr = Field(
-        SecretStr(""), description="What a trusted proxy sends in AUTH__PROXY_SECRET_HEADER."
+        SecretStr(""), description="What a trusted proxy sends in the header x-proxy-secret."
     )
     proxy_addresses: Names = Field(
         (), description="Addresses or networks of trusted proxies, e.g. 10.0.0.0/8."
-    )
-    proxy_secret_header: str = Field("x-proxy-secret", description="Header of the secret.")
-    proxy_user_header: str = Field("x-forwarded-user", description="Header that names the user.")
-    proxy_tenant_header: str = Field("x-forwarded-tenant", description="Header of the tenant.")
-    proxy_groups_header: str = Field(
-        "x-forwarded-groups", description="Header of the groups, with commas between them."
-    )
-    proxy_role_header: str = Field("x-forwarded-role", description="Header of the role.")
-    proxy_collections_header: str = Field(
-        "x-forwarded-collections", description="Header of the collections in reach."
     )
 
     @property

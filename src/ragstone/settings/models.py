@@ -40,7 +40,6 @@ class EmbeddingSettings(Section):
         "bundled English model's: its folder, package:NAME or OWNER/NAME of a hub "
         "(docs/models.md).",
     )
-    batch_size: int = Field(32, ge=1, le=2048, description="Texts in one call of that server.")
     threads: int = Field(0, ge=0, description="Threads of a model here; 0 is one per core.")
     timeout: Seconds = Field(60.0, gt=0, description="Seconds that a call of that server may take.")
 
@@ -93,23 +92,8 @@ class LlmSettings(StandbySettings):
     )
     total_timeout: Seconds = Field(240.0, gt=0, description="Seconds that one reply may take.")
     retries: int = Field(3, ge=0, le=10, description="Retries of a call that said nothing yet.")
-    retry_seconds: Seconds = Field(
-        20.0,
-        ge=0,
-        description="Seconds that the pauses before a call's retries may take together; at most "
-        "0.5 while another model stands by.",
-    )
-    breaker_failures: int = Field(
-        5, ge=0, description="Failed calls in a row after which the model rests; 0 is never."
-    )
-    breaker_recovery: Seconds = Field(
-        30.0, gt=0, description="Seconds of that rest; then one call tries whether it answers."
-    )
     parallel: int = Field(
         200, ge=0, description="Calls of the model at the same time; 0 is no limit. Others wait."
-    )
-    patience: Seconds = Field(
-        60.0, gt=0, description="Seconds that a call waits for its turn before it is refused."
     )
     fallback: Literal["none", "extractive"] = Field(
         "extractive",

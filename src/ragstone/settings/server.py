@@ -54,12 +54,6 @@ class ServerSettings(Section):
     max_concurrent_queries: int = Field(
         200, ge=1, description="Questions and searches that one process answers at a time."
     )
-    max_queued_queries: int = Field(
-        200, ge=0, description="Those that may wait for a place; one more is answered 429."
-    )
-    queue_seconds: float = Field(
-        10.0, gt=0, description="Longest wait for a place before it is answered 429."
-    )
     request_seconds: float = Field(
         60.0,
         gt=0,
@@ -71,21 +65,6 @@ class ServerSettings(Section):
     )
     grace_seconds: float = Field(
         25.0, ge=0, description="How long running answers may go on after a signal to stop."
-    )
-    header_seconds: float = Field(
-        20.0, gt=0, description="Until a connection has sent a whole request head, else it ends."
-    )
-    send_seconds: float = Field(
-        60.0,
-        gt=0,
-        description="How long a client may read nothing of what is sent to it; then its connection "
-        "ends, and the question with it.",
-    )
-    keep_alive_seconds: float = Field(
-        5.0, gt=0, description="How long a connection may wait for its next request."
-    )
-    max_connections: int = Field(
-        16_384, ge=16, description="Open connections of one process; one more is closed at once."
     )
     max_request_mb: int = Field(4, ge=1, description="Largest request body, in megabytes.")
     max_upload_mb: int = Field(
@@ -102,11 +81,6 @@ class ServerSettings(Section):
     )
     cors_origins: Names = Field(
         (), description="Origins whose web pages may use this server, e.g. https://example.com."
-    )
-    hsts_seconds: int = Field(
-        31_536_000,
-        ge=0,
-        description="How long browsers are told to use HTTPS only; sent over HTTPS alone.",
     )
     open_metrics: bool = Field(
         False, description="Whether /metrics needs no credential where others do."

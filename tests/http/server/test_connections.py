@@ -18,6 +18,7 @@ import pytest
 from ragstone.http.server.connections import reserve_connections
 from tests.e2e.processes import environment
 from tests.patience import PATIENCE
+from tests.with_constants import constants
 
 ROOT = Path(__file__).parents[3]
 CHAT = "/v1/chat/completions"
@@ -28,7 +29,8 @@ IDLE = 2000
 def server(tmp_path: Path) -> Iterator[tuple[str, int]]:
     """The real server on the fake service, in a process of its own: its address and its id."""
     command = [sys.executable, "-m", "tests.fake_ragstone", "serve", "--port", "0"]
-    limits = {"SERVER__HEADER_SECONDS": "2", "SERVER__KEEP_ALIVE_SECONDS": "1"}
+    place = "ragstone.http.server.answering"
+    limits = constants({f"{place}.HEAD_SECONDS": 2, f"{place}.KEEP_ALIVE_SECONDS": 1})
     pipe = subprocess.PIPE
     variables = environment(tmp_path, **limits)
     with subprocess.Popen(

@@ -31,9 +31,14 @@ STREAMS: dict[str, tuple[str, Any]] = {
     "openai": ("/v1/chat/completions", {"model": "ragstone", "messages": MESSAGES, "stream": True}),
     "jobs": ("/api/v1/jobs/long/events", None),
 }
-ONE = {"max_concurrent_queries": 1, "max_queued_queries": 0}
-"""A server that answers one question at a time and lets nobody wait."""
+ONE = {"max_concurrent_queries": 1}
+"""A server that answers one question at a time."""
 QUESTIONS = [name for name in STREAMS if name != "jobs"]
+
+
+@pytest.fixture(autouse=True)
+def nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ragstone.access.setup.WAITING_QUESTIONS", 0)
 
 
 @contextmanager

@@ -29,6 +29,19 @@ log = logging.getLogger(__name__)
 BACKLOG = 2048
 """Connections that may wait to be accepted."""
 
+CONNECTIONS = 16_384
+"""Open connections of one process, or as many as the limit of open files allows; one more is
+closed at once."""
+
+HEAD_SECONDS = 20.0
+"""Until a connection has sent a whole request head, else it ends."""
+
+SEND_SECONDS = 60.0
+"""How long a client may read nothing of what is sent to it; then its connection ends, and the
+question with it."""
+
+KEEP_ALIVE_SECONDS = 5
+"""How long a connection may wait for its next request."""
 
 OWN_SECONDS = 5.0
 
@@ -56,11 +69,7 @@ async def answer(
         await service.start_jobs()
         config = uvicorn.Config(
             create_app(service, settings, tokens.operator, interceptor, tokens.local),
-            http=protocol(
-                server.header_seconds,
-                server.send_seconds,
-                reserve_connections(server.max_connections),
-            ),
+            http=protocol(HEAD_SECONDS, SEND_SECONDS, reserve_connections(CONNECTIONS)),
             ws="none",
             log_config=None,
             access_log=False,
@@ -68,7 +77,7 @@ async def answer(
             # Otherwise X-Forwarded-For, which anyone may send, stands for where they are.
             proxy_headers=False,
             backlog=BACKLOG,
-            timeout_keep_alive=math.ceil(server.keep_alive_seconds),
+            timeout_keep_alive=KEEP_ALIVE_SECONDS,
             timeout_graceful_shutdown=math.ceil(server.grace_seconds),
         )
         listening = asyncio.Event()
