@@ -6,7 +6,7 @@ from pathlib import Path
 
 from benchmarks.common import eval_data
 from benchmarks.row import Row
-from ragstone.evaluation.answering import evaluate
+from ragstone.plugins.evaluation.answering import evaluate
 from ragstone.settings import load
 
 QUESTIONS = 1000

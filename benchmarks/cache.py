@@ -19,8 +19,8 @@ from benchmarks.row import Row
 from ragstone import build
 from ragstone.core.turn import Ask
 from ragstone.engine.engine import Engine
-from ragstone.evaluation.cache import QuestionPair, decide_pairs, measure_pairs, pairs
-from ragstone.evaluation.measures import percentile
+from ragstone.plugins.evaluation.cache import QuestionPair, decide_pairs, measure_pairs, pairs
+from ragstone.plugins.evaluation.measures import percentile
 from ragstone.models.minilm import MiniLm
 from ragstone.models.multilingual import MultilingualE5
 from ragstone.ports import Embedder, Kept

@@ -27,10 +27,10 @@ from ragstone.engine.engine import Engine
 from ragstone.engine.recipe import Recipe
 from ragstone.engine.runner import Run
 from ragstone.engine.stage import Stage
-from ragstone.evaluation import dataset
-from ragstone.evaluation.answers import normalise_answer
-from ragstone.evaluation.dataset import Question
-from ragstone.evaluation.indexed import NAME, index_passages
+from ragstone.plugins.evaluation import dataset
+from ragstone.plugins.evaluation.answers import normalise_answer
+from ragstone.plugins.evaluation.dataset import Question
+from ragstone.plugins.evaluation.indexed import NAME, index_passages
 from ragstone.language.sentences import sentences
 from ragstone.language.tokens import count, cut_to_budget
 from ragstone.language.words import content_word_set, words

@@ -13,8 +13,8 @@ import httpx
 from benchmarks.common import RAGSTONE, eval_data
 from benchmarks.row import Row
 from benchmarks.startup import answers
-from ragstone.evaluation import dataset
-from ragstone.evaluation.measures import percentile
+from ragstone.plugins.evaluation import dataset
+from ragstone.plugins.evaluation.measures import percentile
 
 CLIENTS = 64
 DOCUMENTS = 1_000

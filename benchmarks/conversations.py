@@ -18,7 +18,7 @@ from benchmarks.row import Row
 from ragstone.core.answer import Citation, GeneratedAnswer, Usage, Verdict
 from ragstone.core.conversation import ConversationKey, StoredTurn, entry
 from ragstone.core.turn import Ask, Principal, StageTrace, Turn
-from ragstone.evaluation.measures import percentile
+from ragstone.plugins.evaluation.measures import percentile
 from ragstone.ports import ConversationStore, History
 from ragstone.settings import ConversationSettings, Settings
 from ragstone.store.conversation_store import open_conversations

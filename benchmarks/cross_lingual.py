@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from benchmarks.common import eval_data
 from benchmarks.row import Row
 from ragstone.engine.engine import Engine
-from ragstone.evaluation import dataset
-from ragstone.evaluation.indexed import index_passages
-from ragstone.evaluation.retrieval import measure_retrieval
+from ragstone.plugins.evaluation import dataset
+from ragstone.plugins.evaluation.indexed import index_passages
+from ragstone.plugins.evaluation.retrieval import measure_retrieval
 from ragstone.recipes.recipe import Recipes
 from ragstone.settings import load
 

@@ -23,7 +23,7 @@ from benchmarks.row import Row
 from ragstone.core.chunk import Chunk
 from ragstone.core.records import Collection, Document
 from ragstone.core.turn import Ask
-from ragstone.evaluation.measures import percentile
+from ragstone.plugins.evaluation.measures import percentile
 from ragstone.index.connect import OpenIndex
 from ragstone.index.edge.index import EdgeIndex
 from ragstone.plugins.postgres.connection import PostgresConnections

@@ -11,7 +11,7 @@ from benchmarks.common import eval_data, resident_mb
 from benchmarks.row import Row
 from ragstone.build import open as open_ragstone
 from ragstone.build import open_adapters
-from ragstone.evaluation import dataset
+from ragstone.plugins.evaluation import dataset
 from ragstone.ports import Embedder
 from ragstone.service import IngestRequest
 from ragstone.settings import Settings

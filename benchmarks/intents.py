@@ -6,7 +6,7 @@ from pathlib import Path
 
 from benchmarks.common import eval_data
 from benchmarks.row import Row
-from ragstone.evaluation.intents import evaluate, open_judge, rows, share
+from ragstone.plugins.evaluation.intents import evaluate, open_judge, rows, share
 from ragstone.settings import load
 
 LANGUAGES = ("ar", "de", "el", "en", "es", "hi", "ro", "ru", "th", "tr", "vi", "zh")

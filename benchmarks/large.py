@@ -24,7 +24,7 @@ import httpx
 from benchmarks.common import own_mb, resident_mb
 from benchmarks.row import Row
 from ragstone.core.turn import Principal
-from ragstone.evaluation.measures import percentile
+from ragstone.plugins.evaluation.measures import percentile
 from ragstone.service import IngestRequest, Progress, Service
 from ragstone.service.remote import connect_service
 from ragstone.service.server_file import find_server

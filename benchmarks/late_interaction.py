@@ -25,9 +25,9 @@ from ragstone.core.chunk import Chunk
 from ragstone.core.filters import EVERYTHING
 from ragstone.core.turn import RankedList
 from ragstone.engine.engine import Engine
-from ragstone.evaluation import dataset
-from ragstone.evaluation.indexed import Indexed, index_passages
-from ragstone.evaluation.retrieval import measure_retrieval
+from ragstone.plugins.evaluation import dataset
+from ragstone.plugins.evaluation.indexed import Indexed, index_passages
+from ragstone.plugins.evaluation.retrieval import measure_retrieval
 from ragstone.index.edge.index import EdgeIndex
 from ragstone.index.late import by_maxsim
 from ragstone.ingest.migrate import migrate

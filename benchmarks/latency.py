@@ -24,8 +24,8 @@ from ragstone.core.records import Collection
 from ragstone.core.turn import Ask, Principal
 from ragstone.engine.engine import Engine
 from ragstone.engine.recipe import Recipe
-from ragstone.evaluation import dataset
-from ragstone.evaluation.measures import percentile
+from ragstone.plugins.evaluation import dataset
+from ragstone.plugins.evaluation.measures import percentile
 from ragstone.ports import Adapters, LateEmbedder, Search
 from ragstone.recipes.recipe import Recipes
 from ragstone.settings import CacheSettings, Settings

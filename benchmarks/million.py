@@ -22,7 +22,7 @@ from ragstone.core.chunk import Chunk
 from ragstone.core.filters import readable
 from ragstone.core.records import Collection
 from ragstone.core.turn import Principal
-from ragstone.evaluation.measures import percentile
+from ragstone.plugins.evaluation.measures import percentile
 from ragstone.index.edge.index import EdgeIndex
 from ragstone.ports import Search, Vectors
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks.common import eval_data, resident_mb
 from benchmarks.row import Row
-from ragstone.evaluation import dataset
+from ragstone.plugins.evaluation import dataset
 from ragstone.ingest.chunk import chunk
 from ragstone.ingest.document import Block
 from ragstone.models.multilingual import MultilingualE5

@@ -19,8 +19,8 @@ from statistics import fmean
 
 from ragstone.core.turn import Ask, Hit, SearchOptions, Strategy
 from ragstone.engine.engine import Engine
-from ragstone.evaluation import dataset, measures
-from ragstone.evaluation.dataset import CorpusPassage, read_rows
+from ragstone.plugins.evaluation import dataset, measures
+from ragstone.plugins.evaluation.dataset import CorpusPassage, read_rows
 from ragstone.language.words import content_word_set
 from ragstone.ports import Adapters
 from ragstone.recipes.recipe import Recipes

@@ -13,9 +13,9 @@ from benchmarks.common import eval_data
 from benchmarks.row import Row
 from ragstone.core.turn import Ask, SearchOptions
 from ragstone.engine.engine import Engine
-from ragstone.evaluation import dataset, measures
-from ragstone.evaluation.indexed import NAME, index_passages
-from ragstone.evaluation.retrieval import documents
+from ragstone.plugins.evaluation import dataset, measures
+from ragstone.plugins.evaluation.indexed import NAME, index_passages
+from ragstone.plugins.evaluation.retrieval import documents
 from ragstone.recipes.recipe import Recipes
 from ragstone.settings import load
 

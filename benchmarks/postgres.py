@@ -31,8 +31,8 @@ from ragstone.build import open_adapters
 from ragstone.core.filters import EVERYTHING, Filter, readable, under
 from ragstone.core.records import Collection
 from ragstone.core.turn import Principal, RankedList
-from ragstone.evaluation import dataset
-from ragstone.evaluation.measures import ndcg, percentile
+from ragstone.plugins.evaluation import dataset
+from ragstone.plugins.evaluation.measures import ndcg, percentile
 from ragstone.index.bm25 import Bm25Encoder
 from ragstone.plugins.postgres import table as rows
 from ragstone.plugins.postgres import words

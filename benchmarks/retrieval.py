@@ -14,8 +14,8 @@ from benchmarks import needed
 from benchmarks.common import eval_data
 from benchmarks.row import Row
 from ragstone.core.turn import Strategy
-from ragstone.evaluation.indexed import NAME, index_passages
-from ragstone.evaluation.retrieval import DEPTH, compare
+from ragstone.plugins.evaluation.indexed import NAME, index_passages
+from ragstone.plugins.evaluation.retrieval import DEPTH, compare
 from ragstone.settings import Settings, load
 
 BOUNDS = {

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from benchmarks.common import eval_data
 from benchmarks.row import Row
-from ragstone.evaluation.retrieval import evaluate
-from ragstone.evaluation.rewriting import evaluate as rewriting
+from ragstone.plugins.evaluation.retrieval import evaluate
+from ragstone.plugins.evaluation.rewriting import evaluate as rewriting
 from ragstone.settings import load
 
 SETS = ("canard", "mtrag_rewrite")

@@ -17,7 +17,7 @@ from benchmarks.row import Row
 from ragstone import build
 from ragstone.core.errors import RagstoneError
 from ragstone.core.turn import Ask, Principal
-from ragstone.evaluation.measures import percentile
+from ragstone.plugins.evaluation.measures import percentile
 from ragstone.service import IngestRequest, Service
 from ragstone.service.remote import connect_service
 from ragstone.service.server_file import find_server

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from benchmarks.common import eval_data
 from benchmarks.row import Row
-from ragstone.evaluation import spelling, typos
+from ragstone.plugins.evaluation import spelling, typos
 from ragstone.settings import load
 
 SETS = ("squad2_dev", "scifact")

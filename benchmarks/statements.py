@@ -24,7 +24,7 @@ from ragstone.build import open_adapters
 from ragstone.core.answer import GeneratedAnswer, Usage
 from ragstone.core.turn import Ask, Passage, Turn
 from ragstone.engine.stage import nowhere
-from ragstone.evaluation.measures import balanced_accuracy
+from ragstone.plugins.evaluation.measures import balanced_accuracy
 from ragstone.ports import Adapters, Said
 from ragstone.settings import LlmSettings, Settings
 from ragstone.verify.check import Check

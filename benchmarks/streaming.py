@@ -27,7 +27,7 @@ from benchmarks.row import Row
 from ragstone import build
 from ragstone.access.setup import interceptor
 from ragstone.core.turn import Ask
-from ragstone.evaluation.measures import percentile
+from ragstone.plugins.evaluation.measures import percentile
 from ragstone.http.app import create_app
 from ragstone.models.scripted import Scripted
 from ragstone.ports import Said
@@ -218,7 +218,7 @@ async def _serve(data: Path, port: int, pause: float) -> None:
     server = ServerSettings(max_concurrent_queries=2 * STREAMS, request_seconds=REQUEST_SECONDS)
     settings = Settings(ragstone_data=data, server=server)
     around = interceptor(settings)
-    async with build.open(settings, {}, around) as service:
+    async with build.open(settings, interceptor=around) as service:
         await service.start_jobs()
         async for _ in service.ingest(IngestRequest((str(DOCUMENTS),))):
             pass

@@ -35,9 +35,9 @@ from ragstone.answer.extractive.units import units
 from ragstone.core.turn import Ask, Passage
 from ragstone.engine.engine import Engine
 from ragstone.engine.recipe import Recipe
-from ragstone.evaluation import dataset
-from ragstone.evaluation.answers import auroc, normalise_answer
-from ragstone.evaluation.indexed import NAME, index_passages
+from ragstone.plugins.evaluation import dataset
+from ragstone.plugins.evaluation.answers import auroc, normalise_answer
+from ragstone.plugins.evaluation.indexed import NAME, index_passages
 from ragstone.ports import Vectors
 from ragstone.recipes.recipe import Recipes
 from ragstone.retrieve.held_tokens import HeldTokens

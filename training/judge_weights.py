@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.common import eval_data
-from ragstone.evaluation import dataset
-from ragstone.evaluation.dataset import CorpusPassage, Question
-from ragstone.evaluation.measures import auroc
+from ragstone.plugins.evaluation import dataset
+from ragstone.plugins.evaluation.dataset import CorpusPassage, Question
+from ragstone.plugins.evaluation.measures import auroc
 from ragstone.language.sentences import sentences
 from ragstone.models.multilingual import MultilingualE5
 from ragstone.ports import EvidenceSource

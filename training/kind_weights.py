@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.common import eval_data
-from ragstone.evaluation.measures import auroc
+from ragstone.plugins.evaluation.measures import auroc
 from ragstone.language.markers import bare, split_cited_sentences
 from ragstone.language.sentences import sentences
 from ragstone.models.multilingual import MultilingualE5

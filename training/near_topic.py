@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ragstone.evaluation.dataset import CorpusPassage, Question
+from ragstone.plugins.evaluation.dataset import CorpusPassage, Question
 
 _NAME = re.compile(r"(?<=[a-z,] )(?:[A-Z][a-z'’-]+)(?: (?:of |the )?[A-Z][a-z'’-]+){0,3}")
 _YEAR = re.compile(r"\b1[0-9]\d\d\b|\b20[0-2]\d\b")

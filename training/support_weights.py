@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from benchmarks.common import eval_data
 from ragstone.core.answer import log_odds
-from ragstone.evaluation.measures import auroc, balanced_accuracy
+from ragstone.plugins.evaluation.measures import auroc, balanced_accuracy
 from ragstone.ports import Claim, EvidenceSource
 from ragstone.reader.local import LocalReader
 from ragstone.verify.checker import LEAST, NAMES, WEIGHTS, build_pair, features, places_to_read

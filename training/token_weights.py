@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from splintr import Tokenizer
 
 from benchmarks.common import eval_data
-from ragstone.evaluation import dataset
+from ragstone.plugins.evaluation import dataset
 from ragstone.language.tokens import FEATURES, Family, features
 
 FAMILIES: tuple[Family, ...] = get_args(Family)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ragstone.evaluation.dataset import read_rows
+from ragstone.plugins.evaluation.dataset import read_rows
 from ragstone.language.quantities import quantities
 from ragstone.language.sentences import sentences
 from ragstone.verify.terms import terms

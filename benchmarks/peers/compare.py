@@ -18,9 +18,9 @@ from benchmarks.common import eval_data
 from benchmarks.peers import synthetic
 from benchmarks.peers.export import export
 from benchmarks.row import Row
-from ragstone.evaluation import dataset
-from ragstone.evaluation.dataset import Question
-from ragstone.evaluation.measures import ndcg
+from ragstone.plugins.evaluation import dataset
+from ragstone.plugins.evaluation.dataset import Question
+from ragstone.plugins.evaluation.measures import ndcg
 
 ROOT = Path(__file__).parents[2]
 PEERS_PYTHON = ROOT / ".venv-peers" / "bin" / "python"

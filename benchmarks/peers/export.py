@@ -7,9 +7,9 @@ from benchmarks.peers import embedded
 from benchmarks.peers.exported import Exported
 from ragstone.build import open_adapters
 from ragstone.core.chunk import Chunk
-from ragstone.evaluation import dataset
-from ragstone.evaluation.dataset import Question
-from ragstone.evaluation.indexed import build_collection, chunk_entry
+from ragstone.plugins.evaluation import dataset
+from ragstone.plugins.evaluation.dataset import Question
+from ragstone.plugins.evaluation.indexed import build_collection, chunk_entry
 from ragstone.settings import IngestSettings, Settings
 
 

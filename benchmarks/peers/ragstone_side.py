@@ -21,7 +21,7 @@ from ragstone.core.chunk import Chunk
 from ragstone.core.records import Collection
 from ragstone.core.turn import Ask
 from ragstone.engine.engine import Engine
-from ragstone.evaluation.indexed import NAME
+from ragstone.plugins.evaluation.indexed import NAME
 from ragstone.language.late_interaction import EncodedQuestion
 from ragstone.models.minilm import MiniLm
 from ragstone.models.multilingual import MultilingualE5

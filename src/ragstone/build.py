@@ -45,7 +45,8 @@ from ragstone.ingest.pipeline import Pipeline
 from ragstone.ingest.questions import QuestionMaker
 from ragstone.ingest.summaries import SummaryMaker
 from ragstone.ingest.vocabulary import VocabularyReader
-from ragstone.jobs.runner import Runner, Work
+from ragstone.jobs.added import WorkParts, added_work
+from ragstone.jobs.runner import Runner
 from ragstone.knowledge.graph.entity_graph import LocalEntityGraph
 from ragstone.models.configured_chat import (
     chat_model,
@@ -79,7 +80,6 @@ from ragstone.service.local import Ragstone
 from ragstone.service.local.collections import identify_collection
 from ragstone.service.local.configured import Configured
 from ragstone.service.local.erasure import UserErasure
-from ragstone.service.local.evaluation import QUESTION_SET, ask_all
 from ragstone.service.local.jobs import LocalJobs
 from ragstone.service.local.maintenance import LocalMaintenance
 from ragstone.service.local.opening import open_cache, open_templates
@@ -329,13 +329,11 @@ async def move_state(
 
 @asynccontextmanager
 async def open(
-    settings: Settings,
-    work: Mapping[str, Work] = {},
-    interceptor: "Interceptor | None" = None,
+    settings: Settings, *, interceptor: "Interceptor | None" = None
 ) -> AsyncIterator[Ragstone]:
-    """A Ragstone on the data directory of `settings`, closed at the end. `work` are kinds of jobs
-    that it does besides its own; `interceptor` stands round all that answers or searches, and
-    where there is none, as in a command of its own, nothing is limited or measured."""
+    """A Ragstone on the data directory of `settings`, closed at the end. `interceptor` stands round
+    all that answers or searches, and where there is none, as in a command of its own, nothing is
+    limited or measured."""
     async with open_adapters(settings) as (adapters, embedders, database):
         reader = await _reader(settings, adapters)
         configured = Configured(settings)
@@ -392,15 +390,13 @@ async def open(
         answers = engine(configured.answer_recipe, rooms=rooms, around=answering)
         removal, store = Removal(adapters, pipeline), SqlJobs(database)
         parts = part_works(pipeline) if shared else {}
-        asking = {QUESTION_SET: ask_all(answers, adapters.evaluations, adapters.catalog)}
         runner = Runner(
             store,
             SqlWorkers(database),
             {
                 **works(adapters.catalog, pipeline, answers, removal, store),
                 **parts,
-                **asking,
-                **work,
+                **added_work(WorkParts(settings, adapters, answers)),
             },
             settings.jobs,
             shared=database.shared,

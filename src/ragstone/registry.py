@@ -62,12 +62,14 @@ class Plugin:
     """An optional part of Ragstone, a package in `ragstone.plugins` that has this as `PLUGIN`.
 
     `adds` holds what it adds, by extension point (the group of entry points without `ragstone.`)
-    and name; `help` says in a line what it is for. Its targets are written as `module:attribute`,
+    and name; `help` says in a line what it is for, and `points` are extension points of its own, as
+    `module:registry`. Its targets are written as `module:attribute`,
     so that nothing of it is imported before it is used. The core imports nothing from a plugin.
     """
 
     help: str
     adds: Mapping[str, Mapping[str, Extension]] = field(default_factory=dict)
+    points: tuple[str, ...] = ()
 
 
 class Registry(Generic[T]):

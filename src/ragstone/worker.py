@@ -7,7 +7,6 @@ from collections.abc import Callable
 from ragstone import build
 from ragstone.access import setup
 from ragstone.core.errors import ConfigError
-from ragstone.evaluation.job import evaluations
 from ragstone.ingest.free_memory import few_arenas
 from ragstone.settings import Settings
 
@@ -26,7 +25,7 @@ async def _work(settings: Settings, say: Callable[[str], None]) -> None:
         loop.add_signal_handler(number, stop.set)
     async with (
         setup.open_interceptor(settings) as interceptor,
-        build.open(settings, evaluations(settings), interceptor) as service,
+        build.open(settings, interceptor=interceptor) as service,
     ):
         await service.start_jobs()
         kinds = ", ".join(kind.kind for kind in await service.jobs.kinds())

@@ -5,7 +5,7 @@ import json
 from typer.testing import CliRunner
 
 from ragstone.cli import app
-from ragstone.cli.plugins import POINTS, points
+from ragstone.cli.plugins import points
 from tests.packages import Site, site
 
 __all__ = ["site"]
@@ -17,7 +17,7 @@ def test_given_no_packages_then_every_point_with_what_is_ours() -> None:
     shown = RUNNER.invoke(app, ["plugins", "--json"])
     assert shown.exit_code == 0
     found = json.loads(shown.stdout)["points"]
-    assert len(found) == len(POINTS)
+    assert len(found) == len(points())
     for registry in points():
         rows = found[registry.group.removeprefix("ragstone.")]
         assert [row["name"] for row in rows] == list(registry)

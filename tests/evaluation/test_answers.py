@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.evaluation.answers import AnswerRecord, auroc, measure, normalise_answer
+from ragstone.plugins.evaluation.answers import AnswerRecord, auroc, measure, normalise_answer
 
 RIGHT = AnswerRecord(("1871",), ("It was built in 1871.",), False, 0.9, True)
 SECOND = AnswerRecord(("1871",), ("It is old.", "Built in 1871."), False, 0.8, True)

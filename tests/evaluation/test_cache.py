@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ragstone.core.errors import InputError
-from ragstone.evaluation.cache import QuestionPair, evaluate, measure_pairs, pairs
+from ragstone.plugins.evaluation.cache import QuestionPair, evaluate, measure_pairs, pairs
 from ragstone.settings import Settings
 
 ROWS = [

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.evaluation.answers import AnswerRecord
-from ragstone.evaluation.calibration import format_steps, measure, reliability
+from ragstone.plugins.evaluation.answers import AnswerRecord
+from ragstone.plugins.evaluation.calibration import format_steps, measure, reliability
 
 
 def answered(confidence: float, right: bool, answerable: bool = True) -> AnswerRecord:

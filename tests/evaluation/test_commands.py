@@ -9,7 +9,7 @@ import typer.main
 from typer.testing import CliRunner
 
 from ragstone.cli import app
-from ragstone.evaluation.commands import app as eval_app
+from ragstone.plugins.evaluation.commands import app as eval_app
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "evaluation"
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ragstone.core.errors import InputError
-from ragstone.evaluation.grounding import evaluate, label, rows
+from ragstone.plugins.evaluation.grounding import evaluate, label, rows
 
 SOURCE = "The bridge over the Rhine was built in 1890. It is 320 metres long."
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from ragstone.core.errors import InputError
-from ragstone.evaluation.intents import evaluate
+from ragstone.plugins.evaluation.intents import evaluate
 from ragstone.settings import load
 
 ROWS = [

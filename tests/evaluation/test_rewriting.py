@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ragstone.core.errors import InputError
-from ragstone.evaluation.rewriting import evaluate, exchanges, subject
+from ragstone.plugins.evaluation.rewriting import evaluate, exchanges, subject
 from ragstone.settings import Settings
 from ragstone.understand.follow_up import Exchange
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from ragstone.core.errors import InputError
-from ragstone.evaluation.spelling import evaluate
-from ragstone.evaluation.typos import misspelt
+from ragstone.plugins.evaluation.spelling import evaluate
+from ragstone.plugins.evaluation.typos import misspelt
 
 
 def lines(file: Path, rows: list[dict[str, object]]) -> Path:

@@ -299,7 +299,7 @@ async def test_given_a_failing_retrieval_service_then_503_and_unhealthy(tmp_path
         settings = Settings(
             ragstone_data=tmp_path, index=IndexSettings(url=f"retrieval+{there}", timeout=5)
         )
-        async with build.open(settings, {}) as ragstone:
+        async with build.open(settings) as ragstone:
             transport = httpx2.ASGITransport(create_app(ragstone, settings, "t"))
             async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
                 asked = await http.post("/api/v1/rag/generate", json={"query": "q"})

@@ -9,10 +9,10 @@ from pydantic import SecretStr
 from ragstone import build
 from ragstone.core.errors import ConfigError
 from ragstone.core.records import Collection, Document
-from ragstone.evaluation.apart import apart
 from ragstone.index.connect import connect_all
 from ragstone.index.edge.index import EdgeIndex
 from ragstone.index.moving import MovingIndex, index_place
+from ragstone.plugins.evaluation.apart import apart
 from ragstone.plugins.postgres.index import PostgresIndex
 from ragstone.ports import home
 from ragstone.settings import IndexSettings, Settings

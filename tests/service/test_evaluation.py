@@ -63,7 +63,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
     (tmp_path / "vault.md").write_text("# Vault\n\nThe code of the vault is 7361.\n")
     settings = Settings(ragstone_data=tmp_path / "data")
     around = interceptor(settings)
-    async with build.open(settings, {}, around) as service:
+    async with build.open(settings, interceptor=around) as service:
         for name, allowed in (("ost", ("*",)), ("vault", ("group:staff",))):
             handed = Handed(
                 str(tmp_path / f"{name}.md"), f"/{name}.md", f"upload:{name}", allowed=allowed

@@ -103,7 +103,7 @@ async def opened(folder: Path) -> AsyncIterator[World]:
             limits=LimitSettings(tokens_per_minute=TOKENS),
         )
         around = interceptor(settings)
-        async with build.open(settings, {}, around) as service:
+        async with build.open(settings, interceptor=around) as service:
             for collection in ("default", "plone"):
                 request = IngestRequest((str(folder / "ost.txt"),), collection)
                 async for _ in service.ingest(request):

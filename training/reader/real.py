@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ragstone.evaluation.dataset import read_rows
+from ragstone.plugins.evaluation.dataset import read_rows
 from ragstone.language.sentences import sentences
 from training.reader.example import Example, Place, Verdict, held_out
 from training.reader.statements import statement

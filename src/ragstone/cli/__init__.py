@@ -12,7 +12,6 @@ from ragstone.cli.added_commands import ExtensibleGroup
 from ragstone.cli.cache import app as cache_app
 from ragstone.cli.conversations import app as conversations_app
 from ragstone.cli.document import app as document_app
-from ragstone.cli.evaluation import app as eval_app
 from ragstone.cli.graph import app as graph_app
 from ragstone.cli.jobs import app as jobs_app
 from ragstone.cli.keys import app as keys_app
@@ -51,7 +50,6 @@ app.add_typer(plugins_app)
 app.add_typer(document_app, name="document")
 app.add_typer(readers_app, name="readers")
 app.add_typer(graph_app, name="graph")
-app.add_typer(eval_app, name="eval")
 app.add_typer(topics_app, name="topics")
 app.add_typer(cache_app, name="cache")
 app.add_typer(conversations_app, name="conversations")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ragstone.cli import options as opt
-from ragstone.registry import OURS, Extension, summary
+from ragstone.registry import OURS, Extension, find_plugins, summary
 
 if TYPE_CHECKING:
     from ragstone.registry import Registry
@@ -21,7 +21,7 @@ POINTS = (
     "ragstone.models.configured_chat:CHAT_MODELS",
     "ragstone.recipes.stages:STAGES",
     "ragstone.http.dialects:DIALECTS",
-    "ragstone.evaluation.commands:MEASURES",
+    "ragstone.jobs.added:ADDED_WORK",
     "ragstone.agent.tool_calls:TOOLS",
     "ragstone.ports.added:ADDED_ADAPTERS",
     "ragstone.service.local.added:ADDED_SERVICES",
@@ -29,7 +29,7 @@ POINTS = (
     "ragstone.cache.shared:SHARED_SERVERS",
     "ragstone.cli.added_commands:COMMANDS",
 )
-"""Where the registry of each extension point is."""
+"""Where the registry of each extension point of the core is."""
 
 
 _DESCRIBED = {"ragstone.formats": "parse", "ragstone.stages": "stage"}
@@ -38,7 +38,8 @@ _DESCRIBED = {"ragstone.formats": "parse", "ragstone.stages": "stage"}
 
 def points() -> "list[Registry[Any]]":
     """The registries of all extension points."""
-    return [Extension(place).load() for place in POINTS]
+    added = (point for plugin in find_plugins().values() for point in plugin.points)
+    return [Extension(place).load() for place in (*POINTS, *added)]
 
 
 @app.command()

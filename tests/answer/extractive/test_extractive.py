@@ -13,8 +13,8 @@ from ragstone.answer.stream import AnswerStream
 from ragstone.core.answer import Instructions
 from ragstone.core.document import BlockKind, BlockSpan, encode_blocks
 from ragstone.core.turn import Ask, Passage
-from ragstone.evaluation.answering import MARKER
 from ragstone.language.markers import neutral, numbers
+from ragstone.plugins.evaluation.answering import MARKER
 from ragstone.ports import Said, Vectors
 from tests.engine.samples import a_passage
 

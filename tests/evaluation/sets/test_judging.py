@@ -10,8 +10,8 @@ from ragstone.core.evaluation import (
     Reason,
     SetQuestion,
 )
-from ragstone.evaluation.sets.judging import find_rank, judge_answer
-from ragstone.evaluation.sets.measuring import changes, figures
+from ragstone.plugins.evaluation.sets.judging import find_rank, judge_answer
+from ragstone.plugins.evaluation.sets.measuring import changes, figures
 
 TOWER = FoundPassage("d1", "The tower", "/notes/Tower.md", 3, 0, 10, 0.9, True)
 SAID = GeneratedAnswer("The tower is **41 metres** high [1].")

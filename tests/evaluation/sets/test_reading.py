@@ -4,7 +4,7 @@ import pytest
 
 from ragstone.core.errors import InputError
 from ragstone.core.evaluation import MOST_QUESTIONS, SetQuestion
-from ragstone.evaluation.sets.reading import check_questions, lines, questions
+from ragstone.plugins.evaluation.sets.reading import check_questions, lines, questions
 
 HEIGHT = SetQuestion("How high is the tower?", ("41 metres",), ("tower.md",))
 

@@ -13,7 +13,7 @@ from ragstone.core.evaluation import (
     SettingFigures,
 )
 from ragstone.core.turn import StageTrace
-from ragstone.evaluation.sets import reporting
+from ragstone.plugins.evaluation.sets import reporting
 
 EVIL = '<script>alert(1)</script><img src=x onerror="alert(1)">'
 STEP = ConfidenceStep(0.9, 4, 0.75)

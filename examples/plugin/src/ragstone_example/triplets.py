@@ -5,7 +5,7 @@ from pathlib import Path
 
 from ragstone.build import open_embedders
 from ragstone.core.errors import InputError
-from ragstone.evaluation.dataset import read_rows, spread
+from ragstone.plugins.evaluation.dataset import read_rows, spread
 from ragstone.settings import Settings
 
 

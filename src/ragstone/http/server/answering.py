@@ -13,7 +13,6 @@ from ragstone import build
 from ragstone.access import setup
 from ragstone.access.gate import Known
 from ragstone.core.errors import ConfigError, RagstoneError
-from ragstone.evaluation.job import evaluations
 from ragstone.http.app import create_app
 from ragstone.http.middleware import is_loopback
 from ragstone.http.server.connections import protocol, reserve_connections
@@ -62,7 +61,7 @@ async def answer(
     server = settings.server
     async with (
         setup.open_interceptor(settings) as interceptor,
-        build.open(settings, evaluations(settings), interceptor) as service,
+        build.open(settings, interceptor=interceptor) as service,
     ):
         await _check_credentials(settings, service, say)
         by_token = tokens.local is not None and not await _has_credentials(settings, service)

@@ -12,6 +12,7 @@ from ragstone.plugins.comments.comment_table import rate_tone
 from ragstone.plugins.comments.counting import by_label, by_month, count_comments
 from ragstone.ports import Adapters, CommentReader, ReadComments
 from ragstone.service.comments import CommentsView, CommentsWanted
+from ragstone.service.local.added import ServiceParts
 
 SECONDS = 40.0
 """Seconds that a request waits for comments that are read the first time."""
@@ -51,6 +52,11 @@ class LocalComments:
         if self._adapters.comments is None:
             raise InputError("Comments cannot be read here: there is no embedder for them.")
         return self._adapters.comments
+
+
+def open_service(parts: ServiceParts) -> LocalComments:
+    """Make the operations of this process."""
+    return LocalComments(parts.adapters)
 
 
 def _check(wanted: CommentsWanted) -> None:

@@ -70,13 +70,12 @@ from ragstone.service import (
     SearchResult,
     StoreFigures,
 )
-from ragstone.service.local.added import make_service
+from ragstone.service.local.added import ServiceParts, make_service
 from ragstone.service.local.collections import rename
 from ragstone.service.local.configured import Configured
 from ragstone.service.local.conversations import LocalConversations
 from ragstone.service.local.disposal import Disposal
 from ragstone.service.local.erasure import UserErasure
-from ragstone.service.local.evaluation import LocalEvaluation
 from ragstone.service.local.feedback import LocalFeedback
 from ragstone.service.local.graph import LocalGraph
 from ragstone.service.local.jobs import LocalJobs
@@ -154,10 +153,10 @@ class Ragstone:
         self.feedback = LocalFeedback(adapters.feedback)
         by_model = configured.base.ingest.graph == "model" and adapters.completer is not None
         self.graph = LocalGraph(adapters, reading_name(by_model, adapters.recognizer))
-        self.comments = make_service("comments", adapters)
         self._configured = configured
-        priority = configured.base.jobs.evaluation_priority
-        self.evaluation = LocalEvaluation(adapters, jobs, priority)
+        parts = ServiceParts(adapters, jobs, configured.base)
+        self.comments = make_service("comments", parts)
+        self.evaluation = make_service("evaluation", parts)
         self.settings = LocalSettings(
             adapters.settings, adapters.catalog, configured, adapters.cache, changed
         )

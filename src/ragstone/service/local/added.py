@@ -1,13 +1,26 @@
 """Operations that plugins bring."""
 
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from ragstone.core.errors import InputError
 from ragstone.ports import Adapters
 from ragstone.registry import PLUGINS_OFF, Registry
+from ragstone.service.local.jobs import LocalJobs
+from ragstone.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceParts:
+    """What operations may be made of."""
+
+    adapters: Adapters
+    jobs: LocalJobs
+    settings: Settings
+
 
 ADDED_SERVICES: Registry[Any] = Registry("ragstone.services", "group of operations", {})
-"""By the part of `Service` that they are, made of the adapters."""
+"""By the part of `Service` that they are, made of `ServiceParts`."""
 
 
 class _Missing:
@@ -25,9 +38,9 @@ class _Missing:
         )
 
 
-def make_service(name: str, adapters: Adapters) -> Any:
+def make_service(name: str, parts: ServiceParts) -> Any:
     """The operations of this name; those of a missing plugin raise InputError when they are
     called."""
     if name not in ADDED_SERVICES.ours:
         return _Missing(name)
-    return ADDED_SERVICES.load(name)(adapters)
+    return ADDED_SERVICES.load(name)(parts)

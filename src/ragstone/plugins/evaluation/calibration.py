@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from ragstone.core.answer import confidence_level
-from ragstone.evaluation.answers import AnswerRecord, is_right
+from ragstone.plugins.evaluation.answers import AnswerRecord, is_right
 
 STEPS = 10
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from ragstone.build import open_embedders
 from ragstone.core.errors import InputError
-from ragstone.evaluation.answers import token_f1
-from ragstone.evaluation.dataset import read_rows, spread
 from ragstone.language.language import detect
+from ragstone.plugins.evaluation.answers import token_f1
+from ragstone.plugins.evaluation.dataset import read_rows, spread
 from ragstone.ports import Embedder
 from ragstone.settings import Settings
 from ragstone.understand.follow_up import Exchange, standalone

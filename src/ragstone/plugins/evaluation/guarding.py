@@ -10,11 +10,11 @@ from pathlib import Path
 from ragstone.build import open_adapters
 from ragstone.core.errors import InputError
 from ragstone.core.records import GuardDecision
-from ragstone.evaluation.apart import apart
-from ragstone.evaluation.dataset import read_rows
-from ragstone.evaluation.measures import percentile
 from ragstone.guard.guard import Guard
 from ragstone.guard.topic_file import example_list, read_csv, read_file
+from ragstone.plugins.evaluation.apart import apart
+from ragstone.plugins.evaluation.dataset import read_rows
+from ragstone.plugins.evaluation.measures import percentile
 from ragstone.ports import Adapters
 from ragstone.recipes.recipe import guard
 from ragstone.settings import Settings

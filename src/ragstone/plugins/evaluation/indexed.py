@@ -11,12 +11,12 @@ from uuid import NAMESPACE_OID, uuid5
 from ragstone.build import open_adapters
 from ragstone.core.chunk import Chunk
 from ragstone.core.records import Collection
-from ragstone.evaluation.apart import apart
-from ragstone.evaluation.dataset import CorpusPassage
 from ragstone.ingest.chunk import chunk
 from ragstone.ingest.document import Block
 from ragstone.ingest.embedding import embed, late_dimensions
 from ragstone.language.language import detect
+from ragstone.plugins.evaluation.apart import apart
+from ragstone.plugins.evaluation.dataset import CorpusPassage
 from ragstone.ports import Adapters
 from ragstone.settings import IngestSettings, Settings
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from ragstone.build import open_embedders
 from ragstone.cache.same_question import Mode, compare
 from ragstone.core.errors import InputError
-from ragstone.evaluation.dataset import read_rows
 from ragstone.language.language import detect
+from ragstone.plugins.evaluation.dataset import read_rows
 from ragstone.ports import Embedder
 from ragstone.settings import Settings
 

@@ -8,7 +8,7 @@ import typer
 from ragstone.cli import options as opt
 from ragstone.cli.running import Context, context_settings, fail, run
 from ragstone.core.turn import Principal
-from ragstone.evaluation.commands import app
+from ragstone.plugins.evaluation.commands import app
 
 if TYPE_CHECKING:
     from ragstone.core.evaluation import AskSetting, EvaluationRun
@@ -188,7 +188,7 @@ async def _follow(service: "Service", id: str, quiet: bool) -> None:
 
 async def _show(service: "Service", done: "EvaluationRun", before: "EvaluationRun | None") -> None:
     from ragstone.cli.show import one_line, print_text, table
-    from ragstone.evaluation.sets.reporting import (
+    from ragstone.plugins.evaluation.sets.reporting import (
         LABELS,
         REASONS,
         difference,
@@ -219,7 +219,7 @@ async def _runs(service: "Service", limit: int, as_json: bool) -> int:
     from datetime import datetime
 
     from ragstone.cli.show import out_json, print_text, table
-    from ragstone.evaluation.sets.reporting import format_measure
+    from ragstone.plugins.evaluation.sets.reporting import format_measure
     from ragstone.service import wire
 
     found = await service.evaluation.runs(Principal(), limit=limit)
@@ -251,7 +251,7 @@ async def _runs(service: "Service", limit: int, as_json: bool) -> int:
 async def _feedback(service: "Service", file: Path, collection: str, limit: int) -> int:
     from ragstone.cli.show import print_text
     from ragstone.core.errors import RagstoneError
-    from ragstone.evaluation.sets.reading import lines
+    from ragstone.plugins.evaluation.sets.reading import lines
 
     found = await service.evaluation.from_feedback(Principal(), collection, limit)
     if not found:

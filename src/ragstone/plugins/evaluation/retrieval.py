@@ -10,8 +10,8 @@ from statistics import fmean
 from ragstone.core.errors import InputError
 from ragstone.core.turn import Ask, SearchOptions, Strategy, Turn
 from ragstone.engine.engine import Engine
-from ragstone.evaluation import dataset, measures
-from ragstone.evaluation.indexed import NAME, index_passages
+from ragstone.plugins.evaluation import dataset, measures
+from ragstone.plugins.evaluation.indexed import NAME, index_passages
 from ragstone.recipes.recipe import Recipes
 from ragstone.settings import Settings
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from ragstone.build import checker, open_reader
 from ragstone.core.errors import InputError
-from ragstone.evaluation import measures
-from ragstone.evaluation.dataset import read_rows, spread
+from ragstone.plugins.evaluation import measures
+from ragstone.plugins.evaluation.dataset import read_rows, spread
 from ragstone.ports import Checker, Claim, EvidenceSource
 from ragstone.settings import load
 from ragstone.verify.claims import answer_sentences

@@ -9,12 +9,12 @@ from string import ascii_lowercase
 
 from ragstone.core.errors import InputError
 from ragstone.engine.engine import Engine
-from ragstone.evaluation import dataset
-from ragstone.evaluation.dataset import Question
-from ragstone.evaluation.indexed import index_passages
-from ragstone.evaluation.retrieval import measure_retrieval
 from ragstone.language.letters import plain_words
 from ragstone.language.words import STOPWORDS
+from ragstone.plugins.evaluation import dataset
+from ragstone.plugins.evaluation.dataset import Question
+from ragstone.plugins.evaluation.indexed import index_passages
+from ragstone.plugins.evaluation.retrieval import measure_retrieval
 from ragstone.recipes.recipe import Recipes
 from ragstone.settings import Settings, SpellingSettings
 

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ragstone.core.errors import InputError
-from ragstone.evaluation import dataset
 from ragstone.language.dictionary import english
 from ragstone.language.letters import plain_words
+from ragstone.plugins.evaluation import dataset
 from ragstone.understand.misspelling import one_edit
 from ragstone.understand.question_words import unknown_words
 from ragstone.understand.spelling import Corpus, Corrected, correct

@@ -10,10 +10,10 @@ from ragstone.core.errors import InputError
 from ragstone.core.turn import Ask, Strategy
 from ragstone.engine.engine import Engine
 from ragstone.engine.recipe import Recipe
-from ragstone.evaluation import dataset
-from ragstone.evaluation.answers import AnswerRecord, measure
-from ragstone.evaluation.indexed import NAME, index_passages
 from ragstone.language.sentences import sentences
+from ragstone.plugins.evaluation import dataset
+from ragstone.plugins.evaluation.answers import AnswerRecord, measure
+from ragstone.plugins.evaluation.indexed import NAME, index_passages
 from ragstone.recipes.recipe import Recipes
 from ragstone.settings import Settings
 

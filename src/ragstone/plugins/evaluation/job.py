@@ -8,11 +8,9 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ragstone.core.errors import InputError
+from ragstone.jobs.added import WorkParts
 from ragstone.jobs.runner import Report, Work
 from ragstone.ports.jobs import Job
-from ragstone.settings import Settings
-
-EVALUATION = "evaluation"
 
 Evaluate = Callable[..., Awaitable[Mapping[str, float | None]]]
 
@@ -28,8 +26,8 @@ class EvaluationRequest(BaseModel):
     limit: int | None = Field(None, ge=1)
 
 
-def evaluations(settings: Settings) -> dict[str, Work]:
-    """The evaluation work of a server; it measures in a temporary index."""
+def evaluation_work(parts: WorkParts) -> Work:
+    """Make the work of evaluations, which measure in a temporary index."""
 
     async def evaluate(job: Job, report: Report) -> dict[str, Any]:
         try:
@@ -41,16 +39,16 @@ def evaluations(settings: Settings) -> dict[str, Work]:
         if not wanted.directory.is_dir():
             raise InputError(f"There is no folder {wanted.directory} on the server's machine.")
         found = await _measure(wanted.what)(
-            wanted.directory, settings, wanted.split, limit=wanted.limit
+            wanted.directory, parts.settings, wanted.split, limit=wanted.limit
         )
         return {"measures": {name: _finite(value) for name, value in found.items()}}
 
-    return {EVALUATION: evaluate}
+    return evaluate
 
 
 def _measure(what: Literal["retrieval", "answers"]) -> Evaluate:
     """Imported only when it is needed: a server starts faster without it."""
-    from ragstone.evaluation import answering, retrieval
+    from ragstone.plugins.evaluation import answering, retrieval
 
     return retrieval.evaluate if what == "retrieval" else answering.evaluate
 

@@ -61,7 +61,7 @@ def retrieval(
     history: History = False,
 ) -> None:
     """Does the right document come first? nDCG, recall, hit rate, MRR and times."""
-    from ragstone.evaluation.retrieval import evaluate
+    from ragstone.plugins.evaluation.retrieval import evaluate
     from ragstone.settings import load
 
     chosen = None if strategy == "default" else strategy
@@ -79,7 +79,7 @@ def answers(
     history: History = False,
 ) -> None:
     """Does the answer hold what it should, and is the unanswerable refused?"""
-    from ragstone.evaluation.answering import evaluate
+    from ragstone.plugins.evaluation.answering import evaluate
     from ragstone.settings import load
 
     chosen = None if strategy == "default" else strategy
@@ -95,8 +95,8 @@ def confidence(
     off_corpus: OffCorpus = None,
 ) -> None:
     """Is the confidence of answers true? A table of it, and the calibration error."""
-    from ragstone.evaluation import calibration
-    from ragstone.evaluation.answering import record_answers
+    from ragstone.plugins.evaluation import calibration
+    from ragstone.plugins.evaluation.answering import record_answers
     from ragstone.settings import load
 
     async def measure() -> Mapping[str, float | None]:
@@ -119,7 +119,7 @@ def intents(
     as_json: AsJson = False,
 ) -> None:
     """Is small talk recognised, and no question taken for it? Rules and examples alone."""
-    from ragstone.evaluation.intents import evaluate
+    from ragstone.plugins.evaluation.intents import evaluate
     from ragstone.settings import load
 
     _show(evaluate(file, load(), questions), as_json)
@@ -134,7 +134,7 @@ def rewrite(
     as_json: AsJson = False,
 ) -> None:
     """Do follow-ups become the questions that people make of them? Token F1 against theirs."""
-    from ragstone.evaluation.rewriting import evaluate
+    from ragstone.plugins.evaluation.rewriting import evaluate
     from ragstone.settings import load
 
     _show(evaluate(file, load(), limit), as_json)
@@ -147,7 +147,7 @@ def cache(
     as_json: AsJson = False,
 ) -> None:
     """Is another question's answer never given, and how often is an equal one found?"""
-    from ragstone.evaluation.cache import evaluate
+    from ragstone.plugins.evaluation.cache import evaluate
     from ragstone.settings import load
 
     _show(evaluate(file, load(), limit), as_json)
@@ -167,7 +167,7 @@ def guard(
     as_json: AsJson = False,
 ) -> None:
     """Does the guard block what it should, and nothing else? Shares of safe and unsafe rows."""
-    from ragstone.evaluation.guarding import evaluate
+    from ragstone.plugins.evaluation.guarding import evaluate
     from ragstone.settings import load
 
     async def measure() -> Mapping[str, float | None]:
@@ -193,7 +193,7 @@ def spelling(
     as_json: AsJson = False,
 ) -> None:
     """Are misspelt words of questions put right, and are right ones left alone?"""
-    from ragstone.evaluation.spelling import evaluate
+    from ragstone.plugins.evaluation.spelling import evaluate
 
     _show(evaluate(file, clean or ()), as_json)
 
@@ -203,7 +203,7 @@ def typos(
     directory: Directory, split: Split = "dev", limit: Limit = 500, as_json: AsJson = False
 ) -> None:
     """What does one misspelling a question cost, and what does correcting it recover?"""
-    from ragstone.evaluation.typos import evaluate
+    from ragstone.plugins.evaluation.typos import evaluate
     from ragstone.settings import load
 
     _show(evaluate(directory, load(), split, limit), as_json)
@@ -219,7 +219,7 @@ def grounding(
     as_json: AsJson = False,
 ) -> None:
     """Is what a response claims told from what its source does not say? Without a chat model."""
-    from ragstone.evaluation.grounding import evaluate
+    from ragstone.plugins.evaluation.grounding import evaluate
 
     _show(evaluate(file, limit), as_json)
 

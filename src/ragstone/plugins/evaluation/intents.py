@@ -11,9 +11,9 @@ from ragstone.build import open_adapters
 from ragstone.core.errors import InputError
 from ragstone.core.events import Event
 from ragstone.core.turn import Ask, Turn
-from ragstone.evaluation import measures
-from ragstone.evaluation.apart import apart
-from ragstone.evaluation.dataset import read_rows
+from ragstone.plugins.evaluation import measures
+from ragstone.plugins.evaluation.apart import apart
+from ragstone.plugins.evaluation.dataset import read_rows
 from ragstone.ports import Adapters
 from ragstone.settings import Settings
 from ragstone.understand.classify import Classify

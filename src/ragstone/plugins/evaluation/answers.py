@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from ragstone.evaluation import measures
+from ragstone.plugins.evaluation import measures
 
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _PUNCTUATION = re.compile(f"[{re.escape(string.punctuation)}，。、；：？！“”‘’（）《》「」【】…·]")

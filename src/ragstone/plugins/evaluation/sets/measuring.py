@@ -11,10 +11,10 @@ from ragstone.core.evaluation import (
     OutcomeChange,
     SettingFigures,
 )
-from ragstone.evaluation.answers import normalise_answer, token_f1
-from ragstone.evaluation.calibration import calibration_error, reliability_steps
-from ragstone.evaluation.measures import percentile
-from ragstone.evaluation.sets.judging import cites_expected
+from ragstone.plugins.evaluation.answers import normalise_answer, token_f1
+from ragstone.plugins.evaluation.calibration import calibration_error, reliability_steps
+from ragstone.plugins.evaluation.measures import percentile
+from ragstone.plugins.evaluation.sets.judging import cites_expected
 
 SHARES = (
     "right",

@@ -3,10 +3,10 @@
 import asyncio
 import hashlib
 import json
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Sequence
 from contextlib import aclosing, suppress
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 from uuid import uuid4
 
 from ragstone.access.asking import ASKING, check_everywhere, check_known, limit_key, reader
@@ -34,15 +34,17 @@ from ragstone.core.evaluation import (
     QuestionSet,
     SetQuestion,
 )
-from ragstone.core.events import Done, Event, Failed
+from ragstone.core.events import Done, Failed
 from ragstone.core.limits import check_ask
 from ragstone.core.provenance import Provenance
 from ragstone.core.turn import Ask, Principal, Turn
-from ragstone.evaluation.sets import judging, measuring, reading, reporting
+from ragstone.jobs.added import Answering, WorkParts
 from ragstone.jobs.runner import Report, Work
+from ragstone.plugins.evaluation.sets import judging, measuring, reading, reporting
 from ragstone.ports import Adapters, Catalog, EvaluationStore, StoredRun
 from ragstone.ports.jobs import Job
 from ragstone.service.evaluation import Which
+from ragstone.service.local.added import ServiceParts
 from ragstone.service.local.jobs import LocalJobs
 
 QUESTION_SET = "question_set"
@@ -53,12 +55,6 @@ collections that this one reaches."""
 
 MOST_IN_REPORT = 500
 """Wrong answers that a report shows with how they came about."""
-
-
-class Answering(Protocol):
-    """Answers questions (`engine.Engine`)."""
-
-    def events(self, ask: Ask) -> AsyncGenerator[Event, None]: ...
 
 
 class LocalEvaluation:
@@ -264,6 +260,16 @@ class LocalEvaluation:
     def _is_reached(self, name: str | None) -> bool:
         reached = reader().collections
         return name is not None and (reached is None or name in reached)
+
+
+def open_service(parts: ServiceParts) -> LocalEvaluation:
+    """Make the operations of this process."""
+    return LocalEvaluation(parts.adapters, parts.jobs, parts.settings.jobs.priority("evaluation"))
+
+
+def question_set_work(parts: WorkParts) -> Work:
+    """Make the work of the jobs that ask a set of questions."""
+    return ask_all(parts.answers, parts.adapters.evaluations, parts.adapters.catalog)
 
 
 def ask_all(answers: Answering, store: EvaluationStore, catalog: Catalog) -> Work:

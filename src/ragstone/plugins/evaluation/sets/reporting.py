@@ -12,7 +12,7 @@ from ragstone.core.evaluation import (
     Reason,
     SettingFigures,
 )
-from ragstone.evaluation.sets.measuring import BETTER_LOW, SHARES
+from ragstone.plugins.evaluation.sets.measuring import BETTER_LOW, SHARES
 
 LABELS = {
     "right": "Right",

@@ -1,0 +1,36 @@
+"""Kinds of jobs that plugins bring."""
+
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ragstone.core.events import Event
+from ragstone.core.turn import Ask
+from ragstone.jobs.runner import Work
+from ragstone.ports import Adapters
+from ragstone.registry import Registry
+from ragstone.settings import Settings
+
+
+class Answering(Protocol):
+    """Answers questions (`engine.Engine`)."""
+
+    def events(self, ask: Ask) -> AsyncGenerator[Event, None]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class WorkParts:
+    """What the work of a job may be made of."""
+
+    settings: Settings
+    adapters: Adapters
+    answers: Answering
+
+
+ADDED_WORK: Registry[Any] = Registry("ragstone.jobs", "kind of job", {})
+"""By the kind of job, made of `WorkParts`: what does a job (`jobs.runner.Work`)."""
+
+
+def added_work(parts: WorkParts) -> dict[str, Work]:
+    """The work of plugins by the kind of job. Raises ConfigError."""
+    return {kind: ADDED_WORK.load(kind)(parts) for kind in ADDED_WORK.ours}
