@@ -28,7 +28,13 @@ from ragstone.engine.engine import Engine
 from ragstone.engine.room_queue import RoomQueue
 from ragstone.engine.search_places import SearchPlaces
 from ragstone.guard.topic_index import TopicCollection
-from ragstone.index.connect import connect, connect_all, external_retriever, names_retriever
+from ragstone.index.connect import (
+    connect,
+    connect_all,
+    external_retriever,
+    names_retriever,
+    settings_at,
+)
 from ragstone.ingest.captions import CaptionMaker
 from ragstone.ingest.graph import GraphReader
 from ragstone.ingest.graph_model import GraphModelReader
@@ -295,7 +301,10 @@ async def open_two_indexes(
         stack.enter_context(lock_directory(data))
         database = await stack.enter_async_context(open_state(settings.state, data))
         catalog = await SqlCatalog.open(database)
-        here, there = (connect(item, data / "index") for item in (source, target))
+        here, there = (
+            connect(settings_at(settings.index, item.url, item.api_key), data / "index")
+            for item in (source, target)
+        )
         for index in (here, there):
             stack.push_async_callback(index.aclose)
         yield catalog, here, there
@@ -364,8 +373,7 @@ async def open(
         # Only an index on a server can have a search wait for long.
         places = SearchPlaces(most) if settings.index.url else asyncio.Semaphore(most)
         adapters = replace(adapters, searching=places)
-        waits = settings.conversation
-        rooms = RoomQueue(adapters.conversations, waits.wait_seconds, waits.max_waiting)
+        rooms = RoomQueue(adapters.conversations)
         answering = interceptor.question if interceptor else None
 
         async def prepare_ask(ask: Ask) -> Ask:

@@ -11,7 +11,6 @@ from ragstone.build import open_two_indexes
 from ragstone.cli.show import ProgressView, duration, one_line, out_json, print_text
 from ragstone.core.errors import ConfigError, UnknownCollection
 from ragstone.core.records import Collection
-from ragstone.index.connect import settings_at
 from ragstone.ingest.migrate import Moved, migrate_all
 from ragstone.settings import IndexSettings, Settings
 from ragstone.settings.storage import EMBEDDED
@@ -71,7 +70,9 @@ def _key(collection: Collection) -> tuple[str, str]:
 
 
 def _settings(settings: Settings, url: str, key: str) -> IndexSettings:
-    return settings_at(settings.index, "" if url == EMBEDDED else url, SecretStr(key))
+    address = "" if url == EMBEDDED else url
+    changed = {"url": address, "api_key": SecretStr(key)}
+    return settings.index.model_copy(update=changed)
 
 
 def _select_collections(collections: list[Collection], name: str | None) -> list[Collection]:
