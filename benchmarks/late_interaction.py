@@ -33,6 +33,7 @@ from ragstone.index.late import by_maxsim
 from ragstone.ingest.migrate import migrate
 from ragstone.language.late_interaction import deviations
 from ragstone.ports import LateEmbedder, Search
+from ragstone.recipes import plans
 from ragstone.recipes.recipe import Recipes
 from ragstone.settings import Settings, load
 
@@ -87,7 +88,8 @@ async def _asked(
     weight: float,
     rerank: bool,
 ) -> dict[str, float]:
-    rag = settings.rag.model_copy(update={"late_weight": weight, "rerank": rerank})
+    plans.LATE_WEIGHT = weight
+    rag = settings.rag.model_copy(update={"rerank": rerank})
     recipes = Recipes(settings.model_copy(update={"rag": rag}))
     async with aclosing(Engine(index.adapters, recipes.search_recipe)) as engine:
         return await measure_retrieval(engine, asked)

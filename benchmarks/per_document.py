@@ -1,5 +1,5 @@
 """nDCG@10 of the ten results that a search gives, by how many passages of one document are among
-them at most: 0 is no bound, 1 lets the ten be ten documents (`RAG__PER_DOCUMENT`).
+them at most: 0 is no bound, 1 lets the ten be ten documents.
 
 `retrieval` asks for fifty passages instead, so that ten documents are among them either way.
 """

@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pydantic import SecretStr
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 import ragstone
@@ -88,7 +87,6 @@ from ragstone.service.local.removal import Removal
 from ragstone.service.local.repair import is_state_lost
 from ragstone.service.local.work import part_works, works
 from ragstone.settings import IndexSettings, Settings, StateSettings
-from ragstone.settings.storage import EMBEDDED
 from ragstone.store.connect import open_state
 from ragstone.store.conversation_store import open_conversations
 from ragstone.store.lock import lock_directory
@@ -287,11 +285,6 @@ async def open_embedders(settings: Settings) -> AsyncIterator[ConfiguredEmbedder
         await embedders.aclose()
 
 
-def index_settings(settings: Settings, url: str, key: str) -> IndexSettings:
-    """The settings of an index at another address, "embedded" for the data directory."""
-    return settings_at(settings.index, "" if url == EMBEDDED else url, SecretStr(key))
-
-
 @asynccontextmanager
 async def open_two_indexes(
     settings: Settings, source: IndexSettings, target: IndexSettings
@@ -307,7 +300,10 @@ async def open_two_indexes(
         stack.enter_context(lock_directory(data))
         database = await stack.enter_async_context(open_state(settings.state, data))
         catalog = await SqlCatalog.open(database)
-        here, there = (connect(item, data / "index") for item in (source, target))
+        here, there = (
+            connect(settings_at(settings.index, item.url, item.api_key), data / "index")
+            for item in (source, target)
+        )
         for index in (here, there):
             stack.push_async_callback(index.aclose)
         yield catalog, here, there
@@ -374,8 +370,7 @@ async def open(
         # Only an index on a server can have a search wait for long.
         places = SearchPlaces(most) if settings.index.url else asyncio.Semaphore(most)
         adapters = replace(adapters, searching=places)
-        waits = settings.conversation
-        rooms = RoomQueue(adapters.conversations, waits.wait_seconds, waits.max_waiting)
+        rooms = RoomQueue(adapters.conversations)
         answering = interceptor.question if interceptor else None
 
         async def prepare_ask(ask: Ask) -> Ask:

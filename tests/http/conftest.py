@@ -47,7 +47,9 @@ class Server:
             llm = LlmSettings(model=name, base_url=self.model.url, retries=0, vision=vision)
         settings = Settings(ragstone_data=self._data, llm=llm, **sections)
         around = interceptor(settings)
-        self.service = await self._stack.enter_async_context(build.open(settings, interceptor=around))
+        self.service = await self._stack.enter_async_context(
+            build.open(settings, interceptor=around)
+        )
         self.transport = httpx2.ASGITransport(create_app(self.service, settings, "token", around))
         client = httpx2.AsyncClient(
             transport=self.transport, base_url="http://127.0.0.1", timeout=PATIENCE

@@ -29,7 +29,7 @@ DIALECTS = [
 def tools() -> Iterator[tuple[ToolServer, McpSettings]]:
     made = ToolServer()
     with running(made.server().streamable_http_app()) as url:
-        yield made, McpSettings(gateway=f"{url}/mcp", mcp_enabled=True, connect_timeout=PATIENCE)
+        yield made, McpSettings(gateway=f"{url}/mcp", mcp_enabled=True)
 
 
 async def events(response: httpx2.Response) -> AsyncIterator[dict[str, Any]]:

@@ -22,7 +22,6 @@ from ragstone.settings import (
     CacheSettings,
     EmbeddingSettings,
     IngestSettings,
-    RagSettings,
     Settings,
 )
 from tests.models.named.test_colbert import OWN, a_colbert
@@ -57,10 +56,8 @@ def written(folder: Path, **texts: str) -> Path:
     return folder
 
 
-async def searched(
-    service: Ragstone, question: str, principal: Principal = ANYBODY, weight: float = 0.5
-) -> Turn:
-    recipes = Recipes(Settings(rag=RagSettings(late_weight=weight)))
+async def searched(service: Ragstone, question: str, principal: Principal = ANYBODY) -> Turn:
+    recipes = Recipes(Settings())
     return await Engine(service._adapters, recipes.search_recipe).answered(
         Ask(question, principal=principal)
     )
@@ -100,8 +97,6 @@ async def test_given_the_setting_then_late_interaction_is_a_list_of_its_own(
         turn = await searched(service, "Which animals sing songs?")
         assert {items.source for items in turn.lists} == {"dense", "bm25", "late"}
         assert turn.hits[0].chunk.text == WHALES
-        turn = await searched(service, "Which animals travel?", weight=0.0)
-        assert {items.source for items in turn.lists} == {"dense", "bm25"}
 
 
 async def test_given_no_setting_then_nothing_of_it_is_kept_or_searched(tmp_path: Path) -> None:

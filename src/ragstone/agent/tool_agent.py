@@ -14,9 +14,15 @@ from ragstone.core.errors import ToolsUnavailable
 from ragstone.core.turn import Turn
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.ports import Adapters, Conversing, ToolSession
+from ragstone.ports.toolbox import RESULT_CHARS
 from ragstone.retrieve.local_search import LocalSearch
 
 log = logging.getLogger(__name__)
+
+
+MOST_ROUNDS, WORK_SECONDS = 4, 60.0
+"""Replies that may call tools, and the seconds after which no further round begins, but for those
+that approvals take."""
 
 
 class ToolAgent(Stage):
@@ -33,9 +39,13 @@ class ToolAgent(Stage):
     gives: ClassVar[frozenset[str]] = frozenset({"hits"})
 
     timeout: float = Field(300.0, gt=0, description="Seconds that all calls may take.")
-    rounds: int = Field(4, ge=1, description="Replies of the chat model that may call tools.")
+    rounds: int = Field(
+        MOST_ROUNDS, ge=1, description="Replies of the chat model that may call tools."
+    )
     calls: int = Field(12, ge=1, description="Calls of tools.")
-    seconds: float = Field(60.0, gt=0, description="Seconds after which no further round begins.")
+    seconds: float = Field(
+        WORK_SECONDS, gt=0, description="Seconds after which no further round begins."
+    )
     tokens: int = Field(50_000, ge=1, description="Tokens after which no further round begins.")
     cost: float = Field(
         0.0, ge=0, description="US dollars after which no further round begins; 0 is no limit."
@@ -46,7 +56,7 @@ class ToolAgent(Stage):
     approval_seconds: float = Field(
         120.0, gt=0, description="Seconds for which a call waits for an approval."
     )
-    result_chars: int = Field(8000, ge=200, description="Longest text of one result.")
+    result_chars: int = Field(RESULT_CHARS, ge=200, description="Longest text of one result.")
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         search = LocalSearch(self.inner, adapters, emit, self.name)

@@ -5,12 +5,15 @@ from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
-from ragstone.build import index_settings, open_two_indexes
+from pydantic import SecretStr
+
+from ragstone.build import open_two_indexes
 from ragstone.cli.show import ProgressView, duration, one_line, out_json, print_text
 from ragstone.core.errors import ConfigError, UnknownCollection
 from ragstone.core.records import Collection
 from ragstone.ingest.migrate import Moved, migrate_all
-from ragstone.settings import Settings
+from ragstone.settings import IndexSettings, Settings
+from ragstone.settings.storage import EMBEDDED
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,7 @@ class Move:
 
 async def run(settings: Settings, move: Move, *, as_json: bool) -> int:
     """Move collections; raises ConfigError for addresses between which nothing can move."""
-    source, target = (index_settings(settings, *end) for end in (move.source, move.target))
+    source, target = (_settings(settings, *end) for end in (move.source, move.target))
     if settings.index.from_url:
         raise ConfigError(
             "Collections are on their way from INDEX__FROM_URL: start 'ragstone serve', which "
@@ -64,6 +67,12 @@ async def run(settings: Settings, move: Move, *, as_json: bool) -> int:
 def _key(collection: Collection) -> tuple[str, str]:
     """The same wherever it is."""
     return collection.tenant, collection.id
+
+
+def _settings(settings: Settings, url: str, key: str) -> IndexSettings:
+    address = "" if url == EMBEDDED else url
+    changed = {"url": address, "api_key": SecretStr(key)}
+    return settings.index.model_copy(update=changed)
 
 
 def _select_collections(collections: list[Collection], name: str | None) -> list[Collection]:

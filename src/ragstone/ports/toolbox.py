@@ -20,6 +20,10 @@ class Returned:
     length: int = 0
 
 
+RESULT_CHARS = 8000
+"""Characters of one result of a tool that are read."""
+
+
 class ToolSession(Protocol):
     """One connection to the tools."""
 

@@ -6,6 +6,10 @@ from dataclasses import replace
 from ragstone.core.turn import Level, Plan
 from ragstone.settings import Settings
 
+LATE_WEIGHT = 0.5
+"""What late interaction counts against meaning and words together, in collections that are
+searched by it; 0 does not search by it (`python -m benchmarks late_interaction`)."""
+
 
 def plans(settings: Settings) -> Mapping[Level, Plan]:
     """What each level plans for a question."""
@@ -24,8 +28,7 @@ def plans(settings: Settings) -> Mapping[Level, Plan]:
         rewrites=rag.rewrites,
         edges=rag.sandwich,
         tree=rag.tree,
-        late_weight=rag.late_weight,
-        per_document=rag.per_document,
+        late_weight=LATE_WEIGHT,
     )
     enhanced = replace(
         standard,

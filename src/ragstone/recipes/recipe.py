@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ragstone.agent.cut_short import CutShort
-from ragstone.agent.tool_agent import ToolAgent
+from ragstone.agent.tool_agent import MOST_ROUNDS, WORK_SECONDS, ToolAgent
 from ragstone.answer.assemble import Assemble
 from ragstone.answer.build_prompt import BuildPrompt
 from ragstone.answer.generate import Generate
@@ -22,7 +22,6 @@ from ragstone.answer.reason import Reason
 from ragstone.answer.rounds import Rounds
 from ragstone.answer.structured import Structured
 from ragstone.answer.sum_up import SumUp
-from ragstone.answer.voting import Voting
 from ragstone.cache.recall import Recall
 from ragstone.cache.remember import Remember
 from ragstone.conversation.converse import Converse
@@ -317,7 +316,6 @@ def _understanding_stages(settings: Settings, level: Level, plan: Plan) -> Itera
         max_question_chars=rag.max_question_chars,
         rewriting=conversation.query_rewriting_enabled,
         rewriting_by=conversation.rewriting_by,
-        turns=conversation.rewriting_turns,
     )
     if rag.forbidden_check_enabled:
         yield guard(settings)
@@ -359,27 +357,15 @@ def _search_stages(settings: Settings) -> Iterator[Stage]:
         yield AddRelated()
     yield Expand()
     if rag.verification_enabled:
-        yield GradePassages(
-            most=loop.graded_passages, enough=loop.retrieval_threshold, least=loop.passage_threshold
-        )
-    yield Rounds(
-        most=loop.max_iterations,
-        enough=loop.score_threshold / 100,
-        seconds=loop.max_seconds,
-        tokens=loop.max_tokens,
-    )
+        yield GradePassages()
+    yield Rounds(most=loop.max_iterations, enough=loop.score_threshold / 100)
     # Calls end by their own limits, so that the agent's own is reached only if one of them fails.
-    waits = mcp.max_rounds * (mcp.approval_seconds + mcp.timeout)
+    waits = MOST_ROUNDS * (mcp.approval_seconds + mcp.timeout)
     yield ToolAgent(
-        timeout=300.0 + mcp.max_seconds + waits,
-        rounds=mcp.max_rounds,
-        calls=mcp.max_calls,
-        seconds=mcp.max_seconds,
-        tokens=mcp.max_tokens,
+        timeout=300.0 + WORK_SECONDS + waits,
         cost=mcp.max_cost,
         call_seconds=mcp.timeout,
         approval_seconds=mcp.approval_seconds,
-        result_chars=mcp.max_result_chars,
     )
 
 
@@ -407,7 +393,6 @@ def _answer_stages(settings: Settings, level: Level) -> Iterator[Stage]:
     yield Reason(
         reasons=level in ROUNDS,
         extended=level == "maximum",
-        tokens=settings.self_rag.reasoning_tokens,
         holds=holds,
     )
     yield Generate(
@@ -415,9 +400,6 @@ def _answer_stages(settings: Settings, level: Level) -> Iterator[Stage]:
         holds=holds,
         votes=level == "maximum" and ensemble.configured,
         stands_by=settings.llm.fallback == "extractive",
-        voting=Voting(
-            ensemble.samples, ensemble.temperature, ensemble.concurrency, ensemble.seconds
-        ),
     )
     yield CutShort()
     yield Structured(timeout=rag.answer_timeout, holds=holds)

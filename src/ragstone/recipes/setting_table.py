@@ -53,8 +53,14 @@ RUNTIME: Mapping[str, tuple[Scope, ...]] = {
 """Sections and single settings that can change at run time, and for whom."""
 
 AT_START = frozenset(
-    {"rag.parallel", "rag.forbidden_log_days", "ensemble.models", "self_rag.evaluation_model"}
-    | {f"conversation.{name}" for name in ("url", "database", "wait_seconds", "max_waiting")}
+    {
+        "rag.parallel",
+        "rag.forbidden_log_days",
+        "ensemble.models",
+        "self_rag.evaluation_model",
+        "conversation.url",
+        "conversation.database",
+    }
 )
 """Settings of these sections that are read at the start all the same."""
 
@@ -66,7 +72,6 @@ REQUEST: Mapping[str, str] = {
     "rag.rerank": "wanted.rerank",
     "rag.similarity_threshold": "wanted.min_similarity",
     "rag.rewrite": "wanted.rewrite",
-    "rag.per_document": "wanted.per_document",
     "llm.temperature": "temperature",
     "llm.max_tokens": "max_tokens",
     "cache.enabled": "cache",

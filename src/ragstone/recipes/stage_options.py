@@ -15,9 +15,7 @@ PREFIX = "stages"
 
 SETTABLE: Mapping[str, frozenset[str]] = {
     "rewrite": frozenset({"imagines_from", "temperature"}),
-    "multi_hop": frozenset({"seeds"}),
     "deduplicate": frozenset({"near_duplicate", "high", "medium"}),
-    "tables": frozenset({"asks_model"}),
     "cite": frozenset({"confidence"}),
 }
 """Options of our stages that a document or an operator sets. All those of other packages' stages

@@ -23,9 +23,6 @@ class McpSettings(Section):
     )
     mcp_enabled: bool = Field(False, description="Whether tools of the gateway are called.")
     api_key: SecretStr = Field(SecretStr(""), description="The bearer token of the gateway.")
-    connect_timeout: float = Field(
-        5.0, gt=0, description="Seconds that connecting and listing tools may take."
-    )
     timeout: float = Field(30.0, gt=0, description="Seconds that one call of a tool may take.")
     read_only_tools: Names = Field(
         (),
@@ -38,28 +35,9 @@ class McpSettings(Section):
         le=3600,
         description="Seconds for which a call that needs an approval waits for it.",
     )
-    max_tools: int = Field(
-        64, ge=1, le=1000, description="Tools of the gateway that are offered at most."
-    )
-    cache_seconds: float = Field(
-        60.0, ge=0, description="Seconds for which the list of tools is not asked for again."
-    )
-    max_rounds: int = Field(
-        4, ge=1, le=20, description="Replies of the chat model that may call tools, a question."
-    )
-    max_calls: int = Field(12, ge=1, le=100, description="Calls of tools, a question.")
-    max_seconds: float = Field(
-        60.0, gt=0, description="Seconds after which no further round of calls begins."
-    )
-    max_tokens: int = Field(
-        50_000, ge=1, description="Tokens after which no further round of calls begins."
-    )
     max_cost: float = Field(
         0.0,
         ge=0,
         description="US dollars after which no further round of calls begins, where the price of "
         "the model is known; 0 is no limit.",
-    )
-    max_result_chars: int = Field(
-        8000, ge=200, le=200_000, description="Longest text of one result that is read."
     )

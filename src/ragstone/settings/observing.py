@@ -32,4 +32,3 @@ class TelemetrySettings(Section):
         "", description="An OTLP/HTTP collector, as http://localhost:4318; empty sends nothing."
     )
     service_name: str = Field("ragstone", description="The service's name there.")
-    sample: float = Field(1.0, ge=0, le=1, description="The share of requests that are sent.")

@@ -21,13 +21,6 @@ class RagSettings(Section):
     dense_weight: float = Field(
         0.4, ge=0, le=1, description="Share of meaning in the fused score; the rest is words."
     )
-    late_weight: float = Field(
-        0.5,
-        ge=0,
-        le=10,
-        description="What late interaction counts against meaning and words together, in "
-        "collections that are searched by it (INGEST__LATE_INTERACTION); 0 does not search by it.",
-    )
     boost_bm25: float | None = Field(
         None, ge=0, description="What words count, with boost_knn instead of dense_weight."
     )
@@ -56,13 +49,6 @@ class RagSettings(Section):
         ge=2,
         le=200,
         description="Candidates that are compared again; twice at the higher levels.",
-    )
-    per_document: int = Field(
-        0,
-        ge=0,
-        le=1000,
-        description="Most passages of one document, so that others find room; 1 makes top_k count "
-        "documents, 0 is no bound.",
     )
     top_k_by_intent: bool = Field(
         True,
@@ -259,31 +245,9 @@ class SelfRagSettings(Section):
         description="Who says that a request is about the conversation and needs no documents: "
         "rules, fixed phrases; llm, the chat model too.",
     )
-    graded_passages: int = Field(
-        20, ge=1, le=100, description="Passages that the chat model grades at most."
-    )
-    retrieval_threshold: float = Field(
-        7.0, ge=0, le=10, description="Overall grade under which another query is searched."
-    )
-    passage_threshold: float = Field(
-        3.0, ge=0, le=10, description="Grade under which a passage is dropped."
-    )
-    reasoning_tokens: int = Field(
-        500,
-        ge=50,
-        le=8000,
-        description="Tokens that a model thinks before it answers, where it does not by itself; "
-        "three times as many at the level maximum.",
-    )
     max_iterations: int = Field(3, ge=1, le=10, description="Rounds at most.")
     score_threshold: float = Field(
         70.0, ge=0, le=100, description="Score from which no further round follows."
-    )
-    max_seconds: Seconds = Field(
-        60.0, gt=0, description="Seconds after which no further round begins."
-    )
-    max_tokens: int = Field(
-        50_000, ge=1, description="Tokens of the chat model after which no further round begins."
     )
 
 
@@ -296,12 +260,6 @@ class EnsembleSettings(Section):
         description="Models that vote, by comma, each as LLM__MODEL would name it; empty takes "
         "samples of the one model.",
     )
-    samples: int = Field(3, ge=2, le=10, description="Answers of the one model.")
-    temperature: float = Field(
-        0.7, ge=0, le=2, description="Sampling temperature of all its answers but the first."
-    )
-    concurrency: int = Field(4, ge=1, le=32, description="Answers that are made at a time.")
-    seconds: float = Field(60.0, gt=0, description="Seconds that one answer may take.")
 
     @property
     def names(self) -> tuple[str, ...]:

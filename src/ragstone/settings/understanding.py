@@ -66,12 +66,6 @@ class ConversationSettings(Section):
         description="Whether a question is refused where its conversation cannot be read; else it "
         "is answered without, and says so.",
     )
-    wait_seconds: float = Field(
-        30.0, gt=0, description="Seconds that a question waits for the one before in its room."
-    )
-    max_waiting: int = Field(
-        10, ge=0, le=1000, description="Questions of one room that may wait; more are refused."
-    )
 
     query_rewriting_enabled: bool = Field(
         True, description="Whether a follow-up is rewritten into a question of its own."
@@ -80,9 +74,6 @@ class ConversationSettings(Section):
         "auto",
         description="Who rewrites: rules, the chat model (llm), or rules where that has up to 9 "
         "billion parameters (auto).",
-    )
-    rewriting_turns: int = Field(
-        4, ge=1, le=50, description="Earlier questions that a follow-up may refer to."
     )
 
 

@@ -135,7 +135,7 @@ def tracer(settings: TelemetrySettings) -> tuple[Tracer | None, Any]:
         from opentelemetry.sdk.trace import TracerProvider
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
         from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
-        from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
+        from opentelemetry.sdk.trace.sampling import ALWAYS_ON, ParentBased
     except ImportError as error:
         raise ConfigError(
             "TELEMETRY__ENDPOINT needs the exporter: pip install 'ragstone[telemetry]'."
@@ -149,7 +149,7 @@ def tracer(settings: TelemetrySettings) -> tuple[Tracer | None, Any]:
             return int(known, 16) if known else super().generate_trace_id()
 
     provider = TracerProvider(
-        ParentBased(TraceIdRatioBased(settings.sample)),
+        ParentBased(ALWAYS_ON),
         Resource.create({"service.name": settings.service_name}),
         id_generator=Ids(),
     )

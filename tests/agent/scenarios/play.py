@@ -340,17 +340,17 @@ async def a_tool_that_hangs(world: World) -> str:
 
 
 async def a_tool_that_returns_ten_megabytes(world: World) -> str:
-    found = await world.ask([("archive", {"city": "Ost"})], [SEARCH], max_result_chars=5_000)
-    said = f"{HUGE:,} characters, of which the first 5,000 were read"
+    found = await world.ask([("archive", {"city": "Ost"})], [SEARCH])
+    said = f"{HUGE:,} characters, of which the first 8,000 were read"
     assert said in found.said
     assert said in found.told
-    assert all(len(hit.chunk.text) <= 5_000 for hit in found.turn.hits)
+    assert all(len(hit.chunk.text) <= 8_000 for hit in found.turn.hits)
     return said
 
 
 async def a_loop_without_end(world: World) -> str:
     rounds = [[("calculator", {"expression": f"{n} + 1"})] for n in range(50)]
-    found = await world.ask([SEARCH], *rounds, max_rounds=6)
+    found = await world.ask([SEARCH], *rounds, rounds=6)
     assert len(found.calls) == 6
     assert found.text.endswith(
         "The search for this answer was cut short (6 rounds of calls are the most): it is made "
@@ -363,7 +363,7 @@ async def a_loop_without_end(world: World) -> str:
 
 async def the_same_call_again_and_again(world: World) -> str:
     before = world.tools.asked
-    found = await world.ask([("population", {"city": "Ost"})], repeats=True, max_rounds=20)
+    found = await world.ask([("population", {"city": "Ost"})], repeats=True, rounds=20)
     assert world.tools.asked - before == 1
     assert len(found.calls) == 3
     assert CUT in found.text
@@ -374,10 +374,10 @@ async def too_many_tokens_dollars_seconds_and_calls(world: World) -> str:
     rounds = [[("calculator", {"expression": f"{n} + 1"})] for n in range(20)]
     many = [[("calculator", {"expression": f"{n} + 2"}) for n in range(20)]]
     ended = [
-        await world.ask(*rounds, max_tokens=250, max_rounds=20),
-        await world.ask(*rounds, max_cost=0.05, max_rounds=20, usage=Usage(100, 10, 1, 0.02)),
-        await world.ask(*rounds, max_seconds=1e-9, max_rounds=20),
-        await world.ask(*many, max_calls=5),
+        await world.ask(*rounds, tokens=250, rounds=20),
+        await world.ask(*rounds, max_cost=0.05, rounds=20, usage=Usage(100, 10, 1, 0.02)),
+        await world.ask(*rounds, seconds=1e-9, rounds=20),
+        await world.ask(*many, calls=5),
     ]
     assert [len(item.calls) for item in ended] == [3, 3, 1, 5]
     assert all(CUT in item.text for item in ended)
@@ -419,7 +419,7 @@ async def a_server_that_vanishes(world: World) -> str:
 async def a_server_that_changes_its_tools(world: World) -> str:
     served = ToolServer().server()
     with running(served.streamable_http_app()) as url:
-        toolbox = McpGateway(world.mcp(gateway=f"{url}/mcp", cache_seconds=3600))
+        toolbox = McpGateway(world.mcp(gateway=f"{url}/mcp"))
         asked = [("population", {"city": "Ost"})]
         await world.ask(asked, toolbox=toolbox)
         served.remove_tool("population")

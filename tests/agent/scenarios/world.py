@@ -25,7 +25,6 @@ from ragstone.settings import McpSettings, RagSettings, Settings
 from tests.agent.scenarios.tool_server import ToolServer
 from tests.documents import DOCUMENTS
 from tests.http_server import running
-from tests.patience import PATIENCE
 
 USED = Usage(100, 10, 1)
 QUESTION = "When was the lighthouse of Ost built?"
@@ -117,6 +116,10 @@ class Outcome:
 Decides = Callable[[AgentStep], Awaitable[None]]
 
 
+LIMITS = {"rounds", "calls", "seconds", "tokens"}
+"""Options of the stage, which are no settings."""
+
+
 @dataclass
 class World:
     """Asks an agent about the documents. `tools` is the server at `url`."""
@@ -130,7 +133,7 @@ class World:
 
     def mcp(self, **changes: Any) -> McpSettings:
         """Settings of the tools: the server over HTTP, unless a command is given."""
-        given = {"mcp_enabled": True, "connect_timeout": PATIENCE, "timeout": 60.0, **changes}
+        given = {"mcp_enabled": True, "timeout": 60.0, **changes}
         return McpSettings(**{"gateway": "" if "command" in given else self.url, **given})
 
     async def ask(
@@ -154,7 +157,10 @@ class World:
         `says`. `decides` answers calls that wait."""
         replies = [calling(made, usage) for made in rounds]
         chat = chat or ScriptedChat([*replies, *([] if repeats else [["DONE"]])])
-        settings = Settings(ragstone_data=self.data, mcp=self.mcp(**limits))
+        options = {name: limits.pop(name) for name in LIMITS & limits.keys()}
+        settings = Settings(
+            ragstone_data=self.data, mcp=self.mcp(**limits), stages={"tool_agent": options}
+        )
         adapters = replace(
             self.adapters,
             chat=chat,

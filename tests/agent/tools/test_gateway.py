@@ -27,8 +27,7 @@ def server() -> Iterator[Gateway]:
 
 
 def a_gateway(url: str, **changes: Any) -> McpGateway:
-    settings = {"gateway": url, "mcp_enabled": True, "connect_timeout": 60.0, **changes}
-    return McpGateway(McpSettings(**settings))
+    return McpGateway(McpSettings(**{"gateway": url, "mcp_enabled": True, **changes}))
 
 
 @pytest.mark.conforms("chat-core", "15.1", "Tools are loaded as the gateway lists them")
@@ -56,9 +55,12 @@ async def test_given_wrong_arguments_then_the_tool_says_so(server: Gateway) -> N
         assert (await session.call("add", {"a": "x"})).failed
 
 
-async def test_given_a_long_result_then_it_is_cut(server: Gateway) -> None:
+async def test_given_a_long_result_then_it_is_cut(
+    server: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tools_gateway, "RESULT_CHARS", 300)
     server.found = [{**FOUND[0], "context": "x" * 5000}]
-    async with a_gateway(server.url, max_result_chars=300).session("") as session:
+    async with a_gateway(server.url).session("") as session:
         found = await session.call("neural_search", {"query": "q", "collection_name": "c"})
     server.found = list(FOUND)
     assert len(found.text) == 300
@@ -72,15 +74,18 @@ async def test_given_a_slow_tool_then_it_is_given_up(server: Gateway) -> None:
     server.slow = 0.0
 
 
-async def test_given_a_list_of_tools_then_it_is_kept_for_a_while(server: Gateway) -> None:
-    kept = a_gateway(server.url, max_tools=1)
+async def test_given_a_list_of_tools_then_it_is_kept_for_a_while(
+    server: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tools_gateway, "MOST_TOOLS", 1)
+    kept = a_gateway(server.url)
     async with kept.session("A") as first, kept.session("A") as second:
         assert len(first.tools) == 1
         assert first.tools is second.tools
 
 
 async def test_given_nobody_there_then_it_says_so_and_rests() -> None:
-    gone = a_gateway(closed_port(), connect_timeout=2.0)
+    gone = a_gateway(closed_port())
     with pytest.raises(ToolsUnavailable, match="could not be reached"):
         async with gone.session("A"):
             pass
@@ -149,7 +154,7 @@ async def test_given_annotations_then_a_tool_changes_something_as_it_says(marked
 
 
 async def test_given_a_command_then_its_tools_are_called() -> None:
-    settings = McpSettings(command=STDIO, mcp_enabled=True, connect_timeout=60.0)
+    settings = McpSettings(command=STDIO, mcp_enabled=True)
     async with McpGateway(settings).session("NORTH") as session:
         found = await session.call("population", {"city": "Ost"})
     assert "register of NORTH" in found.text
@@ -178,9 +183,9 @@ async def test_given_a_response_longer_than_the_limit_then_the_call_fails(
 
 
 async def test_given_ten_megabytes_then_the_first_characters_and_the_length(marked: str) -> None:
-    async with a_gateway(marked, max_result_chars=500).session("") as session:
+    async with a_gateway(marked).session("") as session:
         found = await session.call("archive", {"city": "Ost"})
-    assert (len(found.text), found.length) == (500, HUGE)
+    assert (len(found.text), found.length) == (tools_gateway.RESULT_CHARS, HUGE)
 
 
 async def cut_off(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

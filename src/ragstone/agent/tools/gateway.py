@@ -21,6 +21,7 @@ from ragstone.agent.tools.results import read_result
 from ragstone.core.errors import ConfigError, ToolsUnavailable
 from ragstone.core.tool import Tool
 from ragstone.ports import Returned, ToolSession
+from ragstone.ports.toolbox import RESULT_CHARS
 from ragstone.settings import McpSettings
 
 log = logging.getLogger(__name__)
@@ -32,6 +33,15 @@ PLACEHOLDER = "{org}"
 
 REST_SECONDS = 15.0
 """For how long a gateway that could not be reached is not tried again."""
+
+CONNECT_SECONDS = 5.0
+"""How long connecting and listing tools may take."""
+
+LIST_SECONDS = 60.0
+"""For how long a list of tools is not asked for again."""
+
+MOST_TOOLS = 64
+"""Tools of a gateway that are offered at most: a model is told all of them in each round."""
 
 CLOSING_SECONDS = 2.0
 
@@ -77,7 +87,7 @@ class McpGateway:
 
     async def _connect(self, connection: "_Connection", organisation: str) -> tuple[Client, Listed]:
         try:
-            async with asyncio.timeout(self._settings.connect_timeout):
+            async with asyncio.timeout(CONNECT_SECONDS):
                 client = await connection.open()
                 return client, await connection.outcome(self._list_tools(client, organisation))
         except Exception as error:
@@ -104,7 +114,7 @@ class McpGateway:
             headers["authorization"] = f"Bearer {key}"
         url = self._address.replace(PLACEHOLDER, quote(organisation, safe=""))
         # Connecting and calling have limits of their own; neither may end at the other's.
-        limit = max(self._settings.timeout, self._settings.connect_timeout)
+        limit = max(self._settings.timeout, CONNECT_SECONDS)
         async with (
             httpx2.AsyncClient(
                 headers=headers, timeout=limit, event_hooks={"response": [_limit_response]}
@@ -124,11 +134,11 @@ class McpGateway:
             page = await client.list_tools(cursor=cursor)
             found += page.tools
             cursor = page.next_cursor
-            if not cursor or len(found) >= self._settings.max_tools:
+            if not cursor or len(found) >= MOST_TOOLS:
                 break
-        tools = collect_tools(found[: self._settings.max_tools], self._settings.read_only_tools)
+        tools = collect_tools(found[:MOST_TOOLS], self._settings.read_only_tools)
         self._lists = {org: kept for org, kept in self._lists.items() if kept[0] > now}
-        self._lists[organisation] = (now + self._settings.cache_seconds, tools)
+        self._lists[organisation] = (now + LIST_SECONDS, tools)
         return tools
 
 
@@ -220,7 +230,7 @@ class _Session:
                 calling = self._client.call_tool(theirs, dict(arguments))
                 result = await self._connection.outcome(calling)
             # Millions of values take a while to be looked through.
-            found = await asyncio.to_thread(read_result, result, self._settings.max_result_chars)
+            found = await asyncio.to_thread(read_result, result, RESULT_CHARS)
         except Exception as error:
             self._forget()
             raise _unavailable(f"did not answer the call of {name}", error) from error

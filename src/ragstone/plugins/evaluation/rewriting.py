@@ -13,6 +13,7 @@ from ragstone.plugins.evaluation.answers import token_f1
 from ragstone.plugins.evaluation.dataset import read_rows, spread
 from ragstone.ports import Embedder
 from ragstone.settings import Settings
+from ragstone.understand.contextualize import Contextualize
 from ragstone.understand.follow_up import Exchange, standalone
 
 _IN_BRACKETS = re.compile(r"\s*\([^)]*\)")
@@ -31,7 +32,7 @@ async def evaluate(file: Path, settings: Settings, limit: int | None = None) -> 
     odd = any(len(row.get("history") or ()) % 2 for row in rows)
     answered = not odd or any(row.get("title") for row in rows)
     rows = list(spread(rows, limit))
-    turns = settings.conversation.rewriting_turns
+    turns = Contextualize().turns
     async with open_embedders(settings) as embedders:
         embedder = embedders.for_text(detect(" ".join(row["question"] for row in rows[:50])))
         said = [await _rewrite(row, answered, turns, embedder) for row in rows]
