@@ -237,28 +237,30 @@ class LocalJobs:
         return named.get(job.collection, gone) in reach
 
     async def _has_answer(self, principal: Principal, job: Job) -> bool:
-        """Whether a principal of single collections reaches all that a question was answered from,
-        its conversation included; or, as long as nobody knows, all that its asker reached."""
+        """Whether a principal reaches the collections of all that a question was answered from, its
+        conversation included; or, as long as nobody knows, all that its asker reached. Who asked
+        learns of an answer that is for other readers now from `_unless_withdrawn`."""
         reach, origin = principal.collections, (job.result or {}).get(ORIGIN)
         if origin is None:
             asked = _asker_reach(job)
             return asked is not None and set(asked) <= set(reach or ())
-        reader = Reader(reach, principal.names if _is_of(principal, job) else None)
-        return bool(await readable([origin], reader, self._names, job.tenant))
+        return bool(await readable([origin], Reader(reach, None), self._names, job.tenant))
 
     @overload
     async def _unless_withdrawn(self, job: Job) -> Job: ...
     @overload
     async def _unless_withdrawn(self, job: None) -> None: ...
     async def _unless_withdrawn(self, job: Job | None) -> Job | None:
-        """The job, without its answer if that was made from documents that are gone by now, or that
-        who asked may not read any more."""
-        documents = (job.result or {}).get(DOCUMENTS) if job and job.kind == ASK else None
-        if job is None or not documents:
+        """The job, without its answer if that was made from documents that are gone by now, or,
+        with its conversation, from some that who asked may not read any more."""
+        if job is None or job.kind != ASK or not job.result:
             return job
-        asked = set(Principal(job.tenant, job.user, tuple(job.groups)).names)
-        known = await self._names.known(documents)
-        if all(asked & _readers(known.get(id)) for id in documents):
+        documents, origin = job.result.get(DOCUMENTS) or (), job.result.get(ORIGIN)
+        names = Principal(job.tenant, job.user, tuple(job.groups)).names
+        known = await self._names.known(documents) if documents else {}
+        if all(not _readers(known.get(id)).isdisjoint(names) for id in documents) and (
+            origin is None or await readable([origin], Reader(None, names), self._names, job.tenant)
+        ):
             return job
         await self._store.move(job.id, (DONE,), CANCELLED, result=None, error=WITHDRAWN)
         return replace(job, state=CANCELLED, result=None, error=WITHDRAWN)
