@@ -4,12 +4,14 @@ variable TEST_CONSTANTS names, as JSON: `{"ragstone.jobs.ending.RETRIES": 0}`.""
 import importlib
 import json
 import os
+from pathlib import Path
 from typing import Any
 
 
 def constants(changes: dict[str, Any]) -> dict[str, str]:
     """The variable of these changes."""
-    return {"TEST_CONSTANTS": json.dumps(changes)}
+    root = str(Path(__file__).parents[1])
+    return {"TEST_CONSTANTS": json.dumps(changes), "PYTHONPATH": root}
 
 
 def change_constants() -> None:

@@ -415,7 +415,6 @@ async def open(
             data,
             configured,
             LocalMaintenance(adapters, pipeline, models),
-            settings.jobs.delete_at_once,
             lambda keys: UserErasure(
                 adapters, SqlErasure(database, data), pipeline, store, runner, keys, data
             ),

@@ -18,7 +18,6 @@ import pytest
 
 from ragstone.core.errors import StateUnavailable
 from ragstone.ports.jobs import Job, NewJob
-from ragstone.settings import JobSettings
 from tests.conformance.postgres_server import PostgresServer
 from tests.jobs.adapters import EVA, Counting, Queue, fresh_database, shared_queue
 from tests.patience import PATIENCE
@@ -196,8 +195,7 @@ async def test_the_same_question_from_two_processes_is_one_job(url: str) -> None
 
 async def test_jobs_wait_while_the_database_is_away(url: str, postgres: PostgresServer) -> None:
     count = Counting(0.2)
-    settings = JobSettings(poll_seconds=0.1)
-    async with shared_queue(url, {"ask": count}, settings) as queue:
+    async with shared_queue(url, {"ask": count}) as queue:
         job = await queue.submit(to=10)
         await count.begun()
         await asyncio.to_thread(postgres.stop)

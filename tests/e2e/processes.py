@@ -30,10 +30,16 @@ def environment(data: Path, **variables: str) -> dict[str, str]:
     return {**kept, "RAGSTONE_DATA": str(data), "AUTH__GUESTS": "everything", **variables}
 
 
+def command(variables: Mapping[str, str]) -> list[str]:
+    """The real command line, with the constants of `tests.with_constants` if there are any."""
+    changed = "TEST_CONSTANTS" in variables
+    return [sys.executable, "-m", "tests.with_constants"] if changed else [RAGSTONE]
+
+
 def run(data: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run `ragstone` to its end."""
     return subprocess.run(
-        [RAGSTONE, *arguments],
+        [*command(variables), *arguments],
         env=environment(data, **variables),
         cwd=data.parent,
         capture_output=True,

@@ -18,6 +18,7 @@ from ragstone.service.server_file import find_server
 from tests.documents import copied
 from tests.e2e.processes import json_here, run, run_json, serving
 from tests.patience import PATIENCE
+from tests.with_constants import constants
 
 EVA = Principal("default", "eva", ("staff",))
 QUESTIONS = tuple(f"How long does a full charge last, attempt {n}?" for n in range(8))
@@ -83,7 +84,8 @@ async def test_given_kill_9_while_questions_wait_then_each_is_answered_after_the
 
 
 def test_a_large_deletion_goes_through_the_queue(data: Path) -> None:
-    done = run(data, "delete", "--all", "--yes", JOBS__DELETE_AT_ONCE="2")
+    few = constants({"ragstone.service.local.DELETE_AT_ONCE": 2})
+    done = run(data, "delete", "--all", "--yes", **few)
     assert (done.returncode, done.stdout) == (0, "5 documents deleted.\n"), done.stderr
     (job, *_) = json_here(data, "jobs", "list", "--kind", "delete")["jobs"]
     assert (job["state"], job["collection"]) == ("done", "default")

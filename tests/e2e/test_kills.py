@@ -24,8 +24,9 @@ from ragstone.service.remote import connect_service
 from ragstone.service.server_file import find_server
 from tests.e2e.document_load import Deleting, Ingesting, Shelf
 from tests.e2e.mixed_load import Conversation, Jobs, Load, PromptOf, SettingsOf, Topics
-from tests.e2e.processes import RAGSTONE, environment, run
+from tests.e2e.processes import command, environment, run
 from tests.patience import PATIENCE
+from tests.with_constants import constants
 
 KILLS = int(os.environ.get("RAGSTONE_KILLS", "5"))
 FIRST = 12
@@ -128,11 +129,11 @@ class Lives:
         assert "Traceback" not in self.log.read_text(), self.log.read_text()
 
     def _spawn(self) -> "subprocess.Popen[bytes]":
-        at_once = random.choice(("0", "500"))
-        variables = {"JOBS__ANSWER_TTL_SECONDS": "86400", "JOBS__DELETE_AT_ONCE": at_once}
+        changed = constants({"ragstone.service.local.DELETE_AT_ONCE": random.choice((0, 500))})
+        variables = {"JOBS__ANSWER_TTL_SECONDS": "86400", **changed}
         with self.log.open("wb") as log:
             return subprocess.Popen(
-                [RAGSTONE, "serve", "--port", "0"],
+                [*command(variables), "serve", "--port", "0"],
                 env=environment(self.data, **variables),
                 stdout=log,
                 stderr=subprocess.STDOUT,

@@ -34,6 +34,11 @@ HERE = "http://127.0.0.1"
 SECRET = b"shared secret"
 
 
+@pytest.fixture(autouse=True)
+def no_retries(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ragstone.ingest.connectors.plone.client.RETRIES", 0)
+
+
 @pytest.fixture(scope="module")
 def service() -> FakeService:
     return FakeService(has_site=True, jobs=PloneJobs())
@@ -63,7 +68,7 @@ def site() -> Iterator[PloneServer]:
 @pytest.fixture
 def settings(site: PloneServer, tmp_path: Path) -> Settings:
     secret, token = SecretStr(SECRET.decode()), SecretStr(TOKEN)
-    plone = PloneSettings(url=site.site, token=token, webhook_secret=secret, retries=0)
+    plone = PloneSettings(url=site.site, token=token, webhook_secret=secret)
     return Settings(ragstone_data=tmp_path / "data", plone=plone)
 
 

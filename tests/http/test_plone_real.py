@@ -23,7 +23,7 @@ from ragstone import build
 from ragstone.core.turn import Principal
 from ragstone.http.app import create_app
 from ragstone.plugins.plone.client import PloneClient
-from ragstone.plugins.plone.site import SIGNATURE, TIMESTAMP, sign
+from ragstone.plugins.plone.site import EVENT_SECONDS, SIGNATURE, TIMESTAMP, sign
 from ragstone.plugins.plone.sync import PloneSync
 from ragstone.service.local import Ragstone
 from ragstone.settings import AuthSettings, LimitSettings, PloneSettings, Settings
@@ -157,7 +157,6 @@ async def a_world(
         content_types=TYPES,
         collection="default",
         webhook_secret=SecretStr(SECRET.decode()),
-        retries=0,
         anonymous=anonymous,
     )
     limits = LimitSettings(requests_per_minute=0)
@@ -175,6 +174,11 @@ async def a_world(
             await world.synced()
             await world.introduce()
             yield world
+
+
+@pytest.fixture(autouse=True)
+def no_retries(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ragstone.ingest.connectors.plone.client.RETRIES", 0)
 
 
 @pytest.fixture
@@ -363,8 +367,7 @@ async def test_given_events_replayed_late_and_out_of_order_then_everyone_reads_w
             await until(what, partial(world.is_as_plone, user, room))
         editors.events.clear()
         editors.round()
-    seconds = world.settings.plone.webhook_seconds
-    late = await world.send(signed(*editors.events[0], age=seconds + 60))
+    late = await world.send(signed(*editors.events[0], age=EVENT_SECONDS + 60))
     assert (late.status_code, "too old" in late.text) == (401, True)
 
 

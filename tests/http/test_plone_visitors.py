@@ -31,6 +31,11 @@ PUBLIC, CLOSED = "We open at nine.", "The safe opens with 4711."
 QUESTION = "When do you open, and how does the safe open?"
 
 
+@pytest.fixture(autouse=True)
+def no_retries(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ragstone.ingest.connectors.plone.client.RETRIES", 0)
+
+
 @pytest.fixture
 def site() -> Iterator[PloneServer]:
     with plone_server() as server:
@@ -45,9 +50,7 @@ def site() -> Iterator[PloneServer]:
 
 @pytest.fixture
 def settings(site: PloneServer, tmp_path: Path) -> Settings:
-    plone = PloneSettings(
-        url=site.site, token=SecretStr(TOKEN), webhook_secret=SecretStr(SECRET), retries=0
-    )
+    plone = PloneSettings(url=site.site, token=SecretStr(TOKEN), webhook_secret=SecretStr(SECRET))
     # With a credential set up, nobody else gets in.
     auth = Settings().auth.model_copy(update={"admin_key": SecretStr(ADMIN)})
     return Settings(ragstone_data=tmp_path / "data", plone=plone, auth=auth)

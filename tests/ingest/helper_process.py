@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
+from unittest.mock import patch
 
 from ragstone.core.errors import DocumentError
 from ragstone.core.turn import Principal
@@ -30,7 +31,8 @@ from tests.hashing import HashingEmbedder, OneEmbedder
 from tests.jobs.adapters import shared_database
 
 WHO = Principal("default", "eva", ("staff",))
-SETTINGS = JobSettings(worker_timeout=5.0, poll_seconds=0.1, deaths=1000)
+SETTINGS = JobSettings()
+QUICK = {"WORKER_TIMEOUT": 5.0, "POLL_SECONDS": 0.1, "DEATHS": 1000}
 
 
 class SlowEmbedder(HashingEmbedder):
@@ -77,25 +79,26 @@ async def site(
     """A Ragstone without answers, which runs jobs once its runner is started."""
     embedder = SlowEmbedder()
     embedder.seconds = batch_seconds
-    async with shared_database(url) as database:
-        catalog = await SqlCatalog.open(database)
-        index = connect(IndexSettings(url=index_url), folder / "index")
-        ingest = IngestSettings(parse_processes=1)
-        pipeline = SlowPipeline(
-            index, catalog, OneEmbedder(embedder), ingest, data=folder, parts=SqlParts(database)
-        )
-        pipeline.seconds = read_seconds
-        store = SqlJobs(database)
-        none = cast(Any, None)
-        done = {**works(catalog, pipeline, none, none, store), **part_works(pipeline)}
-        runner = Runner(store, SqlWorkers(database), done, settings, shared=True)
-        jobs = LocalJobs(store, catalog, runner, settings)
-        try:
-            yield Site(database, catalog, index, pipeline, runner, jobs)
-        finally:
-            await runner.stop()
-            await pipeline.aclose()
-            await index.aclose()
+    with patch.multiple("ragstone.jobs.runner", **QUICK):
+        async with shared_database(url) as database:
+            catalog = await SqlCatalog.open(database)
+            index = connect(IndexSettings(url=index_url), folder / "index")
+            ingest = IngestSettings(parse_processes=1)
+            pipeline = SlowPipeline(
+                index, catalog, OneEmbedder(embedder), ingest, data=folder, parts=SqlParts(database)
+            )
+            pipeline.seconds = read_seconds
+            store = SqlJobs(database)
+            none = cast(Any, None)
+            done = {**works(catalog, pipeline, none, none, store), **part_works(pipeline)}
+            runner = Runner(store, SqlWorkers(database), done, settings, shared=True)
+            jobs = LocalJobs(store, catalog, runner, settings)
+            try:
+                yield Site(database, catalog, index, pipeline, runner, jobs)
+            finally:
+                await runner.stop()
+                await pipeline.aclose()
+                await index.aclose()
 
 
 async def main(url: str, index_url: str, folder: str, *seconds: str) -> None:

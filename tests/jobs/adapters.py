@@ -24,7 +24,7 @@ from tests.memory_store import MemoryNames
 from tests.patience import PATIENCE
 
 EVA = Principal("default", "eva", ("staff",))
-FAST = JobSettings(retry_seconds=0.05, retries=2)
+USUAL = JobSettings()
 
 
 class Counting:
@@ -88,7 +88,7 @@ class Queue:
 
 @asynccontextmanager
 async def queue_in(
-    folder: Path, work: Mapping[str, Work], settings: JobSettings = FAST
+    folder: Path, work: Mapping[str, Work], settings: JobSettings = USUAL
 ) -> AsyncIterator[Queue]:
     """A queue in files of `folder`; stopped at the end."""
     async with (
@@ -100,7 +100,7 @@ async def queue_in(
 
 @asynccontextmanager
 async def shared_queue(
-    url: str, work: Mapping[str, Work], settings: JobSettings = FAST
+    url: str, work: Mapping[str, Work], settings: JobSettings = USUAL
 ) -> AsyncIterator[Queue]:
     """A queue in the PostgreSQL database at `url`, which `fresh_database` made."""
     async with (

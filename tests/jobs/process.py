@@ -9,6 +9,7 @@ import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
+from unittest.mock import patch
 
 from ragstone.jobs.runner import Report
 from ragstone.ports.jobs import Job, State
@@ -16,7 +17,8 @@ from ragstone.settings import JobSettings
 from ragstone.store.sql.jobs import SqlJobs
 from tests.jobs import adapters as adapters
 
-SETTINGS = JobSettings(ask=8, ingest=2, worker_timeout=2.0, poll_seconds=0.1, deaths=1000)
+SETTINGS = JobSettings(ask=8, ingest=2)
+QUICK = {"WORKER_TIMEOUT": 2.0, "POLL_SECONDS": 0.1, "DEATHS": 1000}
 
 
 class Telling(SqlJobs):
@@ -46,9 +48,10 @@ class Pausing:
 async def worker(url: str, seconds: float) -> AsyncIterator[adapters.Queue]:
     adapters.SqlJobs = Telling  # type: ignore[misc]
     work: Any = Pausing(seconds)
-    async with adapters.shared_queue(url, {"ask": work, "ingest": work}, SETTINGS) as queue:
-        await queue.runner.start()
-        yield queue
+    with patch.multiple("ragstone.jobs.runner", **QUICK):
+        async with adapters.shared_queue(url, {"ask": work, "ingest": work}, SETTINGS) as queue:
+            await queue.runner.start()
+            yield queue
 
 
 async def main(url: str, seconds: float = 0.05) -> None:

@@ -22,7 +22,7 @@ from ragstone.store.sql.database import open_database
 from ragstone.store.sql.jobs import SqlJobs
 from ragstone.store.sql.parts import SqlParts
 from ragstone.store.sql.workers import SqlWorkers
-from tests.jobs.adapters import EVA, FAST, Counting, Queue, queue_in
+from tests.jobs.adapters import EVA, Counting, Queue, queue_in
 from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.slow
@@ -59,11 +59,11 @@ async def test_given_a_job_when_watched_then_progress_comes_and_ends(tmp_path: P
 
 
 async def test_a_job_begins_at_once_and_not_when_the_queue_is_next_looked_through(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With 60 s between two looks, ten jobs one after the other would take five minutes."""
-    settings = JobSettings(poll_seconds=60)
-    async with queue_in(tmp_path, {"ask": Counting(0)}, settings) as queue:
+    monkeypatch.setattr("ragstone.jobs.runner.POLL_SECONDS", 60)
+    async with queue_in(tmp_path, {"ask": Counting(0)}) as queue:
         await queue.runner.start()
         async with asyncio.timeout(120):
             states = [(await queue.ended((await queue.submit()).id)).state for _ in range(10)]
@@ -110,17 +110,17 @@ async def test_an_error_that_may_pass_is_tried_again_later_and_later(tmp_path: P
         last = await queue.ended((await queue.submit()).id)
     assert (last.state, last.result, last.error) == ("done", {"attempt": 3}, "")
     first, second = work.when[1] - work.when[0], work.when[2] - work.when[1]
-    assert first >= 0.5 * FAST.retry_seconds
-    assert second >= FAST.retry_seconds
+    assert first >= 0.5 * ending.RETRY_SECONDS
+    assert second >= ending.RETRY_SECONDS
 
 
 async def test_given_a_limit_then_the_job_waits_for_it_and_never_fails(tmp_path: Path) -> None:
-    work = Failing(TooManyRequests("Used up.", retry_after=0.1), times=FAST.retries + 3)
+    work = Failing(TooManyRequests("Used up.", retry_after=0.1), times=ending.RETRIES + 3)
     async with queue_in(tmp_path, {"ask": work}) as queue:
         job = await queue.submit()
         ended = await queue.ended(job.id)
         known = await queue.store.get(job.id)
-    assert (ended.state, ended.attempts) == ("done", FAST.retries + 4)
+    assert (ended.state, ended.attempts) == ("done", ending.RETRIES + 4)
     assert known is not None
     assert known.failures == 0
     assert all(later - earlier > 0.09 for earlier, later in pairwise(work.when))
@@ -273,15 +273,15 @@ async def test_a_job_that_kills_its_process_again_and_again_is_given_up(tmp_path
 
 @pytest.mark.parametrize(("deaths", "state"), [(1, "failed"), (2, "done")])
 async def test_a_job_is_given_up_after_so_many_deaths(
-    tmp_path: Path, deaths: int, state: str
+    tmp_path: Path, deaths: int, state: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with open_database(tmp_path / "state.sqlite") as database:
         store = SqlJobs(database)
         await store.submit(NewJob("poison", "ask", {}, user="eva", groups=("staff",)), 10)
         assert await store.claim("dead", {"ask": 1})
         await SqlWorkers(database).enter("dead", "here")
-    settings = JobSettings(deaths=deaths)
-    async with queue_in(tmp_path, {"ask": Counting()}, settings) as queue:
+    monkeypatch.setattr("ragstone.jobs.runner.DEATHS", deaths)
+    async with queue_in(tmp_path, {"ask": Counting()}) as queue:
         await queue.runner.start()
         assert (await queue.ended("poison")).state == state
 

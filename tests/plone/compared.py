@@ -24,7 +24,6 @@ def a_setting(plone: PloneSite, **changes: Any) -> PloneSettings:
         "login": "sync",
         "password": SecretStr(PASSWORD),
         "content_types": TYPES,
-        "retries": 0,
     }
     return PloneSettings(**{**given, **changes})
 

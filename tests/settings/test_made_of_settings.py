@@ -168,10 +168,8 @@ async def test_what_a_plone_site_is_read_with(tmp_path: Path) -> None:
         url="http://127.0.0.1:9",
         collection="intranet",
         tenant="acme",
-        webhook_seconds=7,
     )
     site = PloneSite(FakeService(), Settings(ragstone_data=tmp_path, plone=plone))
-    assert site._events._seconds == 7
     async with aclosing(site._client()) as client:
         sync = site._sync(client)
         assert sync._principal.tenant == "acme"
@@ -266,10 +264,6 @@ async def test_what_a_ragstone_is_opened_with(tmp_path: Path) -> None:
                 ingest=12,
                 rebuild=13,
                 delete=14,
-                ask_priority=21,
-                ingest_priority=22,
-                rebuild_priority=23,
-                delete_priority=24,
             ),
             ingest=IngestSettings(token_vectors=False),
         )
@@ -279,13 +273,13 @@ async def test_what_a_ragstone_is_opened_with(tmp_path: Path) -> None:
         kinds = {kind.kind: kind for kind in await service.jobs.kinds()}
         order = ("ask", "ingest", "rebuild", "delete")
         assert [kinds[item].concurrency for item in order] == [11, 12, 13, 14]
-        assert [kinds[item].priority for item in order] == [21, 22, 23, 24]
+        assert [kinds[item].priority for item in order] == [0, 5, 5, 5]
         assert [service._runner._places[item] for item in order] == [11, 12, 13, 14]
         (tmp_path / "a.txt").write_text("The lamp burns for 31 hours.", encoding="utf-8")
         async for _ in service.ingest(IngestRequest((str(tmp_path / "a.txt"),))):
             pass
         [job] = await service.jobs.list("default")
-        assert job.priority == 22
+        assert job.priority == 5
         [collection] = await service._adapters.catalog.collections()
         index = service._adapters.index
         ids = [item.chunk_id async for batch in index.scan(collection) for item in batch]
@@ -293,14 +287,14 @@ async def test_what_a_ragstone_is_opened_with(tmp_path: Path) -> None:
         assert not await index.tokens(collection, ids)
 
 
-def test_an_evaluation_has_places_and_a_priority_of_its_own() -> None:
-    jobs = JobSettings(evaluation=5, evaluation_priority=6)
-    assert (jobs.concurrency("evaluation"), jobs.priority("evaluation")) == (5, 6)
+def test_an_evaluation_has_places_of_its_own() -> None:
+    assert JobSettings(evaluation=5).concurrency("evaluation") == 5
 
 
 def test_how_long_jobs_wait_and_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    jobs = JobSettings(retry_seconds=10, retry_most_seconds=15, keep_days=2)
-    ending = Ending(None, jobs)  # type: ignore[arg-type]
+    ending = Ending(None, JobSettings(keep_days=2))  # type: ignore[arg-type]
+    monkeypatch.setattr("ragstone.jobs.ending.RETRY_SECONDS", 10)
+    monkeypatch.setattr("ragstone.jobs.ending.LONGEST_PAUSE", 15)
     monkeypatch.setattr("ragstone.jobs.ending.state_time", lambda: 1000.0)
     monkeypatch.setattr("ragstone.jobs.ending.random.uniform", lambda low, high: 1.0)
     assert [ending._backoff(n, InputError("x")) for n in range(3)] == [10, 15, 15]

@@ -33,7 +33,6 @@ def ragstone(site, token, port, data):
         "PLONE__URL": site,
         "PLONE__TOKEN": token,
         "PLONE__WEBHOOK_SECRET": SECRET,
-        "PLONE__RETRIES": "0",
         "LIMITS__REQUESTS_PER_MINUTE": "0",
     }
     with tempfile.TemporaryFile() as log:

@@ -16,6 +16,13 @@ log = logging.getLogger(__name__)
 
 BROKE = "Something broke inside Ragstone; the log says what."
 DAY = 86_400.0
+
+RETRIES = 3
+"""Attempts after one that failed for a passing reason."""
+
+RETRY_SECONDS, LONGEST_PAUSE = 2.0, 300.0
+"""The pause before the first of them; each further one waits twice that, up to the longest."""
+
 INSIST_SECONDS = 1.0
 PATIENCE_SECONDS = 10.0
 ASIDE_SECONDS = 1.0
@@ -41,7 +48,7 @@ class StoreTrouble:
 
 
 class Ending:
-    """Records how attempts end, with retries by the settings. `trouble` is what keeps it from that.
+    """Records how attempts end, with retries. `trouble` is what keeps it from that.
 
     After `give_up` it insists no more: what is not recorded then is done again by the next process,
     as after a crash.
@@ -80,7 +87,7 @@ class Ending:
             return await self._record_with_retries(
                 lambda: self._store.again(job, due, message, code, failed=False)
             )
-        if may_pass and may_pass.retry and job.failures < self._settings.retries:
+        if may_pass and may_pass.retry and job.failures < RETRIES:
             due = state_time() + self._backoff(job.failures, may_pass)
             return await self._record_with_retries(
                 lambda: self._store.again(job, due, message, code)
@@ -103,9 +110,8 @@ class Ending:
 
     def _backoff(self, failures: int, error: RagstoneError) -> float:
         """Seconds before the next attempt: doubled each time, and spread by half either way."""
-        settings = self._settings
         # The exponent is bounded because 2.0 ** 1024 is not a number any more.
-        pause = min(settings.retry_most_seconds, settings.retry_seconds * 2.0 ** min(failures, 30))
+        pause = min(LONGEST_PAUSE, RETRY_SECONDS * 2.0 ** min(failures, 30))
         waits = (Unavailable, TooManyRequests)
         wanted = (error.retry_after or 0.0) if isinstance(error, waits) else 0.0
         return max(wanted, pause * random.uniform(0.5, 1.5))  # noqa: S311

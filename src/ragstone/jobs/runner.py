@@ -27,6 +27,15 @@ Work = Callable[[Job, Report], Awaitable[Result]]
 it; what it reports may hold `share` (0..1), `eta` (seconds) and `phase`: while that is "embedding",
 others may go first (`JobAttempt.had_turn`)."""
 
+WORKER_TIMEOUT = 15.0
+"""Seconds after which a silent process is given up and its jobs go to others."""
+
+DEATHS = 25
+"""Times that its process may die before a job is given up."""
+
+POLL_SECONDS = 0.5
+"""How often jobs from other processes are looked for."""
+
 WATCH_SECONDS = 0.5
 """How often progress is stored, and jobs are looked up that others may have taken away."""
 SWEEP_SECONDS = 10.0
@@ -57,7 +66,7 @@ class Runner:
         self._shared = shared
         self._trouble = StoreTrouble()
         self._ending = Ending(store, settings)
-        self._others = Others(beats, settings.worker_timeout)
+        self._others = Others(beats, WORKER_TIMEOUT)
         self._running: dict[str, JobAttempt] = {}
         self._places = {kind: settings.concurrency(kind) for kind in work}
         self._wake = asyncio.Event()
@@ -193,7 +202,7 @@ class Runner:
         due = await self._store.next_due(list(free), self._unable()) if free else None
         waits = [max(0.01, due - state_time())] if due is not None else []
         if self._shared:
-            waits.append(self._settings.poll_seconds * random.uniform(0.8, 1.2))  # noqa: S311
+            waits.append(POLL_SECONDS * random.uniform(0.8, 1.2))  # noqa: S311
         return min(waits, default=None)
 
     async def _attempt(self, running: JobAttempt) -> None:
@@ -291,7 +300,7 @@ class Runner:
                     await self._store.sweep()
             except RagstoneError as error:
                 log.warning("The queue of jobs: %s", error)
-            await asyncio.sleep(min(SWEEP_SECONDS, self._settings.worker_timeout / 5))
+            await asyncio.sleep(min(SWEEP_SECONDS, WORKER_TIMEOUT / 5))
 
     async def _keep_alive(self) -> None:
         if not await self._beats.beat(self.id):
@@ -310,7 +319,7 @@ class Runner:
         orphaned = await self._store.orphans({self.id, *await self._beats.beats()})
         if orphaned:
             until = state_time() + self._settings.keep_days * DAY
-            taken = await self._store.take_over(orphaned, self._settings.deaths, until)
+            taken = await self._store.take_over(orphaned, DEATHS, until)
             log.info("%s jobs of %s dead processes are queued again", taken, len(orphaned))
             self.wake()
 

@@ -61,11 +61,8 @@ class PloneSettings(Section):
         description="Roles, local and global, that may view what is in a workflow state; what is "
         "in another state, and not for visitors, is for managers alone.",
     )
-    page_size: int = Field(50, ge=1, le=1000, description="Objects fetched in one request.")
     timeout: float = Field(30.0, gt=0, description="Seconds that the site may be silent.")
-    retries: int = Field(3, ge=0, le=10, description="Further tries after a failed request.")
     max_file_mb: int = Field(64, ge=1, description="Largest file, or page of objects, fetched.")
     webhook_secret: SecretStr = Field(
         SecretStr(""), description="Signs content events; without it none are taken."
     )
-    webhook_seconds: int = Field(300, ge=1, description="How old a signed event may be.")

@@ -45,7 +45,7 @@ from ragstone.ports import Adapters, Catalog, EvaluationStore, StoredRun
 from ragstone.ports.jobs import Job
 from ragstone.service.evaluation import Which
 from ragstone.service.local.added import ServiceParts
-from ragstone.service.local.jobs import LocalJobs
+from ragstone.service.local.jobs import PRIORITIES, LocalJobs
 
 QUESTION_SET = "question_set"
 """The kind of a run's job."""
@@ -264,7 +264,7 @@ class LocalEvaluation:
 
 def open_service(parts: ServiceParts) -> LocalEvaluation:
     """Make the operations of this process."""
-    return LocalEvaluation(parts.adapters, parts.jobs, parts.settings.jobs.priority("evaluation"))
+    return LocalEvaluation(parts.adapters, parts.jobs, PRIORITIES["evaluation"])
 
 
 def question_set_work(parts: WorkParts) -> Work:

@@ -18,6 +18,8 @@ Item = dict[str, Any]
 LocalRoles = tuple[str, tuple[str, ...]]
 """A user or group, and its roles."""
 
+RETRIES = 3
+"""Further tries after a failed request, with growing pauses from the first one on."""
 FIRST_PAUSE = 0.5
 _MEGABYTE = 1 << 20
 LISTED_AT_ONCE = 500
@@ -339,7 +341,7 @@ class PloneClient:
         body: Mapping[str, str] | None = None,
     ) -> _Response:
         broken = False
-        for attempt in range(self._settings.retries + 1):
+        for attempt in range(RETRIES + 1):
             if attempt:
                 await asyncio.sleep(FIRST_PAUSE * 2 ** (attempt - 1))
             try:

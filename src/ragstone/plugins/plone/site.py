@@ -29,6 +29,8 @@ TIMESTAMP, SIGNATURE = "x-ragstone-timestamp", "x-ragstone-signature"
 EVENTS = frozenset(
     ("added", "created", "modified", "moved", "published", "retracted", "removed", "deleted")
 )
+EVENT_SECONDS = 300
+"""How old a signed event may be."""
 MOST_SEEN = 100_000
 LONGEST_TYPE = 200
 _UID = re.compile(r"[A-Za-z0-9_-]{1,200}")
@@ -43,9 +45,7 @@ class PloneSite:
         self._running: asyncio.Task[None] | None = None
         self._waiting: dict[str, bool] = {}
         self._turn = asyncio.Lock()
-        self._events = SignedEvents(
-            settings.plone.webhook_secret.get_secret_value(), settings.plone.webhook_seconds
-        )
+        self._events = SignedEvents(settings.plone.webhook_secret.get_secret_value(), EVENT_SECONDS)
 
     def check_reach(self, caller: Caller) -> None:
         """Raise unless the caller may change the site's collection."""

@@ -26,6 +26,8 @@ from ragstone.settings import PloneSettings
 
 log = logging.getLogger(__name__)
 
+PAGE_SIZE = 50
+"""Objects fetched and indexed at a time."""
 PAGE = 1000
 """Documents of the collection that are read at a time."""
 VISITOR = (
@@ -129,8 +131,8 @@ class PloneSync:
         done = replace(done, seen=same, unchanged=same)
         if expected.untold:
             done = replace(done, notes=(*done.notes, UNTOLD))
-        for start in range(0, len(todo), self._settings.page_size):
-            some = todo[start : start + self._settings.page_size]
+        for start in range(0, len(todo), PAGE_SIZE):
+            some = todo[start : start + PAGE_SIZE]
             done = await self._index(some, expected, site.objects.values(), done, full)
             yield done
         yield replace(done, finished=True)

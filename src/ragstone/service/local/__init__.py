@@ -78,7 +78,7 @@ from ragstone.service.local.disposal import Disposal
 from ragstone.service.local.erasure import UserErasure
 from ragstone.service.local.feedback import LocalFeedback
 from ragstone.service.local.graph import LocalGraph
-from ragstone.service.local.jobs import LocalJobs
+from ragstone.service.local.jobs import PRIORITIES, LocalJobs
 from ragstone.service.local.keys import LocalKeys
 from ragstone.service.local.prompts import LocalPrompts
 from ragstone.service.local.readers import LocalReaders
@@ -107,6 +107,10 @@ NO_MODEL = (
 )
 
 
+DELETE_AT_ONCE = 500
+"""Documents that are deleted at once; more are deleted as a job."""
+
+
 class Ragstone:
     """`service.Service` on adapters of this process; `build.open` makes one."""
 
@@ -124,7 +128,6 @@ class Ragstone:
         data: Path,
         configured: Configured,
         maintenance: MaintenanceService,
-        delete_at_once: int,
         erasure: Callable[[LocalKeys], UserErasure],
         changed: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
@@ -135,7 +138,6 @@ class Ragstone:
         self._functions = functions
         self._pipeline = pipeline
         self._removal = removal
-        self._delete_at_once = delete_at_once
         self.jobs = jobs
         self._runner = runner
         self._embedders = embedders
@@ -149,12 +151,12 @@ class Ragstone:
         self._erasure = erasure(self.keys)
         self.conversations = LocalConversations(adapters, answers.aclose, self._erasure.erase)
         self.reading = LocalReading(adapters, Originals(data), pipeline.picture)
-        self.readers = LocalReaders(adapters.catalog, pipeline, jobs, READERS, delete_at_once)
+        self.readers = LocalReaders(adapters.catalog, pipeline, jobs, READERS, DELETE_AT_ONCE)
         self.feedback = LocalFeedback(adapters.feedback)
         by_model = configured.base.ingest.graph == "model" and adapters.completer is not None
         self.graph = LocalGraph(adapters, reading_name(by_model, adapters.recognizer))
         self._configured = configured
-        parts = ServiceParts(adapters, jobs, configured.base)
+        parts = ServiceParts(adapters, jobs)
         self.comments = make_service("comments", parts)
         self.evaluation = make_service("evaluation", parts)
         self.settings = LocalSettings(
@@ -291,7 +293,7 @@ class Ragstone:
     ) -> int:
         known = await self._removal.known(principal.tenant, collection)
         documents = await self._removal.number(principal, known, paths)
-        if documents <= self._delete_at_once:
+        if documents <= DELETE_AT_ONCE:
             return await self._removal.remove(principal, known, paths)
         given = None if paths is None else sorted(paths)
         request = {"collection": collection, "paths": given, "documents": documents}

@@ -7,7 +7,6 @@ from ragstone.core.errors import InputError
 from ragstone.ports import Adapters
 from ragstone.registry import PLUGINS_OFF, Registry
 from ragstone.service.local.jobs import LocalJobs
-from ragstone.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +15,6 @@ class ServiceParts:
 
     adapters: Adapters
     jobs: LocalJobs
-    settings: Settings
 
 
 ADDED_SERVICES: Registry[Any] = Registry("ragstone.services", "group of operations", {})

@@ -48,6 +48,10 @@ class Answered(CollectionNames, Protocol):
     async def known(self, document_ids: Sequence[str]) -> Mapping[str, Document]: ...
 
 
+PRIORITIES, USUAL_PRIORITY = {"ask": 0, "evaluation": 9}, 5
+"""The order of kinds of jobs, 0 first: somebody waits for an answer, nobody for an evaluation."""
+
+
 class LocalJobs:
     """`service.jobs.JobsService` on a store and the runner of this process.
 
@@ -180,7 +184,7 @@ class LocalJobs:
                 kind,
                 kind in paused,
                 self._settings.concurrency(kind),
-                self._settings.priority(kind),
+                PRIORITIES.get(kind, USUAL_PRIORITY),
                 {state: number for (of, state), number in counts.items() if of == kind},
             )
             for kind in self._runner.kinds
@@ -278,7 +282,7 @@ class LocalJobs:
     ) -> NewJob:
         if kind == ASK:
             request = {**request, CREDENTIAL: limit_key(ASKING.get())}
-        priority = self._settings.priority(kind)
+        priority = PRIORITIES.get(kind, USUAL_PRIORITY)
         return NewJob(
             id, kind, request, whose.tenant, whose.user, whose.groups, collection, priority
         )

@@ -31,7 +31,7 @@ def a_token(seconds: float) -> str:
 
 
 def a_client(site: PloneServer, **changes: object) -> PloneClient:
-    given = {"url": site.site, "login": USER, "password": SecretStr(PASSWORD), "retries": 0}
+    given = {"url": site.site, "login": USER, "password": SecretStr(PASSWORD)}
     return PloneClient(PloneSettings(**{**given, **changes}))  # type: ignore[arg-type]
 
 

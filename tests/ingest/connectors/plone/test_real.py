@@ -44,7 +44,7 @@ async def test_given_many_objects_of_one_minute_then_the_listing_ends(
 ) -> None:
     for number in range(30):
         plone.add(room, "Document", f"same-{number}", "Brought in at once.")
-    done = await asyncio.wait_for(synced(ragstone, plone, tmp_path, page_size=2), 300)
+    done = await asyncio.wait_for(synced(ragstone, plone, tmp_path), 300)
     assert done.failed == ()
     assert len(await paths(ragstone, principal(plone, "sync"), f"{room}/")) == 30
 

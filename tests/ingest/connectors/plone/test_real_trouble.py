@@ -94,10 +94,16 @@ async def test_given_damage_from_any_request_on_then_nothing_is_lost_and_the_nex
 
 @pytest.mark.parametrize("way", ["cut", "down", "bad gateway"])
 async def test_given_a_site_that_is_down_for_a_moment_then_the_run_goes_on(
-    ragstone: Ragstone, plone: PloneSite, proxy: Proxy, tmp_path: Path, way: str
+    ragstone: Ragstone,
+    plone: PloneSite,
+    proxy: Proxy,
+    tmp_path: Path,
+    way: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr("ragstone.ingest.connectors.plone.client.RETRIES", 3)
     proxy.damage(way, 5, 7)
-    done = await synced(ragstone, plone, tmp_path, url=proxy.site, retries=3)
+    done = await synced(ragstone, plone, tmp_path, url=proxy.site)
     assert done.failed == ()
     await assert_as_plone(ragstone, plone)
 

@@ -43,7 +43,7 @@ async def ragstone(tmp_path: Path) -> AsyncIterator[Ragstone]:
 
 
 def a_setting(site: PloneServer, **changes: Any) -> PloneSettings:
-    given = {"url": site.site, "token": SecretStr(TOKEN), "page_size": 2, "retries": 0}
+    given = {"url": site.site, "token": SecretStr(TOKEN)}
     return PloneSettings(**{**given, **changes})
 
 
@@ -174,10 +174,11 @@ async def test_given_a_site_in_trouble_then_a_clear_error_and_nothing_lost(
 
 
 async def test_given_a_hiccup_then_it_is_tried_again(
-    ragstone: Ragstone, site: PloneServer, tmp_path: Path
+    ragstone: Ragstone, site: PloneServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("ragstone.ingest.connectors.plone.client.RETRIES", 1)
     site.ways = ["500"]
-    assert (await synced(ragstone, site, tmp_path, retries=1)).indexed == 3
+    assert (await synced(ragstone, site, tmp_path)).indexed == 3
 
 
 async def test_given_a_wrong_token_then_the_setting_is_named(
