@@ -78,7 +78,7 @@ from ragstone.service.local.disposal import Disposal
 from ragstone.service.local.erasure import UserErasure
 from ragstone.service.local.feedback import LocalFeedback
 from ragstone.service.local.graph import LocalGraph
-from ragstone.service.local.jobs import PRIORITIES, LocalJobs
+from ragstone.service.local.jobs import LocalJobs
 from ragstone.service.local.keys import LocalKeys
 from ragstone.service.local.prompts import LocalPrompts
 from ragstone.service.local.readers import LocalReaders
