@@ -240,7 +240,7 @@ $(VENV)/bin/python:
 COMPILE = $(BIN)/python -c "import ragstone.cli, ragstone.http.server, \
   ragstone.ingest.parse_child, ragstone.ingest.formats.html, ragstone.ingest.formats.docx, \
   ragstone.ingest.formats.xlsx, ragstone.ingest.formats.pptx, ragstone.ingest.formats.markdown, \
-  ragstone.plugins.formats.rst, ragstone.ingest.formats.pdf, dbos, alembic.command"
+  ragstone.plugins.formats.rst, ragstone.ingest.formats.pdf, alembic.command"
 
 $(VENV)/.ragstone: $(VENV)/bin/python pyproject.toml
 	$(BIN)/pip install -q --no-compile -e .

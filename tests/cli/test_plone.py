@@ -13,7 +13,7 @@ from tests.plone_server import TOKEN, PloneServer, plone_server
 @pytest.fixture(autouse=True)
 def _data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("RAGSTONE_DATA", str(tmp_path))
-    monkeypatch.setattr("ragstone.ingest.connectors.plone.client.RETRIES", 0)
+    monkeypatch.setattr("ragstone.plugins.plone.client.RETRIES", 0)
 
 
 def sync(site: PloneServer, *arguments: str, token: str = TOKEN) -> Result:

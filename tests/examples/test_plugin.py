@@ -154,6 +154,25 @@ def test_given_a_server_then_the_dialect_answers_behind_its_guards(
         assert posted(url, {"question": "q"})[0] == 404
 
 
+def test_given_the_command_then_it_prints_the_longest_documents(
+    data: Path, models: dict[str, str]
+) -> None:
+    done = run(data, "longest", **models)
+    assert done.returncode == 0, done.stderr
+    assert "/files/note.txt" in done.stdout
+
+
+async def test_given_the_tool_then_it_tells_the_day(installed: dict[str, str]) -> None:
+    program = (
+        "import asyncio; from ragstone.agent.tool_calls import built_in_tools;"
+        "[tool] = [item for item in built_in_tools() if item.tool.name == 'weekday'];"
+        "print(asyncio.run(tool.call({'date': '2026-11-28'}, None)).text)"
+    )
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, env=os.environ | installed, capture_output=True, text=True)
+    assert done.stdout == "2026-11-28 is a Saturday.\n", done.stderr
+
+
 def test_given_triplets_then_the_measure_says_how_many_are_right(
     data: Path, installed: dict[str, str], tmp_path: Path
 ) -> None:

@@ -36,7 +36,7 @@ SECRET = b"shared secret"
 
 @pytest.fixture(autouse=True)
 def no_retries(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ragstone.ingest.connectors.plone.client.RETRIES", 0)
+    monkeypatch.setattr("ragstone.plugins.plone.client.RETRIES", 0)
 
 
 @pytest.fixture(scope="module")

@@ -178,7 +178,7 @@ async def a_world(
 
 @pytest.fixture(autouse=True)
 def no_retries(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ragstone.ingest.connectors.plone.client.RETRIES", 0)
+    monkeypatch.setattr("ragstone.plugins.plone.client.RETRIES", 0)
 
 
 @pytest.fixture

@@ -33,7 +33,7 @@ QUESTION = "When do you open, and how does the safe open?"
 
 @pytest.fixture(autouse=True)
 def no_retries(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ragstone.ingest.connectors.plone.client.RETRIES", 0)
+    monkeypatch.setattr("ragstone.plugins.plone.client.RETRIES", 0)
 
 
 @pytest.fixture

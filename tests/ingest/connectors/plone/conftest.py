@@ -1,7 +1,7 @@
 """A site that fails fails at once, and few objects are a page."""
 
 import pytest
-from ragstone.ingest.connectors.plone import client, sync
+from ragstone.plugins.plone import client, sync
 
 
 @pytest.fixture(autouse=True)

@@ -101,7 +101,7 @@ async def test_given_a_site_that_is_down_for_a_moment_then_the_run_goes_on(
     way: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("ragstone.ingest.connectors.plone.client.RETRIES", 3)
+    monkeypatch.setattr("ragstone.plugins.plone.client.RETRIES", 3)
     proxy.damage(way, 5, 7)
     done = await synced(ragstone, plone, tmp_path, url=proxy.site)
     assert done.failed == ()

@@ -176,7 +176,7 @@ async def test_given_a_site_in_trouble_then_a_clear_error_and_nothing_lost(
 async def test_given_a_hiccup_then_it_is_tried_again(
     ragstone: Ragstone, site: PloneServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ragstone.ingest.connectors.plone.client.RETRIES", 1)
+    monkeypatch.setattr("ragstone.plugins.plone.client.RETRIES", 1)
     site.ways = ["500"]
     assert (await synced(ragstone, site, tmp_path)).indexed == 3
 
