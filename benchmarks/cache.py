@@ -19,10 +19,10 @@ from benchmarks.row import Row
 from ragstone import build
 from ragstone.core.turn import Ask
 from ragstone.engine.engine import Engine
-from ragstone.plugins.evaluation.cache import QuestionPair, decide_pairs, measure_pairs, pairs
-from ragstone.plugins.evaluation.measures import percentile
 from ragstone.models.minilm import MiniLm
 from ragstone.models.multilingual import MultilingualE5
+from ragstone.plugins.evaluation.cache import QuestionPair, decide_pairs, measure_pairs, pairs
+from ragstone.plugins.evaluation.measures import percentile
 from ragstone.ports import Embedder, Kept
 from ragstone.recipes.recipe import Recipes
 from ragstone.settings import CacheSettings, Settings

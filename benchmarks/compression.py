@@ -27,13 +27,13 @@ from ragstone.engine.engine import Engine
 from ragstone.engine.recipe import Recipe
 from ragstone.engine.runner import Run
 from ragstone.engine.stage import Stage
+from ragstone.language.sentences import sentences
+from ragstone.language.tokens import count, cut_to_budget
+from ragstone.language.words import content_word_set, words
 from ragstone.plugins.evaluation import dataset
 from ragstone.plugins.evaluation.answers import normalise_answer
 from ragstone.plugins.evaluation.dataset import Question
 from ragstone.plugins.evaluation.indexed import NAME, index_passages
-from ragstone.language.sentences import sentences
-from ragstone.language.tokens import count, cut_to_budget
-from ragstone.language.words import content_word_set, words
 from ragstone.ports import Adapters
 from ragstone.recipes.recipe import Recipes
 from ragstone.settings import Settings, load

@@ -15,10 +15,10 @@ import numpy as np
 from benchmarks.common import eval_data
 from benchmarks.multilingual import ASKED, RANKED, latency, ndcg, passages, speeds
 from benchmarks.row import Row
-from ragstone.plugins.evaluation import dataset
 from ragstone.models.minilm import MiniLm, tokenizer
 from ragstone.models.minilm_engine import model_file
 from ragstone.models.onnx import session
+from ragstone.plugins.evaluation import dataset
 from ragstone.ports import Vectors
 
 TEXTS = 32

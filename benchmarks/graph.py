@@ -22,11 +22,11 @@ from ragstone.build import open_adapters
 from ragstone.core.chunk import chunk_id
 from ragstone.core.records import Collection, Document
 from ragstone.core.turn import Strategy
+from ragstone.ingest.embedding import embed
+from ragstone.ingest.graph import GraphReader
 from ragstone.plugins.evaluation import dataset, measures
 from ragstone.plugins.evaluation.dataset import CorpusPassage
 from ragstone.plugins.evaluation.indexed import build_collection, chunk_entry
-from ragstone.ingest.embedding import embed
-from ragstone.ingest.graph import GraphReader
 from ragstone.ports import Adapters
 from ragstone.settings import Settings, load
 

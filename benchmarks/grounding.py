@@ -15,8 +15,8 @@ from statistics import median
 from benchmarks.common import eval_data
 from benchmarks.row import Row
 from ragstone.build import checker, open_reader
-from ragstone.plugins.evaluation.grounding import measure_grounding, rows
 from ragstone.language.sentences import sentences
+from ragstone.plugins.evaluation.grounding import measure_grounding, rows
 from ragstone.ports import Claim, EvidenceSource
 from ragstone.settings import load
 from ragstone.verify.claims import plain

@@ -11,11 +11,11 @@ import numpy as np
 from benchmarks.common import eval_data
 from benchmarks.row import Row
 from ragstone.core.records import Collection
-from ragstone.plugins.evaluation.guarding import evaluate
-from ragstone.plugins.evaluation.measures import percentile
 from ragstone.guard.topic_file import topic
 from ragstone.guard.topic_index import TopicCollection
 from ragstone.language.phrases import normal
+from ragstone.plugins.evaluation.guarding import evaluate
+from ragstone.plugins.evaluation.measures import percentile
 from ragstone.ports import Embedder, Vectors
 from ragstone.settings import load
 from ragstone.store.sql.database import open_database

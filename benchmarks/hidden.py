@@ -23,12 +23,12 @@ from benchmarks.row import Row
 from ragstone.core.chunk import Chunk
 from ragstone.core.records import Collection, Document
 from ragstone.core.turn import Ask
-from ragstone.plugins.evaluation.measures import percentile
 from ragstone.index.connect import OpenIndex
 from ragstone.index.edge.index import EdgeIndex
+from ragstone.ingest.pipeline import Pipeline
+from ragstone.plugins.evaluation.measures import percentile
 from ragstone.plugins.postgres.connection import PostgresConnections
 from ragstone.plugins.postgres.index import PostgresIndex
-from ragstone.ingest.pipeline import Pipeline
 from ragstone.ports import Catalog, Embedders, Search, Vectors
 from ragstone.retrieve.searching import visible
 from ragstone.settings import IngestSettings

@@ -25,13 +25,13 @@ from ragstone.core.chunk import Chunk
 from ragstone.core.filters import EVERYTHING
 from ragstone.core.turn import RankedList
 from ragstone.engine.engine import Engine
-from ragstone.plugins.evaluation import dataset
-from ragstone.plugins.evaluation.indexed import Indexed, index_passages
-from ragstone.plugins.evaluation.retrieval import measure_retrieval
 from ragstone.index.edge.index import EdgeIndex
 from ragstone.index.late import by_maxsim
 from ragstone.ingest.migrate import migrate
 from ragstone.language.late_interaction import deviations
+from ragstone.plugins.evaluation import dataset
+from ragstone.plugins.evaluation.indexed import Indexed, index_passages
+from ragstone.plugins.evaluation.retrieval import measure_retrieval
 from ragstone.ports import LateEmbedder, Search
 from ragstone.recipes import plans
 from ragstone.recipes.recipe import Recipes

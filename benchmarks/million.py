@@ -22,8 +22,8 @@ from ragstone.core.chunk import Chunk
 from ragstone.core.filters import readable
 from ragstone.core.records import Collection
 from ragstone.core.turn import Principal
-from ragstone.plugins.evaluation.measures import percentile
 from ragstone.index.edge.index import EdgeIndex
+from ragstone.plugins.evaluation.measures import percentile
 from ragstone.ports import Search, Vectors
 
 CHUNKS = int(os.environ.get("BENCH_CHUNKS", "1000000"))

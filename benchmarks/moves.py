@@ -20,9 +20,9 @@ from benchmarks.row import Row
 from ragstone.core.chunk import Chunk
 from ragstone.core.records import Collection
 from ragstone.index.edge.index import EdgeIndex
+from ragstone.ingest.migrate import AT_ONCE, BATCH, End, copy_all, migrate_all
 from ragstone.plugins.postgres.connection import Connection, PostgresConnections, T
 from ragstone.plugins.postgres.index import PostgresIndex
-from ragstone.ingest.migrate import AT_ONCE, BATCH, End, copy_all, migrate_all
 from ragstone.ports import ChunkIndex, bulk_load
 from tests.conformance.postgres_server import PostgresServer, postgres_server
 from tests.jobs.adapters import fresh_database

@@ -27,13 +27,13 @@ from ragstone.core.turn import Ask, Turn
 from ragstone.engine.engine import Engine
 from ragstone.engine.recipe import Recipe
 from ragstone.engine.stage import Emit, Stage, Step
+from ragstone.ingest.chunk import chunk
+from ragstone.ingest.document import Block
+from ragstone.knowledge.multi_hop import MultiHop
 from ragstone.plugins.evaluation import dataset
 from ragstone.plugins.evaluation.dataset import CorpusPassage
 from ragstone.plugins.evaluation.indexed import BATCH, NAME, build_collection, chunk_entry
 from ragstone.plugins.evaluation.measures import percentile
-from ragstone.ingest.chunk import chunk
-from ragstone.ingest.document import Block
-from ragstone.knowledge.multi_hop import MultiHop
 from ragstone.ports import Adapters, LateEmbedder
 from ragstone.recipes.recipe import Recipes
 from ragstone.settings import CacheSettings, IngestSettings, Settings

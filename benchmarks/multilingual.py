@@ -15,10 +15,10 @@ import numpy as np
 
 from benchmarks.common import eval_data, resident_mb
 from benchmarks.row import Row
-from ragstone.plugins.evaluation import dataset
 from ragstone.ingest.chunk import chunk
 from ragstone.ingest.document import Block
 from ragstone.models.multilingual import MultilingualE5
+from ragstone.plugins.evaluation import dataset
 from ragstone.ports import Vectors
 from ragstone.settings import IngestSettings
 

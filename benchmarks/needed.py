@@ -19,9 +19,9 @@ from statistics import fmean
 
 from ragstone.core.turn import Ask, Hit, SearchOptions, Strategy
 from ragstone.engine.engine import Engine
+from ragstone.language.words import content_word_set
 from ragstone.plugins.evaluation import dataset, measures
 from ragstone.plugins.evaluation.dataset import CorpusPassage, read_rows
-from ragstone.language.words import content_word_set
 from ragstone.ports import Adapters
 from ragstone.recipes.recipe import Recipes
 from ragstone.settings import Settings

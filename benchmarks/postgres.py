@@ -31,9 +31,9 @@ from ragstone.build import open_adapters
 from ragstone.core.filters import EVERYTHING, Filter, readable, under
 from ragstone.core.records import Collection
 from ragstone.core.turn import Principal, RankedList
+from ragstone.index.bm25 import Bm25Encoder
 from ragstone.plugins.evaluation import dataset
 from ragstone.plugins.evaluation.measures import ndcg, percentile
-from ragstone.index.bm25 import Bm25Encoder
 from ragstone.plugins.postgres import table as rows
 from ragstone.plugins.postgres import words
 from ragstone.plugins.postgres.building import Hnsw

@@ -19,11 +19,11 @@ from ragstone.answer.extractive.unit_ranking import rank_units
 from ragstone.answer.extractive.units import units
 from ragstone.core.chunk import Chunk
 from ragstone.core.turn import Hit, Passage
+from ragstone.language.sentences import sentences
 from ragstone.plugins.evaluation import measures
 from ragstone.plugins.evaluation.answers import normalise_answer
 from ragstone.plugins.evaluation.dataset import read_rows, spread
 from ragstone.plugins.evaluation.grounding import GroundingRow, rows, score
-from ragstone.language.sentences import sentences
 from ragstone.ports import Pair, PairReading
 from ragstone.reader.local import LocalReader
 from ragstone.reader.network import FILE, find_bundled

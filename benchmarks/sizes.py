@@ -27,10 +27,10 @@ from benchmarks.common import eval_data
 from benchmarks.row import Row
 from ragstone.core.chunk import Chunk
 from ragstone.core.records import Collection
-from ragstone.plugins.evaluation import dataset
-from ragstone.plugins.evaluation.indexed import index_passages
 from ragstone.index.edge.index import EdgeIndex
 from ragstone.index.edge.shard import former_config, shard_path
+from ragstone.plugins.evaluation import dataset
+from ragstone.plugins.evaluation.indexed import index_passages
 from ragstone.plugins.postgres import table as rows
 from ragstone.plugins.postgres.building import Hnsw
 from ragstone.plugins.postgres.connection import Connection, PostgresConnections

@@ -27,9 +27,9 @@ from benchmarks.row import Row
 from ragstone import build
 from ragstone.access.setup import interceptor
 from ragstone.core.turn import Ask
-from ragstone.plugins.evaluation.measures import percentile
 from ragstone.http.app import create_app
 from ragstone.models.scripted import Scripted
+from ragstone.plugins.evaluation.measures import percentile
 from ragstone.ports import Said
 from ragstone.service import IngestRequest
 from ragstone.settings import ServerSettings, Settings

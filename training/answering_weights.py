@@ -38,11 +38,11 @@ from ragstone.core.answer import LEVELS
 from ragstone.core.turn import Ask, Passage
 from ragstone.engine.engine import Engine
 from ragstone.engine.recipe import Recipe
+from ragstone.language.language import detect
 from ragstone.plugins.evaluation import dataset
 from ragstone.plugins.evaluation.answers import auroc, normalise_answer
 from ragstone.plugins.evaluation.dataset import CorpusPassage, Question
 from ragstone.plugins.evaluation.indexed import NAME, index_passages
-from ragstone.language.language import detect
 from ragstone.recipes.recipe import Recipes
 from ragstone.retrieve.held_tokens import HeldTokens
 from ragstone.retrieve.sampled_rarity import SampledRarity

@@ -20,11 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.common import eval_data
+from ragstone.language.sentences import sentences
+from ragstone.models.multilingual import MultilingualE5
 from ragstone.plugins.evaluation import dataset
 from ragstone.plugins.evaluation.dataset import CorpusPassage, Question
 from ragstone.plugins.evaluation.measures import auroc
-from ragstone.language.sentences import sentences
-from ragstone.models.multilingual import MultilingualE5
 from ragstone.ports import EvidenceSource
 from ragstone.reader.local import LocalReader
 from ragstone.verify.checker import ReadingChecker

@@ -24,10 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.common import eval_data
-from ragstone.plugins.evaluation.measures import auroc
 from ragstone.language.markers import bare, split_cited_sentences
 from ragstone.language.sentences import sentences
 from ragstone.models.multilingual import MultilingualE5
+from ragstone.plugins.evaluation.measures import auroc
 from ragstone.reader.local import LocalReader
 from ragstone.verify.statement_kinds import KINDS, WEIGHTS, read_answering, read_numbers
 from training.logistic import fitted

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from splintr import Tokenizer
 
 from benchmarks.common import eval_data
-from ragstone.plugins.evaluation import dataset
 from ragstone.language.tokens import FEATURES, Family, features
+from ragstone.plugins.evaluation import dataset
 
 FAMILIES: tuple[Family, ...] = get_args(Family)
 SETS = (

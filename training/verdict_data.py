@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ragstone.plugins.evaluation.dataset import read_rows
 from ragstone.language.quantities import quantities
 from ragstone.language.sentences import sentences
+from ragstone.plugins.evaluation.dataset import read_rows
 from ragstone.verify.terms import terms
 
 LANGUAGES = ("de", "es", "zh", "ru", "tr", "vi")

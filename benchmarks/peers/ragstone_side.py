@@ -21,10 +21,10 @@ from ragstone.core.chunk import Chunk
 from ragstone.core.records import Collection
 from ragstone.core.turn import Ask
 from ragstone.engine.engine import Engine
-from ragstone.plugins.evaluation.indexed import NAME
 from ragstone.language.late_interaction import EncodedQuestion
 from ragstone.models.minilm import MiniLm
 from ragstone.models.multilingual import MultilingualE5
+from ragstone.plugins.evaluation.indexed import NAME
 from ragstone.ports import Adapters, Embedder, Vectors
 from ragstone.recipes.recipe import Recipes
 from ragstone.settings import RagSettings, Settings, SpellingSettings

@@ -18,6 +18,7 @@ from starlette.routing import Match
 
 from ragstone.http.app import create_app
 from ragstone.recipes import setting_table as registry
+from ragstone.registry import PLUGINS_OFF
 from ragstone.settings import Settings
 from ragstone.settings.aliases import BY_NAME
 from ragstone.settings.read import CONFIG
@@ -171,7 +172,7 @@ class TestCommands:
 class TestSettings:
     def test_every_variable_is_a_setting(self) -> None:
         known = {item.variable for item in registry.table().values()}
-        known |= {CONFIG, *environment(), *READ_BY_TESTS}
+        known |= {CONFIG, PLUGINS_OFF, *environment(), *READ_BY_TESTS}
         names = set()
         for page in PAGES:
             text = " ".join((page.prose, *(f"{item.first} {item.text}" for item in page.blocks)))

@@ -16,8 +16,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ragstone.plugins.evaluation.dataset import read_rows
 from ragstone.language.sentences import sentences
+from ragstone.plugins.evaluation.dataset import read_rows
 from training.reader.example import Example, Place, Verdict, held_out
 from training.reader.statements import statement
 from training.reader.swaps import Swapper, is_cjk

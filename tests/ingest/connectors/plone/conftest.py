@@ -1,6 +1,7 @@
 """A site that fails fails at once, and few objects are a page."""
 
 import pytest
+
 from ragstone.plugins.plone import client, sync
 
 
