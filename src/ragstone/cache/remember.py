@@ -7,7 +7,6 @@ from pydantic import Field
 from ragstone.core.turn import Turn
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.ports import Adapters, Cache, Kept
-from ragstone.retrieve.expand import Expand
 
 
 class Remember(Stage):
@@ -80,7 +79,8 @@ class Remember(Stage):
 
 def _is_searched(turn: Turn) -> bool:
     """Whether the hits come from a complete search for this question."""
-    return bool(turn.hits) and any(traced.stage == Expand.name for traced in turn.trace)
+    # A search ends with this stage; passages of an agent or a tree come without it.
+    return bool(turn.hits) and any(traced.stage == "expand" for traced in turn.trace)
 
 
 def _why_not(turn: Turn, adapters: Adapters) -> str:
