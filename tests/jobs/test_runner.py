@@ -1,6 +1,7 @@
 """Jobs run, fail, are stopped and go on, with the state in a file."""
 
 import asyncio
+import contextlib
 import time
 from itertools import pairwise
 from pathlib import Path
@@ -372,3 +373,21 @@ async def test_a_part_that_could_not_be_done_is_not_tried_here_again_nor_others_
                 states = {part.id: (part.state, part.error) for part in await parts.of("big")}
     assert states == {"p0": ("failed", "away"), "p1": ("queued", ""), "r": ("done", "")}
     assert len(failing.when) == 1
+
+
+async def test_a_stop_ends_a_loop_that_lost_its_cancellation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with asyncio.timeout(PATIENCE):
+        async with queue_in(tmp_path, {"ask": Counting(0)}) as queue:
+            sweeping, sweep = asyncio.Event(), queue.store.sweep
+
+            async def lose_cancellation() -> None:
+                sweeping.set()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await asyncio.sleep(60)
+                await sweep()
+
+            monkeypatch.setattr(queue.store, "sweep", lose_cancellation)
+            await queue.runner.start()
+            await sweeping.wait()

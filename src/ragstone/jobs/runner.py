@@ -127,8 +127,12 @@ class Runner:
         """Interrupt the running jobs; another process continues them."""
         self._stopping = True
         self._ending.give_up()
-        for loop in self._loops:
-            loop.cancel()
+        # A cancellation is lost where it meets the end of what is awaited (asyncio.wait_for of
+        # Python 3.11), so it is repeated.
+        while running_loops := [loop for loop in self._loops if not loop.done()]:
+            for loop in running_loops:
+                loop.cancel()
+            await asyncio.wait(running_loops, timeout=0.1)
         await asyncio.gather(*self._loops, return_exceptions=True)
         try:
             await self._store_progress()
