@@ -16,8 +16,8 @@ from typing import Any
 from benchmarks.row import Row
 from ragstone.core.turn import Principal
 from ragstone.jobs.runner import Report, Runner
+from ragstone.local.jobs import LocalJobs
 from ragstone.ports.jobs import Job, NewJob
-from ragstone.service.local.jobs import LocalJobs
 from ragstone.settings import JobSettings
 from ragstone.store.sql.catalog import SqlCatalog
 from ragstone.store.sql.database import open_database

@@ -25,8 +25,8 @@ from benchmarks.common import own_mb, resident_mb
 from benchmarks.row import Row
 from ragstone.core.turn import Principal
 from ragstone.plugins.evaluation.measures import percentile
+from ragstone.remote import connect_service
 from ragstone.service import IngestRequest, Progress, Service
-from ragstone.service.remote import connect_service
 from ragstone.service.server_file import find_server
 from tests.e2e.processes import serving
 

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 
 from benchmarks.common import eval_data
 from benchmarks.row import Row
+from ragstone.local.configured import merge_settings
 from ragstone.plugins.evaluation.answering import evaluate
 from ragstone.plugins.evaluation.retrieval import compare
-from ragstone.service.local.configured import merge_settings
 from ragstone.settings import load
 from ragstone.settings.profiles import PROFILES
 

@@ -14,11 +14,11 @@ from ragstone.core.records import StoredSetting
 from ragstone.core.turn import Ask, Principal
 from ragstone.engine.engine import Engine
 from ragstone.engine.recipe import Recipe
+from ragstone.local.configured import Configured
+from ragstone.local.settings import LocalSettings
+from ragstone.local.watching import Watch
 from ragstone.ports import Adapters
 from ragstone.recipes.recipe import Recipes
-from ragstone.service.local.configured import Configured
-from ragstone.service.local.settings import LocalSettings
-from ragstone.service.local.watching import Watch
 from ragstone.settings import Settings
 from ragstone.store.sql.catalog import SqlCatalog
 from ragstone.store.sql.database import open_database

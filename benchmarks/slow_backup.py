@@ -18,8 +18,8 @@ from ragstone import build
 from ragstone.core.errors import RagstoneError
 from ragstone.core.turn import Ask, Principal
 from ragstone.plugins.evaluation.measures import percentile
+from ragstone.remote import connect_service
 from ragstone.service import IngestRequest, Service
-from ragstone.service.remote import connect_service
 from ragstone.service.server_file import find_server
 from ragstone.settings import Settings
 from tests.conformance.postgres_server import postgres_server

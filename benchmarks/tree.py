@@ -29,8 +29,8 @@ from ragstone.language.outline import outline
 from ragstone.language.prose import says_something
 from ragstone.language.sentences import sentences
 from ragstone.language.tokens import count
+from ragstone.local import Ragstone
 from ragstone.service import IngestRequest
-from ragstone.service.local import Ragstone
 from ragstone.settings import CacheSettings, IngestSettings, RagSettings, Settings
 
 QUESTIONS = ("Summarize {name}", "What is {name} about?", "Give me an overview of {name}")

@@ -69,6 +69,10 @@ from ragstone.core.records import (
 from ragstone.core.tool import ToolCall
 from ragstone.core.turn import Ask, Hit, Passage, Principal, SearchType, StageTrace, Turn
 from ragstone.http.app import create_app
+from ragstone.local.configured import Configured
+from ragstone.local.keys import LocalKeys
+from ragstone.local.prompts import LocalPrompts
+from ragstone.local.settings import LocalSettings
 from ragstone.ports import CacheFigures, PoolUse, Total, Vectors
 from ragstone.service import (
     CollectionSummary,
@@ -81,10 +85,6 @@ from ragstone.service import (
 )
 from ragstone.service.comments import CommentsView, CommentsWanted
 from ragstone.service.graph import EntityPlace, GraphView, RelationPlace, ThemePlace, ThemeView
-from ragstone.service.local.configured import Configured
-from ragstone.service.local.keys import LocalKeys
-from ragstone.service.local.prompts import LocalPrompts
-from ragstone.service.local.settings import LocalSettings
 from ragstone.service.maintenance import MaintenanceService
 from ragstone.service.reading import DocumentText, DrawnPicture, Facet, FacetValue, Folder
 from ragstone.service.statistics import StatisticsService

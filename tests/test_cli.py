@@ -31,7 +31,7 @@ def service(monkeypatch: pytest.MonkeyPatch) -> FakeService:
     async def connect(settings: Settings) -> AsyncIterator[Service]:
         yield fake
 
-    monkeypatch.setattr("ragstone.service.remote.connect", connect)
+    monkeypatch.setattr("ragstone.remote.connect", connect)
     return fake
 
 
@@ -404,7 +404,7 @@ def test_a_data_directory_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
         raise DataDirectoryInUse("Another process has it.")
         yield
 
-    monkeypatch.setattr("ragstone.service.remote.connect", connect)
+    monkeypatch.setattr("ragstone.remote.connect", connect)
     result = ragstone("status")
     assert (result.exit_code, one_line(result)) == (1, "ragstone: Another process has it.\n")
 

@@ -17,9 +17,9 @@ from ragstone.core.errors import StateUnavailable, UnknownRoom
 from ragstone.core.events import Done, Event, Failed, Note, Token
 from ragstone.core.turn import Ask, Message, Principal, Turn
 from ragstone.http.app import create_app
+from ragstone.local import Ragstone
+from ragstone.remote import connect_service
 from ragstone.service import IngestRequest
-from ragstone.service.local import Ragstone
-from ragstone.service.remote import connect_service
 from ragstone.settings import ConversationSettings, DbSettings, Settings
 from tests.http_server import running
 from tests.mongo_server import mongo_server

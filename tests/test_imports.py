@@ -16,14 +16,14 @@ LAYERS = (
     {"answer", "knowledge"},
     {"conversation", "agent", "ingest"},
     {"recipes", "backup"},
-    {"service.local"},
+    {"local"},
     {"build"},
-    {"service.remote", "worker", "http"},
+    {"remote", "worker", "http"},
     {"api", "cli"},
     {"integrations", "plugins", "reference"},
 )
 """Rooms from the lowest to the highest; those of one layer do not know each other. The contract
-(`service`) stands below what it is implemented with, `service.local`."""
+(`service`) stands below what it is implemented with, `local`."""
 
 ADAPTERS = (
     "agent.waiting_approvals",
@@ -50,7 +50,7 @@ ADAPTERS = (
 FUNCTIONS = ("models.text_likelihood",)
 """What stands among adapters, and is a function that implements no port."""
 
-BUILDERS = ("build", "service.local.opening", "service.local.repair", "plugins")
+BUILDERS = ("build", "local.opening", "local.repair", "plugins")
 """What makes adapters, what mends their files, and plugins, which bring adapters of their own."""
 
 WEB = {"fastapi", "starlette", "uvicorn"}

@@ -47,6 +47,17 @@ from ragstone.ingest.vocabulary import VocabularyReader
 from ragstone.jobs.added import WorkParts, added_work
 from ragstone.jobs.runner import Runner
 from ragstone.knowledge.graph.entity_graph import LocalEntityGraph
+from ragstone.local import Ragstone
+from ragstone.local.collections import identify_collection
+from ragstone.local.configured import Configured
+from ragstone.local.erasure import UserErasure
+from ragstone.local.jobs import LocalJobs
+from ragstone.local.maintenance import LocalMaintenance
+from ragstone.local.opening import open_cache, open_templates
+from ragstone.local.ranges import with_known_values
+from ragstone.local.removal import Removal
+from ragstone.local.repair import is_state_lost
+from ragstone.local.work import part_works, works
 from ragstone.models.configured_chat import (
     chat_model,
     check_models,
@@ -75,17 +86,6 @@ from ragstone.retrieve.held_tokens import HeldTokens
 from ragstone.retrieve.rerankers import RerankerParts, build_reranker
 from ragstone.retrieve.rerankers.reading import ReadingReranker
 from ragstone.retrieve.sampled_rarity import SampledRarity
-from ragstone.service.local import Ragstone
-from ragstone.service.local.collections import identify_collection
-from ragstone.service.local.configured import Configured
-from ragstone.service.local.erasure import UserErasure
-from ragstone.service.local.jobs import LocalJobs
-from ragstone.service.local.maintenance import LocalMaintenance
-from ragstone.service.local.opening import open_cache, open_templates
-from ragstone.service.local.ranges import with_known_values
-from ragstone.service.local.removal import Removal
-from ragstone.service.local.repair import is_state_lost
-from ragstone.service.local.work import part_works, works
 from ragstone.settings import IndexSettings, Settings, StateSettings
 from ragstone.store.connect import open_state
 from ragstone.store.conversation_store import open_conversations

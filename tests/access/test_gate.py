@@ -12,7 +12,7 @@ from ragstone.access import setup
 from ragstone.access.gate import Gate
 from ragstone.core.caller import ANONYMOUS, LOCAL, OPERATOR, Caller
 from ragstone.core.errors import StateUnavailable, Unauthorized
-from ragstone.service.local.keys import LocalKeys
+from ragstone.local.keys import LocalKeys
 from ragstone.settings import AuthSettings
 from tests.access.issuer import AUDIENCE, ISSUER, Issuer, issuing, token
 from tests.credentials import MemoryKeys, a_key, bearer

@@ -14,7 +14,7 @@ import pytest
 
 from ragstone.core.disk import MAX_FLOOR, disk_error, free_floor, need_room
 from ragstone.core.errors import ConfigError, RagstoneError, StateUnavailable, StorageFull
-from ragstone.service.local import repair
+from ragstone.local import repair
 from ragstone.settings import Settings
 from ragstone.store.sql import salvage
 from tests.documents import DOCUMENTS

@@ -14,8 +14,8 @@ import pytest
 from ragstone.core.evaluation import SetQuestion
 from ragstone.core.records import Topic
 from ragstone.core.turn import Ask, Principal
+from ragstone.local import Ragstone
 from ragstone.service import IngestRequest
-from ragstone.service.local import Ragstone
 from ragstone.settings import IndexSettings, StateSettings
 from tests.attack.house import House, a_house
 from tests.conformance.postgres_server import postgres_server

@@ -14,9 +14,9 @@ from mcp import Client
 from ragstone import __version__
 from ragstone.core.turn import Principal
 from ragstone.http.app import create_app
+from ragstone.local.keys import LocalKeys
 from ragstone.service import IngestRequest
 from ragstone.service.contract import operations
-from ragstone.service.local.keys import LocalKeys
 from ragstone.service.reading import PASSAGE_CONTEXT
 from ragstone.service.wire import OPERATION_HEADER, VERSION_HEADER
 from ragstone.settings import Settings

@@ -19,10 +19,10 @@ from ragstone import __version__, build
 from ragstone.core.conversation import ConversationKey
 from ragstone.core.turn import Principal
 from ragstone.http.app import create_app
+from ragstone.local import Ragstone
 from ragstone.service import IngestRequest
 from ragstone.service.comments import CommentsWanted
 from ragstone.service.contract import operations
-from ragstone.service.local import Ragstone
 from ragstone.service.wire import OPERATION_HEADER, VERSION_HEADER
 from ragstone.settings import Settings
 from tests.attack.house import OPERATOR

@@ -19,9 +19,9 @@ from ragstone.core.errors import ConfigError, InputError, StorageFull
 from ragstone.core.filters import eq
 from ragstone.core.turn import Principal
 from ragstone.ingest.handed import LINKED, RESTORED, Spool
+from ragstone.local.repair import find_damage
 from ragstone.ports.jobs import NewJob
 from ragstone.service import Handed, IngestRequest
-from ragstone.service.local.repair import find_damage
 from ragstone.settings import Settings
 from ragstone.store.sql import migrations
 from ragstone.store.sql.dump import SqlDump

@@ -14,7 +14,7 @@ import pytest
 
 from ragstone.core.errors import InputError, RagstoneError, StateUnavailable
 from ragstone.index.edge import index as edge_index
-from ragstone.service.local.repair import find_damage, is_state_lost, make_way
+from ragstone.local.repair import find_damage, is_state_lost, make_way
 from ragstone.settings import Settings
 from ragstone.store.sql import salvage, tables
 from tests.backup.damages import DAMAGES, empty, kinds, remove, truncate

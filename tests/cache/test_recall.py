@@ -14,8 +14,8 @@ from ragstone.cache.scopes import depends_on_history
 from ragstone.core.events import Done, Failed, Sources, Token
 from ragstone.core.filters import And, AnyOf, Filter, Not, under
 from ragstone.core.turn import Ask, Message, Principal, SearchOptions, Turn
+from ragstone.local import Ragstone
 from ragstone.service import IngestRequest
-from ragstone.service.local import Ragstone
 from ragstone.settings import CacheSettings, Settings
 from tests.redis_server import redis_server
 

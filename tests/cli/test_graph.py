@@ -19,7 +19,7 @@ def _service(monkeypatch: pytest.MonkeyPatch) -> None:
     async def connect(settings: Settings) -> AsyncIterator[Service]:
         yield FakeService()  # type: ignore[misc]
 
-    monkeypatch.setattr("ragstone.service.remote.connect", connect)
+    monkeypatch.setattr("ragstone.remote.connect", connect)
 
 
 def graph(*arguments: str) -> Result:

@@ -27,7 +27,7 @@ def service(monkeypatch: pytest.MonkeyPatch) -> FakeService:
     async def connect(settings: Settings) -> AsyncIterator[Service]:
         yield fake
 
-    monkeypatch.setattr("ragstone.service.remote.connect", connect)
+    monkeypatch.setattr("ragstone.remote.connect", connect)
     return fake
 
 

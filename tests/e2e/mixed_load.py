@@ -16,8 +16,8 @@ from ragstone.core.errors import UnknownRoom
 from ragstone.core.events import Failed
 from ragstone.core.turn import Ask, Principal
 from ragstone.guard.topic_file import topic
+from ragstone.local.jobs import WITHDRAWN
 from ragstone.service import Service
-from ragstone.service.local.jobs import WITHDRAWN
 
 LOCAL = Principal()
 MOST = 10_000

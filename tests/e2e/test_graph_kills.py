@@ -15,9 +15,9 @@ import pytest
 from ragstone.core.errors import RagstoneError
 from ragstone.core.turn import Principal
 from ragstone.ingest.graph_model import AT_A_TIME, PASSAGES
+from ragstone.remote import connect_service
 from ragstone.service import IngestRequest, Service, wire
 from ragstone.service.jobs import JobView
-from ragstone.service.remote import connect_service
 from ragstone.service.server_file import find_server
 from tests.documents import copied
 from tests.e2e.processes import serving, serving_until_killed

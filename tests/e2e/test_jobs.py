@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from ragstone.core.turn import Ask, Principal
+from ragstone.remote import connect_service
 from ragstone.service import Service
 from ragstone.service.jobs import JobView
-from ragstone.service.remote import connect_service
 from ragstone.service.server_file import find_server
 from tests.documents import copied
 from tests.e2e.processes import json_here, run, run_json, serving
@@ -84,7 +84,7 @@ async def test_given_kill_9_while_questions_wait_then_each_is_answered_after_the
 
 
 def test_a_large_deletion_goes_through_the_queue(data: Path) -> None:
-    few = constants({"ragstone.service.local.DELETE_AT_ONCE": 2})
+    few = constants({"ragstone.local.DELETE_AT_ONCE": 2})
     done = run(data, "delete", "--all", "--yes", **few)
     assert (done.returncode, done.stdout) == (0, "5 documents deleted.\n"), done.stderr
     (job, *_) = json_here(data, "jobs", "list", "--kind", "delete")["jobs"]

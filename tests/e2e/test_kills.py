@@ -19,8 +19,8 @@ from statistics import median
 import pytest
 
 from ragstone.core.errors import RagstoneError
+from ragstone.remote import connect_service
 from ragstone.service import Service
-from ragstone.service.remote import connect_service
 from ragstone.service.server_file import find_server
 from tests.e2e.document_load import Deleting, Ingesting, Shelf
 from tests.e2e.mixed_load import Conversation, Jobs, Load, PromptOf, SettingsOf, Topics
@@ -129,7 +129,7 @@ class Lives:
         assert "Traceback" not in self.log.read_text(), self.log.read_text()
 
     def _spawn(self) -> "subprocess.Popen[bytes]":
-        changed = constants({"ragstone.service.local.DELETE_AT_ONCE": random.choice((0, 500))})
+        changed = constants({"ragstone.local.DELETE_AT_ONCE": random.choice((0, 500))})
         variables = {"JOBS__ANSWER_TTL_SECONDS": "86400", **changed}
         with self.log.open("wb") as log:
             return subprocess.Popen(

@@ -10,8 +10,8 @@ import psycopg
 import pytest
 
 from ragstone.core.turn import Ask, Principal
+from ragstone.remote import connect_service
 from ragstone.service import IngestRequest, Service
-from ragstone.service.remote import connect_service
 from ragstone.service.server_file import find_server
 from tests.conformance.postgres_server import PostgresServer, postgres_server
 from tests.e2e.processes import here, serving, serving_until_killed

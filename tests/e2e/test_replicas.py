@@ -15,8 +15,8 @@ import pytest
 from ragstone.core.errors import RagstoneError, Unavailable
 from ragstone.core.turn import Ask, Principal
 from ragstone.guard.topic_file import topic
+from ragstone.remote import connect_service
 from ragstone.service import IngestRequest, Service
-from ragstone.service.remote import connect_service
 from ragstone.service.server_file import find_server
 from tests.conformance.postgres_server import PostgresServer, postgres_server
 from tests.e2e.processes import serving

@@ -14,8 +14,8 @@ from selenium.webdriver.common.keys import Keys
 from ragstone.core.errors import UnknownAnswer, UnknownApproval
 from ragstone.core.events import AgentStep, Done, Token
 from ragstone.core.turn import Ask, Principal
+from ragstone.remote import connect_service
 from ragstone.service import IngestRequest, Service
-from ragstone.service.remote import connect_service
 from ragstone.service.server_file import find_server
 from tests.agent.scenarios.tool_server import ToolServer
 from tests.browser import chromium

@@ -18,7 +18,7 @@ from starlette.routing import Route
 from ragstone import build
 from ragstone.access.setup import interceptor
 from ragstone.http.app import create_app
-from ragstone.service.local import Ragstone
+from ragstone.local import Ragstone
 from ragstone.settings import LlmSettings, Settings
 from tests.documents import copied
 from tests.http_server import running

@@ -15,8 +15,8 @@ from ragstone.core.errors import UnknownCollection
 from ragstone.core.turn import Principal
 from ragstone.http.app import create_app
 from ragstone.ingest.handed import LONGEST_NAME, plain_name
+from ragstone.local import Ragstone
 from ragstone.plugins.chats.routes import ChatsMessage
-from ragstone.service.local import Ragstone
 from ragstone.settings import DialectSettings, ServerSettings, Settings
 from tests.fake_service import FakeService
 from tests.http.transcripts import replayed, transcripts

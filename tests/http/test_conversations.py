@@ -15,7 +15,7 @@ from ragstone.core.conversation import Forgotten, conversation_key, entry
 from ragstone.core.turn import Principal
 from ragstone.http.app import create_app
 from ragstone.http.identity import current_caller
-from ragstone.service.local.conversations import LocalConversations
+from ragstone.local.conversations import LocalConversations
 from ragstone.settings import Settings
 from ragstone.store.sql.conversations import SqlConversations
 from ragstone.store.sql.database import Database, open_database

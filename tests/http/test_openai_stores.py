@@ -10,7 +10,7 @@ import openai
 import pytest
 
 from ragstone.core.turn import Principal
-from ragstone.service.local import Ragstone
+from ragstone.local import Ragstone
 from tests.http.open_documents import OpenDocuments, opened
 
 TEXT = b"# Ferry\n\nThe ferry to Ost leaves at 9:40 every morning from pier 7.\n"

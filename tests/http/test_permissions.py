@@ -28,8 +28,8 @@ import pytest_asyncio
 from ragstone import build
 from ragstone.core.caller import Role
 from ragstone.http.app import create_app
+from ragstone.local import Ragstone
 from ragstone.service import IngestRequest
-from ragstone.service.local import Ragstone
 from ragstone.settings import LimitSettings, Settings
 from tests.credentials import a_key, bearer
 from tests.patience import PATIENCE

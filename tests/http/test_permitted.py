@@ -19,10 +19,10 @@ from ragstone.core.conversation import ConversationKey
 from ragstone.core.records import Document
 from ragstone.core.turn import Ask, Principal
 from ragstone.http.app import create_app
+from ragstone.local import Ragstone
+from ragstone.local.keys import LocalKeys
 from ragstone.service import Handed, IngestRequest
 from ragstone.service.contract import Operation, operations
-from ragstone.service.local import Ragstone
-from ragstone.service.local.keys import LocalKeys
 from ragstone.service.wire import OPERATION_HEADER, VERSION_HEADER
 from ragstone.settings import ServerSettings, Settings
 from tests.credentials import MemoryKeys, a_key, bearer

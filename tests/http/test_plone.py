@@ -18,9 +18,9 @@ from ragstone.core.errors import InputError, Unauthorized, UnknownCollection
 from ragstone.core.filters import under
 from ragstone.core.turn import Principal
 from ragstone.http.app import create_app
+from ragstone.local import Ragstone
 from ragstone.plugins.plone.routes import AskRequest, Questions, as_plone
 from ragstone.plugins.plone.site import EVENTS, SIGNATURE, TIMESTAMP, SignedEvents, sign
-from ragstone.service.local import Ragstone
 from ragstone.settings import DialectSettings, PloneSettings, Settings, load
 from tests.credentials import a_key
 from tests.fake_service import FakeService

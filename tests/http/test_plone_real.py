@@ -22,10 +22,10 @@ from pydantic import SecretStr
 from ragstone import build
 from ragstone.core.turn import Principal
 from ragstone.http.app import create_app
+from ragstone.local import Ragstone
 from ragstone.plugins.plone.client import PloneClient
 from ragstone.plugins.plone.site import EVENT_SECONDS, SIGNATURE, TIMESTAMP, sign
 from ragstone.plugins.plone.sync import PloneSync
-from ragstone.service.local import Ragstone
 from ragstone.settings import AuthSettings, LimitSettings, PloneSettings, Settings
 from tests.credentials import a_key, bearer
 from tests.patience import PATIENCE

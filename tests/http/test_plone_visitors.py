@@ -15,11 +15,11 @@ from ragstone.core.errors import InputError, Unauthorized
 from ragstone.core.filters import under
 from ragstone.core.turn import Principal
 from ragstone.http.app import create_app
+from ragstone.local import Ragstone
 from ragstone.plugins.plone.names import CONNECTOR
 from ragstone.plugins.plone.routes import Questions
 from ragstone.plugins.plone.site import SIGNATURE, TIMESTAMP, sign
 from ragstone.plugins.plone.visitors import Visitor, visitor_call, visitor_caller
-from ragstone.service.local import Ragstone
 from ragstone.settings import PloneSettings, Settings
 from tests.fake_service import FakeService
 from tests.patience import PATIENCE

@@ -19,10 +19,10 @@ from ragstone.core.errors import Forbidden, UnknownCollection
 from ragstone.core.tool import Tool
 from ragstone.core.turn import Ask, Principal, Turn
 from ragstone.http.app import create_app
+from ragstone.local.configured import Configured
 from ragstone.plugins.rag_v1.answers import metadata
 from ragstone.plugins.rag_v1.requests import QueryRequest, RagRequest
 from ragstone.plugins.rag_v1.routes import AT_ONCE
-from ragstone.service.local.configured import Configured
 from ragstone.settings import DialectSettings, Origin, Settings, load
 from ragstone.settings.profiles import PROFILES
 from tests.fake_service import FakeService

@@ -7,8 +7,8 @@ import pytest
 
 from ragstone.core.errors import InputError, Unauthorized, UnknownKey
 from ragstone.http.app import create_app
+from ragstone.local.keys import SESSION_SECONDS, LocalKeys
 from ragstone.service.keys import KeyGrant
-from ragstone.service.local.keys import SESSION_SECONDS, LocalKeys
 from ragstone.settings import LimitSettings, Settings
 from tests.credentials import MemoryKeys, bearer
 from tests.fake_service import FakeService

@@ -18,9 +18,9 @@ from ragstone.core.turn import Principal
 from ragstone.index.connect import connect
 from ragstone.ingest.pipeline import Pipeline
 from ragstone.jobs.runner import Runner
+from ragstone.local.jobs import LocalJobs
+from ragstone.local.work import part_works, works
 from ragstone.ports import ChunkIndex, Vectors
-from ragstone.service.local.jobs import LocalJobs
-from ragstone.service.local.work import part_works, works
 from ragstone.settings import IndexSettings, IngestSettings, JobSettings
 from ragstone.store.sql.catalog import SqlCatalog
 from ragstone.store.sql.database import Database

@@ -16,8 +16,8 @@ from ragstone.ingest.archives import list_members
 from ragstone.ingest.handed import Spool
 from ragstone.ingest.parse import parse
 from ragstone.ingest.pipeline import Pipeline
+from ragstone.local import Ragstone
 from ragstone.service import Handed, IngestRequest, Progress, Skipped
-from ragstone.service.local import Ragstone
 from ragstone.settings import IngestSettings, Settings
 from tests.ingest.test_pipeline import House, house
 

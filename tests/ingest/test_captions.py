@@ -11,8 +11,8 @@ from ragstone.core.document import BlockSpan
 from ragstone.core.source import hit_sources
 from ragstone.core.turn import Ask, Principal
 from ragstone.ingest.pictures import DESCRIBED
+from ragstone.local import Ragstone
 from ragstone.service import IngestRequest, Progress
-from ragstone.service.local import Ragstone
 from ragstone.settings import IngestSettings, LlmSettings, Settings
 from tests.model_server import ModelServer, model_server
 from tests.service.test_document_pictures import manual, photo

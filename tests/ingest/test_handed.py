@@ -14,8 +14,8 @@ from ragstone import build
 from ragstone.core.errors import StorageFull
 from ragstone.core.turn import Principal
 from ragstone.ingest.handed import Spool
+from ragstone.local import Ragstone
 from ragstone.service import Handed, IngestRequest, Progress, wire
-from ragstone.service.local import Ragstone
 from ragstone.settings import Settings
 
 pytestmark = pytest.mark.slow

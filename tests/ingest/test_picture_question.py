@@ -15,8 +15,8 @@ from ragstone.core.events import Done, Failed
 from ragstone.core.tool import Picture
 from ragstone.core.turn import Ask, Turn
 from ragstone.ingest.picture_question import MOST_CHARS, with_picture_text
+from ragstone.local import Ragstone
 from ragstone.service import IngestRequest
-from ragstone.service.local import Ragstone
 from ragstone.settings import IngestSettings, Settings
 from tests.ingest.formats.test_embedded import picture
 

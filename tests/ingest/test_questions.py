@@ -15,8 +15,8 @@ from ragstone.core.answer import Usage
 from ragstone.core.chunk import MOST_QUESTIONS, answer_id, question_id
 from ragstone.core.filters import Filter, Not, eq
 from ragstone.core.turn import Ask, Hit, Principal
+from ragstone.local import Ragstone
 from ragstone.service import IngestRequest, Progress
-from ragstone.service.local import Ragstone
 from ragstone.settings import IngestSettings, LlmSettings, Settings
 from tests.model_server import ModelServer, model_server
 

@@ -12,9 +12,9 @@ import psycopg
 
 from ragstone.core.turn import Principal
 from ragstone.jobs.runner import Report, Runner, Work
+from ragstone.local.jobs import LocalJobs
 from ragstone.ports.jobs import Job
 from ragstone.service.jobs import JobView
-from ragstone.service.local.jobs import LocalJobs
 from ragstone.settings import JobSettings
 from ragstone.store.sql.database import Database, open_backend, open_database
 from ragstone.store.sql.jobs import SqlJobs

@@ -15,8 +15,8 @@ from ragstone.core.events import Done, Failed, Token
 from ragstone.core.tool import Tool
 from ragstone.core.turn import Ask, JsonFormat, Message, Turn
 from ragstone.language.json_schema import what_is_wrong
+from ragstone.local import Ragstone
 from ragstone.service import IngestRequest
-from ragstone.service.local import Ragstone
 from ragstone.settings import LlmSettings, Settings
 from tests.chat_models import MODELS, chat_model_file
 from tests.llama import llama_server

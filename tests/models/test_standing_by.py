@@ -13,8 +13,8 @@ from ragstone.core.errors import ConfigError
 from ragstone.core.events import Done, Event, Failed, Note, Token
 from ragstone.core.turn import Ask
 from ragstone.http.app import create_app
+from ragstone.local import Ragstone
 from ragstone.service import IngestRequest
-from ragstone.service.local import Ragstone
 from ragstone.settings import LlmSettings, Settings
 from tests.model_server import ModelServer, closed_port, model_server
 

@@ -7,10 +7,10 @@ from typing import Any
 from pydantic import SecretStr
 
 from ragstone.core.turn import Principal
+from ragstone.local import Ragstone
 from ragstone.plugins.plone.client import PloneClient
 from ragstone.plugins.plone.names import CONNECTOR
 from ragstone.plugins.plone.sync import PloneSync, Synced
-from ragstone.service.local import Ragstone
 from ragstone.settings import PloneSettings
 from tests.plone.site import PASSWORD, USERS, PloneSite
 

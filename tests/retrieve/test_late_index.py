@@ -14,10 +14,10 @@ from ragstone.core.turn import Ask, Principal, RankedList, Scored, Turn
 from ragstone.engine.engine import Engine
 from ragstone.index import connect
 from ragstone.index.edge.index import EdgeIndex
+from ragstone.local import Ragstone
 from ragstone.recipes.recipe import Recipes
 from ragstone.retrieve.fusion import FusionWeights, fuse
 from ragstone.service import IngestRequest, Progress
-from ragstone.service.local import Ragstone
 from ragstone.settings import (
     CacheSettings,
     EmbeddingSettings,

@@ -14,10 +14,10 @@ from ragstone.core.errors import Conflict, InputError, RagstoneError, UnknownCol
 from ragstone.core.filters import Not, Or, eq
 from ragstone.core.turn import Ask, Principal
 from ragstone.ingest.write import Writer
+from ragstone.local import Ragstone
+from ragstone.local.collections import identify_collection
 from ragstone.service import IngestRequest, Progress
 from ragstone.service.keys import KeyGrant
-from ragstone.service.local import Ragstone
-from ragstone.service.local.collections import identify_collection
 from ragstone.settings import CacheSettings, Settings
 from tests.memory_store import MemoryNames
 

@@ -10,10 +10,10 @@ import pytest_asyncio
 from ragstone import build
 from ragstone.core.errors import InputError, StateUnavailable
 from ragstone.http.app import create_app
+from ragstone.local import Ragstone
+from ragstone.remote import connect_service
 from ragstone.service import Service
 from ragstone.service.contract import LIFECYCLE, Operation, operations
-from ragstone.service.local import Ragstone
-from ragstone.service.remote import connect_service
 from ragstone.settings import Settings
 from tests.fake_service import FakeService
 from tests.http_server import running

@@ -20,8 +20,8 @@ from ragstone.core.events import Done
 from ragstone.core.source import Source, SourcePicture, hit_sources, sources
 from ragstone.core.turn import Ask, Principal
 from ragstone.http.app import create_app
+from ragstone.local import Ragstone
 from ragstone.service import IngestRequest, Progress
-from ragstone.service.local import Ragstone
 from ragstone.settings import IngestSettings, Settings
 from tests.credentials import a_key, bearer
 

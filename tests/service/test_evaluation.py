@@ -21,8 +21,8 @@ from ragstone.core.errors import (
 )
 from ragstone.core.evaluation import AskSetting, EvaluationRun, SetQuestion
 from ragstone.core.turn import Ask, Principal, SearchOptions
+from ragstone.local import Ragstone
 from ragstone.service import Handed, IngestRequest
-from ragstone.service.local import Ragstone
 from ragstone.settings import Settings
 
 EVA = Principal("default", "eva", ("staff",))

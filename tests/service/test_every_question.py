@@ -25,9 +25,9 @@ from ragstone.core.tool import Tool
 from ragstone.core.turn import Ask, Principal
 from ragstone.http.app import create_app
 from ragstone.jobs.questions import format_request
+from ragstone.local import Ragstone
 from ragstone.service import IngestRequest, Service, contract
 from ragstone.service.jobs import JobView
-from ragstone.service.local import Ragstone
 from ragstone.service.wire import OPERATION_HEADER, VERSION_HEADER
 from ragstone.settings import LimitSettings, LlmSettings, Settings
 from tests.credentials import a_key, bearer

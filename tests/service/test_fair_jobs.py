@@ -15,9 +15,9 @@ from ragstone.core.errors import UnknownCollection
 from ragstone.core.turn import Principal
 from ragstone.ingest import embedding
 from ragstone.jobs import attempt
+from ragstone.local import Ragstone
 from ragstone.ports import Embedder, Vectors
 from ragstone.service import IngestRequest, Progress
-from ragstone.service.local import Ragstone
 from ragstone.settings import JobSettings, Settings
 from tests.ingest.pdf_files import pdf
 from tests.patience import PATIENCE

@@ -13,8 +13,8 @@ from ragstone.core.errors import InputError, ModelUnavailable
 from ragstone.core.events import Token
 from ragstone.core.tool import Tool, ToolCall
 from ragstone.core.turn import Ask, Turn
+from ragstone.local import Ragstone
 from ragstone.service import IngestRequest
-from ragstone.service.local import Ragstone
 from ragstone.settings import LlmSettings, Settings
 from tests.model_server import closed_port, model_server
 

@@ -11,9 +11,9 @@ from ragstone.core.filters import Filter
 from ragstone.core.turn import LEVELS, Ask, Principal
 from ragstone.engine.engine import Engine
 from ragstone.index.edge.index import EdgeIndex
+from ragstone.local import Ragstone
 from ragstone.recipes.recipe import Recipes
 from ragstone.service import IngestRequest
-from ragstone.service.local import Ragstone
 from ragstone.settings import CacheSettings, Settings
 
 ANYBODY = Principal()

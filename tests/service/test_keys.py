@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from ragstone.access.secrets import key_id, new_id, new_secret
 from ragstone.core.errors import InputError, Unauthorized, UnknownKey
+from ragstone.local.keys import LocalKeys
 from ragstone.service.keys import KeyGrant
-from ragstone.service.local.keys import LocalKeys
 from ragstone.store.sql.database import open_database
 from ragstone.store.sql.keys import SqlKeys
 from tests.credentials import MemoryKeys

@@ -13,8 +13,8 @@ from ragstone.core.errors import UnknownCollection, UnknownDocument
 from ragstone.core.turn import Principal
 from ragstone.http.app import create_app
 from ragstone.ingest.handed import Originals
+from ragstone.local import Ragstone
 from ragstone.service import IngestRequest
-from ragstone.service.local import Ragstone
 from ragstone.service.wire import OPERATION_HEADER
 from ragstone.settings import Settings
 from ragstone.store.sql import catalog

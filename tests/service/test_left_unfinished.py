@@ -8,8 +8,8 @@ import pytest
 from ragstone import build
 from ragstone.core.turn import Principal
 from ragstone.ingest.pipeline import Pipeline
+from ragstone.local import Ragstone
 from ragstone.service import IngestRequest
-from ragstone.service.local import Ragstone
 from ragstone.settings import Settings
 from ragstone.store.sql.catalog import SqlCatalog
 

@@ -10,8 +10,8 @@ import pytest_asyncio
 from ragstone import build
 from ragstone.core.errors import UnknownDocument, UnknownOriginal
 from ragstone.core.turn import Ask, Principal
+from ragstone.local import Ragstone
 from ragstone.service import IngestRequest
-from ragstone.service.local import Ragstone
 from ragstone.settings import Settings
 from tests.service.test_collections import ingested
 

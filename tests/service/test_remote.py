@@ -30,8 +30,8 @@ from ragstone.core.filters import And, under
 from ragstone.core.turn import Ask, Message, Principal
 from ragstone.http.app import create_app
 from ragstone.ports import CacheFigures
+from ragstone.remote import Remote, connect_service
 from ragstone.service import Handed, IngestRequest, Service
-from ragstone.service.remote import Remote, connect_service
 from ragstone.service.server_file import find_server
 from ragstone.settings import Settings
 from tests.credentials import a_key

@@ -12,8 +12,8 @@ from sqlalchemy import func, select
 from ragstone.core.errors import InputError, ModelUnavailable, TooManyRequests, UnknownAnswer
 from ragstone.core.events import Done, Event, Token
 from ragstone.core.turn import Ask, Principal, Turn
-from ragstone.service.local import relaying, resuming
-from ragstone.service.local.resuming import MOST_OF_ONE, KeptAnswers
+from ragstone.local import relaying, resuming
+from ragstone.local.resuming import MOST_OF_ONE, KeptAnswers
 from ragstone.store.sql.catalog import SqlCatalog
 from ragstone.store.sql.database import Database
 from ragstone.store.sql.dump import SqlDump

@@ -9,8 +9,8 @@ from ragstone.core.errors import EmbeddingMismatch
 from ragstone.core.records import Collection
 from ragstone.core.turn import Principal
 from ragstone.language.dictionary import english
+from ragstone.local.warming import MOST, warm
 from ragstone.service import IngestRequest
-from ragstone.service.local.warming import MOST, warm
 from ragstone.settings import Settings
 from tests.engine.adapters import a_kit
 

@@ -6,8 +6,8 @@ import pytest
 
 from ragstone import build
 from ragstone.core.turn import Ask, Principal
+from ragstone.local.jobs import WITHDRAWN
 from ragstone.service import IngestRequest
-from ragstone.service.local.jobs import WITHDRAWN
 from ragstone.settings import Settings
 
 ADMIN = Principal()

@@ -19,9 +19,9 @@ from pydantic import ValidationError
 import ragstone
 from ragstone.core.turn import LEVELS, Ask
 from ragstone.engine.stage import Stage
+from ragstone.local.configured import merge_settings
 from ragstone.recipes.recipe import Recipes, stages
 from ragstone.recipes.setting_table import table
-from ragstone.service.local.configured import merge_settings
 from ragstone.settings import Settings
 
 SOURCE = Path(ragstone.__file__).parent

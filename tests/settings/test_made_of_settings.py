@@ -34,6 +34,7 @@ from ragstone.core.turn import Principal
 from ragstone.http.app import create_app
 from ragstone.ingest.parse_process import ParseProcesses
 from ragstone.jobs.ending import DAY, Ending
+from ragstone.local import Ragstone
 from ragstone.models.configured_chat import chat_model
 from ragstone.models.embedders import ConfiguredEmbedders
 from ragstone.models.multilingual import MultilingualE5
@@ -43,7 +44,6 @@ from ragstone.reader.configured import open_configured_reader
 from ragstone.reader.local import LocalReader
 from ragstone.retrieve.rerankers.remote import RemoteReranker
 from ragstone.service import IngestRequest
-from ragstone.service.local import Ragstone
 from ragstone.settings import (
     AuthSettings,
     EmbeddingSettings,

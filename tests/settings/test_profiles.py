@@ -8,8 +8,8 @@ from ragstone.answer.assemble import Assemble
 from ragstone.core.turn import LEVELS, Ask, Plan, Turn
 from ragstone.engine.stage import Stage
 from ragstone.language.budget import budget
+from ragstone.local.configured import Configured
 from ragstone.ports import Profile
-from ragstone.service.local.configured import Configured
 from ragstone.settings import CacheSettings, Settings
 from ragstone.settings.origin import GivenValue, Origin
 from ragstone.understand.rewrite import LINE_TOKENS, PASSAGE_TOKENS

@@ -14,8 +14,8 @@ from ragstone.core.turn import Principal
 from ragstone.service.wire import INSTANCE_HEADER
 
 if TYPE_CHECKING:
+    from ragstone.remote import Remote
     from ragstone.service import Service
-    from ragstone.service.remote import Remote
     from ragstone.settings import Settings
 
 REACH_SECONDS = 10.0
@@ -89,7 +89,7 @@ class Connection:
             await self._stack.aclose()
 
     async def _open_service(self) -> "Service":
-        from ragstone.service import remote  # Only a first call waits for the adapters.
+        from ragstone import remote  # Only a first call waits for the adapters.
 
         if self._settings is None:
             await _check_server(self._url)

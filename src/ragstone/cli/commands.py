@@ -19,8 +19,8 @@ from ragstone.core.source import cited_sources
 from ragstone.core.turn import Ask, Principal, Turn
 from ragstone.ingest import file_threads
 from ragstone.ingest.files import is_text, nearest, printable_path
+from ragstone.remote import Remote
 from ragstone.service import IngestRequest, Progress, Service, wire
-from ragstone.service.remote import Remote
 from ragstone.settings import Settings
 
 PAGE = 1000

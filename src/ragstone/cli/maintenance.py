@@ -88,7 +88,7 @@ def _make_way(settings: "Settings", backup: str, earlier: Sequence[str], as_json
     """Set aside what would keep a backup from being restored, unless a server has the data."""
     if _has_server(settings):
         return
-    from ragstone.service.local.repair import make_way
+    from ragstone.local.repair import make_way
 
     for sentence in make_way(settings, Path(backup), [Path(text) for text in earlier]):
         _say(sentence, as_json)
@@ -99,7 +99,7 @@ def _mend_files(settings: "Settings", check: bool, yes: bool, as_json: bool) -> 
     whether something stays damaged."""
     if _has_server(settings):
         return False
-    from ragstone.service.local.repair import find_damage
+    from ragstone.local.repair import find_damage
 
     found = find_damage(settings)
     if not found:

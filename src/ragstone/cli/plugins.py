@@ -24,7 +24,7 @@ POINTS = (
     "ragstone.jobs.added:ADDED_WORK",
     "ragstone.agent.tool_calls:TOOLS",
     "ragstone.ports.added:ADDED_ADAPTERS",
-    "ragstone.service.local.added:ADDED_SERVICES",
+    "ragstone.local.added:ADDED_SERVICES",
     "ragstone.store.conversation_store:CONVERSATION_STORES",
     "ragstone.cache.shared:SHARED_SERVERS",
     "ragstone.cli.added_commands:COMMANDS",

@@ -51,7 +51,7 @@ def run(settings: "Settings", action: Callable[["Service"], Awaitable[int]]) -> 
     """Run a command on the service that has the data; exit with the status it returns."""
 
     async def run_action() -> int:
-        from ragstone.service import remote
+        from ragstone import remote
 
         async with remote.connect(settings) as service:
             return await action(service)

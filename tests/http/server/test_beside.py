@@ -6,9 +6,10 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from ragstone import remote
 from ragstone.core.errors import Unauthorized
 from ragstone.http.server.beside import answer_local_commands
-from ragstone.service import Service, remote
+from ragstone.service import Service
 from ragstone.service.server_file import SERVER_FILE, find_server
 from ragstone.settings import Settings
 from tests.fake_service import FakeService

@@ -14,10 +14,10 @@ from ragstone.core.events import Done
 from ragstone.core.filters import And, eq, readable
 from ragstone.core.records import Thumb
 from ragstone.core.turn import Ask, Principal, SearchType, Turn
+from ragstone.local import Ragstone
 from ragstone.plugins.comments.ask_comments import NO_COMMENTS
 from ragstone.service import IngestRequest
 from ragstone.service.comments import CommentsWanted
-from ragstone.service.local import Ragstone
 from ragstone.settings import RagSettings, Settings
 from tests.knowledge.comments.files import ROWS, reviews, workbook
 

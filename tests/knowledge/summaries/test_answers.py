@@ -14,9 +14,9 @@ from ragstone.core.filters import Filter, Not, Range, eq, matches
 from ragstone.core.records import Collection
 from ragstone.core.summary_node import SummaryNode
 from ragstone.core.turn import Ask, Plan, Principal, RankedList, Scored, Turn
+from ragstone.local import Ragstone
 from ragstone.retrieve.searching import Searching, visible, visible_summaries
 from ragstone.service import IngestRequest
-from ragstone.service.local import Ragstone
 from ragstone.settings import IngestSettings, RagSettings, Settings
 from tests.engine.adapters import a_kit
 from tests.knowledge.summaries.long_document import document, node_chunks, section_text

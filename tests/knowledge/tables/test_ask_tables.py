@@ -14,10 +14,10 @@ from ragstone.core.records import Collection
 from ragstone.core.turn import Ask, Hit, Principal, Turn
 from ragstone.engine.stage import Step
 from ragstone.index.edge.index import EdgeIndex
+from ragstone.local import Ragstone
 from ragstone.plugins.tables.ask_tables import Tables
 from ragstone.plugins.tables.sandbox import TableSandbox
 from ragstone.service import IngestRequest
-from ragstone.service.local import Ragstone
 from ragstone.settings import Settings
 from tests.engine.adapters import ran
 from tests.engine.completer import Replies

@@ -11,11 +11,11 @@ import pytest
 from ragstone.cache.local import LocalCache
 from ragstone.core.errors import InvalidSetting, StateUnavailable, UnknownSetting
 from ragstone.core.turn import Ask, Plan, Principal
+from ragstone.local.configured import Configured
+from ragstone.local.settings import LocalSettings
+from ragstone.local.watching import Watch
 from ragstone.ports import Kept
 from ragstone.recipes import setting_table
-from ragstone.service.local.configured import Configured
-from ragstone.service.local.settings import LocalSettings
-from ragstone.service.local.watching import Watch
 from ragstone.settings import RagSettings, Settings
 from ragstone.settings.profiles import PROFILES
 from ragstone.settings.read import load

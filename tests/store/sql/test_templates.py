@@ -9,9 +9,9 @@ import pytest
 
 from ragstone.core.errors import InvalidPrompt, UnknownPrompt
 from ragstone.language.templates import load_shipped
+from ragstone.local.prompts import LocalPrompts
+from ragstone.local.watching import Watch
 from ragstone.plugins.redis.prompts import PREFIX, RedisTexts
-from ragstone.service.local.prompts import LocalPrompts
-from ragstone.service.local.watching import Watch
 from ragstone.store.sql.database import Database, open_database
 from ragstone.store.sql.settings import SqlSettings
 from ragstone.store.sql.templates import SqlTemplates

@@ -17,9 +17,9 @@ from ragstone.http.app import create_app
 from ragstone.http.middleware import is_loopback
 from ragstone.http.server.connections import protocol, reserve_connections
 from ragstone.http.server.loop import off_signals, on_signals
+from ragstone.local import Ragstone
 from ragstone.service import Service
 from ragstone.service.keys import KeyGrant
-from ragstone.service.local import Ragstone
 from ragstone.settings import Settings
 from ragstone.telemetry.metrics import Metrics
 

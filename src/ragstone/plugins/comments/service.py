@@ -8,11 +8,11 @@ from ragstone.core.errors import InputError, UnknownCollection
 from ragstone.core.filters import And, but_hidden, readable
 from ragstone.core.records import Feedback
 from ragstone.core.turn import Principal
+from ragstone.local.added import ServiceParts
 from ragstone.plugins.comments.comment_table import rate_tone
 from ragstone.plugins.comments.counting import by_label, by_month, count_comments
 from ragstone.ports import Adapters, CommentReader, ReadComments
 from ragstone.service.comments import CommentsView, CommentsWanted
-from ragstone.service.local.added import ServiceParts
 
 SECONDS = 40.0
 """Seconds that a request waits for comments that are read the first time."""

@@ -40,12 +40,12 @@ from ragstone.core.provenance import Provenance
 from ragstone.core.turn import Ask, Principal, Turn
 from ragstone.jobs.added import Answering, WorkParts
 from ragstone.jobs.runner import Report, Work
+from ragstone.local.added import ServiceParts
+from ragstone.local.jobs import PRIORITIES, LocalJobs
 from ragstone.plugins.evaluation.sets import judging, measuring, reading, reporting
 from ragstone.ports import Adapters, Catalog, EvaluationStore, StoredRun
 from ragstone.ports.jobs import Job
 from ragstone.service.evaluation import Which
-from ragstone.service.local.added import ServiceParts
-from ragstone.service.local.jobs import PRIORITIES, LocalJobs
 
 QUESTION_SET = "question_set"
 """The kind of a run's job."""

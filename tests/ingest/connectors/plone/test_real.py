@@ -12,7 +12,7 @@ from pydantic import SecretStr
 
 from ragstone import build
 from ragstone.core.errors import ConfigError
-from ragstone.service.local import Ragstone
+from ragstone.local import Ragstone
 from ragstone.settings import Settings
 from tests.plone.compared import TYPES, VISITOR, assert_as_plone, paths, principal, synced
 from tests.plone.editors import Editors, in_days

@@ -14,10 +14,10 @@ from pydantic import SecretStr
 
 from ragstone import build
 from ragstone.core.errors import ConfigError
+from ragstone.local import Ragstone
 from ragstone.plugins.plone import client as client_module
 from ragstone.plugins.plone.client import PloneClient, PloneUnavailable
 from ragstone.plugins.plone.credential import RENEWED_BEFORE
-from ragstone.service.local import Ragstone
 from ragstone.settings import Settings
 from tests.plone.compared import (
     TYPES,

@@ -13,10 +13,10 @@ from ragstone.core.errors import ConfigError, RagstoneError
 from ragstone.core.events import Done
 from ragstone.core.filters import under
 from ragstone.core.turn import Ask, Principal, Turn
+from ragstone.local import Ragstone
 from ragstone.plugins.plone import client
 from ragstone.plugins.plone.client import PloneClient, PloneUnavailable
 from ragstone.plugins.plone.sync import PloneSync, Synced
-from ragstone.service.local import Ragstone
 from ragstone.settings import PloneSettings, Settings
 from tests.plone_server import TOKEN, PloneServer, plone_server
 

@@ -17,6 +17,7 @@ from ragstone.core.records import Document
 from ragstone.core.turn import Ask, Principal
 from ragstone.jobs.questions import CREDENTIAL, DOCUMENTS, ORIGIN, format_request, question_id
 from ragstone.jobs.runner import Runner
+from ragstone.local.collections import identify_collection
 from ragstone.ports import CollectionNames
 from ragstone.ports.jobs import (
     CANCELLED,
@@ -32,7 +33,6 @@ from ragstone.ports.jobs import (
     State,
 )
 from ragstone.service.jobs import ASK, JobState, JobView, KindView
-from ragstone.service.local.collections import identify_collection
 from ragstone.settings import JobSettings
 
 LOOK_SECONDS = 0.5

@@ -9,8 +9,8 @@ from ragstone.core.errors import UnknownFile
 from ragstone.core.records import StoreFile, VectorStore
 from ragstone.core.turn import Principal
 from ragstone.ingest.kept_files import Files
+from ragstone.local.disposal import Disposal
 from ragstone.ports import Adapters
-from ragstone.service.local.disposal import Disposal
 
 T = TypeVar("T", VectorStore, StoreFile)
 

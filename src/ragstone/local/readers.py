@@ -12,8 +12,8 @@ from ragstone.core.readers import FolderReaders, check_readers, normalize_folder
 from ragstone.core.records import Collection
 from ragstone.core.turn import Principal
 from ragstone.ingest.pipeline import Pipeline
+from ragstone.local.jobs import LocalJobs
 from ragstone.ports import Catalog
-from ragstone.service.local.jobs import LocalJobs
 from ragstone.service.readers import FolderRule, ReadersView
 
 PAGE = 1_000

@@ -49,6 +49,27 @@ from ragstone.ingest.move import move_all
 from ragstone.ingest.pipeline import Pipeline
 from ragstone.jobs.runner import Runner
 from ragstone.language.phrases import key
+from ragstone.local.added import ServiceParts, make_service
+from ragstone.local.collections import rename
+from ragstone.local.configured import Configured
+from ragstone.local.conversations import LocalConversations
+from ragstone.local.disposal import Disposal
+from ragstone.local.erasure import UserErasure
+from ragstone.local.feedback import LocalFeedback
+from ragstone.local.graph import LocalGraph
+from ragstone.local.jobs import LocalJobs
+from ragstone.local.keys import LocalKeys
+from ragstone.local.prompts import LocalPrompts
+from ragstone.local.readers import LocalReaders
+from ragstone.local.reading import LocalReading
+from ragstone.local.removal import Removal
+from ragstone.local.resuming import KeptAnswers
+from ragstone.local.settings import LocalSettings
+from ragstone.local.statistics import LocalStatistics
+from ragstone.local.vector_stores import LocalVectorStores
+from ragstone.local.warming import MOST_SECONDS, warm
+from ragstone.local.watching import Watch
+from ragstone.local.work import DELETE, INGEST, READERS, REBUILD, read_progress
 from ragstone.ports import (
     Adapters,
     Answerer,
@@ -70,27 +91,6 @@ from ragstone.service import (
     SearchResult,
     StoreFigures,
 )
-from ragstone.service.local.added import ServiceParts, make_service
-from ragstone.service.local.collections import rename
-from ragstone.service.local.configured import Configured
-from ragstone.service.local.conversations import LocalConversations
-from ragstone.service.local.disposal import Disposal
-from ragstone.service.local.erasure import UserErasure
-from ragstone.service.local.feedback import LocalFeedback
-from ragstone.service.local.graph import LocalGraph
-from ragstone.service.local.jobs import LocalJobs
-from ragstone.service.local.keys import LocalKeys
-from ragstone.service.local.prompts import LocalPrompts
-from ragstone.service.local.readers import LocalReaders
-from ragstone.service.local.reading import LocalReading
-from ragstone.service.local.removal import Removal
-from ragstone.service.local.resuming import KeptAnswers
-from ragstone.service.local.settings import LocalSettings
-from ragstone.service.local.statistics import LocalStatistics
-from ragstone.service.local.vector_stores import LocalVectorStores
-from ragstone.service.local.warming import MOST_SECONDS, warm
-from ragstone.service.local.watching import Watch
-from ragstone.service.local.work import DELETE, INGEST, READERS, REBUILD, read_progress
 from ragstone.service.maintenance import MaintenanceService
 
 log = logging.getLogger(__name__)

@@ -10,10 +10,10 @@ from pydantic import SecretStr
 
 from ragstone.core.errors import InvalidSetting
 from ragstone.core.records import SettingChange, SettingEdit
+from ragstone.local.configured import Configured, setting_value
 from ragstone.ports import Cache, CollectionNames, SettingsStore
 from ragstone.recipes import setting_table
 from ragstone.recipes.setting_table import Setting
-from ragstone.service.local.configured import Configured, setting_value
 from ragstone.service.settings import SettingLayer, SettingValue
 from ragstone.settings.scope import DIALECT, GLOBAL, TENANT, chain, of_collection, place
 

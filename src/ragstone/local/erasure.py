@@ -16,10 +16,10 @@ from ragstone.ingest.handed import Spool
 from ragstone.ingest.kept_files import Files
 from ragstone.ingest.pipeline import Pipeline
 from ragstone.jobs.runner import Runner
+from ragstone.local.keys import LocalKeys
 from ragstone.ports import Adapters, Erasure, erase
 from ragstone.ports.jobs import CANCELLED, PAUSED, QUEUED, RUNNING, Job, JobStore
 from ragstone.service.jobs import ASK
-from ragstone.service.local.keys import LocalKeys
 
 log = logging.getLogger(__name__)
 

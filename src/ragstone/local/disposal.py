@@ -9,9 +9,9 @@ from ragstone.core.errors import FileInUse, Forbidden, RagstoneError, UnknownDoc
 from ragstone.core.records import StoreFile
 from ragstone.core.turn import Principal
 from ragstone.ingest.kept_files import Files, KeptFile
+from ragstone.local.jobs import LocalJobs
+from ragstone.local.removal import Removal
 from ragstone.ports import Adapters
-from ragstone.service.local.jobs import LocalJobs
-from ragstone.service.local.removal import Removal
 
 log = logging.getLogger(__name__)
 

@@ -11,8 +11,7 @@ from contextlib import aclosing
 from ragstone.core.errors import InputError, TooManyRequests, UnknownAnswer
 from ragstone.core.events import Event
 from ragstone.core.turn import Ask, Principal
-from ragstone.ports import RunningAnswers
-from ragstone.service.local.relaying import (
+from ragstone.local.relaying import (
     ANOTHER_QUESTION,
     AnswerSoFar,
     Relay,
@@ -20,6 +19,7 @@ from ragstone.service.local.relaying import (
     relay_events,
     stop_remote_answer,
 )
+from ragstone.ports import RunningAnswers
 
 AWAY_SECONDS = 30.0
 """How long an answer goes on, or is kept once it has ended, while nobody reads it."""

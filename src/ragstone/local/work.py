@@ -15,12 +15,12 @@ from ragstone.ingest.free_memory import give_back
 from ragstone.ingest.pipeline import Pipeline
 from ragstone.jobs.questions import CREDENTIAL, Answers, answer
 from ragstone.jobs.runner import Report, Work
+from ragstone.local.readers import WantedDocuments
+from ragstone.local.removal import Removal
 from ragstone.ports import Catalog
 from ragstone.ports.jobs import EMBED_PART, READ_PART, Job, JobStore
 from ragstone.service import FileFailure, IngestRequest, Progress, Skipped
 from ragstone.service.jobs import ASK, JobView
-from ragstone.service.local.readers import WantedDocuments
-from ragstone.service.local.removal import Removal
 
 INGEST, REBUILD, DELETE, READERS = "ingest", "rebuild", "delete", "readers"
 

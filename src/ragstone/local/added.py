@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from ragstone.core.errors import InputError
+from ragstone.local.jobs import LocalJobs
 from ragstone.ports import Adapters
 from ragstone.registry import PLUGINS_OFF, Registry
-from ragstone.service.local.jobs import LocalJobs
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,10 +20,10 @@ from ragstone.core.conversation import (
 from ragstone.core.errors import InvalidRoom, UnknownRoom
 from ragstone.core.provenance import Provenance, Reader
 from ragstone.core.turn import Principal, SearchType
+from ragstone.local.conversation_export import as_json, as_markdown
+from ragstone.local.conversation_import import read_entries
 from ragstone.ports import Adapters, ConversationStore
 from ragstone.service.conversations import Format
-from ragstone.service.local.conversation_export import as_json, as_markdown
-from ragstone.service.local.conversation_import import read_entries
 
 IN_ONE_READ = 500
 
