@@ -453,7 +453,6 @@ def _caption_maker(settings: Settings, adapters: Adapters) -> CaptionMaker | Non
         adapters.catalog,
         model,
         adapters.templates,
-        settings.ingest.captions_most,
     )
 
 
