@@ -448,7 +448,6 @@ def _caption_maker(settings: Settings, adapters: Adapters) -> CaptionMaker | Non
         adapters.catalog,
         model,
         adapters.templates,
-        settings.ingest.captions_most,
     )
 
 

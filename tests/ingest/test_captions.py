@@ -31,12 +31,12 @@ def model() -> Iterator[ModelServer]:
 
 @asynccontextmanager
 async def opened(
-    data: Path, model: ModelServer | None, vision: bool = True, most: int = 1000
+    data: Path, model: ModelServer | None, vision: bool = True
 ) -> AsyncIterator[Ragstone]:
     llm = LlmSettings()
     if model:
         llm = LlmSettings(model="some", base_url=model.url, retries=0, vision=vision)
-    ingest = IngestSettings(ocr=False, captions=True, captions_most=most)
+    ingest = IngestSettings(ocr=False, captions=True)
     async with build.open(Settings(ragstone_data=data, llm=llm, ingest=ingest)) as service:
         yield service
 
@@ -101,13 +101,14 @@ async def test_given_a_model_that_fails_then_the_text_is_there_and_the_next_inge
 
 
 async def test_given_a_limit_then_the_rest_waits_for_the_next_ingest(
-    tmp_path: Path, model: ModelServer
+    tmp_path: Path, model: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("ragstone.ingest.captions.MOST_PICTURES", 1)
     path = manual(tmp_path / "manual.docx", photo(), photo(5), photo(9))
-    async with opened(tmp_path / "data", model, most=1) as service:
+    async with opened(tmp_path / "data", model) as service:
         done = await ingested(service, path)
         assert (len(model.calls), len(await described(service))) == (1, 1)
-        assert any("2 pictures are not described (INGEST__CAPTIONS_MOST)" in n for n in done.notes)
+        assert any("2 pictures are not described." in n for n in done.notes)
         await ingested(service, path)
         assert (len(model.calls), len(await described(service))) == (2, 2)
 

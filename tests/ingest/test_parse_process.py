@@ -214,10 +214,11 @@ async def test_given_a_file_then_its_chunks_are_those_of_this_process(
 
 
 async def test_given_pages_to_recognise_then_each_adds_time_but_not_for_ever(
-    tmp_path: Path, site: Site
+    tmp_path: Path, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("ragstone.ingest.parse_process.PAGE_SECONDS", 1.0)
     file = written(tmp_path, "a.xpages")
-    enough = SMALL.model_copy(update={"parse_seconds": 1.0, "ocr_seconds": 1.0, "ocr_pages": 20})
+    enough = SMALL.model_copy(update={"parse_seconds": 1.0, "ocr_pages": 20})
     patient = ParseProcesses(enough)
     assert len(await pieces(patient, file)) == 1
     await patient.aclose()
@@ -227,10 +228,11 @@ async def test_given_pages_to_recognise_then_each_adds_time_but_not_for_ever(
 
 
 async def test_given_a_page_that_is_recognised_then_it_may_be_silent_for_both_times(
-    tmp_path: Path, site: Site
+    tmp_path: Path, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("ragstone.ingest.parse_process.PAGE_SECONDS", 5.0)
     file = written(tmp_path, "a.xpages")  # Eight pages of half a second each.
-    patient = SMALL.model_copy(update={"parse_seconds": 0.3, "ocr_seconds": 5.0})
+    patient = SMALL.model_copy(update={"parse_seconds": 0.3})
     processes = ParseProcesses(patient)
     assert len(await pieces(processes, file)) == 1
     await processes.aclose()

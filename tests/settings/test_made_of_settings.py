@@ -262,8 +262,6 @@ async def test_what_a_ragstone_is_opened_with(tmp_path: Path) -> None:
             jobs=JobSettings(
                 ask=11,
                 ingest=12,
-                rebuild=13,
-                delete=14,
             ),
             ingest=IngestSettings(token_vectors=False),
         )
@@ -272,9 +270,9 @@ async def test_what_a_ragstone_is_opened_with(tmp_path: Path) -> None:
         assert (searching._value, topics._keep_days) == (17, 3)
         kinds = {kind.kind: kind for kind in await service.jobs.kinds()}
         order = ("ask", "ingest", "rebuild", "delete")
-        assert [kinds[item].concurrency for item in order] == [11, 12, 13, 14]
+        assert [kinds[item].concurrency for item in order] == [11, 12, 1, 2]
         assert [kinds[item].priority for item in order] == [0, 5, 5, 5]
-        assert [service._runner._places[item] for item in order] == [11, 12, 13, 14]
+        assert [service._runner._places[item] for item in order] == [11, 12, 1, 2]
         (tmp_path / "a.txt").write_text("The lamp burns for 31 hours.", encoding="utf-8")
         async for _ in service.ingest(IngestRequest((str(tmp_path / "a.txt"),))):
             pass
@@ -285,10 +283,6 @@ async def test_what_a_ragstone_is_opened_with(tmp_path: Path) -> None:
         ids = [item.chunk_id async for batch in index.scan(collection) for item in batch]
         assert await index.vectors(collection, ids)
         assert not await index.tokens(collection, ids)
-
-
-def test_an_evaluation_has_places_of_its_own() -> None:
-    assert JobSettings(evaluation=5).concurrency("evaluation") == 5
 
 
 def test_how_long_jobs_wait_and_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -302,8 +296,8 @@ def test_how_long_jobs_wait_and_are_kept(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_where_spans_go_under_which_name() -> None:
-    settings = TelemetrySettings(endpoint="http://127.0.0.1:9/", service_name="library")
-    _, provider = tracer(settings)
+    settings = TelemetrySettings(endpoint="http://127.0.0.1:9/")
+    _, provider = tracer(settings, "library")
     assert provider is not None
     assert provider.resource.attributes[SERVICE_NAME] == "library"
     [exporter] = [
@@ -311,7 +305,7 @@ def test_where_spans_go_under_which_name() -> None:
     ]
     assert exporter._endpoint == "http://127.0.0.1:9/v1/traces"
     provider.shutdown()
-    assert tracer(TelemetrySettings()) == (None, None)
+    assert tracer(TelemetrySettings(), "library") == (None, None)
 
 
 def served(data: Path, **variables: str) -> tuple[dict[str, Any], list[str]]:

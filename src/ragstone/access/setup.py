@@ -65,7 +65,7 @@ def build_sign_in(settings: AuthSettings, gate: Gate) -> "SignIn | None":
 async def open_interceptor(settings: Settings) -> AsyncIterator[Interceptor]:
     """What stands round the questions of a server or a worker; spans that wait are sent at the
     end. Raises ConfigError for what is not installed."""
-    spans, provider = await asyncio.to_thread(tracer, settings.telemetry)
+    spans, provider = await asyncio.to_thread(tracer, settings.telemetry, settings.service.name)
     made = interceptor(settings, Telemetry(spans))
     try:
         yield made

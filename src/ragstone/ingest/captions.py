@@ -31,6 +31,9 @@ PROMPT = "picture_description"
 AT_A_TIME = 2
 """Calls of the chat model; the questions that are being answered meanwhile need it too."""
 
+MOST_PICTURES = 1000
+"""Pictures that are described in one ingest, each of which costs a call; the next one goes on."""
+
 REPLY_TOKENS = 200
 LONGEST = 800
 """Characters of a description."""
@@ -45,13 +48,12 @@ DocumentError."""
 
 @dataclass(frozen=True, slots=True)
 class CaptionMaker:
-    """Has `model`, which can look at pictures, describe at most `most` pictures an ingest."""
+    """Has `model`, which can look at pictures, describe at most MOST_PICTURES an ingest."""
 
     index: ChunkIndex
     catalog: Catalog
     model: Conversing
     templates: Templates
-    most: int
 
     async def make(
         self, collection: Collection, tracker: Tracker, draw: Draw, reread: Reread
@@ -137,9 +139,9 @@ class _Making:
             waiting = sorted({_digest(id): id for id in ids}.items())
             new = [id for digest, id in waiting if digest not in self._known]
             for start in range(0, len(new), AT_A_TIME):
-                if self._failure or self._asked >= self._maker.most:
+                if self._failure or self._asked >= MOST_PICTURES:
                     break
-                room = min(AT_A_TIME, self._maker.most - self._asked)
+                room = min(AT_A_TIME, MOST_PICTURES - self._asked)
                 await asyncio.gather(*(self._one(document, id) for id in new[start : start + room]))
                 self._estimate(left)
             found = {digest: self._known[digest] for digest, _ in waiting if digest in self._known}
@@ -171,11 +173,11 @@ class _Making:
         if self._estimated or not self._asked:
             return
         self._estimated = True
-        share = min(left, self._maker.most) / self._asked
+        share = min(left, MOST_PICTURES) / self._asked
         tokens = f"about {self._usage.total_tokens * share:,.0f} tokens"
         cost = "" if self._usage.cost is None else f", {self._usage.cost * share:.4f} US dollars"
         self._tracker.note(
-            f"{self._maker.model.name} describes {min(left, self._maker.most):,} pictures: "
+            f"{self._maker.model.name} describes {min(left, MOST_PICTURES):,} pictures: "
             f"{tokens if self._usage.counted else 'tokens that it does not count'}{cost}, by the "
             "first ones."
         )
@@ -193,7 +195,7 @@ class _Making:
             self._tracker.note(f"{self._missing:,} pictures could not be drawn from their files.")
         rest = left - self._asked - self._missing
         if rest > 0:
-            why = f": {self._failure}" if self._failure else " (INGEST__CAPTIONS_MOST)."
+            why = f": {self._failure}" if self._failure else "."
             self._tracker.note(f"{rest:,} pictures are not described{why} Ingest again to go on.")
 
 

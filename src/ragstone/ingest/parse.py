@@ -33,11 +33,7 @@ class ReadSettings(SizeSettings, Protocol):
     @property
     def ocr(self) -> bool: ...
     @property
-    def ocr_confidence(self) -> float: ...
-    @property
     def ocr_pages(self) -> int: ...
-    @property
-    def ocr_seconds(self) -> float: ...
 
 
 def parse(
@@ -65,11 +61,9 @@ def parse(
         known = FORMATS.get(_name(path))
     recognition = Recognition(
         settings.ocr,
-        settings.ocr_confidence,
         settings.ocr_pages,
         1 if sample else AHEAD,
         noticed,
-        settings.ocr_seconds,
     )
     CHOSEN.set(recognition)
     with ExitStack() as opened:

@@ -26,7 +26,7 @@ from ragstone.core.document import cut_places
 from ragstone.core.errors import DocumentError, UnreadableDocument
 from ragstone.ingest.chunk import TextPiece, chunk
 from ragstone.ingest.document import Block
-from ragstone.ingest.formats.recognition import is_computing
+from ragstone.ingest.formats.recognition import PAGE_SECONDS, is_computing
 from ragstone.ingest.leads import attach_leads
 from ragstone.ingest.parse import draw_document_picture, parse
 from ragstone.ingest.parse_messages import (
@@ -179,7 +179,7 @@ class _Recognising:
         self._pages += 1
         if self._pages <= self._request.ocr_pages:
             self._send(Recognising())
-            _more_time(int(self._request.ocr_seconds) + 1)
+            _more_time(int(PAGE_SECONDS) + 1)
 
 
 class _Batches:

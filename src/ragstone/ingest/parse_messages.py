@@ -25,7 +25,7 @@ class ReadRequest:
 
     With `beginning` only so many characters of its text are wanted, else its chunks. `seconds` is
     the processor time after which the process ends; each page that is recognised adds
-    `ocr_seconds`. `folder` is the one that it may include files of, empty if there is none. With
+    PAGE_SECONDS. `folder` is the one that it may include files of, empty if there is none. With
     `picture`, an id, that picture of it is wanted and nothing else. `captions` is what a model said
     of its pictures, by their digests. With `members` those of an archive are wanted, with
     `unpack_to` in files of that folder.
@@ -41,9 +41,7 @@ class ReadRequest:
     beginning: int = 0
     folder: str = ""
     ocr: bool = True
-    ocr_confidence: float = 0.6
     ocr_pages: int = 1000
-    ocr_seconds: float = 60.0
     picture: str = ""
     captions: dict[str, str] = field(default_factory=dict)
     members: bool = False

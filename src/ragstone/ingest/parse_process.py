@@ -27,6 +27,7 @@ from ragstone.core.errors import ConfigError, DocumentError, TooLarge, Unreadabl
 from ragstone.core.temporary import TemporaryFolder
 from ragstone.ingest.chunk import TextPiece
 from ragstone.ingest.daemon_thread import DaemonThread
+from ragstone.ingest.formats.recognition import PAGE_SECONDS
 from ragstone.ingest.parse_messages import (
     MEMORY,
     ArchiveMember,
@@ -319,9 +320,7 @@ class Reading:
             beginning,
             str(self._folder or ""),
             settings.ocr,
-            settings.ocr_confidence,
             settings.ocr_pages,
-            settings.ocr_seconds,
             picture,
             dict(self._captions),
             members,
@@ -336,11 +335,11 @@ class Reading:
         while isinstance(message := await self._receive(silent), Recognising):
             self._pages += 1
             if self._pages <= self._settings.ocr_pages:
-                self._seconds += self._settings.ocr_seconds
-                self._left += self._settings.ocr_seconds
+                self._seconds += PAGE_SECONDS
+                self._left += PAGE_SECONDS
                 # Each thread of the recognition counts.
-                self._processor_seconds += self._settings.ocr_seconds * (os.cpu_count() or 1)
-                silent = self._settings.parse_seconds + self._settings.ocr_seconds
+                self._processor_seconds += PAGE_SECONDS * (os.cpu_count() or 1)
+                silent = self._settings.parse_seconds + PAGE_SECONDS
         return message
 
     async def _receive(self, silent: float) -> Message:

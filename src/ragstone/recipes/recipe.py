@@ -313,7 +313,6 @@ def _understanding_stages(settings: Settings, level: Level, plan: Plan) -> Itera
         since=0.0 if conversation.db_rehydration_enabled else state_time(),
     )
     yield Contextualize(
-        max_question_chars=rag.max_question_chars,
         rewriting=conversation.query_rewriting_enabled,
         rewriting_by=conversation.rewriting_by,
     )

@@ -31,4 +31,3 @@ class TelemetrySettings(Section):
     endpoint: str = Field(
         "", description="An OTLP/HTTP collector, as http://localhost:4318; empty sends nothing."
     )
-    service_name: str = Field("ragstone", description="The service's name there.")

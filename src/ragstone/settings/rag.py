@@ -169,7 +169,6 @@ class RagSettings(Section):
     forbidden_log_days: int = Field(
         90, ge=0, le=3650, description="Days that blocked questions are kept for review; 0: none."
     )
-    max_question_chars: int = Field(20_000, ge=100, description="Longest question, in characters.")
     checking: Literal["report", "hold", "strict", "off"] = Field(
         "report",
         description="What is done with the verdict on each sentence: report, sent after the "

@@ -18,7 +18,9 @@ class ServiceSettings(_Neighbour):
     """What this server calls itself."""
 
     name: str = Field(
-        "ragstone", max_length=200, description="The name of the service, in /health."
+        "ragstone",
+        max_length=200,
+        description="The name of the service, in /health and for the collector of telemetry.",
     )
 
 

@@ -86,9 +86,6 @@ class IngestSettings(Section):
         description="Whether a chat model that can look at pictures describes those of documents, "
         "which are found by that: one call of the model a picture, once.",
     )
-    captions_most: int = Field(
-        1000, ge=1, description="Pictures that the chat model describes in one ingest."
-    )
     tree: Literal["off", "extractive", "model"] = Field(
         "off",
         description="What the tree of summaries of each longer document is made of, after it can "
@@ -140,22 +137,8 @@ class IngestSettings(Section):
         description="Whether the text of scanned pages and pictures is recognised, where the extra "
         "`ocr` is installed.",
     )
-    ocr_confidence: float = Field(
-        0.6,
-        ge=0,
-        le=1,
-        description="How sure the recognition of a line has to be, from 0 to 1; others are left "
-        "out.",
-    )
     ocr_pages: int = Field(
         1000, ge=1, description="Scanned pages that a document may have; one with more fails."
-    )
-    ocr_seconds: Seconds = Field(
-        60.0,
-        gt=0,
-        description="Seconds for recognising a page, which are added to the time for its document. "
-        "Where a picture inside a document takes longer, the document's own text is kept, and the "
-        "pictures left are named in a warning.",
     )
     follow_links: bool = Field(
         False, description="Whether a link may lead outside the folder that was given."

@@ -122,7 +122,7 @@ class Telemetry:
         ).end(end)
 
 
-def tracer(settings: TelemetrySettings) -> tuple[Tracer | None, Any]:
+def tracer(settings: TelemetrySettings, name: str) -> tuple[Tracer | None, Any]:
     """What sends spans to the collector of the settings, and the provider to shut down at the end.
 
     Raises ConfigError if the exporter is not installed.
@@ -150,7 +150,7 @@ def tracer(settings: TelemetrySettings) -> tuple[Tracer | None, Any]:
 
     provider = TracerProvider(
         ParentBased(ALWAYS_ON),
-        Resource.create({"service.name": settings.service_name}),
+        Resource.create({"service.name": name}),
         id_generator=Ids(),
     )
     exporter = OTLPSpanExporter(settings.endpoint.rstrip("/") + "/v1/traces")

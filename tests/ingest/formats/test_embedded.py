@@ -290,15 +290,15 @@ def test_given_a_damaged_picture_in_a_page_when_read_then_the_text_around_it_is_
 
 @pytest.mark.slow
 def test_given_a_picture_that_takes_too_long_then_the_text_is_kept_and_those_left_are_named(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("ragstone.ingest.formats.embedded.PAGE_SECONDS", 0.001)
     (tmp_path / "one.png").write_bytes(picture(tmp_path).getvalue())
     inside = base64.b64encode(picture(tmp_path, "The office opens at nine.").getvalue()).decode()
     path = page(tmp_path, "../one.png", f"data:image/png;base64,{inside}")
-    hasty = SETTINGS.model_copy(update={"ocr_seconds": 0.001})
-    parsed = parse(path, hasty, tmp_path)
+    parsed = parse(path, SETTINGS, tmp_path)
     found = list(parsed.blocks)
     assert [item.text for item in found if item.text] == ["Here it is.", SAID, "After it."]
     [note] = parsed.last_notes()
     assert note.startswith("The text in these pictures of a.html is not read")
-    assert note.endswith("INGEST__OCR_SECONDS: one.png, #2.")
+    assert note.endswith("seconds: one.png, #2.")

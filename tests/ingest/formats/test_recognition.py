@@ -241,10 +241,13 @@ def test_given_more_scanned_pages_than_allowed_when_read_then_it_is_refused(
         parse(tmp_path / "a.tiff", few)
 
 
-def test_given_a_high_confidence_when_read_then_unsure_lines_are_left_out(tmp_path: Path) -> None:
+def test_given_a_high_confidence_when_read_then_unsure_lines_are_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ragstone.ingest.formats.recognition.CONFIDENCE", 1.0)
     picture(tmp_path, NOTICE).save(tmp_path / "a.png")
     with pytest.raises(EmptyDocument):
-        parse(tmp_path / "a.png", SETTINGS.model_copy(update={"ocr_confidence": 1.0}))
+        parse(tmp_path / "a.png", SETTINGS)
 
 
 def test_given_pages_to_recognise_when_read_then_each_is_told_before(tmp_path: Path) -> None:

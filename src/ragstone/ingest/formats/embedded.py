@@ -13,7 +13,7 @@ from ragstone.core.document import picture_id
 from ragstone.core.errors import DocumentError, UnreadableDocument
 from ragstone.ingest.document import Block
 from ragstone.ingest.formats.package import open_archive, unpack_entry
-from ragstone.ingest.formats.recognition import CHOSEN, PICTURES_UNREAD, in_time
+from ragstone.ingest.formats.recognition import CHOSEN, PAGE_SECONDS, PICTURES_UNREAD, in_time
 from ragstone.ingest.formats.redrawn import is_figure
 from ragstone.ingest.formats.surroundings import Surroundings
 from ragstone.ingest.formats.types import PICTURES
@@ -100,7 +100,7 @@ class Pictures:
             named = ", ".join(self._late[:MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
             notes.append(
                 f"The text in these pictures of {self._document} is not read, as recognising took "
-                f"longer than the {self._recognition.seconds:,.0f} seconds of INGEST__OCR_SECONDS: "
+                f"longer than {PAGE_SECONDS:,.0f} seconds: "
                 f"{named}."
             )
         return tuple(notes)
@@ -161,7 +161,7 @@ class Pictures:
         if not self._late:
             work = partial(read_embedded_picture, picture.kind, name, data, self._recognition)
             try:
-                return in_time(work, self._recognition.seconds)
+                return in_time(work, PAGE_SECONDS)
             except TimeoutError:
                 pass
             except DocumentError:

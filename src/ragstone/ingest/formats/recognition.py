@@ -27,6 +27,13 @@ MOST_SIDE = 2400
 
 DPI = 200
 
+CONFIDENCE = 0.6
+"""How sure the recognition of a line has to be, from 0 to 1; others are left out."""
+
+PAGE_SECONDS = 60.0
+"""For recognising a page, which are added to the time for its document, and for a picture inside of
+one: where that takes longer, the document's own text is kept."""
+
 AHEAD = 4
 
 _MOST_RATIO = 4.0
@@ -54,18 +61,16 @@ _TALL = 1.5
 class Recognition:
     """Whether and how the text of pictures is read.
 
-    Lines that are less sure than `confidence` are left out. A document may have `pages` pages to
+    Lines that are less sure than CONFIDENCE are left out. A document may have `pages` pages to
     recognise. `ahead` is how many of them are read before their blocks are given, and `noticed` is
     called before each. Pictures inside of a document are given up where one takes more than
-    `seconds`.
+    PAGE_SECONDS.
     """
 
     wanted: bool = True
-    confidence: float = 0.6
     pages: int = 1000
     ahead: int = AHEAD
     noticed: Callable[[], None] = lambda: None
-    seconds: float = 60.0
 
     @property
     def possible(self) -> bool:
@@ -167,7 +172,7 @@ def _recognise(pixels: Any, recognition: Recognition) -> list[Stretch]:
     return [
         Stretch(text.strip(), _from_its_beginning(box, turn))
         for text, score, box, turn in zip(read.txts, read.scores, corners, turns, strict=True)
-        if text.strip() and score >= recognition.confidence
+        if text.strip() and score >= CONFIDENCE
     ]
 
 
