@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+from hypothesis.internal.conjecture import providers
 
 from ragstone.http import sse
 from ragstone.models import onnx
@@ -43,6 +44,10 @@ settings.register_profile("few", deadline=None, max_examples=30)
 # Many new ones: this is where what nobody thought of is looked for.
 settings.register_profile("many", deadline=None, max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "untimed"))
+if os.environ.get("HYPOTHESIS_PROFILE") == "same":
+    # Hypothesis also draws constants from the modules that happen to be loaded, which depends on
+    # the tests that ran before in this process.
+    providers._get_local_constants = lambda: providers._local_constants
 
 MEMORY = Path("/dev/shm")
 ROOM = 2 * 2**30
