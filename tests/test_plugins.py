@@ -111,3 +111,10 @@ def test_a_name_that_is_not_a_plugin_s_is_refused(tmp_path: Path) -> None:
     done = ragstone_command(tmp_path, "collections", **{PLUGINS_OFF: "plonk"})
     assert done.returncode == 1
     assert "'plonk', which is not a plugin: name some of chat_core," in done.stderr
+
+
+def test_the_plugins_are_listed_with_what_they_are_for(tmp_path: Path) -> None:
+    listed = ragstone_command(tmp_path, "plugins", "--json", **{PLUGINS_OFF: "plone"})
+    found = json.loads(listed.stdout)["plugins"]
+    assert set(found) == set(find_plugins()) - {"plone"}
+    assert all(text.endswith(".") for text in found.values())

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ragstone.cli import options as opt
-from ragstone.registry import OURS, Extension, find_plugins, summary
+from ragstone.registry import OURS, PLUGINS_OFF, Extension, find_plugins, summary
 
 if TYPE_CHECKING:
     from ragstone.registry import Registry
@@ -64,9 +64,15 @@ def plugins(
         if point in (None, name)
     }
     problems = _problems(known)
+    whole = point is None and not added
+    parts = {name: plugin.help for name, plugin in find_plugins().items()} if whole else {}
     if as_json:
-        out_json({"points": shown, "problems": problems})
+        out_json({"plugins": parts, "points": shown, "problems": problems})
     else:
+        if parts:
+            width = max(map(len, parts))
+            print_text(f"Plugins of Ragstone, which {PLUGINS_OFF}=NAME,NAME switches off")
+            print_text("".join(f"  {name:<{width}}  {text}\n" for name, text in parts.items()))
         print_text("\n\n".join(_section(name, rows) for name, rows in shown.items()))
         for problem in problems:
             err(problem)
