@@ -20,23 +20,26 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 # Compiled modules and tests are kept: where they may not be, every process makes them anew.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo serve browser tracer proxy chat-models test-chat-models test test-random test-fast test-real test-clients test-permissions \
+.PHONY: help demo serve browser tracer proxy chat-models test-chat-models test test-random test-fast test-real test-clients test-permissions \
   test-requests attack test-kills test-damage test-measure plone-site test-plone \
   test-plone-all test-plone-addon test-large test-bombs \
   lock lint format bench bench-peers fuzz docs conformance api clean size reader reader-further axe \
   web-vendor
 
-demo: $(VENV)/.ragstone
+demo: $(VENV)/.ragstone  ## answer the questions of the example
 	@$(BIN)/python examples/demo.py
 
-serve: $(VENV)/.ragstone
+help:  ## what there is
+	@grep -hE '^[a-z-]+:.*  ## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*  ## /\1\t/' | expand -t 14
+
+serve: $(VENV)/.ragstone  ## start a server on this machine
 	$(BIN)/ragstone serve
 
 # A file's tests stay together: they share servers. The order is that of tests/conftest.py.
 TOGETHER = -n $(shell $(PYTHON) -c 'import os; print(os.cpu_count())') --dist loadfile \
   --no-loadscope-reorder
 
-test: lint browser
+test: lint browser  ## every test but the real ones (25 minutes)
 	HYPOTHESIS_PROFILE=same $(BIN)/pytest $(TOGETHER)
 
 # The same, and afterwards the processor seconds of each file and the most memory of all processes.
@@ -51,7 +54,7 @@ test-random: $(VENV)/.ragstone-dev
 # And tests that take minutes: servers that are killed or traced, every page's commands, every damage.
 PLONE_TESTS := tests/http/test_plone_real.py tests/http/web/test_plone_widget.py \
   tests/ingest/connectors/plone/test_real.py tests/ingest/connectors/plone/test_real_trouble.py
-test-real: $(REAL)/.installed $(PROVIDER)/.installed browser axe tracer proxy
+test-real: $(REAL)/.installed $(PROVIDER)/.installed browser axe tracer proxy  ## real servers, browsers, Plone and clients
 	$(REAL)/bin/pytest -m real --ignore=tests/clients --ignore=$(LARGE_TESTS) --ignore=$(BOMBS) --ignore=$(CHAT_MODEL_TESTS) \
 	  $(PLONE_TESTS:%=--ignore=%)
 	$(MAKE) test-plone
@@ -141,7 +144,7 @@ proxy:
 # Folders whose tests start servers or whole Ragstones. Slow tests elsewhere are marked.
 WITH_SERVERS = backup cli conformance e2e http store
 
-test-fast: $(VENV)/.ragstone-dev
+test-fast: $(VENV)/.ragstone-dev  ## what finds most mistakes in under a minute
 	HYPOTHESIS_PROFILE=few $(BIN)/pytest $(TOGETHER) -m "not slow and not real" $(WITH_SERVERS:%=--ignore=tests/%)
 
 test-permissions: $(VENV)/.ragstone-dev
@@ -150,10 +153,10 @@ test-permissions: $(VENV)/.ragstone-dev
 test-requests: $(VENV)/.ragstone-dev
 	RAGSTONE_PERMISSION_REQUESTS=10000 $(BIN)/pytest tests/http/test_permissions.py
 
-attack: $(VENV)/.ragstone-dev
+attack: $(VENV)/.ragstone-dev  ## what attackers try
 	$(BIN)/pytest -m "not real" tests/attack
 
-test-kills: $(VENV)/.ragstone-dev
+test-kills: $(VENV)/.ragstone-dev  ## servers and workers that are killed
 	RAGSTONE_KILLS=100 RAGSTONE_TEST_KILLS=100 $(BIN)/pytest -m "" \
 	  tests/e2e/test_kills.py tests/conformance/test_jobs.py
 
@@ -161,17 +164,17 @@ test-kills: $(VENV)/.ragstone-dev
 test-damage: $(VENV)/.ragstone-dev
 	RAGSTONE_DAMAGE=all $(BIN)/pytest -m "" tests/backup/test_repair.py
 
-lint: $(VENV)/.ragstone-dev
+lint: $(VENV)/.ragstone-dev  ## ruff and mypy
 	$(BIN)/ruff check src tests benchmarks training examples packages
 	$(BIN)/ruff format --check src tests benchmarks training examples packages
 	$(BIN)/mypy
 	$(BIN)/mypy --platform win32 src  # What only other systems have is asked for nowhere else.
 
-format: $(VENV)/.ragstone-dev
+format: $(VENV)/.ragstone-dev  ## write the code as ruff wants it
 	$(BIN)/ruff check --fix src tests benchmarks training examples packages
 	$(BIN)/ruff format src tests benchmarks training examples packages
 
-bench: $(VENV)/.ragstone-dev
+bench: $(VENV)/.ragstone-dev  ## measure everything
 	$(BIN)/python -m benchmarks
 
 # LIMIT=50 asks only so many questions of each set, and stores nothing.
@@ -182,15 +185,15 @@ bench-peers: $(VENV)/.ragstone-dev $(PEERS)/.installed
 fuzz: $(VENV)/.ragstone-dev $(FUZZ)/.installed
 	$(BIN)/python -m benchmarks fuzz
 
-docs: $(VENV)/.ragstone-dev
+docs: $(VENV)/.ragstone-dev  ## write the generated pages
 	$(BIN)/python -m ragstone.reference docs
 
 # Runs the tests that prove the documents' requirements, and writes the page that lists them.
-conformance: $(VENV)/.ragstone-dev
+conformance: $(VENV)/.ragstone-dev  ## write the page of what the five documents ask for
 	$(BIN)/python -m tests.documentation.conformance
 
 # The plain Python client, from the asynchronous one.
-api: $(VENV)/.ragstone-dev
+api: $(VENV)/.ragstone-dev  ## write the Python clients from the contract
 	$(BIN)/python -m ragstone.api.generate > $(VENV)/sync.py
 	mv $(VENV)/sync.py src/ragstone/api/sync.py
 	$(BIN)/ruff check -q --fix --select I src/ragstone/api
@@ -217,16 +220,16 @@ reader-further: $(VENV)/.ragstone-dev $(TRAIN)/.installed
 	$(BIN)/python -m training.reader.export $(FURTHER)/reader.npz $(FURTHER)
 
 # What the image installs, with the hash of each file. Needs uv.
-lock:
+lock:  ## write the lock of the container image
 	uv pip compile pyproject.toml --python-version 3.11 --universal --generate-hashes \
 	  --no-emit-index-url --no-header --no-annotate --quiet \
 	  $(foreach extra,postgres qdrant redis telemetry mcp oidc,--extra $(extra)) \
 	  -o deploy/requirements.txt
 
-size:
+size:  ## how large an installation is
 	$(PYTHON) benchmarks/installed_size.py
 
-clean:
+clean:  ## remove every environment
 	rm -rf .chat-models $(VENV) $(PEERS) $(FUZZ) $(REAL) $(PLONE) $(TRAIN) \
 	  $(CLIENTS) $(CLIENTS)-2 $(OPEN_WEBUI) $(CLIENTS_NODE) $(PROVIDER) $(PLONE_ADDON)-* .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
