@@ -21,15 +21,13 @@ POINTS = (
     "ragstone.models.configured_chat:CHAT_MODELS",
     "ragstone.recipes.stages:STAGES",
     "ragstone.http.dialects:DIALECTS",
-    "ragstone.jobs.added:ADDED_WORK",
     "ragstone.agent.tool_calls:TOOLS",
-    "ragstone.ports.added:ADDED_ADAPTERS",
-    "ragstone.local.added:ADDED_SERVICES",
     "ragstone.store.conversation_store:CONVERSATION_STORES",
     "ragstone.cache.shared:SHARED_SERVERS",
     "ragstone.cli.added_commands:COMMANDS",
 )
-"""Where the registry of each extension point of the core is."""
+"""Where the registry of each extension point of the core is. Adapters, operations and jobs are for
+plugins of Ragstone alone: what a package adds to them is reported."""
 
 
 _DESCRIBED = {"ragstone.formats": "parse", "ragstone.stages": "stage"}
