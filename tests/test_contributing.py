@@ -5,13 +5,19 @@ from importlib import import_module
 from pathlib import Path
 
 from ragstone.cli.plugins import POINTS
-from ragstone.registry import Registry
+from ragstone.registry import Registry, find_plugins
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 SPANS = sorted(set(re.findall(r"`([^`\n]+)`", PAGE)))
 PATHS = [span for span in SPANS if re.fullmatch(r"[\w.-]+(?:/[\w.-]+)*/?", span) and "/" in span]
 OBJECTS = [span for span in SPANS if re.fullmatch(r"ragstone(?:\.\w+)+(?::\w+)?", span)]
+FOR_PLUGINS = {
+    "ragstone.jobs.added:ADDED_WORK",
+    "ragstone.local.added:ADDED_SERVICES",
+    "ragstone.ports.added:ADDED_ADAPTERS",
+}
+"""Points to which plugins of Ragstone alone add."""
 TARGETS = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
 ROOMS = [
     place.name
@@ -63,4 +69,5 @@ def test_every_registry_of_the_code_is_an_extension_point() -> None:
         for name in re.findall(r"^([A-Z_]+): Registry\[", text, re.MULTILINE):
             parts = file.relative_to(ROOT / "src").with_suffix("").parts
             declared.add(f"{'.'.join(parts).removesuffix('.__init__')}:{name}")
-    assert declared == set(POINTS)
+    own = {point for plugin in find_plugins().values() for point in plugin.points}
+    assert declared == {*POINTS, *own, *FOR_PLUGINS}
