@@ -66,7 +66,7 @@ class SettingsOf:
 
     weight = 1
 
-    keys = ("rag.no_answer", "self_rag.max_tokens")
+    keys = ("rag.no_answer", "stages.rewrite.imagines_from")
 
     def __init__(self, scope: str) -> None:
         self.told: Counter[str] = Counter()
