@@ -1,5 +1,6 @@
 """The extractive answerer, without token vectors: by words, kinds and places."""
 
+import re
 from collections.abc import Sequence
 from contextlib import aclosing
 
@@ -14,10 +15,10 @@ from ragstone.core.answer import Instructions
 from ragstone.core.document import BlockKind, BlockSpan, encode_blocks
 from ragstone.core.turn import Ask, Passage
 from ragstone.language.markers import neutral, numbers
-from ragstone.plugins.evaluation.answering import MARKER
 from ragstone.ports import Said, Vectors
 from tests.engine.samples import a_passage
 
+MARKER = re.compile(r"\s*\[\d+\]")
 NO_ANSWER = "The documents are silent."
 TOLD = Instructions("Answer from the sources.", NO_ANSWER)
 

@@ -76,6 +76,11 @@ class WebApp:
         found: WebElement = self.until(lambda: next(iter(self.all(selector)), None), selector)
         return found
 
+    def press(self, selector: str) -> None:
+        """Click the first of it, once it can be seen: a dialog is there before it is open."""
+        self.until(lambda: self.find(selector).is_displayed() or None, selector)
+        self.find(selector).click()
+
     def button(self, label: str) -> WebElement:
         """The button, link or tab that says this, once it is there."""
         said = json.dumps(label, ensure_ascii=False)

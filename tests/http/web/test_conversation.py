@@ -160,7 +160,7 @@ def test_files_of_a_conversation_are_answered_from_and_go_with_it(
     app.chrome.back()
     app.find(".conversations li.current summary").click()
     app.click("Delete")
-    app.find("dialog .danger").click()
+    app.press("dialog .danger")
     app.until(lambda: not app.all(".turn") or None)
     app.go("#/documents")
     app.find("table.list")

@@ -222,7 +222,7 @@ class TestAsking:
         app.find(".turn .markdown")
         app.find(".conversations li.current summary").click()
         app.click("Delete")
-        app.find("dialog .danger").click()
+        app.press("dialog .danger")
         app.until(lambda: HOSTILE not in app.chrome.find_element(By.TAG_NAME, "body").text or None)
         unharmed(app)
 
@@ -271,7 +271,7 @@ class TestDocuments:
         app.says("/<b>bold<b> & mast.txt")
         unharmed(app)
         app.click("Delete")
-        app.find("dialog .danger").click()
+        app.press("dialog .danger")
         app.find(".filters input").send_keys("bold")
         app.until(lambda: not app.all("table.list tbody tr") or None)
 
@@ -359,7 +359,7 @@ class TestDocuments:
         app.until(partial(settled_rows, app, note.name))
         app.click("Try again")
         app.find("dialog input").send_keys(Keys.CONTROL + "a" + Keys.NULL + "everyone")
-        app.find("dialog .primary").click()
+        app.press("dialog .primary")
         app.find(".filters input").send_keys("again.txt")
         app.until(lambda: len(app.all("table.list tbody tr")) == 1 or None)
 
