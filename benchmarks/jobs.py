@@ -62,8 +62,7 @@ async def one_process(root: Path) -> tuple[list[float], float]:
 
     async with open_database(root / "state.sqlite") as database:
         store, settings = SqlJobs(database), JobSettings()
-        url = f"sqlite:///{root / 'jobs.sqlite'}"
-        runner = Runner(store, SqlWorkers(database), {"ask": work}, settings, url)
+        runner = Runner(store, SqlWorkers(database), {"ask": work}, settings)
         jobs, who = LocalJobs(store, await SqlCatalog.open(database), runner, settings), Principal()
         await runner.start()
         waits = []

@@ -9,6 +9,7 @@ from fastapi.testclient import TestClient
 from pydantic import SecretStr
 from typer.testing import CliRunner
 
+from ragstone.agent.tool_calls import built_in_tools
 from ragstone.build import open_adapters
 from ragstone.cli import app
 from ragstone.core.errors import ConfigError, TooLarge, UnreadableDocument, WrongType
@@ -415,3 +416,12 @@ def test_given_a_measure_then_it_is_a_command_and_a_broken_one_says_whose_it_is(
         assert isinstance(broken.exception, ConfigError)
         assert f"The measure {name!r} of added-measure 1.0 cannot be used" in str(broken.exception)
     assert runner.invoke(app, ["eval", "nothing", str(file)]).exit_code == 2
+
+
+def test_a_broken_tool_of_a_package_costs_a_line_and_no_answer(
+    site: Site, caplog: pytest.LogCaptureFixture
+) -> None:
+    before = [item.tool.name for item in built_in_tools()]
+    site.add("bad", {"ragstone.tools": {"bad": "nowhere:Bad"}})
+    assert [item.tool.name for item in built_in_tools()] == before
+    assert "The tool 'bad' of bad 1.0 cannot be used" in caplog.text

@@ -391,7 +391,7 @@ async def open(
             {
                 **works(adapters.catalog, pipeline, answers, removal, store),
                 **parts,
-                **added_work(WorkParts(settings, adapters, answers)),
+                **added_work(WorkParts(settings, adapters, answers, interceptor is not None)),
             },
             settings.jobs,
             shared=database.shared,

@@ -8,6 +8,8 @@ from typing import Any, ClassVar
 
 import pytest
 
+from ragstone.agent import tool_calls
+from ragstone.agent.built_in import ToolContext, ToolFinding
 from ragstone.agent.tool_agent import ToolAgent
 from ragstone.agent.waiting_approvals import WaitingApprovals
 from ragstone.core.answer import Usage
@@ -371,3 +373,23 @@ async def test_given_rounds_without_end_then_the_turn_says_what_ended_them() -> 
     assert step.turn.cut_short == "3 rounds of calls are the most"
     done = await acted(ScriptedChat([["DONE"]]), Box(), a_turn())
     assert done.turn.cut_short == ""
+
+
+async def test_a_tool_of_a_package_that_may_change_something_needs_an_approval(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    called: list[str] = []
+
+    class Wipe:
+        tool = Tool("wipe", "Deletes everything.", {"type": "object", "properties": {}})
+        of_documents = False
+
+        async def call(self, arguments: Any, context: ToolContext) -> ToolFinding:
+            called.append(self.tool.name)
+            return ToolFinding("All is gone.", "gone")
+
+    monkeypatch.setattr(tool_calls, "built_in_tools", lambda: (Wipe(),))
+    chat = ScriptedChat([calling(("wipe", {})), ["DONE"]])
+    await acted(chat, None, a_turn())
+    assert "wipe" in {tool.name for tool in chat.asked[0][0].tools}
+    assert called == []

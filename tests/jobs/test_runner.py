@@ -17,7 +17,16 @@ from ragstone.core.errors import (
 )
 from ragstone.jobs import ending
 from ragstone.jobs.runner import Report
-from ragstone.ports.jobs import EMBED_PART, READ_PART, Job, NewJob, NewPart
+from ragstone.ports.jobs import (
+    EMBED_PART,
+    PAUSED,
+    QUEUED,
+    READ_PART,
+    RUNNING,
+    Job,
+    NewJob,
+    NewPart,
+)
 from ragstone.settings import JobSettings
 from ragstone.store.sql.database import open_database
 from ragstone.store.sql.jobs import SqlJobs
@@ -391,3 +400,19 @@ async def test_a_stop_ends_a_loop_that_lost_its_cancellation(
             monkeypatch.setattr(queue.store, "sweep", lose_cancellation)
             await queue.runner.start()
             await sweeping.wait()
+
+
+async def test_a_job_that_others_queued_again_meanwhile_ends_here_before_it_begins_anew(
+    tmp_path: Path,
+) -> None:
+    count = Counting(30)
+    async with asyncio.timeout(PATIENCE):
+        async with queue_in(tmp_path, {"ask": count}, JobSettings(ask=2)) as queue:
+            job = await queue.submit()
+            await count.begun()
+            await queue.store.move(job.id, (RUNNING,), PAUSED)
+            await queue.store.move(job.id, (PAUSED,), QUEUED, due_at=0.0)
+            queue.runner.wake()
+            while len(count.runs) < 2 or count.together > 1:
+                await asyncio.sleep(0.01)
+        assert count.together == 0, "a stop reaches every attempt"

@@ -2,7 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import Sequence
+import logging
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,14 +14,16 @@ from ragstone.agent.call_reports import CallReports
 from ragstone.agent.gathered import Gathered
 from ragstone.agent.graph_tool import GraphTool
 from ragstone.agent.section_tool import ReadSection
-from ragstone.core.errors import InputError, ToolsUnavailable
+from ragstone.core.errors import ConfigError, InputError, ToolsUnavailable
 from ragstone.core.events import AgentState
 from ragstone.core.foreign_passages import from_kdb
 from ragstone.core.tool import Tool, ToolCall
 from ragstone.core.turn import Hit, Turn
 from ragstone.ports import Adapters, ToolSession
-from ragstone.registry import Registry
+from ragstone.registry import OURS, Registry
 from ragstone.retrieve.local_search import LocalSearch
+
+log = logging.getLogger(__name__)
 
 LOCAL_SEARCH = "local_search"
 QUERY_CHARS = 2000
@@ -37,7 +40,19 @@ TOOLS: Registry[BuiltInTool] = Registry("ragstone.tools", "tool", {}, makes=Buil
 def built_in_tools() -> tuple[BuiltInTool, ...]:
     """The tools that every agent has besides the search and those of an MCP server, in the order in
     which the chat model is offered them."""
-    return (ReadSection(), *(TOOLS.make(name) for name in TOOLS), GraphTool(), Calculator())
+    return (ReadSection(), *_added_tools(), GraphTool(), Calculator())
+
+
+def _added_tools() -> Iterator[BuiltInTool]:
+    """The tools of plugins and packages. One of a package that is broken is left out, and the log
+    says why."""
+    for name, extension in TOOLS.items():
+        try:
+            yield TOOLS.make(name)
+        except ConfigError as error:
+            if extension.package == OURS:
+                raise
+            log.warning("%s Agents go on without it.", error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,17 +130,22 @@ class ToolCalls:
             names = ", ".join(sorted(offered))
             unknown = f"There is no such tool. There are: {names}."
             return CallResult(unknown, "there is no such tool", "failed")
-        if call.name in self._ours:
-            return await self._call_ours(self._ours[call.name], arguments)
+        if ours := self._ours.get(call.name):
+            if why := await self._objection(ours.tool, call):
+                return _declined(why)
+            return await self._call_ours(ours, arguments)
         tool = self._theirs.get(call.name)
         if tool is None or self._session is None:
             return await self.search_here(_query(arguments, self._turn.question))
         if _is_search(tool):
             return await self._search_there(self._session, tool, arguments)
-        if tool.changes is not False and (why := await self.reports.objection(call)):
-            no = f"The call was not made: {why}. Do without it, and do not say that it was made."
-            return CallResult(no, f"declined: {why}", "declined")
+        if why := await self._objection(tool, call):
+            return _declined(why)
         return await self._call_tool(self._session, call, arguments)
+
+    async def _objection(self, tool: Tool, call: ToolCall) -> str:
+        """Why a call may not be made, empty where it may: who asked approves what may change."""
+        return await self.reports.objection(call) if tool.changes is not False else ""
 
     async def search_here(self, query: str = "") -> CallResult:
         """Search the documents for `query`, or else for the question as it was understood."""
@@ -268,3 +288,8 @@ def _passage(hit: Hit) -> str:
     chunk = hit.chunk
     page = f", page {chunk.page}" if chunk.page else ""
     return f"{chunk.path}{page}: {chunk.heading}\n{chunk.text}"
+
+
+def _declined(why: str) -> CallResult:
+    no = f"The call was not made: {why}. Do without it, and do not say that it was made."
+    return CallResult(no, f"declined: {why}", "declined")

@@ -1,7 +1,7 @@
 """Somebody else's retrieval service, asked instead of the local index.
 
 `retrieval+http://HOST/api/v1/retrieval` speaks VoiceHelper's API, `kdb+http://HOST` chat-core's
-knowledge base. Both are what `http/dialects/retrieval.py` serves. The service decides what the
+knowledge base. Both are what `plugins/retrieval` serves. The service decides what the
 caller may read: it is told the tenant, and nothing else of the caller. Where a knowledge base fails
 the local index answers, as chat-core's document has it; where a retrieval service fails, nothing.
 """

@@ -25,12 +25,16 @@ class WorkParts:
     settings: Settings
     adapters: Adapters
     answers: Answering
+    serves: bool
+    """Whether this process is a server or a worker, rather than a single command."""
 
 
 ADDED_WORK: Registry[Any] = Registry("ragstone.jobs", "kind of job", {})
-"""By the kind of job, made of `WorkParts`: what does a job (`jobs.runner.Work`)."""
+"""By the kind of job, made of `WorkParts`: what does a job (`jobs.runner.Work`), or None where this
+process does no such jobs."""
 
 
 def added_work(parts: WorkParts) -> dict[str, Work]:
     """The work of plugins by the kind of job. Raises ConfigError."""
-    return {kind: ADDED_WORK.load(kind)(parts) for kind in ADDED_WORK.ours}
+    made = {kind: ADDED_WORK.load(kind)(parts) for kind in ADDED_WORK.ours}
+    return {kind: work for kind, work in made.items() if work is not None}

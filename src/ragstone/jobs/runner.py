@@ -75,7 +75,7 @@ class Runner:
         self._loops: list[asyncio.Task[None]] = []
         self._stopping = False
         self._strays: set[str] = set()
-        self._attempts: set[asyncio.Task[None]] = set()
+        self._attempts: dict[asyncio.Task[None], JobAttempt] = {}
         self._failed_parts: dict[tuple[str, str], float] = {}
 
     @property
@@ -139,7 +139,7 @@ class Runner:
         except RagstoneError as error:
             log.warning("How far the running jobs are is not stored: %s", error)
         while self._attempts:
-            for running in self._running.values():
+            for running in list(self._attempts.values()):
                 running.take_away()
             await self.changed(0.1)
         if self._loops:
@@ -181,10 +181,12 @@ class Runner:
             return False
         jobs = await self._store.claim(self.id, free, unable)
         for job in jobs:
+            if before := self._running.get(job.id):
+                before.take_away()  # Another process queued the job again meanwhile.
             self._running[job.id] = running = JobAttempt(job)
             task = asyncio.create_task(self._attempt(running))
-            self._attempts.add(task)
-            task.add_done_callback(self._attempts.discard)
+            self._attempts[task] = running
+            task.add_done_callback(self._attempts.pop)
         self._publish()
         return bool(jobs)
 

@@ -1,5 +1,5 @@
 """The `ragstone eval` commands on sets with a corpus of their own, which they index apart. Those on
-the user's documents are in `cli/evaluation.py`."""
+the user's documents are in `set_commands`."""
 
 import asyncio
 import json

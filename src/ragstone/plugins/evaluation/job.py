@@ -26,8 +26,11 @@ class EvaluationRequest(BaseModel):
     limit: int | None = Field(None, ge=1)
 
 
-def evaluation_work(parts: WorkParts) -> Work:
-    """Make the work of evaluations, which measure in a temporary index."""
+def evaluation_work(parts: WorkParts) -> Work | None:
+    """Make the work of evaluations, which measure in a temporary index: of folders on the server's
+    machine, so that single commands do none."""
+    if not parts.serves:
+        return None
 
     async def evaluate(job: Job, report: Report) -> dict[str, Any]:
         try:
