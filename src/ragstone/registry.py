@@ -11,7 +11,7 @@ import inspect
 import logging
 import os
 import pkgutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -63,8 +63,8 @@ class Plugin:
 
     `adds` holds what it adds, by extension point (the group of entry points without `ragstone.`)
     and name; `help` says in a line what it is for, and `points` are extension points of its own, as
-    `module:registry`. Its targets are written as `module:attribute`,
-    so that nothing of it is imported before it is used. The core imports nothing from a plugin.
+    `module:registry`. Its targets are written as `module:attribute`, so that nothing of it is
+    imported before it is used. The core imports nothing from a plugin.
     """
 
     help: str
@@ -168,6 +168,17 @@ class Registry(Generic[T]):
                 name, f"{_display_name(made)} is not of the type {self._makes.__name__}"
             )
         return cast(T, made)
+
+    def make_usable(self, names: Iterable[str], otherwise: str, *arguments: object) -> Iterator[T]:
+        """Make the things of these names. One of another package that is broken is left out, and
+        the log says why, and what happens `otherwise`. Raises ConfigError as `make` for ours."""
+        for name in names:
+            try:
+                yield self.make(name, *arguments)
+            except ConfigError as error:
+                if self[name].package == OURS:
+                    raise
+                log.warning("%s %s", error, otherwise)
 
     @contextmanager
     def explain_errors(self, name: str) -> Iterator[None]:

@@ -2,8 +2,7 @@
 
 import asyncio
 import json
-import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,16 +13,14 @@ from ragstone.agent.call_reports import CallReports
 from ragstone.agent.gathered import Gathered
 from ragstone.agent.graph_tool import GraphTool
 from ragstone.agent.section_tool import ReadSection
-from ragstone.core.errors import ConfigError, InputError, ToolsUnavailable
+from ragstone.core.errors import InputError, ToolsUnavailable
 from ragstone.core.events import AgentState
 from ragstone.core.foreign_passages import from_kdb
 from ragstone.core.tool import Tool, ToolCall
 from ragstone.core.turn import Hit, Turn
 from ragstone.ports import Adapters, ToolSession
-from ragstone.registry import OURS, Registry
+from ragstone.registry import Registry
 from ragstone.retrieve.local_search import LocalSearch
-
-log = logging.getLogger(__name__)
 
 LOCAL_SEARCH = "local_search"
 QUERY_CHARS = 2000
@@ -40,19 +37,8 @@ TOOLS: Registry[BuiltInTool] = Registry("ragstone.tools", "tool", {}, makes=Buil
 def built_in_tools() -> tuple[BuiltInTool, ...]:
     """The tools that every agent has besides the search and those of an MCP server, in the order in
     which the chat model is offered them."""
-    return (ReadSection(), *_added_tools(), GraphTool(), Calculator())
-
-
-def _added_tools() -> Iterator[BuiltInTool]:
-    """The tools of plugins and packages. One of a package that is broken is left out, and the log
-    says why."""
-    for name, extension in TOOLS.items():
-        try:
-            yield TOOLS.make(name)
-        except ConfigError as error:
-            if extension.package == OURS:
-                raise
-            log.warning("%s Agents go on without it.", error)
+    added = TOOLS.make_usable(TOOLS, "Agents go on without it.")
+    return (ReadSection(), *added, GraphTool(), Calculator())
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +74,6 @@ class ToolCalls:
         reports: CallReports,
         most_chars: int,
         seconds: float,
-        built_in: Sequence[BuiltInTool] | None = None,
     ) -> None:
         self.gathered = Gathered(turn)
         self.reports = reports
@@ -99,7 +84,7 @@ class ToolCalls:
         self._most_chars = most_chars
         self._seconds = seconds
         self._injected = search_tools.parameters(turn.ask, turn.plan)
-        self._ours = {item.tool.name: item for item in built_in or built_in_tools()}
+        self._ours = {item.tool.name: item for item in built_in_tools()}
         taken = (LOCAL_SEARCH, *self._ours)
         tools = session.tools if session else ()
         self._theirs = {tool.name: tool for tool in tools if tool.name not in taken}
@@ -132,7 +117,7 @@ class ToolCalls:
             return CallResult(unknown, "there is no such tool", "failed")
         if ours := self._ours.get(call.name):
             if why := await self._objection(ours.tool, call):
-                return _declined(why)
+                return _decline(why)
             return await self._call_ours(ours, arguments)
         tool = self._theirs.get(call.name)
         if tool is None or self._session is None:
@@ -140,7 +125,7 @@ class ToolCalls:
         if _is_search(tool):
             return await self._search_there(self._session, tool, arguments)
         if why := await self._objection(tool, call):
-            return _declined(why)
+            return _decline(why)
         return await self._call_tool(self._session, call, arguments)
 
     async def _objection(self, tool: Tool, call: ToolCall) -> str:
@@ -290,6 +275,6 @@ def _passage(hit: Hit) -> str:
     return f"{chunk.path}{page}: {chunk.heading}\n{chunk.text}"
 
 
-def _declined(why: str) -> CallResult:
+def _decline(why: str) -> CallResult:
     no = f"The call was not made: {why}. Do without it, and do not say that it was made."
     return CallResult(no, f"declined: {why}", "declined")

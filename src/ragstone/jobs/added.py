@@ -29,12 +29,12 @@ class WorkParts:
     """Whether this process is a server or a worker, rather than a single command."""
 
 
-ADDED_WORK: Registry[Any] = Registry("ragstone.jobs", "kind of job", {})
+ADDED_WORK: Registry[Any] = Registry("ragstone.jobs", "kind of job", {}, makes=object)
 """By the kind of job, made of `WorkParts`: what does a job (`jobs.runner.Work`), or None where this
 process does no such jobs."""
 
 
 def added_work(parts: WorkParts) -> dict[str, Work]:
     """The work of plugins by the kind of job. Raises ConfigError."""
-    made = {kind: ADDED_WORK.load(kind)(parts) for kind in ADDED_WORK.ours}
+    made = {kind: ADDED_WORK.make(kind, parts) for kind in ADDED_WORK.ours}
     return {kind: work for kind, work in made.items() if work is not None}

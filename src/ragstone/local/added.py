@@ -17,7 +17,9 @@ class ServiceParts:
     jobs: LocalJobs
 
 
-ADDED_SERVICES: Registry[Any] = Registry("ragstone.services", "group of operations", {})
+ADDED_SERVICES: Registry[Any] = Registry(
+    "ragstone.services", "group of operations", {}, makes=object
+)
 """By the part of `Service` that they are, made of `ServiceParts`."""
 
 
@@ -41,4 +43,4 @@ def make_service(name: str, parts: ServiceParts) -> Any:
     called."""
     if name not in ADDED_SERVICES.ours:
         return _Missing(name)
-    return ADDED_SERVICES.load(name)(parts)
+    return ADDED_SERVICES.make(name, parts)

@@ -19,7 +19,7 @@ class AdapterParts:
     """One of the bundled embedders."""
 
 
-ADDED_ADAPTERS: Registry[Any] = Registry("ragstone.adapters", "adapter", {})
+ADDED_ADAPTERS: Registry[Any] = Registry("ragstone.adapters", "adapter", {}, makes=object)
 """By the field of `Adapters` that they fill, made of `AdapterParts`: the adapter, or None where it
 cannot work. An adapter with a method `aclose` is closed with the rest."""
 
@@ -30,7 +30,7 @@ async def open_added(parts: AdapterParts) -> AsyncIterator[dict[str, Any]]:
     async with AsyncExitStack() as stack:
         made = {}
         for name in ADDED_ADAPTERS.ours:
-            made[name] = adapter = ADDED_ADAPTERS.load(name)(parts)
+            made[name] = adapter = ADDED_ADAPTERS.make(name, parts)
             if hasattr(adapter, "aclose"):
                 stack.push_async_callback(adapter.aclose)
         yield made

@@ -40,7 +40,7 @@ from ragstone.knowledge.multi_hop import MultiHop
 from ragstone.knowledge.summaries.traverse import Traverse
 from ragstone.recipes.plans import plans
 from ragstone.recipes.stage_options import with_options
-from ragstone.recipes.stages import STAGES, RecipeKey, added_stages, with_added
+from ragstone.recipes.stages import STAGES, RecipeKey, added_stage_names, with_added
 from ragstone.retrieve.deduplicate import Deduplicate
 from ragstone.retrieve.expand import Expand
 from ragstone.retrieve.fuse import Fuse
@@ -435,7 +435,7 @@ def _recall(settings: Settings, level: Level) -> Recall:
     """The cache's stage; results of other settings are none of this recipe's."""
     behind = {"server", "cache", "log_level", "ragstone_data", "db", "service"}
     behind |= {"statistics", "log", "telemetry", "dialects", "plone", "auth", "limits", "jobs"}
-    added = [(name, STAGES[name].package) for name in added_stages()]
+    added = [(name, STAGES[name].package) for name in added_stage_names()]
     said = (level, settings.model_dump_json(exclude=behind), *added)
     recipe = hashlib.blake2b(repr(said).encode(), digest_size=16).hexdigest()
     own = settings.cache

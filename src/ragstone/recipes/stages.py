@@ -65,6 +65,11 @@ class RecipeKey:
     level: Level
     variant: str
 
+    @property
+    def holds(self) -> bool:
+        """Whether nothing of an answer leaves before it is checked, or is known to be the best."""
+        return self.variant == "judged" or self.settings.rag.checking in ("hold", "strict")
+
 
 @dataclass(frozen=True, slots=True)
 class AddedStage:
@@ -95,7 +100,7 @@ STAGES: Registry[AddedStage] = Registry(
 """Stages by their name."""
 
 
-def added_stages() -> list[str]:
+def added_stage_names() -> list[str]:
     """The names of the stages of plugins and other packages."""
     core = {item.name for item in OURS}
     return [name for name in STAGES if name not in core]
@@ -107,7 +112,7 @@ def with_added(stages: Sequence[Stage], key: RecipeKey) -> tuple[Stage, ...]:
     Raises ConfigError for a stage of another package that is broken or whose name is taken: it may
     be one that no question should be answered without.
     """
-    added = [_load_stage(name) for name in added_stages()]
+    added = [_load_stage(name) for name in added_stage_names()]
     if STAGES.refused:
         raise ConfigError(STAGES.refused[0])
     return _insert_added(stages, added, key) if added else tuple(stages)

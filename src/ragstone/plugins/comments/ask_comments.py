@@ -204,9 +204,7 @@ def _build_computed(said: str, found: CountedComments) -> Computed:
 
 
 def _make(key: RecipeKey) -> AskComments | None:
-    rag = key.settings.rag
-    holds = key.variant == "judged" or rag.checking in ("hold", "strict")
-    return AskComments(holds=holds) if rag.comments else None
+    return AskComments(holds=key.holds) if key.settings.rag.comments else None
 
 
 PLACE = AddedStage(AskComments, before="pre_answer_gate", make=_make)

@@ -317,9 +317,7 @@ def _number(
 
 
 def _make(key: RecipeKey) -> Tables | None:
-    rag = key.settings.rag
-    holds = key.variant == "judged" or rag.checking in ("hold", "strict")
-    return Tables(holds=holds) if rag.tables else None
+    return Tables(holds=key.holds) if key.settings.rag.tables else None
 
 
 PLACE = AddedStage(Tables, before="pre_answer_gate", make=_make)
