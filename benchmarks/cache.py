@@ -96,7 +96,7 @@ async def filled(data: Path) -> None:
     settings = Settings(ragstone_data=data / "d", cache=cache)
     async with build.open_adapters(settings) as (adapters, _, _):
         engine = Engine(adapters, Recipes(settings).answer_recipe)
-        turn = await engine.answered(Ask(QUESTION))
+        turn = await engine.answer(Ask(QUESTION))
         await engine.aclose()
         assert turn.recalled is not None
         kept = Kept("", passages=turn.passages, answer=turn.answer)

@@ -20,7 +20,7 @@ from benchmarks.row import Row
 from ragstone.core.answer import Instructions
 from ragstone.core.turn import Ask
 from ragstone.models.chat import ChatModel
-from ragstone.models.fallback import WithFallback
+from ragstone.models.configured_chat import WithFallback
 from ragstone.ports import Said
 from ragstone.settings import LlmSettings
 from tests.engine.samples import a_passage

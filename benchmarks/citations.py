@@ -19,7 +19,7 @@ from ragstone.core.answer import Marker
 from ragstone.core.turn import Hit, Passage
 from ragstone.ports import Claim, EvidenceSource
 from ragstone.settings import load
-from ragstone.verify.citation import citation
+from ragstone.verify.cite import build_citation
 from ragstone.verify.markers import judge_marker
 
 CLAIMS = Path(__file__).parent / "citation_claims.json"
@@ -63,7 +63,7 @@ async def judge(language: str, rows: list[tuple[str, str]]) -> list[tuple[str, b
 
 
 def make_marker(passage: Passage) -> Marker:
-    return Marker(0, 3, passage.number, citation(passage, 0, 1))
+    return Marker(0, 3, passage.number, build_citation(passage, 0, 1))
 
 
 def make_passage(number: int, text: str) -> Passage:

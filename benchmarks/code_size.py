@@ -1,7 +1,8 @@
 """How much code there is, and how it reads: lines, files, layers, circles, stages, settings, names.
 
 Lines are those of Python files, blank ones and comments included. A name counts as a participle by
-its first word, as a preposition by its last. A circle is a set of packages that import each other.
+its first word (`split` is an imperative too, and does not), as a preposition by its last. A circle
+is a set of packages that import each other.
 """
 
 import ast
@@ -27,14 +28,22 @@ IRREGULAR = frozenset({
     "bound", "bought", "broken", "brought", "built", "chosen", "done", "drawn", "driven",
     "fallen", "felt", "forgotten", "found", "given", "gone", "got", "grown", "heard", "held",
     "hidden", "kept", "known", "laid", "led", "left", "lent", "lost", "made", "meant", "met",
-    "paid", "said", "seen", "sent", "shown", "sold", "spelt", "spent", "split", "spoken",
+    "paid", "said", "seen", "sent", "shown", "sold", "spelt", "spent", "spoken",
     "stood", "swept", "taken", "thought", "thrown", "told", "torn", "understood", "won", "worn",
     "written",
 })  # fmt: skip
 REGULAR = re.compile(r"(?!feed|need|seed|speed|embed|thing|string|ring|bring)\w{2,}(ed|ing)")
 NOUNS = frozenset({
-    "embedding", "heading", "meaning", "ranking", "reading", "setting", "spelling", "mapping",
+    "embedding", "heading", "mapping", "meaning", "nothing", "ranking", "reading", "setting",
+    "spelling",
 })  # fmt: skip
+NAMED = (
+    ("an operation", "rename_collection", 3),
+    ("a field of a source", "snippet", 6),
+    ("an option of a request", "min_similarity", 4),
+)
+"""An example of each, and the most modules that are to name it, not counting the generated one."""
+
 PREPOSITIONS = frozenset({
     "after", "as", "at", "before", "behind", "beside", "between", "by", "for", "from", "in",
     "into", "of", "off", "on", "onto", "out", "over", "to", "under", "up", "with", "within",
@@ -55,6 +64,11 @@ def run() -> Iterator[Row]:
     yield Row("Imports upwards", upward, most=0)
     yield Row("Stages of the recipe", len({*FORMS["plain"].stages, *FORMS["plain"].tail}), most=20)
     yield Row("Settings", len(table()), most=150)
+    for what, name, most in NAMED:
+        files = [
+            path for module, path in MODULES.items() if module != "api.sync" and _names(path, name)
+        ]
+        yield Row(f"Files that name {what} ({name})", len(files), most=most)
     names = [name for path in MODULES.values() for name in _functions(path)]
     yield Row(
         "Names of functions that begin with a participle", sum(map(_is_participle, names)), most=100
@@ -84,6 +98,10 @@ def _functions(path: Path) -> list[str]:
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
     names = [node.name for node in ast.walk(_tree(path)) if isinstance(node, kinds)]
     return [name.strip("_") for name in names if not name.startswith("__")]
+
+
+def _names(path: Path, name: str) -> bool:
+    return bool(re.search(rf"\b{name}\b", path.read_text(encoding="utf-8")))
 
 
 def _is_participle(name: str) -> bool:

@@ -18,10 +18,9 @@ import numpy as np
 from benchmarks.common import eval_data
 from benchmarks.row import Row
 from ragstone.build import open_embedders
-from ragstone.core.comments import CustomerComment
 from ragstone.index.edge.index import EdgeIndex
-from ragstone.plugins.comments.comment_reader import LocalCommentReader
-from ragstone.ports import ReadComments
+from ragstone.plugins.comments.comment_reader import LocalCommentReader, ReadComments
+from ragstone.plugins.comments.comments import CustomerComment
 from ragstone.settings import load
 
 EVERY, EACH = 4, 18
@@ -45,7 +44,7 @@ async def _measured() -> list[Row]:
     ]
     with tempfile.TemporaryDirectory() as folder:
         async with open_embedders(load()) as embedders:
-            reader = LocalCommentReader(EdgeIndex(Path(folder)), embedders.bundled_embedder())
+            reader = LocalCommentReader(EdgeIndex(Path(folder)), embedders.topic_embedder())
             began = time.perf_counter()
             read = await reader.of_texts(comments)
             speed = len(comments) / (time.perf_counter() - began)

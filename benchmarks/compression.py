@@ -108,7 +108,7 @@ async def _answers(name: str) -> list[Row]:
         before, _ = _stages(load())
         async with aclosing(Engine(index.adapters, {"standard": Recipe(before)})) as engine:
             for question in asked:
-                turn = await engine.answered(Ask(question.text, collection=NAME))
+                turn = await engine.answer(Ask(question.text, collection=NAME))
                 if turn.answer is None:
                     for rate, some in found.items():
                         some.append(await _outcome(question, turn, rate, index.adapters))

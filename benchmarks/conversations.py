@@ -21,7 +21,7 @@ from ragstone.core.turn import Ask, Principal, StageTrace, Turn
 from ragstone.plugins.evaluation.measures import percentile
 from ragstone.ports import ConversationStore, History
 from ragstone.settings import ConversationSettings, Settings
-from ragstone.store.conversation_store import open_conversations
+from ragstone.store.connect import open_conversations
 from ragstone.store.sql.database import Database, open_database
 from ragstone.store.sql.entry_codec import to_row
 from ragstone.store.sql.tables import rooms, statistics, turns

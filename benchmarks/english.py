@@ -15,9 +15,9 @@ import numpy as np
 from benchmarks.common import eval_data
 from benchmarks.multilingual import ASKED, RANKED, latency, ndcg, passages, speeds
 from benchmarks.row import Row
+from ragstone.models.engines import model_file
 from ragstone.models.minilm import MiniLm, tokenizer
-from ragstone.models.minilm_engine import model_file
-from ragstone.models.onnx import session
+from ragstone.models.onnx import open_session
 from ragstone.plugins.evaluation import dataset
 from ragstone.ports import Vectors
 
@@ -34,7 +34,7 @@ class InFloats:
     """The package's file as ONNX Runtime opens it, on as many threads as there are processors."""
 
     def __init__(self) -> None:
-        self._session = session(model_file())
+        self._session = open_session(model_file())
         self._tokenizer = tokenizer()
 
     async def embed(self, texts: Sequence[str]) -> Vectors:

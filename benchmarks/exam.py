@@ -66,7 +66,6 @@ def run() -> Iterator[Row]:
                         "base_url": url if url.endswith("/v1") else f"{url}/v1",
                         "api_key": KEY,
                         "timeout": PATIENCE,
-                        "total_timeout": PATIENCE,
                         "parallel": 1,
                     }
                 )

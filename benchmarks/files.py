@@ -117,7 +117,7 @@ async def opened(root: Path) -> AsyncIterator[Pipeline]:
         data = root / "data"
         data.mkdir()
         settings = IngestSettings()
-        pipeline = Pipeline(index, catalog, OneEmbedder(InstantEmbedder()), settings, None, data)
+        pipeline = Pipeline(index, catalog, OneEmbedder(InstantEmbedder()), settings, (), data)
         yield pipeline
         await pipeline.aclose()
         await index.aclose()

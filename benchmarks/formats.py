@@ -23,11 +23,10 @@ from ragstone.core.errors import DocumentError, EmptyDocument
 from ragstone.ingest.chunk import chunk
 from ragstone.ingest.formats.types import list_endings
 from ragstone.ingest.parse import parse
-from ragstone.language.tokens import count
 from ragstone.models.minilm import MiniLm
 from ragstone.settings import IngestSettings
 
-SETTINGS = IngestSettings(ocr=False)
+SETTINGS = IngestSettings(ocr_pages=0)
 """The text in pictures has a benchmark of its own (`ocr`)."""
 
 EMBEDDED = 192
@@ -141,8 +140,7 @@ def _read(path: Path, tally: _Tally) -> list[str]:
     started = time.perf_counter()
     try:
         blocks = list(parse(path, SETTINGS).blocks)
-        length = len if SETTINGS.chunk_unit == "characters" else count
-        pieces = chunk(iter(blocks), SETTINGS.chunk_size, SETTINGS.chunk_overlap, length)
+        pieces = chunk(iter(blocks), SETTINGS.chunk_size, SETTINGS.chunk_overlap)
         passages = [piece.text for piece in pieces]
     except EmptyDocument:
         tally.empty += 1

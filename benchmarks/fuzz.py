@@ -1,6 +1,6 @@
 """What `schemathesis` finds: random requests to every operation, all checks, every dialect on.
 
-`make fuzz` runs it, for hours with 2,000 examples an operation; FUZZ_EXAMPLES=100 takes minutes.
+`nox -s fuzz` runs it, for hours with 2,000 examples an operation; FUZZ_EXAMPLES=100 takes minutes.
 """
 
 import json
@@ -17,7 +17,7 @@ from benchmarks.startup import URL, serving
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "2000"))
-SCHEMATHESIS = ROOT / ".venv-fuzz" / "bin" / "schemathesis"
+SCHEMATHESIS = ROOT / ".nox/fuzz" / "bin" / "schemathesis"
 
 SERVER_ERRORS = ("ST101", "ST102")
 """Schemathesis' codes of responses that are 5xx."""

@@ -23,10 +23,11 @@ from ragstone.core.chunk import chunk_id
 from ragstone.core.records import Collection, Document
 from ragstone.core.turn import Strategy
 from ragstone.ingest.embedding import embed
-from ragstone.ingest.graph import GraphReader
 from ragstone.plugins.evaluation import dataset, measures
 from ragstone.plugins.evaluation.dataset import CorpusPassage
 from ragstone.plugins.evaluation.indexed import build_collection, chunk_entry
+from ragstone.plugins.graph.entity_graph import own_graph
+from ragstone.plugins.graph.reader import GraphReader
 from ragstone.ports import Adapters
 from ragstone.settings import Settings, load
 
@@ -66,8 +67,9 @@ async def _reading(most: int) -> list[Row]:
     async with _opened(entries[:most], vectors=False) as opened:
         before = _size(opened.state)
         seconds, grouping = await _read(opened)
-        themes = await opened.adapters.themes.readable(opened.collection, ["*"], 10**6)
-        mentions = await opened.adapters.mentions.most_named(opened.collection, ["*"], 10**6)
+        graph = own_graph(opened.adapters)
+        themes = await graph.themes.readable(opened.collection, ["*"], 10**6)
+        mentions = await graph.mentions.most_named(opened.collection, ["*"], 10**6)
         kept = (_size(opened.state) - before) / opened.chunks
     named = sum(mention.chunks for mention in mentions)
     speed = opened.chunks / seconds
@@ -129,7 +131,8 @@ def _with_graph(settings: Settings) -> Settings:
 async def _read(opened: _Opened) -> tuple[float, float]:
     """Read everything for the graph; the seconds that it took, and those for the themes."""
     adapters = opened.adapters
-    kept = (adapters.mentions, adapters.readings, adapters.themes)
+    graph = own_graph(adapters)
+    kept = (graph.mentions, graph.readings, graph.themes)
     seconds: list[float] = []
     for groups in (False, True):
         reader = GraphReader(adapters.index, adapters.catalog, *kept, lambda _: True, groups=groups)
@@ -187,8 +190,8 @@ async def _write(
         for item in chunk_entry(entry, collection, settings.ingest)
     ]
     if vectors:
-        embedder = adapters.embedders.of(collection)
-        made = await embed(embedder, chunks, settings.ingest.token_vectors)
+        embedder = adapters.embedders.find_indexing(collection)
+        made = await embed(embedder, chunks, settings.ingest.keeps_token_vectors)
         await adapters.index.upsert(collection, chunks, *made)
     else:
         await adapters.index.upsert(collection, chunks)

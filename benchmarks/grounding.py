@@ -19,7 +19,7 @@ from ragstone.language.sentences import sentences
 from ragstone.plugins.evaluation.grounding import measure_grounding, rows
 from ragstone.ports import Claim, EvidenceSource
 from ragstone.settings import load
-from ragstone.verify.claims import plain
+from ragstone.verify.claims import strip_layout
 from training.verdict_data import held_out
 
 PASSAGES, SENTENCES, TIMES = 10, 10, 30
@@ -53,7 +53,9 @@ async def times(directory: Path) -> float:
         local = checker(reader)
         for turn in range(TIMES + 1):
             passages = texts[turn * PASSAGES : (turn + 1) * PASSAGES]
-            every = [plain(text[s.start : s.end]) for text in passages for s in sentences(text)]
+            every = [
+                strip_layout(text[s.start : s.end]) for text in passages for s in sentences(text)
+            ]
             claims = [Claim(f"As is known, {item}") for item in every[:SENTENCES]]
             started = time.perf_counter()
             await local.support(claims, [EvidenceSource(text) for text in passages], None)

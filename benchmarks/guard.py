@@ -13,7 +13,7 @@ from benchmarks.row import Row
 from ragstone.core.records import Collection
 from ragstone.guard.topic_file import topic
 from ragstone.guard.topic_index import TopicCollection
-from ragstone.language.phrases import normal
+from ragstone.language.phrases import normalize
 from ragstone.plugins.evaluation.guarding import evaluate
 from ragstone.plugins.evaluation.measures import percentile
 from ragstone.ports import Embedder, Vectors
@@ -60,10 +60,10 @@ class RandomEmbedder:
         unit: Vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
         return unit
 
-    def for_text(self, language: str) -> Embedder:
+    def choose(self, language: str) -> Embedder:
         return self
 
-    def of(self, collection: Collection) -> Embedder:
+    def find_indexing(self, collection: Collection) -> Embedder:
         return self
 
 
@@ -82,7 +82,7 @@ async def comparing() -> float:
             for n in range(CHECKS):
                 question = f"Who of the department decides about topic {n} in the plant at Reading?"
                 started = time.process_time()
-                await topics.find_named("t", [normal(question)])
+                await topics.find_named("t", [normalize(question)])
                 await topics.alike("t", [question], 0.3)
                 times.append((time.process_time() - started) * 1000)
             await topics.aclose()

@@ -42,7 +42,7 @@ async def measure(directory: Path) -> list[Row]:
     async with open_adapters(settings) as (adapters, _, _):
         [collection] = await adapters.catalog.collections()
         texts = [c.searchable async for batch in adapters.index.scan(collection) for c in batch]
-        embedder = adapters.embedders.of(collection)
+        embedder = adapters.embedders.find_indexing(collection)
         await embedder.embed_passages(["warm"])
         # The better of two: a machine that others share is not always as fast.
         alone = processor_seconds()

@@ -22,7 +22,7 @@ from ragstone.settings import JobSettings
 from ragstone.store.sql.catalog import SqlCatalog
 from ragstone.store.sql.database import open_database
 from ragstone.store.sql.jobs import SqlJobs
-from ragstone.store.sql.workers import SqlWorkers
+from ragstone.store.sql.parts import SqlWorkers
 from tests.conformance.postgres_server import PostgresServer
 from tests.jobs.adapters import fresh_database, shared_queue
 
@@ -76,7 +76,7 @@ async def one_process(root: Path) -> tuple[list[float], float]:
         for number in range(CROWD):
             await jobs.submit("ask", {}, principal=who, id=f"crowd{number}")
         while len(begun) < SINGLE + CROWD:
-            await runner.changed(0.1)
+            await runner.wait_for_change(0.1)
         rate = CROWD / (time.perf_counter() - started)
         await runner.stop()
     return sorted(waits), rate

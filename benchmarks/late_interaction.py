@@ -26,9 +26,9 @@ from ragstone.core.filters import EVERYTHING
 from ragstone.core.turn import RankedList
 from ragstone.engine.engine import Engine
 from ragstone.index.edge.index import EdgeIndex
-from ragstone.index.late import by_maxsim
+from ragstone.index.late import rank_by_maxsim
 from ragstone.ingest.migrate import migrate
-from ragstone.language.late_interaction import deviations
+from ragstone.language.late_interaction import unpack_deviations
 from ragstone.plugins.evaluation import dataset
 from ragstone.plugins.evaluation.indexed import Indexed, index_passages
 from ragstone.plugins.evaluation.retrieval import measure_retrieval
@@ -55,7 +55,7 @@ async def _measured(name: str) -> list[Row]:
     most, asked_most = (int(os.environ.get(f"BENCH_{n}", 0)) for n in ("PASSAGES", "QUESTIONS"))
     directory, settings = eval_data() / name, load()
     settings = settings.model_copy(
-        update={"ingest": settings.ingest.model_copy(update={"late_interaction": True})}
+        update={"ingest": settings.ingest.model_copy(update={"token_vectors": "search"})}
     )
     asked = [
         replace(question, history=())
@@ -100,7 +100,7 @@ async def _candidates(
 ) -> AsyncIterator[Row]:
     """How many of the best by MaxSim over all passages the index has among its best."""
     adapters, collection = index.adapters, index.collection
-    embedder = adapters.embedders.of(collection)
+    embedder = adapters.embedders.find_indexing(collection)
     if not isinstance(embedder, LateEmbedder):
         raise TypeError(f"{embedder.name} gives no token vectors")
     held = await adapters.index.tokens(
@@ -113,7 +113,7 @@ async def _candidates(
         late = await adapters.statistics.late_query(collection, encoded)
         if late is None:
             continue
-        best = by_maxsim(late, question.text, held, BEST)
+        best = rank_by_maxsim(late, question.text, held, BEST)
         own = Search(question.text, late=late)
         others = [Search(question.text, encoded.vector), Search(question.text)]
         [first] = await adapters.index.search(collection, [own], EVERYTHING, LIMIT)
@@ -158,7 +158,7 @@ def _multi_vectors(packed: Sequence[bytes], dimensions: int) -> _Shard:
     shard = edge.EdgeShard.load(folder.name, config)
     before = _bytes(Path(folder.name))
     for number, item in enumerate(packed):
-        rows = deviations(item, dimensions).tolist()
+        rows = unpack_deviations(item, dimensions).tolist()
         point = edge.Point(number, {"late": rows}, {})
         shard.update(edge.UpdateOperation.upsert_points([point]))
     shard.flush()

@@ -19,7 +19,7 @@ from benchmarks.row import Row
 from ragstone.answer.generate import Generate
 from ragstone.build import open_adapters
 from ragstone.core.chunk import Chunk
-from ragstone.core.filters import And, Filter, readable
+from ragstone.core.filters import And, Filter, reader_filter
 from ragstone.core.records import Collection
 from ragstone.core.turn import Ask, Principal
 from ragstone.engine.engine import Engine
@@ -64,7 +64,7 @@ async def measure(data: Path) -> list[Row]:
         works = {
             "embed": partial(embed, adapters, collection),
             "floor": partial(embed_and_search, adapters, collection),
-            "read": partial(search, adapters, collection, readable(READER)),
+            "read": partial(search, adapters, collection, reader_filter(READER)),
             "open": partial(search, adapters, collection, And(())),
             "changed": partial(change, adapters, collection),
             "hybrid": partial(finished, a_search(adapters, HYBRID)),
@@ -134,7 +134,7 @@ async def fill(data: Path) -> None:
 
 
 async def filled(adapters: Adapters) -> None:
-    embedder = adapters.embedders.for_text("en")
+    embedder = adapters.embedders.choose("en")
     collection = Collection(
         "default", NAME, embedder.name, embedder.fingerprint, embedder.dimensions, "en"
     )
@@ -176,14 +176,14 @@ def a_chunk(
 
 
 async def embed(adapters: Adapters, collection: Collection, question: str) -> None:
-    await adapters.embedders.of(collection).embed_queries([question])
+    await adapters.embedders.find_indexing(collection).embed_queries([question])
 
 
 async def embed_and_search(adapters: Adapters, collection: Collection, question: str) -> None:
     """What any program of this kind has to do."""
-    vectors = await adapters.embedders.of(collection).embed_queries([question])
+    vectors = await adapters.embedders.find_indexing(collection).embed_queries([question])
     searches = [Search(question, vectors[0]), Search(question)]
-    await adapters.index.search(collection, searches, readable(Principal()), 100)
+    await adapters.index.search(collection, searches, reader_filter(Principal()), 100)
 
 
 async def search(adapters: Adapters, collection: Collection, where: Filter, question: str) -> None:
@@ -199,7 +199,7 @@ async def change(adapters: Adapters, collection: Collection, question: str) -> N
 
 
 async def finished(engine: Engine, question: str) -> None:
-    await engine.answered(Ask(question, collection=NAME))
+    await engine.answer(Ask(question, collection=NAME))
 
 
 async def times(

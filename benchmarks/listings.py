@@ -211,7 +211,7 @@ def state_url(directory: Path) -> Iterator[str]:
 async def made(settings: Settings) -> Collection:
     """A collection for the bundled embedder."""
     async with build.open_embedders(settings) as embedders:
-        model = embedders.for_text("en")
+        model = embedders.choose("en")
     return Collection(
         "default", "default", model.name, model.fingerprint, model.dimensions, "en", id="c1"
     )

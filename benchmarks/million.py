@@ -19,7 +19,7 @@ import numpy as np
 from benchmarks.common import resident_mb
 from benchmarks.row import Row
 from ragstone.core.chunk import Chunk
-from ragstone.core.filters import readable
+from ragstone.core.filters import reader_filter
 from ragstone.core.records import Collection
 from ragstone.core.turn import Principal
 from ragstone.index.edge.index import EdgeIndex
@@ -83,7 +83,7 @@ async def measure(data: Path) -> list[Row]:
 async def found(index: EdgeIndex, vector: Vectors, exact: bool) -> list[str]:
     """The ids of the best chunks under an access filter."""
     search = Search("", vector)
-    [one] = await index.search(COLLECTION, [search], readable(Principal()), CANDIDATES, exact)
+    [one] = await index.search(COLLECTION, [search], reader_filter(Principal()), CANDIDATES, exact)
     return [scored.chunk_id for scored in one.found]
 
 

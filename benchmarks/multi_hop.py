@@ -121,7 +121,7 @@ async def _filled(adapters: Adapters, passages: Sequence[CorpusPassage], setting
     collection = build_collection(passages, adapters, settings.ingest)
     await adapters.index.create(collection)
     await adapters.catalog.put_collection(collection)
-    embedder = adapters.embedders.of(collection)
+    embedder = adapters.embedders.find_indexing(collection)
     assert isinstance(embedder, LateEmbedder)
     chunks = [c for passage in passages for c in chunk_entry(passage, collection, settings.ingest)]
     _, tokens = await embedder.embed_with_tokens([item.text for item in chunks[:TOKENS]])
@@ -145,7 +145,7 @@ async def _taking_turns(
         for number, (engine, times) in enumerate(zip(engines, found, strict=True)):
             question = questions[(turn + number * APART) % len(questions)]
             started = time.perf_counter()
-            answered = await engine.answered(Ask(question, collection=NAME))
+            answered = await engine.answer(Ask(question, collection=NAME))
             if turn >= WARM:
                 times.whole.append(time.perf_counter() - started)
                 times.stage += [

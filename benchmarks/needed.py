@@ -82,10 +82,10 @@ async def found(
     base = Ask("warm", collection=collection, strategy=strategy, top_k=top_k, wanted=options)
     hits, seconds = [], []
     async with aclosing(Engine(adapters, Recipes(settings).search_recipe)) as engine:
-        await engine.answered(replace(base, cache=False))
+        await engine.answer(replace(base, cache=False))
         for question in asked:
             started = time.perf_counter()
-            turn = await engine.answered(replace(base, question=question.text, cache=False))
+            turn = await engine.answer(replace(base, question=question.text, cache=False))
             seconds.append(time.perf_counter() - started)
             hits.append(turn.hits)
     pairs = list(zip(asked, hits, strict=True))

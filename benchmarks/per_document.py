@@ -43,7 +43,7 @@ async def _measured(name: str) -> list[Row]:
             wanted = SearchOptions(per_document=bound)
             found = [
                 documents(
-                    await engine.answered(
+                    await engine.answer(
                         Ask(item.text, collection=NAME, top_k=10, wanted=wanted, cache=False)
                     )
                 )

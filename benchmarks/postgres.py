@@ -28,7 +28,7 @@ from benchmarks.common import eval_data
 from benchmarks.row import Row
 from benchmarks.startup import serving
 from ragstone.build import open_adapters
-from ragstone.core.filters import EVERYTHING, Filter, readable, under
+from ragstone.core.filters import EVERYTHING, Filter, path_filter, reader_filter
 from ragstone.core.records import Collection
 from ragstone.core.turn import Principal, RankedList
 from ragstone.index.bm25 import Bm25Encoder
@@ -63,8 +63,8 @@ CANDIDATES = 100
 WRITTEN, WRITES = 1_000, 12
 URL = "http://127.0.0.1:18016"
 SETS = {"squad2_dev": "SQuAD", "scifact": "SciFact", "cranfield": "Cranfield", "xquad/en": "XQuAD"}
-MINE = readable(Principal())
-FILTERS = {"": MINE, " in a folder of one in a hundred": under("/folder3")}
+MINE = reader_filter(Principal())
+FILTERS = {"": MINE, " in a folder of one in a hundred": path_filter("/folder3")}
 HALF = Hnsw(half=True)
 WHAT = f"{CHUNKS:,} chunks on PostgreSQL"
 
@@ -336,7 +336,7 @@ async def started_beside_a_writer(url: str, collection: Collection) -> Row:
     with tempfile.TemporaryDirectory() as data:
         settings = Settings(ragstone_data=Path(data))
         async with open_adapters(settings) as (adapters, _, _):
-            embedder = adapters.embedders.for_text("en")
+            embedder = adapters.embedders.choose("en")
             known = Collection(
                 "default",
                 collection.name,

@@ -25,7 +25,7 @@ from ragstone.answer.build_prompt import SOURCES
 from ragstone.core.answer import Instructions, Layout
 from ragstone.core.chunk import Chunk
 from ragstone.core.turn import Hit, Passage
-from ragstone.language.no_answer import ENGLISH
+from ragstone.language.language import ENGLISH
 from ragstone.language.templates import ANSWER, build_instructions, load_shipped
 from ragstone.language.tokens import count
 from ragstone.models.prompt import compose

@@ -28,7 +28,7 @@ from ragstone.ports import Pair, PairReading
 from ragstone.reader.local import LocalReader
 from ragstone.reader.network import FILE, find_bundled
 from ragstone.verify.checker import ReadingChecker
-from ragstone.verify.groundedness import SUPPORTED
+from ragstone.verify.groundedness import MIN_SUPPORT
 from training.reader.example import held_out
 from training.reader.real import Maker, labelled
 from training.reader.suite import suite
@@ -91,7 +91,7 @@ async def _swaps(data: Path, reader: LocalReader) -> list[Row]:
         for who, scores in told.each().items():
             part = [scores[i] for i in chosen]
             true = [every[i].true for i in chosen]
-            caught, rejected = _caught(part, true, SUPPORTED)
+            caught, rejected = _caught(part, true, MIN_SUPPORT)
             at_most, _ = _caught(part, true, _threshold(part, true))
             note = f"{swaps} swaps, {rejected:.2f} of true statements rejected"
             found.append(Row(f"Swaps caught, {who}{here}", caught, note=note, detail=True))
@@ -138,7 +138,7 @@ async def _verdicts(data: Path, reader: LocalReader) -> list[Row]:
         told = await _told(kept, reader)
         for who, scores in told.each().items():
             bounds = (accuracy, area) if who == "verdicts" else (None, None)
-            said = [item >= SUPPORTED for item in scores]
+            said = [item >= MIN_SUPPORT for item in scores]
             found.append(
                 Row(
                     f"{name}, balanced accuracy, {who}",

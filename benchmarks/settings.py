@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from benchmarks.row import Row
+from ragstone.conversation.contextualize import Contextualize
 from ragstone.core.records import StoredSetting
 from ragstone.core.turn import Ask, Principal
 from ragstone.engine.engine import Engine
@@ -23,7 +24,6 @@ from ragstone.settings import Settings
 from ragstone.store.sql.catalog import SqlCatalog
 from ragstone.store.sql.database import open_database
 from ragstone.store.sql.settings import SqlSettings
-from ragstone.understand.contextualize import Contextualize
 
 TENANTS = 1000
 ROUNDS = 5
@@ -85,7 +85,7 @@ async def _question(asks: list[Ask]) -> float:
     for _ in range(ROUNDS):
         started = time.perf_counter()
         for ask in asks:
-            await engine.answered(ask)
+            await engine.answer(ask)
         rounds.append((time.perf_counter() - started) / len(asks))
     await engine.aclose()
     return statistics.median(rounds)

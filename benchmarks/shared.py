@@ -20,7 +20,7 @@ import psycopg
 from benchmarks.row import Row
 from benchmarks.sizes import NAMES, SHARES, WIDTH, a_chunk
 from ragstone.core.chunk import Chunk
-from ragstone.core.filters import readable
+from ragstone.core.filters import reader_filter
 from ragstone.core.records import Collection
 from ragstone.core.turn import Principal
 from ragstone.plugins.evaluation.measures import percentile
@@ -115,7 +115,7 @@ def rows(
     ]
 
 
-WHERE = readable(Principal("default", "anna"))
+WHERE = reader_filter(Principal("default", "anna"))
 
 
 def a_collection(number: int) -> Collection:

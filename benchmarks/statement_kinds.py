@@ -3,7 +3,7 @@
 `statement_kinds.json` has for each language two passages that contradict each other and a third;
 statements that they do, right beside these two and wrong beside one of them and the third;
 announcements, headings, courtesies and questions; and claims that no passage supports, some of
-people who disagree. The weights of `ragstone.verify.statement_kinds` were not made from them.
+people who disagree. The weights of `ragstone.verify.reading_judge` were not made from them.
 """
 
 import asyncio

@@ -25,14 +25,14 @@ from typing import Any
 from benchmarks.common import resident_mb
 from benchmarks.row import Row
 from ragstone import build
-from ragstone.access.setup import interceptor
+from ragstone.access.setup import make_interceptor
 from ragstone.core.turn import Ask
 from ragstone.http.app import create_app
-from ragstone.models.scripted import Scripted
 from ragstone.plugins.evaluation.measures import percentile
 from ragstone.ports import Said
 from ragstone.service import IngestRequest
 from ragstone.settings import ServerSettings, Settings
+from tests.scripted import Scripted
 
 STREAMS = int(os.environ.get("BENCH_STREAMS", "500"))
 PAUSE = 1 / int(os.environ.get("BENCH_WORDS_A_SECOND", "50"))
@@ -217,7 +217,7 @@ async def _serve(data: Path, port: int, pause: float) -> None:
 
     server = ServerSettings(max_concurrent_queries=2 * STREAMS, request_seconds=REQUEST_SECONDS)
     settings = Settings(ragstone_data=data, server=server)
-    around = interceptor(settings)
+    around = make_interceptor(settings)
     async with build.open(settings, interceptor=around) as service:
         await service.start_jobs()
         async for _ in service.ingest(IngestRequest((str(DOCUMENTS),))):

@@ -26,8 +26,7 @@ from ragstone.core.events import Done
 from ragstone.core.filters import OWN_TEXT, And, eq
 from ragstone.core.turn import Ask
 from ragstone.language.outline import outline
-from ragstone.language.prose import says_something
-from ragstone.language.sentences import sentences
+from ragstone.language.sentences import says_something, sentences
 from ragstone.language.tokens import count
 from ragstone.local import Ragstone
 from ragstone.service import IngestRequest
@@ -104,7 +103,7 @@ def _settings(data: Path, tree: Literal["off", "traversal"]) -> Settings:
     """Settings without a chat model and a cache."""
     return Settings(
         ragstone_data=data,
-        ingest=IngestSettings(tree="extractive", token_vectors=False),
+        ingest=IngestSettings(tree="extractive", token_vectors="none"),
         rag=RagSettings(tree=tree),
         cache=CacheSettings(enabled=False),
     )

@@ -45,7 +45,7 @@ def chat_model_file(name: str) -> Path:
     """The file of a model; fails where it is absent."""
     file = FOLDER / f"{name}.gguf"
     if not file.exists():
-        pytest.fail(f"{file.name} is absent: run make chat-models.")
+        pytest.fail(f"{file.name} is absent: run nox -s chat_models.")
     return file
 
 

@@ -1,5 +1,6 @@
 """What suites of several folders run against, and how tests run."""
 
+import atexit
 import ctypes
 import gc
 import itertools
@@ -50,12 +51,28 @@ if os.environ.get("HYPOTHESIS_PROFILE") == "same":
     providers._get_local_constants = lambda: providers._local_constants
 
 MEMORY = Path("/dev/shm")
-ROOM = 2 * 2**30
+ROOM = 4 * 2**30
+
+
+def memory_folder() -> Path:
+    """Make a folder in memory for what this run writes, which goes when the run ends.
+
+    A run that was killed could not remove its own: the next run does, or memory would fill.
+    """
+    for folder in MEMORY.glob("ragstone-tests-*"):
+        if not Path("/proc", folder.name.rpartition("-")[2]).exists():
+            shutil.rmtree(folder, ignore_errors=True)
+    folder = MEMORY / f"ragstone-tests-{os.getpid()}"
+    folder.mkdir(mode=0o711, exist_ok=True)  # PostgreSQL runs as another user
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
 
 # No test cuts the power: where there is a file system in memory with room enough, a commit need
-# not wait for a disk (3 ms each, of which tests make many thousands).
+# not wait for a disk (3 ms each, of which tests make many thousands). Workers are told by the
+# environment.
 if "TMPDIR" not in os.environ and MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM:
-    os.environ["TMPDIR"] = str(MEMORY)
+    os.environ["TMPDIR"] = str(memory_folder())
     tempfile.tempdir = None
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ragstone.core.errors import InputError, JobEnded, QueueFull, UnknownJob
 from ragstone.core.turn import Ask, Principal
-from ragstone.service.jobs import ENDED, JobState, JobView, KindView
+from ragstone.service.jobs import ENDED, EndedState, JobState, JobView, KindView
 
 Owned = tuple[Principal, JobView]
 
@@ -131,7 +131,7 @@ class FakeJobs:
         self._check(kind)
         self.paused.discard(kind)
 
-    async def clean(self, tenant: str, state: JobState | None = None, age: float = 0.0) -> int:
+    async def clean(self, tenant: str, state: EndedState | None = None, age: float = 0.0) -> int:
         gone = [
             id
             for id, (owner, view) in self.known.items()

@@ -9,12 +9,9 @@ import numpy as np
 from fastapi import FastAPI
 
 from ragstone.access.interceptor import Interceptor
-from ragstone.access.setup import interceptor
+from ragstone.access.setup import make_interceptor
 from ragstone.core.answer import Citation, CitedSpan, GeneratedAnswer, Marker, Statement, Usage
-from ragstone.core.chunk import Chunk
-from ragstone.core.comments import CustomerComment, ToneCounts
 from ragstone.core.conversation import ConversationKey
-from ragstone.core.entities import EntityCount
 from ragstone.core.errors import (
     Busy,
     Conflict,
@@ -73,6 +70,16 @@ from ragstone.local.configured import Configured
 from ragstone.local.keys import LocalKeys
 from ragstone.local.prompts import LocalPrompts
 from ragstone.local.settings import LocalSettings
+from ragstone.plugins.comments.comments import CustomerComment, ToneCounts
+from ragstone.plugins.comments.contract import CommentsView, CommentsWanted
+from ragstone.plugins.graph.contract import (
+    EntityPlace,
+    GraphView,
+    RelationPlace,
+    ThemePlace,
+    ThemeView,
+)
+from ragstone.plugins.graph.entities import EntityCount
 from ragstone.ports import CacheFigures, PoolUse, Total, Vectors
 from ragstone.service import (
     CollectionSummary,
@@ -83,13 +90,12 @@ from ragstone.service import (
     SearchResult,
     StoreFigures,
 )
-from ragstone.service.comments import CommentsView, CommentsWanted
-from ragstone.service.graph import EntityPlace, GraphView, RelationPlace, ThemePlace, ThemeView
 from ragstone.service.maintenance import MaintenanceService
 from ragstone.service.reading import DocumentText, DrawnPicture, Facet, FacetValue, Folder
 from ragstone.service.statistics import StatisticsService
 from ragstone.settings import Settings
 from ragstone.telemetry.spans import Telemetry
+from tests.chunks import chunk
 from tests.credentials import MemoryKeys
 from tests.fake_jobs import FakeJobs
 from tests.memory_store import MemoryNames, MemorySettings, MemoryTemplates
@@ -98,25 +104,6 @@ WORDS = ("The ", "answer ", "is ", "42 ", "[1].")
 MODEL = "fake-embedder"
 COLLECTIONS = ("default", "chat_known", "plone")
 EVIL = "Evil\x1b[31m [bold]title\u202e"
-
-
-def chunk(number: int, title: str = "Guide") -> Chunk:
-    return Chunk(
-        chunk_id=f"c{number}",
-        document_id=f"d{number}",
-        version=1,
-        chunk_index=number,
-        text=f"Passage {number}: the answer is 42, as everyone knows.",
-        title=title,
-        path=f"/docs/{number}.md",
-        tenant="default",
-        collection="default",
-        start=10,
-        end=60,
-        page=number,
-        section=("Part", "Chapter"),
-        metadata={"author": "Ünïcode"},
-    )
 
 
 HITS = (Hit(chunk(1), 0.9, 0.8, 12.5), Hit(chunk(2, EVIL), 0.5))
@@ -559,7 +546,7 @@ def limited_app(
     service: FakeService, settings: Settings, telemetry: Telemetry | None = None
 ) -> FastAPI:
     """The application on a fake whose questions have the limits of the settings."""
-    service.interceptor = interceptor(settings, telemetry)
+    service.interceptor = make_interceptor(settings, telemetry)
     return create_app(service, settings, "token", service.interceptor)
 
 

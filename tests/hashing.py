@@ -53,10 +53,10 @@ class OneEmbedder:
         self.embedder = embedder or HashingEmbedder()
         self.bridge = bridge
 
-    def for_text(self, language: str) -> Embedder:
+    def choose(self, language: str) -> Embedder:
         return self.embedder
 
-    def of(self, collection: Collection) -> Embedder:
+    def find_indexing(self, collection: Collection) -> Embedder:
         if collection.fingerprint != self.embedder.fingerprint:
             raise EmbeddingMismatch(collection.name, collection.model, self.embedder.name)
         return self.embedder

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ragstone.models import e5_engine, minilm_engine, onnx
+from ragstone.models import engines, onnx
 
 MOST_BYTES = 128 << 20
 """What is remembered in one process, the latest first."""
@@ -52,7 +52,7 @@ class RememberingSession:
 @contextmanager
 def remembering(patch: pytest.MonkeyPatch) -> Iterator[None]:
     """Sessions that are opened meanwhile remember."""
-    openers = ((onnx, "_open"), (e5_engine, "one_thread"), (minilm_engine, "one_thread"))
+    openers = ((onnx, "_open"), (engines, "open_single_threaded"))
     for module, name in openers:
         patch.setattr(module, name, _remembered_by(getattr(module, name)))
     yield

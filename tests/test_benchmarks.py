@@ -1,6 +1,8 @@
 """What the scripts of benchmarks and training read of this repository is there."""
 
 import ast
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -27,6 +29,22 @@ def named_paths(script: Path) -> list[Path]:
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: str(script.relative_to(ROOT)))
 def test_the_files_that_a_script_names_exist(script: Path) -> None:
     assert [path for path in named_paths(script) if not path.exists()] == []
+
+
+@pytest.mark.parametrize(
+    "script",
+    [*SCRIPTS, *sorted((ROOT / "examples").rglob("*.py"))],
+    ids=lambda script: str(script.relative_to(ROOT)),
+)
+def test_what_a_script_imports_of_ragstone_exists(script: Path) -> None:
+    missing = []
+    for node in ast.walk(ast.parse(script.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "ragstone":
+            module = import_module(node.module or "")
+            for name in (item.name for item in node.names):
+                if not hasattr(module, name) and not find_spec(f"{node.module}.{name}"):
+                    missing.append(f"{node.module}.{name}")
+    assert missing == []
 
 
 def test_named_paths_are_found() -> None:

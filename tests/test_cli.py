@@ -15,7 +15,7 @@ from ragstone import __version__
 from ragstone.cli import app, show
 from ragstone.cli.watch import changes
 from ragstone.core.errors import DataDirectoryInUse, InputError
-from ragstone.core.filters import And, AnyOf, Or, Range, under
+from ragstone.core.filters import And, AnyOf, Or, Range, path_filter
 from ragstone.core.turn import SearchOptions
 from ragstone.service import Service
 from ragstone.settings import Settings
@@ -155,10 +155,13 @@ def test_how_to_search(service: FakeService) -> None:
     assert asked.strategy == "dense"
     assert asked.wanted == SearchOptions("ranks", 0.8, False, 0.4, 0.3, "paragraph", 1)
     assert asked.where == And(
-        (AnyOf("metadata.year", ("2024", 2024)), Or((under("/law"), under("/tax"))))
+        (AnyOf("metadata.year", ("2024", 2024)), Or((path_filter("/law"), path_filter("/tax"))))
     )
     ragstone("ask", "q", "--under", "/law", "--top-k", "3", "--strategy", "bm25")
-    assert (service.asked[0].where, service.asked[0].top_k) == (And((Or((under("/law"),)),)), 3)
+    assert (service.asked[0].where, service.asked[0].top_k) == (
+        And((Or((path_filter("/law"),)),)),
+        3,
+    )
 
 
 def test_ingest(service: FakeService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,12 +12,6 @@ PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 SPANS = sorted(set(re.findall(r"`([^`\n]+)`", PAGE)))
 PATHS = [span for span in SPANS if re.fullmatch(r"[\w.-]+(?:/[\w.-]+)*/?", span) and "/" in span]
 OBJECTS = [span for span in SPANS if re.fullmatch(r"ragstone(?:\.\w+)+(?::\w+)?", span)]
-FOR_PLUGINS = {
-    "ragstone.jobs.added:ADDED_WORK",
-    "ragstone.local.added:ADDED_SERVICES",
-    "ragstone.ports.added:ADDED_ADAPTERS",
-}
-"""Points to which plugins of Ragstone alone add."""
 TARGETS = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
 ROOMS = [
     place.name
@@ -70,4 +64,4 @@ def test_every_registry_of_the_code_is_an_extension_point() -> None:
             parts = file.relative_to(ROOT / "src").with_suffix("").parts
             declared.add(f"{'.'.join(parts).removesuffix('.__init__')}:{name}")
     own = {point for plugin in find_plugins().values() for point in plugin.points}
-    assert declared == {*POINTS, *own, *FOR_PLUGINS}
+    assert declared == {*POINTS, *own}

@@ -10,6 +10,7 @@ from typing import Any
 
 import httpx2
 import pytest
+from pydantic import SecretStr
 
 from ragstone import build
 from ragstone.core.conversation import ConversationKey, conversation_key
@@ -20,7 +21,7 @@ from ragstone.http.app import create_app
 from ragstone.local import Ragstone
 from ragstone.remote import connect_service
 from ragstone.service import IngestRequest
-from ragstone.settings import ConversationSettings, DbSettings, Settings
+from ragstone.settings import ConversationSettings, Settings
 from tests.http_server import running
 from tests.mongo_server import mongo_server
 
@@ -200,8 +201,8 @@ async def test_given_mongodb_goes_and_comes_back_then_questions_are_answered_thr
 ) -> None:
     (tmp_path / "mongo").mkdir()
     with mongo_server(tmp_path / "mongo") as server:
-        db = DbSettings(host="127.0.0.1", port=server.port)
-        async with opened(tmp_path, db=db) as ragstone:
+        kept = ConversationSettings(url=SecretStr(f"mongodb://127.0.0.1:{server.port}"))
+        async with opened(tmp_path, conversation=kept) as ragstone:
             await asked(ragstone, "Who is Frank Zappa?")
             assert (await ragstone.ready())["conversations"] == "ok"
             server.kill()

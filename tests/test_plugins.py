@@ -6,11 +6,15 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import pytest
+from PIL import Image
 
 import ragstone
 from ragstone.registry import PLUGINS_OFF, find_plugins
+from tests.e2e.processes import serving
 
 PACKAGE = Path(ragstone.__file__).parent
 
@@ -98,13 +102,61 @@ def test_without_a_plugin_the_rest_answers(name: str, indexed: Path) -> None:
 
 
 def test_what_a_plugin_adds_is_gone_where_it_is_off(tmp_path: Path) -> None:
-    off = {PLUGINS_OFF: "formats, plone"}
+    off = {PLUGINS_OFF: "formats, graph, plone"}
     page = tmp_path / "page.rst"
     page.write_text("Title\n=====\n\nA text.\n")
     done = ragstone_command(tmp_path, "ingest", str(page), **off)
     assert done.returncode == 1
     assert "is of a type that cannot be read (.rst)" in done.stderr + done.stdout
-    assert "No such command 'plone'" in ragstone_command(tmp_path, "plone", "sync", **off).stderr
+    for name in ("graph", "plone"):
+        assert f"No such command '{name}'" in ragstone_command(tmp_path, name, **off).stderr
+
+
+def test_without_its_plugin_a_picture_says_what_would_read_its_text(tmp_path: Path) -> None:
+    Image.new("RGB", (200, 100), "white").save(tmp_path / "sign.png")
+    done = ragstone_command(tmp_path, "ingest", str(tmp_path / "sign.png"), **{PLUGINS_OFF: "ocr"})
+    assert done.returncode == 1
+    message = f"To read its text, switch the plugin ocr on ({PLUGINS_OFF})."
+    assert message in done.stdout + done.stderr
+
+
+CALL = """
+from ragstone import Client
+with Client(FOLDER) as rag:
+    print(rag.call("graph.show", collection="default").waiting)
+"""
+
+
+def test_an_operation_of_a_plugin_is_called_by_name_and_gone_where_it_is_off(
+    indexed: Path,
+) -> None:
+    program = CALL.replace("FOLDER", repr(str(indexed / "data")))
+    asked = [sys.executable, "-c", program]
+    done = subprocess.run(asked, capture_output=True, text=True, check=False)
+    assert done.stdout == "1\n", done.stderr
+    off = os.environ | {PLUGINS_OFF: "graph"}
+    done = subprocess.run(asked, env=off, capture_output=True, text=True, check=False)
+    assert "There are no operations 'graph': the plugin that brings them is" in done.stderr
+
+
+def request_status(url: str, body: dict[str, object]) -> int:
+    """Post JSON; the status of the answer."""
+    data, head = json.dumps(body).encode(), {"content-type": "application/json"}
+    try:
+        with urlopen(Request(url, data, head), timeout=60) as response:
+            return int(response.status)
+    except HTTPError as error:
+        return error.code
+
+
+@pytest.mark.slow
+def test_without_responses_and_vector_stores_chats_are_answered(indexed: Path) -> None:
+    asked = "When does the museum open?"
+    chat = {"model": "ragstone", "messages": [{"role": "user", "content": asked}]}
+    with serving(indexed / "data", **{PLUGINS_OFF: "responses"}) as url:
+        assert request_status(f"{url}/v1/chat/completions", chat) == 200
+        assert request_status(f"{url}/v1/responses", {"model": "ragstone", "input": asked}) == 404
+        assert request_status(f"{url}/v1/vector_stores", {"name": "ferries"}) == 404
 
 
 def test_a_name_that_is_not_a_plugin_s_is_refused(tmp_path: Path) -> None:
@@ -118,3 +170,19 @@ def test_the_plugins_are_listed_with_what_they_are_for(tmp_path: Path) -> None:
     found = json.loads(listed.stdout)["plugins"]
     assert set(found) == set(find_plugins()) - {"plone"}
     assert all(text.endswith(".") for text in found.values())
+
+
+@pytest.mark.parametrize(
+    ("plugin", "variables"),
+    [
+        ("redis", {"CACHE__URL": "redis://127.0.0.1:9"}),
+        ("mongodb", {"CONVERSATION__URL": "mongodb://127.0.0.1:9"}),
+    ],
+)
+def test_an_address_of_a_plugin_that_is_off_names_the_plugin(
+    tmp_path: Path, plugin: str, variables: dict[str, str]
+) -> None:
+    done = ragstone_command(tmp_path, "collections", **variables, **{PLUGINS_OFF: plugin})
+    assert done.returncode == 1
+    assert f"the plugin {plugin}, which RAGSTONE_PLUGINS_OFF switches off" in done.stderr
+    assert next(iter(variables)) in done.stderr

@@ -1,5 +1,7 @@
 """Nothing is undocumented: settings, stages, events, commands, dependencies."""
 
+import shutil
+import subprocess
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -9,8 +11,9 @@ from pydantic import BaseModel
 from ragstone.cli import app
 from ragstone.cli.added_commands import command_tree
 from ragstone.recipes.recipe import Recipes
-from ragstone.reference import FILE, reference
+from ragstone.reference import FILE, MAN_PAGE, man_page, reference
 from ragstone.settings import Settings
+from ragstone.settings.all import complete_settings
 
 ROOT = Path(__file__).parents[1]
 
@@ -20,8 +23,16 @@ def test_the_reference_page_is_what_the_code_says() -> None:
     assert written == reference(), "run `make docs`"
 
 
+def test_the_manual_is_what_the_code_says_and_reads_without_a_warning() -> None:
+    path = ROOT / "docs" / MAN_PAGE
+    assert path.read_text(encoding="utf-8") == man_page(), "run `make docs`"
+    if groff := shutil.which("groff"):
+        read = [groff, "-man", "-Tutf8", "-ww", path]
+        assert subprocess.run(read, capture_output=True, check=True).stderr == b""
+
+
 def sections() -> list[type[BaseModel]]:
-    nested = [f.annotation for f in Settings.model_fields.values()]
+    nested = [f.annotation for f in complete_settings().model_fields.values()]
     return [Settings, *(n for n in nested if isinstance(n, type) and issubclass(n, BaseModel))]
 
 

@@ -195,7 +195,7 @@ async def cases(
             reader=reader,
         )
         for question, made in asked:
-            turn = await engine.answered(Ask(question.text, collection=NAME))
+            turn = await engine.answer(Ask(question.text, collection=NAME))
             passages = [_spoken(passage) for passage in turn.passages[:PASSAGES]]
             if made == "without":
                 passages = [p for p in passages if p.hit.chunk.document_id not in question.relevant]

@@ -1,7 +1,7 @@
 """Makes `models/data/e5-graph.onnx` and `e5-channels.json`: `python -m training.e5_graph`.
 
 The graph is that of multilingual-e5-small without its weights, which
-`ragstone.models.e5_engine` adds when it opens it. Its matrices are multiplied in integers. Every
+`ragstone.models.engines` adds when it opens it. Its matrices are multiplied in integers. Every
 token's numbers are rounded to 8 bits by the largest of them, so the few channels that are always
 far larger than the rest are left out of that and multiplied as they are. Which these are is read
 from the texts below, written for this.
@@ -17,9 +17,9 @@ from onnx import TensorProto, helper
 
 import ragstone.models
 from ragstone.language.late_interaction import Floats
-from ragstone.models import e5_engine
-from ragstone.models.e5_engine import Channels, E5Engine, weights_file
+from ragstone.models import engines
 from ragstone.models.e5_weights import INNER, LAYERS, WIDTH, read
+from ragstone.models.engines import Channels, E5Engine, weights_file
 
 DATA = Path(ragstone.models.__file__).parent / "data"
 HEADS = 12
@@ -175,7 +175,7 @@ def drawn(watched: bool = False) -> onnx.ModelProto:
 def large_channels() -> Channels:
     """Per matrix, the channels whose largest number over all texts is largest."""
     some = {
-        f"l{layer}.{part}": list(range(WIDE)) for layer in range(LAYERS) for part in e5_engine.PARTS
+        f"l{layer}.{part}": list(range(WIDE)) for layer in range(LAYERS) for part in engines.PARTS
     }
     engine = E5Engine(read(weights_file()), drawn(watched=True).SerializeToString(), some)
     return widest(

@@ -187,7 +187,7 @@ async def examples(name: str, asked: Sequence[tuple[dataset.Question, bool]]) ->
         )
         rows = []
         for question, own in asked:
-            turn = await engine.answered(Ask(question.text, collection=NAME))
+            turn = await engine.answer(Ask(question.text, collection=NAME))
             passages = turn.passages[:PASSAGES]
             if not passages:
                 continue

@@ -24,12 +24,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.common import eval_data
-from ragstone.language.markers import bare, split_cited_sentences
+from ragstone.language.markers import sentences_with_citations, strip_markers
 from ragstone.language.sentences import sentences
 from ragstone.models.multilingual import MultilingualE5
 from ragstone.plugins.evaluation.measures import auroc
 from ragstone.reader.local import LocalReader
-from ragstone.verify.statement_kinds import KINDS, WEIGHTS, read_answering, read_numbers
+from ragstone.verify.reading_judge import KINDS, KINDS_FILE, read_answering, read_numbers
 from training.logistic import fitted
 
 Floats = NDArray[np.float64]
@@ -183,7 +183,7 @@ class Space:
 
 
 def first_sentence(reply: str) -> str:
-    return bare(next(text for text, _ in split_cited_sentences(reply)))
+    return strip_markers(next(text for text, _ in sentences_with_citations(reply)))
 
 
 def folds_of(given: Sequence[Example], replies: bool) -> list[Flags]:
@@ -195,7 +195,7 @@ def folds_of(given: Sequence[Example], replies: bool) -> list[Flags]:
 
 
 async def main() -> None:
-    given = [replace(example, text=bare(example.text)) for example in examples()]
+    given = [replace(example, text=strip_markers(example.text)) for example in examples()]
     embedder, reader = MultilingualE5(), LocalReader()
     rows = await read_numbers(embedder, [item.text for item in given])
     replies = [item for item in given if item.question]
@@ -225,7 +225,7 @@ async def main() -> None:
         sentence.append(space.fit(kind))
         together.append(weights)
     np.savez_compressed(
-        str(files("ragstone.verify").joinpath(f"data/{WEIGHTS}")),
+        str(files("ragstone.verify").joinpath(f"data/{KINDS_FILE}")),
         sentence=np.stack(sentence).astype(np.float16),
         together=np.stack(together).astype(np.float32),
         mean=space.mean.astype(np.float16),

@@ -2,7 +2,7 @@
 
 `python -m training.minilm_graph` does it.
 
-The graph is that of all-MiniLM-L6-v2 without its weights, which `ragstone.models.minilm_engine`
+The graph is that of all-MiniLM-L6-v2 without its weights, which `ragstone.models.engines`
 reads from where they stand in the package's file. Its matrices are multiplied in integers, as those
 of the multilingual model (`training.e5_graph`), with the weights of 8 bits as they are and the
 tokens' numbers rounded to 7 bits: processors without instructions for neural networks add two
@@ -17,18 +17,18 @@ from typing import Any
 import onnx
 from onnx import helper
 
-from ragstone.models.e5_engine import PARTS as JOINED
-from ragstone.models.e5_engine import Channels
 from ragstone.models.e5_weights import WIDTH
-from ragstone.models.minilm import tokenizer
-from ragstone.models.minilm_engine import (
-    GRAPH,
-    LAYERS,
-    WEIGHTS,
+from ragstone.models.engines import (
+    MINILM_GRAPH,
+    MINILM_LAYERS,
+    MINILM_WEIGHTS,
+    Channels,
     MiniLmEngine,
     WeightPlace,
     model_file,
 )
+from ragstone.models.engines import PARTS as JOINED
+from ragstone.models.minilm import tokenizer
 from training.e5_graph import DATA, WIDE, Drawing, encoder, model, widest
 
 LEVELS, ZERO = 63, 64
@@ -61,7 +61,7 @@ def drawn(watched: bool = False) -> onnx.ModelProto:
     """From states (texts, tokens, 384) to the last ones. With `watched`, what goes into each matrix
     is given too."""
     graph = Drawing()
-    x, seen = encoder(graph, LAYERS, LEVELS, ZERO)
+    x, seen = encoder(graph, MINILM_LAYERS, LEVELS, ZERO)
     graph.node("Reshape", [x, "shape"], "hidden")
     hidden = helper.make_tensor_value_info("hidden", 1, ["texts", "tokens", WIDTH])
     return model(graph, "all-MiniLM-L6-v2", hidden, seen if watched else ())
@@ -92,7 +92,7 @@ def _names(graph: Any) -> Iterator[tuple[str, str]]:
     yield "emb.type", "inner.embeddings.token_type_embeddings.weight"
     yield "emb.ln.w", "inner.embeddings.LayerNorm.weight"
     yield "emb.ln.b", "inner.embeddings.LayerNorm.bias"
-    for layer in range(LAYERS):
+    for layer in range(MINILM_LAYERS):
         within = f"inner.encoder.layer.{layer}"
         for place, (theirs, ours) in enumerate(PARTS):
             matrix = matrices[layer * len(PARTS) + place]
@@ -106,7 +106,9 @@ def _names(graph: Any) -> Iterator[tuple[str, str]]:
 
 def large_channels(stand: dict[str, WeightPlace]) -> Channels:
     """Per matrix, the channels whose largest number over all texts is largest."""
-    some = {f"l{layer}.{part}": list(range(WIDE)) for layer in range(LAYERS) for part in JOINED}
+    some = {
+        f"l{layer}.{part}": list(range(WIDE)) for layer in range(MINILM_LAYERS) for part in JOINED
+    }
     engine = MiniLmEngine(model_file(), stand, some, drawn(watched=True).SerializeToString())
     own = tokenizer()
     feeds = ({"states": engine.first_states(own.encode(text).ids)} for text in TEXTS)
@@ -114,14 +116,14 @@ def large_channels(stand: dict[str, WeightPlace]) -> Channels:
 
 
 def main() -> None:
-    (DATA / GRAPH).write_bytes(drawn().SerializeToString())
+    (DATA / MINILM_GRAPH).write_bytes(drawn().SerializeToString())
     stand = places(model_file())
     told = {"places": stand, "channels": large_channels(stand)}
     lines = [
         f'"{part}": {{\n' + ",\n".join(f'"{k}": {json.dumps(v)}' for k, v in held.items()) + "\n}"
         for part, held in told.items()
     ]
-    (DATA / WEIGHTS).write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    (DATA / MINILM_WEIGHTS).write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

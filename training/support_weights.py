@@ -24,9 +24,16 @@ from ragstone.core.answer import log_odds
 from ragstone.plugins.evaluation.measures import auroc, balanced_accuracy
 from ragstone.ports import Claim, EvidenceSource
 from ragstone.reader.local import LocalReader
-from ragstone.verify.checker import LEAST, NAMES, WEIGHTS, build_pair, features, places_to_read
+from ragstone.verify.checker import (
+    MIN_PROBABILITY,
+    NAMES,
+    WEIGHTS,
+    build_pair,
+    features,
+    places_to_read,
+)
 from ragstone.verify.evidence import Evidence
-from ragstone.verify.groundedness import SUPPORTED
+from ragstone.verify.groundedness import MIN_SUPPORT
 from training import logistic, verdict_data
 from training.reader.example import held_out
 from training.reader.real import labelled
@@ -132,7 +139,7 @@ def _shares(right: NDArray[np.bool_]) -> Floats:
 
 def describe(name: str, values: Floats, right: NDArray[np.bool_], weights: Sequence[Floats]) -> str:
     """Return AUROC and balanced accuracy on a set under each of several weights."""
-    labels, least = right.tolist(), log_odds(SUPPORTED, LEAST)
+    labels, least = right.tolist(), log_odds(MIN_SUPPORT, MIN_PROBABILITY)
     figures = []
     for own in weights:
         scores = values @ own

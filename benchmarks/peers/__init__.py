@@ -1,6 +1,6 @@
 """Hybrid retrieval of Ragstone and of its peers over the same vectors, in one run.
 
-One process for each side: `ragstone_side` in Ragstone's environment, the others in `.venv-peers`,
+One process for each side: `ragstone_side` in Ragstone's environment, the others in `.nox/peers`,
 which holds no Ragstone. All read the same chunks, questions and vectors (`exported`) and give
 documents back; `compare` scores them alike.
 """

@@ -23,7 +23,7 @@ from ragstone.plugins.evaluation.dataset import Question
 from ragstone.plugins.evaluation.measures import ndcg
 
 ROOT = Path(__file__).parents[2]
-PEERS_PYTHON = ROOT / ".venv-peers" / "bin" / "python"
+PEERS_PYTHON = ROOT / ".nox/peers" / "bin" / "python"
 PEERS = {
     "LlamaIndex": "llamaindex_side",
     "Haystack": "haystack_side",
@@ -53,7 +53,7 @@ def compared(limit: int | None = None) -> Iterator[Row]:
     """The rows of every set, with at most `limit` questions each, or as many as it takes, and of
     speed."""
     if not PEERS_PYTHON.exists():
-        sys.exit(f"There is no {PEERS_PYTHON}. Run `make bench-peers`, which makes it.")
+        sys.exit(f"There is no {PEERS_PYTHON}. Run `nox -s peers`, which makes it.")
     chosen = os.environ.get("BENCH_SETS")
     for name in chosen.split(",") if chosen else (*SETS, SPEED):
         with tempfile.TemporaryDirectory(prefix="ragstone-peers-") as directory:

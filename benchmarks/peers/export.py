@@ -21,7 +21,7 @@ async def export(name: str, limit: int | None, directory: Path) -> tuple[Path, l
     async with open_adapters(Settings(ragstone_data=directory / "kit")) as (adapters, _, _):
         collection = build_collection(entries, adapters, IngestSettings())
         chunks = [c for entry in entries for c in chunk_entry(entry, collection, IngestSettings())]
-        embedder = adapters.embedders.of(collection)
+        embedder = adapters.embedders.find_indexing(collection)
         texts = [" ".join(question.text.split()) for question in asked]
         exported = Exported(
             language=collection.language,

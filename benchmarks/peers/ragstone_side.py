@@ -36,9 +36,7 @@ AS_SPELT = SpellingSettings(enabled=False)
 
 RECIPES = {
     "default": Settings(spelling=AS_SPELT),
-    "without reranking and feedback": Settings(
-        rag=RagSettings(rerank=False, feedback=False), spelling=AS_SPELT
-    ),
+    "without reranking and feedback": Settings(rag=RagSettings(rerank=False), spelling=AS_SPELT),
 }
 
 
@@ -70,10 +68,10 @@ class OneEmbedder:
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
 
-    def for_text(self, language: str) -> Embedder:
+    def choose(self, language: str) -> Embedder:
         return self._embedder
 
-    def of(self, collection: Collection) -> Embedder:
+    def find_indexing(self, collection: Collection) -> Embedder:
         return self._embedder
 
     def find_comparing(self, collection: Collection) -> None:
@@ -102,7 +100,7 @@ async def _filled(stack: AsyncExitStack, directory: Path, data: Exported) -> Ada
         open_adapters(Settings(ragstone_data=directory))
     )
     known = dict(zip(data.questions, read_questions(Path(data.asked)), strict=True))
-    usual = adapters.embedders.for_text(data.language)
+    usual = adapters.embedders.choose(data.language)
     embedder = KnownMiniLm(known) if isinstance(usual, MiniLm) else KnownE5(known)
     collection = Collection(
         "default", NAME, usual.name, usual.fingerprint, usual.dimensions, data.language
@@ -120,7 +118,7 @@ async def _filled(stack: AsyncExitStack, directory: Path, data: Exported) -> Ada
 
 def _search(runner: asyncio.Runner, engine: Engine) -> Search:
     async def search(question: str) -> list[str]:
-        turn = await engine.answered(Ask(question, collection=NAME, top_k=DEPTH, cache=False))
+        turn = await engine.answer(Ask(question, collection=NAME, top_k=DEPTH, cache=False))
         return [hit.chunk.chunk_id for hit in turn.hits]
 
     return lambda question: runner.run(search(question))

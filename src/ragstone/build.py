@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 import ragstone
 from ragstone.agent.tools.configured import toolbox
 from ragstone.agent.waiting_approvals import WaitingApprovals
-from ragstone.answer.extractive.extractive import Extractive
+from ragstone.answer.extractive.extractive import REFUSE_UNLIKELY, Extractive
 from ragstone.answer.extractive.meaning_closeness import MeaningCloseness
 from ragstone.answer.extractive.token_closeness import TokenCloseness
 from ragstone.core.errors import ConfigError, StateUnavailable
@@ -27,27 +27,32 @@ from ragstone.core.turn import Ask
 from ragstone.engine.engine import Engine
 from ragstone.engine.room_queue import RoomQueue
 from ragstone.engine.search_places import SearchPlaces
-from ragstone.guard.topic_index import TopicCollection
+from ragstone.guard.topic_index import BLOCKED_DAYS, TopicCollection
 from ragstone.index.connect import (
     connect,
     connect_all,
     external_retriever,
     names_retriever,
-    settings_at,
+    readdress,
 )
 from ragstone.ingest.captions import CaptionMaker
-from ragstone.ingest.graph import GraphReader
-from ragstone.ingest.graph_model import GraphModelReader
-from ragstone.ingest.handed import Spool
-from ragstone.ingest.lost import elsewhere, is_elsewhere
+from ragstone.ingest.move import explain_elsewhere, is_elsewhere
 from ragstone.ingest.pipeline import Pipeline
 from ragstone.ingest.questions import QuestionMaker
-from ragstone.ingest.summaries import SummaryMaker
+from ragstone.ingest.sources.run import SyncParts
+from ragstone.ingest.uploads import Spool
 from ragstone.ingest.vocabulary import VocabularyReader
-from ragstone.jobs.added import WorkParts, added_work
 from ragstone.jobs.runner import Runner
-from ragstone.knowledge.graph.entity_graph import LocalEntityGraph
+from ragstone.language.tokens import token_counter
 from ragstone.local import Ragstone
+from ragstone.local.added import (
+    AdapterParts,
+    EnricherParts,
+    WorkParts,
+    added_enrichers,
+    added_work,
+    open_added,
+)
 from ragstone.local.collections import identify_collection
 from ragstone.local.configured import Configured
 from ragstone.local.erasure import UserErasure
@@ -57,20 +62,19 @@ from ragstone.local.opening import open_cache, open_templates
 from ragstone.local.ranges import with_known_values
 from ragstone.local.removal import Removal
 from ragstone.local.repair import is_state_lost
+from ragstone.local.sources import KIND, source_work
 from ragstone.local.work import part_works, works
 from ragstone.models.configured_chat import (
+    NOTE,
+    WithFallback,
     chat_model,
     check_models,
     ensemble,
     evaluator,
     read_windows,
 )
-from ragstone.models.embedders import ConfiguredEmbedders, Connected
-from ragstone.models.fallback import NOTE, WithFallback
-from ragstone.models.in_use import models_in_use
+from ragstone.models.embedders import ConfiguredEmbedders, Connected, models_in_use
 from ragstone.models.named.places import NamedModels
-from ragstone.models.spacy_names import SpacyNames
-from ragstone.models.token_counter import token_counter
 from ragstone.ports import (
     Adapters,
     Catalog,
@@ -80,37 +84,29 @@ from ragstone.ports import (
     Pooled,
     Profile,
 )
-from ragstone.ports.added import AdapterParts, open_added
 from ragstone.reader.configured import open_configured_reader
 from ragstone.retrieve.held_tokens import HeldTokens
 from ragstone.retrieve.rerankers import RerankerParts, build_reranker
 from ragstone.retrieve.rerankers.reading import ReadingReranker
 from ragstone.retrieve.sampled_rarity import SampledRarity
 from ragstone.settings import IndexSettings, Settings, StateSettings
-from ragstone.store.connect import open_state
-from ragstone.store.conversation_store import open_conversations
+from ragstone.store.connect import open_conversations, open_state
 from ragstone.store.lock import lock_directory
-from ragstone.store.sql.approvals import SqlApprovals
 from ragstone.store.sql.catalog import SqlCatalog
 from ragstone.store.sql.database import Database
 from ragstone.store.sql.dump import SqlDump
 from ragstone.store.sql.erasure import SqlErasure
-from ragstone.store.sql.evaluation import SqlEvaluations
-from ragstone.store.sql.feedback import SqlFeedback
+from ragstone.store.sql.history import SqlFeedback
 from ragstone.store.sql.jobs import SqlJobs
 from ragstone.store.sql.keys import SqlKeys
-from ragstone.store.sql.mentions import SqlMentions
-from ragstone.store.sql.model_readings import SqlModelReadings
 from ragstone.store.sql.move import move
-from ragstone.store.sql.parts import SqlParts
-from ragstone.store.sql.running import SqlRunningAnswers
+from ragstone.store.sql.parts import SqlParts, SqlWorkers
+from ragstone.store.sql.running import SqlApprovals, SqlRunningAnswers
 from ragstone.store.sql.settings import SqlSettings
-from ragstone.store.sql.themes import SqlThemes
+from ragstone.store.sql.sources import SqlSources
 from ragstone.store.sql.topics import SqlTopics
 from ragstone.store.sql.traces import SqlTraces
-from ragstone.store.sql.vector_stores import SqlVectorStores
 from ragstone.store.sql.vocabulary import SqlVocabulary
-from ragstone.store.sql.workers import SqlWorkers
 from ragstone.understand.intent_examples import IntentClassifier
 from ragstone.verify.checker import ReadingChecker
 from ragstone.verify.reading_judge import ReadingJudge
@@ -157,7 +153,7 @@ async def open_adapters(
         meaning = MeaningCloseness(catalog, embedders)
         reader = await stack.enter_async_context(open_reader(settings))
         compare = checker(reader)
-        extractive = Extractive(closeness, meaning, settings.rag.refuse_unlikely, reader)
+        extractive = Extractive(closeness, meaning, REFUSE_UNLIKELY, reader)
         answerer = WithFallback(chat, extractive, NOTE) if chat else extractive
         stack.push_async_callback(answerer.aclose)
         templates = await stack.enter_async_context(
@@ -181,12 +177,10 @@ async def open_adapters(
         retriever = external_retriever(settings.index)
         if retriever:
             stack.push_async_callback(retriever.aclose)
-        days = settings.rag.forbidden_log_days
-        topics = await TopicCollection.open(SqlTopics(database), embedders, days)
+        topics = await TopicCollection.open(SqlTopics(database), embedders, BLOCKED_DAYS)
         stack.push_async_callback(topics.aclose)
-        mentions, themes = SqlMentions(database), SqlThemes(database)
         added = await stack.enter_async_context(
-            open_added(AdapterParts(index, embedders.bundled_embedder()))
+            open_added(AdapterParts(settings, database, index, embedders.topic_embedder()))
         )
         # SQLite's connections are opened as they are needed: they never run short.
         pooled = (*((database,) if database.shared else ()), *connected.parts)
@@ -210,13 +204,6 @@ async def open_adapters(
             conversations=conversations,
             keys=SqlKeys(database),
             feedback=SqlFeedback(database),
-            evaluations=SqlEvaluations(database),
-            mentions=mentions,
-            readings=SqlModelReadings(database),
-            themes=themes,
-            vector_stores=SqlVectorStores(database),
-            graph=LocalEntityGraph(mentions, index, themes),
-            recognizer=await _recognizer(settings.ingest.graph_pipelines),
             completer=chat,
             evaluator=judge,
             reading_reranker=_build_reading_reranker(settings, reader),
@@ -226,7 +213,8 @@ async def open_adapters(
             judge=ReadingJudge(reader, compare, embedders.multilingual()),
             external_retriever=retriever,
             toolbox=toolbox(settings.mcp),
-            **added,
+            graph=added.get("graph"),
+            added=added,
             approvals=SqlApprovals(database) if database.shared else WaitingApprovals(),
             running=SqlRunningAnswers(database) if database.shared else None,
             profile=profile,
@@ -238,15 +226,10 @@ async def open_adapters(
         for collection in await catalog.collections():
             await index.create(collection)
             if await is_elsewhere(collection, catalog, index):
-                log.warning("%s", elsewhere(collection.name))
+                log.warning("%s", explain_elsewhere(collection.name))
             else:
                 await _forget_place(collection, catalog, settings.index)
         yield adapters, embedders, database
-
-
-async def _recognizer(pipelines: Sequence[str]) -> SpacyNames | None:
-    """What finds names for the entity graph besides rules; raises ConfigError."""
-    return await asyncio.to_thread(SpacyNames, pipelines) if pipelines else None
 
 
 def checker(reader: PairReader) -> Checker:
@@ -265,7 +248,10 @@ async def open_reader(settings: Settings) -> AsyncIterator[PairReader]:
     """The model that reads pairs of texts; raises ConfigError, ModelUnavailable
     for one that a setting names and that cannot be opened."""
     reader = await asyncio.to_thread(
-        open_configured_reader, settings.reader, NamedModels(settings.ragstone_data)
+        open_configured_reader,
+        settings.reader,
+        NamedModels(settings.ragstone_data),
+        settings.embedding.threads,
     )
     try:
         yield reader
@@ -301,7 +287,7 @@ async def open_two_indexes(
         database = await stack.enter_async_context(open_state(settings.state, data))
         catalog = await SqlCatalog.open(database)
         here, there = (
-            connect(settings_at(settings.index, item.url, item.api_key), data / "index")
+            connect(readdress(settings.index, item.url, item.api_key), data / "index")
             for item in (source, target)
         )
         for index in (here, there):
@@ -331,23 +317,10 @@ async def open(
     all that answers or searches, and where there is none, as in a command of its own, nothing is
     limited or measured."""
     async with open_adapters(settings) as (adapters, embedders, database):
-        reader = await _reader(settings, adapters)
+        vocabulary = await _vocabulary_readers(settings, adapters)
         configured = Configured(settings)
-
-        def keeps_graph(collection: Collection) -> bool:
-            return configured.keeps_graph(collection.tenant, collection.id)
-
-        by_model = settings.ingest.graph == "model" and adapters.completer is not None
-        graph = GraphReader(
-            adapters.index,
-            adapters.catalog,
-            adapters.mentions,
-            adapters.readings,
-            adapters.themes,
-            keeps_graph,
-            by_model,
-            recognizer=adapters.recognizer,
-        )
+        enricher_parts = EnricherParts(settings, adapters, configured.of_dialects)
+        enrichers = [*vocabulary, *added_enrichers(enricher_parts)]
         data = settings.ragstone_data.expanduser().absolute()
         shared = database.shared and settings.index.is_shared
         pipeline = Pipeline(
@@ -355,18 +328,15 @@ async def open(
             adapters.catalog,
             adapters.embedders,
             settings.ingest,
-            reader,
+            enrichers,
             data,
             _question_maker(settings, adapters),
-            _summary_maker(settings, adapters),
-            graph,
             _caption_maker(settings, adapters),
-            _graph_model_reader(settings, adapters, graph),
             SqlParts(database) if shared else None,
         )
         await asyncio.to_thread(Spool(data).sweep)
         await asyncio.to_thread(remove_leftovers)
-        most = settings.rag.parallel or (os.cpu_count() or 1) + 1
+        most = (os.cpu_count() or 1) + 1
         # Only an index on a server can have a search wait for long.
         places = SearchPlaces(most) if settings.index.url else asyncio.Semaphore(most)
         adapters = replace(adapters, searching=places)
@@ -385,13 +355,15 @@ async def open(
         answers = engine(configured.answer_recipe, rooms=rooms, around=answering)
         removal, store = Removal(adapters, pipeline), SqlJobs(database)
         parts = part_works(pipeline) if shared else {}
+        syncing = SyncParts(pipeline, adapters.catalog, SqlSources(database), settings.ingest, data)
         runner = Runner(
             store,
             SqlWorkers(database),
             {
-                **works(adapters.catalog, pipeline, answers, removal, store),
-                **parts,
                 **added_work(WorkParts(settings, adapters, answers, interceptor is not None)),
+                **works(adapters.catalog, pipeline, answers, removal, store),
+                KIND: source_work(syncing),
+                **parts,
             },
             settings.jobs,
             shared=database.shared,
@@ -418,16 +390,15 @@ async def open(
             lambda keys: UserErasure(
                 adapters, SqlErasure(database, data), pipeline, store, runner, keys, data
             ),
-            graph.wake_all,
+            syncing,
         )
         try:
             await ragstone.watch()
             yield ragstone
         finally:
             await ragstone.aclose()
-            await graph.aclose()
-            if reader:
-                await reader.aclose()
+            for enricher in enrichers:
+                await enricher.aclose()
 
 
 def _question_maker(settings: Settings, adapters: Adapters) -> QuestionMaker | None:
@@ -451,40 +422,20 @@ def _caption_maker(settings: Settings, adapters: Adapters) -> CaptionMaker | Non
     )
 
 
-def _summary_maker(settings: Settings, adapters: Adapters) -> SummaryMaker | None:
-    """What makes trees of summaries, where they are wanted."""
-    if settings.ingest.tree == "off":
-        return None
-    model = adapters.completer if settings.ingest.tree == "model" else None
-    return SummaryMaker(adapters.index, adapters.catalog, adapters.templates, model)
-
-
-def _graph_model_reader(
-    settings: Settings, adapters: Adapters, graph: GraphReader
-) -> GraphModelReader | None:
-    """What has the chat model read for the entity graph, where that is wanted and can be done."""
-    model = adapters.completer
-    if settings.ingest.graph != "model" or model is None:
-        return None
-    return GraphModelReader(
-        adapters.index, adapters.readings, adapters.themes, adapters.templates, graph, model
-    )
-
-
-async def _reader(settings: Settings, adapters: Adapters) -> VocabularyReader | None:
+async def _vocabulary_readers(settings: Settings, adapters: Adapters) -> list[VocabularyReader]:
     """Who keeps the vocabularies; it begins with what an earlier process left unread."""
     if not settings.spelling.enabled:
-        return None
+        return []
     reader = VocabularyReader(adapters.index, adapters.vocabulary)
     for collection in await adapters.catalog.collections():
         reader.wake(collection)
-    return reader
+    return [reader]
 
 
 def _place(settings: IndexSettings, data: Path) -> str:
     """Which index this process uses: the same for all who use the same, by the same address."""
     if settings.url and not names_retriever(settings):
-        from ragstone.index.moving import index_place
+        from ragstone.index.connect import index_place
 
         return index_place(settings.url)
     return f"{socket.gethostname()}:{data}"
@@ -495,7 +446,7 @@ async def _forget_place(collection: Collection, catalog: Catalog, settings: Inde
     it, is another one by now, that the next move there begins anew."""
     if settings.from_url or not collection.place:
         return
-    from ragstone.index.moving import index_place
+    from ragstone.index.connect import index_place
 
     if collection.place != index_place(settings.url):
         await catalog.put_collection(replace(collection, place=""), known=True)

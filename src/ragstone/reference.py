@@ -1,6 +1,7 @@
-"""Writes `docs/reference.md` from the code: settings, stages, events, errors, commands.
+"""Writes `docs/reference.md` and `docs/ragstone.1` from the code: settings, stages, events, errors,
+commands.
 
-`python -m ragstone.reference docs` writes it; a test fails when it is not up to date.
+`python -m ragstone.reference docs` writes them; a test fails when they are not up to date.
 """
 
 import inspect
@@ -9,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
 
+from ragstone import __version__
 from ragstone.cli import app
 from ragstone.cli.added_commands import command_tree
 from ragstone.core import errors, events
@@ -16,10 +18,14 @@ from ragstone.engine.stage import Stage
 from ragstone.language.templates import PROMPTS
 from ragstone.recipes import setting_table
 from ragstone.recipes.recipe import stages
+from ragstone.recipes.stage_options import PREFIX
+from ragstone.recipes.stages import RecipeKey, with_added
 from ragstone.settings import Settings, aliases
+from ragstone.settings.added import find_aliases
 from ragstone.settings.profiles import PROFILES
 
 FILE = "reference.md"
+MAN_PAGE = "ragstone.1"
 
 
 def reference() -> str:
@@ -63,16 +69,22 @@ def _settings() -> Iterator[str]:
 
 
 def _profiles() -> Iterator[str]:
+    usual = stages(Settings(), "standard")
     for dialect, values in PROFILES.items():
         for key, value in values.items():
-            ours = setting_table.table()[key].default
-            shown = "the model's" if ours is None else f"`{ours}`"
+            if key.startswith(f"{PREFIX}."):
+                _, stage, option = key.split(".")
+                ours = getattr(usual[stage], option)
+            else:
+                ours = setting_table.table()[key].default
+            shown = "the model's" if ours is None and key.startswith("llm.") else f"`{ours}`"
             yield _row(f"`{dialect}`", f"`{key}`", f"`{value}`", shown)
 
 
 def _aliases() -> Iterator[str]:
-    for item in aliases.ALIASES:
-        made = f"`llm.*` ({item.key})" if item.key in aliases.PARTS else f"`{item.key}`"
+    for item in find_aliases():
+        of_parts = aliases.MADE_OF_PARTS.get(item.key)
+        made = f"`{of_parts}` ({item.key})" if of_parts else f"`{item.key}`"
         yield _row(f"`{item.name}`", item.document, made if item.key else item.note or "no effect")
 
 
@@ -84,7 +96,8 @@ def _prompts() -> Iterator[str]:
 
 
 def _stages() -> Iterator[str]:
-    for stage in stages(Settings(), "standard").values():
+    core = tuple(stages(Settings(), "standard").values())
+    for stage in with_added(core, RecipeKey(Settings(), "standard", "plain")):
         yield f"\n### {stage.name}\n\n{_doc(type(stage))}\n\nFails {stage.fails}."
         yield "\n\n| option | default | what it is |\n| --- | --- | --- |\n"
         yield from _options(stage)
@@ -127,6 +140,40 @@ def _spelling(parameter: Any) -> str:
     return ", ".join([*parameter.opts, *parameter.secondary_opts])
 
 
+def man_page() -> str:
+    """Return the manual of the command line in the macros of man(7)."""
+    command = command_tree(app)
+    parts = [
+        f'.TH RAGSTONE 1 "" "ragstone {__version__}" "User commands"\n',
+        f".SH NAME\nragstone \\- {_roff(command.help)}\n",
+        ".SH SYNOPSIS\n.B ragstone\n[OPTIONS] COMMAND [ARGS]...\n",
+        ".SH OPTIONS\n",
+        *map(_man_parameter, command.params),
+        ".SH COMMANDS\n",
+    ]
+    for name, item in _leaves(command, "ragstone"):
+        parts += [f".SS {name}\n{_roff(item.help)}\n", *map(_man_parameter, item.params)]
+    return "".join(parts)
+
+
+def _leaves(command: Any, name: str) -> Iterator[tuple[str, Any]]:
+    """Yield the commands that have no commands below them, with their whole names."""
+    for child, item in sorted(command.commands.items()):
+        below = f"{name} {child}"
+        yield from _leaves(item, below) if hasattr(item, "commands") else [(below, item)]
+
+
+def _man_parameter(parameter: Any) -> str:
+    text = _roff(getattr(parameter, "help", "")) or "."
+    return f".TP\n.B {_roff(_spelling(parameter))}\n{text}\n"
+
+
+def _roff(text: str | None) -> str:
+    """Escape what man(7) would read as a request or typeset as another sign."""
+    line = " ".join((text or "").split()).replace("\\", "\\e").replace("-", "\\-")
+    return f"\\&{line}" if line[:1] in (".", "'") else line
+
+
 def _summary(kind: type[Any]) -> str:
     return _doc(kind).split("\n\n")[0].replace("\n", " ")
 
@@ -141,3 +188,4 @@ def _row(*cells: str) -> str:
 
 if __name__ == "__main__":
     Path(sys.argv[1], FILE).write_text(reference(), encoding="utf-8")
+    Path(sys.argv[1], MAN_PAGE).write_text(man_page(), encoding="utf-8")

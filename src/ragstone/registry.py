@@ -13,7 +13,7 @@ import os
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
@@ -112,7 +112,13 @@ class Registry(Generic[T]):
         """Raises ConfigError for a name that nothing has."""
         found = self._table.get(name) or self._others.get(name)
         if found is None:
-            raise ConfigError(f"There is no {self.noun} {name!r}. There are {', '.join(self)}.")
+            if off := self.switched_off.get(name):
+                raise ConfigError(
+                    f"The {self.noun} {name!r} is one of the plugin {off.package}, which "
+                    f"{PLUGINS_OFF} switches off."
+                )
+            known = f"There are {', '.join(self)}." if any(True for _ in self) else "None is there."
+            raise ConfigError(f"There is no {self.noun} {name!r}. {known}")
         return found
 
     @property
@@ -124,6 +130,16 @@ class Registry(Generic[T]):
     def others(self) -> Mapping[str, Extension]:
         """What other packages bring."""
         return self._others
+
+    @property
+    def switched_off(self) -> Mapping[str, Extension]:
+        """What the plugins in RAGSTONE_PLUGINS_OFF would bring; `package` is the plugin's name."""
+        point = self.group.removeprefix(f"{OURS}.")
+        return {
+            name: replace(item, package=plugin)
+            for plugin in sorted(_plugin_names() & _names_off())
+            for name, item in _load_plugin(plugin).adds.get(point, {}).items()
+        }
 
     @property
     def refused(self) -> tuple[str, ...]:
@@ -169,16 +185,25 @@ class Registry(Generic[T]):
             )
         return cast(T, made)
 
-    def make_usable(self, names: Iterable[str], otherwise: str, *arguments: object) -> Iterator[T]:
+    def make_usable(self, names: Iterable[str], otherwise: str, *arguments: object) -> dict[str, T]:
         """Make the things of these names. One of another package that is broken is left out, and
         the log says why, and what happens `otherwise`. Raises ConfigError as `make` for ours."""
+        return self.keep_usable(names, otherwise, lambda name: self.make(name, *arguments))
+
+    def keep_usable(
+        self, names: Iterable[str], otherwise: str, load: Callable[[str], T]
+    ) -> dict[str, T]:
+        """The same of what `load` gives for each name; what breaks in it is the extension's."""
+        usable: dict[str, T] = {}
         for name in names:
             try:
-                yield self.make(name, *arguments)
+                with self.explain_errors(name):
+                    usable[name] = load(name)
             except ConfigError as error:
                 if self[name].package == OURS:
                     raise
                 log.warning("%s %s", error, otherwise)
+        return usable
 
     @contextmanager
     def explain_errors(self, name: str) -> Iterator[None]:
@@ -250,21 +275,33 @@ def find_plugins() -> Mapping[str, Plugin]:
 
     Raises ConfigError for a name there that no plugin has.
     """
-    try:
-        package = importlib.import_module(f"{OURS}.plugins")
-    except ModuleNotFoundError:
-        return {}
-    names = {module.name for module in pkgutil.iter_modules(package.__path__)}
-    off = {name.strip() for name in os.environ.get(PLUGINS_OFF, "").split(",")} - {""}
-    if unknown := sorted(off - names):
+    names, off = _plugin_names(), _names_off()
+    if names and (unknown := sorted(off - names)):
         raise ConfigError(
             f"{PLUGINS_OFF} names {unknown[0]!r}, which is not a plugin: name some of "
             f"{', '.join(sorted(names))}."
         )
-    return {
-        name: importlib.import_module(f"{OURS}.plugins.{name}").PLUGIN
-        for name in sorted(names - off)
-    }
+    return {name: _load_plugin(name) for name in sorted(names - off)}
+
+
+@cache
+def _plugin_names() -> frozenset[str]:
+    """The names of all plugins, those that are switched off too. Read once: each setting's name is
+    compared with what plugins that are off would bring."""
+    try:
+        package = importlib.import_module(f"{OURS}.plugins")
+    except ModuleNotFoundError:
+        return frozenset()
+    return frozenset(module.name for module in pkgutil.iter_modules(package.__path__))
+
+
+def _names_off() -> set[str]:
+    return {name.strip() for name in os.environ.get(PLUGINS_OFF, "").split(",")} - {""}
+
+
+def _load_plugin(name: str) -> Plugin:
+    plugin: Plugin = importlib.import_module(f"{OURS}.plugins.{name}").PLUGIN
+    return plugin
 
 
 @cache

@@ -7,7 +7,7 @@ result or, if it streams, as server-sent events: its items, then one named `end`
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +25,7 @@ from ragstone.core.errors import (
     VersionMismatch,
 )
 from ragstone.service import Overview, Service, wire
-from ragstone.service.contract import Operation, operations
+from ragstone.service.contract import Operation, added_operations, core_operations
 from ragstone.service.server_file import find_server
 from ragstone.service.wire import OPERATION_HEADER, VERSION_HEADER
 from ragstone.settings import Settings
@@ -82,7 +82,17 @@ class Remote:
 
     def __init__(self, url: str, credential: str) -> None:
         self._connection = _Connection(url, credential)
-        for operation in operations().values():
+        self._add(core_operations())
+
+    def __getattr__(self, part: str) -> Any:
+        """The operations of a plugin or package, whose contract is imported when it is used."""
+        if part.startswith("_") or not (found := added_operations(part)):
+            raise AttributeError(part)
+        self._add(found)
+        return self.__dict__[part]
+
+    def _add(self, found: Mapping[str, Operation]) -> None:
+        for operation in found.values():
             part, _, name = operation.name.rpartition(".")
             place = self.__dict__.setdefault(part, SimpleNamespace()) if part else self
             setattr(place, name, self._connection.method(operation))

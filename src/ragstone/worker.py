@@ -7,14 +7,14 @@ from collections.abc import Callable
 from ragstone import build
 from ragstone.access import setup
 from ragstone.core.errors import ConfigError
-from ragstone.ingest.free_memory import few_arenas
+from ragstone.ingest.free_memory import limit_arenas
 from ragstone.settings import Settings
 
 
 def work(settings: Settings, say: Callable[[str], None] = print) -> None:
     """Run jobs until SIGINT or SIGTERM. Raises ConfigError where nothing is shared."""
     _check(settings)
-    few_arenas()
+    limit_arenas()
     asyncio.run(_work(settings, say))
 
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from ragstone.access.deadline import Deadline
+from ragstone.access.interceptor import Deadline
 
 
 def soon(seconds: float) -> Deadline:

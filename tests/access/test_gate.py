@@ -34,7 +34,7 @@ def issuer() -> Iterator[Issuer]:
 
 
 def a_gate(service: FakeService, **settings: Any) -> Gate:
-    return setup.gate(AuthSettings(**settings), service.keys, TOKEN)
+    return setup.make_gate(AuthSettings(**settings), service.keys, TOKEN)
 
 
 async def asks(gate: Gate, headers: Any = None, address: str = "127.0.0.1") -> Caller:
@@ -45,7 +45,7 @@ async def test_given_no_credentials_at_all_then_everyone_is_the_local_user(
     service: FakeService,
 ) -> None:
     gate = a_gate(service)
-    assert not await gate.required()
+    assert not await gate.is_credential_required()
     for headers in ({}, {"authorization": "Bearer unused"}, {"x-api-key": "sk-1"}):
         assert await asks(gate, headers) is LOCAL
     assert await asks(gate, {"authorization": f"Bearer {TOKEN}"}) is OPERATOR
@@ -113,12 +113,12 @@ async def test_given_visitors_of_a_plone_site_then_they_need_no_credential_there
 ) -> None:
     await a_key(service)
     gate = a_gate(service)
-    visitor = await gate.caller(Headers({}), "10.0.0.7", "acme")
+    visitor = await gate.caller(Headers({}), "10.0.0.7", lambda: "acme")
     assert visitor == replace(ANONYMOUS, principal=visitor.principal, key="anonymous:10.0.0.7")
     assert (visitor.principal.tenant, visitor.principal.names) == ("acme", ("*",))
     for headers in (bearer("wrong"), {"x-api-key": "wrong"}):
         with pytest.raises(Unauthorized):
-            await gate.caller(Headers(headers), "10.0.0.7", "acme")
+            await gate.caller(Headers(headers), "10.0.0.7", lambda: "acme")
     with pytest.raises(Unauthorized):
         await asks(gate)
 
@@ -170,13 +170,13 @@ async def test_given_a_key_made_by_another_server_then_this_one_needs_it_within_
 ):
     store, now = MemoryKeys(), 0.0
     here, there = (LocalKeys(store, MemoryNames(), lambda: now) for _ in range(2))
-    gate = setup.gate(AuthSettings(), here, TOKEN)
-    assert not await gate.required()
+    gate = setup.make_gate(AuthSettings(), here, TOKEN)
+    assert not await gate.is_credential_required()
     service = FakeService()
     service.keys = there
     await a_key(service)
     now = 2.0
-    assert await gate.required()
+    assert await gate.is_credential_required()
 
 
 class Away(MemoryKeys):

@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from ragstone.access.asking import ASKING
-from ragstone.access.interceptor import Interceptor, Limits
-from ragstone.access.slots import Slots
+from ragstone.access.interceptor import Interceptor, Limits, Slots
 from ragstone.core.caller import Caller
 from ragstone.core.errors import RequestTimeout, TooManyRequests, UnknownCollection
 from ragstone.core.events import Done, Event, Failed

@@ -60,7 +60,7 @@ def test_given_addresses_and_a_secret_then_both_must_fit(
 
 
 def test_given_a_user_alone_then_the_settings_say_the_rest() -> None:
-    settings = {"proxy_addresses": "10.0.0.0/8", "tenant": "acme", "default_role": "editor"}
+    settings = {"proxy_addresses": "10.0.0.0/8", "tenant": "acme", "roles": {"*": "editor"}}
     assert asks(settings, {"x-forwarded-groups": "a"}) is None
     caller = asks(settings, {"x-forwarded-user": "otto", "x-forwarded-collections": ""})
     assert caller

@@ -5,7 +5,7 @@ from contextlib import suppress
 
 import pytest
 
-from ragstone.access.slots import Slots
+from ragstone.access.interceptor import Slots
 from ragstone.core.errors import TooManyRequests
 
 

@@ -15,14 +15,14 @@ from ragstone.agent.waiting_approvals import WaitingApprovals
 from ragstone.core.answer import Usage
 from ragstone.core.errors import Busy, ModelUnavailable, ToolsUnavailable, UnknownCollection
 from ragstone.core.events import AgentStep, Event
-from ragstone.core.filters import AnyOf, Filter, eq, under
+from ragstone.core.filters import AnyOf, Filter, eq, path_filter
 from ragstone.core.tool import Tool, ToolCall
 from ragstone.core.turn import Ask, Plan, Principal, SearchOptions, Turn
 from ragstone.engine.stage import Emit, Stage, Step
-from ragstone.models.scripted import ScriptedChat
 from ragstone.ports import Profile, Returned, Said, ToolSession
 from tests.engine.adapters import a_kit, ran
 from tests.engine.samples import a_hit
+from tests.scripted import ScriptedChat
 
 SEARCH = Tool(
     "neural_search",
@@ -44,7 +44,7 @@ SEARCH = Tool(
     },
 )
 ADD = Tool("add", "Adds.", {"type": "object", "properties": {"a": {}, "b": {}}}, changes=False)
-OURS = ["local_search", "read_section", "tables", "entity_graph", "calculator"]
+OURS = ["local_search", "read_section", "entity_graph", "tables", "calculator"]
 ROW = {"p_id": "p1", "context": "Ost was built in 1871.", "score": 0.8, "metadatas": {"class": "L"}}
 
 
@@ -176,7 +176,7 @@ async def test_given_a_gateway_then_the_model_sees_neither_what_is_set_nor_a_sec
 
 async def test_given_a_filter_that_the_gateway_cannot_be_told_then_it_is_searched_here() -> None:
     chat, box = ScriptedChat([calling(("local_search", {"query": "Ost"})), ["DONE"]]), Box()
-    step = await acted(chat, box, a_turn(under("/hr")))
+    step = await acted(chat, box, a_turn(path_filter("/hr")))
     assert {tool.name for tool in chat.asked[0][0].tools} == {*OURS, "add"}
     assert (box.called, names(step)) == ([], ["Ost"])
 
@@ -367,10 +367,36 @@ async def test_given_a_search_that_says_that_it_changes_something_then_it_is_no_
     assert {tool.name for tool in chat.asked[0][0].tools} == {*OURS, "neural_search"}
 
 
-async def test_given_rounds_without_end_then_the_turn_says_what_ended_them() -> None:
-    replies = [calling(("add", {"a": i})) for i in range(20)]
-    step = await acted(ScriptedChat(replies), Box(), a_turn(), rounds=3)
-    assert step.turn.cut_short == "3 rounds of calls are the most"
+@pytest.mark.parametrize(
+    ("options", "window", "same", "calls", "why"),
+    [
+        ({"rounds": 3}, 100_000, False, 3, "3 rounds of calls are the most"),
+        ({"cost": 0.05}, 100_000, False, 2, "0.05 US dollars are the most"),
+        ({}, 100_000, True, 1, "the chat model makes the same calls again and again"),
+        ({}, 400, False, 3, "the results fill their share of the window"),
+    ],
+    ids=["rounds", "cost", "repeated", "window"],
+)
+async def test_given_rounds_without_end_then_the_turn_says_what_ended_them(
+    options: dict[str, float], window: int, same: bool, calls: int, why: str
+) -> None:
+    box = Box(returns={"add": Returned("x" * 300)})
+    spent = Usage(100, 10, 1, cost=0.03)
+    replies = [
+        [Said(calls=(ToolCall("c", "add", json.dumps({"a": 0 if same else i})),), usage=spent)]
+        for i in range(20)
+    ]
+    chat = ScriptedChat(replies, profile=Profile(context_window=window))
+    stage = ToolAgent(inner=(Finds(),), **{"rounds": 10, **options})
+
+    step, _ = await ran(stage, a_turn(), chat=chat, toolbox=box, count=len, profile=chat.profile)
+
+    assert step.turn.cut_short == why
+    assert len(box.called) == calls
+    assert step.turn.hits
+
+
+async def test_given_a_model_that_ends_by_itself_then_nothing_is_cut_short() -> None:
     done = await acted(ScriptedChat([["DONE"]]), Box(), a_turn())
     assert done.turn.cut_short == ""
 

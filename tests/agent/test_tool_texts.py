@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from ragstone.agent.search_tools import inject_arguments, parameters, searches, tool_for_model
 from ragstone.core.errors import InputError, TooLarge
-from ragstone.core.filters import And, AnyOf, under
+from ragstone.core.filters import And, AnyOf, path_filter
 from ragstone.core.foreign_passages import from_kdb, to_kdb
 from ragstone.core.source import hit_sources
 from ragstone.core.tool import Tool
 from ragstone.core.turn import Ask, Plan
 from ragstone.http.dialects.pictures import image_type, pictures
-from ragstone.language.fences import TOOL_OUTPUT, fence_text
+from ragstone.language.code_blocks import TOOL_OUTPUT, fence_text
 from tests.engine.samples import a_hit
 
 JSON: st.SearchStrategy[Any] = st.recursive(
@@ -55,7 +55,7 @@ def test_given_a_filter_then_it_can_be_told_only_if_it_is_one_condition_on_the_m
         known = parameters(Ask("q", where=where), Plan())
         assert known is not None
         assert (known["metadata_filter_key"], known["match_values"]) == ("class", ["Law"])
-    for where in (under("/a"), And((one, one)), AnyOf("path", ("/a",))):
+    for where in (path_filter("/a"), And((one, one)), AnyOf("path", ("/a",))):
         assert parameters(Ask("q", where=where), Plan()) is None
 
 

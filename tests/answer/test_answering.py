@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from ragstone.answer.assemble import Assemble
 from ragstone.answer.generate import Generate
+from ragstone.conversation.contextualize import Contextualize
 from ragstone.core.answer import GeneratedAnswer, Usage
 from ragstone.core.chunk import Chunk
 from ragstone.core.errors import EmptyQuestion, ModelUnavailable, QuestionTooLong
@@ -20,13 +21,12 @@ from ragstone.core.records import Collection
 from ragstone.core.tool import ToolStep
 from ragstone.core.turn import Ask, Plan, RankedList, Scored, Turn
 from ragstone.language.tokens import count
-from ragstone.models.scripted import Scripted
 from ragstone.ports import Judgement, Said
 from ragstone.retrieve.fuse import Fuse
-from ragstone.understand.contextualize import Contextualize
 from ragstone.verify.cite import Cite
 from tests.engine.adapters import ran
 from tests.engine.samples import a_chunk, a_hit, a_passage
+from tests.scripted import Scripted
 
 
 @pytest.mark.parametrize(

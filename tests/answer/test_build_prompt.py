@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 import pytest
 
-from ragstone.answer.build_prompt import SOURCES, BuildPrompt
+from ragstone.answer.build_prompt import SOURCES, build_prompt
 from ragstone.core.answer import Instructions
 from ragstone.core.errors import InputError
 from ragstone.core.intent import Intent, IntentName
@@ -15,15 +15,15 @@ from ragstone.language.templates import MODES, load_shipped
 from ragstone.ports import Profile
 from ragstone.store.sql.database import open_database
 from ragstone.store.sql.templates import SqlTemplates
-from tests.engine.adapters import ran
+from tests.engine.adapters import a_kit
 
 
 async def instructed(question: str, **changes: Any) -> Instructions:
-    stage = BuildPrompt(**changes.pop("stage", {}))
+    options = changes.pop("stage", {})
     parts = {name: changes.pop(name) for name in ("profile", "templates") if name in changes}
     asked = {name: changes.pop(name) for name in ("mode", "json") if name in changes}
     turn = Turn(Ask(question, **asked), question=question, **changes)
-    step, _ = await ran(stage, turn, **parts)
+    step = await build_prompt(turn, a_kit(**parts), **options)
     return step.turn.instructions
 
 

@@ -11,7 +11,7 @@ from ragstone.answer.first_cited import FirstCited, by_first_citation, cited_num
 from ragstone.core.answer import Citation, GeneratedAnswer, Verdict
 from ragstone.core.events import Done, Event, Sources, Token
 from ragstone.core.turn import Ask, Hit, Passage, Turn
-from tests.fake_service import chunk
+from tests.chunks import chunk
 
 PIECES = [
     "A [3]. ",

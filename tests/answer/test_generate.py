@@ -9,9 +9,9 @@ from ragstone.core.answer import Instructions
 from ragstone.core.errors import ModelUnavailable
 from ragstone.core.events import Event, Note, Token
 from ragstone.core.turn import Ask, Turn
-from ragstone.models.scripted import Scripted
 from tests.engine.adapters import a_kit, ran
 from tests.engine.samples import a_passage
+from tests.scripted import Scripted
 
 TURN = Turn(Ask("When?"), question="When?", passages=(a_passage(1, "At nine."),))
 

@@ -1,22 +1,24 @@
 """What is said before a chat model is asked."""
 
+import asyncio
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from ragstone.answer import generate
 from ragstone.answer.generate import Generate
-from ragstone.answer.pre_answer_gate import PreAnswerGate
 from ragstone.core.answer import GeneratedAnswer, Instructions
+from ragstone.core.errors import IndexUnavailable
 from ragstone.core.events import Event, Token
 from ragstone.core.intent import Intent
 from ragstone.core.records import Collection
 from ragstone.core.turn import Ask, Passage, Plan, Turn
 from ragstone.engine.stage import Step
-from ragstone.models.scripted import Scripted
 from tests.engine.adapters import ran
 from tests.engine.samples import a_passage
 from tests.hashing import HashingEmbedder, OneEmbedder
+from tests.scripted import Scripted
 
 FAQS = (
     "Q: How do I reset the lamp?\nA: Hold the button. Wait. See https://evil.example/x. "
@@ -45,6 +47,7 @@ async def foreseen(
     options: Any = None,
     **changes: Any,
 ) -> tuple[Step, list[Event]]:
+    """What is said where a chat model would say yes."""
     turn = Turn(
         Ask(question),
         question=question,
@@ -54,7 +57,11 @@ async def foreseen(
         **changes,
     )
     parts = {"answerable": Sure(likelihood), "embedders": OneEmbedder(HashingEmbedder())}
-    return await ran(PreAnswerGate(**(options or {})), turn, **parts)
+    return await ran(Generate(**(options or {})), turn, answerer=Scripted(), **parts)
+
+
+def is_model_asked(step: Step) -> bool:
+    return answer(step).model == "scripted"
 
 
 def answer(step: Step) -> GeneratedAnswer:
@@ -67,16 +74,16 @@ async def test_given_passages_that_surely_hold_nothing_then_it_is_refused_at_onc
     assert answer(step).refused
     assert answer(step).confidence == 0.001
     assert events == [Token("There is none.")]
-    model = Scripted()
-    done, _ = await ran(Generate(), step.turn, answerer=model)
-    assert (done.decision, model.asked) == ("skipped", [])
+    [gate] = step.turn.trace
+    assert (gate.stage, gate.inside) == ("pre_answer_gate", "generate")
+    assert gate.decision == step.decision == "extractive, refused"
 
 
 @pytest.mark.parametrize(
     "changes",
     [
         {"likelihood": 0.4},
-        {"options": {"refuse_below": 0}},
+        {"options": {"spares": False}},
         {"intent": Intent("summary")},
         {"intent": Intent("list")},
         {"plan": Plan(strategy="sequential")},
@@ -84,21 +91,20 @@ async def test_given_passages_that_surely_hold_nothing_then_it_is_refused_at_onc
     ],
 )
 async def test_given_any_doubt_then_the_model_is_asked(changes: Any) -> None:
-    step, events = await foreseen("How many teeth does the shark have?", **changes)
-    assert step.turn.answer is None
-    assert events == []
+    step, _ = await foreseen("How many teeth does the shark have?", **changes)
+    assert is_model_asked(step)
 
 
 async def test_given_a_passage_that_is_alike_then_nothing_is_compared() -> None:
     alike = replace(PLAIN, hit=replace(PLAIN.hit, similarity=0.6))
     step, _ = await foreseen("How many teeth does the shark have?", alike)
-    assert step.turn.answer is None
-    assert step.reason == "a passage is alike"
+    assert is_model_asked(step)
+    assert step.turn.trace[0].reason == "a passage is alike"
 
 
 async def test_given_a_question_in_another_language_then_the_model_is_asked() -> None:
     step, _ = await foreseen("Wie viele Zähne hat denn der große weiße Hai?")
-    assert step.turn.answer is None
+    assert is_model_asked(step)
 
 
 async def test_given_a_faq_that_asks_the_same_then_its_whole_answer_without_strange_links() -> None:
@@ -118,7 +124,7 @@ async def test_given_a_faq_that_asks_the_same_then_its_whole_answer_without_stra
         ("How do I repair the lamp?", "faq", {}),
         ("How do I reset the lamp and the clock?", "faq", {}),
         ("How do I reset the lamp?", "normal", {}),
-        ("How do I reset the lamp?", "faq", {"faq": False}),
+        ("How do I reset the lamp?", "faq", {"spares": False}),
     ],
 )
 async def test_given_another_question_or_passage_then_the_model_is_asked(
@@ -126,7 +132,7 @@ async def test_given_another_question_or_passage_then_the_model_is_asked(
 ) -> None:
     faq = a_passage(1, FAQS, kind=kind)
     step, _ = await foreseen(question, faq, likelihood=0.9, options=options)
-    assert step.turn.answer is None
+    assert is_model_asked(step)
 
 
 async def test_given_held_answers_then_nothing_leaves_yet() -> None:
@@ -135,6 +141,43 @@ async def test_given_held_answers_then_nothing_leaves_yet() -> None:
     assert events == []
 
 
+class Broken(Sure):
+    """Fails, or never says."""
+
+    def __init__(self, error: Exception | None) -> None:
+        super().__init__(0.0)
+        self._error = error
+
+    async def likelihood(self, ask: Ask, passages: Any) -> float:
+        if self._error:
+            raise self._error
+        await asyncio.Event().wait()
+        raise AssertionError
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [(IndexUnavailable("gone"), "failed"), (ZeroDivisionError(), "failed"), (None, "timeout")],
+    ids=repr,
+)
+async def test_given_that_looking_fails_or_hangs_then_the_model_answers_and_the_trace_says_so(
+    error: Exception | None, status: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(generate, "GATE_SECONDS", 0.01)
+    turn = Turn(
+        Ask("How many teeth does the shark have?"),
+        question="How many teeth does the shark have?",
+        passages=(PLAIN,),
+        instructions=Instructions("GeneratedAnswer.", "There is none."),
+    )
+    step, events = await ran(Generate(), turn, answerer=Scripted(), answerable=Broken(error))
+    assert is_model_asked(step)
+    assert [(item.stage, item.status) for item in step.turn.trace] == [("pre_answer_gate", status)]
+    assert "".join(event.text for event in events if isinstance(event, Token)) == "Yes. [1]"
+
+
 async def test_given_no_chat_model_then_there_is_nothing_to_spare() -> None:
-    step, _ = await ran(PreAnswerGate(), Turn(Ask("When?"), question="When?", passages=(PLAIN,)))
-    assert step.turn.answer is None
+    turn = Turn(Ask("When?"), question="When?", passages=(PLAIN,))
+    step, _ = await ran(Generate(), turn, answerer=Scripted())
+    assert is_model_asked(step)
+    assert step.turn.trace == ()

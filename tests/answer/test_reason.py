@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from ragstone.answer.reason import Reason
+from ragstone.answer.generate import Generate
 from ragstone.core.answer import GeneratedAnswer, Instructions
 from ragstone.core.errors import ModelUnavailable
 from ragstone.core.events import Event, Thinking
@@ -14,6 +14,7 @@ from ragstone.ports import Profile
 from tests.engine.adapters import ran
 from tests.engine.completer import Replies
 from tests.engine.samples import a_passage
+from tests.scripted import Scripted
 
 
 async def reasoned(
@@ -22,8 +23,9 @@ async def reasoned(
     profile: Profile | None = None,
     answer: GeneratedAnswer | None = None,
     **options: Any,
-) -> tuple[Step, list[Event], Replies]:
-    model = Replies(reply)
+) -> tuple[Step, list[Event], Replies, Instructions | None]:
+    """The answer, what left before it, what was thought, and what the answerer was told."""
+    model, answerer = Replies(reply), Scripted()
     turn = Turn(
         Ask("When?", reasons=asks),
         question="When?",
@@ -31,44 +33,67 @@ async def reasoned(
         instructions=Instructions("GeneratedAnswer.", "No.", notes="Be brief."),
         answer=answer,
     )
-    step, events = await ran(Reason(**options), turn, completer=model, profile=profile or Profile())
-    return step, events, model
+    parts = {"completer": model, "profile": profile or Profile(), "answerer": answerer}
+    step, events = await ran(Generate(**options), turn, **parts)
+    thoughts = [event for event in events if isinstance(event, Thinking)]
+    return step, thoughts, model, next(iter(answerer.told), None)
 
 
 @pytest.mark.conforms("Query pipeline", "Levels", "Chain of thought")
 async def test_given_a_model_that_does_not_reason_by_itself_then_it_is_asked_first() -> None:
-    step, events, model = await reasoned(reasons=True)
-    assert events == [Thinking("1. Asked: when.\n2. [1] says nine.")]
-    assert step.turn.instructions.notes == "Be brief.\n1. Asked: when.\n2. [1] says nine."
-    assert step.turn.usage.calls == 1
+    step, thoughts, model, told = await reasoned(thinks="always")
+    assert thoughts == [Thinking("1. Asked: when.\n2. [1] says nine.")]
+    assert told
+    assert told.notes == "Be brief.\n1. Asked: when.\n2. [1] says nine."
+    [thought] = step.turn.trace
+    assert (thought.stage, thought.inside, thought.calls) == ("reason", "generate", 1)
     assert "[1] At nine. (7)" in model.asked[0][1]
 
 
 async def test_given_held_answers_then_thoughts_do_not_leave_either() -> None:
-    step, events, _ = await reasoned(reasons=True, holds=True)
-    assert events == []
-    assert "nine" in step.turn.instructions.notes
+    _, thoughts, _, told = await reasoned(thinks="always", tells_thoughts=False)
+    assert thoughts == []
+    assert told
+    assert "nine" in told.notes
 
 
-@pytest.mark.parametrize("extended", [True, False])
-async def test_given_a_model_that_reasons_by_itself_then_it_does(extended: bool) -> None:
-    thinks = Profile(thinking_tokens=1024)
-    step, _, model = await reasoned(reasons=True, profile=thinks, extended=extended)
-    assert step.turn.instructions.thinks == extended
+@pytest.mark.parametrize(("thinks", "at_length"), [("at length", True), ("always", False)])
+async def test_given_a_model_that_reasons_by_itself_then_it_does(
+    thinks: str, at_length: bool
+) -> None:
+    _, _, model, told = await reasoned(thinks=thinks, profile=Profile(thinking_tokens=1024))
+    assert told
+    assert told.thinks == at_length
     assert model.asked == []
 
 
-@pytest.mark.parametrize(("asks", "level", "calls"), [(True, False, 1), (False, True, 0)])
+@pytest.mark.parametrize(
+    ("asks", "thinks", "calls"),
+    [(True, "asked", 1), (False, "always", 0), (None, "asked", 0), (True, "never", 0)],
+)
 async def test_given_the_request_says_then_the_level_does_not(
-    asks: bool, level: bool, calls: int
+    asks: bool | None, thinks: str, calls: int
 ) -> None:
-    _, _, model = await reasoned(asks=asks, reasons=level)
+    _, _, model, _ = await reasoned(asks=asks, thinks=thinks)
     assert len(model.asked) == calls
 
 
-async def test_given_an_answer_already_or_a_model_that_fails_then_it_goes_on_without() -> None:
-    step, _, model = await reasoned(reasons=True, answer=GeneratedAnswer("At nine."))
+async def test_given_an_answer_already_then_nothing_is_thought() -> None:
+    step, _, model, _ = await reasoned(thinks="always", answer=GeneratedAnswer("At nine."))
     assert (step.decision, model.asked) == ("skipped", [])
-    step, events, _ = await reasoned(ModelUnavailable("It is down."), reasons=True)
-    assert (step.decision, events) == ("skipped", [])
-    assert step.turn.instructions.notes == "Be brief."
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [(ModelUnavailable("It is down."), "done"), (ZeroDivisionError(), "failed")],
+    ids=repr,
+)
+async def test_given_that_thinking_fails_then_the_answer_goes_on_without(
+    error: Exception, status: str
+) -> None:
+    step, thoughts, _, told = await reasoned(error, thinks="always")
+    assert step.turn.answer
+    assert step.turn.answer.text == "Yes. [1]"
+    assert told
+    assert (told.notes, thoughts) == ("Be brief.", [])
+    assert [(item.stage, item.status) for item in step.turn.trace] == [("reason", status)]

@@ -11,14 +11,14 @@ from ragstone.answer.voting import Voting
 from ragstone.core.answer import Instructions, Usage
 from ragstone.core.errors import ModelUnavailable
 from ragstone.core.events import Event, Note, Thinking, Token
-from ragstone.core.turn import Ask, Passage, Turn
+from ragstone.core.turn import Ask, Level, Passage, Turn
 from ragstone.engine.stage import Step
-from ragstone.models.scripted import Scripted
 from ragstone.ports import Said
 from tests.engine.adapters import ran
 from tests.engine.completer import Replies
 from tests.engine.samples import a_passage
 from tests.local_checker import local_checker
+from tests.scripted import Scripted
 
 PASSAGES = (
     a_passage(1, "The lighthouse of Ost was built in 1871. It is 34 metres high."),
@@ -34,8 +34,11 @@ def member(name: str, *script: Said | str, error: Exception | None = None, **mor
     return Scripted((*script, used), name=name, error=error, **more)
 
 
-async def vote(*members: Any, asks: bool | None = True, **options: Any) -> tuple[Step, list[Event]]:
-    turn = Turn(Ask("When was Ost built?", votes=asks), question="When?", passages=PASSAGES)
+async def vote(
+    *members: Any, asks: bool | None = True, level: Level = "standard", **options: Any
+) -> tuple[Step, list[Event]]:
+    ask = Ask("When was Ost built?", votes=asks, level=level)
+    turn = Turn(ask, question="When?", passages=PASSAGES)
     stage = Generate(**options)
     parts = {"answerer": members[0], "ensemble": members, "checker": local_checker()}
     return await ran(stage, turn, completer=Replies("x"), **parts)
@@ -158,7 +161,7 @@ class Counting:
 
 async def test_given_one_model_then_samples_of_it_vote_and_no_more_at_a_time_than_allowed() -> None:
     model = Counting()
-    turn = Turn(Ask("When?"), question="When?", passages=PASSAGES)
+    turn = Turn(Ask("When?", level="maximum"), question="When?", passages=PASSAGES)
     stage = Generate(votes=True, voting=Voting(samples=5, concurrency=2, temperature=0.9))
     parts = {"answerer": model, "checker": local_checker()}
     step, _ = await ran(stage, turn, completer=Replies("x"), **parts)
@@ -167,13 +170,22 @@ async def test_given_one_model_then_samples_of_it_vote_and_no_more_at_a_time_tha
     assert sorted(ask.temperature or 0 for ask in model.asked) == [0, 0.9, 0.9, 0.9, 0.9]
 
 
-@pytest.mark.parametrize(("votes", "level", "asked"), [(None, False, 1), (False, True, 1)])
-async def test_given_no_vote_is_wanted_then_one_answer(
-    votes: bool | None, level: bool, asked: int
+@pytest.mark.parametrize(
+    ("wanted", "option", "level", "asked"),
+    [
+        (None, None, "maximum", 1),
+        (None, True, "maximum", 1),
+        (None, None, "enhanced", 0),
+        (None, False, "maximum", 0),
+        (False, True, "maximum", 0),
+    ],
+)
+async def test_several_models_vote_at_maximum_unless_something_else_is_wanted(
+    wanted: bool | None, option: bool | None, level: Level, asked: int
 ) -> None:
     one, two = member("a", RIGHT), member("b", RIGHT)
-    await vote(one, two, asks=votes, votes=level)
-    assert (len(one.asked), len(two.asked)) == (asked, 0)
+    await vote(one, two, asks=wanted, level=level, votes=option)
+    assert (len(one.asked), len(two.asked)) == (1, asked)
 
 
 async def test_given_no_chat_model_then_there_is_nothing_to_vote_on() -> None:

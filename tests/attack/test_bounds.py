@@ -9,7 +9,17 @@ import pytest
 import pytest_asyncio
 
 from ragstone.core.errors import InputError, InvalidFilter
-from ragstone.core.filters import MOST, And, AnyOf, Not, Or, check_size, eq, matches, under_any
+from ragstone.core.filters import (
+    MAX_CONDITIONS,
+    And,
+    AnyOf,
+    Not,
+    Or,
+    check_size,
+    eq,
+    matches,
+    paths_filter,
+)
 from ragstone.core.limits import check_ask
 from ragstone.core.turn import Ask, Message
 from tests.attack.house import House, a_house
@@ -92,8 +102,8 @@ async def longest_wait(house: House, path: str, body: dict[str, Any]) -> float:
 @pytest.mark.parametrize(
     ("path", "body"),
     [
-        (SEARCH, search(folder=MANY[: MOST // 2 - 2])),
-        (SEARCH, search(document_id=MANY[: MOST - 2])),
+        (SEARCH, search(folder=MANY[: MAX_CONDITIONS // 2 - 2])),
+        (SEARCH, search(document_id=MANY[: MAX_CONDITIONS - 2])),
         (CHAT, chat("a" * 19_900)),
         (CHAT, chat(*["lamp"] * 1999, QUESTION)),
     ],
@@ -107,11 +117,11 @@ async def test_the_most_that_is_allowed_does_not_stop_the_loop(
 
 
 async def test_bounds_hold_by_every_door() -> None:
-    check_ask(Ask("Why?", where=AnyOf("path", tuple(MANY[: MOST - 1]))))
+    check_ask(Ask("Why?", where=AnyOf("path", tuple(MANY[: MAX_CONDITIONS - 1]))))
     for ask in (
         Ask("Why?", where=AnyOf("path", tuple(MANY))),
         Ask("Why?", where=Or(tuple(eq("path", path) for path in MANY))),
-        Ask("Why?", where=And((Not(AnyOf("path", tuple(MANY[: MOST - 2]))),))),
+        Ask("Why?", where=And((Not(AnyOf("path", tuple(MANY[: MAX_CONDITIONS - 2]))),))),
     ):
         with pytest.raises(InvalidFilter, match="holds more than 10,000"):
             check_ask(ask)
@@ -127,7 +137,7 @@ async def test_bounds_hold_by_every_door() -> None:
 
 
 async def test_many_folders_are_two_conditions() -> None:
-    made = under_any(MANY)
+    made = paths_filter(MANY)
     assert made == Or((AnyOf("path", tuple(MANY)), AnyOf("folders", tuple(MANY))))
     assert matches(made, {"path": "/a/b7", "folders": ["/a"]})
     assert not matches(made, {"path": "/a", "folders": []})

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from fastapi import FastAPI, Response
 
-from ragstone.ingest.handed import Spool
+from ragstone.ingest.uploads import Spool
 from ragstone.service import Handed
 from ragstone.service.directory import is_copy
 from ragstone.service.local_token import local_token, read_token

@@ -12,7 +12,8 @@ import pytest_asyncio
 
 from ragstone.answer.stream import AnswerStream, plain
 from ragstone.answer.thoughts import ThoughtStream
-from ragstone.backup.archive import MANIFEST, ArchiveReader
+from ragstone.backup.archive import ArchiveReader
+from ragstone.backup.manifest import MANIFEST
 from ragstone.core.errors import InputError
 from ragstone.core.events import Event, Thinking
 from tests.attack.house import OPERATOR, House, a_house

@@ -11,10 +11,10 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from ragstone.core.evaluation import SetQuestion
 from ragstone.core.records import Topic
 from ragstone.core.turn import Ask, Principal
 from ragstone.local import Ragstone
+from ragstone.plugins.evaluation.records import SetQuestion
 from ragstone.service import IngestRequest
 from ragstone.settings import IndexSettings, StateSettings
 from tests.attack.house import House, a_house

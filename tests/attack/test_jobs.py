@@ -11,10 +11,10 @@ import pytest_asyncio
 
 from ragstone import __version__
 from ragstone.core.turn import Ask, Principal
+from ragstone.plugins.plone.settings import PloneSettings
 from ragstone.service import wire
 from ragstone.service.contract import operations
 from ragstone.service.wire import OPERATION_HEADER, VERSION_HEADER
-from ragstone.settings import PloneSettings
 from tests.attack.house import OPERATOR, House, a_house, told
 from tests.credentials import bearer
 from tests.patience import PATIENCE

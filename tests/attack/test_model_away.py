@@ -7,10 +7,11 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from ragstone.models.fallback import NOTE
+from ragstone.models.configured_chat import NOTE
+from ragstone.plugins.plone.settings import PloneSettings
 from ragstone.service.contract import operations
 from ragstone.service.wire import OPERATION_HEADER
-from ragstone.settings import LlmSettings, PloneSettings
+from ragstone.settings import LlmSettings
 from tests.attack.house import House, a_house
 from tests.attack.test_deadlines import CHAT, DOORS, HEADERS, QUESTION
 from tests.model_server import closed_port, model_server

@@ -38,7 +38,7 @@ PROXY = {"x-proxy-secret": "of the proxy", "x-forwarded-user": "ann"}
 
 @cache
 def make_app(root: str = "", secret: str = "") -> FastAPI:
-    server, auth = ServerSettings(root_path=root), AuthSettings(proxy_secret=SecretStr(secret))
+    server, auth = ServerSettings(public_url=root), AuthSettings(proxy_secret=SecretStr(secret))
     return create_app(FakeService(), Settings(server=server, auth=auth), "token")
 
 

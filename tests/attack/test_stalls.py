@@ -20,8 +20,8 @@ from ragstone.core.conversation import ConversationKey
 from ragstone.core.turn import Principal
 from ragstone.http.app import create_app
 from ragstone.local import Ragstone
+from ragstone.plugins.comments.contract import CommentsWanted
 from ragstone.service import IngestRequest
-from ragstone.service.comments import CommentsWanted
 from ragstone.service.contract import operations
 from ragstone.service.wire import OPERATION_HEADER, VERSION_HEADER
 from ragstone.settings import Settings
@@ -115,6 +115,9 @@ LOOKUPS: Mapping[str, Mapping[str, Any]] = {
     "vector_stores.files": {"principal": ME, "collection": "default", "file": None, "job": None},
     "vector_stores.find": {"principal": ME, "collection": UNKNOWN},
     "vector_stores.list_all": {"principal": ME},
+    "sources.list": {"principal": ME},
+    "sources.show": {"principal": ME, "name": UNKNOWN},
+    "sources.runs": {"principal": ME, "name": UNKNOWN},
 }
 OTHERS = {
     *("ask", "stop", "approve", "search", "function_calling", "ingest", "rebuild", "embed"),
@@ -128,6 +131,7 @@ OTHERS = {
     *("jobs.resume", "jobs.retry", "jobs.watch", "jobs.pause_kind", "jobs.resume_kind"),
     *("conversations.remove", "vector_stores.put", "vector_stores.put_files"),
     *("vector_stores.delete_file", "vector_stores.remove_file", "vector_stores.drop"),
+    *("sources.add", "sources.sync", "sources.remove"),
     *(
         "readers.give",
         "readers.set_folder",
@@ -235,7 +239,7 @@ async def service(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Rag
         with sqlite3.connect(folder / "data" / "state.sqlite") as database:
             multiply(database, "collections", id=name_of, name=name_of)
         catalog: Any = service._adapters.catalog
-        catalog.replaced(await catalog._database.read(catalog.replacing))
+        catalog.apply_replacement(await catalog._database.read(catalog.replace_rows))
         # As a server does once it has started: what the tests have loaded is none of its garbage.
         gc.freeze()
         yield service

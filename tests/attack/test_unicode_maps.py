@@ -33,12 +33,12 @@ def test_glyphs_that_are_no_characters_are_never_read(tmp_path: Path, unicode_ma
     path = placed_pdf(tmp_path / "a.pdf", [LINES], unicode_map=unicode_map)
 
     with pytest.raises(UnreadableDocument, match="Not readable text"):
-        parse(path, IngestSettings(ocr=False))
+        parse(path, IngestSettings(ocr_pages=0))
 
 
 def test_letters_of_the_higher_planes_are_read(tmp_path: Path) -> None:
     path = placed_pdf(tmp_path / "a.pdf", [LINES], unicode_map="<D835DC00>")
 
-    (block, *_) = parse(path, IngestSettings(ocr=False)).blocks
+    (block, *_) = parse(path, IngestSettings(ocr_pages=0)).blocks
 
     assert set(block.text) - {" "} <= {chr(0x1D400 + place) for place in range(256)}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sqlalchemy import Table, select
 
-from ragstone.backup.back_up import back_up
+from ragstone.backup.back_up import write_backup
 from ragstone.backup.doctor import Doctor
 from ragstone.backup.restore import restore
 from ragstone.cache.local import LocalCache
@@ -70,7 +70,7 @@ class House:
             return [dict(row) for row in (await connection.execute(select(table))).mappings()]
 
     async def back_up(self, file: Path, since: Path | None = None) -> Upkeep:
-        return [s async for s in self.steps(back_up, file, since=since)][-1]
+        return [s async for s in self.steps(write_backup, file, since=since)][-1]
 
     async def restore(self, file: Path, *earlier: Path) -> Upkeep:
         return [s async for s in self.steps(restore, file, earlier=earlier)][-1]

@@ -14,11 +14,11 @@ import pytest
 
 from ragstone import build
 from ragstone.backup.archive import ArchiveReader
-from ragstone.backup.back_up import back_up
+from ragstone.backup.back_up import write_backup
 from ragstone.core.errors import ConfigError, InputError, StorageFull
 from ragstone.core.filters import eq
 from ragstone.core.turn import Principal
-from ragstone.ingest.handed import LINKED, RESTORED, Spool
+from ragstone.ingest.uploads import LINKED, RESTORED, Spool
 from ragstone.local.repair import find_damage
 from ragstone.ports.jobs import NewJob
 from ragstone.service import Handed, IngestRequest
@@ -117,7 +117,7 @@ async def test_given_uploads_that_are_replaced_or_deleted_meanwhile_then_it_has_
     file, before = tmp_path / "backup.zip", b"The tower opens at ten."
     await upload(house, "/tower.txt", before)
     await upload(house, "/hall.txt", before)
-    steps = house.steps(back_up, file)
+    steps = house.steps(write_backup, file)
     await anext(steps)
     await upload(house, "/tower.txt", b"The tower is closed.")
     await upload(house, "/new.txt", b"A bridge.")
@@ -308,7 +308,7 @@ async def test_given_a_document_changed_while_a_backup_is_written_then_it_is_who
     house: House, tmp_path: Path
 ) -> None:
     file = tmp_path / "backup.zip"
-    steps = house.steps(back_up, file)
+    steps = house.steps(write_backup, file)
     await anext(steps)  # The state is written, the index is not.
     house.write("hours.txt", "Changed.")
     ingest = asyncio.create_task(house.ingest())
@@ -359,7 +359,7 @@ async def test_given_no_files_without_names_then_a_backup_has_one_until_it_is_wh
 ) -> None:
     monkeypatch.delattr(os, "O_TMPFILE", raising=False)
     file = tmp_path / "backup.zip"
-    steps = house.steps(back_up, file)
+    steps = house.steps(write_backup, file)
     await anext(steps)
     assert list(tmp_path.glob(".backup.zip.*"))
     await steps.aclose()
@@ -375,7 +375,7 @@ async def test_given_a_file_that_somebody_else_wrote_meanwhile_then_it_is_not_ov
     house: House, tmp_path: Path
 ) -> None:
     file = tmp_path / "backup.zip"
-    steps = house.steps(back_up, file)
+    steps = house.steps(write_backup, file)
     await anext(steps)
     file.write_text("mine")
     with pytest.raises(InputError, match="cannot be written"):

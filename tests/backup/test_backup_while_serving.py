@@ -10,7 +10,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from ragstone.backup.back_up import back_up
+from ragstone.backup.back_up import write_backup
 from ragstone.backup.restore import restore
 from ragstone.core.chunk import Chunk
 from ragstone.core.errors import StateUnavailable, UnknownCollection
@@ -61,7 +61,7 @@ async def test_given_a_slow_backup_then_nobody_waits_for_it_and_it_is_of_one_mom
 ) -> None:
     here, there = two
     before, second = await here.chunks(), await here.collection("second")
-    steps = here.steps(back_up, tmp_path / "backup.zip")
+    steps = here.steps(write_backup, tmp_path / "backup.zip")
     await anext(steps)  # The state is written, the index is not, until another step is wanted.
     async with asyncio.timeout(PATIENCE):
         there.write("hours.txt", "Changed.")
@@ -122,7 +122,7 @@ async def test_given_a_search_that_hangs_beside_it_then_the_backup_is_not_ended_
 ) -> None:
     monkeypatch.setattr(leases, "PATIENCE", 0.5)
     here, there = two
-    steps = here.steps(back_up, tmp_path / "backup.zip")
+    steps = here.steps(write_backup, tmp_path / "backup.zip")
     await anext(steps)
     with pytest.raises(StateUnavailable, match="during the search"):
         async with asyncio.timeout(PATIENCE), here.catalog.snapshot():
@@ -136,7 +136,7 @@ async def test_given_a_connection_that_breaks_off_then_the_backup_says_so_and_no
 ) -> None:
     here, there = two
     file = tmp_path / "backup.zip"
-    steps = here.steps(back_up, file)
+    steps = here.steps(write_backup, file)
     await anext(steps)
 
     def end() -> None:
@@ -156,7 +156,7 @@ async def test_given_a_backup_that_is_given_up_then_what_it_kept_is_deleted_by_t
     two: Two, tmp_path: Path
 ) -> None:
     here, there = two
-    steps = here.steps(back_up, tmp_path / "backup.zip")
+    steps = here.steps(write_backup, tmp_path / "backup.zip")
     await anext(steps)
     there.write("hours.txt", "Changed.")
     await there.ingest()
@@ -165,7 +165,7 @@ async def test_given_a_backup_that_is_given_up_then_what_it_kept_is_deleted_by_t
     assert await there.index.count(collection, eq("revision", old))
     await steps.aclose()
     deadline = time.monotonic() + PATIENCE
-    while await there.catalog.kept() and time.monotonic() < deadline:
+    while await there.catalog.is_kept() and time.monotonic() < deadline:
         await asyncio.sleep(0.02)  # PostgreSQL sees the end of the connection a little later.
     assert await there.pipeline.purge()
     assert await there.index.count(collection, eq("revision", old)) == 0
@@ -197,7 +197,7 @@ async def test_given_a_restore_while_a_backup_is_written_then_both_are_whole(
     await there.ingest()
     assert await there.pipeline.purge()
     changed = await there.chunks()
-    steps = here.steps(back_up, second)
+    steps = here.steps(write_backup, second)
     await anext(steps)
     async with asyncio.timeout(PATIENCE):
         for _ in range(2):

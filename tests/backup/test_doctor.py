@@ -11,7 +11,7 @@ import pytest
 from ragstone.backup import doctor
 from ragstone.core.filters import eq
 from ragstone.ingest.formats.recognition import UNREAD
-from ragstone.ingest.handed import Spool
+from ragstone.ingest.uploads import Spool
 from ragstone.service import Handed, IngestRequest
 from ragstone.store.sql.tables import documents
 from tests.backup.house import House, opened
@@ -149,7 +149,7 @@ async def test_given_many_documents_then_a_page_is_in_memory_at_once_and_few_are
 ) -> None:
     monkeypatch.setattr(doctor, "PAGE", 3)
     monkeypatch.setattr(doctor, "SCANNED", 4)
-    monkeypatch.setattr(doctor, "MOST_TOLD", 2)
+    monkeypatch.setattr(doctor, "MAX_NOTES", 2)
     for number in range(8):
         house.write(f"{number}.txt", f"The room {number} is open. " * (10 + 40 * number))
     await house.ingest()

@@ -23,12 +23,13 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as with_settings
 from hypothesis import strategies as st
 
-from ragstone.backup.archive import ArchiveReader, digest_array, places, sort_digests
-from ragstone.backup.back_up import back_up
+from ragstone.backup.archive import ArchiveReader
+from ragstone.backup.back_up import write_backup
+from ragstone.backup.manifest import digest_array, places, sort_digests
 from ragstone.core.chunk import Chunk
 from ragstone.core.errors import InputError
 from ragstone.core.filters import eq
-from ragstone.ingest.handed import Spool
+from ragstone.ingest.uploads import Spool
 from ragstone.service import Handed, IngestRequest
 from tests.backup.house import House, opened
 from tests.databases import NAME, Databases
@@ -379,7 +380,7 @@ async def test_given_an_incremental_backup_then_its_first_step_changes_nothing(
     """One that is given up leaves nothing, and the next is whole."""
     file = tmp_path / "tuesday.ragstone"
     for many in (1, 2, 3):
-        steps = house.steps(back_up, file, since=monday)
+        steps = house.steps(write_backup, file, since=monday)
         for _ in range(many):
             await anext(steps)
         await steps.aclose()
@@ -391,12 +392,12 @@ async def test_given_an_incremental_backup_then_its_first_step_changes_nothing(
 KILLED = """
 import asyncio, sys, time
 from pathlib import Path
-from ragstone.backup.back_up import back_up
+from ragstone.backup.back_up import write_backup
 from tests.backup.house import opened
 
 async def main(data, file, since, steps):
     async with opened(Path(data)) as house:
-        work = house.steps(back_up, Path(file), since=Path(since))
+        work = house.steps(write_backup, Path(file), since=Path(since))
         for _ in range(int(steps)):
             await anext(work)
         print("there", flush=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ragstone.backup.members import Member, add, pack
+from ragstone.backup.writer import Member, add, pack
 
 
 def written(file: Path, members: list[Member]) -> zipfile.ZipFile:

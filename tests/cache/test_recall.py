@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from ragstone import build
-from ragstone.cache.scopes import depends_on_history
+from ragstone.cache.recall import depends_on_history
 from ragstone.core.events import Done, Failed, Sources, Token
-from ragstone.core.filters import And, AnyOf, Filter, Not, under
+from ragstone.core.filters import And, AnyOf, Filter, Not, path_filter
 from ragstone.core.turn import Ask, Message, Principal, SearchOptions, Turn
 from ragstone.local import Ragstone
 from ragstone.service import IngestRequest
@@ -121,7 +121,7 @@ async def test_given_another_temperature_then_only_the_passages_are_reused(
         {"strategy": "bm25"},
         {"top_k": 3},
         {"wanted": SearchOptions(diversity=0.5)},
-        {"where": under("/files")},
+        {"where": path_filter("/files")},
         {"collection": "other"},
         {"principal": Principal(tenant="other")},
         {"cache": False},

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ragstone.cache.recall import _exact
-from ragstone.cache.remember import Remember
+from ragstone.cache.recall import _take_exact
+from ragstone.cache.remember import remember
 from ragstone.core.answer import GeneratedAnswer
 from ragstone.core.turn import Ask, Recalled, Turn
 from ragstone.language.late_interaction import EncodedQuestion
 from ragstone.ports import Kept
 from ragstone.verify.check import Check
-from tests.engine.adapters import ran
+from tests.engine.adapters import a_kit, ran
 from tests.engine.samples import a_passage
 from tests.local_checker import local_checker
 
@@ -46,8 +46,8 @@ async def remembered(text: str, **changes: Any) -> tuple[Sequence[Kept], str]:
     recalled = Recalled(answer_scope="here", encoded=encoded)
     memory = Memory()
     turn = replace(checked.turn, recalled=recalled)
-    step, _ = await ran(Remember(), turn, cache=memory, answerer=Author())
-    return memory.kept, step.reason
+    why = await remember(turn, a_kit(cache=memory, answerer=Author()), ttl=300.0)
+    return memory.kept, why
 
 
 async def test_given_an_answer_that_the_sources_support_then_it_is_kept() -> None:
@@ -86,4 +86,4 @@ async def test_given_a_rejected_answer_in_the_cache_then_it_is_not_recalled(
     grounded: bool | None, found: bool
 ) -> None:
     memory: Any = OldMemory(grounded)
-    assert (await _exact(memory, "here", "What?") is not None) is found
+    assert (await _take_exact(memory, "here", "What?") is not None) is found

@@ -8,8 +8,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from ragstone.cli import app
+from ragstone.plugins.comments.contract import CommentsWanted
 from ragstone.service import Service
-from ragstone.service.comments import CommentsWanted
 from ragstone.settings import Settings
 from tests.fake_service import FakeService
 

@@ -110,16 +110,14 @@ def test_given_a_server_then_a_change_holds_for_the_next_question(
     indexed_documents: Path, tmp_path: Path
 ) -> None:
     data = copied(indexed_documents, tmp_path / "data")
-    question = ("search", "battery lantern", "--no-cache", "--limit", "50")
+    question = ("ask", "What does the lantern weigh?", "--no-cache")
     with serving(data):
-        many = len(json_here(data, *question)["hits"])
-        assert many > 1
-        assert run(data, "settings", "set", "rag.max_top_k", "3").returncode == 0
-        refused = here(data, *question)
-        assert refused.returncode == 1
-        assert "must lie between 1 and 3" in refused.stderr
-        assert here(data, "settings", "unset", "rag.max_top_k").returncode == 0
-        assert len(json_here(data, *question)["hits"]) == many
+        many = len(json_here(data, *question)["sources"])
+        assert many > 2
+        assert run(data, "settings", "set", "rag.top_k", "2").returncode == 0
+        assert len(json_here(data, *question)["sources"]) == 2
+        assert here(data, "settings", "unset", "rag.top_k").returncode == 0
+        assert len(json_here(data, *question)["sources"]) == many
         assert here(data, "settings", "set", "rag.top_k", "1").returncode == 0
         answer = json_here(data, "ask", "What is the daily allowance for meals?")
         assert len(answer["sources"]) == 1
@@ -128,6 +126,6 @@ def test_given_a_server_then_a_change_holds_for_the_next_question(
     log = json_here(data, "settings", "log")["changes"]
     assert [(line["key"], line["action"]) for line in log] == [
         ("rag.top_k", "set"),
-        ("rag.max_top_k", "unset"),
-        ("rag.max_top_k", "set"),
+        ("rag.top_k", "unset"),
+        ("rag.top_k", "set"),
     ]

@@ -12,7 +12,7 @@ from ragstone.cli.show import (
 from ragstone.core.answer import GeneratedAnswer, Label, Statement, Verdict
 from ragstone.core.source import Source
 from ragstone.service import FileFailure, Progress, Skipped
-from ragstone.verify.citation import citation
+from ragstone.verify.cite import build_citation
 from tests.engine.samples import a_passage
 
 
@@ -74,7 +74,7 @@ def test_given_ctrl_c_then_it_says_what_goes_on(elsewhere: bool, words: list[str
 def verdicts(*labels: Label) -> list[Verdict]:
     """A verdict each, on the source of its number."""
     return [
-        Verdict("It is so.", label, 0.9, citation(a_passage(n, "It is so."), 0, 9))
+        Verdict("It is so.", label, 0.9, build_citation(a_passage(n, "It is so."), 0, 9))
         for n, label in enumerate(labels, start=1)
     ]
 

@@ -43,7 +43,7 @@ class Clients:
 
     def node(self, name: str) -> Any:
         """What a Node program prints, in JSON."""
-        folder = installed(".clients-node")
+        folder = installed(".nox/node")
         # Packages are looked for from the program's own place.
         text = (PROGRAMS / name).read_text(encoding="utf-8")
         return self.printed(["node", "--input-type=module", "--eval", text], folder)

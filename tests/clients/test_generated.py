@@ -16,7 +16,7 @@ ANSWER = "".join(SAID)
 def test_openapi_python_client(
     clients: Clients, opens: Callable[[str], bool], tmp_path: Path
 ) -> None:
-    generator = str(program(".venv-clients", "openapi-python-client"))
+    generator = str(program(".nox/clients", "openapi-python-client"))
     config = tmp_path / "config.yml"
     config.write_text("package_name_override: ragstone_client\npost_hooks: []\n")
     made = tmp_path / "made"
@@ -38,7 +38,7 @@ def test_openapi_python_client(
         tmp_path,
     )
     assert "Error" not in said
-    python = str(program(".venv-clients", "python"))
+    python = str(program(".nox/clients", "python"))
     found = clients.printed([python, str(PROGRAMS / "openapi_client.py")], GENERATED=str(made))
     assert found["answers"] == [ANSWER]
     assert [opens(url) for url in found["urls"]] == [True]
@@ -46,7 +46,7 @@ def test_openapi_python_client(
 
 
 def test_openapi_typescript(clients: Clients, opens: Callable[[str], bool], tmp_path: Path) -> None:
-    modules = installed(".clients-node") / "node_modules"
+    modules = installed(".nox/node") / "node_modules"
     (tmp_path / "node_modules").symlink_to(modules.resolve())
     (tmp_path / "package.json").write_text('{"type": "module"}')
     binaries = modules / ".bin"

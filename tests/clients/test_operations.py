@@ -43,7 +43,7 @@ def asked(url: str) -> None:
 
 def promtool(*arguments: str, given: str = "") -> str:
     """What promtool says, and that it finds nothing."""
-    command = [str(installed(".clients-prometheus") / PROMTOOL), *arguments]
+    command = [str(installed(".nox/prometheus") / PROMTOOL), *arguments]
     done = subprocess.run(command, input=given, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr
@@ -85,7 +85,7 @@ def test_prometheus(ragstone: str, tmp_path: Path) -> None:
     promtool("check", "config", str(config))
     port = free_port()
     command = [
-        str(installed(".clients-prometheus") / PROMETHEUS),
+        str(installed(".nox/prometheus") / PROMETHEUS),
         f"--config.file={config}",
         f"--storage.tsdb.path={tmp_path / 'series'}",
         f"--web.listen-address=127.0.0.1:{port}",
@@ -136,7 +136,7 @@ def test_otlp_collector(data: Path, tmp_path: Path) -> None:
         "PHOENIX_GRPC_PORT": str(free_port()),
         "PHOENIX_TELEMETRY_ENABLED": "false",
     }
-    command = [str(program(".venv-phoenix", "phoenix")), "serve"]
+    command = [str(program(".nox/phoenix", "phoenix")), "serve"]
     with other_server(command, port, "/healthz", tmp_path, **own) as collector:
         # What is left is sent when the server ends.
         with serving(data, TELEMETRY__ENDPOINT=collector) as url:

@@ -10,7 +10,7 @@ from tests.clients.conftest import QUESTION, SAID, Clients, program
 
 pytestmark = pytest.mark.real
 
-FIRST, SECOND = ".venv-clients", ".venv-clients-2"
+FIRST, SECOND = ".nox/clients", ".nox/clients_2"
 ANSWER = "".join(SAID)
 
 

@@ -11,8 +11,8 @@ from ragstone.agent.waiting_approvals import WaitingApprovals
 from ragstone.core.errors import UnknownApproval
 from ragstone.core.turn import Principal
 from ragstone.ports import Approvals
-from ragstone.store.sql.approvals import SqlApprovals
 from ragstone.store.sql.database import open_database
+from ragstone.store.sql.running import SqlApprovals
 
 EVA = Principal(user="eva")
 

@@ -403,20 +403,20 @@ async def test_an_index_is_unused_once_its_collection_is_dropped_or_built_anew(
     await catalog.drop_collection(LAW.tenant, LAW.id)
     await catalog.drop_collection(LAW.tenant, "never made")
     assert await catalog.list_unused() == [replace(LAW, model="another"), anew]
-    await catalog.dropped([LAW])
+    await catalog.forget_dropped([LAW])
     assert await catalog.list_unused() == [anew]
 
 
 async def test_what_is_kept_makes_nobody_wait(catalog: Catalog) -> None:
     await publish(catalog, DOC)
-    assert not await catalog.kept()
+    assert not await catalog.is_kept()
     async with catalog.keep_all(), catalog.keep_all():
-        assert await catalog.kept()
+        assert await catalog.is_kept()
         async with asyncio.timeout(PATIENCE):
             await publish(catalog, DOC)
             await catalog.drain()
         assert await hidden(catalog) == {"d1@1"}
-    assert not await catalog.kept()
+    assert not await catalog.is_kept()
 
 
 async def test_totals_are_of_every_tenant_and_by_status(catalog: Catalog) -> None:
@@ -847,7 +847,7 @@ async def test_a_place_names_a_document_or_a_folder_and_nothing_beside_it(catalo
     assert await ids("") == await ids("/") == await ids("//") == []
     assert await paths(catalog, named=["d4", "a-b", "/nowhere"]) == ["/a-b", "/a.txt"]
     assert await paths(catalog, named=[]) == []
-    known = await catalog.known(["d1", "d9"])
+    known = await catalog.find_documents(["d1", "d9"])
     assert {id: item.path for id, item in known.items()} == {"d1": "/a/b"}
 
 

@@ -28,8 +28,8 @@ from ragstone.core.filters import (
     Range,
     eq,
     matches,
-    readable,
-    under,
+    path_filter,
+    reader_filter,
 )
 from ragstone.core.records import Collection, new_collection_id
 from ragstone.core.turn import Principal
@@ -455,9 +455,9 @@ leaves = st.one_of(
         st.lists(metadata_values, max_size=2).map(tuple),
     ),
     st.builds(Range, st.sampled_from(["page", "modified", "version"]), bounds, bounds),
-    st.builds(under, st.sampled_from(["/", "/a", "/a/b", "a/b/", "/b"])),
+    st.builds(path_filter, st.sampled_from(["/", "/a", "/a/b", "a/b/", "/b"])),
     st.builds(
-        readable,
+        reader_filter,
         st.builds(
             Principal,
             st.sampled_from(["default", "other"]),
@@ -596,7 +596,7 @@ async def test_given_readers_and_revisions_then_late_interaction_finds_only_what
     mine = a_chunk(collection, allowed=("user:anna",))
     others = a_chunk(collection, document_id="d2", allowed=("group:x",))
     await index.upsert(collection, [mine, others], vectors(1, 2), [packed_tokens(1, 2)] * 2)
-    anna = readable(Principal("default", "anna"))
+    anna = reader_filter(Principal("default", "anna"))
     assert await late_ids(index, collection, anna, 1, 2) == [mine.chunk_id]
     hidden = And((anna, Not(AnyOf("revision", (mine.revision,)))))
     assert await late_ids(index, collection, hidden, 1, 2) == []
@@ -620,7 +620,7 @@ async def test_given_a_collection_without_late_interaction_then_a_search_by_it_s
 ) -> None:
     collection = a_collection()
     await index.upsert(collection, [a_chunk(collection)], vectors(1), [packed_tokens(1, 2)])
-    with pytest.raises(InputError, match="INGEST__LATE_INTERACTION"):
+    with pytest.raises(InputError, match="INGEST__TOKEN_VECTORS=search"):
         await index.search(collection, [asked_late(1)], EVERYTHING, 10)
 
 

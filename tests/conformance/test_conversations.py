@@ -15,8 +15,15 @@ from pydantic import SecretStr
 from pymongo import AsyncMongoClient
 
 from ragstone.core.answer import Citation, Finish, GeneratedAnswer, Sufficiency, Usage, Verdict
-from ragstone.core.conversation import ConversationKey, StoredTurn, conversation_key, entry
-from ragstone.core.conversation_turn import TurnMessage, dump_turn, load_turn
+from ragstone.core.conversation import (
+    ConversationKey,
+    StoredTurn,
+    TurnMessage,
+    conversation_key,
+    dump_turn,
+    entry,
+    load_turn,
+)
 from ragstone.core.errors import ConfigError
 from ragstone.core.provenance import Provenance
 from ragstone.core.records import Report, StrategyUse
@@ -34,7 +41,7 @@ from ragstone.engine.room_queue import RoomQueue
 from ragstone.plugins.mongodb.connection import make_storable as bson_values
 from ragstone.ports import ConversationStore, History, Lease
 from ragstone.settings import ConversationSettings, Settings, load
-from ragstone.store.conversation_store import conversation_url, open_conversations
+from ragstone.store.connect import conversation_url, open_conversations
 from ragstone.store.sql.database import Database, open_database
 from tests.mongo_server import MongoServer, mongo_server
 
@@ -64,7 +71,7 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
     changed: dict[str, Any] = {"ragstone_data": tmp_path, "statistic_db": f"{name}_statistics"}
     if request.param == "mongodb":
         url = request.getfixturevalue("mongo").url
-        changed["conversation"] = {"url": url, "database": name}
+        changed["conversation"] = {"url": f"{url.rstrip('/')}/{name}"}
     async with AsyncExitStack() as stack:
         if request.param == "postgresql":
             open_ = request.getfixturevalue("postgres_databases").open(tmp_path)
@@ -448,7 +455,7 @@ async def test_two_servers_on_one_store_let_one_turn_of_a_room_at_a_time(store: 
 
 @pytest.mark.conforms("chat-core", "9.2", "MongoDB: the collection and the shape printed")
 async def test_documents_in_mongodb_have_the_shapes_of_the_document(mongo: MongoServer) -> None:
-    kept = ConversationSettings(url=SecretStr(mongo.url), database="shapes")
+    kept = ConversationSettings(url=SecretStr(f"{mongo.url.rstrip('/')}/shapes"))
     settings = Settings(conversation=kept, statistic_db="shapes_statistics")
     turn = a_turn(user_id="user_456", room="room_123")
     async with open_conversations(settings, cast(Database, None)) as (conversations, history):

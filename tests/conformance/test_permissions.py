@@ -17,7 +17,17 @@ from uuid import UUID
 import pytest
 
 from ragstone.core.chunk import EVERYONE, Chunk
-from ragstone.core.filters import And, AnyOf, Filter, Not, Or, Range, matches, readable, under
+from ragstone.core.filters import (
+    And,
+    AnyOf,
+    Filter,
+    Not,
+    Or,
+    Range,
+    matches,
+    path_filter,
+    reader_filter,
+)
 from ragstone.core.records import Collection
 from ragstone.core.turn import Principal
 from ragstone.ingest.migrate import End, copy_all
@@ -52,7 +62,7 @@ class Case:
 
     @property
     def where(self) -> Filter:
-        return And((readable(self.principal), self.condition))
+        return And((reader_filter(self.principal), self.condition))
 
 
 def a_document(r: random.Random, collection: Collection, number: int) -> Chunk:
@@ -87,7 +97,7 @@ def a_condition(r: random.Random, depth: int = 2) -> Filter:
         AnyOf("metadata.a.b", ("c d",)),
         Range("modified", r.choice([None, 0.0, 1.6e9]), r.choice([None, 1.5e9, 1.8e9])),
         Range("version", r.choice([None, 2]), r.choice([None, 2])),
-        under(r.choice(FOLDERS)),
+        path_filter(r.choice(FOLDERS)),
     ]
     return r.choice(leaves)
 

@@ -15,7 +15,7 @@ from pydantic import SecretStr
 
 from ragstone.core.chunk import Chunk
 from ragstone.core.errors import ConfigError, IndexUnavailable
-from ragstone.core.filters import EVERYTHING, And, Filter, Not, eq, readable, under
+from ragstone.core.filters import EVERYTHING, And, Filter, Not, eq, path_filter, reader_filter
 from ragstone.core.records import Collection
 from ragstone.core.turn import Principal
 from ragstone.index.bm25 import Bm25Encoder
@@ -87,11 +87,11 @@ def questions() -> list[str]:
     return [" ".join(f"w{n}" for n in random.choice(2000, m, p=SHARE)) for m in lengths] + common
 
 
-MINE = readable(Principal("default", "u"))
+MINE = reader_filter(Principal("default", "u"))
 FILTERS: dict[str, Filter] = {
     "everything": EVERYTHING,
-    "readable": And((readable(Principal("default", "u")), Not(eq("document_id", "d7")))),
-    "a folder": under("/3"),
+    "readable": And((reader_filter(Principal("default", "u")), Not(eq("document_id", "d7")))),
+    "a folder": path_filter("/3"),
     "a document": eq("document_id", "d7"),
 }
 

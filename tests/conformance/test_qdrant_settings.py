@@ -20,7 +20,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from ragstone.core.errors import ConfigError, IndexUnavailable
 from ragstone.core.filters import EVERYTHING
 from ragstone.core.records import Collection
-from ragstone.index.connect import connect, settings_at
+from ragstone.index.connect import connect, readdress
 from ragstone.plugins.qdrant.index import QdrantIndex
 from ragstone.ports import Search
 from ragstone.settings import IndexSettings
@@ -346,4 +346,4 @@ def test_given_an_option_of_another_kind_of_index_then_it_is_refused(tmp_path: P
 def test_given_another_address_then_the_options_hold_for_the_same_kind_of_index() -> None:
     given = IndexSettings(url="http://h:6333", options={"shards": 3})
     for url, holds in (("https://other", True), ("postgresql://h/d", False), ("", False)):
-        assert settings_at(given, url, SecretStr("")).options == (given.options if holds else {})
+        assert readdress(given, url, SecretStr("")).options == (given.options if holds else {})

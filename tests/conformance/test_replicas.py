@@ -217,6 +217,22 @@ async def test_cancelled_searches_leave_nothing_to_wait_for(two: Two) -> None:
     assert await asyncio.wait_for(here.begin(DOC), 5) == 1
 
 
+async def test_a_cancelled_wait_for_a_collection_does_not_keep_it(two: Two) -> None:
+    here, there = two
+
+    async def work() -> None:
+        async with there.alone("acme", "c1"):
+            await asyncio.sleep(0.001)
+
+    for number in range(200):
+        task = asyncio.create_task(work())
+        await asyncio.sleep(number / 60_000)
+        task.cancel()
+        await asyncio.wait([task])
+    async with asyncio.timeout(5), here.alone("acme", "c1"):
+        pass
+
+
 async def test_one_ingest_of_a_collection_at_a_time_in_both(two: Two) -> None:
     here, there = two
     order: list[str] = []

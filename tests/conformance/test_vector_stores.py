@@ -5,10 +5,11 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from ragstone.core.records import Collection, Document, StoreFile, VectorStore
+from ragstone.core.records import Collection, Document
+from ragstone.plugins.responses.records import StoreFile, VectorStore
+from ragstone.plugins.responses.store import SqlVectorStores
 from ragstone.store.sql.catalog import SqlCatalog
 from ragstone.store.sql.database import Database
-from ragstone.store.sql.vector_stores import SqlVectorStores
 
 STORE = VectorStore("acme", "c1", "Law 😀", 5.5, 6.5, "Of Oslo", {"team": "ost"}, 7)
 FILE = StoreFile("acme", "c1", "file-1", "/file-1/a.md", "eva", "job1", 5.5)

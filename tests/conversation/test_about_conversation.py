@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.conversation.retrieval_gate import about_conversation
+from ragstone.conversation.retrieval_gate import is_about_conversation
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from ragstone.conversation.retrieval_gate import about_conversation
     ],
 )
 def test_given_a_phrase_about_the_conversation_then_it_is(request_: str) -> None:
-    assert about_conversation(request_)
+    assert is_about_conversation(request_)
 
 
 @pytest.mark.parametrize(
@@ -42,9 +42,9 @@ def test_given_a_phrase_about_the_conversation_then_it_is(request_: str) -> None
     ],
 )
 def test_given_anything_that_documents_may_hold_then_it_is_not(request_: str) -> None:
-    assert not about_conversation(request_)
+    assert not is_about_conversation(request_)
 
 
 @given(st.text())
 def test_given_anything_then_no_error(request_: str) -> None:
-    about_conversation(request_ + "\ud800")
+    is_about_conversation(request_ + "\ud800")

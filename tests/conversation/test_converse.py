@@ -8,9 +8,9 @@ from ragstone.core.errors import NoChatModel, NoVision
 from ragstone.core.events import Note, Thinking, Token
 from ragstone.core.tool import Picture, ToolCall
 from ragstone.core.turn import Ask, Turn
-from ragstone.models.scripted import ScriptedChat
 from ragstone.ports import Profile, Said
 from tests.engine.adapters import ran
+from tests.scripted import ScriptedChat
 
 QUESTION = "Wie funktioniert dieses Gerät, und wozu ist es gut?"
 PICTURE = Picture("image/png", "iVBORw0KGgo=")

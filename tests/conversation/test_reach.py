@@ -3,10 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as some
 
-from ragstone.conversation.reach import join_origins, readable
+from ragstone.conversation.reach import join_origins, select_readable
 from ragstone.core.chunk import Chunk
 from ragstone.core.conversation import turn_origin
-from ragstone.core.provenance import LONGEST, Provenance, Reader
+from ragstone.core.provenance import MAX_CHARS, Provenance, Reader
 from ragstone.core.turn import Ask, Hit, Principal, Turn
 from tests.memory_store import MemoryNames
 
@@ -18,7 +18,7 @@ STAFF = Provenance(("c1",), (("group:hr", "group:staff"),))
 
 async def reads(reader: Reader, *origins: Provenance | None) -> list[bool]:
     texts = [origin.text if origin else "" for origin in origins]
-    found = await readable(texts, reader, NAMES, "t")
+    found = await select_readable(texts, reader, NAMES, "t")
     return [found is None or text in found for text in texts]
 
 
@@ -65,12 +65,12 @@ async def test_a_short_origin_is_for_nobody_who_does_not_read_the_long_one(
 ) -> None:
     whole = Provenance(tuple(collections), tuple(tuple(group) for group in sets if group))
     short = whole.short()
-    assert len(short.text) <= LONGEST
-    assert Provenance.of(short.text) == short
+    assert len(short.text) <= MAX_CHARS
+    assert Provenance.read(short.text) == short
     names = {name for group in whole.groups[:-1] for name in group}
     for reader in (Reader(None, names), Reader(collections, None)):
-        if await readable([short.text], reader, _Everything(), "t"):
-            assert await readable([whole.text], reader, _Everything(), "t")
+        if await select_readable([short.text], reader, _Everything(), "t"):
+            assert await select_readable([whole.text], reader, _Everything(), "t")
 
 
 class _Everything(MemoryNames):

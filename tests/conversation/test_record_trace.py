@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from ragstone.conversation.record_trace import trace
+from ragstone.conversation.record_trace import build_trace
 from ragstone.core.answer import GeneratedAnswer, Usage
 from ragstone.core.correlation import CURRENT, Correlation
 from ragstone.core.turn import Ask, Principal, Recalled, StageTrace, Turn
@@ -26,7 +26,7 @@ TURN = Turn(
 
 
 def test_given_a_turn_then_its_cost_times_and_outcome_are_kept() -> None:
-    kept = trace(TURN, questions=False)
+    kept = build_trace(TURN, questions=False)
     assert (kept.id, kept.tenant, kept.user, kept.room) == ("chatcmpl-1", "acme", "ann", "r1")
     assert (kept.finish, kept.model, kept.cached) == ("stop", "openai:m", "search")
     assert (kept.prompt_tokens, kept.completion_tokens, kept.cost) == (10, 5, 0.25)
@@ -35,18 +35,18 @@ def test_given_a_turn_then_its_cost_times_and_outcome_are_kept() -> None:
 
 
 def test_given_no_wish_for_questions_then_nothing_of_the_question_is_kept() -> None:
-    assert "Zoltan" not in json.dumps(asdict(trace(TURN, questions=False)))
+    assert "Zoltan" not in json.dumps(asdict(build_trace(TURN, questions=False)))
 
 
 def test_given_that_wish_then_question_and_reasons_are_kept() -> None:
-    kept = trace(TURN, questions=True)
+    kept = build_trace(TURN, questions=True)
     assert kept.question == SECRET
     assert kept.stages[0].decision == "12 passages"
 
 
 def test_given_a_failure_then_the_stage_is_named() -> None:
     failed = StageTrace("retrieve", 0.1, "failed", "", "The index is gone.")
-    kept = trace(
+    kept = build_trace(
         replace(TURN, answer=GeneratedAnswer(finish="error"), trace=(failed,)), questions=False
     )
     assert (kept.finish, kept.error, kept.model) == ("error", "retrieve", "")
@@ -54,19 +54,19 @@ def test_given_a_failure_then_the_stage_is_named() -> None:
 
 def test_given_a_search_then_it_is_no_failure() -> None:
     late = StageTrace("rerank", 0.1, "timeout", "", "Too slow.")
-    kept = trace(replace(TURN, answer=None, trace=(late,)), questions=False)
+    kept = build_trace(replace(TURN, answer=None, trace=(late,)), questions=False)
     assert (kept.finish, kept.error, kept.model) == ("search", "", "")
 
 
 def test_given_a_question_without_an_id_then_it_gets_one_of_its_own() -> None:
     turn = replace(TURN, ask=replace(ASK, id=""))
-    assert trace(turn, False).id != trace(turn, False).id
+    assert build_trace(turn, False).id != build_trace(turn, False).id
 
 
 def test_given_a_request_then_its_names_are_kept() -> None:
     token = CURRENT.set(Correlation("req-1", "0" * 31 + "1"))
     try:
-        kept = trace(TURN, questions=False)
+        kept = build_trace(TURN, questions=False)
     finally:
         CURRENT.reset(token)
     assert (kept.request, kept.trace) == ("req-1", "0" * 31 + "1")

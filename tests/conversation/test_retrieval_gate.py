@@ -4,12 +4,13 @@ from typing import Any
 
 import pytest
 
-from ragstone.conversation.retrieval_gate import DOCUMENTS, RetrievalGate
+from ragstone.conversation.classify import Classify
+from ragstone.conversation.retrieval_gate import DOCUMENTS, answer_from_conversation
 from ragstone.core.errors import ModelUnavailable
 from ragstone.core.events import Checked, Event, Token
 from ragstone.core.turn import Ask, Message, Turn
 from ragstone.engine.stage import Step
-from tests.engine.adapters import ran
+from tests.engine.adapters import a_kit, ran
 from tests.engine.completer import Replies
 from tests.local_checker import local_checker
 
@@ -24,9 +25,13 @@ async def needed(
 ) -> tuple[Step, list[Event], Replies]:
     model = Replies(*replies or ("unused",))
     turn = Turn(Ask(question, history=history), question=question)
-    step, events = await ran(
-        RetrievalGate(**options), turn, completer=model, checker=local_checker()
-    )
+    events: list[Event] = []
+
+    async def emit(event: Event) -> None:
+        events.append(event)
+
+    kit = a_kit(completer=model, checker=local_checker())
+    step = await answer_from_conversation(turn, kit, emit, **options)
     return step, events, model
 
 
@@ -82,7 +87,50 @@ async def test_given_the_model_may_say_so_then_it_decides_and_is_checked_all_the
         assert (step.leaves, len(model.asked)) == (False, 1)
 
 
-@pytest.mark.parametrize("options", [{"history": ()}, {"answers": False}])
-async def test_given_nothing_said_before_or_a_search_then_documents(options: Any) -> None:
-    step, _, model = await needed("Repeat that.", "x", **options)
+async def test_given_nothing_said_before_then_documents() -> None:
+    step, _, model = await needed("Repeat that.", "x", history=())
     assert (step.leaves, model.asked) == (False, [])
+
+
+@pytest.mark.parametrize("answers", [True, False])
+async def test_given_a_search_then_what_is_about_the_conversation_is_searched_too(
+    answers: bool,
+) -> None:
+    said = "The lighthouse of Ost was built in 1871."
+    turn = Turn(Ask("Repeat that.", history=BEFORE), question="Repeat that.", queries=("q",))
+    model = Replies(said)
+    stage = Classify(answers=answers, asks_model=False)
+    step, _ = await ran(stage, turn, completer=model, checker=local_checker())
+    assert step.leaves == bool(model.asked) == answers
+
+
+class Broken:
+    """Any port: whatever is asked of it fails."""
+
+    name = "broken"
+
+    def __getattr__(self, name: str) -> Any:
+        raise ZeroDivisionError
+
+
+async def test_given_parts_that_break_then_the_question_is_searched_as_it_was_asked() -> None:
+    turn = Turn(Ask("Repeat that.", history=BEFORE), question="Repeat that.", queries=("q",))
+    step, _ = await ran(
+        Classify(asks_model=False),
+        turn,
+        intents=Broken(),
+        completer=Replies("The lighthouse of Ost was built in 1871."),
+        checker=Broken(),
+    )
+    assert not step.leaves
+    assert (step.turn.question, step.turn.intent) == ("Repeat that.", None)
+    assert [(item.stage, item.status) for item in step.turn.trace] == [
+        ("intent", "failed"),
+        ("retrieval_gate", "failed"),
+    ]
+
+
+async def test_given_terms_that_cannot_be_compared_then_the_question_fails() -> None:
+    turn = Turn(Ask("salaries year:2020"), question="salaries year:2020", queries=("q",))
+    with pytest.raises(ZeroDivisionError):
+        await ran(Classify(), turn, catalog=Broken())

@@ -8,13 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.core.answer import GeneratedAnswer, Usage
-from ragstone.core.conversation import conversation_key, entry, iso, seconds, title
-from ragstone.core.conversation_turn import (
+from ragstone.core.conversation import (
     ConversationTurn,
     TurnMessage,
     TurnResult,
+    conversation_key,
     dump_turn,
+    entry,
+    iso,
     load_turn,
+    seconds,
+    title,
 )
 from ragstone.core.errors import InvalidBlock, InvalidRoom
 from ragstone.core.turn import Ask, Principal, Turn

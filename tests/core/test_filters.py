@@ -12,13 +12,13 @@ from ragstone.core.filters import (
     Not,
     Or,
     Range,
-    but_hidden,
     eq,
+    exclude_hidden,
     matches,
-    readable,
+    path_filter,
+    reader_filter,
     token,
     tokens,
-    under,
     validate,
 )
 from ragstone.core.turn import Principal
@@ -50,11 +50,11 @@ PAYLOAD = {
         (Range("page", None, 2), False),
         (Range("version", 0), False),
         (Not(Range("version", 0)), True),
-        (under("/a"), True),
-        (under("a/b/"), True),
-        (under("/a/b/c.txt"), True),
-        (under("/a/b/c"), False),
-        (under("/"), True),
+        (path_filter("/a"), True),
+        (path_filter("a/b/"), True),
+        (path_filter("/a/b/c.txt"), True),
+        (path_filter("/a/b/c"), False),
+        (path_filter("/"), True),
         (eq("metadata.year", 2024), True),
         (eq("metadata.year", "2024"), False),
         (eq("metadata.year", 2024.0), True),
@@ -86,7 +86,7 @@ def test_given_a_payload_then_a_condition_means_what_it_says(
 def test_given_a_principal_then_only_what_its_names_allow_is_readable(
     principal: Principal, expected: bool
 ) -> None:
-    assert matches(readable(principal), PAYLOAD) is expected
+    assert matches(reader_filter(principal), PAYLOAD) is expected
 
 
 scalars = st.one_of(st.text(max_size=3), st.integers(-2, 2), st.booleans(), st.floats(-2, 2))
@@ -112,9 +112,9 @@ def test_metadata_gives_a_token_for_every_value(metadata: dict[str, object]) -> 
 
 @given(st.frozensets(st.text(max_size=3), max_size=5), st.text(max_size=3))
 def test_what_is_hidden_is_exactly_what_is_named(hidden: frozenset[str], name: str) -> None:
-    condition = but_hidden(hidden)
+    condition = exclude_hidden(hidden)
     assert matches(condition, {"revision": name}) == (name not in hidden)
-    assert but_hidden(frozenset(list(hidden))) == condition
+    assert exclude_hidden(frozenset(list(hidden))) == condition
 
 
 @pytest.mark.parametrize("text", ["\ud800", "plain \udfff", "ä\udc00"])

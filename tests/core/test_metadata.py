@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.core.errors import InputError
-from ragstone.core.metadata import check_metadata, from_pairs, parse_value
+from ragstone.core.metadata import check_metadata, parse_pairs, parse_value
 
 
 @pytest.mark.parametrize(
@@ -37,13 +37,13 @@ def test_given_a_text_then_it_is_the_value_that_it_spells(text: str, value: obje
 
 def test_given_a_key_twice_then_it_has_a_list() -> None:
     pairs = ["year=2023", "tag=a", "tag=b", "tag=3", "note=a=b", " k = v "]
-    assert from_pairs(pairs) == {"year": 2023, "tag": ["a", "b", 3], "note": "a=b", "k": "v"}
+    assert parse_pairs(pairs) == {"year": 2023, "tag": ["a", "b", 3], "note": "a=b", "k": "v"}
 
 
 @pytest.mark.parametrize("pair", ["year", "=2023", " =1"])
 def test_given_no_pair_then_it_says_how_it_is_written(pair: str) -> None:
     with pytest.raises(InputError, match="KEY=VALUE"):
-        from_pairs([pair])
+        parse_pairs([pair])
 
 
 @given(

@@ -7,7 +7,7 @@ import pytest
 from ragstone.core.answer import Citation, CitedSpan, GeneratedAnswer
 from ragstone.core.source import (
     Source,
-    cited_sources,
+    citation_sources,
     describe_source,
     hit_sources,
     passage_sources,
@@ -55,7 +55,7 @@ def test_given_an_answer_that_is_not_there_yet_then_no_source_is_cited() -> None
 
 def test_given_several_citations_of_a_source_then_it_is_listed_once_with_the_first() -> None:
     later = replace(CITED, snippet="later")
-    listed = cited_sources([CITED, replace(CITED, number=1), later])
+    listed = citation_sources([CITED, replace(CITED, number=1), later])
     assert [(item.number, item.snippet) for item in listed] == [
         (1, "It burnt down in 1902."),
         (2, "It burnt down in 1902."),
@@ -63,9 +63,11 @@ def test_given_several_citations_of_a_source_then_it_is_listed_once_with_the_fir
 
 
 def test_given_a_citation_then_its_passage_is_shown_where_it_is_known() -> None:
-    (known,) = cited_sources([CITED], [a_passage(2, TEXT, metadata={"url": "https://x.example"})])
+    (known,) = citation_sources(
+        [CITED], [a_passage(2, TEXT, metadata={"url": "https://x.example"})]
+    )
     assert (known.content, known.url) == (TEXT, "https://x.example")
-    (alone,) = cited_sources([CITED])
+    (alone,) = citation_sources([CITED])
     assert (alone.content, alone.text, alone.url) == (CITED.snippet, CITED.snippet, None)
     assert (alone.score, alone.similarity, alone.cited) == (0.5, None, True)
 
@@ -114,7 +116,7 @@ def test_the_name_of_the_file_is_the_last_part_of_the_path(path: str, name: str)
 def test_given_several_spans_of_a_source_then_all_are_described() -> None:
     spans = (CitedSpan(0, 21, 4, "Ost was built in 1871."), CitedSpan(23, 45, 4, CITED.snippet))
     for passages in ([], [a_passage(2, TEXT)]):
-        (one,) = cited_sources([replace(CITED, spans=spans)], passages)
+        (one,) = citation_sources([replace(CITED, spans=spans)], passages)
         assert describe_source(one)["spans"] == [
             {"start": 0, "end": 21, "page": 4, "snippet": "Ost was built in 1871."},
             {"start": 23, "end": 45, "page": 4, "snippet": CITED.snippet},

@@ -17,10 +17,11 @@ from fastapi import FastAPI
 from starlette.routing import Match
 
 from ragstone.http.app import create_app
+from ragstone.ingest.sources.options import PREFIX as SOURCE_SECRETS
 from ragstone.recipes import setting_table as registry
 from ragstone.registry import PLUGINS_OFF
 from ragstone.settings import Settings
-from ragstone.settings.aliases import BY_NAME
+from ragstone.settings.added import aliases_by_name
 from ragstone.settings.read import CONFIG
 from tests.documentation.commands import (
     environment,
@@ -43,6 +44,7 @@ READ_BY_TESTS = {
     "RAGSTONE_KILLS",
     "RAGSTONE_PERMISSION_CASES",
     "RAGSTONE_PERMISSION_REQUESTS",
+    "RAGSTONE_PLONE_OBJECTS",
     "RAGSTONE_TABLE_FILES",
     "RAGSTONE_LARGE_FILES",
     "RAGSTONE_TREE_FILES",
@@ -195,12 +197,15 @@ class TestSettings:
 
 
 def is_variable(name: str, known: set[str]) -> bool:
-    """Whether the environment may hold it: a setting, a document's name, or a stage's option."""
-    return name in known or name.lower() in BY_NAME or is_key(name.lower().replace("__", "."))
+    """Whether the environment may hold it: a setting, a document's name, a stage's option, or a
+    secret of a source."""
+    if name.startswith(SOURCE_SECRETS):  # Whoever adds a source chooses the rest.
+        return True
+    return name in known or is_key(name.lower()) or is_key(name.lower().replace("__", "."))
 
 
 def is_key(key: str) -> bool:
-    return key in registry.table() or key.lower() in BY_NAME or key.startswith("prompts.")
+    return key in registry.table() or key.lower() in aliases_by_name() or key.startswith("prompts.")
 
 
 def flat(values: Any, prefix: str = "") -> Iterator[str]:

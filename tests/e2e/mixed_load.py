@@ -66,7 +66,7 @@ class SettingsOf:
 
     weight = 1
 
-    keys = ("rag.no_answer", "stages.rewrite.imagines_from")
+    keys = ("rag.no_answer", "cache.default_ttl_seconds")
 
     def __init__(self, scope: str) -> None:
         self.told: Counter[str] = Counter()

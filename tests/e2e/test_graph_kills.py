@@ -14,7 +14,7 @@ import pytest
 
 from ragstone.core.errors import RagstoneError
 from ragstone.core.turn import Principal
-from ragstone.ingest.graph_model import AT_A_TIME, PASSAGES
+from ragstone.plugins.graph.model_reader import AT_A_TIME, PASSAGES
 from ragstone.remote import connect_service
 from ragstone.service import IngestRequest, Service, wire
 from ragstone.service.jobs import JobView

@@ -129,8 +129,13 @@ class Lives:
         assert "Traceback" not in self.log.read_text(), self.log.read_text()
 
     def _spawn(self) -> "subprocess.Popen[bytes]":
-        changed = constants({"ragstone.local.DELETE_AT_ONCE": random.choice((0, 500))})
-        variables = {"JOBS__ANSWER_TTL_SECONDS": "86400", **changed}
+        at_once = random.choice((0, 500))
+        variables = constants(
+            {
+                "ragstone.local.DELETE_AT_ONCE": at_once,
+                "ragstone.jobs.ending.ANSWER_SECONDS": 86_400,
+            }
+        )
         with self.log.open("wb") as log:
             return subprocess.Popen(
                 [*command(variables), "serve", "--port", "0"],

@@ -36,7 +36,10 @@ def a_kit(**parts: Any) -> Adapters:
         "intents": NoIntents(),
         "topics": NoTopics(),
     }
-    return Adapters(**cast(Any, {**empty, **held, **parts}))
+    known = {field.name for field in fields(Adapters)}
+    added = {name: part for name, part in parts.items() if name not in known}
+    given = {name: part for name, part in parts.items() if name in known}
+    return Adapters(**cast(Any, {**empty, **held, **given}), added=added)
 
 
 async def ran(stage: Stage, turn: Turn, **parts: Any) -> tuple[Step, list[Event]]:

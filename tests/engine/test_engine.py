@@ -175,11 +175,11 @@ async def test_given_a_slow_reader_then_the_stage_waits() -> None:
 
 async def test_given_a_turn_that_is_kept_once_then_it_comes_when_it_is_kept() -> None:
     ask, kept = Ask("q", idempotent=True), list[Turn]()
-    turn = await an_engine(Say(), tail=(Keep(kept=kept),)).answered(ask)
+    turn = await an_engine(Say(), tail=(Keep(kept=kept),)).answer(ask)
     assert [item.answer for item in kept] == [turn.answer]
     with pytest.raises(ModelUnavailable):
         broken = an_engine(Break(error=ModelUnavailable("x")), tail=(Keep(kept=kept),))
-        await broken.answered(ask)
+        await broken.answer(ask)
     assert len(kept) == 2
 
 
@@ -189,7 +189,7 @@ async def test_given_a_turn_that_is_cut_off_then_it_is_kept_unless_it_is_repeate
 ) -> None:
     kept: list[Turn] = []
     engine = an_engine(Say(pause=9, log=[]), tail=(Keep(kept=kept),))
-    asked = asyncio.create_task(engine.answered(Ask("q", idempotent=once)))
+    asked = asyncio.create_task(engine.answer(Ask("q", idempotent=once)))
     await asyncio.sleep(0.02)
     asked.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -224,7 +224,7 @@ async def test_given_a_tail_of_several_stages_then_they_run_at_once_on_the_turn_
     seen: list[Turn] = []
     meet = Meet(barrier=asyncio.Barrier(2), seen=seen)
     engine = an_engine(Say(), tail=(meet, Break(error=ModelUnavailable("x")), meet))
-    turn = await engine.answered(Ask("q"))
+    turn = await engine.answer(Ask("q"))
     await engine.aclose()
     assert seen == [turn, turn]
 
@@ -232,7 +232,7 @@ async def test_given_a_tail_of_several_stages_then_they_run_at_once_on_the_turn_
 async def test_given_an_answer_that_has_ended_then_it_goes_out_before_the_tail_begins() -> None:
     log: list[str] = []
     engine = an_engine(Say(), tail=(Say(log=log),))
-    await engine.answered(Ask("q"))
+    await engine.answer(Ask("q"))
     for _ in range(20):
         await asyncio.sleep(0)
     assert log == []
@@ -275,7 +275,7 @@ async def test_given_many_questions_then_only_so_many_search_at_a_time() -> None
     running = [0]
     recipe = Recipe((Seek(running=running), Seek(running=running), Say()), ())
     engine = Engine(a_kit(searching=asyncio.Semaphore(3)), {"standard": recipe})
-    turns = await asyncio.gather(*(engine.answered(Ask("q")) for _ in range(12)))
+    turns = await asyncio.gather(*(engine.answer(Ask("q")) for _ in range(12)))
     assert max(running) == 3
     assert all(turn.answer == GeneratedAnswer("ab") for turn in turns)
 
@@ -297,13 +297,13 @@ async def test_given_searches_that_hang_then_others_go_on_and_the_bound_holds_af
     places = SearchPlaces(2, slow=0.05)
     hanging = Engine(a_kit(searching=places), {"standard": Recipe((Hang(until=until),), ())})
     engine = Engine(a_kit(searching=places), {"standard": Recipe((Seek(running=running),), ())})
-    hung = [asyncio.create_task(hanging.answered(Ask("q"))) for _ in range(4)]
+    hung = [asyncio.create_task(hanging.answer(Ask("q"))) for _ in range(4)]
     async with asyncio.timeout(PATIENCE):
-        await engine.answered(Ask("q"))
+        await engine.answer(Ask("q"))
         assert not any(task.done() for task in hung)
         until.set()
         await asyncio.gather(*hung)
-        await asyncio.gather(*(engine.answered(Ask("q")) for _ in range(12)))
+        await asyncio.gather(*(engine.answer(Ask("q")) for _ in range(12)))
     assert max(running) == 2
 
 
@@ -314,7 +314,7 @@ async def test_given_a_reader_who_leaves_while_searching_then_the_next_may_searc
     async with aclosing(engine.events(Ask("q"))) as events:
         await anext(events)
     async with asyncio.timeout(PATIENCE):
-        await engine.answered(Ask("q"))
+        await engine.answer(Ask("q"))
 
 
 class Leave(Stage):
@@ -329,7 +329,7 @@ class Leave(Stage):
 async def test_given_a_stage_that_leaves_then_only_the_tail_still_runs() -> None:
     kept: list[Turn] = []
     engine = an_engine(Leave(), Say(), tail=(Keep(kept=kept),))
-    turn = await engine.answered(Ask("q"))
+    turn = await engine.answer(Ask("q"))
     await engine.aclose()
     assert turn.answer == GeneratedAnswer("known")
     assert [traced.stage for traced in turn.trace] == ["leave"]

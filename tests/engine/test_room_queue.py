@@ -181,7 +181,7 @@ def an_engine(log: list[str], **options: Any) -> Engine:
 async def test_given_two_questions_then_the_first_is_kept_before_the_second_is_asked() -> None:
     log: list[str] = []
     engine = an_engine(log)
-    turns = await asyncio.gather(*(engine.answered(Ask(q, room="r")) for q in "ab"))
+    turns = await asyncio.gather(*(engine.answer(Ask(q, room="r")) for q in "ab"))
     await engine.aclose()
     assert log == ["a asked", "a kept", "b asked", "b kept"]
     assert [traced.stage for traced in turns[1].trace] == ["room", "say"]
@@ -190,7 +190,7 @@ async def test_given_two_questions_then_the_first_is_kept_before_the_second_is_a
 async def test_given_no_room_then_questions_run_side_by_side() -> None:
     log: list[str] = []
     engine = an_engine(log)
-    await asyncio.gather(*(engine.answered(Ask(q)) for q in "ab"))
+    await asyncio.gather(*(engine.answer(Ask(q)) for q in "ab"))
     await engine.aclose()
     assert log == ["a asked", "b asked", "a kept", "b kept"]
 
@@ -201,7 +201,7 @@ async def test_given_a_client_that_leaves_then_the_room_is_free() -> None:
     async with aclosing(engine.events(Ask("hang", room="r"))) as events:
         async for _ in events:
             break
-    await engine.answered(Ask("next", room="r"))
+    await engine.answer(Ask("next", room="r"))
     await engine.aclose()
     assert log == ["hang asked", "hang kept", "next asked", "next kept"]
 
@@ -213,7 +213,7 @@ async def test_given_a_busy_room_then_the_question_fails_and_is_not_kept() -> No
         async for _ in events:
             break
         with pytest.raises(Busy):
-            await engine.answered(Ask("next", room="r"))
+            await engine.answer(Ask("next", room="r"))
     await engine.aclose()
     assert log == ["hang asked", "hang kept"]
 

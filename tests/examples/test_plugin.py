@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from tests.e2e.processes import run, run_json, serving
 
@@ -128,6 +129,23 @@ def test_given_the_index_then_chunks_lie_in_its_folder(
     assert (wrong.returncode, "needs a whole path" in wrong.stderr) == (1, True)
 
 
+def test_given_the_program_then_the_recognizer_reads_pictures(
+    installed: dict[str, str], tmp_path: Path
+) -> None:
+    program = tmp_path / "bin" / "tesseract"
+    program.parent.mkdir()
+    head = "left\ttop\twidth\theight\tconf\ttext"
+    rows = ["0\t0\t400\t300\t-1\t", "20\t20\t90\t30\t96\tThe", "120\t20\t90\t30\t96\tmill."]
+    program.write_text("\n".join(["#!/bin/sh", "cat > /dev/null; cat <<END", head, *rows, "END\n"]))
+    program.chmod(0o755)
+    Image.new("RGB", (400, 300), "green").save(tmp_path / "sign.png")
+    path = {"PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}"}
+    made = run_json(tmp_path / "data", "ingest", str(tmp_path / "sign.png"), **installed, **path)
+    assert made["failed"] == []
+    [best] = run_json(tmp_path / "data", "search", "mill", **installed)["hits"]
+    assert best["chunk"]["text"] == "The mill."
+
+
 def posted(url: str, body: Any, **headers: str) -> tuple[int, Any]:
     request = urllib.request.Request(
         f"{url}/quick", json.dumps(body).encode(), {"content-type": "application/json", **headers}
@@ -150,7 +168,7 @@ def test_given_a_server_then_the_dialect_answers_behind_its_guards(
         assert posted(url, {"question": "q", "collection": "nowhere"})[0] == 404
     with serving(data, **models, AUTH__REQUIRED="true") as url:
         assert posted(url, {"question": "When does the bakery open?"})[0] == 401
-    with serving(data, **models, DIALECTS__QUICK="false") as url:
+    with serving(data, **models, DIALECTS__OFF="quick") as url:
         assert posted(url, {"question": "q"})[0] == 404
 
 
@@ -162,6 +180,24 @@ def test_given_the_command_then_it_prints_the_longest_documents(
     assert "/files/note.txt" in done.stdout
 
 
+def test_given_the_kind_of_source_then_notes_are_kept_in_sync(
+    data: Path, models: dict[str, str]
+) -> None:
+    notes = data.with_name("notes.json")
+    notes.write_text('{"soup": {"text": "Soup is at noon.", "readers": ["group:kitchen"]}}')
+    option = f"file={notes}"
+    added = run(data, "source", "add", "mine", "notes", "--option", option, **models)
+    assert added.returncode == 0, added.stderr
+
+    synced = run(data, "source", "sync", "mine", **models)
+    readers = run(data, "readers", "show", "/mine/soup.txt", **models)
+
+    assert "done: 1 added" in synced.stdout, synced.stderr
+    assert "may be read by: group:kitchen" in readers.stdout
+    removed = run(data, "source", "remove", "mine", "--documents", **models)
+    assert "Documents deleted: 1." in removed.stdout, removed.stderr
+
+
 async def test_given_the_tool_then_it_tells_the_day(installed: dict[str, str]) -> None:
     program = (
         "import asyncio; from ragstone.agent.tool_calls import built_in_tools;"
@@ -171,6 +207,36 @@ async def test_given_the_tool_then_it_tells_the_day(installed: dict[str, str]) -
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, env=os.environ | installed, capture_output=True, text=True)
     assert done.stdout == "2026-11-28 is a Saturday.\n", done.stderr
+
+
+PROGRAM = """
+from ragstone import Client
+with Client(DATA) as rag:
+    [film, note] = rag.call("opening_lines.show", collection="default")
+    print(note.path, note.text, sep="|")
+    job = rag.call("jobs.submit", kind="count_answers", request=REQUEST)
+    print(rag.jobs.wait(job.id).result)
+    print(rag.ingest(NEW).notes[-1])
+    rag.call("settings.put", scope="global", values={"notices.minimum": 4}, who="us")
+    print(rag.ingest(NEW).notes)
+"""
+
+
+def test_given_operations_a_job_an_enricher_and_its_setting_then_python_uses_them(
+    data: Path, models: dict[str, str], tmp_path: Path
+) -> None:
+    asked = {"questions": ["When does the bakery open?", "Who painted the Mona Lisa?"]}
+    program = PROGRAM.replace("DATA", repr(str(data))).replace("REQUEST", repr(asked))
+    (tmp_path / "new.txt").write_text("The mill stands by the river.")
+    program = program.replace("NEW", repr(str(tmp_path / "new.txt")))
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, env=os.environ | models, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    line, result, note, silent = done.stdout.splitlines()
+    assert line == "/files/note.txt|The bakery opens at six. It sells rye bread."
+    assert result == "{'answered': 1}"
+    assert note == "'default' has 3 documents now."
+    assert "documents now" not in silent
 
 
 def test_given_triplets_then_the_measure_says_how_many_are_right(

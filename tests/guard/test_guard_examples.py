@@ -11,7 +11,7 @@ import pytest
 
 from ragstone.guard.asking import classify_asking
 from ragstone.guard.topic_file import example_list, read_csv
-from ragstone.language.phrases import Phrases, normal
+from ragstone.language.phrases import Phrases, normalize
 
 ROWS = [
     json.loads(line)
@@ -26,7 +26,7 @@ def phrases() -> Phrases:
 
 
 def blocked(phrases: Phrases, question: str) -> bool:
-    form = normal(question)
+    form = normalize(question)
     return (
         classify_asking(form, [(item.start, item.end) for item in phrases.find(form)]).verdict
         == "block"

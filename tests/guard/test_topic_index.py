@@ -10,7 +10,7 @@ import pytest
 from ragstone.core.errors import ModelUnavailable
 from ragstone.guard.topic_file import topic
 from ragstone.guard.topic_index import TopicCollection
-from ragstone.language.phrases import normal
+from ragstone.language.phrases import normalize
 from ragstone.ports import Vectors
 from ragstone.store.sql.database import Database, open_database
 from ragstone.store.sql.topics import SqlTopics
@@ -55,7 +55,7 @@ async def test_words_and_meaning(database: Database, embedder: CountingEmbedder)
     topics = await opened(database, embedder)
     await topics.put("default", [SALARY])
     [[exact], [synonym], none] = await topics.find_named(
-        "default", [normal("The salaries!"), "wages", "celery"]
+        "default", [normalize("The salaries!"), "wages", "celery"]
     )
     assert (exact.match, exact.score, exact.place) == ("exact", 1.0, (4, 12))
     assert (synonym.match, synonym.score) == ("synonym", 0.9)
@@ -153,7 +153,7 @@ async def test_five_thousand_topics_are_compared_in_time(
     await topics.alike("default", ["warm"], 0.9)
     started = time.process_time()
     for n in range(20):
-        [[match]] = await topics.find_named("default", [normal(f"Who is term{n} name{n}?")])
+        [[match]] = await topics.find_named("default", [normalize(f"Who is term{n} name{n}?")])
         await topics.alike("default", [f"what is it {n}"], 0.99)
         assert match.topic.term == f"term{n} name{n}"
     assert (time.process_time() - started) / 20 < 0.05

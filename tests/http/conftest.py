@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from ragstone import build
-from ragstone.access.setup import interceptor
+from ragstone.access.setup import make_interceptor
 from ragstone.http.app import create_app
 from ragstone.local import Ragstone
 from ragstone.settings import LlmSettings, Settings
@@ -46,7 +46,7 @@ class Server:
         if self.model:
             llm = LlmSettings(model=name, base_url=self.model.url, retries=0, vision=vision)
         settings = Settings(ragstone_data=self._data, llm=llm, **sections)
-        around = interceptor(settings)
+        around = make_interceptor(settings)
         self.service = await self._stack.enter_async_context(
             build.open(settings, interceptor=around)
         )

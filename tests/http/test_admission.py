@@ -199,7 +199,7 @@ async def test_given_no_place_for_a_question_then_429_before_anything_is_sent(
 async def test_given_an_answer_that_takes_too_long_then_504_and_all_it_called_is_cancelled(
     service: FakeService,
 ) -> None:
-    settings = Settings(server=ServerSettings(request_seconds=0.3, stream_seconds=0.5))
+    settings = Settings(server=ServerSettings(request_seconds=0.3))
     with running(limited_app(service, settings)) as url:
         async with httpx2.AsyncClient(base_url=url) as http:
             late = await http.post(CHAT, json=body("silent"))
@@ -324,7 +324,7 @@ async def test_given_no_credentials_then_only_named_hosts_and_this_machine_are_a
             assert (await http.get("/v1/models", headers={"host": host})).status_code == status
 
 
-async def test_given_the_figures_then_they_need_their_token_or_to_be_open(
+async def test_given_credentials_then_the_figures_need_theirs_and_the_page_of_the_api_none(
     service: FakeService,
 ) -> None:
     async with serving(service) as http:
@@ -336,12 +336,7 @@ async def test_given_the_figures_then_they_need_their_token_or_to_be_open(
         assert (await http.get("/metrics", headers=bearer("m3"))).status_code == 200
         assert (await http.get("/metrics", headers=bearer("token"))).status_code == 200
         assert (await http.get("/v1/models", headers=bearer("m3"))).status_code == 401
-    async with serving(service, server={"open_metrics": True}) as http:
-        assert (await http.get("/metrics")).status_code == 200
-    async with serving(service, server={"open_docs": False}) as http:
-        for path in ("/docs", "/openapi.json"):
-            assert (await http.get(path)).status_code == 401
-            assert (await http.get(path, headers=bearer("token"))).status_code == 200
+        assert (await http.get("/docs")).status_code == 200
 
 
 async def test_given_a_revoked_key_then_it_stops_at_once_here(service: FakeService) -> None:
@@ -364,3 +359,24 @@ async def test_given_a_websocket_then_it_is_closed(service: FakeService) -> None
     scope = {"type": "websocket", "path": CHAT, "headers": [], "query_string": b""}
     await app(scope, receive, send)
     assert sent == ["websocket.close"]
+
+
+@pytest.mark.parametrize(
+    ("path", "keys"),
+    [
+        (CHAT, {"error"}),
+        ("/v2/rag/query", {"type", "content", "detail"}),
+        ("/api/v1/rag/query", {"detail", "error"}),
+        ("/@rag-ask", {"type", "message", "error"}),
+        ("/api/v1/collections", {"error"}),
+    ],
+)
+async def test_what_is_refused_before_a_route_has_the_shape_of_its_dialect(
+    service: FakeService, path: str, keys: set[str]
+) -> None:
+    await a_key(service)
+    async with serving(service, server={"max_request_mb": 1}) as http:
+        for headers in ({}, bearer("token")):
+            refused = await http.post(path, content=b"x" * 2_000_000, headers=headers)
+            assert refused.status_code == (413 if headers else 401), path
+            assert set(refused.json()) == keys, path

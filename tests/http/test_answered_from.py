@@ -80,8 +80,8 @@ async def test_given_a_model_that_searches_then_its_finds_are_the_sources(
     assert [tool["function"]["name"] for tool in searching["tools"]] == [
         "local_search",
         "read_section",
-        "tables",
         "entity_graph",
+        "tables",
         "calculator",
     ]
     assert any(m["role"] == "tool" for m in with_model.model.calls[1]["messages"])

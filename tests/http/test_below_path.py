@@ -33,7 +33,7 @@ def source_addresses(client: TestClient, prefix: str = "", **headers: str) -> li
 
 @pytest.mark.parametrize("sent", ["", "/kb/ai"], ids=["taken away", "left"])
 def test_the_path_of_the_settings_stands_before_every_address(sent: str) -> None:
-    client = make_client(server=ServerSettings(root_path="/kb/ai"))
+    client = make_client(server=ServerSettings(public_url="/kb/ai"))
 
     found = source_addresses(client, sent)
 
@@ -63,14 +63,14 @@ def test_a_trusted_proxy_says_the_path() -> None:
 
 
 def test_the_path_without_a_slash_leads_to_the_page() -> None:
-    client = make_client(server=ServerSettings(root_path="/ragstone"))
+    client = make_client(server=ServerSettings(public_url="/ragstone"))
 
     assert client.get("/ragstone").headers["location"] == "/ragstone/"
     assert "web/main.js" in client.get("/ragstone/").text
 
 
 def test_redirects_stay_below_the_path() -> None:
-    client = make_client(server=ServerSettings(root_path="/ragstone"))
+    client = make_client(server=ServerSettings(public_url="/ragstone"))
 
     for sent in ("", "/ragstone"):
         moved = client.get(f"{sent}/docs/")
@@ -79,7 +79,7 @@ def test_redirects_stay_below_the_path() -> None:
 
 @pytest.mark.parametrize("prefix", ["", "/ragstone"])
 def test_a_login_leads_to_the_page_and_its_cookie_goes_no_higher(prefix: str) -> None:
-    client = make_client(server=ServerSettings(root_path=prefix))
+    client = make_client(server=ServerSettings(public_url=prefix))
 
     done = client.get(f"{prefix}/login", params={"token": TOKEN})
 
@@ -104,14 +104,14 @@ def test_only_the_page_below_the_path_signs_in() -> None:
     "path", ["ragstone", "/", "/a/", "/../b", "/a b", "/a\n", "//evil", "/<a>"]
 )
 def test_a_path_that_is_none_is_refused(path: str) -> None:
-    with pytest.raises(ValueError, match="root_path"):
-        ServerSettings(root_path=path)
+    with pytest.raises(ValueError, match="public_url"):
+        ServerSettings(public_url=path)
 
 
 @pytest.mark.parametrize("path", ["/v1", "/web/x", "/local", "/health"])
 def test_a_path_that_begins_like_an_address_of_ours_is_refused(path: str) -> None:
-    with pytest.raises(ConfigError, match="SERVER__ROOT_PATH"):
-        make_client(server=ServerSettings(root_path=path))
+    with pytest.raises(ConfigError, match="SERVER__PUBLIC_URL"):
+        make_client(server=ServerSettings(public_url=path))
 
 
 def test_every_address_of_ours_is_known_to_begin_so() -> None:

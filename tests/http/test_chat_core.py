@@ -302,6 +302,6 @@ def test_given_a_form_without_images_then_a_clear_error(url: str) -> None:
 
 
 def test_given_the_switch_then_the_routes_are_not_there() -> None:
-    off = Settings(dialects=DialectSettings(chat_core=False))
+    off = Settings(dialects=DialectSettings(off=("chat_core",)))
     with running(create_app(FakeService(), off, "token")) as address:
         assert httpx.post(f"{address}/v2/rag/query", json=ask()).status_code == 404

@@ -14,7 +14,7 @@ from ragstone.core.caller import LOCAL, Caller
 from ragstone.core.errors import UnknownCollection
 from ragstone.core.turn import Principal
 from ragstone.http.app import create_app
-from ragstone.ingest.handed import LONGEST_NAME, plain_name
+from ragstone.ingest.uploads import MAX_NAME_BYTES, plain_name
 from ragstone.local import Ragstone
 from ragstone.plugins.chats.routes import ChatsMessage
 from ragstone.settings import DialectSettings, ServerSettings, Settings
@@ -179,7 +179,7 @@ def test_plain_names(given: str, plain: str) -> None:
 def test_given_a_long_name_then_it_keeps_its_ending() -> None:
     name = plain_name("ü" * 500 + ".txt")
     assert name.endswith(".txt")
-    assert len(name.encode()) <= LONGEST_NAME
+    assert len(name.encode()) <= MAX_NAME_BYTES
 
 
 @pytest.mark.parametrize(
@@ -279,7 +279,7 @@ def test_given_a_credential_for_some_collections_then_other_chats_do_not_exist()
 
 
 async def test_given_the_dialect_is_off_then_it_is_not_there() -> None:
-    settings = Settings(dialects=DialectSettings(chats=False))
+    settings = Settings(dialects=DialectSettings(off=("chats",)))
     transport = httpx.ASGITransport(create_app(FakeService(), settings, "token"))
     async with httpx.AsyncClient(transport=transport, base_url=HERE) as client:
         assert (await client.get("/chat/known/documents")).status_code == 404

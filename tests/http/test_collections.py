@@ -6,7 +6,7 @@ import httpx2
 import pytest
 
 from ragstone.http.app import create_app
-from ragstone.service.comments import CommentsWanted
+from ragstone.plugins.comments.contract import CommentsWanted
 from ragstone.settings import Settings
 from tests.credentials import a_key, bearer
 from tests.fake_service import FakeService

@@ -16,12 +16,11 @@ from ragstone.core.turn import Principal
 from ragstone.http.app import create_app
 from ragstone.http.identity import current_caller
 from ragstone.local.conversations import LocalConversations
+from ragstone.plugins.evaluation.store import SqlEvaluations
 from ragstone.settings import Settings
 from ragstone.store.sql.conversations import SqlConversations
 from ragstone.store.sql.database import Database, open_database
-from ragstone.store.sql.evaluation import SqlEvaluations
-from ragstone.store.sql.feedback import SqlFeedback
-from ragstone.store.sql.history import SqlHistory
+from ragstone.store.sql.history import SqlFeedback, SqlHistory
 from ragstone.store.sql.tables import turns
 from ragstone.store.sql.traces import SqlTraces
 from tests.conformance.test_conversations import a_turn
@@ -51,7 +50,7 @@ async def http(database: Database) -> AsyncIterator[Any]:
         history=SqlHistory(database),
         traces=SqlTraces(database),
         feedback=SqlFeedback(database),
-        evaluations=SqlEvaluations(database),
+        evaluation=SqlEvaluations(database),
         cache=LocalCache(None, 10),
     )
 

@@ -12,7 +12,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from ragstone.core.filters import under
+from ragstone.core.filters import path_filter
 from ragstone.core.turn import Principal
 from ragstone.http.app import create_app
 from ragstone.http.mcp.tools import mcp_server
@@ -93,7 +93,7 @@ async def test_given_a_query_then_passages(client: Connect, service: FakeService
         found = await called(connected, "search", query="x", top_k=1, folder="/docs")
     [passage] = found["passages"]
     assert (passage["path"], passage["page"], passage["score"]) == ("/docs/1.md", 1, 0.9)
-    assert service.searched[0].where == under("/docs")
+    assert service.searched[0].where == path_filter("/docs")
 
 
 async def test_given_the_other_tools_then_collections_and_text(client: Connect) -> None:
@@ -189,7 +189,7 @@ def test_given_a_page_of_another_machine_then_it_is_refused(url: str) -> None:
 
 
 def test_given_the_switch_then_the_route_is_not_there() -> None:
-    off = Settings(dialects=DialectSettings(mcp=False))
+    off = Settings(dialects=DialectSettings(off=("mcp",)))
     with running(create_app(FakeService(), off, "token")) as address:
         assert httpx.post(f"{address}/mcp", json={}).status_code == 404
 

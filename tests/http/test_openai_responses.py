@@ -10,7 +10,7 @@ import pytest
 from ragstone.core.errors import InputError
 from ragstone.core.filters import And, AnyOf, Not, Or, Range
 from ragstone.core.turn import Principal
-from ragstone.http.dialects.openai.responses_requests import ResponsesRequest, condition
+from ragstone.plugins.responses.requests import ResponsesRequest, condition
 from tests.http.open_documents import OpenDocuments, opened
 from tests.model_server import ModelServer, model_server
 

@@ -1,5 +1,6 @@
 """Files, vector stores and tokens as the official client speaks of them."""
 
+import asyncio
 import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -11,7 +12,10 @@ import pytest
 
 from ragstone.core.turn import Principal
 from ragstone.local import Ragstone
+from ragstone.plugins.responses import disposal
+from ragstone.plugins.responses.contract import VECTOR_STORES
 from tests.http.open_documents import OpenDocuments, opened
+from tests.patience import PATIENCE
 
 TEXT = b"# Ferry\n\nThe ferry to Ost leaves at 9:40 every morning from pier 7.\n"
 
@@ -159,9 +163,12 @@ async def test_stores_need_no_name_and_may_share_one(documents: OpenDocuments) -
     assert sorted(listed[1:]) == sorted(item.id for item in made)
 
 
-async def test_a_store_and_a_file_that_expired_are_deleted(documents: OpenDocuments) -> None:
-    client, service = documents.openai, documents.service
-    assert isinstance(service, Ragstone)
+async def test_a_store_and_a_file_that_expired_are_deleted(
+    documents: OpenDocuments, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(disposal, "EXPIRY_SECONDS", 0.01)
+    client = documents.openai
+    service = VECTOR_STORES.of(documents.service)
     file = await client.files.create(
         file=("ferry.md", TEXT),
         purpose="assistants",
@@ -175,19 +182,22 @@ async def test_a_store_and_a_file_that_expired_are_deleted(documents: OpenDocume
         await client.vector_stores.files.create_and_poll(file.id, vector_store_id=name)
     about = next((documents.data / "files").glob("*/*/about.json"))
     about.write_text(about.read_text().replace('"expires_at": ', '"expires_at": -'))
-    kept = await service.vector_stores.find(Principal(), "short")
+    kept = await service.find(Principal(), "short")
     assert kept is not None
-    await service.vector_stores.put(replace(kept, active_at=1.0))
+    await service.put(replace(kept, active_at=1.0))
 
     assert (await client.vector_stores.retrieve(store.id)).status == "expired"
     with pytest.raises(openai.NotFoundError):
         await client.files.retrieve(file.id)
-    await service._disposal.delete_expired()
+    assert isinstance(documents.service, Ragstone)
+    await documents.service.start_jobs()
+    async with asyncio.timeout(PATIENCE):
+        while about.exists():
+            await asyncio.sleep(0.01)
 
     with pytest.raises(openai.NotFoundError):
         await client.vector_stores.retrieve(store.id)
     assert not (await client.vector_stores.search("long", query="ferry")).data
-    assert not about.exists()
 
 
 async def test_files_are_put_into_a_store_in_batches(documents: OpenDocuments) -> None:

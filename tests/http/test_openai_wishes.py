@@ -162,9 +162,8 @@ async def test_json_has_a_verdict_for_each_field_and_a_confidence(
     tmp_path: Path, indexed_documents: Path, stream: bool
 ) -> None:
     text = '{ "full_charge_lasts": "31 days without sun", "colour": "pink [3]" }'
-    rag = {"checking_judge": "local"}
     with model_server(says=(text,)) as model:
-        async with opened(indexed_documents, tmp_path, llm=model.url, rag=rag) as documents:
+        async with opened(indexed_documents, tmp_path, llm=model.url) as documents:
             response = await documents.post(
                 "/v1/chat/completions",
                 model="ragstone",
@@ -197,7 +196,7 @@ async def test_json_that_is_not_supported_is_refused_where_checking_is_strict(
     tmp_path: Path, indexed_documents: Path
 ) -> None:
     text = '{"full_charge_lasts": "31 days without sun", "colour": "painted pink by Picasso"}'
-    rag = {"checking": "strict", "checking_judge": "local", "no_answer": "Nothing found."}
+    rag = {"checking": "strict", "no_answer": "Nothing found."}
     with model_server(says=(text,)) as model:
         async with opened(indexed_documents, tmp_path, llm=model.url, rag=rag) as documents:
             refused = message(await asked(documents, response_format=schema(LASTS)))

@@ -11,7 +11,7 @@ from ragstone.http.app import create_app
 from ragstone.ports import CacheFigures
 from ragstone.service.wire import INSTANCE_HEADER, instance
 from ragstone.settings import Settings
-from ragstone.telemetry.metrics import MOST_KEYS, Metrics
+from ragstone.telemetry.metrics import MAX_KEYS, Metrics
 from tests.credentials import a_key
 from tests.fake_service import FakeService, limited_app
 
@@ -148,7 +148,7 @@ def test_given_a_cache_that_all_share_then_it_is_no_figure_of_one_process() -> N
 def test_what_keys_use_is_told_apart_for_so_many_and_without_naming_users() -> None:
     metrics = Metrics()
     turn = Turn(Ask("What?"), usage=Usage(3, 4, 1, 0.5))
-    for number in range(MOST_KEYS + 50):
+    for number in range(MAX_KEYS + 50):
         metrics.count_use(f"key:{number}", turn)
     metrics.count_use("key:0", turn)
     metrics.count_use("token:acme:ann", turn)
@@ -158,7 +158,7 @@ def test_what_keys_use_is_told_apart_for_so_many_and_without_naming_users() -> N
     assert 'ragstone_key_tokens_total{key="key:0"} 14.0' in shown
     assert 'ragstone_key_cost_usd_total{key="key:0"} 1.0' in shown
     assert 'ragstone_key_questions_total{key="others"} 51.0' in shown
-    assert shown.count("ragstone_key_questions_total{") == MOST_KEYS + 1
+    assert shown.count("ragstone_key_questions_total{") == MAX_KEYS + 1
     assert "ann" not in shown
 
 

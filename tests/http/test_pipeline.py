@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from ragstone.core.events import Done, Sources, Token
-from ragstone.core.filters import under
+from ragstone.core.filters import path_filter
 from ragstone.core.turn import Ask, Turn
 from ragstone.http.app import create_app
 from ragstone.plugins.pipeline.answers import RagStream
@@ -120,7 +120,7 @@ def test_given_every_field_then_the_question_is_what_it_says(
     [asked] = service.asked
     assert (asked.room, asked.collection, asked.level) == ("s1", "default", "maximum")
     assert asked.one_session
-    assert (asked.where, asked.temperature, asked.search_type) == (under("/hr"), 0.9, "rag")
+    assert (asked.where, asked.temperature, asked.search_type) == (path_filter("/hr"), 0.9, "rag")
     assert (asked.reasons, asked.verifies, asked.votes) == (True, False, True)
 
 
@@ -187,16 +187,16 @@ def test_given_a_stream_that_breaks_then_its_last_event_says_so(url: str) -> Non
 
 def test_given_no_sources_then_brackets_are_left_alone() -> None:
     stream = RagStream()
-    assert stream.said(Sources(())) == [{"type": "sources", "sources": []}]
-    assert stream.said(Token("a[1]")) == [{"type": "token", "content": "a[1]"}]
+    assert stream.encode(Sources(())) == [{"type": "sources", "sources": []}]
+    assert stream.encode(Token("a[1]")) == [{"type": "token", "content": "a[1]"}]
 
 
 @pytest.mark.parametrize("cut", range(1, 8))
 def test_given_a_marker_in_two_pieces_then_it_comes_whole(cut: int) -> None:
     stream, text = RagStream(), "Yes [1]. "
-    stream.said(Sources((a_passage(1, "Yes."),)))
-    pieces = [stream.said(Token(part)) for part in (text[:cut], text[cut:])]
-    pieces.append(stream.said(Done(Turn(Ask("q"))))[:-1])
+    stream.encode(Sources((a_passage(1, "Yes."),)))
+    pieces = [stream.encode(Token(part)) for part in (text[:cut], text[cut:])]
+    pieces.append(stream.encode(Done(Turn(Ask("q"))))[:-1])
     assert "".join(item["content"] for some in pieces for item in some) == "Yes [Source 1]. "
 
 
@@ -230,6 +230,6 @@ def test_given_wrong_input_then_a_clear_error(url: str, body: Any, status: int) 
 
 
 def test_given_the_switch_then_the_routes_are_not_there() -> None:
-    off = Settings(dialects=DialectSettings(pipeline=False))
+    off = Settings(dialects=DialectSettings(off=("pipeline",)))
     with running(create_app(FakeService(), off, "token")) as address:
         assert httpx.post(f"{address}/api/chat/completions", json=chat()).status_code == 404

@@ -24,9 +24,10 @@ from ragstone.core.turn import Principal
 from ragstone.http.app import create_app
 from ragstone.local import Ragstone
 from ragstone.plugins.plone.client import PloneClient
+from ragstone.plugins.plone.settings import PloneSettings
 from ragstone.plugins.plone.site import EVENT_SECONDS, SIGNATURE, TIMESTAMP, sign
 from ragstone.plugins.plone.sync import PloneSync
-from ragstone.settings import AuthSettings, LimitSettings, PloneSettings, Settings
+from ragstone.settings import AuthSettings, LimitSettings, Settings
 from tests.credentials import a_key, bearer
 from tests.patience import PATIENCE
 from tests.plone.editors import Editors
@@ -152,8 +153,7 @@ async def a_world(
 ) -> AsyncIterator[World]:
     site = PloneSettings(
         url=url or plone.url,
-        login="sync",
-        password=SecretStr(PASSWORD),
+        token=SecretStr(f"sync:{PASSWORD}"),
         content_types=TYPES,
         collection="default",
         webhook_secret=SecretStr(SECRET.decode()),

@@ -12,15 +12,16 @@ from pydantic import SecretStr
 
 from ragstone import build
 from ragstone.core.errors import InputError, Unauthorized
-from ragstone.core.filters import under
+from ragstone.core.filters import path_filter
 from ragstone.core.turn import Principal
 from ragstone.http.app import create_app
 from ragstone.local import Ragstone
 from ragstone.plugins.plone.names import CONNECTOR
 from ragstone.plugins.plone.routes import Questions
+from ragstone.plugins.plone.settings import PloneSettings
 from ragstone.plugins.plone.site import SIGNATURE, TIMESTAMP, sign
 from ragstone.plugins.plone.visitors import Visitor, visitor_call, visitor_caller
-from ragstone.settings import PloneSettings, Settings
+from ragstone.settings import Settings
 from tests.fake_service import FakeService
 from tests.patience import PATIENCE
 from tests.plone_server import TOKEN, PloneServer, plone_server
@@ -283,7 +284,7 @@ def test_given_a_prompt_of_the_site_then_it_goes_with_the_question() -> None:
     caller = visitor_caller(Visitor(user="ann"), PloneSettings())
     asked = questions.ask_below("/port", "When?", True, caller, "Be short.")
     assert (asked.guidance, asked.principal.user) == ("Be short.", "ann")
-    assert asked.where == under("/port")
+    assert asked.where == path_filter("/port")
 
 
 def test_given_a_visitor_then_a_caller_of_the_sites_collection_alone() -> None:

@@ -47,7 +47,7 @@ def site(
     llm = {"LLM__MODEL": "some", "LLM__BASE_URL": model.url, "CACHE__ENABLED": "false"}
     impatient = {"proxy_read_timeout 75s": "proxy_read_timeout 5s"}
     with (
-        serving(data, SERVER__ROOT_PATH="/ragstone", **llm) as server,
+        serving(data, SERVER__PUBLIC_URL="/ragstone", **llm) as server,
         nginx(server, impatient) as url,
     ):
         yield f"{url}/ragstone"

@@ -304,7 +304,7 @@ async def test_given_functions_then_the_model_is_offered_them(
 
 
 async def test_given_the_dialect_is_off_then_it_is_not_there() -> None:
-    settings = Settings(dialects=DialectSettings(rag_v1=False))
+    settings = Settings(dialects=DialectSettings(off=("rag_v1",)))
     transport = httpx.ASGITransport(create_app(FakeService(), settings, "token"))
     async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
         assert (await client.get(f"{BASE}/health")).status_code == 404

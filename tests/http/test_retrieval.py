@@ -18,7 +18,7 @@ from ragstone.core.errors import (
     UnknownCollection,
 )
 from ragstone.core.events import Note
-from ragstone.core.filters import And, AnyOf, Not, Or, Range, eq, under
+from ragstone.core.filters import And, AnyOf, Not, Or, Range, eq, path_filter
 from ragstone.core.turn import Ask, Plan, Principal, Turn
 from ragstone.http.app import create_app
 from ragstone.index.external_retriever import ExternalRetriever, KnowledgeBase, RetrievalService
@@ -272,7 +272,7 @@ async def test_given_a_retrieval_service_then_it_gets_every_query_and_filter() -
     service = Noting(a=0.3, b=0.7, c=0.5)
     with running(service.app()) as url:
         client = ExternalRetriever(IndexSettings(url=f"retrieval+{url}"), RetrievalService())
-        where = And((under("/hr"), eq("metadata.year", 2024), Range("modified", 1.0, None)))
+        where = And((path_filter("/hr"), eq("metadata.year", 2024), Range("modified", 1.0, None)))
         turn = Turn(Ask("a", where=where), queries=("a", "b"), imagined=("c",))
         step, _ = await ran(Retrieve(), turn, external_retriever=client)
         await client.aclose()

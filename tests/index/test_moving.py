@@ -4,14 +4,12 @@ from contextlib import aclosing
 from pathlib import Path
 
 import pytest
-from pydantic import SecretStr
 
 from ragstone import build
 from ragstone.core.errors import ConfigError
 from ragstone.core.records import Collection, Document
-from ragstone.index.connect import connect_all
+from ragstone.index.connect import MovingIndex, connect_all, index_place
 from ragstone.index.edge.index import EdgeIndex
-from ragstone.index.moving import MovingIndex, index_place
 from ragstone.plugins.evaluation.apart import apart
 from ragstone.plugins.postgres.index import PostgresIndex
 from ragstone.ports import home
@@ -29,10 +27,12 @@ async def test_given_two_addresses_then_a_collection_is_where_its_place_says(
     async with aclosing(index):
         old, new = connected.parts
         assert home(index) == index_place("postgresql://db/x")
-        assert isinstance(index.of(Collection("t", "c", "m", "f", 3)), EdgeIndex)
-        assert isinstance(index.of(Collection("t", "c", "m", "f", 3, place="what")), EdgeIndex)
+        assert isinstance(index.find_index(Collection("t", "c", "m", "f", 3)), EdgeIndex)
+        assert isinstance(
+            index.find_index(Collection("t", "c", "m", "f", 3, place="what")), EdgeIndex
+        )
         there = Collection("t", "c", "m", "f", 3, place=home(index))
-        assert isinstance(index.of(there), PostgresIndex)
+        assert isinstance(index.find_index(there), PostgresIndex)
         here = Collection("t", "c", "m", "f", 3)
         await index.create(here)
         await index.upsert(collection=here, chunks=[])
@@ -43,9 +43,7 @@ async def test_given_two_addresses_then_a_collection_is_where_its_place_says(
 async def test_given_a_key_of_the_old_index_then_only_that_is_asked_with_it(
     tmp_path: Path,
 ) -> None:
-    settings = IndexSettings(
-        url="postgresql://db/new", from_url="postgresql://db/old", from_api_key=SecretStr("s3cret")
-    )
+    settings = IndexSettings(url="postgresql://db/new", from_url="postgresql://:s3cret@db/old")
     connected = connect_all(settings, tmp_path)
     async with aclosing(connected.index):
         addresses = [vars(vars(part)["_database"])["_address"] for part in connected.parts]

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from ragstone.index.retries import LONGEST, Retries, with_retries
+from ragstone.index.options import MAX_PAUSE, Retries, with_retries
 
 
 class Busy(Exception):
@@ -95,7 +95,7 @@ def test_pauses_double_up_to_the_longest_and_differ() -> None:
     many = [list(Retries(10, 0.1).pauses()) for _ in range(50)]
     for pauses in many:
         for tried, pause in enumerate(pauses):
-            whole = min(0.1 * 2**tried, LONGEST)
+            whole = min(0.1 * 2**tried, MAX_PAUSE)
             assert whole / 2 <= pause <= whole
     assert len({tuple(pauses) for pauses in many}) == 50
     assert all(5 <= pause <= 10 for pause in Retries(3, 10).pauses())

@@ -25,8 +25,7 @@ from ragstone.settings import IndexSettings, IngestSettings, JobSettings
 from ragstone.store.sql.catalog import SqlCatalog
 from ragstone.store.sql.database import Database
 from ragstone.store.sql.jobs import SqlJobs
-from ragstone.store.sql.parts import SqlParts
-from ragstone.store.sql.workers import SqlWorkers
+from ragstone.store.sql.parts import SqlParts, SqlWorkers
 from tests.hashing import HashingEmbedder, OneEmbedder
 from tests.jobs.adapters import shared_database
 

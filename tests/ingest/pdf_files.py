@@ -196,6 +196,22 @@ def _assembled(objects: Sequence[str], trailer: str) -> bytes:
     return data
 
 
+def arabic_pdf(path: Path, glyphs: Sequence[str]) -> Path:
+    """A PDF with a line of these glyphs, the last one read first, as Arabic is drawn from the left;
+    a ligature is a glyph of several letters."""
+    codes = {glyph: chr(65 + number) for number, glyph in enumerate(dict.fromkeys(glyphs))}
+    drawn = "".join(codes[glyph] for glyph in reversed(glyphs))
+    known = " ".join(
+        f"<{ord(code):02X}> <{glyph.encode('utf-16-be').hex()}>" for glyph, code in codes.items()
+    )
+    return _mapped_pdf(
+        path,
+        f"BT /F1 10 Tf 1 0 0 1 72 700 Tm ({drawn}) Tj ET",
+        f"{len(codes)} beginbfchar {known} endbfchar",
+        "/WinAnsiEncoding",
+    )
+
+
 def ligature_pdf(path: Path, lines: Sequence[str]) -> Path:
     """A PDF in Helvetica whose ligatures (fi, fl) are said to be their last letters alone."""
     text = "\n".join(
@@ -203,11 +219,14 @@ def ligature_pdf(path: Path, lines: Sequence[str]) -> Path:
         for number, line in enumerate(lines)
     )
     content = f"BT /F1 10 Tf {text} ET".replace("fi", "\\036").replace("fl", "\\037")
-    unicode_map = (
-        "begincmap 1 begincodespacerange <00> <FF> endcodespacerange 3 beginbfrange "
-        "<1E> <1E> <0069> <1F> <1F> <006C> <20> <7E> <0020> endbfrange endcmap"
-    )
+    known = "3 beginbfrange <1E> <1E> <0069> <1F> <1F> <006C> <20> <7E> <0020> endbfrange"
     encoding = "<< /Type /Encoding /BaseEncoding /WinAnsiEncoding /Differences [30 /fi /fl] >>"
+    return _mapped_pdf(path, content, known, encoding)
+
+
+def _mapped_pdf(path: Path, content: str, known: str, encoding: str) -> Path:
+    """A PDF in Helvetica with a map of its codes to letters."""
+    unicode_map = f"begincmap 1 begincodespacerange <00> <FF> endcodespacerange {known} endcmap"
     objects = [
         "<< /Type /Catalog /Pages 2 0 R >>",
         "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",

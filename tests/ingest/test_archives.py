@@ -13,9 +13,9 @@ from ragstone import build
 from ragstone.core.errors import ArchiveBomb
 from ragstone.core.turn import Principal
 from ragstone.ingest.archives import list_members
-from ragstone.ingest.handed import Spool
 from ragstone.ingest.parse import parse
 from ragstone.ingest.pipeline import Pipeline
+from ragstone.ingest.uploads import Spool
 from ragstone.local import Ragstone
 from ragstone.service import Handed, IngestRequest, Progress, Skipped
 from ragstone.settings import IngestSettings, Settings

@@ -36,7 +36,7 @@ async def opened(
     llm = LlmSettings()
     if model:
         llm = LlmSettings(model="some", base_url=model.url, retries=0, vision=vision)
-    ingest = IngestSettings(ocr=False, captions=True)
+    ingest = IngestSettings(ocr_pages=0, captions=True)
     async with build.open(Settings(ragstone_data=data, llm=llm, ingest=ingest)) as service:
         yield service
 
@@ -103,7 +103,7 @@ async def test_given_a_model_that_fails_then_the_text_is_there_and_the_next_inge
 async def test_given_a_limit_then_the_rest_waits_for_the_next_ingest(
     tmp_path: Path, model: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ragstone.ingest.captions.MOST_PICTURES", 1)
+    monkeypatch.setattr("ragstone.ingest.captions.MAX_PICTURES", 1)
     path = manual(tmp_path / "manual.docx", photo(), photo(5), photo(9))
     async with opened(tmp_path / "data", model) as service:
         done = await ingested(service, path)
@@ -147,7 +147,7 @@ async def test_given_a_long_description_in_small_chunks_then_it_is_found_again_w
     long = " ".join(f"Sentence {n} tells of the giraffe in the yard." for n in range(16))
     model.says = (long,)
     path = manual(tmp_path / "manual.docx", photo())
-    ingest = IngestSettings(ocr=False, captions=True, chunk_size=200, chunk_overlap=80)
+    ingest = IngestSettings(ocr_pages=0, captions=True, chunk_size=200, chunk_overlap=80)
     llm = LlmSettings(model="some", base_url=model.url, retries=0, vision=True)
     settings = Settings(ragstone_data=tmp_path / "data", llm=llm, ingest=ingest)
     async with build.open(settings) as service:

@@ -78,7 +78,7 @@ def test_given_an_unwanted_picture_when_named_then_it_says_what_reads_it(
 ) -> None:
     monkeypatch.setattr(recognition, "is_installed", lambda: installed)
     (found,) = discover([write(tmp_path / "a.png")], False, pictures=False)
-    hint = "INGEST__OCR=true" if installed else "pip install 'ragstone[ocr]'"
+    hint = "INGEST__OCR_PAGES" if installed else "pip install 'ragstone[ocr]'"
     assert hint in refusal(found).error.message
 
 
@@ -95,8 +95,8 @@ def test_given_a_misspelt_path_then_the_nearest_names_are_told(tmp_path: Path) -
     write(tmp_path / "report.txt.meta.yaml")
     (found,) = discover([tmp_path / "reprot.txt"], False)
     assert refusal(found).error.message.endswith(f"The nearest: {tmp_path / 'report.txt'}.")
-    (deep,) = discover([tmp_path / "gone" / "a.txt"], False)
-    assert "The nearest" in refusal(deep).error.message
+    (elsewhere,) = discover([tmp_path / "gone" / "a.txt"], False)
+    assert "The nearest" not in refusal(elsewhere).error.message
 
 
 def test_given_a_sidecar_when_named_then_it_is_no_document(tmp_path: Path) -> None:
@@ -186,7 +186,7 @@ def test_given_content_when_hashed_then_only_the_content_counts(tmp_path: Path) 
 
 @pytest.mark.parametrize(
     ("name", "advice"),
-    [("a.doc", "Save it as .docx"), ("a.tex", "Make a .pdf of it"), ("a.tar", "Unpack it")],
+    [("a.wpd", "Save it as .docx"), ("a.tex", "Make a .pdf of it"), ("a.tar", "Unpack it")],
 )
 def test_given_a_type_that_cannot_be_read_then_it_is_said_what_to_do(
     tmp_path: Path, name: str, advice: str

@@ -6,9 +6,9 @@ from pathlib import Path
 
 HEAPS = """
 import ctypes, sys, threading
-from ragstone.ingest.free_memory import few_arenas
+from ragstone.ingest.free_memory import limit_arenas
 if sys.argv[1] == "few":
-    few_arenas()
+    limit_arenas()
 libc, ready, end = ctypes.CDLL(None), threading.Barrier(13), threading.Event()
 libc.malloc.restype = ctypes.c_void_p
 def hold():

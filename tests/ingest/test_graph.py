@@ -11,7 +11,7 @@ import pytest
 
 from ragstone.core.chunk import EVERYONE
 from ragstone.core.errors import StateUnavailable
-from ragstone.knowledge.graph import extract
+from ragstone.plugins.graph import extract
 from ragstone.store.sql.database import Database
 from tests.ingest.test_graph_model import ScriptedModel
 from tests.knowledge.graph.graphs import Graphs, open_graphs
@@ -96,7 +96,7 @@ async def test_given_other_rules_then_all_is_read_again(
     await graphs.write("a", "Then Ada Thornbury slept.")
     await graphs.read()
     assert await graphs.mentions.unread(graphs.collection, extract.READING) == []
-    monkeypatch.setattr("ragstone.ingest.graph.READING", "later")
+    monkeypatch.setattr("ragstone.plugins.graph.reader.READING", "later")
     await graphs.read()
     assert await graphs.mentions.unread(graphs.collection, "later") == []
     assert len(await graphs.mentions.most_named(graphs.collection, ["*"], 9)) == 1
@@ -110,7 +110,7 @@ async def test_given_a_reader_that_ended_early_then_the_next_one_reads_the_rest(
     graphs.reader.wake(graphs.collection)
     await graphs.reader.aclose(seconds=0)
     after = graphs.a_reader()
-    await after.wake_all()
+    after.wake(graphs.collection)
     await after.drain()
     [found] = await graphs.mentions.most_named(graphs.collection, ["*"], 9)
     assert found.chunks == 120

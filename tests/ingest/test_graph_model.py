@@ -16,7 +16,7 @@ from sqlalchemy import func, select
 from ragstone.core.answer import Usage
 from ragstone.core.errors import ModelUnavailable
 from ragstone.core.turn import Principal
-from ragstone.knowledge.graph.communities import can_be_made
+from ragstone.plugins.graph.communities import can_be_made
 from ragstone.ports import Said
 from ragstone.store.sql.database import Database
 from ragstone.store.sql.tables import chunk_readings, entity_relations, themes

@@ -9,7 +9,7 @@ import pytest
 
 from ragstone.core.errors import EmbeddingMismatch, JobEnded, UnknownCollection, UnreadableDocument
 from ragstone.core.records import Collection, Document
-from ragstone.ingest.comparing import Changed
+from ragstone.ingest.comparison import ChangedFile
 from ragstone.ingest.files import FoundFile, content_hash
 from ragstone.ingest.sharing import ReadOutcome, file_request
 from ragstone.ingest.write import document_id
@@ -49,7 +49,7 @@ class Here:
         [part] = await store.claim("here", {kind: 1})
         return part
 
-    async def file(self, name: str, text: str) -> Changed:
+    async def file(self, name: str, text: str) -> ChangedFile:
         """A file as who runs the ingest has found it."""
         path = self.folder / name
         path.write_text(text, encoding="utf-8")
@@ -60,11 +60,11 @@ class Here:
         document = Document(
             id, "default", collection.id, at, source=str(path), size=size, modified=item.modified
         )
-        return Changed(item, replace(document, content_hash=content_hash(path)), None)
+        return ChangedFile(item, replace(document, content_hash=content_hash(path)), None)
 
     async def read(self, part: Job) -> ReadOutcome:
         await self.site.pipeline.helping.read(part, self.told.append)
-        return ReadOutcome.of(self.told[-1])
+        return ReadOutcome.from_progress(self.told[-1])
 
     async def versions(self) -> dict[str, int]:
         known = await self.site.catalog.documents("default", (await self.collection()).id)

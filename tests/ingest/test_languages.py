@@ -3,7 +3,7 @@
 import pytest
 
 from ragstone.core.records import Collection
-from ragstone.ingest.languages import main_language, outgrown
+from ragstone.ingest.embedding import explain_outgrown, main_language
 from ragstone.models.embedders import ConfiguredEmbedders
 from ragstone.settings import EmbeddingSettings
 
@@ -32,19 +32,19 @@ def a_collection(model: str, fingerprint: str) -> Collection:
 
 def test_given_an_english_collection_that_turns_multilingual_then_the_rebuild_is_offered() -> None:
     embedders = ConfiguredEmbedders(EmbeddingSettings())
-    english = embedders.for_text("en")
+    english = embedders.choose("en")
     collection = a_collection(english.name, english.fingerprint)
-    said = outgrown(collection, {"en": 100, "de": 40, "no": 1}, embedders)
+    said = explain_outgrown(collection, {"en": 100, "de": 40, "no": 1}, embedders)
     assert "passages in de by now" in said
     assert "ragstone rebuild --collection manuals" in said
-    assert outgrown(collection, {"en": 100, "no": 1}, embedders) == ""
+    assert explain_outgrown(collection, {"en": 100, "no": 1}, embedders) == ""
 
 
 def test_given_the_multilingual_model_or_no_other_one_then_nothing_is_said() -> None:
     embedders = ConfiguredEmbedders(EmbeddingSettings())
-    fitting = embedders.for_text("de")
+    fitting = embedders.choose("de")
     mixed = {"en": 50, "de": 50}
-    assert outgrown(a_collection(fitting.name, fitting.fingerprint), mixed, embedders) == ""
+    assert explain_outgrown(a_collection(fitting.name, fitting.fingerprint), mixed, embedders) == ""
     only = ConfiguredEmbedders(EmbeddingSettings(model="minilm"))
-    english = only.for_text("en")
-    assert outgrown(a_collection(english.name, english.fingerprint), mixed, only) == ""
+    english = only.choose("en")
+    assert explain_outgrown(a_collection(english.name, english.fingerprint), mixed, only) == ""

@@ -5,7 +5,7 @@ import pytest
 from ragstone.core.document import BlockSpan, decode_blocks, encode_blocks, find_missing_lead
 from ragstone.ingest.chunk import chunk
 from ragstone.ingest.document import Block
-from ragstone.ingest.leads import attach_leads
+from ragstone.ingest.pictures import attach_leads
 
 
 def make_item(text: str, label: str = "- ", level: int = 1) -> Block:

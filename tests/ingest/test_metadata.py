@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ragstone.core.errors import InvalidMetadata
 from ragstone.ingest.files import FoundFile, discover
-from ragstone.ingest.metadata import MOST_BYTES, FoundMetadata, MetadataFiles
+from ragstone.ingest.metadata import MAX_METADATA_BYTES, FoundMetadata, MetadataFiles
 
 
 def write(path: Path, text: str = "Whales sing.") -> Path:
@@ -21,7 +21,7 @@ def write(path: Path, text: str = "Whales sing.") -> Path:
 def said_of(*given: Path, follow_links: bool = False) -> dict[str, FoundMetadata]:
     beside = MetadataFiles(follow_links)
     found = [item for item in discover(given, follow_links) if isinstance(item, FoundFile)]
-    return {item.path: beside.of(item) for item in found}
+    return {item.path: beside.describe(item) for item in found}
 
 
 def test_given_a_sidecar_then_it_is_typed_and_no_document(tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ BAD = [
     ("[" * 5000, "nested"),
     ("? [a]\n: 1", "a key must be a text"),
     ("x: " + "y" * 3000, "more than 2,000 characters"),
-    ("x: " + "y" * MOST_BYTES, "more than 64 kB"),
+    ("x: " + "y" * MAX_METADATA_BYTES, "more than 64 kB"),
     ("\n".join(f"k{n}: 1" for n in range(200)), "more than 100 keys"),
     (b"year: \xff\xfe", "not UTF-8"),
 ]

@@ -9,12 +9,12 @@ import pytest
 from ragstone.core.chunk import Chunk
 from ragstone.core.filters import Filter
 from ragstone.core.records import Collection
+from ragstone.index.connect import MovingIndex
 from ragstone.index.edge.index import EdgeIndex
-from ragstone.index.moving import MovingIndex
 from ragstone.ingest import move as moving
 from ragstone.ingest.move import move, move_all
 from ragstone.ports import Search, Vectors
-from ragstone.retrieve.searching import but_hidden
+from ragstone.retrieve.searching import exclude_hidden
 from tests.backup.house import House, opened
 from tests.patience import PATIENCE
 
@@ -90,7 +90,7 @@ async def shown(house: House) -> set[str]:
     collection = await house.collection()
     async with house.catalog.snapshot(collection) as hidden:
         found = await house.index.search(
-            collection, [Search("much to say")], but_hidden(hidden), 1_000
+            collection, [Search("much to say")], exclude_hidden(hidden), 1_000
         )
         ids = [item.chunk_id for item in found[0].found]
         return {chunk.text for chunk in (await house.index.fetch(collection, ids)).values()}
@@ -270,10 +270,10 @@ async def test_given_a_collection_that_is_dropped_meanwhile_then_it_does_not_com
 async def test_given_a_backup_meanwhile_then_it_has_everything(
     house: House, tmp_path: Path
 ) -> None:
-    from ragstone.backup.back_up import back_up
+    from ragstone.backup.back_up import write_backup
 
     before = await house.chunks()
-    steps = house.steps(back_up, tmp_path / "backup.zip")
+    steps = house.steps(write_backup, tmp_path / "backup.zip")
     await anext(steps)
     await move_it(house)
     old = await house.catalog.list_unused()

@@ -17,7 +17,7 @@ from ragstone.plugins.postgres.index import PostgresIndex
 from ragstone.plugins.qdrant.index import QdrantIndex
 from ragstone.plugins.qdrant.options import QdrantOptions
 from ragstone.ports import Search
-from ragstone.retrieve.searching import but_hidden
+from ragstone.retrieve.searching import exclude_hidden
 from tests.backup.house import House, opened
 from tests.conformance.postgres_server import PostgresServer, postgres
 from tests.conformance.test_chunk_index import local_client, pytestmark
@@ -68,7 +68,7 @@ async def found(house: House) -> int:
     collection = await house.collection()
     async with house.catalog.snapshot(collection) as hidden:
         [said] = await house.index.search(
-            collection, [Search("much to say")], but_hidden(hidden), 1_000
+            collection, [Search("much to say")], exclude_hidden(hidden), 1_000
         )
     return len(said.found)
 

@@ -24,11 +24,11 @@ from ragstone.core.errors import (
     TooLarge,
     UnreadableDocument,
 )
-from ragstone.ingest import parse_process
+from ragstone.ingest import child_process, parse_process
 from ragstone.ingest.chunk import TextPiece, chunk
 from ragstone.ingest.document import Block
 from ragstone.ingest.parse import parse
-from ragstone.ingest.parse_child import cut_long
+from ragstone.ingest.parse_child import cut_long_block
 from ragstone.ingest.parse_process import ParseProcesses
 from ragstone.settings import IngestSettings
 from tests.ingest import hostile_files
@@ -252,7 +252,7 @@ async def test_given_work_that_nobody_waits_for_then_its_process_gets_no_other_f
 async def test_given_many_files_then_one_process_reads_them_until_it_is_old(
     processes: ParseProcesses, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parse_process, "FILES", 3)
+    monkeypatch.setattr(child_process, "FILES", 3)
     file = written(tmp_path, "a.xchild")
     seen = []
     for _ in range(7):
@@ -426,7 +426,7 @@ def test_given_a_long_block_then_its_parts_are_short_and_every_character_keeps_i
     text: str, starts: set[int], most: int
 ) -> None:
     places = tuple(Place(start, number) for number, start in enumerate(sorted({0, *starts}), 1))
-    parts = list(cut_long(Block(text, places=places), most))
+    parts = list(cut_long_block(Block(text, places=places), most))
 
     def pages(blocks: list[Block]) -> list[int]:
         return [
@@ -453,7 +453,7 @@ async def test_given_keys_in_the_environment_then_a_parser_has_none(
 async def test_given_a_process_that_does_not_start_then_that_is_no_fault_of_the_file(
     processes: ParseProcesses, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parse_process, "_interpreter", lambda: str(tmp_path / "none"))
+    monkeypatch.setattr(child_process, "_interpreter", lambda: str(tmp_path / "none"))
     with pytest.raises(ConfigError, match="does not start"):
         await pieces(processes, written(tmp_path, "a.txt"))
     monkeypatch.undo()

@@ -12,7 +12,7 @@ from ragstone.core.chunk import Chunk
 from ragstone.core.records import Collection
 from ragstone.index.edge.index import EdgeIndex
 from ragstone.ingest import embedding
-from ragstone.ingest.embedding import BATCH, LEAST, SLOW_SECONDS, Pending, next_size
+from ragstone.ingest.embedding import BATCH, MIN_BATCH, SLOW_SECONDS, Pending, next_size
 
 NOTES = Collection("default", "notes", "hashing", "hashing/1", 4, "en", id="c1")
 
@@ -65,7 +65,7 @@ async def taken(index: EdgeIndex, pending: Pending) -> list[str]:
 async def test_what_waited_before_and_what_is_written_now_is_taken_once(
     index: EdgeIndex, monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
-    monkeypatch.setattr(embedding, "MOST_HELD", most)
+    monkeypatch.setattr(embedding, "MAX_WAITING", most)
     await index.upsert(NOTES, chunks(0, 90))
     pending = Pending(index, NOTES)
     found: list[str] = []
@@ -78,7 +78,7 @@ async def test_what_waited_before_and_what_is_written_now_is_taken_once(
     writing = asyncio.create_task(writer())
     while not writing.done():
         found += await taken(index, pending)
-        await pending.more(0.001)
+        await pending.wait_for_more(0.001)
     await writing
     found += await taken(index, pending)
     assert sorted(found) == sorted(chunk.chunk_id for chunk in chunks(0, 390))
@@ -97,7 +97,7 @@ def test_given_a_slow_embedder_then_it_gets_fewer_at_once_and_a_fast_one_more_ag
     most = BATCH
     for _ in range(10):
         most = next_size(most, most, SLOW_SECONDS + 1)
-    assert most == LEAST
+    assert most == MIN_BATCH
     for _ in range(10):
         most = next_size(most, most, 0.1)
     assert most == BATCH
@@ -124,7 +124,7 @@ async def test_what_others_embed_is_not_given_here_unless_it_comes_back(index: E
     assert {first, second}.isdisjoint(others)
     pending.count_written_elsewhere()
     assert await pending.take() == []
-    pending.back(others[:2])
+    pending.put_back(others[:2])
     assert sorted(chunk.chunk_id for chunk in await pending.take()) == sorted(others[:2])
 
 

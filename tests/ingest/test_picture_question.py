@@ -32,10 +32,11 @@ def image(data: bytes, media_type: str = "image/png") -> Picture:
 
 
 @asynccontextmanager
-async def opened(tmp_path: Path, ocr: bool = True) -> AsyncIterator[Ragstone]:
+async def opened(tmp_path: Path, ocr_pages: int = 1000) -> AsyncIterator[Ragstone]:
     file = tmp_path / "errors.md"
     file.write_text(NOTES)
-    settings = Settings(ragstone_data=tmp_path / "data", ingest=IngestSettings(ocr=ocr))
+    ingest = IngestSettings(ocr_pages=ocr_pages)
+    settings = Settings(ragstone_data=tmp_path / "data", ingest=ingest)
     async with build.open(settings) as ragstone:
         assert [step async for step in ragstone.ingest(IngestRequest((str(file),)))][-1].finished
         yield ragstone
@@ -71,7 +72,7 @@ async def test_given_a_picture_without_text_or_no_recognition_then_it_is_an_erro
     Image.new("RGB", (400, 300), "white").save(empty, "PNG")
     async with opened(tmp_path) as ragstone:
         assert isinstance(await answered(ragstone, image(empty.getvalue())), NoChatModel)
-    async with opened(tmp_path, ocr=False) as ragstone:
+    async with opened(tmp_path, ocr_pages=0) as ragstone:
         screen = image(picture(tmp_path, SHOWN).getvalue())
         assert isinstance(await answered(ragstone, screen), NoChatModel)
 

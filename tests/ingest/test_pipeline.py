@@ -16,11 +16,10 @@ from ragstone.core.errors import Conflict, EmbeddingMismatch
 from ragstone.core.filters import EVERYTHING, AnyOf, Not
 from ragstone.core.records import Collection, Document
 from ragstone.index.edge.index import EdgeIndex
-from ragstone.ingest import file_threads, handed, together
-from ragstone.ingest import pipeline as pipelines
+from ragstone.ingest import batch_writer, document_changes, file_threads, uploads
 from ragstone.ingest.files import content_hash
 from ragstone.ingest.pipeline import NOT_TEXT, Pipeline
-from ragstone.ingest.progress import MOST_TOLD
+from ragstone.ingest.progress import MAX_REPORTED_FAILURES
 from ragstone.ports import Search, Vectors
 from ragstone.service import IngestRequest, Progress, Skipped
 from ragstone.settings import IngestSettings
@@ -230,7 +229,7 @@ async def most_hidden(house: House, monkeypatch: pytest.MonkeyPatch) -> list[int
 async def test_given_many_removed_files_then_few_are_hidden_at_a_time(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pipelines, "HIDDEN_AT_ONCE", 4)
+    monkeypatch.setattr(document_changes, "HIDDEN_AT_ONCE", 4)
     for number in range(11):
         house.write(f"sub/{number}.txt", f"Whale {number} sings.")
     house.write("a.txt", "Cats purr.")
@@ -246,8 +245,8 @@ async def test_given_many_removed_files_then_few_are_hidden_at_a_time(
 async def test_given_many_changed_files_then_few_former_versions_are_hidden_at_a_time(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pipelines, "HIDDEN_AT_ONCE", 4)
-    monkeypatch.setattr(together, "CHUNKS", 1)  # Each is written alone.
+    monkeypatch.setattr(document_changes, "HIDDEN_AT_ONCE", 4)
+    monkeypatch.setattr(batch_writer, "CHUNKS", 1)  # Each is written alone.
     for number in range(20):
         house.write(f"{number}.txt", f"Whale {number} sings.")
     await house.ingest()
@@ -265,7 +264,7 @@ async def test_given_many_changed_files_then_few_former_versions_are_hidden_at_a
 async def test_given_a_kill_while_many_are_forgotten_then_each_is_whole_or_gone(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pipelines, "HIDDEN_AT_ONCE", 4)
+    monkeypatch.setattr(document_changes, "HIDDEN_AT_ONCE", 4)
     for number in range(10):
         house.write(f"{number}.txt", f"Whale {number} sings.")
     await house.ingest()
@@ -438,17 +437,17 @@ async def test_given_the_last_file_that_a_watcher_saw_go_then_it_is_forgotten(
 async def test_given_very_many_files_that_fail_then_the_first_are_told_and_all_are_counted(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ragstone.ingest.pipeline.MOST_FAILURES", 2 * MOST_TOLD)
-    for number in range(3 * MOST_TOLD):
+    monkeypatch.setattr("ragstone.ingest.pipeline.MAX_FAILURES", 2 * MAX_REPORTED_FAILURES)
+    for number in range(3 * MAX_REPORTED_FAILURES):
         house.write(f"{number}.txt", "")
     reports: list[Progress] = []
     request = IngestRequest((str(house.documents),))
     last = await house.pipeline.ingest("job", request, reports.append)
-    assert len({failure.path for failure in last.failed}) == 2 * MOST_TOLD
-    assert (last.more_failed, last.failures) == (MOST_TOLD, 3 * MOST_TOLD)
-    assert max(len(report.failed) for report in reports[:-1]) <= MOST_TOLD
+    assert len({failure.path for failure in last.failed}) == 2 * MAX_REPORTED_FAILURES
+    assert (last.more_failed, last.failures) == (MAX_REPORTED_FAILURES, 3 * MAX_REPORTED_FAILURES)
+    assert max(len(report.failed) for report in reports[:-1]) <= MAX_REPORTED_FAILURES
     known = await house.known()
-    assert len(known) == 3 * MOST_TOLD
+    assert len(known) == 3 * MAX_REPORTED_FAILURES
     assert {item.error for item in known.values()} == {
         f"{n}.txt is empty (0 bytes)." for n in range(300)
     }
@@ -484,11 +483,15 @@ async def test_given_a_file_of_ten_gigabytes_then_it_is_refused_without_being_ha
         assert path.name != name
         return content_hash(path)
 
-    monkeypatch.setattr("ragstone.ingest.handed.content_hash", hashed)
+    monkeypatch.setattr("ragstone.ingest.uploads.content_hash", hashed)
     done = await house.ingest()
     assert done.indexed == 1
     [failure] = done.failed
-    limit = "128 MB (INGEST__MAX_MEMORY_MB)" if name == "a.md" else "512 MB (INGEST__MAX_FILE_MB)"
+    limit = (
+        "128 MB (a quarter of INGEST__MAX_FILE_MB)"
+        if name == "a.md"
+        else "512 MB (INGEST__MAX_FILE_MB)"
+    )
     assert failure.reason == (
         f"{name} has 10,240 MB; the limit is {limit}. Split the file, or raise the limit."
     )
@@ -796,13 +799,13 @@ async def test_given_a_file_that_looks_the_same_then_it_is_not_read(
         settled(house.write(name, f"The text of {name}."))
     await house.ingest()
     hashed: list[Path] = []
-    content_hash = handed.content_hash
+    content_hash = uploads.content_hash
 
     def hashing(path: Path) -> str:
         hashed.append(path)
         return content_hash(path)
 
-    monkeypatch.setattr(handed, "content_hash", hashing)
+    monkeypatch.setattr(uploads, "content_hash", hashing)
     assert (await house.ingest()).unchanged == 2
     assert hashed == []
     (house.documents / "a.txt").touch()

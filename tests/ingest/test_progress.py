@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.ingest import progress
-from ragstone.ingest.progress import MOST_KINDS, OTHER, Tracker
+from ragstone.ingest.progress import MAX_KINDS, OTHER, Tracker
 from ragstone.service import Progress
 
 
@@ -86,7 +86,7 @@ def test_given_unchanged_files_then_they_are_no_work_to_come(clock: Clock) -> No
     for _ in range(4_800):
         mine.count_unchanged(1_000)
     for _ in range(200):
-        mine.changed(1_000)
+        mine.count_changed(1_000)
     clock.now = 10.0
     for _ in range(100):
         mine.count_indexed(1_000, 1, 0)
@@ -123,7 +123,7 @@ def test_given_vectors_that_lag_behind_then_reading_and_vectors_are_weighed_apar
     mine, said = told(clock)
     mine.expect(1_000, 1_000_000)
     for _ in range(1_000):
-        mine.changed(1_000)
+        mine.count_changed(1_000)
     read_at(clock, mine, 0.01, 500)  # 5 s
     mine.count_embedded(100)
     clock.now += 0.2
@@ -144,7 +144,7 @@ def test_given_files_whose_reading_takes_long_then_vectors_are_nothing_beside_it
     mine, said = told(clock)
     mine.expect(100, 100_000)
     for _ in range(100):
-        mine.changed(1_000)
+        mine.count_changed(1_000)
     for _ in range(70):
         clock.now += 10
         mine.count_indexed(1_000, 1, 10)
@@ -157,10 +157,10 @@ def test_given_files_that_fail_then_they_are_read_too(clock: Clock) -> None:
     mine, said = told(clock)
     mine.expect(1_000, 0)
     for _ in range(1_000):
-        mine.changed(0)
+        mine.count_changed(0)
     for number in range(500):
         clock.now += 0.01
-        mine.failed(f"/{number}", "It is empty.", 0, read=True)
+        mine.count_failed(f"/{number}", "It is empty.", 0, read=True)
     assert said[-1].eta == pytest.approx(5.0, rel=0.05)
 
 
@@ -168,9 +168,9 @@ def test_given_vectors_that_were_there_then_they_say_nothing_about_others(clock:
     mine, said = told(clock)
     mine.expect(1_000, 1_000_000)
     for _ in range(1_000):
-        mine.changed(1_000)
+        mine.count_changed(1_000)
     read_at(clock, mine, 0.001, 900)
-    mine.count_taken_over(800)
+    mine.count_reused(800)
     read_at(clock, mine, 0.001, 100)
     mine.phase("embedding")
     clock.now += 10
@@ -181,7 +181,7 @@ def test_given_vectors_that_were_there_then_they_say_nothing_about_others(clock:
 def test_given_few_slow_vectors_then_the_time_left_is_told_after_a_while(clock: Clock) -> None:
     mine, said = told(clock)
     mine.expect(1, 1_000)
-    mine.changed(1_000)
+    mine.count_changed(1_000)
     mine.count_indexed(1_000, 40, 0)
     mine.phase("embedding")
     clock.now += 20
@@ -213,12 +213,12 @@ def test_given_any_files_then_the_time_left_is_never_negative(
         if kind == "same":
             mine.count_unchanged(size)
         else:
-            mine.changed(size)
+            mine.count_changed(size)
     for kind, size in files:
         if kind == "new":
             mine.count_indexed(size, 1, 0)
         elif kind == "bad":
-            mine.failed("/a", "It is empty.", size)
+            mine.count_failed("/a", "It is empty.", size)
     mine.phase("embedding")
     mine.count_embedded(min(embedded, sum(kind == "new" for kind, _ in files)))
     assert all(item.eta is None or item.eta >= 0 for item in said)
@@ -227,11 +227,11 @@ def test_given_any_files_then_the_time_left_is_never_negative(
 
 def test_given_very_many_kinds_of_files_then_the_rest_is_one() -> None:
     mine = tracker()
-    for number in range(MOST_KINDS + 10):
+    for number in range(MAX_KINDS + 10):
         mine.count_skipped(f".{number}")
     kinds = {item.kind: item.files for item in mine.finish().skipped}
     assert kinds[OTHER] == 10
-    assert sum(kinds.values()) == MOST_KINDS + 10
+    assert sum(kinds.values()) == MAX_KINDS + 10
 
 
 def test_chunks_that_a_dead_writer_left_are_not_more_than_all() -> None:

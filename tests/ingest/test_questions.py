@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ragstone import build
 from ragstone.core.answer import Usage
-from ragstone.core.chunk import MOST_QUESTIONS, answer_id, question_id
+from ragstone.core.chunk import MAX_QUESTIONS, answer_id, question_id
 from ragstone.core.filters import Filter, Not, eq
 from ragstone.core.turn import Ask, Hit, Principal
 from ragstone.local import Ragstone
@@ -182,7 +182,7 @@ async def test_given_no_chat_model_then_a_note_says_what_to_set(tmp_path: Path) 
         assert await questions(service) == []
 
 
-@given(st.uuids(version=5), st.integers(0, MOST_QUESTIONS - 1))
+@given(st.uuids(version=5), st.integers(0, MAX_QUESTIONS - 1))
 def test_a_questions_id_leads_to_its_chunk_and_no_other_id_changes(id: object, n: int) -> None:
     question = question_id(str(id), n)
     assert question != str(id)

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from ragstone.core.filters import And, but_hidden, readable
+from ragstone.core.filters import And, exclude_hidden, reader_filter
 from ragstone.core.readers import FolderReaders
 from ragstone.core.turn import Principal
 from ragstone.index.edge.index import EdgeIndex
@@ -114,7 +114,7 @@ class World:
         """The documents of which a principal finds chunks."""
         collection = await self.collection()
         async with self.catalog.snapshot(collection) as hidden:
-            where = And((readable(who), but_hidden(hidden)))
+            where = And((reader_filter(who), exclude_hidden(hidden)))
             scan = self.index.scan(collection, where)
             return sorted({chunk.path async for batch in scan for chunk in batch})
 

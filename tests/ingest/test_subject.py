@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.ingest.subject import MOST_CHARS, subject
+from ragstone.ingest.subject import MAX_SUBJECT_CHARS, find_subject
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ from ragstone.ingest.subject import MOST_CHARS, subject
 def test_given_a_path_then_what_the_title_lacks_is_the_subject(
     title: str, path: str, expected: str
 ) -> None:
-    assert subject(title, path, {}, "") == expected
+    assert find_subject(title, path, {}, "") == expected
 
 
 @pytest.mark.parametrize(
@@ -37,14 +37,14 @@ def test_given_a_path_then_what_the_title_lacks_is_the_subject(
 def test_given_a_title_page_then_company_year_and_version_are_the_subject(
     opening: str, expected: str
 ) -> None:
-    assert subject("report", "/report.pdf", {}, opening) == expected
+    assert find_subject("report", "/report.pdf", {}, opening) == expected
 
 
 def test_given_metadata_then_what_it_calls_product_or_version_is_the_subject() -> None:
     metadata = {"product": "Lantern", "version": "3.2", "author": "Ada", "pages": 4}
-    assert subject("Manual", "/manual.md", metadata, "") == "Lantern version 3.2"
+    assert find_subject("Manual", "/manual.md", metadata, "") == "Lantern version 3.2"
 
 
 @given(st.text(), st.text(), st.text())
 def test_given_anything_then_the_subject_is_short(title: str, path: str, opening: str) -> None:
-    assert len(subject(title, path, {"product": title}, opening)) <= MOST_CHARS
+    assert len(find_subject(title, path, {"product": title}, opening)) <= MAX_SUBJECT_CHARS

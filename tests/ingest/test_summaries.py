@@ -11,14 +11,14 @@ import pytest
 from ragstone.core.answer import Usage
 from ragstone.core.chunk import SUMMARY, Chunk
 from ragstone.core.errors import ModelUnavailable
-from ragstone.core.filters import OWN_TEXT, eq, readable
+from ragstone.core.filters import OWN_TEXT, eq, reader_filter
 from ragstone.core.records import Collection
 from ragstone.core.summary_node import SummaryNode, whole_trees
 from ragstone.core.turn import Principal
 from ragstone.index.edge.index import EdgeIndex
-from ragstone.ingest import pipeline as pipelines
+from ragstone.ingest import document_changes
 from ragstone.ingest.pipeline import Pipeline
-from ragstone.ingest.summaries import SummaryMaker
+from ragstone.plugins.graph.summaries.maker import SummaryMaker
 from ragstone.ports import Completer, Said
 from ragstone.service import IngestRequest, Progress
 from ragstone.settings import IngestSettings
@@ -112,7 +112,7 @@ async def opened(root: Path, model: Completer | None = None) -> AsyncIterator[Ho
         index = EdgeIndex(root / "index")
         catalog = await SqlCatalog.open(database)
         maker = SummaryMaker(index, catalog, MemoryTemplates(), model)
-        pipeline = Pipeline(index, catalog, OneEmbedder(), how, summaries=maker)
+        pipeline = Pipeline(index, catalog, OneEmbedder(), how, enrichers=[maker])
         for collection in await catalog.collections():
             await index.create(collection)
         yield House(index, catalog, pipeline, documents)
@@ -186,7 +186,7 @@ async def test_nobody_reads_a_summary_who_may_not_read_all_of_its_sources(tmp_pa
         ):
             seen: dict[str, set[int]] = {}
             nodes: list[Chunk] = []
-            async for batch in house.index.scan(collection, readable(principal)):
+            async for batch in house.index.scan(collection, reader_filter(principal)):
                 nodes += [item for item in batch if item.kind == SUMMARY]
                 for item in batch:
                     if item.kind != SUMMARY:
@@ -200,7 +200,7 @@ async def test_nobody_reads_a_summary_who_may_not_read_all_of_its_sources(tmp_pa
 async def test_given_a_chat_model_then_it_writes_and_what_it_wrote_is_not_asked_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pipelines, "HIDDEN_AT_ONCE", 1)  # However few versions are replaced.
+    monkeypatch.setattr(document_changes, "HIDDEN_AT_ONCE", 1)  # However few versions are replaced.
     model = Writer()
     async with opened(tmp_path, model) as house:
         house.write("long.md", range(40))
@@ -262,8 +262,8 @@ async def test_given_a_model_that_fails_then_the_next_ingest_goes_on_where_it_wa
 async def test_given_no_chat_model_for_it_then_a_note_says_so(tmp_path: Path) -> None:
     async with opened(tmp_path) as house:
         how = IngestSettings(chunk_size=200, chunk_overlap=0, tree="model")
-        maker = SummaryMaker(house.index, house.catalog, MemoryTemplates())
-        pipeline = Pipeline(house.index, house.catalog, OneEmbedder(), how, summaries=maker)
+        maker = SummaryMaker(house.index, house.catalog, MemoryTemplates(), lacks_model=True)
+        pipeline = Pipeline(house.index, house.catalog, OneEmbedder(), how, enrichers=[maker])
         house.write("long.md", range(20))
         request = IngestRequest((str(house.documents),))
         last = await pipeline.ingest("job", request, lambda progress: None)

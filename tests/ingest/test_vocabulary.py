@@ -42,7 +42,7 @@ class House:
 
     async def knows(self, *words: str) -> set[str]:
         await self.reader.drain()
-        return set(await self.vocabulary.known(await self.collection(), words))
+        return set(await self.vocabulary.find_words(await self.collection(), words))
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
         index = EdgeIndex(tmp_path / "index")
         vocabulary = SqlVocabulary(database)
         reader = VocabularyReader(index, vocabulary)
-        pipeline = Pipeline(index, catalog, OneEmbedder(), IngestSettings(), reader)
+        pipeline = Pipeline(index, catalog, OneEmbedder(), IngestSettings(), [reader])
         yield House(documents, catalog, index, vocabulary, reader, pipeline)
         await reader.aclose()
         await pipeline.aclose()

@@ -18,8 +18,8 @@ from ragstone.service.jobs import JobView
 from ragstone.settings import JobSettings
 from ragstone.store.sql.database import Database, open_backend, open_database
 from ragstone.store.sql.jobs import SqlJobs
+from ragstone.store.sql.parts import SqlWorkers
 from ragstone.store.sql.postgres import Postgres
-from ragstone.store.sql.workers import SqlWorkers
 from tests.memory_store import MemoryNames
 from tests.patience import PATIENCE
 

@@ -30,8 +30,7 @@ from ragstone.ports.jobs import (
 from ragstone.settings import JobSettings
 from ragstone.store.sql.database import open_database
 from ragstone.store.sql.jobs import SqlJobs
-from ragstone.store.sql.parts import SqlParts
-from ragstone.store.sql.workers import SqlWorkers
+from ragstone.store.sql.parts import SqlParts, SqlWorkers
 from tests.jobs.adapters import EVA, Counting, Queue, queue_in
 from tests.patience import PATIENCE
 
@@ -270,7 +269,7 @@ async def test_a_job_that_kills_its_process_again_and_again_is_given_up(tmp_path
         await store.submit(NewJob("poison", "ask", {}, user="eva", groups=("staff",)), 10)
         for _ in range(3):
             assert await store.claim("dead", {"ask": 1})
-            await store.take_over(["dead"], 3, time.time() + 100)
+            await store.requeue_orphans(["dead"], 3, time.time() + 100)
     count = Counting()
     async with queue_in(tmp_path, {"ask": count}) as queue:
         await queue.runner.start()
@@ -296,9 +295,11 @@ async def test_a_job_is_given_up_after_so_many_deaths(
         assert (await queue.ended("poison")).state == state
 
 
-async def test_results_are_forgotten_in_time(tmp_path: Path) -> None:
-    settings = JobSettings(answer_ttl_seconds=2)
-    async with queue_in(tmp_path, {"ask": Counting(), "ingest": Counting()}, settings) as queue:
+async def test_results_are_forgotten_in_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ragstone.jobs.ending.ANSWER_SECONDS", 2)
+    async with queue_in(tmp_path, {"ask": Counting(), "ingest": Counting()}) as queue:
         answer, other = await queue.submit(), await queue.submit("ingest")
         assert (await queue.ended(answer.id)).result
         await queue.ended(other.id)
@@ -337,22 +338,17 @@ async def offered(queue: Queue, count: int) -> SqlParts:
 
 async def ended(parts: SqlParts, state: str, count: int) -> None:
     async with asyncio.timeout(PATIENCE):
-        while [item.state for item in await parts.of("big")] != [state] * count:
+        while [item.state for item in await parts.list_parts("big")] != [state] * count:
             await asyncio.sleep(0.02)
 
 
-@pytest.mark.parametrize("most", [2, 0])
-async def test_so_many_parts_of_others_are_done_at_a_time(tmp_path: Path, most: int) -> None:
+async def test_a_part_of_others_is_done_at_a_time(tmp_path: Path) -> None:
     count = Counting(0.1)
-    async with queue_in(tmp_path, {EMBED_PART: count}, JobSettings(parts=most)) as queue:
+    async with queue_in(tmp_path, {EMBED_PART: count}) as queue:
         parts = await offered(queue, 5)
-        if most:
-            await ended(parts, "done", 5)
-        else:
-            await asyncio.sleep(0.5)
-            assert {item.state for item in await parts.of("big")} == {"queued"}
+        await ended(parts, "done", 5)
         assert queue.runner.kinds == ()
-    assert count.most == most
+    assert count.most == 1
 
 
 async def test_who_changes_a_collection_itself_helps_nobody_until_that_is_done(
@@ -379,7 +375,9 @@ async def test_a_part_that_could_not_be_done_is_not_tried_here_again_nor_others_
         async with asyncio.timeout(PATIENCE):
             while states.get("r") != ("done", ""):
                 await asyncio.sleep(0.02)
-                states = {part.id: (part.state, part.error) for part in await parts.of("big")}
+                states = {
+                    part.id: (part.state, part.error) for part in await parts.list_parts("big")
+                }
     assert states == {"p0": ("failed", "away"), "p1": ("queued", ""), "r": ("done", "")}
     assert len(failing.when) == 1
 
@@ -416,3 +414,52 @@ async def test_a_job_that_others_queued_again_meanwhile_ends_here_before_it_begi
             while len(count.runs) < 2 or count.together > 1:
                 await asyncio.sleep(0.01)
         assert count.together == 0, "a stop reaches every attempt"
+
+
+async def test_an_interruption_that_comes_late_leaves_the_attempt_that_followed(
+    tmp_path: Path,
+) -> None:
+    count = Counting(30)
+    async with asyncio.timeout(PATIENCE), queue_in(tmp_path, {"ask": count}) as queue:
+        job = await queue.submit()
+        await count.begun()
+        paused = await queue.store.move(job.id, (RUNNING,), PAUSED)
+        assert paused
+        count.pause = 0.5
+        await queue.store.move(job.id, (PAUSED,), QUEUED, due_at=0.0)
+        queue.runner.wake()
+        while len(count.runs) < 2:
+            await asyncio.sleep(0.01)
+        assert not queue.runner.interrupt(paused)
+        assert (await queue.ended(job.id)).state == "done"
+
+
+async def test_a_job_whose_result_cannot_be_stored_has_failed(tmp_path: Path) -> None:
+    async def work(job: Job, report: Report) -> dict[str, Any]:
+        return {"answer": object()}
+
+    async with asyncio.timeout(PATIENCE), queue_in(tmp_path, {"ask": work}) as queue:
+        ended = await queue.ended((await queue.submit()).id)
+    assert (ended.state, ended.error) == ("failed", ending.BROKE)
+
+
+async def test_a_stop_waits_for_a_start_and_leaves_nothing_running(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with asyncio.timeout(PATIENCE), queue_in(tmp_path, {"ask": Counting(0)}) as queue:
+        entered, goes_on, orphans = asyncio.Event(), asyncio.Event(), queue.store.orphans
+
+        async def find_slowly(alive: set[str]) -> list[str]:
+            entered.set()
+            await goes_on.wait()
+            return list(await orphans(alive))
+
+        monkeypatch.setattr(queue.store, "orphans", find_slowly)
+        before = asyncio.all_tasks()
+        start = asyncio.create_task(queue.runner.start())
+        await entered.wait()
+        stop = asyncio.create_task(queue.runner.stop())
+        await asyncio.sleep(0)
+        goes_on.set()
+        await asyncio.gather(start, stop)
+        assert asyncio.all_tasks() <= before

@@ -3,7 +3,7 @@
 import pytest
 
 from ragstone.core.errors import StateUnavailable
-from ragstone.jobs.workers import Others
+from ragstone.jobs.runner import Others
 
 
 class Beats:

@@ -46,7 +46,7 @@ async def adapters(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Ad
     data: Path = tmp_path_factory.mktemp("hops")
     settings = Settings(ragstone_data=data, cache=CacheSettings(enabled=False))
     async with open_adapters(settings) as (adapters, _, _):
-        embedder = adapters.embedders.for_text("en")
+        embedder = adapters.embedders.choose("en")
         collection = Collection(
             "default", "default", embedder.name, embedder.fingerprint, embedder.dimensions, "en"
         )
@@ -83,7 +83,7 @@ async def searched(
 ) -> Turn:
     settings = Settings(stages={"multi_hop": {"seeds": seeds}})
     engine = Engine(adapters, Recipes(settings).search_recipe)
-    return await engine.answered(Ask(question, principal, strategy=strategy, cache=False))
+    return await engine.answer(Ask(question, principal, strategy=strategy, cache=False))
 
 
 def titles(turn: Turn, most: int = 5) -> list[str]:

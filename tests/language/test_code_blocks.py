@@ -9,10 +9,10 @@ from ragstone.language.code_blocks import (
     ends_fence,
     fence_around,
     find_fenced_blocks,
+    mask_code,
     span_end,
-    without_code,
 )
-from ragstone.language.markers import bare, numbers, split_cited_sentences
+from ragstone.language.markers import citation_numbers, sentences_with_citations, strip_markers
 from ragstone.language.sentences import sentences
 
 ANSWER = "Install it: [1]\n```sh\npip install x[2]\n# done. Really.\n```\nThat is all. [3]"
@@ -20,9 +20,9 @@ ANSWER = "Install it: [1]\n```sh\npip install x[2]\n# done. Really.\n```\nThat i
 
 def test_a_fenced_block_is_one_sentence_that_cites_nothing() -> None:
     assert [ANSWER[s.start : s.end] for s in sentences(ANSWER)][1].startswith("```sh\npip")
-    assert numbers(ANSWER) == [1, 3]
-    assert [cited for _, cited in split_cited_sentences(ANSWER)] == [[1], [], [3]]
-    assert "x[2]" in bare(ANSWER)
+    assert citation_numbers(ANSWER) == [1, 3]
+    assert [cited for _, cited in sentences_with_citations(ANSWER)] == [[1], [], [3]]
+    assert "x[2]" in strip_markers(ANSWER)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_whatever_is_put_into_a_fence_comes_out_of_it(code: str, language: str) 
 
 @given(st.text(alphabet="a`~\n [1]", max_size=60))
 def test_text_without_code_has_its_length(text: str) -> None:
-    assert len(without_code(text)) == len(text)
+    assert len(mask_code(text)) == len(text)
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragstone.language.delete_index import DeleteIndex
-from ragstone.language.dictionary import english
-from ragstone.language.letters import rows
+from ragstone.language.dictionary import DeleteIndex, english, word_matrix
 from ragstone.understand.misspelling import costs, one_edit
 from ragstone.understand.word_forms import differ_by_inflection, form
 
@@ -25,13 +23,13 @@ def test_given_a_word_two_edits_from_a_listed_one_then_that_is_a_candidate(
     typed = words[place]
     for _ in range(2):
         typed = data.draw(st.sampled_from(sorted(one_edit(typed))))
-    assert place in DeleteIndex(rows(words)).near(typed)
+    assert place in DeleteIndex(word_matrix(words)).near(typed)
 
 
 @settings(max_examples=100)
 @given(WORD, WORD)
 def test_given_two_words_then_the_cost_is_0_for_the_same_one_only(one: str, other: str) -> None:
-    [same, different] = costs(one, rows([one, other]))
+    [same, different] = costs(one, word_matrix([one, other]))
     assert same == pytest.approx(0, abs=1e-6)
     assert (different > 0) == (one != other)
 
@@ -40,17 +38,17 @@ def test_given_frequent_slips_then_they_cost_less_than_others() -> None:
     cheap = [("acommodation", "accommodation"), ("teh", "the"), ("goverment", "government")]
     dear = [("xccommodation", "accommodation"), ("tqe", "the"), ("governzment", "government")]
     for (slip, word), (other, _) in zip(cheap, dear, strict=True):
-        assert costs(slip, rows([word]))[0] < costs(other, rows([word]))[0]
+        assert costs(slip, word_matrix([word]))[0] < costs(other, word_matrix([word]))[0]
 
 
 def test_given_the_dictionary_then_frequency_rarity_and_letters_are_known() -> None:
     known = english()
     assert known.log_frequency("the") > known.log_frequency("accommodation") > 5
     assert known.log_frequency("goverment") == 0
-    assert known.rare("thalassemia")
-    assert not known.rare("the")
-    assert known.unlike("government") == 0
-    assert known.unlike("brimwedxq") > 2
+    assert known.is_rare("thalassemia")
+    assert not known.is_rare("the")
+    assert known.count_unlikely("government") == 0
+    assert known.count_unlikely("brimwedxq") > 2
     words, letters, frequency = known.candidates("goverment")
     assert "government" in words
     assert len(words) == len(letters) == len(frequency)

@@ -1,6 +1,6 @@
 """Text of others in a fence."""
 
-from ragstone.language.fences import fence_text
+from ragstone.language.code_blocks import fence_text
 
 
 def test_given_text_that_would_close_its_fence_then_it_cannot() -> None:

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from ragstone.language.late_interaction import (
     TokenVectors,
-    deviations,
     maxsim,
     pack_tokens,
-    phrases,
+    score_word_order,
+    unpack_deviations,
     unpack_tokens,
 )
 
@@ -80,7 +80,7 @@ def test_given_vectors_of_no_token_then_they_stand_before_those_of_tokens() -> N
 
 def test_given_packed_tokens_then_their_deviations_are_the_same_vectors() -> None:
     bytes_ = pack_tokens(tokens(1, 2, 3), SCALE, (0, 1, 2))
-    rows = deviations(bytes_, WIDTH) * SCALE
+    rows = unpack_deviations(bytes_, WIDTH) * SCALE
     unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     assert np.allclose(unit, unpack_tokens(bytes_, SCALE).vectors, atol=1e-6)
 
@@ -89,7 +89,7 @@ def test_given_tokens_of_the_former_kind_then_they_are_read() -> None:
     found = unpack_tokens(FORMER, SCALE)
     assert found.ids.tolist() == [5, 7]
     assert np.allclose(found.vectors, np.array(FORMER_STEPS) * 0.4 * SCALE)
-    assert np.allclose(deviations(FORMER, WIDTH), np.array(FORMER_STEPS) * 0.4)
+    assert np.allclose(unpack_deviations(FORMER, WIDTH), np.array(FORMER_STEPS) * 0.4)
 
 
 def test_given_tokens_of_another_width_then_they_are_refused() -> None:
@@ -139,6 +139,8 @@ def test_given_empty_passages_or_weights_then_nothing_is_alike() -> None:
 
 def test_given_neighbouring_tokens_then_passages_that_keep_their_order_score_more() -> None:
     weights = np.array([1, 1, 4], np.float32)
-    shares = phrases(tokens(1, 2, 3), weights, [tokens(1, 2, 3), tokens(3, 2, 1), tokens(2, 3)])
+    shares = score_word_order(
+        tokens(1, 2, 3), weights, [tokens(1, 2, 3), tokens(3, 2, 1), tokens(2, 3)]
+    )
     assert shares.tolist() == pytest.approx([1.0, 0.0, 5 / 7])
-    assert phrases(tokens(1), weights[:1], [tokens(1)]).tolist() == [0]
+    assert score_word_order(tokens(1), weights[:1], [tokens(1)]).tolist() == [0]

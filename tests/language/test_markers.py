@@ -4,7 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.language.markers import neutral, normalise_markers, numbers, split_cited_sentences
+from ragstone.language.markers import (
+    citation_numbers,
+    neutralize_markers,
+    normalise_markers,
+    sentences_with_citations,
+)
 
 
 @pytest.mark.parametrize(
@@ -29,7 +34,7 @@ from ragstone.language.markers import neutral, normalise_markers, numbers, split
     ],
 )
 def test_given_an_answer_then_the_numbers_it_cites(text: str, expected: list[int]) -> None:
-    assert numbers(text) == expected
+    assert citation_numbers(text) == expected
 
 
 def test_given_markers_of_many_styles_then_one_style_without_the_invalid() -> None:
@@ -39,7 +44,7 @@ def test_given_markers_of_many_styles_then_one_style_without_the_invalid() -> No
 
 def test_given_markers_in_or_after_sentences_then_each_belongs_to_its_sentence() -> None:
     text = "First is so. [1] Second is so [2]. Third is not."
-    assert split_cited_sentences(text) == [
+    assert sentences_with_citations(text) == [
         ("First is so.", [1]),
         ("Second is so.", [2]),
         ("Third is not.", []),
@@ -48,22 +53,22 @@ def test_given_markers_in_or_after_sentences_then_each_belongs_to_its_sentence()
 
 def test_given_markers_attached_to_full_stops_then_each_belongs_to_its_sentence() -> None:
     said = [("First.", [1, 2]), ("Second.", [3]), ("Third.", [])]
-    assert split_cited_sentences("First.[1][2] Second. [3] Third.") == said
+    assert sentences_with_citations("First.[1][2] Second. [3] Third.") == said
 
 
 @pytest.mark.timeout(10)
 @pytest.mark.parametrize("piece", [" ", "[", "1,", "[1", "[ ", "[1 and "])
 def test_hostile_text_costs_no_more_than_its_length(piece: str) -> None:
-    neutral("[" + piece * 30_000 + "x")
+    neutralize_markers("[" + piece * 30_000 + "x")
 
 
 @given(st.text(alphabet="ab [](){}【】［］1,2-^#& Source", max_size=60))
 def test_neutral_text_has_no_marker_and_the_same_length(text: str) -> None:
-    assert numbers(neutral(text)) == []
-    assert len(neutral(text)) == len(text)
+    assert citation_numbers(neutralize_markers(text)) == []
+    assert len(neutralize_markers(text)) == len(text)
 
 
 @given(st.lists(st.tuples(st.sampled_from(["Aa bb.", "Cc dd."]), st.integers(1, 20)), max_size=6))
 def test_what_is_marked_is_found_again(said: list[tuple[str, int]]) -> None:
     text = " ".join(f"{sentence} [{number}]" for sentence, number in said)
-    assert split_cited_sentences(text) == [(sentence, [number]) for sentence, number in said]
+    assert sentences_with_citations(text) == [(sentence, [number]) for sentence, number in said]

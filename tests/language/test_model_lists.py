@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.language.model_lists import lines, parse_list
+from ragstone.language.json_answer import parse_lines, parse_list
 
 
 @pytest.mark.parametrize(
@@ -28,9 +28,9 @@ def test_given_no_list_then_nothing_is_found(said: str) -> None:
 
 def test_given_lines_then_numbers_bullets_quotes_and_introductions_go() -> None:
     said = 'Here are two queries:\n\n1. "First one"\n- second\n(3) third\n```\nsecond\n'
-    assert lines(said) == ["First one", "second", "third"]
+    assert parse_lines(said) == ["First one", "second", "third"]
 
 
 @given(st.text(max_size=500))
 def test_given_anything_then_only_texts_come_back(said: str) -> None:
-    assert all(parse_list(said, "queries") + lines(said))
+    assert all(parse_list(said, "queries") + parse_lines(said))

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.language.phrases import Phrases, key, mask_spans, normal
+from ragstone.language.phrases import Phrases, key, mask_spans, normalize
 
 LIST = Phrases(
     [
@@ -15,7 +15,7 @@ LIST = Phrases(
 
 
 def found(text: str) -> list[str]:
-    return [item.phrase for item in LIST.find(normal(text))]
+    return [item.phrase for item in LIST.find(normalize(text))]
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_given_a_disguise_then_the_word_is_found(text: str) -> None:
 
 
 def test_the_place_is_that_in_the_normal_form() -> None:
-    text = normal("Ｗhose salaries?")
+    text = normalize("Ｗhose salaries?")
     [one] = LIST.find(text)
     assert text[one.start : one.end] == "salaries"
 
@@ -86,15 +86,15 @@ def test_a_phrase_without_a_word_is_never_found() -> None:
     ["一二三四五六七八九十百千万年", "the talk on what the new boss of our firm in Oslo gets paid"],
 )
 def test_a_long_phrase_is_found_by_its_beginning(phrase: str) -> None:
-    assert Phrases([phrase]).find(normal(f"x {phrase}"))
-    assert Phrases([phrase]).find(normal(phrase[:-1]))
+    assert Phrases([phrase]).find(normalize(f"x {phrase}"))
+    assert Phrases([phrase]).find(normalize(phrase[:-1]))
     assert not Phrases([phrase]).find(phrase[:6])
 
 
 @given(st.text(st.characters(codec=None), max_size=200))
 def test_any_text_is_read(text: str) -> None:
-    form = normal(text)
-    assert normal(form) is not None
+    form = normalize(text)
+    assert normalize(form) is not None
     for item in LIST.find(form):
         assert 0 <= item.start < item.end <= len(form)
 
@@ -105,5 +105,5 @@ def test_any_text_is_read(text: str) -> None:
 )
 def test_a_phrase_is_found_where_it_stands_as_it_is_written(phrase: str, before: str) -> None:
     if key(phrase):
-        text = normal(f"{before}{phrase}")
+        text = normalize(f"{before}{phrase}")
         assert Phrases([phrase]).find(text) or len(key(phrase)) == 1

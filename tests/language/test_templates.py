@@ -5,19 +5,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.core.errors import InputError
-from ragstone.language.no_answer import ENGLISH, no_answer
-from ragstone.language.templates import NAMES, ROOM, build_instructions, check, load_shipped
+from ragstone.language.language import ENGLISH, no_answer
+from ragstone.language.templates import NAMES, ROOM, build_instructions, check_prompt, load_shipped
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != ROOM])
 def test_given_a_shipped_template_then_it_may_be_saved_as_it_is(name: str) -> None:
     text = load_shipped(name)
     assert text
-    check(name, text)
+    check_prompt(name, text)
 
 
 def test_given_a_language_at_the_end_of_a_name_then_it_is_that_template() -> None:
-    check("answer.de", "Antworte aus den Quellen, sonst: {no_answer}")
+    check_prompt("answer.de", "Antworte aus den Quellen, sonst: {no_answer}")
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_given_a_text_that_cannot_be_the_template_then_an_error_that_says_why(
     name: str, text: str, says: str
 ) -> None:
     with pytest.raises(InputError) as error:
-        check(name, text)
+        check_prompt(name, text)
     assert says in str(error.value)
 
 

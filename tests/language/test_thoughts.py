@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.language.thoughts import Thoughts, without_thoughts
+from ragstone.language.thoughts import Thoughts, strip_thoughts
 
 
 def told_apart(pieces: list[str]) -> tuple[str, str]:
@@ -79,6 +79,6 @@ def test_given_a_reply_then_its_text_and_its_thoughts(
 
 
 def test_given_a_whole_reply_whose_template_opened_the_thought_then_the_text_follows_it() -> None:
-    assert without_thoughts("Hm, 1871.</think>\n\nIn 1871.") == "In 1871."
-    assert without_thoughts("<think>Hm.</think>In 1871.") == "In 1871."
-    assert without_thoughts("<think>Hm.</think>So.</thinking> In 1871.") == "In 1871."
+    assert strip_thoughts("Hm, 1871.</think>\n\nIn 1871.") == "In 1871."
+    assert strip_thoughts("<think>Hm.</think>In 1871.") == "In 1871."
+    assert strip_thoughts("<think>Hm.</think>So.</thinking> In 1871.") == "In 1871."

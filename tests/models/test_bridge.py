@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from ragstone.models.bridge import Bridge, map_vectors
 from ragstone.models.minilm import MiniLm
-from ragstone.models.multilingual import MultilingualE5
+from ragstone.models.multilingual import Bridge, MultilingualE5, map_vectors
 
 pytestmark = pytest.mark.slow
 
@@ -42,7 +41,7 @@ async def test_a_question_is_nearest_to_the_passage_that_answers_it(
     ],
 )
 async def test_words_are_found_in_english(question: str, words: set[str]) -> None:
-    said = await Bridge(MultilingualE5()).in_english(question)
+    said = await Bridge(MultilingualE5()).english_words(question)
     assert words <= set(said.split())
     assert bool(said) == bool(words)
 

@@ -159,7 +159,7 @@ async def test_given_the_real_server_then_it_can_be_held_to_json(llama: str) -> 
 
 
 async def test_given_a_gguf_file_then_it_answers_in_this_process() -> None:
-    model = GgufModel(LlmSettings(model_path=str(model_file()), max_tokens=8, context_window=2048))
+    model = GgufModel(LlmSettings(model=str(model_file()), max_tokens=8, context_window=2048))
     try:
         pieces = await said(model, Ask("When was it built?"))
         assert any(piece.text for piece in pieces)
@@ -173,8 +173,8 @@ def test_given_no_gguf_file_then_a_clear_error(tmp_path: Path, content: bytes | 
     file = tmp_path / "model.gguf"
     if content is not None:
         file.write_bytes(content)
-    with pytest.raises(ConfigError, match="LLM__MODEL_PATH"):
-        GgufModel(LlmSettings(model_path=str(file)))
+    with pytest.raises(ConfigError, match="LLM__MODEL"):
+        GgufModel(LlmSettings(model=str(file)))
 
 
 async def test_given_no_passages_then_it_refuses_without_asking_the_model(chat: Make) -> None:

@@ -13,9 +13,8 @@ from starlette.routing import Route
 
 from ragstone.core.records import ModelCheck
 from ragstone.models.chat import ChatModel
-from ragstone.models.configured_chat import check_models, read_windows
-from ragstone.models.fallback import WithFallback
-from ragstone.models.presets import SERVERS, with_address
+from ragstone.models.configured_chat import WithFallback, check_models, read_windows
+from ragstone.models.endpoint import SERVERS, add_address
 from ragstone.settings import LlmSettings
 from tests.http_server import running
 from tests.model_server import closed_port
@@ -176,7 +175,7 @@ def test_a_server_on_this_machine_needs_no_address(
 ) -> None:
     monkeypatch.delenv(f"{server.upper()}_BASE_URL", raising=False)
 
-    found = with_address(LlmSettings(model=f"{server}:qwen2.5:7b"))
+    found = add_address(LlmSettings(model=f"{server}:qwen2.5:7b"))
 
     assert (found.base_url, found.model) == (SERVERS[server], "qwen2.5:7b")
 
@@ -187,6 +186,6 @@ def test_an_address_that_is_given_counts_more_than_the_usual_one(
     monkeypatch.setenv("OLLAMA_BASE_URL", "http://box:11434/")
     elsewhere = LlmSettings(model="ollama:x", base_url="http://there/v1")
 
-    assert with_address(LlmSettings(model="ollama:x")).base_url == "http://box:11434/v1"
-    assert with_address(elsewhere) == elsewhere
-    assert with_address(LlmSettings(model="mistral:latest")).base_url == ""
+    assert add_address(LlmSettings(model="ollama:x")).base_url == "http://box:11434/v1"
+    assert add_address(elsewhere) == elsewhere
+    assert add_address(LlmSettings(model="mistral:latest")).base_url == ""

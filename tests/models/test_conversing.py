@@ -9,7 +9,7 @@ from ragstone.core.errors import ModelUnavailable
 from ragstone.core.tool import Picture, Tool, ToolCall, ToolResult, ToolStep
 from ragstone.core.turn import Ask, Message
 from ragstone.models.chat import ChatModel
-from ragstone.models.fallback import WithFallback
+from ragstone.models.configured_chat import WithFallback
 from ragstone.ports import Said
 from ragstone.settings import LlmSettings
 from tests.model_server import ModelServer, closed_port, model_server

@@ -119,19 +119,19 @@ def a_collection(fingerprint: str, language: str = "en") -> Collection:
 
 def test_given_auto_then_english_gets_the_english_model_and_others_the_multilingual() -> None:
     embedders = ConfiguredEmbedders(EmbeddingSettings())
-    assert embedders.for_text("en").name == "all-MiniLM-L6-v2"
-    assert embedders.for_text("de").name == "multilingual-e5-small"
-    assert embedders.for_text("mul").name == "multilingual-e5-small"
+    assert embedders.choose("en").name == "all-MiniLM-L6-v2"
+    assert embedders.choose("de").name == "multilingual-e5-small"
+    assert embedders.choose("mul").name == "multilingual-e5-small"
     for language in ("en", "zh"):
-        embedder = embedders.for_text(language)
-        assert embedders.of(a_collection(embedder.fingerprint, language)) is embedder
+        embedder = embedders.choose(language)
+        assert embedders.find_indexing(a_collection(embedder.fingerprint, language)) is embedder
 
 
 def test_given_a_model_by_name_then_it_alone_is_used_and_another_index_is_a_clear_error() -> None:
     embedders = ConfiguredEmbedders(EmbeddingSettings(model="minilm"))
-    assert embedders.for_text("zh").name == "all-MiniLM-L6-v2"
+    assert embedders.choose("zh").name == "all-MiniLM-L6-v2"
     with pytest.raises(EmbeddingMismatch, match="ragstone rebuild --collection c"):
-        embedders.of(a_collection(MultilingualE5.fingerprint))
+        embedders.find_indexing(a_collection(MultilingualE5.fingerprint))
 
 
 @pytest.mark.parametrize(
@@ -196,14 +196,14 @@ async def test_given_a_server_then_its_vectors_come_in_order_in_batches(
 ) -> None:
     monkeypatch.setattr("ragstone.models.remote_embedder.BATCH", 2)
     embedders = await a_remote(server, api_key=SecretStr("k"))
-    embedder = embedders.for_text("en")
+    embedder = embedders.choose("en")
     assert embedder.dimensions == 3
     vectors = await embedder.embed_passages(["", "aa", "bbbb"])
     assert vectors.shape == (3, 3)
     assert vectors[0][0] < vectors[2][0]
     assert sorted(len(s["input"]) for s in server.seen) == [1, 1, 2]
     assert server.seen[0]["key"] == "Bearer k"
-    assert embedders.of(a_collection(embedder.fingerprint)) is embedder
+    assert embedders.find_indexing(a_collection(embedder.fingerprint)) is embedder
     await embedders.aclose()
 
 
@@ -223,7 +223,7 @@ async def test_given_a_server_that_misbehaves_then_model_unavailable(
     embedders = await a_remote(server)
     server.broken = broken
     with pytest.raises(ModelUnavailable, match=message):
-        await embedders.for_text("en").embed_queries(["a"])
+        await embedders.choose("en").embed_queries(["a"])
     await embedders.aclose()
 
 

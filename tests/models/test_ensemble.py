@@ -20,11 +20,8 @@ def test_given_models_by_comma_then_each_once_at_the_same_server() -> None:
 
 def test_given_none_then_the_one_model_votes_with_itself() -> None:
     assert ensemble(settings("", base_url="http://x/v1")) == ()
-    assert not EnsembleSettings().configured
-    assert EnsembleSettings(enabled=True).configured
-    assert EnsembleSettings(models="a").configured
 
 
 def test_given_a_file_as_the_model_then_the_error_says_what_to_do() -> None:
     with pytest.raises(ConfigError, match="ENSEMBLE__MODELS"):
-        ensemble(settings("a,b", model_path="/models/x.gguf"))
+        ensemble(settings("a,b", model="/models/x.gguf"))

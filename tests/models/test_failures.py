@@ -18,7 +18,7 @@ from ragstone.core.events import Event, Note, Thinking, Token
 from ragstone.core.turn import Ask, Turn
 from ragstone.engine.stage import nowhere
 from ragstone.models.chat import ChatModel
-from ragstone.models.fallback import WithFallback
+from ragstone.models.configured_chat import WithFallback
 from ragstone.settings import LlmSettings
 from tests.engine.adapters import a_kit
 from tests.engine.samples import a_passage
@@ -259,9 +259,9 @@ async def test_given_a_slow_drip_then_it_ends_at_the_total_time_out(
     first: ModelServer, chat: Make
 ) -> None:
     first.way = "slow drip"
-    events, _, error = await heard(chat(first.url, timeout=5.0, total_timeout=1.5))
+    events, _, error = await heard(chat(first.url, timeout=1.5))
     assert text(events).startswith("drip ")
-    assert "LLM__TOTAL_TIMEOUT" in str(error)
+    assert "LLM__TIMEOUT" in str(error)
 
 
 async def test_given_a_drip_slower_than_the_time_out_then_it_ends_there(

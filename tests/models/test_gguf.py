@@ -27,7 +27,7 @@ PASSAGES = [a_passage(1, "The lighthouse of Ost was built in 1871.")]
 
 
 def a_model(**changes: Any) -> GgufModel:
-    given = {"model_path": str(model_file()), "max_tokens": 4, "context_window": 2048}
+    given = {"model": str(model_file()), "max_tokens": 4, "context_window": 2048}
     return GgufModel(LlmSettings(**{**given, **changes}))
 
 
@@ -48,7 +48,7 @@ class Slow(GgufModel):
 
 
 async def test_given_a_reader_who_leaves_while_it_loads_then_it_is_not_loaded_twice() -> None:
-    settings = LlmSettings(model_path=str(model_file()), max_tokens=4, context_window=2048)
+    settings = LlmSettings(model=str(model_file()), max_tokens=4, context_window=2048)
     model = Slow(settings)
     try:
         with pytest.raises(TimeoutError):
@@ -86,7 +86,7 @@ async def test_given_a_proxy_in_the_environment_then_it_is_not_asked(
 async def test_given_a_broken_gguf_file_then_a_clear_error_each_time(tmp_path: Path) -> None:
     file = tmp_path / "broken.gguf"
     file.write_bytes(b"GGUF" + b"\0" * 5000)
-    model = a_model(model_path=str(file))
+    model = a_model(model=str(file))
     for _ in range(2):
         with pytest.raises(ConfigError, match="cannot load"):
             await said(model)
@@ -98,7 +98,7 @@ def test_given_no_llama_then_the_error_names_the_extra(tmp_path: Path) -> None:
         "import sys; sys.modules['xllamacpp'] = None\n"
         "from ragstone.models.gguf import GgufModel\n"
         "from ragstone.settings import LlmSettings\n"
-        "try: GgufModel(LlmSettings(model_path='x.gguf'))\n"
+        "try: GgufModel(LlmSettings(model='x.gguf'))\n"
         "except Exception as error: print(type(error).__name__, error)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -4,9 +4,9 @@ import numpy as np
 import onnx
 import pytest
 
+from ragstone.models.engines import MINILM_GRAPH, MiniLmEngine, model_file
 from ragstone.models.minilm import MiniLmModel
-from ragstone.models.minilm_engine import GRAPH, MiniLmEngine, model_file
-from ragstone.models.onnx import session
+from ragstone.models.onnx import open_session
 from training import minilm_graph
 from training.e5_graph import DATA
 
@@ -23,7 +23,7 @@ TEXTS = (
 def test_its_states_are_near_those_of_the_weights_in_floats(text: str) -> None:
     model = MiniLmModel()
     ids, states = model.states(text)
-    floats = session(model_file())
+    floats = open_session(model_file())
     feed = {
         "input_ids": np.array([ids]),
         "attention_mask": np.ones((1, len(ids)), np.int64),
@@ -43,7 +43,7 @@ def test_two_products_never_overflow_16_bits() -> None:
 
 
 def test_the_graph_and_the_places_that_are_shipped_are_those_that_are_made() -> None:
-    shipped = onnx.load(DATA / GRAPH, load_external_data=False)
+    shipped = onnx.load(DATA / MINILM_GRAPH, load_external_data=False)
     assert shipped.graph == minilm_graph.drawn().graph
     places = minilm_graph.places(model_file())
     assert MiniLmEngine.load().states([101, 102]).shape == (2, 384)

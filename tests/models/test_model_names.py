@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.models.profiles import billions, matches, normal
+from ragstone.models.profiles import matches_name, normalize_name, parse_billions
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ from ragstone.models.profiles import billions, matches, normal
     ],
 )
 def test_given_a_name_then_its_size(name: str, size: float | None) -> None:
-    assert billions(name) == (size and pytest.approx(size))
+    assert parse_billions(name) == (size and pytest.approx(size))
 
 
 @pytest.mark.parametrize(
@@ -54,11 +54,11 @@ def test_given_a_name_then_its_size(name: str, size: float | None) -> None:
 def test_given_a_pattern_then_it_stands_as_whole_words(
     pattern: str, name: str, expected: bool
 ) -> None:
-    assert matches(pattern, name) is expected
+    assert matches_name(pattern, name) is expected
 
 
 @given(st.text(max_size=400), st.text(max_size=20))
 def test_given_any_name_then_nothing_raises(name: str, pattern: str) -> None:
-    assert billions(name) is None or billions(name) > 0  # type: ignore[operator]
-    matches(pattern, name)
-    assert normal(normal(name)) == normal(name)
+    assert parse_billions(name) is None or parse_billions(name) > 0  # type: ignore[operator]
+    matches_name(pattern, name)
+    assert normalize_name(normalize_name(name)) == normalize_name(name)

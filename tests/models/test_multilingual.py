@@ -19,7 +19,7 @@ from ragstone.core.errors import ModelUnavailable
 from ragstone.language.late_interaction import Floats
 from ragstone.models import e5_weights, multilingual
 from ragstone.models import onnx as onnx_models
-from ragstone.models.e5_engine import MOST, E5Engine, initializers, weights_file
+from ragstone.models.engines import MAX_WEIGHT, E5Engine, initializers, weights_file
 from ragstone.models.multilingual import MultilingualE5
 from tests.patience import until
 from training import e5_graph
@@ -65,7 +65,7 @@ async def test_given_any_text_then_its_vector_is_that_of_the_other_engine(
 async def test_given_a_question_without_end_then_its_beginning_is_read(engine: E5Engine) -> None:
     model, text = MultilingualE5(), "日本語の" * 2_000
     short = text[:5_000]
-    assert len(engine.windows("query: " + short)) > multilingual.MOST_ASKED
+    assert len(engine.windows("query: " + short)) > multilingual.MAX_QUESTION_WINDOWS
     asked = await model.embed_queries([short, text, short + "Кит - это млекопитающее. " * 300])
     assert np.array_equal(asked[0], asked[1])
     assert np.array_equal(asked[0], asked[2])
@@ -140,7 +140,7 @@ async def test_given_a_call_that_is_cancelled_then_what_has_not_begun_is_not_com
     held.go.set()
     [vector] = await model.embed_queries(["later"])
     assert vector.shape == (384,)
-    assert held.begun == 2 + multilingual.MOST_ASKED
+    assert held.begun == 2 + multilingual.MAX_QUESTION_WINDOWS
     await model.aclose()
 
 
@@ -175,12 +175,12 @@ def test_the_rounded_weights_are_near_the_read_ones_and_cannot_overflow() -> Non
     }
     given_ = initializers(weights, channels)
     for name in channels:
-        assert np.abs(given_[f"{name}.weight"].astype(int)).max() == MOST
+        assert np.abs(given_[f"{name}.weight"].astype(int)).max() == MAX_WEIGHT
     again = given_["l3.fo.weight"].astype(np.float32) * given_["l3.fo.scale"]
     again[[3, 7]] += given_["l3.fo.rows"]
     error = np.abs(again - weights.matrix("l3.fo.w").T)
     assert (error <= given_["l3.fo.scale"] * 0.51).all()
-    assert 2 * 255 * MOST < 2**15
+    assert 2 * 255 * MAX_WEIGHT < 2**15
 
 
 def test_the_graph_that_is_shipped_is_the_one_that_is_drawn() -> None:

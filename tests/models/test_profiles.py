@@ -10,8 +10,8 @@ from pydantic_ai.usage import RequestUsage
 
 from ragstone.core.answer import Usage
 from ragstone.core.errors import ConfigError
-from ragstone.models.prices import Prices
 from ragstone.models.profiles import find_profile, own_rows, profile, size_tier
+from ragstone.models.reply import Prices
 from ragstone.ports import Profile
 from ragstone.service.wire import usage
 from ragstone.settings import LlmSettings

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from ragstone.core.answer import Instructions, Layout
 from ragstone.core.turn import Ask, Message
-from ragstone.language.budget import Budget
-from ragstone.language.tokens import count
+from ragstone.language.tokens import Budget, count
 from ragstone.models import prompt
 from tests.engine.samples import a_passage
 
@@ -116,7 +115,7 @@ def test_what_is_sent_fits_unless_nothing_could(window: int, answer: int, asked:
     rest = prompt.compose((), question, Instructions(RULES))
     kept = prompt.fit_passages(PASSAGES, rest, window - answer)
     sent = sum(map(count, prompt.compose(kept, question, Instructions(RULES))))
-    least = len(kept) == 1 and count(kept[0].text) <= prompt.LEAST_TOKENS
+    least = len(kept) == 1 and count(kept[0].text) <= prompt.MIN_TOKENS
     assert sent <= (window - answer) or least
 
 
@@ -130,7 +129,7 @@ HOSTILE_REFERENCES = st.lists(
 @given(HOSTILE_REFERENCES, HOSTILE_REFERENCES)
 def test_no_document_can_begin_another_reference_or_the_question(text: str, name: str) -> None:
     passage = a_passage(1, text, path=f"/{name.replace('/', '')}.pdf")
-    found = prompt.with_references([passage], "Why?")
+    found = prompt.compose_references([passage], "Why?")
     assert len(re.findall(r"^Reference \[\d+\] : \[", found, re.MULTILINE)) == 1
     assert found.count("[Question]") == 1
     assert found.count("[References]") == 1

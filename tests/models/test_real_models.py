@@ -14,7 +14,7 @@ from ragstone.core.errors import ModelUnavailable
 from ragstone.core.events import Done, Failed, Token
 from ragstone.core.tool import Tool
 from ragstone.core.turn import Ask, JsonFormat, Message, Turn
-from ragstone.language.json_schema import what_is_wrong
+from ragstone.language.json_answer import validation_error
 from ragstone.local import Ragstone
 from ragstone.service import IngestRequest
 from ragstone.settings import LlmSettings, Settings
@@ -62,7 +62,6 @@ def model(request: pytest.FixtureRequest) -> Iterator[LlmSettings]:
             temperature=0.0,
             max_tokens=60,
             timeout=300,
-            total_timeout=600,
         )
 
 
@@ -151,7 +150,7 @@ async def test_json_is_of_the_wanted_form_or_an_error_that_says_so(ragstone: Rag
         assert isinstance(end.error, ModelUnavailable)
         assert "JSON" in end.error.message
     elif not end.turn.answer.refused:
-        assert what_is_wrong(json.loads(end.turn.answer.text), SCHEMA) == ""
+        assert validation_error(json.loads(end.turn.answer.text), SCHEMA) == ""
 
 
 async def test_a_call_of_a_tool_is_one_even_if_it_is_written_as_text(ragstone: Ragstone) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.models.reply import LONGEST, TIMES, UNIT, Repetition, repeats
+from ragstone.models.reply import MAX_REPEATED, MIN_REPEATED, MIN_REPEATS, Repetition, repeats
 
 
 def noticed_after(pieces: list[str]) -> int | None:
@@ -19,11 +19,11 @@ def noticed_after(pieces: list[str]) -> int | None:
     return None
 
 
-@given(st.text(min_size=1, max_size=LONGEST), st.text(max_size=50), st.integers(1, 60))
+@given(st.text(min_size=1, max_size=MAX_REPEATED), st.text(max_size=50), st.integers(1, 60))
 def test_given_a_piece_said_for_ever_then_it_is_noticed_soon(
     piece: str, before: str, size: int
 ) -> None:
-    text = before + piece * (max(UNIT, len(piece)) * (TIMES + 4) // len(piece) + 1)
+    text = before + piece * (max(MIN_REPEATED, len(piece)) * (MIN_REPEATS + 4) // len(piece) + 1)
     read = noticed_after([text[i : i + size] for i in range(0, len(text), size)])
     assert read is not None
 
@@ -50,5 +50,5 @@ def test_given_a_table_a_line_or_a_list_then_it_is_no_circle(text: str) -> None:
 
 def test_given_a_sentence_ten_times_then_it_is_a_circle() -> None:
     sentence = "The lighthouse of Ost was built in the year 1871. "
-    assert repeats("In short: " + sentence * TIMES)
-    assert not repeats("In short: " + sentence * (TIMES - 1))
+    assert repeats("In short: " + sentence * MIN_REPEATS)
+    assert not repeats("In short: " + sentence * (MIN_REPEATS - 1))

@@ -11,7 +11,7 @@ import pytest
 from ragstone.build import open as open_ragstone
 from ragstone.core.errors import ConfigError
 from ragstone.core.turn import Principal
-from ragstone.models.spacy_names import SpacyNames
+from ragstone.plugins.graph.spacy_names import SpacyNames
 from ragstone.service import IngestRequest
 from ragstone.settings import Settings
 
@@ -92,7 +92,7 @@ async def test_given_pipelines_then_the_graph_has_their_names(tmp_path: Path) ->
     settings = Settings.model_validate(
         {
             "ragstone_data": tmp_path / "data",
-            "ingest": {"graph_pipelines": [rules_for("en", tmp_path / "english")]},
+            "ingest": {"graph": [rules_for("en", tmp_path / "english")]},
             "rag": {"knowledge_graph_enabled": True},
         }
     )

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from ragstone.core.clock import TIME_LIMITS, UNLIMITED, Limit, TimeLimits
 from ragstone.core.errors import Busy, ModelUnavailable
-from ragstone.core.time_limits import TIME_LIMITS, UNLIMITED, Limit, TimeLimits
 from ragstone.models import calls
 from ragstone.models.chat import ChatModel
-from ragstone.models.fallback import WithFallback
+from ragstone.models.configured_chat import WithFallback
 from ragstone.settings import LlmSettings
 from tests.model_server import ModelServer, model_server
 from tests.models.call_constants import settings_of
@@ -55,9 +55,9 @@ async def chat(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Make]:
 
 def begin_request(streams: bool = False, seconds: float = SECONDS) -> Limit:
     """Be in a request that has so many seconds."""
-    limit = Limit.of(seconds, "SERVER__REQUEST_SECONDS")
-    limits = TimeLimits(limit, limit, False, Limit.of(600.0, "SERVER__STREAM_SECONDS"))
-    TIME_LIMITS.set(limits.streaming() if streams else limits)
+    limit = Limit.start(seconds, "SERVER__REQUEST_SECONDS")
+    limits = TimeLimits(limit, limit, False, Limit.start(600.0, "SERVER__REQUEST_SECONDS"))
+    TIME_LIMITS.set(limits.for_stream() if streams else limits)
     return limit
 
 
@@ -72,7 +72,7 @@ async def test_a_hanging_model_is_replaced_before_the_request_ends(
     _, turn, error = await heard(model)
 
     assert error is None
-    assert limit.left > 0
+    assert limit.remaining > 0
     assert turn is not None
     assert turn.answer is not None
     assert turn.answer.text == SPARE
@@ -89,7 +89,7 @@ async def test_a_stream_of_a_hanging_model_begins_before_the_request_would_end(
     events, _, error = await heard(model)
 
     assert error is None
-    assert limit.left > 0
+    assert limit.remaining > 0
     assert text(events) == SPARE
 
 
@@ -102,7 +102,7 @@ async def test_a_stream_that_has_begun_may_take_longer_than_a_request(
     limit = begin_request(streams=True, seconds=1.0)
     events, _, _ = await heard(model)
 
-    assert limit.left < 0
+    assert limit.remaining < 0
     assert text(events) == "In 1871. [1]"
 
 
@@ -116,7 +116,7 @@ async def test_without_a_fallback_the_error_names_the_settings(
     error = (await heard(chat(server.url)))[2]
 
     assert isinstance(error, ModelUnavailable)
-    assert limit.left > 0
+    assert limit.remaining > 0
     assert "SERVER__REQUEST_SECONDS" in str(error)
     assert "LLM__FALLBACK=extractive" in str(error)
 
@@ -181,7 +181,7 @@ async def test_a_call_does_not_queue_longer_than_its_request_has(
     error = (await heard(model))[2]
 
     assert isinstance(error, Busy)
-    assert limit.left > 0
+    assert limit.remaining > 0
     holder.cancel()
     await asyncio.wait([holder])
 
@@ -239,7 +239,7 @@ async def test_a_server_that_never_ends_loading_is_left_in_time(
     error = (await heard(chat(server.url)))[2]
 
     assert "LLM__TIMEOUT" in str(error)
-    assert limit.left > 0
+    assert limit.remaining > 0
 
 
 @pytest.mark.parametrize("streams", [True, False])

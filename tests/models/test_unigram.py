@@ -5,7 +5,7 @@ from functools import cache
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.models.unigram import Unigram
+from ragstone.models.e5_weights import Unigram
 
 PIECES = {"<unk>": 0.0, "▁": -3.0, "a": -2.0, "b": -2.5, "ab": -3.0, "▁a": -2.0, "ba": -6.0}
 COSTS = list(PIECES.values())

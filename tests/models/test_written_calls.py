@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.models.written_calls import MAX_CHARS, WrittenCalls
+from ragstone.models.reply import MAX_CALL_CHARS, WrittenCalls
 
 TOOLS = frozenset({"search", "add"})
 CALL = '{"name": "search", "arguments": {"q": "Ost"}}'
@@ -70,7 +70,7 @@ def test_a_reply_without_tools_is_never_held_back() -> None:
 
 
 def test_a_long_reply_is_not_held_back_to_its_end() -> None:
-    assert WrittenCalls(TOOLS).feed("[" * MAX_CHARS)
+    assert WrittenCalls(TOOLS).feed("[" * MAX_CALL_CHARS)
 
 
 @given(st.text(alphabet='{}[]"`:, nameserch<tool_call>\n', max_size=60), st.integers(1, 7))

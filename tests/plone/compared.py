@@ -10,8 +10,8 @@ from ragstone.core.turn import Principal
 from ragstone.local import Ragstone
 from ragstone.plugins.plone.client import PloneClient
 from ragstone.plugins.plone.names import CONNECTOR
+from ragstone.plugins.plone.settings import PloneSettings
 from ragstone.plugins.plone.sync import PloneSync, Synced
-from ragstone.settings import PloneSettings
 from tests.plone.site import PASSWORD, USERS, PloneSite
 
 TYPES = ("Document", "News Item", "Event", "Link", "File", "Image", "Collection", "Folder")
@@ -21,8 +21,7 @@ VISITOR = Principal("default", "", ())
 def a_setting(plone: PloneSite, **changes: Any) -> PloneSettings:
     given = {
         "url": plone.url,
-        "login": "sync",
-        "password": SecretStr(PASSWORD),
+        "token": SecretStr(f"sync:{PASSWORD}"),
         "content_types": TYPES,
     }
     return PloneSettings(**{**given, **changes})

@@ -15,8 +15,8 @@ import httpx
 from tests.plone.inside import GROUPS, PASSWORD, USERS
 
 ROOT = Path(__file__).parent.parent.parent
-PYTHON = os.environ.get("RAGSTONE_PLONE", str(ROOT / ".venv-plone" / "bin" / "python"))
-"""The Python of an environment with Plone (`make plone-site`)."""
+PYTHON = os.environ.get("RAGSTONE_PLONE", str(ROOT / ".nox/plone" / "bin" / "python"))
+"""The Python of an environment with Plone (`nox -s plone`)."""
 STARTS = 240.0
 """Seconds in which a site is made on a busy machine."""
 
@@ -135,7 +135,7 @@ def free_port() -> int:
 @contextmanager
 def plone_site(folder: Path) -> Iterator[PloneSite]:
     """A new site, made in half a minute, with what `inside.py` puts into it."""
-    assert Path(PYTHON).exists(), f"There is no Plone at {PYTHON}: run 'make plone-site'."
+    assert Path(PYTHON).exists(), f"There is no Plone at {PYTHON}: run 'nox -s plone'."
     port = free_port()
     inside = Path(__file__).with_name("inside.py")
     log = folder / "plone.log"

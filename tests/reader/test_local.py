@@ -8,7 +8,7 @@ import pytest_asyncio
 
 from ragstone.ports import Pair, PairReading
 from ragstone.reader.local import LocalReader
-from ragstone.reader.windows import MOST_PIECES
+from ragstone.reader.pairs import MAX_PIECES
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -95,7 +95,7 @@ async def test_given_a_claim_of_5000_characters_then_it_is_read_or_called_unread
     found = await claimed(reader, claim, NOTICE)
     assert len(claim) > 5000
     assert found.supported < 0.5
-    longer = await claimed(reader, claim * MOST_PIECES, NOTICE)
+    longer = await claimed(reader, claim * MAX_PIECES, NOTICE)
     assert (longer.readable, longer.supported, longer.not_said) == (False, 0.0, 1.0)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from ragstone.core.errors import ModelUnavailable
 from ragstone.models import onnx
-from ragstone.models.e5_engine import E5Engine, open_weights
+from ragstone.models.engines import E5Engine, open_weights
 from ragstone.reader.network import CARD, FILE, Network, find_bundled
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from ragstone.answer import generate
 from ragstone.answer.extractive.extractive import Extractive
 from ragstone.answer.judgement import CRITERIA
 from ragstone.build import open_adapters
@@ -21,7 +22,6 @@ from ragstone.engine.engine import Engine
 from ragstone.ports import Adapters, Profile, Said
 from ragstone.recipes.recipe import Recipes
 from ragstone.settings import CacheSettings, Settings
-from ragstone.settings.rag import EnsembleSettings
 from tests.retrieve.test_searching import the_chunks
 
 QUESTION = "Which songs do whales sing?"
@@ -65,7 +65,7 @@ async def adapters(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Ad
     data: Path = tmp_path_factory.mktemp("levels")
     settings = Settings(ragstone_data=data, cache=CacheSettings(enabled=False))
     async with open_adapters(settings) as (adapters, _, _):
-        embedder = adapters.embedders.for_text("en")
+        embedder = adapters.embedders.choose("en")
         collection = Collection(
             "default", "default", embedder.name, embedder.fingerprint, embedder.dimensions, "en"
         )
@@ -115,7 +115,7 @@ async def test_given_standard_then_it_streams_with_one_call(adapters: Adapters) 
 async def test_given_maximum_then_every_part_takes_part_and_one_answer_leaves(
     adapters: Adapters,
 ) -> None:
-    settings = Settings(ensemble=EnsembleSettings(enabled=True))
+    settings = Settings(stages={"generate": {"votes": True}})
     turn, events, chat = await asked(adapters, Ask(QUESTION, level="maximum"), settings)
     assert pieces(events) == ["".join(ANSWER)]
     assert [event.text for event in events if isinstance(event, Thinking)] == ["hm"]
@@ -152,12 +152,12 @@ async def test_given_what_a_request_wants_then_that_and_no_more(
 
 
 async def test_given_a_question_of_something_else_then_the_model_is_not_asked(
-    adapters: Adapters,
+    adapters: Adapters, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The gate fails open, and models that are opened first may take a busy machine seconds.
-    patient = Settings(stages={"pre_answer_gate": {"timeout": 60}})
+    monkeypatch.setattr(generate, "GATE_SECONDS", 60.0)
     question = Ask("What voltage does the transistor need?")
-    turn, events, chat = await asked(adapters, question, patient)
+    turn, events, chat = await asked(adapters, question)
     assert turn.answer
     assert turn.answer.refused
     assert chat.answered == []

@@ -12,29 +12,30 @@ from typing import Any
 
 import pytest
 
-from ragstone.answer.build_prompt import BuildPrompt
+from ragstone.answer.build_prompt import build_prompt
 from ragstone.answer.generate import Generate
 from ragstone.answer.judgement import parse_judgement
-from ragstone.answer.reason import Reason
+from ragstone.answer.reason import think
 from ragstone.answer.structured import Structured
+from ragstone.conversation.contextualize import Contextualize
 from ragstone.core.errors import ModelUnavailable
 from ragstone.core.turn import Ask, JsonFormat, Message, Plan, Turn
+from ragstone.engine.stage import nowhere
 from ragstone.guard.decision import verdict
-from ragstone.language.model_lists import parse_list
+from ragstone.language.json_answer import parse_list
 from ragstone.language.templates import load_shipped
-from ragstone.models.scripted import Scripted
 from ragstone.ports import Profile
 from ragstone.retrieve.grade_passages import appraisal
 from ragstone.retrieve.rerankers.listwise import parse_ranking
 from ragstone.understand.complexity import analyse_question
-from ragstone.understand.contextualize import Contextualize
 from ragstone.understand.intents import parse_intent
 from ragstone.understand.rewrite import Rewrite
-from ragstone.verify.judge import labels
+from ragstone.verify.verdicts import parse_labels
+from tests.conversation.test_contextualize import ran as contextualize
 from tests.engine.adapters import a_kit, ran
 from tests.engine.completer import Replies
 from tests.engine.samples import a_passage
-from tests.understand.test_contextualize import ran as contextualize
+from tests.scripted import Scripted
 
 Row = dict[str, Any]
 FILE = Path(__file__).parent / "data" / "model_replies.jsonl"
@@ -43,7 +44,7 @@ ROWS: list[Row] = [json.loads(line) for line in FILE.read_text(encoding="utf-8")
 
 async def read_answer(row: Row) -> Any:
     """The text that leaves, and the sources and questions that the model named."""
-    step, _ = await ran(BuildPrompt(suggests=True, layout="references"), make_turn(row))
+    step = await build_prompt(make_turn(row), a_kit(), suggests=True, layout="references")
     step, _ = await ran(Generate(), step.turn, answerer=Scripted([row["reply"]]))
     answer = step.turn.answer
     assert answer is not None
@@ -53,7 +54,7 @@ async def read_answer(row: Row) -> Any:
 
 async def read_structured(row: Row) -> Any:
     turn = make_turn(row, json=JsonFormat("answer", row.get("schema")))
-    step, _ = await ran(BuildPrompt(), turn)
+    step = await build_prompt(turn, a_kit())
     try:
         step, _ = await ran(Structured(), step.turn, chat=Scripted([row["reply"]]))
     except ModelUnavailable:
@@ -82,7 +83,7 @@ async def read_follow_up(row: Row) -> Any:
 
 async def read_thoughts(row: Row) -> Any:
     model = Replies(row["reply"])
-    step, _ = await ran(Reason(reasons=True), make_turn(row), completer=model, profile=Profile())
+    step = await think(make_turn(row), a_kit(completer=model, profile=Profile()), nowhere)
     return step.turn.instructions.notes
 
 
@@ -107,7 +108,7 @@ def read_appraisal(said: str) -> Any:
 
 
 def read_labels(said: str) -> Any:
-    return [label and label[0] for label in labels(said, 2)]
+    return [label and label[0] for label in parse_labels(said, 2)]
 
 
 def read_score(said: str) -> Any:

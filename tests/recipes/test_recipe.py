@@ -8,7 +8,7 @@ from ragstone.core.errors import ConfigError
 from ragstone.core.turn import LEVELS, Ask, Level
 from ragstone.engine.recipe import Recipe
 from ragstone.engine.stage import TURN, Stage
-from ragstone.recipes.recipe import EACH, FORMS, ROUNDS, Recipes, stages
+from ragstone.recipes.recipe import EACH, FORMS, ROUNDS, Recipes, Variant, stages
 from ragstone.settings import RagSettings, Settings
 from ragstone.settings.rag import SelfRagSettings
 
@@ -17,19 +17,16 @@ def names(recipe: Recipe) -> list[str]:
     return [stage.name for stage in recipe.stages]
 
 
-WITH_GRAPH = Settings(rag=RagSettings(knowledge_graph_enabled=True))
-"""With every stage: one is there only where a graph is."""
-
-
-def test_given_no_graph_then_no_stage_asks_for_it() -> None:
-    assert stages(WITH_GRAPH, "standard").keys() - stages(Settings(), "standard").keys() == {
-        "add_related"
-    }
+def test_given_a_graph_then_the_search_asks_it_behind_what_is_found() -> None:
+    with_graph = Settings(rag=RagSettings(knowledge_graph_enabled=True))
+    found = names(Recipes(with_graph).of("search", "standard"))
+    assert found[found.index("add_related") - 1] == "deduplicate"
+    assert "add_related" not in names(Recipes(Settings()).of("search", "standard"))
 
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_given_a_variant_then_every_name_in_it_is_a_stage(level: Level) -> None:
-    known = stages(WITH_GRAPH, level)
+    known = stages(Settings(), level)
     for form in FORMS.values():
         inside = [name for inner in form.inner.values() for name in inner]
         assert {*form.stages, *form.tail, *inside, *form.inner, *form.options} <= set(known)
@@ -60,7 +57,7 @@ def test_given_stages_inside_others_then_they_are_made_as_the_variant_wants_them
     assert inner["generate"].holds  # type: ignore[attr-defined]
     assert [item.name for item in inner["grade_passages"].inner] == names(
         recipes.of("search", "maximum")
-    )[-8:]
+    )[-7:]
     plain = {stage.name: stage for stage in recipes.of("plain", "maximum").stages}
     assert not plain["generate"].holds  # type: ignore[attr-defined]
     searched = {stage.name: stage for stage in recipes.of("search", "maximum").stages}
@@ -68,8 +65,17 @@ def test_given_stages_inside_others_then_they_are_made_as_the_variant_wants_them
     assert not searched["guard"].answers  # type: ignore[attr-defined]
 
 
+def test_given_tools_or_json_then_no_stage_computes_the_answer_before_them() -> None:
+    recipes = Recipes(Settings())
+    computing = {"tables", "ask_comments"}
+    assert computing <= set(names(recipes.of("plain", "standard")))
+    others: set[Variant] = {"search", "functions", "tools", "conversation", "structured"}
+    for variant in others:
+        assert not computing & set(names(recipes.of(variant, "standard")))
+
+
 def test_given_any_variant_then_each_question_of_several_is_searched() -> None:
-    waiting = [stage for recipe in Recipes(WITH_GRAPH).every() for stage in recipe.stages]
+    waiting = [stage for recipe in Recipes(Settings()).every() for stage in recipe.stages]
     for stage in waiting:
         waiting.extend(stage.inner)
         if stage.name == "search_subqueries":

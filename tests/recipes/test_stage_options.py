@@ -5,10 +5,11 @@ from dataclasses import replace
 import pytest
 
 from ragstone.answer.assemble import Assemble
-from ragstone.answer.build_prompt import BuildPrompt
-from ragstone.answer.reason import Reason
+from ragstone.answer.build_prompt import build_prompt
+from ragstone.answer.generate import Generate
+from ragstone.conversation.classify import Classify
+from ragstone.conversation.contextualize import Contextualize
 from ragstone.conversation.converse import Converse
-from ragstone.conversation.retrieval_gate import RetrievalGate
 from ragstone.core.answer import GeneratedAnswer
 from ragstone.core.errors import ConfigError, InputError
 from ragstone.core.intent import Intent
@@ -16,19 +17,18 @@ from ragstone.core.turn import Ask, Level, Message, Plan, Principal, Turn
 from ragstone.engine.recipe import Recipe
 from ragstone.engine.stage import Stage
 from ragstone.language.templates import ROOM
-from ragstone.models.scripted import ScriptedChat
 from ragstone.ports import Said
 from ragstone.recipes.recipe import Recipes
 from ragstone.retrieve.grade_passages import GradePassages
 from ragstone.settings import CacheSettings, RagSettings, Settings
-from ragstone.understand.contextualize import Contextualize
 from ragstone.understand.rewrite import Rewrite
 from ragstone.understand.route import Route
 from ragstone.verify.cite import Cite
-from tests.engine.adapters import ran
+from tests.conversation.test_contextualize import ran as contextualize
+from tests.engine.adapters import a_kit, ran
 from tests.engine.samples import a_hit, a_passage
 from tests.local_checker import local_checker
-from tests.understand.test_contextualize import ran as contextualize
+from tests.scripted import Scripted, ScriptedChat
 
 
 class Says:
@@ -90,9 +90,9 @@ def test_given_no_verification_then_no_passage_is_left_out_as_unlike() -> None:
 
 
 async def test_given_most_passages_then_a_request_for_more_is_refused() -> None:
-    turn = Turn(Ask("q", top_k=6), question="q", intent=Intent("factual"), queries=("q",))
-    with pytest.raises(InputError, match="top_k is 6; it must lie between 1 and 5"):
-        await ran(Route(max_top_k=5), turn)
+    turn = Turn(Ask("q", top_k=1001), question="q", intent=Intent("factual"), queries=("q",))
+    with pytest.raises(InputError, match="top_k is 1001; it must lie between 1 and 1000"):
+        await ran(Route(), turn)
 
 
 @pytest.mark.conforms("Query pipeline", "Settings", "rag.query_expansion_enabled")
@@ -120,7 +120,7 @@ async def test_given_hyde_then_only_a_vague_question_gets_an_imagined_passage() 
 def test_given_the_cache_is_off_then_its_stages_are_gone() -> None:
     off = Settings(cache=CacheSettings(enabled=False))
     for made in Recipes(off).every():
-        assert not {"recall", "remember"} & {item.name for item in (*made.stages, *made.tail)}
+        assert "recall" not in {item.name for item in made.stages}
 
 
 def test_given_options_of_stages_then_they_hold_also_inside_rounds() -> None:
@@ -195,9 +195,13 @@ async def test_given_own_prompts_then_grades_thoughts_and_needs_are_told_by_them
     )
     again = replace(turn, ask=replace(turn.ask, question="Repeat that."))
     checker = local_checker()
-    for item in (GradePassages(), Reason(reasons=True), RetrievalGate(asks_model=True)):
-        await ran(item, turn, completer=model, checker=checker, templates=own)
-    await ran(RetrievalGate(), again, completer=model, checker=checker, templates=own)
+    for item in (
+        GradePassages(),
+        Generate(thinks="always"),
+        Classify(asks_model=False, asks_documents=True),
+    ):
+        await ran(item, turn, completer=model, checker=checker, templates=own, answerer=Scripted())
+    await ran(Classify(asks_model=False), again, completer=model, checker=checker, templates=own)
     assert model.rules == ["Grade.", "Think.", "Is it needed?", "Or say DOCUMENTS."]
     await ran(Converse(), turn, chat=chat, templates=own)
     assert chat.asked[0][1] == "Talk English."
@@ -206,5 +210,5 @@ async def test_given_own_prompts_then_grades_thoughts_and_needs_are_told_by_them
 @pytest.mark.conforms("Plone", "Plone registry", "rag_system_prompt")
 async def test_given_a_system_prompt_then_it_stands_before_the_rules() -> None:
     own = Own(**{ROOM: "You are the harbour's clerk."})
-    step, _ = await ran(BuildPrompt(), Turn(Ask("q", ACME), question="How high?"), templates=own)
+    step = await build_prompt(Turn(Ask("q", ACME), question="How high?"), a_kit(templates=own))
     assert step.turn.instructions.opening.startswith("You are the harbour's clerk.\nYou answer")

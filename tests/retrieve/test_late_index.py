@@ -36,7 +36,7 @@ SECRET = "The whales of the secret bay sing for the board."
 
 @asynccontextmanager
 async def opened(data: Path, late: bool = True, **changes: Any) -> AsyncIterator[Ragstone]:
-    ingest = IngestSettings(late_interaction=late, token_vectors=False)
+    ingest = IngestSettings(token_vectors="search" if late else "none")
     cache = CacheSettings(enabled=False)
     settings = Settings(ragstone_data=data, ingest=ingest, cache=cache, **changes)
     async with build.open(settings) as service:
@@ -58,7 +58,7 @@ def written(folder: Path, **texts: str) -> Path:
 
 async def searched(service: Ragstone, question: str, principal: Principal = ANYBODY) -> Turn:
     recipes = Recipes(Settings())
-    return await Engine(service._adapters, recipes.search_recipe).answered(
+    return await Engine(service._adapters, recipes.search_recipe).answer(
         Ask(question, principal=principal)
     )
 

@@ -77,7 +77,7 @@ async def adapters(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Ad
         _,
         _,
     ):
-        embedder = adapters.embedders.for_text("en")
+        embedder = adapters.embedders.choose("en")
         collection = Collection(
             "default", "default", embedder.name, embedder.fingerprint, embedder.dimensions, "en"
         )
@@ -96,11 +96,11 @@ async def searched(
     adapters: Adapters, question: str, level: str = "standard", **changes: Any
 ) -> Turn:
     engine = Engine(adapters, Recipes(Settings()).search_recipe)
-    return await engine.answered(Ask(question, level=level, **changes))  # type: ignore[arg-type]
+    return await engine.answer(Ask(question, level=level, **changes))  # type: ignore[arg-type]
 
 
 async def answered(adapters: Adapters, question: str) -> Turn:
-    return await Engine(adapters, Recipes(Settings()).answer_recipe).answered(Ask(question))
+    return await Engine(adapters, Recipes(Settings()).answer_recipe).answer(Ask(question))
 
 
 def texts(turn: Turn) -> list[str]:
@@ -304,7 +304,32 @@ async def test_given_a_reranker_that_breaks_then_the_fused_order_stands(adapters
     )
     turn = await searched(replace(adapters, reranker=Broken()), "Which animals sing songs?")
     assert texts(turn) == texts(plain)
-    assert {t.stage: t.status for t in turn.trace}["rerank"] == "failed"
+    assert {t.stage: t.status for t in turn.trace}["reranker"] == "failed"
+
+
+async def test_given_a_reranker_that_breaks_then_what_the_question_names_still_counts() -> None:
+    hits = [a_hit("Install it so.", chunk_id=n, title=f"Tern {n}", path=n, score=s)
+            for n, s in (("29", 0.8), ("30", 0.9))]  # fmt: skip
+    collection = Collection("default", "default", "m", "f", 3, "en")
+    asked = "How is Tern 29 installed?"
+    turn = Turn(Ask(asked), queries=(asked,), hits=tuple(hits), collection=collection)
+    step, _ = await ran(Rerank(editions=False), turn, reranker=Broken())
+    assert [hit.chunk.title for hit in step.turn.hits] == ["Tern 29"]
+    assert step.turn.left_out == ("30",)
+    assert [(t.stage, t.status, t.inside) for t in step.turn.trace] == [
+        ("reranker", "failed", "rerank"),
+        ("subject", "done", "rerank"),
+    ]
+
+
+async def test_given_editions_that_cannot_be_compared_then_the_reranker_still_counts() -> None:
+    hits = [a_hit("Songs of whales.", chunk_id=n, document_id=n, chunk_index=3, path=f"/g-{n}.md")
+            for n in ("1.0", "2.0")]  # fmt: skip
+    collection = Collection("default", "default", "m", "f", 3, "en")
+    turn = Turn(Ask("q"), queries=("q",), hits=tuple(hits), collection=collection)
+    step, _ = await ran(Rerank(), turn, reranker=Liking(), index=None)
+    assert [hit.rerank for hit in step.turn.hits] == [pytest.approx(0.8)] * 2
+    assert ("subject", "failed") in {(t.stage, t.status) for t in step.turn.trace}
 
 
 async def test_given_a_reranker_then_its_weight_decides_and_the_rest_stays_behind(
@@ -361,7 +386,7 @@ async def test_given_the_same_text_in_two_documents_then_a_search_shows_both_and
     copy = a_chunk(
         TEXTS["cats"][1], chunk_id="00000000-0000-0000-0001-000000000000", document_id="copy"
     )
-    embedder = adapters.embedders.of(collection)
+    embedder = adapters.embedders.find_indexing(collection)
     await adapters.index.upsert(
         collection, [copy], await embedder.embed_passages([copy.searchable])
     )
@@ -370,7 +395,7 @@ async def test_given_the_same_text_in_two_documents_then_a_search_shows_both_and
         found = [hit.chunk.document_id for hit in (await searched(adapters, question)).hits]
         assert {"cats", "copy"} <= set(found[:2])
         answered: list[Hit] = list(
-            (await Engine(adapters, Recipes(Settings()).answer_recipe).answered(Ask(question))).hits
+            (await Engine(adapters, Recipes(Settings()).answer_recipe).answer(Ask(question))).hits
         )
         assert sum(hit.chunk.text == copy.text for hit in answered) == 1
     finally:

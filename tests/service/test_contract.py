@@ -13,6 +13,7 @@ from ragstone.http.app import create_app
 from ragstone.local import Ragstone
 from ragstone.remote import connect_service
 from ragstone.service import Service
+from ragstone.service.added import added_services
 from ragstone.service.contract import LIFECYCLE, Operation, operations
 from ragstone.settings import Settings
 from tests.fake_service import FakeService
@@ -30,6 +31,7 @@ OF_THE_PROCESS = {
     "pools",
     "settings.refresh",
     "jobs.list_unfinished",
+    "vector_stores.watch",
 }
 """What who opened a Ragstone in this process does with it, and nobody asks of it."""
 
@@ -116,7 +118,9 @@ def same_signature(operation: Operation, method: Any) -> None:
     assert found == shape, operation.name
     protocol: Any = Service
     part, _, name = operation.name.rpartition(".")
-    if part:
+    if part in added_services():
+        protocol = added_services()[part].contract
+    elif part:
         protocol = get_type_hints(getattr(Service, part).fget)["return"]
     assert hints(method) == hints(getattr(protocol, name)), operation.name
 

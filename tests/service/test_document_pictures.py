@@ -34,7 +34,7 @@ CAPTION = "Figure 3: The cooling pump seen from below, with its drain screw"
 
 @pytest_asyncio.fixture
 async def ragstone(tmp_path: Path) -> AsyncIterator[Ragstone]:
-    settings = Settings(ragstone_data=tmp_path / "data", ingest=IngestSettings(ocr=False))
+    settings = Settings(ragstone_data=tmp_path / "data", ingest=IngestSettings(ocr_pages=0))
     async with build.open(settings) as ragstone:
         yield ragstone
 

@@ -10,7 +10,7 @@ import pytest
 from ragstone import build
 from ragstone.access.asking import ASKING
 from ragstone.access.interceptor import Interceptor
-from ragstone.access.setup import interceptor
+from ragstone.access.setup import make_interceptor
 from ragstone.core.caller import Caller
 from ragstone.core.errors import (
     InputError,
@@ -19,9 +19,9 @@ from ragstone.core.errors import (
     UnknownQuestionSet,
     UnknownRun,
 )
-from ragstone.core.evaluation import AskSetting, EvaluationRun, SetQuestion
 from ragstone.core.turn import Ask, Principal, SearchOptions
 from ragstone.local import Ragstone
+from ragstone.plugins.evaluation.records import AskSetting, EvaluationRun, SetQuestion
 from ragstone.service import Handed, IngestRequest
 from ragstone.settings import Settings
 
@@ -62,7 +62,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
     )
     (tmp_path / "vault.md").write_text("# Vault\n\nThe code of the vault is 7361.\n")
     settings = Settings(ragstone_data=tmp_path / "data")
-    around = interceptor(settings)
+    around = make_interceptor(settings)
     async with build.open(settings, interceptor=around) as service:
         for name, allowed in (("ost", ("*",)), ("vault", ("group:staff",))):
             handed = Handed(

@@ -18,7 +18,7 @@ import pytest
 from ragstone import __version__, build
 from ragstone.access.asking import ASKING
 from ragstone.access.interceptor import Interceptor
-from ragstone.access.setup import interceptor
+from ragstone.access.setup import make_interceptor
 from ragstone.core.caller import Caller
 from ragstone.core.errors import TooManyRequests
 from ragstone.core.tool import Tool
@@ -102,7 +102,7 @@ async def opened(folder: Path) -> AsyncIterator[World]:
             llm=LlmSettings(model="some", base_url=model.url, retries=0),
             limits=LimitSettings(tokens_per_minute=TOKENS),
         )
-        around = interceptor(settings)
+        around = make_interceptor(settings)
         async with build.open(settings, interceptor=around) as service:
             for collection in ("default", "plone"):
                 request = IngestRequest((str(folder / "ost.txt"),), collection)

@@ -14,7 +14,7 @@ from ragstone.core.chunk import Chunk
 from ragstone.core.errors import UnknownCollection
 from ragstone.core.turn import Principal
 from ragstone.ingest import embedding
-from ragstone.jobs import attempt
+from ragstone.jobs import ending
 from ragstone.local import Ragstone
 from ragstone.ports import Embedder, Vectors
 from ragstone.service import IngestRequest, Progress
@@ -48,7 +48,7 @@ def model(monkeypatch: pytest.MonkeyPatch) -> SlowModel:
 @pytest_asyncio.fixture
 async def service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Ragstone]:
     """One that runs one ingest at a time, in short turns."""
-    monkeypatch.setattr(attempt, "TURN_SECONDS", 0.2)
+    monkeypatch.setattr(ending, "TURN_SECONDS", 0.2)
     settings = Settings(ragstone_data=tmp_path / "data", jobs=JobSettings(ingest=1))
     async with build.open(settings) as service:
         yield service

@@ -13,9 +13,9 @@ from ragstone.core.errors import UnknownCollection, UnknownEntity
 from ragstone.core.turn import Ask, Principal
 from ragstone.http.dialects.strategies import find_strategy
 from ragstone.local import Ragstone
+from ragstone.plugins.graph.contract import GraphView
 from ragstone.retrieve.strategies import NO_GRAPH
 from ragstone.service import IngestRequest, SearchResult
-from ragstone.service.graph import GraphView
 from ragstone.settings import RagSettings, Settings
 
 pytestmark = pytest.mark.slow

@@ -35,9 +35,8 @@ async def service(tmp_path: Path) -> AsyncIterator[Ragstone]:
             request = IngestRequest((str(folder),), collection=collection)
             async for _ in opened.ingest(request):
                 pass
-        for reader in (opened._pipeline._vocabulary, opened._pipeline._graph):
-            assert reader
-            await reader.drain()  # What reads the documents in the background asks too.
+        for enricher in opened._pipeline._enrichers:
+            await enricher.drain()  # What reads the documents in the background asks too.
         yield opened
 
 
@@ -68,7 +67,7 @@ async def every_read(service: Ragstone, collection: str) -> set[str]:
     recipes = Recipes(Settings(cache=CacheSettings(enabled=False)))
     for level in LEVELS:
         ask = Ask(QUESTION, collection=collection, principal=ANYBODY, level=level)
-        turn = await Engine(service._adapters, recipes.answer_recipe).answered(ask)
+        turn = await Engine(service._adapters, recipes.answer_recipe).answer(ask)
         paths |= {hit.chunk.path for hit in turn.hits}
     await service.reading.check_folder(ANYBODY, collection, "/")
     return paths

@@ -12,7 +12,7 @@ from ragstone import build
 from ragstone.core.errors import UnknownCollection, UnknownDocument
 from ragstone.core.turn import Principal
 from ragstone.http.app import create_app
-from ragstone.ingest.handed import Originals
+from ragstone.ingest.uploads import Originals
 from ragstone.local import Ragstone
 from ragstone.service import IngestRequest
 from ragstone.service.wire import OPERATION_HEADER

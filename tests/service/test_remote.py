@@ -26,7 +26,7 @@ from ragstone.core.errors import (
     WrongType,
 )
 from ragstone.core.events import Failed
-from ragstone.core.filters import And, under
+from ragstone.core.filters import And, path_filter
 from ragstone.core.turn import Ask, Message, Principal
 from ragstone.http.app import create_app
 from ragstone.ports import CacheFigures
@@ -67,7 +67,7 @@ async def everything(items: AsyncIterator[Any]) -> list[Any]:
 
 
 async def test_the_same_events(remote: Service, service: FakeService) -> None:
-    ask = Ask("q", USER, where=And((under("/docs"),)), history=(Message("user", "before"),))
+    ask = Ask("q", USER, where=And((path_filter("/docs"),)), history=(Message("user", "before"),))
     assert await everything(remote.ask(ask)) == await everything(service.ask(ask))
     assert service.asked == [ask, ask]
 

@@ -40,10 +40,10 @@ class Answers:
 
     def __init__(self, adapters: Any) -> None:
         self.adapters = adapters
-        self._engine = Engine(adapters, lambda ask: Recipe((Know(),), (Persist(),)))
+        self._engine = Engine(adapters, lambda ask: Recipe((Know(),), (Persist(days=0),)))
 
-    async def answered(self, ask: Ask) -> Turn:
-        return await self._engine.answered(ask)
+    async def answer(self, ask: Ask) -> Turn:
+        return await self._engine.answer(ask)
 
     async def kept(self) -> tuple[int, int]:
         """Turns in the room, and how many questions were counted."""

@@ -50,7 +50,7 @@ VALUES: tuple[Any, ...] = (1, 2, 5, 7, 50, 1000, 0.25, 0.5, 0.9, True, False, "o
 def others(key: str) -> Iterator[Settings]:
     """Settings in which this one has another value."""
     section, _, name = key.partition(".")
-    field = type(getattr(Settings(), section)).model_fields[name]
+    field = type(Settings().part(section)).model_fields[name]
     for value in (*get_args(field.annotation), *VALUES):
         try:
             yield merge_settings(Settings(), {key: value})
@@ -90,7 +90,7 @@ def test_given_another_value_then_a_stage_is_another(key: str) -> None:
     assert tried, key
     if key == "conversation.db_rehydration_enabled":
         assert any(
-            getattr(stages(item, "standard")["memory"], "since", 0.0) for item in tried
+            getattr(stages(item, "standard")["contextualize"], "since", 0.0) for item in tried
         )  # Turns from before the start are left out.
         return
     assert any(shown(item) != USUAL for item in tried), f"{key} changes nothing"

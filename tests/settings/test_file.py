@@ -132,7 +132,7 @@ def test_given_variables_then_defaults_and_dollars_are_understood(
         ("- a\n- b\n", r"line 1: the file must have names"),
         ("rag: 7\n", r"line 1: there is no setting 'rag'"),
         ("llm:\n  api_key: ${NOT_THERE_AT_ALL}\n", r"line 2: NOT_THERE_AT_ALL is not set"),
-        ("rag:\n  answer_timeout: 10 parsecs\n", r"RAG__ANSWER_TIMEOUT is wrong \(.*line 2"),
+        ("llm:\n  timeout: 10 parsecs\n", r"LLM__TIMEOUT is wrong \(.*line 2"),
         ("query_rewriting:\n  enabled: perhaps\n", r"line 2.*'perhaps' is neither true nor false"),
         ("citation:\n  enabled: false\n", r"line 2.*cannot be turned off"),
         ("prompts:\n  answer: Be nice.\n", r"line 2.*must hold \{no_answer\}"),
@@ -179,3 +179,15 @@ def test_given_any_text_then_settings_or_an_error_of_ours(
     file.write_bytes(text.encode("utf-8", "replace"))
     with suppress(ConfigError):
         load(file)
+
+
+def test_given_mappings_inside_a_mapping_then_they_stay_mappings(tmp_path: Path) -> None:
+    text = (
+        "index:\n  options:\n    shards:\n      a: 1\n      b.c: {d: 2}\n"
+        "embedding:\n  options:\n    query_prompt: 'query: '\n"
+        "auth:\n  roles:\n    kb.admins: admin\n"
+    )
+    found = read(tmp_path, text)
+    assert found.index.options == {"shards": {"a": 1, "b.c": {"d": 2}}}
+    assert found.embedding.options.query_prompt == "query: "
+    assert found.auth.roles == {"kb.admins": "admin"}

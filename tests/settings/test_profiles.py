@@ -7,11 +7,13 @@ import pytest
 from ragstone.answer.assemble import Assemble
 from ragstone.core.turn import LEVELS, Ask, Plan, Turn
 from ragstone.engine.stage import Stage
-from ragstone.language.budget import budget
+from ragstone.jobs.ending import ANSWER_SECONDS
+from ragstone.language.tokens import share_budget
 from ragstone.local.configured import Configured
 from ragstone.ports import Profile
 from ragstone.settings import CacheSettings, Settings
 from ragstone.settings.origin import GivenValue, Origin
+from ragstone.settings.profiles import PROFILES, Dialect
 from ragstone.understand.rewrite import LINE_TOKENS, PASSAGE_TOKENS
 from tests.engine.adapters import ran
 from tests.engine.samples import a_hit
@@ -50,14 +52,24 @@ def test_given_a_level_then_its_search_and_verification() -> None:
     assert "rounds" not in stages("pipeline")
     judged = stages("pipeline", "enhanced")
     assert judged["grade_passages"].always  # type: ignore[attr-defined]
-    assert judged["build_prompt"].reasons  # type: ignore[attr-defined]
+    assert judged["assemble"].reasons  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("dialect", PROFILES)
+def test_every_option_of_a_stage_in_a_profile_is_that_of_the_stage(dialect: Dialect) -> None:
+    options = [key.split(".") for key in PROFILES[dialect] if key.startswith("stages.")]
+    recipe = Configured(Settings()).of(dialect=dialect).recipes.of("judged", "standard")
+    first = [item for stage in recipe.stages for item in (stage, *stage.inner)]
+    made = {stage.name: stage for stage in (*first, *recipe.tail)}
+    for key, stage, option in options:
+        assert getattr(made[stage], option) == PROFILES[dialect][f"{key}.{stage}.{option}"]
 
 
 @pytest.mark.conforms("Query pipeline", "Levels", "Maximum: ensemble voting and extended thinking")
 def test_given_maximum_then_answers_vote() -> None:
     found = stages("pipeline", "maximum")
     assert found["generate"].votes  # type: ignore[attr-defined]
-    assert found["reason"].extended  # type: ignore[attr-defined]
+    assert found["generate"].thinks == "at length"  # type: ignore[attr-defined]
     assert not stages("", "maximum")["generate"].votes  # type: ignore[attr-defined]
 
 
@@ -81,10 +93,9 @@ def test_given_the_pipeline_then_what_each_search_takes_and_which_levels_expand(
 def test_given_nothing_then_the_numbers_that_documents_print() -> None:
     found = Settings()
     assert (found.llm.timeout, found.llm.retries) == (120, 3)
-    assert found.jobs.answer_ttl_seconds == 300
+    assert ANSWER_SECONDS == 300
     assert (found.server.request_seconds, found.server.max_concurrent_queries) == (60, 200)
     assert (found.ingest.chunk_size, found.ingest.chunk_overlap) == (1000, 200)
-    assert found.ingest.chunk_unit == "characters"
     assert Configured(found).of(dialect="plone").settings.rag.candidates == 100
 
 
@@ -103,7 +114,7 @@ def test_given_the_rag_engine_then_its_table_of_parameters() -> None:
 
 @pytest.mark.conforms("Query pipeline", "Step 10", "Suggested questions are asked for")
 def test_given_the_pipeline_then_questions_are_suggested() -> None:
-    assert stages("pipeline")["build_prompt"].suggests  # type: ignore[attr-defined]
+    assert stages("pipeline")["assemble"].suggests  # type: ignore[attr-defined]
 
 
 @pytest.mark.conforms("Query pipeline", "Step 8", "Shares of the window, also of 128,000 tokens")
@@ -115,7 +126,7 @@ async def test_given_a_wide_window_then_passages_have_their_share_in_sandwich_or
     hits = tuple(a_hit(text, document_id=text[:2]) for text in many)
     turn = Turn(Ask("q"), hits=hits, plan=replace(plan("pipeline"), top_k=60))
     step, _ = await ran(assemble, turn, profile=Profile(context_window=128_000, tier="large"))
-    share = budget(128_000, "large").passages
+    share = share_budget(128_000, "large").passages
     assert share == 76_800
     used = int(step.reason.split()[0])
     assert 0.9 * share < used <= share
@@ -130,8 +141,8 @@ async def test_given_a_wide_window_then_passages_have_their_share_in_sandwich_or
 def test_given_a_dialect_then_its_cache() -> None:
     engine, pipeline = stages("rag_v1"), stages("pipeline")
     assert engine["recall"].least == 0.92  # type: ignore[attr-defined]
-    assert engine["remember"].ttl == 3600  # type: ignore[attr-defined]
-    assert pipeline["remember"].ttl == 300  # type: ignore[attr-defined]
+    assert engine["persist"].ttl == 3600  # type: ignore[attr-defined]
+    assert pipeline["persist"].ttl == 300  # type: ignore[attr-defined]
     assert engine["rewrite"].imagines_from == 20  # type: ignore[attr-defined]
     assert pipeline["route"].by_complexity  # type: ignore[attr-defined]
     assert Configured(Settings()).cache_entries == 10_000

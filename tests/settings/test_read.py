@@ -9,7 +9,8 @@ import pytest
 from ragstone.core.errors import ConfigError
 from ragstone.recipes.setting_table import table
 from ragstone.settings import Origin, Settings, load
-from ragstone.settings.aliases import ALIASES, BY_NAME, PARTS
+from ragstone.settings.added import aliases_by_name, find_aliases
+from ragstone.settings.aliases import MADE_OF_PARTS
 from ragstone.settings.names import variable
 
 
@@ -17,7 +18,7 @@ from ragstone.settings.names import variable
 def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No settings but those of the test."""
     monkeypatch.chdir(tmp_path)
-    for alias in ALIASES:
+    for alias in find_aliases():
         monkeypatch.delenv(alias.name, raising=False)
 
 
@@ -27,6 +28,8 @@ def value(settings: Settings, key: str) -> Any:
         found = found[name] if isinstance(found, dict) else getattr(found, name)
     return getattr(found, "get_secret_value", lambda: found)()
 
+
+OTHERS = ("LLM__NO_SUCH", "RAGSTONE_CONFIG", "LLM")
 
 PRINTED = [
     ("LLM__BASE_URL", "http://10.10.1.60:10222/v1", "llm.base_url", "http://10.10.1.60:10222/v1"),
@@ -39,8 +42,7 @@ PRINTED = [
     ("KDB__URL", "http://10.30.1.196:28101", "index.url", "kdb+http://10.30.1.196:28101"),
     ("MCP__GATEWAY", "http://10.10.1.25:8502", "mcp.gateway", "http://10.10.1.25:8502"),
     ("MCP__MCP_ENABLED", "true", "mcp.mcp_enabled", True),
-    ("DB__HOST", "10.30.1.196", "db.host", "10.30.1.196"),
-    ("DB__PORT", "27018", "db.port", 27018),
+    ("DB__HOST", "10.30.1.196", "conversation.url", "mongodb://10.30.1.196:27017"),
     ("PORT", "8001", "server.port", 8001),
     ("WORKERS", "4", "server.workers", 4),
     ("MAX_CONCURRENT_QUERIES", "20", "server.max_concurrent_queries", 20),
@@ -105,13 +107,13 @@ def test_given_a_name_of_a_document_then_it_works_as_printed(
 
 
 def test_every_alias_leads_to_something_that_is() -> None:
-    for alias in ALIASES:
+    for alias in find_aliases():
         if (
             alias.key
-            and alias.key not in PARTS
+            and alias.key not in MADE_OF_PARTS
             and not alias.key.startswith(("stages.", "prompts."))
         ):
-            value(Settings(), alias.key)
+            value(load(), alias.key)
 
 
 def test_given_both_names_then_ours_wins_and_a_warning_says_so(
@@ -144,7 +146,7 @@ def test_an_empty_variable_of_any_setting_is_not_set(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, value: str
 ) -> None:
     before = load()
-    for name in (*map(variable, table()), *BY_NAME, "LLM__NO_SUCH", "RAGSTONE_CONFIG", "LLM"):
+    for name in (*map(variable, table()), *aliases_by_name(), *OTHERS):
         monkeypatch.setenv(name.upper(), value)
     assert load() == before
     monkeypatch.chdir(tmp_path)

@@ -11,7 +11,7 @@ from ragstone.core.records import Collection
 from ragstone.core.turn import Ask, Principal, Turn
 from ragstone.engine.stage import Step
 from ragstone.index.edge.index import EdgeIndex
-from ragstone.language.letters import plain_words
+from ragstone.language.unicode import find_plain_words
 from ragstone.store.sql.catalog import SqlCatalog
 from ragstone.store.sql.database import open_database
 from ragstone.store.sql.vocabulary import SqlVocabulary
@@ -65,7 +65,7 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
         ]
         await index.upsert(COLLECTION, chunks)
         vocabulary = SqlVocabulary(database)
-        await vocabulary.add(COLLECTION, plain_words(PUBLIC + " " + SECRET))
+        await vocabulary.add(COLLECTION, find_plain_words(PUBLIC + " " + SECRET))
         yield House(index, catalog, vocabulary)
         await index.aclose()
 
@@ -134,7 +134,7 @@ async def test_given_a_secret_document_then_others_get_what_they_would_without_i
     await house.index.delete(COLLECTION, _secret())
     assert [await house.corrected(question) for question in questions] == with_it
     await house.vocabulary._forget(COLLECTION)
-    await house.vocabulary.add(COLLECTION, plain_words(PUBLIC))
+    await house.vocabulary.add(COLLECTION, find_plain_words(PUBLIC))
     assert [await house.corrected(question) for question in questions] == with_it
 
 

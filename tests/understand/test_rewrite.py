@@ -10,9 +10,9 @@ from ragstone.core.records import Collection
 from ragstone.core.turn import Ask, Plan, Recalled, Rewriting, SearchOptions, Turn
 from ragstone.ports import Said
 from ragstone.understand.rewrite import Rewrite, choose_rewriting
+from tests.conversation.test_contextualize import Completing
 from tests.engine.adapters import ran
 from tests.engine.completer import Replies
-from tests.understand.test_contextualize import Completing
 
 QUESTION = "Who founded Apple and when did it go public?"
 PARTS = ("Who founded Apple?", "when did Apple go public?")

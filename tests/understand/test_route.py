@@ -92,7 +92,7 @@ async def test_given_the_basic_level_then_nothing_changes_it_but_the_request() -
 async def test_given_the_model_as_analyzer_then_it_decides_and_its_tokens_count() -> None:
     said = 'Sure: {"complexity": 8, "reasoning": true, "comparison": "yes"}'
     turn = Turn(Ask("q", prefer="accuracy"), PLAIN)
-    step, _ = await ran(Route(analyzer="llm"), turn, completer=Says(said))
+    step, _ = await ran(Route(asks_model=True), turn, completer=Says(said))
     assert step.turn.plan.strategy == "iterative"
     assert step.turn.analysis is not None
     assert (step.turn.analysis.complexity, step.turn.analysis.by) == (8, "model")
@@ -113,7 +113,7 @@ async def test_given_the_model_as_analyzer_then_it_decides_and_its_tokens_count(
     ],
 )
 async def test_given_no_sense_from_the_model_then_patterns_decide(model: Any) -> None:
-    step, _ = await ran(Route(analyzer="llm"), Turn(Ask("q"), PLAIN), completer=model)
+    step, _ = await ran(Route(asks_model=True), Turn(Ask("q"), PLAIN), completer=model)
     assert step.turn.analysis is not None
     assert step.turn.analysis.by == "patterns"
 

@@ -8,15 +8,14 @@ from typing import Any
 import pytest
 
 from ragstone.answer.generate import Generate
-from ragstone.core.answer import Finish, GeneratedAnswer, Instructions, Usage
-from ragstone.core.computed import Computed
+from ragstone.core.answer import Computed, Finish, GeneratedAnswer, Instructions, Usage
 from ragstone.core.errors import CheckUnavailable, ModelUnavailable
 from ragstone.core.events import Checked, Note, Token
 from ragstone.core.turn import Ask, Turn
 from ragstone.ports import Claim, EvidenceSource, Said, Support
 from ragstone.verify.check import Check, CheckHeld
-from ragstone.verify.judge import labels
 from ragstone.verify.quoting import NOTE, OTHERWISE
+from ragstone.verify.verdicts import parse_labels
 from tests.engine.adapters import ran
 from tests.engine.samples import a_passage
 from tests.local_checker import local_checker
@@ -155,14 +154,14 @@ async def test_given_only_decided_claims_then_no_model_is_asked() -> None:
 
 
 def test_given_replies_then_the_last_that_judges_counts() -> None:
-    assert labels('{"1": "supported", "2": "Not_Supported"}', 2) == [
+    assert parse_labels('{"1": "supported", "2": "Not_Supported"}', 2) == [
         ("supported", 0.9),
         ("unsupported", 0.9),
     ]
-    assert labels('For example {"1": "partly"}. So: {"1": {"verdict": "contradicted"}}', 1) == [
-        ("contradicted", 0.9)
-    ]
-    assert labels('{"1": null}', 2) == [None, None]
+    assert parse_labels(
+        'For example {"1": "partly"}. So: {"1": {"verdict": "contradicted"}}', 1
+    ) == [("contradicted", 0.9)]
+    assert parse_labels('{"1": null}', 2) == [None, None]
 
 
 class Answerer:

@@ -11,7 +11,7 @@ from ragstone.core.document import BlockSpan
 from ragstone.language.sentences import sentences
 from ragstone.ports import Claim, EvidenceSource, Pair, PairReading, Support
 from ragstone.verify.checker import QUOTED, REACH, ReadingChecker
-from ragstone.verify.groundedness import SUPPORTED
+from ragstone.verify.groundedness import MIN_SUPPORT
 from tests.local_checker import local_checker
 
 SOURCES = [
@@ -115,7 +115,7 @@ def test_any_quotation_is_supported(words: list[str]) -> None:
 def test_given_the_same_words_in_another_role_then_the_claim_is_not_supported(
     source: EvidenceSource, true: str, false: str
 ) -> None:
-    assert likely(true, source) >= SUPPORTED > likely(false, source)
+    assert likely(true, source) >= MIN_SUPPORT > likely(false, source)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_given_the_same_words_in_another_role_then_the_claim_is_not_supported(
     ],
 )
 def test_given_what_no_source_says_then_it_is_not_supported(claim: str) -> None:
-    assert check(claim, *SOURCES).probability < SUPPORTED
+    assert check(claim, *SOURCES).probability < MIN_SUPPORT
 
 
 def test_given_a_changed_quotation_then_it_is_contradicted() -> None:
@@ -170,7 +170,7 @@ def test_given_another_language_then_the_sentence_that_supports_is_found_in_the_
         )
     )
 
-    assert found.probability >= SUPPORTED
+    assert found.probability >= MIN_SUPPORT
     assert text[found.start : found.end] == "Eine Frau baute einst eine Brücke."
 
 
@@ -197,7 +197,7 @@ def test_an_item_is_read_and_quoted_with_the_line_that_introduces_its_list() -> 
 def test_what_the_reader_cannot_read_is_not_supported() -> None:
     reader = Scripted(pump=PairReading(supported=0.9, readable=False))
     [found] = asyncio.run(ReadingChecker(reader).support([Claim("The pump is heavy.")], [PUMPS]))
-    assert found.probability < SUPPORTED
+    assert found.probability < MIN_SUPPORT
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_what_the_reader_cannot_read_is_not_supported() -> None:
 def test_a_script_that_the_reader_does_not_know_supports_only_what_it_says_itself(
     source: str, claim: str
 ) -> None:
-    assert likely(claim, EvidenceSource(source)) < SUPPORTED
+    assert likely(claim, EvidenceSource(source)) < MIN_SUPPORT
     assert likely(source, EvidenceSource(source)) == QUOTED
 
 
@@ -221,7 +221,7 @@ def test_of_a_source_that_is_read_whole_words_decide_nothing() -> None:
 
     few, many = asyncio.run(ReadingChecker(Scripted(pump=reading)).support(claims, [PUMPS]))
 
-    assert few.probability == many.probability < SUPPORTED
+    assert few.probability == many.probability < MIN_SUPPORT
     assert few.contradicted
 
 
@@ -230,21 +230,21 @@ def test_given_a_pronoun_then_what_is_said_of_it_is_weighed() -> None:
         "The Lantern 3 runs on a battery. A full charge lasts 31 days without sun at 20 degrees, "
         "and 19 days at minus 20 degrees. Below minus 30 degrees it shows fault code E14."
     )
-    assert likely("It lasts 31 days.", source) >= SUPPORTED
-    assert likely("It lasts 42 days.", source) < SUPPORTED
-    assert likely("It was sold in Paris.", source) < SUPPORTED
+    assert likely("It lasts 31 days.", source) >= MIN_SUPPORT
+    assert likely("It lasts 42 days.", source) < MIN_SUPPORT
+    assert likely("It was sold in Paris.", source) < MIN_SUPPORT
 
 
 @pytest.mark.parametrize(("word", "supported"), [("Yes.", True), ("No.", False)])
 def test_a_yes_or_no_is_read_with_its_question(word: str, supported: bool) -> None:
     found = likely(f"Is the Heron pump made by Aquanor AS? {word}", PUMPS)
-    assert (found >= SUPPORTED) == supported
+    assert (found >= MIN_SUPPORT) == supported
 
 
 def test_given_nothing_then_nothing_is_supported() -> None:
-    assert check("Anything at all.").probability < SUPPORTED
-    assert check("", *SOURCES).probability < SUPPORTED
-    assert check("Anything at all.", EvidenceSource(" " * 3 * REACH)).probability < SUPPORTED
+    assert check("Anything at all.").probability < MIN_SUPPORT
+    assert check("", *SOURCES).probability < MIN_SUPPORT
+    assert check("Anything at all.", EvidenceSource(" " * 3 * REACH)).probability < MIN_SUPPORT
     assert asyncio.run(local_checker().support([], SOURCES)) == []
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.verify.claims import answer_sentences, plain
+from ragstone.verify.claims import answer_sentences, strip_layout
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_given_a_statement_then_it_is_a_claim(text: str) -> None:
     ],
 )
 def test_given_layout_or_a_frame_then_it_is_no_part_of_the_claim(shown: str, claimed: str) -> None:
-    assert plain(shown) == claimed
+    assert strip_layout(shown) == claimed
 
 
 def test_given_markers_then_each_sentence_has_its_sources() -> None:

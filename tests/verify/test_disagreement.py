@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from ragstone.core.turn import Passage
-from ragstone.verify.disagreement import PassageSentence, find_disagreement
+from ragstone.verify.sufficiency import PassageSentence, find_disagreement
 from tests.engine.samples import a_passage
 from tests.local_checker import local_checker
 

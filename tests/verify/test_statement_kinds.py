@@ -14,8 +14,7 @@ from ragstone.reader.local import LocalReader
 from ragstone.settings import LlmSettings
 from ragstone.verify.check import LACKING, Check, CheckHeld
 from ragstone.verify.checker import ReadingChecker
-from ragstone.verify.reading_judge import ReadingJudge
-from ragstone.verify.statement_kinds import count_pieces
+from ragstone.verify.reading_judge import ReadingJudge, count_pieces
 from tests.engine.adapters import ran
 from tests.engine.samples import a_passage
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragstone.verify.sums import MOST, compute_numbers
+from ragstone.verify.checker import MAX_VALUES, compute_numbers
 
 BILL = "The rent is 89.00 euros, the deposit 944.10 euros. The lease began in May 2013."
 MOVES = "The library had 40 staff in 1956 and 52 in 1989; it closed in February 2014."
@@ -35,7 +35,10 @@ def test_a_number_that_follows_is_written_as_it_is_computed(
         ("Rent and deposit are 1,133.10 euros.", BILL),
         ("The rent is 89.00 euros.", BILL),
         ("The rent is low.", BILL),
-        ("There are 13 in total.", " ".join(f"Row {n} has {7 * n}." for n in range(1, MOST + 3))),
+        (
+            "There are 13 in total.",
+            " ".join(f"Row {n} has {7 * n}." for n in range(1, MAX_VALUES + 3)),
+        ),
     ],
     ids=["another-number", "stated", "no-number", "too-many-numbers"],
 )

@@ -17,8 +17,8 @@ from multiprocessing import Pool
 from pathlib import Path
 
 from benchmarks.common import eval_data
-from ragstone.models.e5_engine import weights_file
 from ragstone.models.e5_weights import read
+from ragstone.models.engines import weights_file
 from training.reader import harvested
 from training.reader.example import Example, Verdict, answered
 from training.reader.invented import Inventor

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper
 
 from ragstone.language.late_interaction import Floats
-from ragstone.models.e5_engine import Channels, in_integers, weights_file
-from ragstone.models.e5_weights import INNER, LONGEST, WIDTH, read
+from ragstone.models.e5_weights import INNER, MAX_LENGTH, WIDTH, read
+from ragstone.models.engines import Channels, quantize_product, weights_file
 from ragstone.reader.network import CARD, FILE, FORM, PADDING, find_bundled
 from ragstone.reader.pairs import PASSAGE, TEXT
 from training import logistic
@@ -51,7 +51,7 @@ class Network(Drawing):
 
     def linear(self, x: str, name: str, inputs: int, outputs: int) -> str:
         matrix, bias = self._given[f"{name}.weight"].copy(), self._given[f"{name}.bias"]
-        self._held = in_integers(name, matrix, bias, self._channels[name])
+        self._held = quantize_product(name, matrix, bias, self._channels[name])
         return super().linear(x, name, inputs, outputs)
 
     def normal(self, x: str, name: str) -> str:
@@ -175,7 +175,7 @@ class Rows:
             self._ids, self._parts, self._starts = held["ids"], held["parts"], held["starts"]
             self.labels = held["labels"]
         self._words = read(weights_file())
-        places = self._words.vector("emb.pos").reshape(LONGEST, WIDTH)
+        places = self._words.vector("emb.pos").reshape(MAX_LENGTH, WIDTH)
         self._places = places + self._words.vector("emb.type")[:WIDTH]
 
     def __len__(self) -> int:

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ragstone.language.yes_no import YES_NO
+from ragstone.language.polarity import YES_NO
 from training.reader.example import Example, Place, Verdict, answered
 
 MONTHS = ("January", "March", "May", "June", "August", "October", "December")

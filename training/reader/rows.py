@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ragstone.models.unigram import Unigram
+from ragstone.models.e5_weights import Unigram
 from ragstone.reader.pairs import PASSAGE, TEXT, PairTokens, Placed
 from training.reader.example import Example, Place, Verdict
 

@@ -11,8 +11,8 @@ import numpy as np
 import onnx
 
 from ragstone.language.late_interaction import Floats
-from ragstone.models.e5_engine import weights_file
-from ragstone.models.e5_weights import LAYERS, LONGEST, WIDTH, E5Weights, read
+from ragstone.models.e5_weights import LAYERS, MAX_LENGTH, WIDTH, E5Weights, read
+from ragstone.models.engines import weights_file
 from ragstone.reader.network import FILE, find_bundled
 
 
@@ -26,7 +26,9 @@ def main() -> None:
             for first in range(0, count, 10_000)
         ]
     )
-    places = weights.vector("emb.pos").reshape(LONGEST, WIDTH) + weights.vector("emb.type")[:WIDTH]
+    places = (
+        weights.vector("emb.pos").reshape(MAX_LENGTH, WIDTH) + weights.vector("emb.type")[:WIDTH]
+    )
     model = _shipped() if sys.argv[2:] == ["shipped"] else _embedder(weights)
     np.savez(folder / "start.npz", words=table, places=places, **model)  # type: ignore[arg-type]
 

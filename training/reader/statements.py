@@ -5,7 +5,7 @@ Elsewhere the answer stands behind the question."""
 
 import re
 
-from ragstone.language.yes_no import YES_NO
+from ragstone.language.polarity import YES_NO
 from training.reader.swaps import is_cjk
 
 _AUX = "did|does|do|is|are|was|were|can|could|will|would|has|have|had|should|must|may"

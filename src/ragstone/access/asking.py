@@ -15,7 +15,7 @@ def limit_key(caller: Caller) -> str:
     return "" if caller.operator or caller.local else caller.key
 
 
-def reader() -> Reader:
+def current_reader() -> Reader:
     """Who asks to see what is kept of conversations. An admin sees what others asked, whoever may
     read the documents, but of the collections that the credential reaches."""
     caller = ASKING.get()

@@ -8,12 +8,13 @@ who has none is anonymous, and reads what is for everyone.
 """
 
 import hmac
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from ragstone.access.proxy import TrustedProxy
-from ragstone.access.secrets import PREFIX, digest, is_session, new_id, session, session_parts
+from ragstone.access.secrets import PREFIX, digest, is_session, new_id, parse_session, sign_session
 from ragstone.core.caller import (
     ANONYMOUS,
     GUEST,
@@ -34,11 +35,11 @@ if TYPE_CHECKING:
     from ragstone.access.tokens import Tokens
 
 KEY_HEADERS = ("x-api-key", "api-key")
-MOST_CHARACTERS = 8192
+MAX_CREDENTIAL_CHARACTERS = 8192
 """Of a credential; a token with hundreds of groups has fewer."""
 
 
-NOT_SHOWN = (
+LOCAL_USER_HELP = (
     "This needs the token of the user who runs Ragstone, which 'ragstone token' prints. "
     "Send it as 'Authorization: Bearer TOKEN'."
 )
@@ -58,7 +59,7 @@ page at another port of this machine says `same-site`, and the cookie comes with
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownTokens:
     """Tokens of the data directory: the operator's, and the local user's, which counts as long as
     no credentials are set; None lets everyone be that user."""
 
@@ -79,7 +80,7 @@ class Gate:
         self,
         settings: AuthSettings,
         keys: KeyService,
-        known: Known,
+        known: KnownTokens,
         tokens: "Tokens | None",
         proxy: TrustedProxy | None,
     ) -> None:
@@ -94,21 +95,22 @@ class Gate:
         if self._tokens:
             await self._tokens.aclose()
 
-    async def required(self) -> bool:
+    async def is_credential_required(self) -> bool:
         """Whether a request without a credential is refused."""
         if self._settings.required is not None:
             return self._settings.required
-        return await self.configured()
+        return await self.has_credentials()
 
-    async def configured(self) -> bool:
+    async def has_credentials(self) -> bool:
         """Whether there is any credential besides the operator's token."""
         return self._settings.configured or await self._keys.exist()
 
     async def caller(
-        self, headers: HeaderValues, address: str, visited: str | None = None
+        self, headers: HeaderValues, address: str, visited: Callable[[], str | None] = lambda: None
     ) -> Caller:
-        """The caller at `address`; raises Unauthorized, Unavailable. `visited` is the tenant whose
-        visitors need no credential here, None where they need one."""
+        """The caller at `address`; raises Unauthorized, Unavailable. `visited` tells the tenant
+        whose visitors need no credential here, None where they need one; it is asked where no
+        credential counts."""
         given = read_credential(headers)
         if given and hmac.compare_digest(given.encode(), self._known.operator.encode()):
             return OPERATOR
@@ -116,19 +118,21 @@ class Gate:
             return Caller(Principal(self._settings.tenant, ADMIN_KEY), key=ADMIN_KEY)
         if await self._by_local_token():
             is_local = self._is_local(given) or await self._is_local_session(_cookie(headers))
-            return self._local_user(is_local, given, visited is not None)
+            return self._local_user(is_local, given, visited)
         if given and (given.startswith(PREFIX) or self._tokens):
             return await self.check_credential(given)
         if self._proxy:
             named = self._proxy.caller(headers, address)
             if named:
                 return named
-        return await self._without_credential(given, address, visited)
+        return await self._without_credential(given, address, visited())
 
     async def check_credential(self, given: str) -> Caller:
         """Who an API key or a signed token is of; raises Unauthorized, Unavailable."""
-        if len(given) > MOST_CHARACTERS:
-            raise Unauthorized(f"The credential is longer than {MOST_CHARACTERS:,} characters.")
+        if len(given) > MAX_CREDENTIAL_CHARACTERS:
+            raise Unauthorized(
+                f"The credential is longer than {MAX_CREDENTIAL_CHARACTERS:,} characters."
+            )
         if given.startswith(PREFIX) or self._tokens is None:
             return caller_of_key(await self._keys.whose(given))
         caller = await self._tokens.caller(given)
@@ -139,13 +143,13 @@ class Gate:
     def new_session(self) -> str:
         """What stands for the local token in a browser, until somebody signs out there."""
         until = int(state_time() + SESSION_SECONDS)
-        return session(new_id(), digest(self._known.local or ""), until)
+        return sign_session(new_id(), digest(self._known.local or ""), until)
 
-    async def sign_out(self, headers: HeaderValues) -> None:
+    async def end_sessions(self, headers: HeaderValues) -> None:
         """End the sessions that a request shows. A key is not a session: others may use it too."""
         cookie, given = _cookie(headers), read_credential(headers)
         if await self._is_local_session(cookie):
-            id, until = session_parts(cookie) or ("", 0)
+            id, until = parse_session(cookie) or ("", 0)
             await self._keys.end_session(id, until)
         if given and self._tokens and not given.startswith(PREFIX):
             with suppress(Unauthorized):
@@ -157,7 +161,7 @@ class Gate:
         return self._is_local(given) and await self._by_local_token()
 
     async def _by_local_token(self) -> bool:
-        return self._settings.required is None and not await self.configured()
+        return self._settings.required is None and not await self.has_credentials()
 
     def _is_admin(self, given: str) -> bool:
         expected = self._settings.admin_key.get_secret_value()
@@ -168,27 +172,27 @@ class Gate:
         return bool(expected) and hmac.compare_digest(given.encode(), expected.encode())
 
     async def _is_local_session(self, given: str) -> bool:
-        id, until = session_parts(given) or ("", 0)
+        id, until = parse_session(given) or ("", 0)
         if not self._known.local or not is_session(given, digest(self._known.local)):
             return False
         return state_time() < until and not await self._keys.has_ended(id)
 
-    def _local_user(self, is_local: bool, given: str, visits: bool) -> Caller:
+    def _local_user(self, is_local: bool, given: str, visited: Callable[[], str | None]) -> Caller:
         if self._known.local is None:
             return LOCAL
         if is_local:
             return LOCAL_USER
-        if self._settings.guests == "nothing" and (given or not visits):
-            raise Unauthorized(NOT_SHOWN)
+        if self._settings.guests == "nothing" and (given or visited() is None):
+            raise Unauthorized(LOCAL_USER_HELP)
         # Clients of OpenAI's interface send a key even where none is asked for.
         return GUEST
 
     async def _without_credential(self, given: str, address: str, visited: str | None) -> Caller:
-        if given and await self.configured():
+        if given and await self.has_credentials():
             raise Unauthorized("This credential is not known here. Check it, or ask for one.")
         if visited is not None and not given:
             return self._anonymous(address, visited)
-        if not await self.required():
+        if not await self.is_credential_required():
             return self._anonymous(address, self._settings.tenant)
         raise Unauthorized(
             "This needs a credential. Send an API key as 'Authorization: Bearer KEY'."

@@ -1,20 +1,115 @@
 """The one way round every question and search, whichever door it came by."""
 
 import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from collections import Counter
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
+from types import TracebackType
 
 from ragstone.access.asking import ASKING, limit_key
-from ragstone.access.deadline import Deadline
 from ragstone.access.rates import LocalRates, Rates
-from ragstone.access.slots import Slots
 from ragstone.core.caller import Caller
 from ragstone.core.errors import RequestTimeout, TooManyRequests, UnknownCollection
 from ragstone.core.events import Done, Event, Failed
 from ragstone.core.turn import Ask, Turn
 from ragstone.telemetry.metrics import Metrics
 from ragstone.telemetry.spans import Telemetry
+
+
+class Slots:
+    """`places` questions run at a time; at most `queue` more wait, each for at most `patience`
+    seconds. `each` is how many one credential may have, waiting ones too; 0 for no limit."""
+
+    def __init__(self, places: int, queue: int, patience: float, each: int) -> None:
+        self._free = asyncio.Semaphore(places)
+        self._queue = queue
+        self._patience = patience
+        self._each = each
+        self._waiting = 0
+        self._of: Counter[str] = Counter()
+
+    @asynccontextmanager
+    async def place(self, key: str) -> AsyncIterator[None]:
+        """Hold a place for the credential `key`, empty for one without limits of its own."""
+        if key and self._each and self._of[key] >= self._each:
+            raise TooManyRequests(
+                f"This credential already has {self._each} questions under way. "
+                "Wait for one of them.",
+                1.0,
+            )
+        self._of[key] += 1
+        try:
+            await self._acquire()
+            try:
+                yield
+            finally:
+                self._free.release()
+        finally:
+            self._of[key] -= 1
+            if not self._of[key]:
+                del self._of[key]
+
+    async def _acquire(self) -> None:
+        if not self._free.locked():
+            await self._free.acquire()
+            return
+        if self._waiting >= self._queue:
+            raise self._full_error()
+        self._waiting += 1
+        try:
+            async with asyncio.timeout(self._patience):
+                await self._free.acquire()
+        except TimeoutError as error:
+            raise self._full_error() from error
+        finally:
+            self._waiting -= 1
+
+    def _full_error(self) -> TooManyRequests:
+        return TooManyRequests(
+            "The server is answering as many questions as it can. Try again in a moment.",
+            self._patience,
+        )
+
+
+class Deadline:
+    """Ends what is waited for in `with deadline:` at `end` of the loop's clock, by TimeoutError.
+
+    As `asyncio.timeout_at`, but with one timer for all the waits of a stream of events, which may
+    be waited for by one task after the other. Close it when no more is waited for.
+    """
+
+    def __init__(self, end: float) -> None:
+        self._passed = False
+        self._waiting: asyncio.Task[object] | None = None
+        self._cancelling = 0
+        self._timer = asyncio.get_running_loop().call_at(end, self._end)
+
+    def __enter__(self) -> None:
+        if self._passed:
+            raise TimeoutError
+        self._waiting = asyncio.current_task()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        task, self._waiting = self._waiting, None
+        if self._passed and task is not None:
+            others = task.uncancel() > self._cancelling
+            if kind is asyncio.CancelledError and not others:
+                raise TimeoutError from error
+
+    def close(self) -> None:
+        self._timer.cancel()
+
+    def _end(self) -> None:
+        self._passed = True
+        if self._waiting is not None:
+            self._cancelling = self._waiting.cancelling()
+            self._waiting.cancel()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +193,7 @@ class Interceptor:
             except TimeoutError:
                 message = (
                     f"The answer took longer than {limits.seconds:g} s and was stopped. "
-                    "Try again, or raise SERVER__STREAM_SECONDS."
+                    "Try again, or raise SERVER__REQUEST_SECONDS."
                 )
                 yield Failed(RequestTimeout(message), Turn(ask))
             finally:

@@ -1,4 +1,7 @@
-"""The public keys of a token issuer (JWKS, RFC 7517), fetched and kept for a while."""
+"""The public keys of a token issuer (JWKS, RFC 7517), fetched and kept for a while.
+
+What is asked of an issuer over HTTP is bounded in time and size.
+"""
 
 import asyncio
 import json
@@ -8,23 +11,53 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import httpx2
 import jwt
 
-from ragstone.access.fetch import client, fetch
 from ragstone.core.errors import Unauthorized, Unavailable
+
+FETCH_SECONDS = 5.0
+MAX_BYTES = 512_000
+
+
+def issuer_client() -> httpx2.AsyncClient:
+    """Make what asks issuers."""
+    # A redirect is an answer like another: it could lead anywhere.
+    return httpx2.AsyncClient(timeout=FETCH_SECONDS, follow_redirects=False)
+
+
+async def fetch(
+    http: httpx2.AsyncClient, method: str, url: str, **request: Any
+) -> tuple[int, bytes]:
+    """The status and content of the answer; raises ValueError where there is none, or one that
+    takes too long or is too large."""
+    content = b""
+    try:
+        async with (
+            asyncio.timeout(FETCH_SECONDS),
+            http.stream(method, url, **request) as response,
+        ):
+            async for piece in response.aiter_bytes():
+                content += piece
+                if len(content) > MAX_BYTES:
+                    raise ValueError(f"more than {MAX_BYTES:,} bytes")
+            return response.status_code, content
+    except (httpx2.HTTPError, httpx2.InvalidURL, TimeoutError) as error:
+        raise ValueError(str(error) or "too slow") from error
+
 
 log = logging.getLogger(__name__)
 
-KINDS = {"RS": "RSA", "PS": "RSA", "ES": "EC", "Ed": "OKP"}
+KEY_TYPES = {"RS": "RSA", "PS": "RSA", "ES": "EC", "Ed": "OKP"}
 """The kind of key (kty) that verifies an algorithm, by its first letters."""
 
-PAUSE = 10.0
+REFRESH_PAUSE = 10.0
 """Seconds between two fetches for keys that are not known, however many tokens name one."""
 
-FRESH = 300.0
+FRESH_SECONDS = 300.0
 """Seconds for which keys are used before they are fetched again."""
 
-MOST_KEYS = 100
+MAX_KEYS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +69,9 @@ class _Key:
 
     def fits(self, name: str | None, algorithm: str) -> bool:
         named = name is None or self.name == name
-        return named and self.kind == KINDS[algorithm[:2]] and self.algorithm in (None, algorithm)
+        return (
+            named and self.kind == KEY_TYPES[algorithm[:2]] and self.algorithm in (None, algorithm)
+        )
 
 
 class KeySet:
@@ -49,20 +84,20 @@ class KeySet:
     def __init__(
         self,
         url: str,
-        fresh: float = FRESH,
-        pause: float = PAUSE,
+        fresh: float = FRESH_SECONDS,
+        pause: float = REFRESH_PAUSE,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._url = url
         self._fresh = fresh
         self._pause = pause
         self._clock = clock
-        self._http = client()
+        self._http = issuer_client()
         self._keys: tuple[_Key, ...] = ()
         self._fetched: float | None = None
         self._tried: float | None = None
         self._failed = False
-        self._one_at_a_time = asyncio.Lock()
+        self._lock = asyncio.Lock()
 
     async def key(self, name: str | None, algorithm: str) -> Any:
         """The key to verify a token with; a token that names none needs it to be the only one.
@@ -70,12 +105,13 @@ class KeySet:
         Raises Unauthorized if there is none, Unavailable if that cannot be known now.
         """
         stale = self._fetched is None or self._clock() - self._fetched >= self._fresh
-        if stale and not (self._keys and self._one_at_a_time.locked()):
+        if stale and not (self._keys and self._lock.locked()):
             await self._refresh()
-        found = self._matching_keys(name, algorithm)
+        found = [key for key in self._keys if key.fits(name, algorithm)]
         if not found:
+            # The issuer may have begun to sign with a new key since the last fetch.
             await self._refresh()
-            found = self._matching_keys(name, algorithm)
+            found = [key for key in self._keys if key.fits(name, algorithm)]
         if len(found) == 1:
             return found[0].usable
         if found:
@@ -87,11 +123,8 @@ class KeySet:
     async def aclose(self) -> None:
         await self._http.aclose()
 
-    def _matching_keys(self, name: str | None, algorithm: str) -> list[_Key]:
-        return [key for key in self._keys if key.fits(name, algorithm)]
-
     async def _refresh(self) -> None:
-        async with self._one_at_a_time:
+        async with self._lock:
             if self._tried is not None and self._clock() - self._tried < self._pause:
                 return
             self._tried = self._clock()
@@ -117,20 +150,20 @@ def _read(content: bytes) -> Iterator[_Key]:
         raise ValueError("it is not a JWKS") from error
     if not isinstance(listed, list):
         raise ValueError("it is not a JWKS")
-    for item in listed[:MOST_KEYS]:
+    for item in listed[:MAX_KEYS]:
         # A symmetric key (oct) would let everyone who reads the set sign tokens.
-        if not isinstance(item, dict) or item.get("kty") not in KINDS.values():
+        if not isinstance(item, dict) or item.get("kty") not in KEY_TYPES.values():
             continue
         if item.get("use") not in (None, "sig"):
             continue
         try:
-            usable = jwt.PyJWK(item, algorithm=item.get("alg") or _default(item)).key
+            usable = jwt.PyJWK(item, algorithm=item.get("alg") or _default_algorithm(item)).key
         except (jwt.PyJWTError, ValueError, TypeError, KeyError):
             continue
         yield _Key(item.get("kid"), item["kty"], item.get("alg"), usable)
 
 
-def _default(key: dict[str, Any]) -> str:
+def _default_algorithm(key: dict[str, Any]) -> str:
     """An algorithm that a key of this kind can be read for; which one verifies is not decided."""
     curves = {"P-256": "ES256", "P-384": "ES384", "P-521": "ES512"}
     return {"RSA": "RS256", "OKP": "EdDSA"}.get(key["kty"]) or curves.get(key.get("crv", ""), "")

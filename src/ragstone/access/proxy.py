@@ -1,14 +1,64 @@
-"""Callers identified by a reverse proxy, in request headers."""
+"""Callers identified by a reverse proxy, in request headers.
+
+What these headers, or the claims of a token, mean is told by the settings.
+"""
 
 import hmac
 import ipaddress
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from ragstone.access.claims import role, text, texts, user
-from ragstone.core.caller import Caller
+from ragstone.core.caller import OF_A_KEY, ROLES, Caller, Role
 from ragstone.core.errors import Unauthorized
 from ragstone.core.turn import Principal
 from ragstone.settings import AuthSettings
+
+MAX_NAME_CHARACTERS, MAX_NAMES = 255, 1000
+
+
+def find_claim(claims: Mapping[str, object], path: str) -> object:
+    """A claim by its name, or by a path with dots if none has that name."""
+    if path in claims:
+        return claims[path]
+    value: object = claims
+    for part in path.split("."):
+        if not isinstance(value, Mapping):
+            return None
+        value = value.get(part)
+    return value
+
+
+def read_name(value: object, what: str) -> str:
+    """A name; raises Unauthorized for anything else."""
+    if not isinstance(value, str) or not value.strip() or len(value) > MAX_NAME_CHARACTERS:
+        raise Unauthorized(f"The credential does not say its {what} as a text.")
+    return value
+
+
+def read_user(value: object) -> str:
+    """The name of a user; raises Unauthorized for one that only a key can have."""
+    name = read_name(value, "user")
+    if name.startswith(OF_A_KEY):
+        raise Unauthorized(f"The name of a user must not begin with {OF_A_KEY!r}.")
+    return name
+
+
+def read_names(value: object, what: str) -> tuple[str, ...]:
+    """A list of names, or one; raises Unauthorized for anything else."""
+    if value is None:
+        return ()
+    found = [value] if isinstance(value, str) else value
+    if not isinstance(found, list | tuple) or len(found) > MAX_NAMES:
+        raise Unauthorized(f"The credential does not say its {what} as a list of texts.")
+    return tuple(dict.fromkeys(read_name(item, what) for item in found))
+
+
+def highest_role(names: Sequence[str], settings: AuthSettings) -> Role:
+    """The highest role that these names mean, which others of a token's roles do not lower."""
+    meant = [settings.roles[name] for name in names if name in settings.roles]
+    meant += [item for item in ROLES if item in names and item not in settings.roles]
+    return max(meant, key=ROLES.index, default=settings.roles.get("*", "reader"))
+
 
 SECRET_HEADER = "x-proxy-secret"  # noqa: S105
 USER_HEADER, TENANT_HEADER = "x-forwarded-user", "x-forwarded-tenant"
@@ -47,9 +97,9 @@ class TrustedProxy:
         roles = self._list_value(headers, ROLE_HEADER, "roles")
         reach = self._list_value(headers, COLLECTIONS_HEADER, "collections")
         limited = bool(headers.getlist(COLLECTIONS_HEADER))
-        principal = Principal(text(tenant, "tenant"), user(who), groups)
+        principal = Principal(read_name(tenant, "tenant"), read_user(who), groups)
         name = f"proxy:{tenant}:{who}"
-        return Caller(principal, role(roles, settings), reach if limited else None, name)
+        return Caller(principal, highest_role(roles, settings), reach if limited else None, name)
 
     def sends(self, headers: _Headers, address: str) -> bool:
         """Whether a request with these headers, from this address, comes from the proxy."""
@@ -77,4 +127,4 @@ class TrustedProxy:
 
     def _list_value(self, headers: _Headers, name: str, what: str) -> tuple[str, ...]:
         value = self._single_value(headers, name)
-        return texts([part.strip() for part in value.split(",") if part.strip()], what)
+        return read_names([part.strip() for part in value.split(",") if part.strip()], what)

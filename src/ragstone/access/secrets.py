@@ -12,7 +12,7 @@ import re
 import secrets
 
 PREFIX = "ragstone_"
-_FORM = re.compile(r"ragstone_([0-9a-f]{16})_([A-Za-z0-9_-]{43})", re.ASCII)
+_SECRET = re.compile(r"ragstone_([0-9a-f]{16})_([A-Za-z0-9_-]{43})", re.ASCII)
 
 
 _SESSION = re.compile(r"ragstone_w_([0-9a-f]{16})_([0-9]{1,12})_([0-9a-f]{64})", re.ASCII)
@@ -30,16 +30,16 @@ def new_secret(id: str) -> str:
 
 def key_id(secret: str) -> str:
     """The key that a secret says it is of, empty for what is not a secret of ours."""
-    form = _FORM.fullmatch(secret)
+    form = _SECRET.fullmatch(secret)
     return form[1] if form else ""
 
 
-def session(id: str, digest: str, until: int) -> str:
+def sign_session(id: str, digest: str, until: int) -> str:
     """What holds for the key `id` until a time, in seconds since 1970."""
     return f"{PREFIX}w_{id}_{until}_{_signature(id, digest, until)}"
 
 
-def session_parts(given: str) -> tuple[str, int] | None:
+def parse_session(given: str) -> tuple[str, int] | None:
     """The key that a session says it is of, and until when; None for what is not a session."""
     form = _SESSION.fullmatch(given)
     return (form[1], int(form[2])) if form else None
@@ -48,7 +48,7 @@ def session_parts(given: str) -> tuple[str, int] | None:
 def is_session(given: str, digest: str) -> bool:
     """Whether a session was signed with this digest."""
     form = _SESSION.fullmatch(given)
-    return form is not None and same(form[3], _signature(form[1], digest, int(form[2])))
+    return form is not None and is_same_digest(form[3], _signature(form[1], digest, int(form[2])))
 
 
 def _signature(id: str, digest: str, until: int) -> str:
@@ -61,6 +61,6 @@ def digest(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
-def same(one: str, other: str) -> bool:
+def is_same_digest(one: str, other: str) -> bool:
     """Whether two digests are equal, in a time that does not tell where they differ."""
     return hmac.compare_digest(one.encode(), other.encode())

@@ -5,12 +5,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from ragstone.access.gate import Gate, Known
-from ragstone.access.interceptor import Interceptor, Limits
+from ragstone.access.gate import Gate, KnownTokens
+from ragstone.access.interceptor import Interceptor, Limits, Slots
 from ragstone.access.proxy import TrustedProxy
-from ragstone.access.rates import LocalRates, Rates
-from ragstone.access.slots import Slots
-from ragstone.cache.shared import shared_server
+from ragstone.access.rates import LocalRates
+from ragstone.cache.shared import make_shared_server
 from ragstone.core.errors import ConfigError
 from ragstone.service.keys import KeyService
 from ragstone.settings import AuthSettings, Settings
@@ -24,12 +23,12 @@ WAITING_QUESTIONS, WAIT_SECONDS = 200, 10.0
 waits is refused (429): nobody looks at an empty page for longer."""
 
 
-def proxy(settings: AuthSettings) -> TrustedProxy | None:
+def make_proxy(settings: AuthSettings) -> TrustedProxy | None:
     """The proxy that is believed; None where none is."""
     return TrustedProxy(settings) if settings.by_proxy else None
 
 
-def gate(
+def make_gate(
     settings: AuthSettings, keys: KeyService, operator_token: str, local_token: str | None = None
 ) -> Gate:
     """What tells callers apart; raises ConfigError for tokens without the library for them.
@@ -37,9 +36,9 @@ def gate(
     Where no credentials are set, `local_token` opens what is the local user's; None lets everyone
     be that user.
     """
-    known = Known(operator_token, local_token)
+    known = KnownTokens(operator_token, local_token)
     if not settings.by_token:
-        return Gate(settings, keys, known, None, proxy(settings))
+        return Gate(settings, keys, known, None, make_proxy(settings))
     try:
         from ragstone.access.jwks import KeySet
         from ragstone.access.tokens import Tokens
@@ -48,12 +47,14 @@ def gate(
             "AUTH__JWKS_URL needs a library for tokens: pip install 'ragstone[oidc]'."
         ) from error
     tokens = Tokens(settings, KeySet(settings.jwks_url))
-    return Gate(settings, keys, known, tokens, proxy(settings))
+    return Gate(settings, keys, known, tokens, make_proxy(settings))
 
 
-def build_sign_in(settings: AuthSettings, gate: Gate) -> "SignIn | None":
-    """What lets people sign in at the issuer of their tokens, if that is set up. `gate` has been
-    made of the same settings."""
+def make_sign_in_client(settings: AuthSettings, gate: Gate) -> "SignIn | None":
+    """Make what signs people in at the issuer of their tokens; None where that is not set up.
+
+    `gate` has been made of the same settings.
+    """
     if not settings.client_id:
         return None
     from ragstone.access.sign_in import SignIn
@@ -66,7 +67,7 @@ async def open_interceptor(settings: Settings) -> AsyncIterator[Interceptor]:
     """What stands round the questions of a server or a worker; spans that wait are sent at the
     end. Raises ConfigError for what is not installed."""
     spans, provider = await asyncio.to_thread(tracer, settings.telemetry, settings.service.name)
-    made = interceptor(settings, Telemetry(spans))
+    made = make_interceptor(settings, Telemetry(spans))
     try:
         yield made
     finally:
@@ -75,19 +76,17 @@ async def open_interceptor(settings: Settings) -> AsyncIterator[Interceptor]:
             await asyncio.to_thread(provider.shutdown)
 
 
-def interceptor(settings: Settings, telemetry: Telemetry | None = None) -> Interceptor:
+def make_interceptor(settings: Settings, telemetry: Telemetry | None = None) -> Interceptor:
     """The limits of the settings, and what measures."""
     server = settings.server
     slots = Slots(
         server.max_concurrent_queries,
         WAITING_QUESTIONS,
         WAIT_SECONDS,
-        settings.limits.concurrent_queries,
+        server.max_concurrent_queries,
     )
     limits = Limits(slots, settings.limits.tokens_per_minute, server.stream_seconds)
-    return Interceptor(limits, _rates(settings), telemetry)
-
-
-def _rates(settings: Settings) -> Rates:
-    """The counter of requests and tokens: on the server of a shared cache, else in this process."""
-    return shared_server(settings.cache).rates() if settings.cache.url else LocalRates()
+    # Several servers count together on the server of a shared cache.
+    shared = bool(settings.cache.url)
+    rates = make_shared_server(settings.cache).rates() if shared else LocalRates()
+    return Interceptor(limits, rates, telemetry)

@@ -17,14 +17,14 @@ from urllib.parse import quote_plus, urlencode, urlsplit
 
 import jwt
 
-from ragstone.access.fetch import client, fetch
+from ragstone.access.jwks import fetch, issuer_client
 from ragstone.core.caller import Caller
 from ragstone.core.errors import Unauthorized, Unavailable
 from ragstone.settings import AuthSettings
 
 log = logging.getLogger(__name__)
 
-PAUSE = 10.0
+DISCOVERY_PAUSE = 10.0
 """Seconds between two looks for a provider that does not answer, however many pages ask."""
 
 DESCRIPTION = "/.well-known/openid-configuration"
@@ -56,10 +56,10 @@ class SignIn:
         self._settings = settings
         self._accepts = accepts
         self._clock = clock
-        self._http = client()
+        self._http = issuer_client()
         self._provider: _Provider | None = None
         self._tried: float | None = None
-        self._one_at_a_time = asyncio.Lock()
+        self._lock = asyncio.Lock()
 
     async def address(self) -> str:
         """Where a browser goes to sign in, without what each sign-in has of its own; raises
@@ -80,7 +80,7 @@ class SignIn:
         else the id token. Raises Unauthorized if neither does, Unavailable."""
         answer = await self._exchange(code, verifier, redirect)
         access, identity = answer.get("access_token"), answer.get("id_token")
-        if identity is not None and not self._is_of(identity, nonce):
+        if identity is not None and not self._belongs(identity, nonce):
             raise Unauthorized("The id token is not of this sign-in. Sign in again.")
         refused = ""
         for name, token in (("access token", access), ("id token", identity)):
@@ -97,17 +97,17 @@ class SignIn:
         await self._http.aclose()
 
     async def _find_provider(self) -> _Provider:
-        async with self._one_at_a_time:
+        async with self._lock:
             if self._provider:
                 return self._provider
-            if self._tried is None or self._clock() - self._tried >= PAUSE:
+            if self._tried is None or self._clock() - self._tried >= DISCOVERY_PAUSE:
                 self._tried = self._clock()
                 try:
                     self._provider = await self._discover()
                     return self._provider
                 except ValueError as error:
                     log.warning("%s cannot be used to sign in: %s", self._settings.issuer, error)
-        raise Unavailable(f"Signing in with {self.host} is not possible now.", PAUSE)
+        raise Unavailable(f"Signing in with {self.host} is not possible now.", DISCOVERY_PAUSE)
 
     async def _discover(self) -> _Provider:
         """What the issuer says of itself; raises ValueError."""
@@ -115,7 +115,7 @@ class SignIn:
         status, content = await fetch(self._http, "GET", issuer.rstrip("/") + DESCRIPTION)
         if status != 200:
             raise ValueError(f"status {status}")
-        said = _json(content)
+        said = _parse_object(content)
         if said.get("issuer") != issuer:
             raise ValueError("it says that it is another issuer than AUTH__ISSUER")
         ways = said.get("token_endpoint_auth_methods_supported")
@@ -143,23 +143,26 @@ class SignIn:
             form |= {"client_id": name, **({"client_secret": secret} if secret else {})}
         try:
             status, content = await fetch(self._http, "POST", provider.token, data=form, **more)
-            said = _json(content)
+            said = _parse_object(content)
         except ValueError as error:
             log.warning("%s gives no token: %s", self.host, error)
-            raise Unavailable(f"{self.host} does not answer. Sign in again.", PAUSE) from error
+            raise Unavailable(
+                f"{self.host} does not answer. Sign in again.", DISCOVERY_PAUSE
+            ) from error
         if status == 200:
             return said
         reason = str(said.get("error"))
         reason = reason if _ERROR.fullmatch(reason) else f"status {status}"
         log.warning("%s gives no token: %s", self.host, reason)
         if status >= 500:
-            raise Unavailable(f"{self.host} does not answer. Sign in again.", PAUSE)
+            raise Unavailable(f"{self.host} does not answer. Sign in again.", DISCOVERY_PAUSE)
         raise Unauthorized(f"{self.host} gives no token for this sign-in ({reason}). Try again.")
 
-    def _is_of(self, token: object, nonce: str) -> bool:
-        """Whether an id token was made for this client and sign-in. It came from the issuer itself,
-        so its signature need not be checked for that (OpenID Connect Core, 3.1.3.7)."""
+    def _belongs(self, token: object, nonce: str) -> bool:
+        """Whether an id token was made for this client and sign-in."""
         try:
+            # It came from the issuer itself, so its signature need not be checked for this (OpenID
+            # Connect Core, 3.1.3.7).
             claims = jwt.decode(str(token), options={"verify_signature": False})
             same = hmac.compare_digest(str(claims.get("nonce")).encode(), nonce.encode())
         except (jwt.PyJWTError, ValueError, RecursionError):
@@ -169,7 +172,7 @@ class SignIn:
         return same and self._settings.client_id in meant
 
 
-def _json(content: bytes) -> dict[str, Any]:
+def _parse_object(content: bytes) -> dict[str, Any]:
     """A JSON object; raises ValueError."""
     try:
         said = json.loads(content)

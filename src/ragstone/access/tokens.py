@@ -5,15 +5,19 @@ from typing import Any
 
 import jwt
 
-from ragstone.access.claims import claim, role, text, texts, user
 from ragstone.access.jwks import KeySet
+from ragstone.access.proxy import find_claim, highest_role, read_name, read_names, read_user
 from ragstone.access.secrets import digest
 from ragstone.core.caller import Caller
 from ragstone.core.errors import Unauthorized
 from ragstone.core.turn import Principal
 from ragstone.settings import AuthSettings
 
-MOST_KEY_NAME = 255
+MAX_KEY_NAME = 255
+
+ALGORITHMS = ("RS256", "ES256", "EdDSA")
+"""How tokens may be signed: what providers of OpenID Connect use, and nothing whose verifying key
+could sign."""
 
 LEEWAY_SECONDS = 30.0
 """How far clocks may be apart when a token's times are read."""
@@ -21,7 +25,7 @@ LEEWAY_SECONDS = 30.0
 
 class Tokens:
     """Checks tokens with the keys of `keys`. Key references in a token's head are never followed,
-    and it chooses only among the algorithms of the settings."""
+    and it chooses only among `ALGORITHMS`."""
 
     def __init__(self, settings: AuthSettings, keys: KeySet) -> None:
         self._settings = settings
@@ -49,13 +53,11 @@ class Tokens:
         except (jwt.PyJWTError, ValueError, RecursionError) as error:
             raise Unauthorized("This credential is neither an API key nor a token.") from error
         algorithm, name = head.get("alg"), head.get("kid")
-        if algorithm not in self._settings.algorithms:
-            raise Unauthorized(
-                f"The token must be signed with {' or '.join(self._settings.algorithms)}."
-            )
+        if algorithm not in ALGORITHMS:
+            raise Unauthorized(f"The token must be signed with {' or '.join(ALGORITHMS)}.")
         if "crit" in head:
             raise Unauthorized("The token asks for extensions that are not known here.")
-        if name is not None and not (isinstance(name, str) and 0 < len(name) <= MOST_KEY_NAME):
+        if name is not None and not (isinstance(name, str) and 0 < len(name) <= MAX_KEY_NAME):
             raise Unauthorized("The token does not name its key as a short text.")
         return name, algorithm
 
@@ -77,17 +79,20 @@ class Tokens:
 
     def _caller(self, claims: Mapping[str, Any]) -> Caller:
         settings = self._settings
-        who = user(claim(claims, settings.user_claim))
+        names = settings.claims
+        who = read_user(find_claim(claims, names["user"]))
         tenant = settings.tenant
-        if settings.tenant_claim:
-            tenant = text(claim(claims, settings.tenant_claim), "tenant")
+        if "tenant" in names:
+            tenant = read_name(find_claim(claims, names["tenant"]), "tenant")
         collections = None
-        if settings.collections_claim:
-            collections = texts(claim(claims, settings.collections_claim), "collections")
-        roles = texts(claim(claims, settings.role_claim), "roles")
-        groups = texts(claim(claims, settings.groups_claim), "groups")
+        if "collections" in names:
+            collections = read_names(find_claim(claims, names["collections"]), "collections")
+        roles = read_names(find_claim(claims, names["role"]), "roles")
+        groups = read_names(find_claim(claims, names["groups"]), "groups")
         principal = Principal(tenant, who, groups)
-        return Caller(principal, role(roles, settings), collections, f"token:{tenant}:{who}")
+        return Caller(
+            principal, highest_role(roles, settings), collections, f"token:{tenant}:{who}"
+        )
 
 
 def _refusal(error: Exception) -> str:

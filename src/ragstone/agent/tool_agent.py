@@ -14,7 +14,7 @@ from ragstone.core.errors import ToolsUnavailable
 from ragstone.core.turn import Turn
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.ports import Adapters, Conversing, ToolSession
-from ragstone.ports.toolbox import RESULT_CHARS
+from ragstone.ports.answering import CALL_SECONDS, RESULT_CHARS
 from ragstone.retrieve.local_search import LocalSearch
 
 log = logging.getLogger(__name__)
@@ -23,6 +23,10 @@ log = logging.getLogger(__name__)
 MOST_ROUNDS, WORK_SECONDS = 4, 60.0
 """Replies that may call tools, and the seconds after which no further round begins, but for those
 that approvals take."""
+
+
+APPROVAL_SECONDS = 120.0
+"""For how long a call waits for an approval: a person reads what it would do."""
 
 
 class ToolAgent(Stage):
@@ -51,10 +55,10 @@ class ToolAgent(Stage):
         0.0, ge=0, description="US dollars after which no further round begins; 0 is no limit."
     )
     call_seconds: float = Field(
-        30.0, gt=0, description="Seconds that one call of a built-in tool may take."
+        CALL_SECONDS, gt=0, description="Seconds that one call of a built-in tool may take."
     )
     approval_seconds: float = Field(
-        120.0, gt=0, description="Seconds for which a call waits for an approval."
+        APPROVAL_SECONDS, gt=0, description="Seconds for which a call waits for an approval."
     )
     result_chars: int = Field(RESULT_CHARS, ge=200, description="Longest text of one result.")
 

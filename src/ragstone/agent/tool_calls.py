@@ -11,7 +11,6 @@ from ragstone.agent.built_in import BuiltInTool, ToolContext
 from ragstone.agent.calculator import Calculator
 from ragstone.agent.call_reports import CallReports
 from ragstone.agent.gathered import Gathered
-from ragstone.agent.graph_tool import GraphTool
 from ragstone.agent.section_tool import ReadSection
 from ragstone.core.errors import InputError, ToolsUnavailable
 from ragstone.core.events import AgentState
@@ -38,7 +37,7 @@ def built_in_tools() -> tuple[BuiltInTool, ...]:
     """The tools that every agent has besides the search and those of an MCP server, in the order in
     which the chat model is offered them."""
     added = TOOLS.make_usable(TOOLS, "Agents go on without it.")
-    return (ReadSection(), *added, GraphTool(), Calculator())
+    return (ReadSection(), *added.values(), Calculator())
 
 
 @dataclass(frozen=True, slots=True)

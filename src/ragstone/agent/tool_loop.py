@@ -15,7 +15,7 @@ from ragstone.core.tool import Tool, ToolCall, ToolResult, ToolStep
 from ragstone.core.turn import StageTrace, Status, Turn
 from ragstone.engine.prompts import prompt
 from ragstone.engine.stage import Emit
-from ragstone.language.fences import TOOL_OUTPUT, fence_text
+from ragstone.language.code_blocks import TOOL_OUTPUT, fence_text
 from ragstone.language.tokens import cut_to_budget
 from ragstone.ports import Adapters, Conversing
 

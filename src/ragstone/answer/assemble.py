@@ -1,4 +1,4 @@
-"""Chooses the passages that fit the budget and numbers them."""
+"""Chooses and numbers the passages that fit the budget, and builds the prompt."""
 
 import logging
 import math
@@ -9,13 +9,16 @@ from typing import ClassVar
 
 from pydantic import Field
 
+from ragstone.answer.build_prompt import build_prompt
+from ragstone.answer.sum_up import sum_up
+from ragstone.core.answer import Layout
 from ragstone.core.errors import RagstoneError
 from ragstone.core.events import Note, Sources
-from ragstone.core.turn import Hit, Passage, Turn
-from ragstone.engine.stage import Emit, Stage, Step
-from ragstone.language.budget import budget
+from ragstone.core.turn import Hit, Mode, Passage, Turn
+from ragstone.engine.stage import Emit, Stage, Step, run_part
+from ragstone.language.language import ENGLISH
 from ragstone.language.sentences import Span, sentences
-from ragstone.language.tokens import Count, count, cut_to_budget
+from ragstone.language.tokens import Count, count, cut_to_budget, share_budget
 from ragstone.language.words import content_words
 from ragstone.ports import Adapters
 from ragstone.retrieve.diversity import best_at_the_edges
@@ -31,6 +34,9 @@ MIN_KEPT, MIN_RELEVANCE = 2, 0.15
 """So many passages a chat model gets anyway, and the others from this likelihood that they answer.
 All 184 of the exam's questions whose answer is among the passages keep it, in .66 of their tokens;
 from .2 on one loses it (`python -m benchmarks prompts`)."""
+
+OWN_SECONDS = 30.0
+"""What the passages and the prompt may take; the rest is for a summary part by part."""
 
 DEEPEST = 9
 """The level of a chunk in which no section begins."""
@@ -87,22 +93,55 @@ class Assemble(Stage):
 
     A chat model that is asked for one fact gets none that the reader finds irrelevant.
 
-    They get `context_tokens`, or their share of the chat model's window if that is less.
+    They get `context_tokens`, or their share of the chat model's window if that is less. What is
+    to be summed up and longer than that is first read part by part (`sum_up`). Where that or the
+    prompt (`build_prompt`) fails, the answer goes on without.
     """
 
     name: ClassVar[str] = "assemble"
-    needs: ClassVar[frozenset[str]] = frozenset({"hits"})
-    gives: ClassVar[frozenset[str]] = frozenset({"passages"})
+    timeout_setting: ClassVar[str] = "LLM__TIMEOUT"
+    needs: ClassVar[frozenset[str]] = frozenset({"question", "hits", "plan"})
+    gives: ClassVar[frozenset[str]] = frozenset({"passages", "instructions"})
 
+    timeout: float = Field(
+        300.0 + OWN_SECONDS, gt=OWN_SECONDS, description="Seconds that the stage may take."
+    )
+    sums_up: bool = Field(
+        True, description="Whether what is too long is summed up part by part by the chat model."
+    )
     context_tokens: int = Field(3000, ge=1, description="Most tokens of passages in one prompt.")
-
     context_chars: int = Field(0, ge=0, description="Most characters of them; 0 is no limit.")
     compression: float = Field(
         1.0, gt=0, le=1, description="Share of a passage's tokens that goes on."
     )
+    edges: bool = Field(
+        False, description="Whether the best stand first and last, whatever the plan says."
+    )
+    no_answer: str = Field(ENGLISH, min_length=1, description="What a refusal says.")
+    mode: Mode = Field("simple", description="How it is answered unless the question asks.")
+    reasons: bool = Field(False, description="Whether the model thinks step by step first.")
+    suggests: bool = Field(False, description="Whether the model suggests further questions.")
+    layout: Layout = Field("sources", description="How the prompt shows the sources.")
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
-        share = budget(adapters.profile.context_window, adapters.profile.tier).passages
+        if self.sums_up:
+            seconds = self.timeout - OWN_SECONDS
+            summary = sum_up(turn, adapters, emit)
+            turn = (await run_part(self, "sum_up", turn, summary, seconds)).turn
+        step = await self._choose_passages(turn, adapters, emit)
+        prompt = build_prompt(
+            step.turn,
+            adapters,
+            no_answer=self.no_answer,
+            mode=self.mode,
+            reasons=self.reasons,
+            suggests=self.suggests,
+            layout=self.layout,
+        )
+        return replace(step, turn=(await run_part(self, "build_prompt", step.turn, prompt)).turn)
+
+    async def _choose_passages(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
+        share = share_budget(adapters.profile.context_window, adapters.profile.tier).passages
         whole = turn.plan.strategy == "sequential"
         # A chat model reads a document that is to be summed up as far as its window goes.
         most = share if whole and adapters.chat else min(self.context_tokens, share)
@@ -127,7 +166,7 @@ class Assemble(Stage):
             chosen = await _relevant(turn, chosen, adapters)
         if self.context_chars:
             chosen = _within_chars(chosen, self.context_chars)
-        if turn.plan.edges:
+        if self.edges or turn.plan.edges:
             chosen = best_at_the_edges(chosen)
         passages = tuple(
             Passage(number, text, hit, read_document_edition(hit.chunk).day)

@@ -2,17 +2,19 @@
 
 from contextlib import aclosing
 from dataclasses import replace
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from ragstone.answer.pre_answer_gate import GATE_SECONDS, answer_without_model
+from ragstone.answer.reason import THINKING_SECONDS, think
 from ragstone.answer.reply import Reply
 from ragstone.answer.voting import Voting, answer_by_vote
 from ragstone.core.answer import GeneratedAnswer
 from ragstone.core.errors import RagstoneError, Unavailable
 from ragstone.core.events import Note, Token
 from ragstone.core.turn import Turn
-from ragstone.engine.stage import Emit, Stage, Step
+from ragstone.engine.stage import Emit, Stage, Step, nowhere, run_part
 from ragstone.ports import Adapters, Answerer
 
 
@@ -23,17 +25,29 @@ class Generate(Stage):
     taken out; sentences without a marker get one where a passage supports them. With `holds`,
     neither text nor thoughts leave: the stage that checks the answer sends it.
 
+    A chat model is spared what is known without it (`pre_answer_gate`), and thinks before it
+    answers where that is wanted (`reason`); where one of the two fails, it is left out.
+
     Where the request or the level wants a vote, several answers are made, and the one that the
     passages and the other answers support most leaves, whole.
     """
 
     name: ClassVar[str] = "generate"
-    timeout_setting: ClassVar[str] = "RAG__ANSWER_TIMEOUT"
+    timeout_setting: ClassVar[str] = "LLM__TIMEOUT"
     needs: ClassVar[frozenset[str]] = frozenset({"question", "passages", "instructions"})
     gives: ClassVar[frozenset[str]] = frozenset({"answer"})
 
     holds: bool = Field(False, description="Whether the text waits until it is checked.")
-    votes: bool = Field(False, description="Whether several answers vote unless the request says.")
+    spares: bool = Field(True, description="Whether the model is not asked what is known.")
+    thinks: Literal["never", "asked", "always", "at length"] = Field(
+        "asked", description="When it thinks first: a request's own wish counts but for never."
+    )
+    tells_thoughts: bool = Field(True, description="Whether what it thinks first may leave.")
+    votes: bool | None = Field(
+        None,
+        description="Whether several answers vote at the level maximum, unless the request says; "
+        "None where several models are named for it.",
+    )
     stands_by: bool = Field(
         True, description="Whether another answers where the chat model cannot.", exclude=True
     )
@@ -42,17 +56,52 @@ class Generate(Stage):
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         if turn.answer and turn.answer.text:
             return Step(turn, "skipped", "it is answered already")
+        if self.spares:
+            step = await self._spare_model(turn, adapters, emit)
+            if step.turn.answer and step.turn.answer.text:
+                return step
+            turn = step.turn
+        if self._thinks(turn):
+            told = emit if self.tells_thoughts else nowhere
+            work = think(turn, adapters, told, self.thinks == "at length")
+            turn = (await run_part(self, "reason", turn, work, THINKING_SECONDS)).turn
         answerer = adapters.answerer
         if not self.stands_by and isinstance(adapters.chat, Answerer):
             answerer = adapters.chat
             turn = replace(turn, instructions=replace(turn.instructions, alone=True))
-        wanted = self.votes if turn.ask.votes is None else turn.ask.votes
-        if wanted and adapters.completer and turn.passages:
+        if self._votes(turn, adapters):
             try:
                 return await self._answer_by_vote(turn, answerer, adapters, emit)
             except Unavailable:
                 if not self.stands_by:
                     raise
+        return await self._answer(turn, answerer, emit)
+
+    async def _spare_model(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
+        """The step with the answer that is known without the model, if there is one."""
+        work = answer_without_model(turn, adapters)
+        step = await run_part(self, "pre_answer_gate", turn, work, GATE_SECONDS)
+        answer = step.turn.answer
+        if not (answer and answer.text):
+            return step
+        if not self.holds:
+            await emit(Token(answer.text))
+        return replace(step, turn=replace(step.turn, answer=replace(answer, held=self.holds)))
+
+    def _thinks(self, turn: Turn) -> bool:
+        if self.thinks == "never":
+            return False
+        asked = turn.ask.reasons
+        return self.thinks != "asked" if asked is None else asked
+
+    def _votes(self, turn: Turn, adapters: Adapters) -> bool:
+        wanted = turn.ask.votes
+        if wanted is None:
+            votes = bool(adapters.ensemble) if self.votes is None else self.votes
+            wanted = votes and turn.ask.level == "maximum"
+        return wanted and adapters.completer is not None and bool(turn.passages)
+
+    async def _answer(self, turn: Turn, answerer: Answerer, emit: Emit) -> Step:
         reply = Reply(turn, answerer.name, self.holds, emit)
         asked = replace(turn.ask, question=turn.question)
         try:

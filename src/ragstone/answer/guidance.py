@@ -1,9 +1,8 @@
 """What a client's program wants of how is answered, below our own rules."""
 
 from ragstone.core.turn import Turn
-from ragstone.language import fences
-from ragstone.language.budget import budget
-from ragstone.language.tokens import cut_to_budget
+from ragstone.language.code_blocks import fence_text
+from ragstone.language.tokens import cut_to_budget, share_budget
 from ragstone.ports import Adapters
 
 GUIDED = (
@@ -19,5 +18,7 @@ def with_guidance(rules: str, turn: Turn, adapters: Adapters) -> str:
     if not wanted:
         return rules
     known = adapters.profile
-    kept = cut_to_budget(wanted, budget(known.context_window, known.tier).history, adapters.count)
-    return f"{rules}\n\n{GUIDED}\n{fences.fence_text('program', kept)}"
+    kept = cut_to_budget(
+        wanted, share_budget(known.context_window, known.tier).history, adapters.count
+    )
+    return f"{rules}\n\n{GUIDED}\n{fence_text('program', kept)}"

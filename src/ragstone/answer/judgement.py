@@ -6,7 +6,7 @@ from ragstone.core.answer import GeneratedAnswer, Usage
 from ragstone.core.errors import RagstoneError
 from ragstone.core.turn import Turn
 from ragstone.engine.prompts import prompt
-from ragstone.language.fences import fence_text
+from ragstone.language.code_blocks import fence_text
 from ragstone.language.json_answer import json_values
 from ragstone.ports import Adapters
 

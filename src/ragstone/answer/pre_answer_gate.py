@@ -2,20 +2,17 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import ClassVar, Literal
 
 import numpy as np
-from pydantic import Field
 
 from ragstone.answer.faq import FaqEntry, pairs
 from ragstone.answer.stream import AnswerStream
 from ragstone.cache.same_question import compare
 from ragstone.core.answer import GeneratedAnswer
-from ragstone.core.events import Token
 from ragstone.core.turn import Passage, Turn
-from ragstone.engine.stage import Emit, Stage, Step
+from ragstone.engine.stage import Step
 from ragstone.language.language import detect
-from ragstone.language.markers import neutral
+from ragstone.language.markers import neutralize_markers
 from ragstone.language.sentences import Span
 from ragstone.language.words import content_word_set
 from ragstone.ports import Adapters
@@ -31,6 +28,10 @@ ALIKE = 0.55
 100 have less, and only 13 in 100 of those that the documents answer, so that the others need not
 wait until the passages are read (squad2_dev and scifact's questions over it)."""
 
+REFUSE_BELOW = 0.02
+"""Likelihood that the passages answer at all, under which a question of fact is refused without
+asking the chat model: none of SQuAD's own 2,971 is (`docs/questions.md`)."""
+
 RATED = 0.5
 """Score of a retrieval service from which its best passage, if that is a FAQ, is the answer."""
 
@@ -38,64 +39,51 @@ GENERAL = frozenset({"summary", "list", "comparison", "analytical", "aggregation
 """Intents whose questions need not share anything with the passages that answer them."""
 
 
-class PreAnswerGate(Stage):
-    """Spares the chat model what is known without it. A FAQ passage that holds the very question
-    is answered with its own words. Where the extractive answerer is all but sure that the passages
-    hold nothing of the kind, the answer is the refusal: only for questions of fact in the
-    passages' own language, and not where the chat model graded the passages itself.
+GATE_SECONDS = 5.0
+"""What looking may take; then the chat model is asked."""
+
+
+async def answer_without_model(turn: Turn, adapters: Adapters) -> Step:
+    """Answer what is known without the chat model, which is so spared.
+
+    A FAQ passage that holds the very question is answered with its own words. Where the extractive
+    answerer is all but sure that the passages hold nothing of the kind, the answer is the refusal:
+    only for questions of fact in the passages' own language, and not where the chat model graded
+    the passages itself.
     """
+    known = adapters.answerable
+    if known is None or not turn.passages:
+        return Step(turn, "skipped", "no chat model is spared" if known is None else "")
+    if found := await _faq(turn, adapters):
+        answer = _answer(turn, *found)
+        return _step(turn, answer, f"a FAQ asks the same: {found[1].question!r}")
+    if why := _skip_reason(turn):
+        return Step(turn, "the chat model", why)
+    sure = await known.likelihood(replace(turn.ask, question=turn.question), turn.passages)
+    reason = f"the passages hold an answer with a likelihood of {sure:.3f}"
+    if sure >= REFUSE_BELOW:
+        return Step(turn, "the chat model", reason)
+    refusal = turn.instructions.no_answer
+    answer = GeneratedAnswer(refusal, finish="refused", model=known.name, confidence=sure)
+    return _step(turn, answer, reason)
 
-    name: ClassVar[str] = "pre_answer_gate"
-    needs: ClassVar[frozenset[str]] = frozenset({"question", "passages", "instructions"})
-    fails: ClassVar[Literal["open", "closed"]] = "open"
 
-    timeout: float = Field(5.0, gt=0, description="Seconds that the stage may take.")
-    faq: bool = Field(True, description="Whether FAQ passages are answered directly.")
-    refuse_below: float = Field(
-        0.02, ge=0, le=1, description="Confidence under which the chat model is not asked."
-    )
-    holds: bool = Field(False, description="Whether the text waits until it is checked.")
+def _step(turn: Turn, answer: GeneratedAnswer, reason: str) -> Step:
+    return Step(replace(turn, answer=answer), f"{answer.model}, {answer.finish}", reason)
 
-    async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
-        if turn.answer and turn.answer.text:
-            return Step(turn, "skipped", "it is answered already")
-        known = adapters.answerable
-        if known is None or not turn.passages:
-            return Step(turn, "skipped", "no chat model is spared" if known is None else "")
-        if self.faq and (found := await _faq(turn, adapters)):
-            answer = _answer(turn, *found)
-            reason = f"a FAQ asks the same: {found[1].question!r}"
-            return await self._step(turn, answer, reason, emit)
-        if why := self._skip_reason(turn):
-            return Step(turn, "the chat model", why)
-        sure = await known.likelihood(replace(turn.ask, question=turn.question), turn.passages)
-        reason = f"the passages hold an answer with a likelihood of {sure:.3f}"
-        if sure >= self.refuse_below:
-            return Step(turn, "the chat model", reason)
-        refusal = turn.instructions.no_answer
-        answer = GeneratedAnswer(refusal, finish="refused", model=known.name, confidence=sure)
-        return await self._step(turn, answer, reason, emit)
 
-    async def _step(self, turn: Turn, answer: GeneratedAnswer, reason: str, emit: Emit) -> Step:
-        if not self.holds:
-            await emit(Token(answer.text))
-        turn = replace(turn, answer=replace(answer, held=self.holds))
-        return Step(turn, f"{answer.model}, {answer.finish}", reason)
-
-    def _skip_reason(self, turn: Turn) -> str:
-        """Why a refusal is not considered; empty if it is."""
-        if not self.refuse_below:
-            return "nothing is refused before it is asked"
-        if turn.grades:
-            return "it has graded the passages"
-        if turn.plan.strategy == "sequential" or (turn.intent and turn.intent.name in GENERAL):
-            return "the question is a general one"
-        if max((p.hit.similarity or 0.0 for p in turn.passages), default=0.0) >= ALIKE:
-            return "a passage is alike"
-        spoken = {detect(passage.text) for passage in turn.passages[:READ]}
-        if detect(turn.question) not in spoken:
-            return "the question is in another language than the passages"
-        return ""
+def _skip_reason(turn: Turn) -> str:
+    """Why a refusal is not considered; empty if it is."""
+    if turn.grades:
+        return "it has graded the passages"
+    if turn.plan.strategy == "sequential" or (turn.intent and turn.intent.name in GENERAL):
+        return "the question is a general one"
+    if max((p.hit.similarity or 0.0 for p in turn.passages), default=0.0) >= ALIKE:
+        return "a passage is alike"
+    spoken = {detect(passage.text) for passage in turn.passages[:READ]}
+    if detect(turn.question) not in spoken:
+        return "the question is in another language than the passages"
+    return ""
 
 
 async def _faq(turn: Turn, adapters: Adapters) -> tuple[Passage, FaqEntry] | None:
@@ -140,7 +128,7 @@ async def _likeness(turn: Turn, question: str, adapters: Adapters) -> float:
     """How alike the meanings of both questions are; 0 where nothing can compare them."""
     if turn.collection is None:
         return 0.0
-    embedder = adapters.embedders.of(turn.collection)
+    embedder = adapters.embedders.find_indexing(turn.collection)
     first, second = await embedder.embed_queries([turn.question, question])
     unrelated = embedder.cosines[0]
     return (float(np.dot(first, second)) - unrelated) / (1 - unrelated)
@@ -148,7 +136,7 @@ async def _likeness(turn: Turn, question: str, adapters: Adapters) -> float:
 
 def _answer(turn: Turn, passage: Passage, pair: FaqEntry) -> GeneratedAnswer:
     """The FAQ's words, with their source; links leave as from any answer."""
-    said = neutral(passage.text[pair.answer.start : pair.answer.end])
+    said = neutralize_markers(passage.text[pair.answer.start : pair.answer.end])
     stream = AnswerStream(turn.passages)
     text = stream.feed(f"{said} [{passage.number}]") + stream.end()
     return GeneratedAnswer(text, model=FAQ, confidence=1.0)

@@ -10,7 +10,7 @@ from ragstone.answer.judgement import AnswerJudgement, judgement
 from ragstone.core.answer import GeneratedAnswer
 from ragstone.core.errors import RagstoneError
 from ragstone.core.events import Checked, Event, Sources, Token
-from ragstone.core.turn import Turn
+from ragstone.core.turn import Level, Turn
 from ragstone.engine.runner import run_stages
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.ports import Adapters
@@ -27,6 +27,10 @@ class _RoundResult:
     said: AnswerJudgement
     by: str
     number: int
+
+
+ROUNDS: tuple[Level, ...] = ("enhanced", "maximum")
+"""Levels whose answers are judged and tried again."""
 
 
 class Rounds(Stage):
@@ -46,6 +50,14 @@ class Rounds(Stage):
     enough: float = Field(0.7, ge=0, le=1, description="Score from which no further round follows.")
     seconds: float = Field(60.0, gt=0, description="Seconds after which no further round begins.")
     tokens: int = Field(50_000, ge=1, description="Tokens after which no further round begins.")
+
+    every_level: bool = Field(
+        False, description="Whether answers of the levels basic and standard are judged too."
+    )
+
+    def judges(self, level: Level) -> bool:
+        """Whether answers of this level are judged unless the request says otherwise."""
+        return self.every_level or level in ROUNDS
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         started = time.monotonic()

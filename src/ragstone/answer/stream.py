@@ -21,7 +21,7 @@ from ragstone.answer.links import (
 from ragstone.answer.preamble import LONGEST, may_be_preamble, preamble_end
 from ragstone.core.turn import Passage
 from ragstone.language.code_blocks import ends_fence, is_code, span_end
-from ragstone.language.markers import OPENING, match_marker, may_be_marker
+from ragstone.language.markers import OPENING_BRACKETS, match_marker, may_be_marker
 
 Label = Literal["sources_used", "suggested_questions"]
 
@@ -297,7 +297,7 @@ class AnswerStream:
     def _special(self, spaces: str, rest: str, more: bool) -> Step:
         """The step at `rest`, with which something to take out may begin, after `spaces`."""
         degree = self._word == ROOT and not spaces
-        if rest[0] in OPENING and (rest[0] != "(" or self._before != "]") and not degree:
+        if rest[0] in OPENING_BRACKETS and (rest[0] != "(" or self._before != "]") and not degree:
             return self._bracket(spaces, rest, more)
         if rest[0] in LABELS:
             label = match_label(rest)

@@ -13,9 +13,8 @@ from ragstone.core.errors import ModelUnavailable, NoChatModel
 from ragstone.core.events import Token
 from ragstone.core.turn import JsonFormat, Turn
 from ragstone.engine.stage import Emit, Stage, Step
-from ragstone.language.json_answer import find_json
-from ragstone.language.json_schema import what_is_wrong
-from ragstone.language.markers import bare
+from ragstone.language.json_answer import find_json, validation_error
+from ragstone.language.markers import strip_markers
 from ragstone.ports import Adapters, Answerer, Said
 
 TRIES = 2
@@ -32,7 +31,7 @@ class Structured(Stage):
     The object leaves as the model wrote it, without what stands around it."""
 
     name: ClassVar[str] = "structured"
-    timeout_setting: ClassVar[str] = "RAG__ANSWER_TIMEOUT"
+    timeout_setting: ClassVar[str] = "LLM__TIMEOUT"
     needs: ClassVar[frozenset[str]] = frozenset({"question", "passages", "instructions"})
     gives: ClassVar[frozenset[str]] = frozenset({"answer"})
 
@@ -59,7 +58,7 @@ class Structured(Stage):
         else:
             raise ModelUnavailable(f"The chat model wrote no JSON of the wanted form: {wrong}")
         if not is_json:
-            said = replace(said, text=bare(said.text))
+            said = replace(said, text=strip_markers(said.text))
         if said.text and not self.holds:
             await emit(Token(said.text))
         answer = GeneratedAnswer(
@@ -126,4 +125,4 @@ def _wrong(value: Any, wanted: JsonFormat) -> str:
         json.dumps(value, allow_nan=False)
     except (ValueError, RecursionError):
         return "It holds a number that JSON does not have, or is nested too deeply."
-    return what_is_wrong(value, wanted.schema) if wanted.schema is not None else ""
+    return validation_error(value, wanted.schema) if wanted.schema is not None else ""

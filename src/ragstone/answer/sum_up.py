@@ -3,22 +3,23 @@
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
-
-from pydantic import Field
 
 from ragstone.core.answer import Usage
 from ragstone.core.errors import RagstoneError
 from ragstone.core.events import Note
 from ragstone.core.turn import Hit, Turn
 from ragstone.engine.prompts import prompt
-from ragstone.engine.stage import Emit, Stage, Step
-from ragstone.language.budget import budget
-from ragstone.language.fences import fence_text
-from ragstone.language.language import detect
-from ragstone.language.language_names import language_name
-from ragstone.language.markers import HIGHEST, neutral, normalise_markers, numbers, renumber_markers
-from ragstone.language.tokens import cut_to_budget
+from ragstone.engine.stage import Emit, Step
+from ragstone.language.code_blocks import fence_text
+from ragstone.language.language import detect, language_name
+from ragstone.language.markers import (
+    MAX_NUMBER,
+    citation_numbers,
+    neutralize_markers,
+    normalise_markers,
+    renumber_markers,
+)
+from ragstone.language.tokens import cut_to_budget, share_budget
 from ragstone.ports import Adapters, Completer
 
 REPLY_TOKENS = 500
@@ -26,6 +27,10 @@ REPLY_TOKENS = 500
 
 LEAST_PART = 4
 """A part holds at least so many times the tokens of its summary, so that each round shortens."""
+
+
+PARALLEL = 4
+"""Parts that are read at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,78 +41,67 @@ class _Numbered:
     numbers: tuple[int, ...]
 
 
-class SumUp(Stage):
+async def sum_up(turn: Turn, adapters: Adapters, emit: Emit) -> Step:
     """Map and reduce: the chat model sums up every part in order, then the summaries, until they
     fit its window together. Their markers name the passages, which the answer can so cite.
 
-    Where all of it fits at once, or there is no chat model, nothing is done.
+    Where all of it fits at once, or there is no chat model, nothing is done. Raises what the model
+    fails with.
     """
-
-    name: ClassVar[str] = "sum_up"
-    timeout_setting: ClassVar[str] = "RAG__ANSWER_TIMEOUT"
-    needs: ClassVar[frozenset[str]] = frozenset({"hits", "plan"})
-    gives: ClassVar[frozenset[str]] = frozenset({"hits"})
-    fails: ClassVar[Literal["open", "closed"]] = "open"
-
-    timeout: float = Field(300.0, gt=0, description="Seconds that reading all parts may take.")
-    parallel: int = Field(4, ge=1, le=64, description="Parts that are read at a time.")
-
-    async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
-        if turn.digest:
-            return Step(turn, "skipped", "it is summed up already")
-        model = adapters.completer
-        if turn.plan.strategy != "sequential" or model is None or not turn.hits:
-            return Step(turn, "skipped", "nothing long is to be summed up by a chat model")
-        hits = in_reading_order(turn)
-        room = budget(adapters.profile.context_window, adapters.profile.tier).passages
-        texts = [
-            _Numbered(f"[{n}] {_head(hit)}{neutral(hit.chunk.text)}", (n,))
-            for n, hit in enumerate(hits, 1)
-        ]
-        if sum(adapters.count(text.text) for text in texts) <= room:
-            return Step(replace(turn, hits=hits), "skipped", "all of it is read at once")
-        most = max(room, LEAST_PART * REPLY_TOKENS)
+    if turn.digest:
+        return Step(turn, "skipped", "it is summed up already")
+    model = adapters.completer
+    if turn.plan.strategy != "sequential" or model is None or not turn.hits:
+        return Step(turn, "skipped", "nothing long is to be summed up by a chat model")
+    hits = in_reading_order(turn)
+    room = share_budget(adapters.profile.context_window, adapters.profile.tier).passages
+    texts = [
+        _Numbered(f"[{n}] {_head(hit)}{neutralize_markers(hit.chunk.text)}", (n,))
+        for n, hit in enumerate(hits, 1)
+    ]
+    if sum(adapters.count(text.text) for text in texts) <= room:
+        return Step(replace(turn, hits=hits), "skipped", "all of it is read at once")
+    most = max(room, LEAST_PART * REPLY_TOKENS)
+    parts = list(_parts(texts, most, adapters))
+    await emit(Note("sum_up", f"Reading {len(hits):,} passages in {len(parts)} parts."))
+    rules = await prompt(turn, adapters, "sum_up", language=language_name(detect(turn.question)))
+    usage, rounds = Usage(), 0
+    while rounds == 0 or sum(adapters.count(text.text) for text in texts) > room:
+        texts, spent = await _summarize_parts(turn.question, parts, rules, model)
+        usage, rounds = usage + spent, rounds + 1
+        if len(parts) == 1:
+            break
         parts = list(_parts(texts, most, adapters))
-        await emit(Note(self.name, f"Reading {len(hits):,} passages in {len(parts)} parts."))
-        rules = await prompt(
-            turn, adapters, "sum_up", language=language_name(detect(turn.question))
-        )
-        usage, rounds = Usage(), 0
-        while rounds == 0 or sum(adapters.count(text.text) for text in texts) > room:
-            texts, spent = await self._summaries(turn.question, parts, rules, model)
-            usage, rounds = usage + spent, rounds + 1
-            if len(parts) == 1:
-                break
-            parts = list(_parts(texts, most, adapters))
-        turn = _use_summaries(turn, hits, texts)
-        said = f"{len(hits)} passages in {rounds} rounds, {len(turn.hits)} of them named"
-        return Step(replace(turn, usage=turn.usage + usage), said, model.name)
+    turn = _use_summaries(turn, hits, texts)
+    said = f"{len(hits)} passages in {rounds} rounds, {len(turn.hits)} of them named"
+    return Step(replace(turn, usage=turn.usage + usage), said, model.name)
 
-    async def _summaries(
-        self, question: str, parts: Sequence[Sequence[_Numbered]], rules: str, model: Completer
-    ) -> tuple[list[_Numbered], Usage]:
-        """The summary of each part, and what they took; raises what the first failed with."""
-        free = asyncio.Semaphore(self.parallel)
 
-        async def summarize_part(part: Sequence[_Numbered]) -> tuple[_Numbered, Usage]:
-            texts = "\n\n".join(item.text for item in part)
-            asked = f"{fence_text('part', texts)}\n{fence_text('request', question)}"
-            async with free:
-                said = await model.complete(rules, asked, REPLY_TOKENS)
-            if not said.text.strip():
-                raise RagstoneError(f"{model.name} gave no summary of a part.")
-            known = {number for item in part for number in item.numbers}
-            text = normalise_markers(said.text.strip(), known.__contains__)
-            named = tuple(sorted(known.intersection(numbers(text)))) or part[0].numbers[:1]
-            return _Numbered(text, named), said.usage
+async def _summarize_parts(
+    question: str, parts: Sequence[Sequence[_Numbered]], rules: str, model: Completer
+) -> tuple[list[_Numbered], Usage]:
+    """The summary of each part, and what they took; raises what the first failed with."""
+    free = asyncio.Semaphore(PARALLEL)
 
-        tasks = [asyncio.create_task(summarize_part(part)) for part in parts]
-        try:
-            done = await asyncio.gather(*tasks)
-        finally:
-            for task in tasks:
-                task.cancel()
-        return [text for text, _ in done], sum((spent for _, spent in done), Usage())
+    async def summarize_part(part: Sequence[_Numbered]) -> tuple[_Numbered, Usage]:
+        texts = "\n\n".join(item.text for item in part)
+        asked = f"{fence_text('part', texts)}\n{fence_text('request', question)}"
+        async with free:
+            said = await model.complete(rules, asked, REPLY_TOKENS)
+        if not said.text.strip():
+            raise RagstoneError(f"{model.name} gave no summary of a part.")
+        known = {number for item in part for number in item.numbers}
+        text = normalise_markers(said.text.strip(), known.__contains__)
+        named = tuple(sorted(known.intersection(citation_numbers(text)))) or part[0].numbers[:1]
+        return _Numbered(text, named), said.usage
+
+    tasks = [asyncio.create_task(summarize_part(part)) for part in parts]
+    try:
+        done = await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+    return [text for text, _ in done], sum((spent for _, spent in done), Usage())
 
 
 def in_reading_order(turn: Turn) -> tuple[Hit, ...]:
@@ -138,7 +132,7 @@ def _parts(
 
 def _use_summaries(turn: Turn, hits: Sequence[Hit], texts: Sequence[_Numbered]) -> Turn:
     """The turn with the summaries, and the passages that they name, numbered from 1 in order."""
-    named = sorted({number for item in texts for number in item.numbers})[:HIGHEST]
+    named = sorted({number for item in texts for number in item.numbers})[:MAX_NUMBER]
     new = {number: place for place, number in enumerate(named, 1)}
     digest = "\n\n".join(
         f"{item.text} [{new[item.numbers[0]]}]" if not _has_citation(text, new) else text
@@ -149,7 +143,7 @@ def _use_summaries(turn: Turn, hits: Sequence[Hit], texts: Sequence[_Numbered]) 
 
 
 def _has_citation(text: str, new: Mapping[int, int]) -> bool:
-    return not set(numbers(text)).isdisjoint(new.values())
+    return not set(citation_numbers(text)).isdisjoint(new.values())
 
 
 def _head(hit: Hit) -> str:

@@ -3,8 +3,15 @@
 from dataclasses import dataclass
 
 from ragstone.core import answer as said
-from ragstone.core.answer import Confidence, Finish, Statement, Sufficiency, Usage, Verdict
-from ragstone.core.computed import Computed
+from ragstone.core.answer import (
+    Computed,
+    Confidence,
+    Finish,
+    Statement,
+    Sufficiency,
+    Usage,
+    Verdict,
+)
 from ragstone.core.source import Source, sources
 from ragstone.core.turn import StageTrace, Turn
 

@@ -15,11 +15,12 @@ from ragstone.api.namespaces import (
     AsyncConversations,
     AsyncDocuments,
     AsyncJobs,
+    AsyncSyncedSources,
     last,
 )
 from ragstone.api.params import AskParams, SearchParams, to_ask
 from ragstone.api.sending import check_target, send_files
-from ragstone.core.errors import InputError, RagstoneError, UnreadableDocument
+from ragstone.core.errors import InputError, RagstoneError, UnknownOperation, UnreadableDocument
 from ragstone.core.events import (
     AgentStep,
     Checked,
@@ -36,8 +37,10 @@ from ragstone.core.events import (
 from ragstone.core.metadata import check_input_metadata
 from ragstone.core.source import Source, hit_sources
 from ragstone.core.turn import Ask, Principal
-from ragstone.ingest.files import nearest
-from ragstone.service import IngestRequest, Overview, Progress
+from ragstone.ingest.files import suggest_nearest
+from ragstone.service import IngestRequest, Overview, Progress, wire
+from ragstone.service.added import describe_absence
+from ragstone.service.contract import operations
 
 AnswerEvent: TypeAlias = (
     StageStarted
@@ -126,6 +129,11 @@ class AsyncClient:
         return AsyncDocuments(self._session)
 
     @property
+    def sources(self) -> AsyncSyncedSources:
+        """What collections are kept in sync with."""
+        return AsyncSyncedSources(self._session)
+
+    @property
     def conversations(self) -> AsyncConversations:
         """What was said in conversations that have a name."""
         return AsyncConversations(self._session)
@@ -171,6 +179,24 @@ class AsyncClient:
                         raise event.error
                     case _:
                         yield event
+
+    async def call(self, operation: str, **arguments: Any) -> Any:
+        """What an operation returns, by its name, such as `graph.show`: those of plugins and other
+        packages have no other method here. Arguments are JSON values by their names; who asks is
+        this client's user.
+
+        Raises UnknownOperation, InputError for other arguments, and what the operation raises.
+        """
+        found = operations().get(operation)
+        if found is None:
+            absent = describe_absence(operation.rpartition(".")[0])
+            raise UnknownOperation(f"There is no operation {operation!r}. {absent}")
+        service = await self._session.service()
+        whose = self._session.principal
+        own = {"principal": wire.dump(whose), "tenant": whose.tenant}
+        given = arguments | {name: own[name] for name in own.keys() & found.types.keys()}
+        result = found.of(service)(**found.load(given))
+        return [item async for item in result] if found.streams else await result
 
     async def approve(self, step: str, approved: bool = True) -> None:
         """Approve or decline a call of a tool: `step` is the `id` of an `AgentStep` that waits.
@@ -266,5 +292,5 @@ def _resolve_path(path: Location) -> str:
     """The path as it means the same in another working directory; raises UnreadableDocument."""
     place = Path(path).expanduser()
     if not place.exists():
-        raise UnreadableDocument(f"{path} does not exist. Check the path.{nearest(place)}")
+        raise UnreadableDocument(f"{path} does not exist. Check the path.{suggest_nearest(place)}")
     return os.path.abspath(place)

@@ -77,7 +77,7 @@ class Connection:
         service = await self.service()
         if self._settings is None:
             return await cast("Remote", service).upload(content, name)
-        from ragstone.ingest.handed import Spool
+        from ragstone.ingest.uploads import Spool
 
         return await asyncio.to_thread(Spool(self._settings.ragstone_data).add, content, name)
 

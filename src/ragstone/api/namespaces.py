@@ -1,5 +1,6 @@
 """The namespaces of a client: collections, documents, conversations and jobs."""
 
+import asyncio
 import base64
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
@@ -8,7 +9,6 @@ from typing import Any, Unpack
 from ragstone.api.connection import Session
 from ragstone.api.params import AskParams, to_ask
 from ragstone.api.sending import send_content
-from ragstone.core.comments import ToneName
 from ragstone.core.conversation import ConversationKey, Room, StoredTurn, conversation_key
 from ragstone.core.errors import (
     DocumentError,
@@ -20,15 +20,18 @@ from ragstone.core.errors import (
 )
 from ragstone.core.filters import Scalar
 from ragstone.core.records import Document
+from ragstone.core.sync import SourceRun
 from ragstone.service import CollectionSummary, Progress
-from ragstone.service.comments import CommentsView, CommentsWanted
 from ragstone.service.conversations import Format
 from ragstone.service.jobs import JobState, JobView
 from ragstone.service.readers import FolderRule, ReadersView
 from ragstone.service.reading import DocumentText, Facet, Folder
+from ragstone.service.sources import SourceView
 
 MOST_CHARACTERS = 1_000_000
 PAGE = 1000
+RUN_SECONDS = 0.2
+"""How often it is looked how far a run of a source is."""
 
 
 class AsyncCollections:
@@ -89,25 +92,6 @@ class AsyncCollections:
         _check_page(limit, 0)
         service = await self._session.service()
         return await service.reading.folders(self._session.principal, name, below, limit)
-
-    async def comments(
-        self,
-        name: str = "default",
-        about: str = "",
-        *,
-        tone: ToneName = "",
-        since: str = "",
-        until: str = "",
-        labels: Mapping[str, str] | None = None,
-        limit: int = 20,
-    ) -> CommentsView:
-        """Customers' comments of the collection's tables: how many speak `about` something, by
-        theme, tone, month and column, and the most telling ones, at most `limit`. Days are given as
-        YYYY-MM-DD, `labels` are values of columns. Raises UnknownCollection, InputError."""
-        _check_page(limit, 0)
-        wanted = CommentsWanted(about, tone, since, until, labels or {}, limit)
-        service = await self._session.service()
-        return await service.comments.show(self._session.principal, name, wanted)
 
     async def delete(self, name: str) -> int:
         """Delete a collection with all its documents; how many. Raises UnknownCollection."""
@@ -253,6 +237,77 @@ class AsyncDocuments:
         themselves stay. Raises UnknownDocument, UnknownCollection."""
         service = await self._session.service()
         return await service.delete(self._session.principal, collection, paths)
+
+
+class AsyncSyncedSources:
+    """What collections are kept in sync with. Methods raise UnknownSource for a name that is
+    unknown, and Forbidden for who is not an administrator."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    async def add(
+        self,
+        name: str,
+        kind: str,
+        collection: str = "default",
+        *,
+        options: Mapping[str, str] | None = None,
+        every: float | None = None,
+        readers: Sequence[str] = (),
+    ) -> SourceView:
+        """Keep a collection in sync with a source, every so many seconds or only when `sync` is
+        called. `readers` are those of items that the source says nothing of.
+
+        Raises InputError, Forbidden, Conflict, SourceUnavailable.
+        """
+        service = await self._session.service()
+        return await service.sources.add(
+            self._session.principal,
+            name,
+            kind,
+            collection,
+            options=options or {},
+            every=every,
+            readers=readers,
+            operator=True,
+        )
+
+    async def list(self) -> Sequence[SourceView]:
+        """The sources by name, each with its newest run."""
+        service = await self._session.service()
+        return await service.sources.list(self._session.principal)
+
+    async def get(self, name: str) -> SourceView:
+        """A source with its newest run."""
+        service = await self._session.service()
+        return await service.sources.show(self._session.principal, name)
+
+    async def sync(
+        self, name: str, *, dry: bool = False, accept_removals: bool = False
+    ) -> SourceRun:
+        """Sync a source now, and wait for it; how it went. `dry` only counts what would be done,
+        `accept_removals` also removes what is held back because so much is gone at once."""
+        service = await self._session.service()
+        run = await service.sources.sync(
+            self._session.principal, name, dry=dry, accept_removals=accept_removals
+        )
+        while run.state == "running":
+            await asyncio.sleep(RUN_SECONDS)
+            runs = await service.sources.runs(self._session.principal, name)
+            run = next((item for item in runs if item.id == run.id), run)
+        return run
+
+    async def runs(self, name: str, *, limit: int = 20) -> Sequence[SourceRun]:
+        """The runs of a source, the newest first."""
+        _check_page(limit)
+        service = await self._session.service()
+        return await service.sources.runs(self._session.principal, name, limit)
+
+    async def remove(self, name: str, *, documents: bool = False) -> int:
+        """Forget a source, and delete its `documents` if that is said; how many."""
+        service = await self._session.service()
+        return await service.sources.remove(self._session.principal, name, documents=documents)
 
 
 class AsyncConversations:

@@ -8,7 +8,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
 from ragstone.core.errors import InputError
-from ragstone.core.filters import And, AnyOf, Filter, Not, Or, Range, under_any
+from ragstone.core.filters import And, AnyOf, Filter, Not, Or, Range, paths_filter
 from ragstone.core.turn import (
     Ask,
     Fusion,
@@ -144,7 +144,7 @@ def condition(folders: str | Sequence[str] | None, where: Where | None) -> Filte
     parts: list[Filter] = []
     if folders is not None:
         named = (folders,) if isinstance(folders, str) else folders
-        parts.append(under_any(named))
+        parts.append(paths_filter(named))
     if isinstance(where, Mapping):
         parts += [AnyOf(f"metadata.{key}", _values(value)) for key, value in where.items()]
     elif where is not None:

@@ -17,8 +17,8 @@ from ragstone.core.readers import check_readers
 from ragstone.ingest import file_threads
 from ragstone.ingest.files import FoundFile, RefusedFile, SkippedFile, discover
 from ragstone.ingest.metadata import MetadataFiles
-from ragstone.ingest.progress import MOST_KINDS
-from ragstone.ingest.safe_open import open_regular
+from ragstone.ingest.places import open_regular
+from ragstone.ingest.progress import MAX_KINDS
 from ragstone.service import FileFailure, Handed, IngestRequest, Progress, Skipped
 
 MOST_FILES = 10_000
@@ -45,7 +45,7 @@ async def send_files(
         if isinstance(item, RefusedFile):
             failed.append(FileFailure(item.path, item.error.message))
             continue
-        said = await file_threads.run([item.root], beside.of, item)
+        said = await file_threads.run([item.root], beside.describe, item)
         failed += [FileFailure(entry.path, entry.error.message) for entry in said.refused]
         try:
             handed = await _send_file(session, item, allowed)
@@ -142,7 +142,7 @@ def _discover_files(
                 f"There are more than {MOST_FILES:,} files. Ingest them folder by folder, or on "
                 "the machine of the server with 'ragstone ingest'."
             )
-    return items, tuple(Skipped(*entry) for entry in kinds.most_common(MOST_KINDS))
+    return items, tuple(Skipped(*entry) for entry in kinds.most_common(MAX_KINDS))
 
 
 def _open_file(item: FoundFile) -> BinaryIO:

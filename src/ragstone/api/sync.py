@@ -14,20 +14,21 @@ from ragstone.api.namespaces import (
     AsyncConversations,
     AsyncDocuments,
     AsyncJobs,
+    AsyncSyncedSources,
 )
 from ragstone.api.params import AskParams, SearchParams
 from ragstone.api.threads import LoopThread, Twin
-from ragstone.core.comments import ToneName
 from ragstone.core.conversation import Room, StoredTurn
 from ragstone.core.filters import Scalar
 from ragstone.core.records import Document
 from ragstone.core.source import Source
+from ragstone.core.sync import SourceRun
 from ragstone.service import CollectionSummary, Overview, Progress
-from ragstone.service.comments import CommentsView
 from ragstone.service.conversations import Format
 from ragstone.service.jobs import JobState, JobView
 from ragstone.service.readers import FolderRule, ReadersView
 from ragstone.service.reading import DocumentText, Facet, Folder
+from ragstone.service.sources import SourceView
 
 
 class Collections(Twin[AsyncCollections]):
@@ -71,26 +72,6 @@ class Collections(Twin[AsyncCollections]):
         """The folders of a collection, or those directly in the folder `below`, with how many
         documents each holds, at most `limit`. Raises UnknownCollection."""
         return self._thread.run(self._inner.folders(name, below, limit=limit))
-
-    def comments(
-        self,
-        name: str = "default",
-        about: str = "",
-        *,
-        tone: ToneName = "",
-        since: str = "",
-        until: str = "",
-        labels: Mapping[str, str] | None = None,
-        limit: int = 20,
-    ) -> CommentsView:
-        """Customers' comments of the collection's tables: how many speak `about` something, by
-        theme, tone, month and column, and the most telling ones, at most `limit`. Days are given as
-        YYYY-MM-DD, `labels` are values of columns. Raises UnknownCollection, InputError."""
-        return self._thread.run(
-            self._inner.comments(
-                name, about, tone=tone, since=since, until=until, labels=labels, limit=limit
-            )
-        )
 
     def delete(self, name: str) -> int:
         """Delete a collection with all its documents; how many. Raises UnknownCollection."""
@@ -217,6 +198,51 @@ class Documents(Twin[AsyncDocuments]):
         """Delete documents, or folders with all below them, from the index; how many. The files
         themselves stay. Raises UnknownDocument, UnknownCollection."""
         return self._thread.run(self._inner.delete(*paths, collection=collection))
+
+
+class SyncedSources(Twin[AsyncSyncedSources]):
+    """What collections are kept in sync with. Methods raise UnknownSource for a name that is
+    unknown, and Forbidden for who is not an administrator."""
+
+    def add(
+        self,
+        name: str,
+        kind: str,
+        collection: str = "default",
+        *,
+        options: Mapping[str, str] | None = None,
+        every: float | None = None,
+        readers: Sequence[str] = (),
+    ) -> SourceView:
+        """Keep a collection in sync with a source, every so many seconds or only when `sync` is
+        called. `readers` are those of items that the source says nothing of.
+
+        Raises InputError, Forbidden, Conflict, SourceUnavailable.
+        """
+        return self._thread.run(
+            self._inner.add(name, kind, collection, options=options, every=every, readers=readers)
+        )
+
+    def list(self) -> Sequence[SourceView]:
+        """The sources by name, each with its newest run."""
+        return self._thread.run(self._inner.list())
+
+    def get(self, name: str) -> SourceView:
+        """A source with its newest run."""
+        return self._thread.run(self._inner.get(name))
+
+    def sync(self, name: str, *, dry: bool = False, accept_removals: bool = False) -> SourceRun:
+        """Sync a source now, and wait for it; how it went. `dry` only counts what would be done,
+        `accept_removals` also removes what is held back because so much is gone at once."""
+        return self._thread.run(self._inner.sync(name, dry=dry, accept_removals=accept_removals))
+
+    def runs(self, name: str, *, limit: int = 20) -> Sequence[SourceRun]:
+        """The runs of a source, the newest first."""
+        return self._thread.run(self._inner.runs(name, limit=limit))
+
+    def remove(self, name: str, *, documents: bool = False) -> int:
+        """Forget a source, and delete its `documents` if that is said; how many."""
+        return self._thread.run(self._inner.remove(name, documents=documents))
 
 
 class Conversations(Twin[AsyncConversations]):
@@ -358,6 +384,11 @@ class Client(Twin[AsyncClient]):
         return Documents._wrap(self._inner.documents, self._thread)
 
     @property
+    def sources(self) -> SyncedSources:
+        """What collections are kept in sync with."""
+        return SyncedSources._wrap(self._inner.sources, self._thread)
+
+    @property
     def conversations(self) -> Conversations:
         """What was said in conversations that have a name."""
         return Conversations._wrap(self._inner.conversations, self._thread)
@@ -383,6 +414,15 @@ class Client(Twin[AsyncClient]):
         Leaving the loop cancels the question. Parameters and errors are those of `ask`.
         """
         return self._thread.iterate(self._inner.stream(question, **params))
+
+    def call(self, operation: str, **arguments: Any) -> Any:
+        """What an operation returns, by its name, such as `graph.show`: those of plugins and other
+        packages have no other method here. Arguments are JSON values by their names; who asks is
+        this client's user.
+
+        Raises UnknownOperation, InputError for other arguments, and what the operation raises.
+        """
+        return self._thread.run(self._inner.call(operation, **arguments))
 
     def approve(self, step: str, approved: bool = True) -> None:
         """Approve or decline a call of a tool: `step` is the `id` of an `AgentStep` that waits.

@@ -14,33 +14,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragstone import __version__
-from ragstone.backup.archive import (
+from ragstone.backup.chain import MAX_FILES, Chain, checksum
+from ragstone.backup.manifest import (
     FORMAT,
     INCREMENTAL,
     ArchivePart,
-    ArchiveWriter,
     Batch,
     ChunkRecord,
     Digests,
     Manifest,
     Original,
-    PackedOriginal,
-    chunk_records,
     digest_array,
     new_id,
+    places,
+    sort_digests,
+)
+from ragstone.backup.writer import (
+    ArchiveWriter,
+    Member,
+    PackedOriginal,
+    chunk_records,
     pack_batch,
     pack_gone,
     pack_original,
     pack_rows,
-    places,
-    sort_digests,
 )
-from ragstone.backup.chain import MOST_FILES, Chain, checksum
-from ragstone.backup.members import Member
 from ragstone.core.chunk import Chunk
 from ragstone.core.errors import InputError
 from ragstone.core.records import Collection
-from ragstone.ingest.handed import Linked, Originals
+from ragstone.ingest.uploads import Linked, Originals
 from ragstone.ports import Catalog, ChunkIndex, Row, StateDump
 from ragstone.service.maintenance import Upkeep
 
@@ -55,7 +57,7 @@ of reading is Python's own work, of which one thread at a time does some, and qu
 Each batch is in memory: a few megabytes, and twenty with token vectors."""
 
 
-async def back_up(
+async def write_backup(
     file: Path,
     index: ChunkIndex,
     catalog: Catalog,
@@ -91,10 +93,10 @@ async def back_up(
 
 def _open_chain(since: Path) -> Chain:
     chain = Chain(since)
-    if len(chain) == MOST_FILES:
+    if len(chain) == MAX_FILES:
         chain.close()
         raise InputError(
-            f"{since.name} continues {MOST_FILES - 1} others, which is as many as can be. Write a "
+            f"{since.name} continues {MAX_FILES - 1} others, which is as many as can be. Write a "
             "whole backup."
         )
     return chain
@@ -135,6 +137,7 @@ class _Backup:
                         then.add(table, some)
                         if parts % TOLD == 0:
                             yield Upkeep("state", rows)
+                # The order of a backup must not depend on the database.
                 collections = sorted(then.collections, key=lambda item: (item.tenant, item.name))
                 if chain:
                     _check_related(chain, collections)
@@ -167,11 +170,11 @@ class _Backup:
             await asyncio.to_thread(links.drop)
             await asyncio.to_thread(writer.__exit__, None, None, None)
         chunks = sum(part.chunks for part in manifest.parts)
-        written = len(uploads.told) - uploads.kept
+        written = len(uploads.told) - uploads.kept_count
         notes = [
             f"{len(saving):,} collections with {chunks:,} chunks, {written:,} uploads and {rows:,} "
             f"rows in {size:,} bytes.",
-            *self._kept(manifest, uploads),
+            *self._describe_chain(manifest, uploads),
             *uploads.notes(),
         ]
         yield Upkeep("done", chunks, chunks, finished=True, notes=tuple(notes))
@@ -222,13 +225,13 @@ class _Backup:
         for pack in packs:
             await self._packing.add(pack)
 
-    def _kept(self, manifest: Manifest, uploads: "_Uploads") -> list[str]:
+    def _describe_chain(self, manifest: Manifest, uploads: "_Uploads") -> list[str]:
         if not manifest.base:
             return []
-        kept = sum(part.kept for part in manifest.parts)
+        kept, files = sum(part.kept for part in manifest.parts), len(self._chain or ()) + 1
         return [
-            f"It continues {manifest.base.name}: {kept:,} chunks and {uploads.kept:,} uploads are "
-            f"in earlier files. To restore it, all {len(self._chain or ()) + 1:,} are needed."
+            f"It continues {manifest.base.name}: {kept:,} chunks and {uploads.kept_count:,} "
+            f"uploads are in earlier files. To restore it, all {files:,} are needed."
         ]
 
 
@@ -346,6 +349,7 @@ class _Saving:
             if chunk.allowed == allowed.get(chunk.document_id, chunk.allowed)
             else replace(chunk, allowed=allowed[chunk.document_id])
             for chunk in chunks
+            # Revisions that were published meanwhile are not in the state that was written.
             if chunk.revision in self._then.live
         ]
 
@@ -377,16 +381,14 @@ class _Saving:
     def rest(self) -> list[Callable[[], list[Member]]]:
         """What is to be compressed when everything was taken up."""
         last = [self._pack(BATCH)] if self._waiting else []
-        return [*last, partial(pack_gone, self._number, self._gone_digests())]
+        gone = sort_digests(()) if self._held is None else self._held[~self._seen]
+        return [*last, partial(pack_gone, self._number, gone)]
 
     def _pack(self, most: int) -> Callable[[], list[Member]]:
         some, self._waiting = self._waiting[:most], self._waiting[most:]
         pack = partial(pack_batch, self._number, self._batches, some)
         self._chunks, self._batches = self._chunks + len(some), self._batches + 1
         return pack
-
-    def _gone_digests(self) -> Digests:
-        return sort_digests(()) if self._held is None else self._held[~self._seen]
 
     def part(self) -> ArchivePart:
         """What became of it."""
@@ -417,7 +419,7 @@ class _Uploads:
         self.told: list[Original] = []
 
     @property
-    def kept(self) -> int:
+    def kept_count(self) -> int:
         """How many an earlier backup has."""
         return sum(item.kept for item in self.told)
 

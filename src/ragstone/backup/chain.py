@@ -14,10 +14,10 @@ from typing import BinaryIO
 
 import numpy as np
 
-from ragstone.backup.archive import (
+from ragstone.backup.archive import ArchiveReader
+from ragstone.backup.manifest import (
     ORIGINALS,
     ArchivePart,
-    ArchiveReader,
     Base,
     Batch,
     Digests,
@@ -29,7 +29,7 @@ from ragstone.backup.archive import (
 from ragstone.core.errors import InputError
 from ragstone.ports import Rows
 
-MOST_FILES = 400
+MAX_FILES = 400
 """Files of a chain: each is open while it is read, and Linux lets a process have 1,024."""
 
 Key = tuple[str, str]
@@ -59,8 +59,8 @@ class Chain:
         given = _Given(earlier)
         self._readers.append(ArchiveReader(file))
         while base := self._readers[0].manifest.base:
-            if len(self) == MOST_FILES:
-                raise InputError(f"{file.name} continues more than {MOST_FILES - 1} others.")
+            if len(self) == MAX_FILES:
+                raise InputError(f"{file.name} continues more than {MAX_FILES - 1} others.")
             self._readers.insert(0, given.reader(base, self._readers[0]))
         given.check_used(file)
 
@@ -146,6 +146,7 @@ class Chain:
                     digests, batch = reader.read_compared(at, item)
                     found = places(digests, wanted)
                     new = found >= 0
+                    # A chunk that came back after it was gone is in two files.
                     new[new] = ~taken[found[new]]
                     taken[found[new]] = True
                     if new.any():
@@ -204,6 +205,7 @@ def _open_if_base(file: Path, base: Base) -> ArchiveReader | None:
     except InputError:
         return None
     try:
+        # The id first, as the hash takes reading the whole file.
         if reader.manifest.id == base.id and reader.hash() == base.sha256:
             return reader
     except BaseException:

@@ -9,7 +9,7 @@ from typing import Any
 from ragstone.core.chunk import revision
 from ragstone.core.filters import OWN_TEXT, And, AnyOf, eq
 from ragstone.core.records import Collection, Document
-from ragstone.ingest.formats.recognition import INSTALL, PICTURES_UNREAD, UNREAD, is_installed
+from ragstone.ingest.formats.recognition import PICTURES_UNREAD, UNREAD, is_installed, missing_step
 from ragstone.ports import Cache, Catalog, ChunkIndex, StateDump, home
 from ragstone.service.maintenance import Upkeep
 
@@ -19,7 +19,7 @@ PAGE = 500
 SCANNED = 500
 """Chunks that are, where not all of them are those of documents."""
 
-MOST_TOLD = 100
+MAX_NOTES = 100
 """Documents of a collection that are told, each in a sentence of its own."""
 
 KINDS = (UNREAD, PICTURES_UNREAD)
@@ -81,7 +81,7 @@ class Doctor:
         """
         told = _Told(mend, forget)
         for finding in [
-            *await self._state_flaws(),
+            *[Finding(flaw, "Restore a backup.") for flaw in await self._state.flaws()],
             *await self._find_unpurged(),
             *await self._check_cache(),
         ]:
@@ -95,24 +95,19 @@ class Doctor:
             await self._index.create(collection)
             yield Upkeep(collection.name, looked_at)
             async for page in self._pages(collection):
-                for finding in await self._of_page(collection, page, seen):
+                for finding in await self._examine_page(collection, page, seen):
                     await told.add_document(finding)
                 looked_at += len(page)
                 yield Upkeep(collection.name, looked_at)
             told.end_documents(collection)
-            for finding in await self._of_all(collection, seen):
+            for finding in await self._examine_collection(collection, seen):
                 await told.add(finding)
         yield Upkeep("done", finished=True, notes=tuple(told.notes))
-
-    async def _state_flaws(self) -> list[Finding]:
-        """The flaws that the state store reports."""
-        remedy = "Restore a backup."
-        return [Finding(flaw, remedy) for flaw in await self._state.flaws()]
 
     async def _find_unpurged(self) -> list[Finding]:
         """Old versions and collections that still have chunks."""
         retired, unused = await self._catalog.list_retired(), await self._catalog.list_unused()
-        kept = await self._catalog.kept()
+        kept = await self._catalog.is_kept()
         remedy = KEPT if kept else "They are deleted."
         mend = None if kept else self._purge
         found = (
@@ -138,7 +133,7 @@ class Doctor:
             yield page
             after = page[-1].path
 
-    async def _of_page(
+    async def _examine_page(
         self, collection: Collection, page: Sequence[Document], seen: "_Seen"
     ) -> list[Finding]:
         """What disagrees about some documents, and can be told of each."""
@@ -157,6 +152,7 @@ class Doctor:
             if document.status == "ready"
         )
         if ready and seen.embedded is None:
+            # Asked once a collection, as the index reads all of its chunks for that.
             seen.embedded = not await self._index.without_vectors(collection, 1)
         if ready and not seen.embedded:
             whole = AnyOf("revision", ready)
@@ -166,7 +162,7 @@ class Doctor:
         seen.short += len(found)
         return found
 
-    async def _of_all(self, collection: Collection, seen: "_Seen") -> list[Finding]:
+    async def _examine_collection(self, collection: Collection, seen: "_Seen") -> list[Finding]:
         """What disagrees about a collection as a whole, when its documents have been looked at."""
         found: list[Finding] = []
         # If each has its chunks, and there are no more, all of them are somebody's.
@@ -186,7 +182,7 @@ class Doctor:
         noun = "document has" if many == 1 else "documents have"
         what = f"{collection.name}: {many:,} {noun} scans or pictures that were not read."
         if not is_installed():
-            return Finding(what, f"To read them, {INSTALL}, and run the doctor again.")
+            return Finding(what, f"To read them, {missing_step()}, and run the doctor again.")
 
         async def mend() -> bool:
             read = True
@@ -245,7 +241,7 @@ class Doctor:
             theirs = And((AnyOf("revision", tuple(strange)), OWN_TEXT))
             there = await self._index.facet(collection, "revision", theirs, limit=len(strange))
             ids = {name: name.rpartition("@")[0] for name in there}
-            documents = await self._catalog.known(sorted(set(ids.values())))
+            documents = await self._catalog.find_documents(sorted(set(ids.values())))
             old = {name: strange[name] for name in there if ids[name] in documents}
             unknown = {name: strange[name] for name in there if name not in old}
             yield _Strays(old, unknown)
@@ -266,10 +262,12 @@ class Doctor:
             name = revision(document.id, document.version)
             found = await self._index.count(collection, And((eq("revision", name), OWN_TEXT)))
             if found != document.chunks:
-                short.append(self._missing_chunks(collection, document, found))
+                short.append(self._describe_incomplete(collection, document, found))
         return short
 
-    def _missing_chunks(self, collection: Collection, document: Document, found: int) -> Finding:
+    def _describe_incomplete(
+        self, collection: Collection, document: Document, found: int
+    ) -> Finding:
         what = (
             f"{collection.name}{document.path}: {found:,} of its {document.chunks:,} chunks "
             "are in the index."
@@ -328,13 +326,13 @@ class _Told:
     async def add_document(self, finding: Finding) -> None:
         said = await _mend_and_describe(finding, self._mend, self._forget)
         self._documents += 1
-        if self._documents <= MOST_TOLD:
+        if self._documents <= MAX_NOTES:
             self.notes.append(said)
 
     def end_documents(self, collection: Collection) -> None:
         """Those that follow are of another collection."""
-        if self._documents > MOST_TOLD:
-            more = self._documents - MOST_TOLD
+        if self._documents > MAX_NOTES:
+            more = self._documents - MAX_NOTES
             self.notes.append(f"{collection.name}: the same of {more:,} more documents.")
         self._documents = 0
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from ragstone.backup.archive import Batch, Original
 from ragstone.backup.chain import Chain
+from ragstone.backup.manifest import Batch, Original
 from ragstone.core.records import Collection
-from ragstone.ingest.handed import Originals
-from ragstone.ingest.unused import drop_unused
+from ragstone.ingest.move import drop_unused
+from ragstone.ingest.uploads import Originals
 from ragstone.ports import Catalog, ChunkIndex, StateDump, bulk_load, check_late, home, may_share
 from ragstone.service.maintenance import Upkeep
 
@@ -77,6 +77,7 @@ async def _write_collection(
     """Write a collection of the backup to its new build, over any interrupted one."""
     check_late(index, collection)
     await index.create(collection)
+    # What an interrupted restore left in this build.
     await index.drop(collection)
     await index.create(collection)
     part, done = chain.manifest.parts[number], 0

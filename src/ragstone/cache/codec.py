@@ -13,8 +13,9 @@ FORMAT = 1
 """Another one whenever older bytes mean something else."""
 
 
-def key(scope: str, question: str) -> str:
-    """The id of a question's entry."""
+def entry_id(scope: str, question: str) -> str:
+    """Return the id of a question's entry."""
+    # JSON can spell half characters, and a question with one is a question like another.
     text = f"{scope}\0{question}".encode("utf-8", "surrogatepass")
     return hashlib.blake2b(text, digest_size=16).hexdigest()
 

@@ -1,22 +1,84 @@
-"""Answers a question as an equal one was answered before."""
+"""Answers a question as an equal one was answered before.
+
+What a result depends on besides the question is its scope; only entries of one scope are compared.
+"""
 
 import asyncio
-from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+import hashlib
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
+from ragstone import __version__
 from ragstone.cache.same_question import Mode, compare, least
-from ragstone.cache.scopes import depends_on_history, external_scope, scopes
 from ragstone.core.events import Checked, Sources, Token
+from ragstone.core.records import Collection
 from ragstone.core.turn import Recalled, Subquery, Turn
 from ragstone.engine.prompts import own_texts
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.language.language import detect
 from ragstone.language.late_interaction import EncodedQuestion
-from ragstone.ports import Adapters, Cache, Embedder, Kept, LateEmbedder, find_collection
+from ragstone.ports import Adapters, Cache, Edition, Embedder, Kept, LateEmbedder, find_collection
 
-COMPARED = 20
+ASKER = frozenset(
+    {"question", "principal", "history", "room", "id", "cache", "user_id", "keeps", "collection_id"}
+)
+"""Fields of an Ask that change no result, or are in the scope in another form."""
+
+ANSWER = frozenset({"temperature", "max_tokens", "stop", "guidance", "sampling", "json"})
+"""Fields that change the answer but not the search. Every other field changes both."""
+
+
+def scopes(
+    turn: Turn, collection: Collection, edition: Edition, recipe: str, model: str
+) -> tuple[str, str]:
+    """The scopes of the whole answer and of what the search finds.
+
+    Who asks is in them as the tenant and the names that open some document of the collection:
+    principals who share these can read the same. The edition is another one as soon as a document
+    that could have been used changes, so an entry is never found again after that. A collection
+    is in them by its id: another name changes nothing, and another collection of its name has none.
+    """
+    ask = turn.ask
+    asked = {field.name: getattr(ask, field.name) for field in fields(ask)}
+    asked["collection"] = collection.id
+    found: list[Any] = [
+        __version__,
+        recipe,
+        ask.principal.tenant,
+        edition.stamp,
+        sorted(edition.readers.intersection(ask.principal.names)),
+        sorted((name, repr(asked[name])) for name in asked.keys() - ASKER - ANSWER),
+    ]
+    answered = [model, sorted((name, repr(asked[name])) for name in ANSWER)]
+    return _hash("answer", *found, *answered), _hash("search", *found)
+
+
+def external_scope(turn: Turn, recipe: str, embedder: str) -> str:
+    """The scope of what somebody else's retrieval service finds. It is told the tenant and the
+    filters and nothing else of who asks, so it finds the same for all of a tenant; `recipe` holds
+    its address, `embedder` the fingerprint of what compares the questions."""
+    ask = turn.ask
+    asked = sorted((field.name, repr(getattr(ask, field.name))) for field in fields(ask))
+    asked = [(name, value) for name, value in asked if name not in ASKER | ANSWER]
+    return _hash("external", __version__, recipe, embedder, ask.principal.tenant, asked)
+
+
+def depends_on_history(turn: Turn) -> bool:
+    """Whether the answer may depend on what was said before.
+
+    The search does not: it reads the question alone.
+    """
+    return bool(turn.ask.history)
+
+
+def _hash(*parts: Any) -> str:
+    text = repr(parts).encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(text, digest_size=16).hexdigest()
+
+
+MAX_COMPARED = 20
 """The nearest questions that are compared word by word."""
 
 _NO_COLLECTION = "there is no such collection"
@@ -48,7 +110,7 @@ class Recall(Stage):
         told = sorted((await own_texts(turn, adapters)).items())
         recipe = f"{self.recipe} {self.answers} {adapters.reranker.name} {told}"
         if adapters.external_retriever is not None:
-            embedder = adapters.embedders.for_text(detect(turn.question) or "en")
+            embedder = adapters.embedders.choose(detect(turn.question) or "en")
             search = external_scope(turn, recipe, embedder.fingerprint)
             return await self._look(turn, cache, "", search, embedder, emit)
         collection = await find_collection(adapters.catalog, ask)
@@ -57,7 +119,7 @@ class Recall(Stage):
         edition = await adapters.catalog.edition(collection.tenant, collection.id)
         if edition is None:
             return Step(turn, "skipped", _NO_COLLECTION)
-        embedder = adapters.embedders.of(collection)
+        embedder = adapters.embedders.find_indexing(collection)
         answer, search = scopes(turn, collection, edition, recipe, adapters.answerer.name)
         if not self.answers or depends_on_history(turn):
             answer = ""
@@ -70,7 +132,7 @@ class Recall(Stage):
         """Look in the scopes of the whole answer, empty for none, and of what a search finds."""
         if turn.subqueries:
             return await self._recall_each(turn, cache, search, embedder)
-        found = await _exact(cache, answer or search, turn.question)
+        found = await _take_exact(cache, answer or search, turn.question)
         if found:
             return await _recall_step(turn, found, Recalled(answer_scope=answer), emit)
         encoded = await _encode(embedder, turn.question)
@@ -104,7 +166,7 @@ class Recall(Stage):
     async def _recall_subquery(
         self, subquery: Subquery, cache: Cache, scope: str, embedder: Embedder
     ) -> Subquery:
-        found = await _exact(cache, scope, subquery.question)
+        found = await _take_exact(cache, scope, subquery.question)
         if found:
             return replace(subquery, hits=found.kept.hits, cached=True)
         encoded = await _encode(embedder, subquery.question)
@@ -130,7 +192,7 @@ class Recall(Stage):
         unrelated = embedder.cosines[0]
         nearest = max(self.least, least(self.mode))
         cosine = unrelated + nearest * (1 - unrelated)
-        for near in await cache.near(scope, encoded.vector, cosine, COMPARED):
+        for near in await cache.near(scope, encoded.vector, cosine, MAX_COMPARED):
             likeness = (near.cosine - unrelated) / (1 - unrelated)
             if compare(question, near.question, likeness, self.mode).same:
                 kept = await cache.take(scope, near)
@@ -148,7 +210,7 @@ class _CachedMatch:
     kept: Kept
 
 
-async def _exact(cache: Cache, scope: str, question: str) -> _CachedMatch | None:
+async def _take_exact(cache: Cache, scope: str, question: str) -> _CachedMatch | None:
     """The entry of a question in the same words; no vector is needed."""
     near = await cache.exact(scope, question)
     kept = await cache.take(scope, near) if near else None

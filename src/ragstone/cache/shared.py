@@ -33,7 +33,7 @@ SHARED_SERVERS: Registry[SharedServer] = Registry(
 """By the scheme of CACHE__URL, made of that address and its password."""
 
 
-def shared_server(settings: CacheSettings) -> SharedServer:
-    """The server of the settings. Raises ConfigError."""
+def make_shared_server(settings: CacheSettings) -> SharedServer:
+    """Make the server of the settings. Raises ConfigError."""
     scheme = settings.url.partition(":")[0].lower()
     return SHARED_SERVERS.make(scheme, settings.url, settings.password.get_secret_value())

@@ -12,7 +12,6 @@ from ragstone.cli.added_commands import ExtensibleGroup
 from ragstone.cli.cache import app as cache_app
 from ragstone.cli.conversations import app as conversations_app
 from ragstone.cli.document import app as document_app
-from ragstone.cli.graph import app as graph_app
 from ragstone.cli.jobs import app as jobs_app
 from ragstone.cli.keys import app as keys_app
 from ragstone.cli.maintenance import app as maintenance
@@ -24,6 +23,7 @@ from ragstone.cli.prompts import app as prompts_app
 from ragstone.cli.readers import app as readers_app
 from ragstone.cli.running import CommandContext, Context, context_settings, fail, run, run_guarded
 from ragstone.cli.settings import app as settings_app
+from ragstone.cli.source import app as source_app
 from ragstone.cli.starting import pause_garbage_collection, seldom_collected
 from ragstone.cli.topics import app as topics_app
 from ragstone.core.errors import RagstoneError
@@ -37,7 +37,6 @@ app = typer.Typer(
     cls=ExtensibleGroup,
     help="Answers from your own documents, with the source of every sentence.",
     no_args_is_help=True,
-    add_completion=False,
     # Rich would triple the time of --help, and print tracebacks with local variables.
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -49,7 +48,7 @@ app.add_typer(mcp_app)
 app.add_typer(plugins_app)
 app.add_typer(document_app, name="document")
 app.add_typer(readers_app, name="readers")
-app.add_typer(graph_app, name="graph")
+app.add_typer(source_app, name="source")
 app.add_typer(topics_app, name="topics")
 app.add_typer(cache_app, name="cache")
 app.add_typer(conversations_app, name="conversations")
@@ -126,13 +125,13 @@ def ingest(
 ) -> None:
     """Index files and folders. The exit status is 1 if any file failed."""
     from ragstone.cli import commands
-    from ragstone.core.metadata import from_pairs
+    from ragstone.core.metadata import parse_pairs
     from ragstone.core.readers import parse_readers
     from ragstone.service import IngestRequest
 
     settings = context_settings(context)
     try:
-        said = from_pairs(metadata or ())
+        said = parse_pairs(metadata or ())
         request = IngestRequest(
             commands.absolute(paths),
             collection,
@@ -208,6 +207,34 @@ def ask(
 
 
 @app.command()
+def chat(
+    context: Context,
+    collection: opt.Collection = "default",
+    level: Annotated[Level, typer.Option(help="How much work to spend.")] = "standard",
+    under: opt.Under = None,
+    where: opt.Where = None,
+    room: opt.Room = None,
+    agent: Annotated[
+        bool, typer.Option("--agent", help="Let the chat model call tools until it has enough.")
+    ] = False,
+) -> None:
+    """Ask one question after another; each line of standard input where it is no terminal."""
+    from ragstone.cli.chat import chat, new_room
+    from ragstone.core.turn import Ask
+
+    asked = Ask(
+        "",
+        collection=collection,
+        level=level,
+        where=opt.condition(under, where),
+        room=room or new_room(),
+        search_type="pa" if agent else "rag",
+        approves=agent and sys.stdin.isatty(),
+    )
+    run(context_settings(context), lambda service: chat(service, asked))
+
+
+@app.command()
 def search(
     context: Context,
     question: Annotated[str, typer.Argument(metavar="QUERY", help="Words or a question.")],
@@ -261,7 +288,13 @@ def serve(
     context: Context,
     host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
     port: Annotated[int | None, typer.Option(min=0, max=65535, help="0 picks one.")] = None,
-    open_: Annotated[bool, typer.Option("--open", help="Show the web app in the browser.")] = False,
+    opens: Annotated[
+        bool | None,
+        typer.Option(
+            "--open/--no-open",
+            help="Show the web app in the browser or not; in a terminal of a desktop it is shown.",
+        ),
+    ] = None,
 ) -> None:
     """Serve the web app and the HTTP API on this machine until Ctrl-C."""
     with pause_garbage_collection() as started:
@@ -275,7 +308,7 @@ def serve(
         settings = context_settings(
             context, **{key: v for key, v in given.items() if v is not None}
         )
-        run_guarded(lambda: server.serve(settings, say, open_), settings, tracebacks=True)
+        run_guarded(lambda: server.serve(settings, say, opens), settings, tracebacks=True)
 
 
 @app.command()

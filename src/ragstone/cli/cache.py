@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from ragstone.cli import options as opt
-from ragstone.cli.running import context_settings, run
+from ragstone.cli.running import command
 
 if TYPE_CHECKING:
     from ragstone.service import Service
@@ -13,33 +13,9 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Look at the semantic cache, or empty it.", add_completion=False)
 
 
-@app.command()
-def stats(context: typer.Context, as_json: opt.AsJson = False) -> None:
+@command(app)
+async def stats(service: "Service", as_json: opt.AsJson = False) -> int:
     """Show how many questions are known, and how many were answered from them."""
-    run(context_settings(context), lambda service: _stats(service, as_json))
-
-
-@app.command()
-def clear(context: typer.Context, as_json: opt.AsJson = False) -> None:
-    """Forget every question."""
-
-    async def action(service: "Service") -> int:
-        return _show_count(await service.clear_cache(), "forgotten", as_json)
-
-    run(context_settings(context), action)
-
-
-@app.command()
-def rebuild(context: typer.Context, as_json: opt.AsJson = False) -> None:
-    """Read the questions anew from where they are stored, without those that have ended."""
-
-    async def action(service: "Service") -> int:
-        return _show_count(await service.rebuild_cache(), "in the cache", as_json)
-
-    run(context_settings(context), action)
-
-
-async def _stats(service: "Service", as_json: bool) -> int:
     from ragstone.cli.show import one_line, out_json, print_text
     from ragstone.service import wire
 
@@ -59,6 +35,18 @@ async def _stats(service: "Service", as_json: bool) -> int:
     for name, value in rows:
         print_text(f"{name + ':':<9}{one_line(value)}")
     return 0
+
+
+@command(app)
+async def clear(service: "Service", as_json: opt.AsJson = False) -> int:
+    """Forget every question."""
+    return _show_count(await service.clear_cache(), "forgotten", as_json)
+
+
+@command(app)
+async def rebuild(service: "Service", as_json: opt.AsJson = False) -> int:
+    """Read the questions anew from where they are stored, without those that have ended."""
+    return _show_count(await service.rebuild_cache(), "in the cache", as_json)
 
 
 def _show_count(count: int, done: str, as_json: bool) -> int:

@@ -14,16 +14,14 @@ from ragstone.cli.show import err, one_line, out_json, print_text
 from ragstone.core.answer import GeneratedAnswer
 from ragstone.core.errors import InputError, RagstoneError, UnknownApproval
 from ragstone.core.events import AgentStep, Done, Failed, Note, Token, correction_notice
-from ragstone.core.records import Document
-from ragstone.core.source import cited_sources
+from ragstone.core.source import citation_sources
 from ragstone.core.turn import Ask, Principal, Turn
 from ragstone.ingest import file_threads
-from ragstone.ingest.files import is_text, nearest, printable_path
+from ragstone.ingest.files import is_text, printable_path, suggest_nearest
 from ragstone.remote import Remote
 from ragstone.service import IngestRequest, Progress, Service, wire
 from ragstone.settings import Settings
 
-PAGE = 1000
 WHOLE_SECONDS = 3600.0
 """A watched folder is compared whole again with the first change after so long."""
 
@@ -33,8 +31,25 @@ async def ask(
 ) -> int:
     """Stream the answer, then its sources; raises UnknownFolder for a folder that is not there."""
     await _check_folders(service, question, under)
+    end = await stream_answer(service, replace(question, streams=not as_json))
+    answer = end.turn.answer or GeneratedAnswer()
+    if as_json:
+        error = end.error if isinstance(end, Failed) else None
+        out_json(_answer_json(end.turn, answer, error))
+    else:
+        show.show_sources(citation_sources(answer.citations, end.turn.passages))
+        show.show_checked(answer, end.turn.verdicts)
+        if trace:
+            show.show_trace(end.turn.trace)
+    if isinstance(end, Failed):
+        raise end.error
+    return 0
+
+
+async def stream_answer(service: Service, question: Ask) -> Done | Failed:
+    """Ask, print the answer as it comes if the question `streams`, notes and calls of tools to
+    standard error; return how it ended."""
     end: Done | Failed | None = None
-    question = replace(question, streams=not as_json)
     async with aclosing(service.ask(question)) as events:
         async for event in events:
             if isinstance(event, Note):
@@ -43,21 +58,15 @@ async def ask(
                 err(f"{event.text} {event.arguments if event.state == 'calling' else ''}")
                 if event.state == "waiting":
                     await _approve(service, question.principal, event)
-            elif isinstance(event, Token) and not as_json:
+            elif isinstance(event, Token) and question.streams:
                 print_text(event.text, end="")
             elif isinstance(event, Done | Failed):
                 end = event
     if end is None:
         raise RagstoneError("The answer ended before it was complete.")
-    answer = end.turn.answer or GeneratedAnswer()
-    if as_json:
-        error = end.error if isinstance(end, Failed) else None
-        out_json(_answer_json(end.turn, answer, error))
-    else:
-        _after_answer(end.turn, answer, trace)
-    if isinstance(end, Failed):
-        raise end.error
-    return 0
+    if question.streams and (answer := end.turn.answer) and answer.text[-1:] not in ("", "\n"):
+        print_text()
+    return end
 
 
 async def _approve(service: Service, principal: Principal, step: AgentStep) -> None:
@@ -71,15 +80,6 @@ async def _approve(service: Service, principal: Principal, step: AgentStep) -> N
         await service.approve(principal, step.id, said.strip().casefold() in ("y", "yes"))
     except UnknownApproval as error:
         err(error.message)
-
-
-def _after_answer(turn: Turn, answer: GeneratedAnswer, trace: bool) -> None:
-    if answer.text and not answer.text.endswith("\n"):
-        print_text()
-    show.show_sources(cited_sources(answer.citations, turn.passages))
-    show.show_checked(answer, turn.verdicts)
-    if trace:
-        show.show_trace(turn.trace)
 
 
 def _answer_json(
@@ -210,30 +210,6 @@ def _show_end(progress: Progress, as_json: bool) -> int:
     return 1 if progress.failed else 0
 
 
-async def status(service: Service, *, as_json: bool) -> int:
-    """Print what there is."""
-    overview = await service.overview()
-    if as_json:
-        out_json(wire.dump(overview))
-        return 0
-    models = ", ".join(f"{name} ({use})" for name, use in overview.models.items())
-    rows = [
-        ("Ragstone", overview.version),
-        ("Data", f"{overview.data} ({overview.disk_bytes / 1e6:,.1f} MB)"),
-        ("Server", overview.server or "none"),
-        ("Collections", f"{overview.collections:,}"),
-        ("Documents", f"{overview.documents:,} ({overview.failed:,} failed)"),
-        ("Chunks", f"{overview.chunks:,}"),
-        ("Answers by", overview.answerer),
-        ("Models", models or "none"),
-    ]
-    for name, value in rows:
-        print_text(f"{name + ':':<13}{show.one_line(value)}")
-    for job in overview.jobs:
-        print_text(f"Job {job.job}: {show.describe(job)}")
-    return 0
-
-
 async def stats(service: Service, days: int, *, as_json: bool) -> int:
     """Print the sums of the last days."""
     report = await service.report(Principal(), days)
@@ -259,70 +235,10 @@ def _share(value: float | None) -> str:
     return "-" if value is None else f"{value:.2f}"
 
 
-async def collections(service: Service, *, as_json: bool) -> int:
-    """Print the collections."""
-    found = await service.collections(Principal())
-    if as_json:
-        out_json({"collections": [wire.dump(summary) for summary in found]})
-    elif not found:
-        print_text("There are no collections yet; create one with 'ragstone ingest'.")
-    else:
-        head = ("collection", "documents", "chunks", "failed", "pending", "model")
-        rows = [
-            (s.collection.name, s.documents, s.chunks, s.failed, s.pending, s.collection.model)
-            for s in found
-        ]
-        show.table(head, rows)
-        for note in (s.note for s in found if s.note):
-            print_text(note)
-    return 0
-
-
-async def documents(service: Service, collection: str, *, as_json: bool) -> int:
-    """Print the documents of a collection."""
-    found: list[Document] = []
-    while True:
-        after = found[-1].path if found else ""
-        page = await service.documents(Principal(), collection, limit=PAGE, after=after)
-        found.extend(page)
-        if len(page) < PAGE:
-            break
-    if as_json:
-        out_json({"documents": [wire.dump(document) for document in found]})
-    elif not found:
-        print_text(f"There are no documents in the collection {collection!r}.")
-    else:
-        rows = [(d.path, d.title, d.status, d.pages, d.chunks, d.error) for d in found]
-        show.table(("path", "title", "status", "pages", "chunks", "error"), rows)
-    return 0
-
-
-async def facets(service: Service, collection: str, key: str, limit: int, *, as_json: bool) -> int:
-    """Print the metadata of a collection's documents."""
-    found = await service.reading.facets(Principal(), collection, key=key, limit=limit)
-    if as_json:
-        out_json({"facets": [wire.dump(item) for item in found]})
-    elif not found:
-        what = f"the key {key!r}" if key else "metadata"
-        print_text(f"No document of the collection {collection!r} has {what}.")
-    for item in () if as_json else found:
-        values = [f"{show.value_text(v.value)} ({v.documents:,})" for v in item.values]
-        more = item.different - len(values)
-        print_text(f"{item.key}: {', '.join(values)}{f' and {more:,} more' if more else ''}")
-    return 0
-
-
 async def delete(service: Service, collection: str, paths: Sequence[str] | None) -> int:
     """Delete documents, or the whole collection when `paths` is None."""
     count = await service.delete(Principal(), collection, paths)
     print_text(f"{count:,} {'document' if count == 1 else 'documents'} deleted.")
-    return 0
-
-
-async def rename(service: Service, old: str, new: str) -> int:
-    """Give a collection another name."""
-    renamed = await service.rename_collection(Principal(), old, new)
-    print_text(f"The collection {show.one_line(old)} is now {show.one_line(renamed.name)}.")
     return 0
 
 
@@ -344,5 +260,5 @@ def _absolute(paths: Sequence[str]) -> tuple[str, ...]:
             )
         file_threads.report_progress(path)
         if not os.path.lexists(path):
-            raise InputError(f"{path} does not exist. Check the path.{nearest(path)}")
+            raise InputError(f"{path} does not exist. Check the path.{suggest_nearest(path)}")
     return tuple(os.path.abspath(path) for path in paths)

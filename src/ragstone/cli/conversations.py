@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from ragstone.cli import options as opt
-from ragstone.cli.running import confirm, context_settings, fail, run
+from ragstone.cli.running import command, confirm, context_settings, fail, run
 
 if TYPE_CHECKING:
     from ragstone.core.conversation import ConversationKey, StoredTurn
@@ -33,64 +33,69 @@ Limit = Annotated[int, typer.Option(min=1, max=500, help="Most to show.")]
 Offset = Annotated[int, typer.Option(min=0, help="How many of the newest to pass over.")]
 
 
-@app.command("list")
-def list_(
-    context: Context,
+@command(app, "list")
+async def list_(
+    service: "Service",
     user: User = "local",
     user_id: AnyAccount = None,
     limit: Limit = 50,
     offset: Offset = 0,
     as_json: opt.AsJson = False,
-) -> None:
+) -> int:
     """List conversations, the newest first."""
-    who = _principal(user)
-    run(context_settings(context), lambda s: _list(s, who, user_id, limit, offset, as_json))
+    from ragstone.cli.show import format_time, out_json, print_text, table
+    from ragstone.service import wire
+
+    found = await service.conversations.rooms(_principal(user), user_id, limit, offset)
+    if as_json:
+        out_json({"conversations": [wire.dump(r) for r in found.rooms], "total": found.total})
+    elif not found.rooms:
+        print_text("There are no conversations here.")
+    else:
+        rows = [
+            (r.room, r.user_id, r.turns, format_time(r.updated_at), r.title) for r in found.rooms
+        ]
+        table(("room", "account", "turns", "last", "title"), rows)
+        if found.total > offset + len(rows):
+            print_text(f"{found.total:,} in all; see the next with --offset {offset + len(rows)}.")
+    return 0
 
 
-@app.command()
-def show(
-    context: Context,
+@command(app)
+async def show(
+    service: "Service",
     room: Room,
     user: User = "local",
     user_id: Account = "",
     limit: Limit = 20,
     offset: Offset = 0,
     as_json: opt.AsJson = False,
-) -> None:
+) -> int:
     """Show the last turns of a conversation, with their sources."""
-
-    async def action(service: "Service") -> int:
-        found = await service.conversations.entries(
-            _conversation_key(user, room, user_id), limit, offset
-        )
-        return _show(found, as_json)
-
-    run(context_settings(context), action)
+    found = await service.conversations.entries(
+        _conversation_key(user, room, user_id), limit, offset
+    )
+    return _show(found, as_json)
 
 
-@app.command()
-def rename(
-    context: Context,
+@command(app)
+async def rename(
+    service: "Service",
     room: Room,
     title: Annotated[str, typer.Argument(metavar="TITLE", help="What to call it.")],
     user: User = "local",
     user_id: Account = "",
-) -> None:
+) -> int:
     """Give a conversation another title."""
     from ragstone.cli.show import print_text
 
-    async def action(service: "Service") -> int:
-        print_text(
-            await service.conversations.rename(_conversation_key(user, room, user_id), title)
-        )
-        return 0
-
-    run(context_settings(context), action)
+    print_text(await service.conversations.rename(_conversation_key(user, room, user_id), title))
+    return 0
 
 
-@app.command()
-def export(
-    context: Context,
+@command(app)
+async def export(
+    service: "Service",
     room: Room,
     form: Annotated[
         Literal["json", "markdown"], typer.Option("--format", help="What to write.")
@@ -100,14 +105,10 @@ def export(
     ] = None,
     user: User = "local",
     user_id: Account = "",
-) -> None:
+) -> int:
     """Write a whole conversation, as JSON with everything or as Markdown with its sources."""
-
-    async def action(service: "Service") -> int:
-        text = await service.conversations.export(_conversation_key(user, room, user_id), form)
-        return _write(text, file)
-
-    run(context_settings(context), action)
+    text = await service.conversations.export(_conversation_key(user, room, user_id), form)
+    return _write(text, file)
 
 
 @app.command("import")
@@ -164,7 +165,7 @@ def forget_user(
     """
     if not yes:
         confirm(f"Delete everything of the user {user!r}?")
-    run(context_settings(context), lambda s: _forget(s, _principal(user), user_id, as_json))
+    run(context_settings(context), lambda s: _forget(s, user, user_id, as_json))
 
 
 def _principal(user: str) -> "Principal":
@@ -179,34 +180,10 @@ def _conversation_key(user: str, room: str, user_id: str) -> "ConversationKey":
     return conversation_key(_principal(user), room, user_id)
 
 
-async def _list(
-    service: "Service",
-    principal: "Principal",
-    user_id: str | None,
-    limit: int,
-    offset: int,
-    as_json: bool,
-) -> int:
-    from ragstone.cli.show import out_json, print_text, table
-    from ragstone.service import wire
-
-    found = await service.conversations.rooms(principal, user_id, limit, offset)
-    if as_json:
-        out_json({"conversations": [wire.dump(r) for r in found.rooms], "total": found.total})
-    elif not found.rooms:
-        print_text("There are no conversations here.")
-    else:
-        rows = [(r.room, r.user_id, r.turns, _when(r.updated_at), r.title) for r in found.rooms]
-        table(("room", "account", "turns", "last", "title"), rows)
-        if found.total > offset + len(rows):
-            print_text(f"{found.total:,} in all; see the next with --offset {offset + len(rows)}.")
-    return 0
-
-
 def _show(found: "list[StoredTurn]", as_json: bool) -> int:
-    from ragstone.cli.show import one_line, out_json, print_text, show_sources
-    from ragstone.core.conversation_turn import dump_turn
-    from ragstone.core.source import cited_sources
+    from ragstone.cli.show import format_time, one_line, out_json, print_text, show_sources
+    from ragstone.core.conversation import dump_turn
+    from ragstone.core.source import citation_sources
     from ragstone.service import wire
 
     if as_json:
@@ -217,11 +194,11 @@ def _show(found: "list[StoredTurn]", as_json: bool) -> int:
         out_json({"turns": turns})
         return 0
     for turn in reversed(found):
-        print_text(f"> {one_line(turn.question)}  ({_when(turn.at)})\n")
+        print_text(f"> {one_line(turn.question)}  ({format_time(turn.at)})\n")
         if turn.block.status != "done":
             print_text("(failed)" if turn.block.is_error else "(cut off)")
         print_text(turn.block.result.final_response)
-        show_sources(cited_sources(turn.notes.answer.citations))
+        show_sources(citation_sources(turn.notes.answer.citations))
         print_text()
     return 0
 
@@ -239,13 +216,11 @@ def _write(text: str, file: Path | None) -> int:
     return 0
 
 
-async def _forget(
-    service: "Service", principal: "Principal", user_id: str | None, as_json: bool
-) -> int:
+async def _forget(service: "Service", user: str, user_id: str | None, as_json: bool) -> int:
     from ragstone.cli.show import out_json, print_text
     from ragstone.service import wire
 
-    gone = await service.conversations.forget(principal, user_id)
+    gone = await service.conversations.forget(_principal(user), user_id)
     if as_json:
         out_json(wire.dump(gone))
     else:
@@ -256,9 +231,3 @@ async def _forget(
             f"{gone.jobs:,} jobs, {gone.keys:,} keys."
         )
     return 0
-
-
-def _when(at: float) -> str:
-    from datetime import datetime
-
-    return datetime.fromtimestamp(at).strftime("%Y-%m-%d %H:%M")

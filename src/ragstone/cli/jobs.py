@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ragstone.cli import options as opt
-from ragstone.cli.running import Context, context_settings, run
+from ragstone.cli.running import Context, command, context_settings, run
 
 if TYPE_CHECKING:
     from ragstone.service import Service
@@ -29,37 +29,72 @@ OfKind = Annotated[
 Action = Literal["cancel", "pause", "resume", "retry"]
 
 
-@app.command("list")
-def list_(
-    context: Context,
+@command(app, "list")
+async def list_(
+    service: "Service",
     kind: Annotated[str | None, typer.Option(metavar="KIND", help="Only this kind.")] = None,
     state: Annotated[State | None, typer.Option(help="Only in this state.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="Most jobs to show.")] = 50,
     tenant: Tenant = "default",
     as_json: opt.AsJson = False,
-) -> None:
+) -> int:
     """List jobs, the newest first. Those that failed for good have the state failed."""
-    run(context_settings(context), lambda s: _list(s, tenant, kind, state, limit, as_json))
+    from ragstone.cli.show import show_list
+
+    found = await service.jobs.list(tenant, kind, state, limit)
+    rows = (
+        (_when(j), j.id, j.kind, j.state, _share(j), j.attempts, j.user, j.error) for j in found
+    )
+    head = ("created", "id", "kind", "state", "done", "attempts", "user", "error")
+    return show_list("jobs", found, as_json, head, rows, "There are no such jobs.")
 
 
-@app.command()
-def kinds(context: Context, as_json: opt.AsJson = False) -> None:
+@command(app)
+async def kinds(service: "Service", as_json: opt.AsJson = False) -> int:
     """Show the kinds of jobs: how many there are, how many run at a time, which are paused."""
-    run(context_settings(context), lambda s: _kinds(s, as_json))
+    from ragstone.cli.show import show_list
+
+    found = await service.jobs.kinds()
+    states = ("queued", "running", "paused", "done", "failed", "cancelled")
+    rows = (
+        (k.kind, "paused" if k.paused else "", k.concurrency, *(k.jobs.get(s, 0) for s in states))
+        for k in found
+    )
+    head = ("kind", "", "at a time", *states)
+    return show_list("kinds", found, as_json, head, rows, "There are no kinds of jobs.")
 
 
-@app.command()
-def show(
-    context: Context,
+@command(app)
+async def show(
+    service: "Service",
     id: Id,
     follow: Annotated[
         bool, typer.Option("--follow", "-f", help="Show progress until it has ended.")
     ] = False,
     tenant: Tenant = "default",
     as_json: opt.AsJson = False,
-) -> None:
+) -> int:
     """Show a job with its progress, its error or its result."""
-    run(context_settings(context), lambda s: _show(s, tenant, id, follow, as_json))
+    from contextlib import aclosing
+
+    from ragstone.cli.show import err, out_json
+    from ragstone.core.errors import UnknownJob
+    from ragstone.core.turn import Principal
+    from ragstone.service import wire
+
+    view = await service.jobs.get(Principal(tenant), id, admin=True)
+    if view is None:
+        raise UnknownJob(id)
+    if follow:
+        watched: Any = service.jobs.watch(Principal(tenant), id, admin=True)
+        async with aclosing(watched) as views:
+            async for view in views:
+                err(f"{view.state} {_share(view)}{_time_left(view)}")
+    if as_json:
+        out_json(wire.dump(view))
+    else:
+        _describe(view)
+    return 1 if view.state == "failed" else 0
 
 
 @app.command()
@@ -112,9 +147,9 @@ def evaluate(
     run(context_settings(context), lambda s: _submit(s, "evaluation", wanted))
 
 
-@app.command()
-def clean(
-    context: Context,
+@command(app)
+async def clean(
+    service: "Service",
     state: Annotated[
         Literal["done", "failed", "cancelled"] | None, typer.Option(help="Only those.")
     ] = None,
@@ -122,78 +157,17 @@ def clean(
         float, typer.Option(min=0, metavar="SECONDS", help="Only those that ended so long ago.")
     ] = 0.0,
     tenant: Tenant = "default",
-) -> None:
+) -> int:
     """Forget jobs that have ended, with their results."""
-    run(context_settings(context), lambda s: _clean(s, tenant, state, older))
+    from ragstone.cli.show import print_text
+
+    print_text(f"{await service.jobs.clean(tenant, state, older):,} jobs are forgotten.")
+    return 0
 
 
 def _check_target(id: str, kind: str | None) -> None:
     if bool(id) is bool(kind):
         raise typer.BadParameter("name a job or give --kind, but not both")
-
-
-async def _list(
-    service: "Service",
-    tenant: str,
-    kind: str | None,
-    state: State | None,
-    limit: int,
-    as_json: bool,
-) -> int:
-    from ragstone.cli.show import out_json, print_text, table
-    from ragstone.service import wire
-
-    found = await service.jobs.list(tenant, kind, state, limit)
-    if as_json:
-        out_json({"jobs": [wire.dump(item) for item in found]})
-    elif not found:
-        print_text("There are no such jobs.")
-    else:
-        rows = [
-            (_when(j), j.id, j.kind, j.state, _share(j), j.attempts, j.user, j.error) for j in found
-        ]
-        table(("created", "id", "kind", "state", "done", "attempts", "user", "error"), rows)
-    return 0
-
-
-async def _kinds(service: "Service", as_json: bool) -> int:
-    from ragstone.cli.show import out_json, table
-    from ragstone.service import wire
-
-    found = await service.jobs.kinds()
-    if as_json:
-        out_json({"kinds": [wire.dump(item) for item in found]})
-        return 0
-    states = ("queued", "running", "paused", "done", "failed", "cancelled")
-    rows = [
-        (k.kind, "paused" if k.paused else "", k.concurrency, *(k.jobs.get(s, 0) for s in states))
-        for k in found
-    ]
-    table(("kind", "", "at a time", *states), rows)
-    return 0
-
-
-async def _show(service: "Service", tenant: str, id: str, follow: bool, as_json: bool) -> int:
-    from contextlib import aclosing
-
-    from ragstone.cli.show import err, out_json
-    from ragstone.core.errors import UnknownJob
-    from ragstone.core.turn import Principal
-    from ragstone.service import wire
-
-    view = await service.jobs.get(Principal(tenant), id, admin=True)
-    if view is None:
-        raise UnknownJob(id)
-    if follow:
-        watched: Any = service.jobs.watch(Principal(tenant), id, admin=True)
-        async with aclosing(watched) as views:
-            async for view in views:
-                err(f"{view.state} {_share(view)}{_time_left(view)}")
-    if as_json:
-        out_json(wire.dump(view))
-    else:
-        _describe(view)
-    return 1 if view.state == "failed" else 0
 
 
 def _describe(view: "JobView") -> None:
@@ -256,22 +230,10 @@ async def _submit(service: "Service", kind: str, request: dict[str, Any]) -> int
     return 0
 
 
-async def _clean(
-    service: "Service",
-    tenant: str,
-    state: Literal["done", "failed", "cancelled"] | None,
-    older: float,
-) -> int:
-    from ragstone.cli.show import print_text
-
-    print_text(f"{await service.jobs.clean(tenant, state, older):,} jobs are forgotten.")
-    return 0
-
-
 def _when(view: "JobView") -> str:
-    from datetime import datetime
+    from ragstone.cli.show import format_time
 
-    return datetime.fromtimestamp(view.created_at).strftime("%Y-%m-%d %H:%M:%S")
+    return format_time(view.created_at, seconds=True)
 
 
 def _share(view: "JobView") -> str:

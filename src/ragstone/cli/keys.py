@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ragstone.cli import options as opt
-from ragstone.cli.running import context_settings, run
+from ragstone.cli.running import command, context_settings, run
 from ragstone.core.caller import Role
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def create(
     grant = KeyGrant(name, tenant, user, tuple(group or ()), reach, role, seconds, sites)
 
     settings = context_settings(context)
-    here = settings.server.public_url or f"http://{settings.server.host}:{settings.server.port}"
+    here = settings.server.public_address or f"http://{settings.server.host}:{settings.server.port}"
 
     async def action(service: "Service") -> int:
         issued = await service.keys.create(grant)
@@ -75,37 +75,46 @@ def create(
     run(settings, action)
 
 
-@app.command("list")
-def list_(
-    context: Context,
+@command(app, "list")
+async def list_(
+    service: "Service",
     tenant: Annotated[str | None, typer.Option(help="Only keys of this tenant.")] = None,
     as_json: opt.AsJson = False,
-) -> None:
+) -> int:
     """List the keys, without their secrets."""
-    run(context_settings(context), lambda service: _list(service, tenant, as_json))
+    from ragstone.cli.show import show_list
+
+    found = await service.keys.list_all(tenant)
+    head = ("id", "name", "tenant", "user", "groups", "reaches", "role", "state", "last used")
+    empty = "There are no keys; make one with 'ragstone keys create'."
+    return show_list("keys", found, as_json, head, map(_row, found), empty)
 
 
-@app.command()
-def rotate(
-    context: Context,
+@command(app)
+async def rotate(
+    service: "Service",
     id: Id,
     grace_hours: Annotated[
         float, typer.Option(min=0, max=876_000, help="How long the old secret still holds.")
     ] = 24.0,
     as_json: opt.AsJson = False,
-) -> None:
+) -> int:
     """Give a key a new secret, and print it."""
-
-    async def action(service: "Service") -> int:
-        return _show_issued(await service.keys.rotate(None, id, grace_hours * HOUR), as_json)
-
-    run(context_settings(context), action)
+    return _show_issued(await service.keys.rotate(None, id, grace_hours * HOUR), as_json)
 
 
-@app.command()
-def revoke(context: Context, id: Id, as_json: opt.AsJson = False) -> None:
+@command(app)
+async def revoke(service: "Service", id: Id, as_json: opt.AsJson = False) -> int:
     """End a key, in every server within two seconds."""
-    run(context_settings(context), lambda service: _revoke(service, id, as_json))
+    from ragstone.cli.show import out_json, print_text
+    from ragstone.service import wire
+
+    key = await service.keys.revoke(None, id)
+    if as_json:
+        out_json({"key": wire.dump(key)})
+    else:
+        print_text(f"The key {key.id} ({key.name}) no longer holds.")
+    return 0
 
 
 def _show_issued(issued: "IssuedKey", as_json: bool) -> int:
@@ -129,51 +138,22 @@ def _show_tag(id: str, address: str) -> int:
     return 0
 
 
-async def _list(service: "Service", tenant: str | None, as_json: bool) -> int:
-    from ragstone.cli.show import out_json, print_text, table
-    from ragstone.service import wire
-
-    found = await service.keys.list_all(tenant)
-    if as_json:
-        out_json({"keys": [wire.dump(key) for key in found]})
-    elif not found:
-        print_text("There are no keys; make one with 'ragstone keys create'.")
-    else:
-        head = ("id", "name", "tenant", "user", "groups", "reaches", "role", "state", "last used")
-        table(head, [_row(key) for key in found])
-    return 0
-
-
 def _row(key: "ApiKey") -> tuple[Any, ...]:
+    from ragstone.cli.show import format_time
+
     reaches = "all" if key.collections is None else ", ".join(key.collections) or "nothing"
     groups = ", ".join(key.groups)
-    used = _day(key.used_at) if key.used_at else "never"
+    used = format_time(key.used_at) if key.used_at else "never"
     return (key.id, key.name, key.tenant, key.user, groups, reaches, key.role, _state(key), used)
 
 
 def _state(key: "ApiKey") -> str:
     import time
 
+    from ragstone.cli.show import format_time
+
     if key.revoked_at is not None:
-        return f"revoked {_day(key.revoked_at)}"
+        return f"revoked {format_time(key.revoked_at)}"
     if key.expires_at is None:
         return "valid"
-    return f"{'ended' if key.expires_at <= time.time() else 'until'} {_day(key.expires_at)}"
-
-
-def _day(at: float) -> str:
-    from datetime import datetime
-
-    return datetime.fromtimestamp(at).strftime("%Y-%m-%d %H:%M")
-
-
-async def _revoke(service: "Service", id: str, as_json: bool) -> int:
-    from ragstone.cli.show import out_json, print_text
-    from ragstone.service import wire
-
-    key = await service.keys.revoke(None, id)
-    if as_json:
-        out_json({"key": wire.dump(key)})
-    else:
-        print_text(f"The key {key.id} ({key.name}) no longer holds.")
-    return 0
+    return f"{'ended' if key.expires_at <= time.time() else 'until'} {format_time(key.expires_at)}"

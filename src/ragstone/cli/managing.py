@@ -6,22 +6,45 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.cli import options as opt
-from ragstone.cli.running import Context, confirm, context_settings, run, run_guarded
+from ragstone.cli.running import Context, command, confirm, context_settings, run, run_guarded
 from ragstone.core.errors import ConfigError
 
 if TYPE_CHECKING:
+    from ragstone.core.records import Document
     from ragstone.service import Service
     from ragstone.settings import Settings
 
 app = typer.Typer(add_completion=False)
 
+PAGE = 1000
 
-@app.command()
-def status(context: Context, as_json: opt.AsJson = False) -> None:
+
+@command(app)
+async def status(service: "Service", as_json: opt.AsJson = False) -> int:
     """Show what is indexed, by which models, and whether a server runs."""
-    from ragstone.cli import commands
+    from ragstone.cli.show import describe, one_line, out_json, print_text
+    from ragstone.service import wire
 
-    run(context_settings(context), lambda s: commands.status(s, as_json=as_json))
+    overview = await service.overview()
+    if as_json:
+        out_json(wire.dump(overview))
+        return 0
+    models = ", ".join(f"{name} ({use})" for name, use in overview.models.items())
+    rows = [
+        ("Ragstone", overview.version),
+        ("Data", f"{overview.data} ({overview.disk_bytes / 1e6:,.1f} MB)"),
+        ("Server", overview.server or "none"),
+        ("Collections", f"{overview.collections:,}"),
+        ("Documents", f"{overview.documents:,} ({overview.failed:,} failed)"),
+        ("Chunks", f"{overview.chunks:,}"),
+        ("Answers by", overview.answerer),
+        ("Models", models or "none"),
+    ]
+    for name, value in rows:
+        print_text(f"{name + ':':<13}{one_line(value)}")
+    for job in overview.jobs:
+        print_text(f"Job {job.job}: {describe(job)}")
+    return 0
 
 
 @app.command()
@@ -37,10 +60,10 @@ def token(
 
 
 def _show_token(settings: "Settings", login: bool) -> None:
-    """Raises ConfigError without a data directory, and for `login` without a server."""
+    """Raises ConfigError without a data directory, or for `login` a server that takes it."""
     from ragstone.cli.show import print_text
     from ragstone.service.local_token import local_token, login_address
-    from ragstone.service.server_file import find_server
+    from ragstone.service.server_file import check_login, find_server
 
     data = settings.ragstone_data.expanduser().absolute()
     if not data.is_dir():
@@ -55,42 +78,84 @@ def _show_token(settings: "Settings", login: bool) -> None:
     server = find_server(data)
     if server is None:
         raise ConfigError(f"No server runs on {data}. Start one with 'ragstone serve'.")
-    print_text(login_address(server[0], found))
+    address = login_address(server[0], found)
+    if not check_login(address):
+        raise ConfigError(
+            f"{server[0]} takes no address that signs in: keys are set, guests may do everything, "
+            "or a command holds the data directory. Sign in with a key, or start 'ragstone serve'."
+        )
+    print_text(address)
 
 
-@app.command()
-def collections(context: Context, as_json: opt.AsJson = False) -> None:
+@command(app)
+async def collections(service: "Service", as_json: opt.AsJson = False) -> int:
     """List the collections."""
-    from ragstone.cli import commands
+    from ragstone.cli.show import out_json, print_text, table
+    from ragstone.core.turn import Principal
+    from ragstone.service import wire
 
-    run(context_settings(context), lambda s: commands.collections(s, as_json=as_json))
+    found = await service.collections(Principal())
+    if as_json:
+        out_json({"collections": [wire.dump(summary) for summary in found]})
+    elif not found:
+        print_text("There are no collections yet; create one with 'ragstone ingest'.")
+    else:
+        head = ("collection", "documents", "chunks", "failed", "pending", "model")
+        rows = [
+            (s.collection.name, s.documents, s.chunks, s.failed, s.pending, s.collection.model)
+            for s in found
+        ]
+        table(head, rows)
+        for note in (s.note for s in found if s.note):
+            print_text(note)
+    return 0
 
 
-@app.command()
-def documents(
-    context: Context, collection: opt.Collection = "default", as_json: opt.AsJson = False
-) -> None:
+@command(app)
+async def documents(
+    service: "Service", collection: opt.Collection = "default", as_json: opt.AsJson = False
+) -> int:
     """List the documents of a collection."""
-    from ragstone.cli import commands
+    from ragstone.cli.show import show_list
+    from ragstone.core.turn import Principal
 
-    run(context_settings(context), lambda s: commands.documents(s, collection, as_json=as_json))
+    found: list[Document] = []
+    while True:
+        after = found[-1].path if found else ""
+        page = await service.documents(Principal(), collection, limit=PAGE, after=after)
+        found.extend(page)
+        if len(page) < PAGE:
+            break
+    rows = ((d.path, d.title, d.status, d.pages, d.chunks, d.error) for d in found)
+    head = ("path", "title", "status", "pages", "chunks", "error")
+    empty = f"There are no documents in the collection {collection!r}."
+    return show_list("documents", found, as_json, head, rows, empty)
 
 
-@app.command()
-def facets(
-    context: Context,
+@command(app)
+async def facets(
+    service: "Service",
     key: Annotated[str, typer.Argument(metavar="[KEY]", help="Only the values of this key.")] = "",
     collection: opt.Collection = "default",
     limit: Annotated[int, typer.Option(min=1, max=1000, help="Most values of a key.")] = 10,
     as_json: opt.AsJson = False,
-) -> None:
+) -> int:
     """Show the metadata of a collection's documents: keys, values, and how many have them."""
-    from ragstone.cli import commands
+    from ragstone.cli.show import out_json, print_text, value_text
+    from ragstone.core.turn import Principal
+    from ragstone.service import wire
 
-    run(
-        context_settings(context),
-        lambda s: commands.facets(s, collection, key, limit, as_json=as_json),
-    )
+    found = await service.reading.facets(Principal(), collection, key=key, limit=limit)
+    if as_json:
+        out_json({"facets": [wire.dump(item) for item in found]})
+    elif not found:
+        what = f"the key {key!r}" if key else "metadata"
+        print_text(f"No document of the collection {collection!r} has {what}.")
+    for item in () if as_json else found:
+        values = [f"{value_text(v.value)} ({v.documents:,})" for v in item.values]
+        more = item.different - len(values)
+        print_text(f"{item.key}: {', '.join(values)}{f' and {more:,} more' if more else ''}")
+    return 0
 
 
 @app.command()
@@ -115,16 +180,19 @@ def delete(
     run(context_settings(context), lambda s: commands.delete(s, collection, paths or None))
 
 
-@app.command()
-def rename(
-    context: Context,
+@command(app)
+async def rename(
+    service: "Service",
     old: Annotated[str, typer.Argument(metavar="OLD", help="The collection's name.")],
     new: Annotated[str, typer.Argument(metavar="NEW", help="What it shall be called.")],
-) -> None:
+) -> int:
     """Give a collection another name; nothing is indexed anew."""
-    from ragstone.cli import commands
+    from ragstone.cli.show import one_line, print_text
+    from ragstone.core.turn import Principal
 
-    run(context_settings(context), lambda s: commands.rename(s, old, new))
+    renamed = await service.rename_collection(Principal(), old, new)
+    print_text(f"The collection {one_line(old)} is now {one_line(renamed.name)}.")
+    return 0
 
 
 @app.command()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from ragstone.cli import options as opt
-from ragstone.cli.running import Context, context_settings, run
+from ragstone.cli.running import command
 
 if TYPE_CHECKING:
     from ragstone.core.records import ModelCheck
@@ -22,13 +22,9 @@ def main() -> None:
     """Keep `check` a command of its own, though it is the only one."""
 
 
-@app.command()
-def check(context: Context, as_json: opt.AsJson = False) -> None:
+@command(app)
+async def check(service: "Service", as_json: opt.AsJson = False) -> int:
     """Try what the chat models have to do; status 1 if one fails at something."""
-    run(context_settings(context), lambda service: _check(service, as_json))
-
-
-async def _check(service: "Service", as_json: bool) -> int:
     from ragstone.cli.show import one_line, out_json, print_text
     from ragstone.service import wire
 

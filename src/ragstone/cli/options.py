@@ -74,12 +74,11 @@ Room = Annotated[
 
 def condition(under: list[str] | None, where: list[str] | None) -> "Filter | None":
     """What documents must fulfil; a pair without '=' is a usage error."""
-    from ragstone.core.filters import And, Or
-    from ragstone.core.filters import under as below
+    from ragstone.core.filters import And, Or, path_filter
 
     parts: list[Filter] = [_pair(pair) for pair in where or ()]
     if under:
-        parts.append(Or(tuple(below(folder) for folder in under)))
+        parts.append(Or(tuple(path_filter(folder) for folder in under)))
     return And(tuple(parts)) if parts else None
 
 

@@ -14,6 +14,7 @@ app = typer.Typer(add_completion=False)
 
 POINTS = (
     "ragstone.ingest.formats.types:FORMATS",
+    "ragstone.ingest.formats.recognition:RECOGNIZERS",
     "ragstone.index.connect:INDEXES",
     "ragstone.index.connect:RETRIEVERS",
     "ragstone.models.embedders:EMBEDDERS",
@@ -22,12 +23,17 @@ POINTS = (
     "ragstone.recipes.stages:STAGES",
     "ragstone.http.dialects:DIALECTS",
     "ragstone.agent.tool_calls:TOOLS",
-    "ragstone.store.conversation_store:CONVERSATION_STORES",
+    "ragstone.ingest.sources:SOURCES",
+    "ragstone.store.connect:CONVERSATION_STORES",
     "ragstone.cache.shared:SHARED_SERVERS",
     "ragstone.cli.added_commands:COMMANDS",
+    "ragstone.service.added:ADDED_SERVICES",
+    "ragstone.local.added:ADDED_ADAPTERS",
+    "ragstone.local.added:ADDED_ENRICHERS",
+    "ragstone.local.added:ADDED_WORK",
+    "ragstone.settings.added:ADDED_SECTIONS",
 )
-"""Where the registry of each extension point of the core is. Adapters, operations and jobs are for
-plugins of Ragstone alone: what a package adds to them is reported."""
+"""Where the registry of each extension point of the core is."""
 
 
 _DESCRIBED = {"ragstone.formats": "parse", "ragstone.stages": "stage"}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.cli import options as opt
-from ragstone.cli.running import context_settings, run
+from ragstone.cli.running import command
 
 if TYPE_CHECKING:
     from ragstone.service import Service
@@ -23,96 +23,26 @@ Tenant = Annotated[
 WHO = "local"
 
 
-@app.command("list")
-def list_(context: Context, tenant: Tenant = "", as_json: opt.AsJson = False) -> None:
+@command(app, "list")
+async def list_(service: "Service", tenant: Tenant = "", as_json: opt.AsJson = False) -> int:
     """List the prompts: what each is for, where it comes from, and its version."""
-    run(context_settings(context), lambda service: _list(service, tenant, as_json))
+    from ragstone.cli.show import show_list
+
+    found = await service.prompts.list_all(tenant)
+    rows = ((item.name, item.source, str(item.version or ""), item.help) for item in found)
+    head = ("prompt", "from", "version", "what it is for")
+    return show_list("prompts", found, as_json, head, rows, "There are no prompts.")
 
 
-@app.command()
-def show(
-    context: Context,
+@command(app)
+async def show(
+    service: "Service",
     name: Name,
     version: Annotated[int, typer.Option(min=0, help="An earlier version; 0 is what holds.")] = 0,
     tenant: Tenant = "",
     as_json: opt.AsJson = False,
-) -> None:
+) -> int:
     """Print a prompt."""
-    run(context_settings(context), lambda service: _show(service, name, tenant, version, as_json))
-
-
-@app.command()
-def edit(
-    context: Context,
-    name: Name,
-    file: Annotated[
-        str,
-        typer.Option(
-            "--file",
-            "-f",
-            metavar="FILE",
-            help="The text, - for standard input; without one, $EDITOR opens.",
-        ),
-    ] = "",
-    tenant: Tenant = "",
-) -> None:
-    """Make a new version of a prompt, from a file or in $EDITOR."""
-    run(context_settings(context), lambda service: _edit(service, name, tenant, file))
-
-
-@app.command()
-def versions(
-    context: Context, name: Name, tenant: Tenant = "", as_json: opt.AsJson = False
-) -> None:
-    """List the versions of a prompt, the newest first."""
-    run(context_settings(context), lambda service: _versions(service, name, tenant, as_json))
-
-
-@app.command()
-def diff(
-    context: Context,
-    name: Name,
-    old: Annotated[
-        int | None, typer.Argument(min=0, metavar="[OLD]", help="A version; 0 is what is below.")
-    ] = None,
-    new: Annotated[int | None, typer.Argument(min=0, metavar="[NEW]", help="Another one.")] = None,
-    tenant: Tenant = "",
-) -> None:
-    """Show how two versions differ; without any, the newest and the one before."""
-    run(context_settings(context), lambda service: _diff(service, name, tenant, old, new))
-
-
-@app.command()
-def rollback(
-    context: Context,
-    name: Name,
-    version: Annotated[int, typer.Argument(min=1, metavar="VERSION", help="Which one.")],
-    tenant: Tenant = "",
-) -> None:
-    """Make an earlier version the newest again."""
-    run(context_settings(context), lambda service: _rollback(service, name, tenant, version))
-
-
-@app.command()
-def reset(context: Context, name: Name, tenant: Tenant = "") -> None:
-    """Go back to the prompt that stands below: of all tenants, of the file, or shipped."""
-    run(context_settings(context), lambda service: _reset(service, name, tenant))
-
-
-async def _list(service: "Service", tenant: str, as_json: bool) -> int:
-    from ragstone.cli.show import out_json, table
-    from ragstone.service import wire
-
-    found = await service.prompts.list_all(tenant)
-    if as_json:
-        out_json({"prompts": [wire.dump(item) for item in found]})
-        return 0
-    rows = [(item.name, item.source, str(item.version or ""), item.help) for item in found]
-    table(("prompt", "from", "version", "what it is for"), rows)
-    return 0
-
-
-async def _show(service: "Service", name: str, tenant: str, version: int, as_json: bool) -> int:
     from ragstone.cli.show import out_json, print_text
     from ragstone.service import wire
 
@@ -124,7 +54,22 @@ async def _show(service: "Service", name: str, tenant: str, version: int, as_jso
     return 0
 
 
-async def _edit(service: "Service", name: str, tenant: str, file: str) -> int:
+@command(app)
+async def edit(
+    service: "Service",
+    name: Name,
+    file: Annotated[
+        str,
+        typer.Option(
+            "--file",
+            "-f",
+            metavar="FILE",
+            help="The text, - for standard input; without one, $EDITOR opens.",
+        ),
+    ] = "",
+    tenant: Tenant = "",
+) -> int:
+    """Make a new version of a prompt, from a file or in $EDITOR."""
     from ragstone.cli.show import print_text
 
     before = (await service.prompts.get(name, tenant)).text
@@ -134,6 +79,73 @@ async def _edit(service: "Service", name: str, tenant: str, file: str) -> int:
         return 0
     made = await service.prompts.put(name, text, tenant, WHO)
     print_text(f"{made.name} has version {made.version} now.")
+    return 0
+
+
+@command(app)
+async def versions(
+    service: "Service", name: Name, tenant: Tenant = "", as_json: opt.AsJson = False
+) -> int:
+    """List the versions of a prompt, the newest first."""
+    from ragstone.cli.show import format_time, show_list
+
+    found = await service.prompts.versions(name, tenant)
+    rows = (
+        (
+            str(item.version),
+            format_time(item.updated_at, seconds=True),
+            item.who,
+            f"{len(item.text):,} characters" if item.text else "reset",
+        )
+        for item in found
+    )
+    head = ("version", "when", "who", "text")
+    return show_list("versions", found, as_json, head, rows, "It was never changed.")
+
+
+@command(app)
+async def diff(
+    service: "Service",
+    name: Name,
+    old: Annotated[
+        int | None, typer.Argument(min=0, metavar="[OLD]", help="A version; 0 is what is below.")
+    ] = None,
+    new: Annotated[int | None, typer.Argument(min=0, metavar="[NEW]", help="Another one.")] = None,
+    tenant: Tenant = "",
+) -> int:
+    """Show how two versions differ; without any, the newest and the one before."""
+    from ragstone.cli.show import print_text
+
+    if new is None:
+        found = await service.prompts.versions(name, tenant)
+        new = found[0].version if found else 0
+    old = max(new - 1, 0) if old is None else old
+    print_text(await service.prompts.diff(name, tenant, old, new) or "They are the same.")
+    return 0
+
+
+@command(app)
+async def rollback(
+    service: "Service",
+    name: Name,
+    version: Annotated[int, typer.Argument(min=1, metavar="VERSION", help="Which one.")],
+    tenant: Tenant = "",
+) -> int:
+    """Make an earlier version the newest again."""
+    from ragstone.cli.show import print_text
+
+    made = await service.prompts.rollback(name, tenant, version, WHO)
+    print_text(f"{made.name} is as it was in version {version}.")
+    return 0
+
+
+@command(app)
+async def reset(service: "Service", name: Name, tenant: Tenant = "") -> int:
+    """Go back to the prompt that stands below: of all tenants, of the file, or shipped."""
+    from ragstone.cli.show import print_text
+
+    made = await service.prompts.reset(name, tenant, WHO)
+    print_text(f"{made.name} is the {made.source} one again.")
     return 0
 
 
@@ -168,57 +180,3 @@ def _read(file: str) -> str:
         raise InputError(f"{file} is not in UTF-8.") from error
     except OSError as error:
         raise InputError(f"{file} cannot be read ({error.strerror}).") from error
-
-
-async def _versions(service: "Service", name: str, tenant: str, as_json: bool) -> int:
-    from datetime import datetime
-
-    from ragstone.cli.show import out_json, print_text, table
-    from ragstone.service import wire
-
-    found = await service.prompts.versions(name, tenant)
-    if as_json:
-        out_json({"versions": [wire.dump(item) for item in found]})
-    elif not found:
-        print_text("It was never changed.")
-    else:
-        rows = [
-            (
-                str(item.version),
-                datetime.fromtimestamp(item.updated_at).strftime("%Y-%m-%d %H:%M:%S"),
-                item.who,
-                f"{len(item.text):,} characters" if item.text else "reset",
-            )
-            for item in found
-        ]
-        table(("version", "when", "who", "text"), rows)
-    return 0
-
-
-async def _diff(
-    service: "Service", name: str, tenant: str, old: int | None, new: int | None
-) -> int:
-    from ragstone.cli.show import print_text
-
-    if new is None:
-        found = await service.prompts.versions(name, tenant)
-        new = found[0].version if found else 0
-    old = max(new - 1, 0) if old is None else old
-    print_text(await service.prompts.diff(name, tenant, old, new) or "They are the same.")
-    return 0
-
-
-async def _rollback(service: "Service", name: str, tenant: str, version: int) -> int:
-    from ragstone.cli.show import print_text
-
-    made = await service.prompts.rollback(name, tenant, version, WHO)
-    print_text(f"{made.name} is as it was in version {version}.")
-    return 0
-
-
-async def _reset(service: "Service", name: str, tenant: str) -> int:
-    from ragstone.cli.show import print_text
-
-    made = await service.prompts.reset(name, tenant, WHO)
-    print_text(f"{made.name} is the {made.source} one again.")
-    return 0

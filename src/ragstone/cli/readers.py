@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.cli import options as opt
-from ragstone.cli.running import Context, context_settings, fail, run
+from ragstone.cli.running import Context, command, context_settings, fail, run
 from ragstone.core.chunk import EVERYONE
 from ragstone.core.errors import RagstoneError
 from ragstone.core.turn import Principal
@@ -29,31 +29,26 @@ Names = Annotated[
 ]
 
 
-@app.command()
-def show(
-    context: Context,
+@command(app)
+async def show(
+    service: "Service",
     path: Annotated[str, typer.Argument(help="A path as 'ragstone documents' shows it, or an id.")],
     collection: opt.Collection = "default",
     as_json: opt.AsJson = False,
-) -> None:
+) -> int:
     """Show who may read a document, or one that would come to this path, and why."""
     from ragstone.cli.show import one_line, out_json, print_text
     from ragstone.service import wire
 
-    async def action(service: "Service") -> int:
-        view = await service.readers.explain(Principal(), collection, path, admin=True)
-        if as_json:
-            out_json(wire.dump(view))
-            return 0
-        print_text(f"{one_line(view.path)}{'' if view.exists else ' (no document yet)'}")
-        print_text(
-            f"  may be read by: {format_readers(view.readers) if view.readers else 'nobody'}"
-        )
-        for reason in view.reasons:
-            print_text(f"  {format_reason(reason)}: {format_readers(reason.readers)}")
+    view = await service.readers.explain(Principal(), collection, path, admin=True)
+    if as_json:
+        out_json(wire.dump(view))
         return 0
-
-    run(context_settings(context), action)
+    print_text(f"{one_line(view.path)}{'' if view.exists else ' (no document yet)'}")
+    print_text(f"  may be read by: {format_readers(view.readers) if view.readers else 'nobody'}")
+    for reason in view.reasons:
+        print_text(f"  {format_reason(reason)}: {format_readers(reason.readers)}")
+    return 0
 
 
 @app.command("set")
@@ -75,11 +70,11 @@ def give(
 ) -> None:
     """Set the readers of documents at once, without reading their files again."""
     from ragstone.cli.show import print_text
-    from ragstone.core.metadata import from_pairs
+    from ragstone.core.metadata import parse_pairs
 
     readers = parse_names(names)
     try:
-        metadata = from_pairs(having or ())
+        metadata = parse_pairs(having or ())
     except RagstoneError as error:
         fail(error.message)
 
@@ -115,28 +110,25 @@ def default(context: Context, names: Names, collection: opt.Collection = "defaul
     run(context_settings(context), _set_folder(collection, "", names))
 
 
-@app.command()
-def folders(
-    context: Context, collection: opt.Collection = "default", as_json: opt.AsJson = False
-) -> None:
+@command(app)
+async def folders(
+    service: "Service", collection: opt.Collection = "default", as_json: opt.AsJson = False
+) -> int:
     """List the folders that have readers of their own."""
     from ragstone.cli.show import one_line, out_json, print_text
     from ragstone.service import wire
 
-    async def action(service: "Service") -> int:
-        rules = await service.readers.folders(Principal(), collection)
-        if as_json:
-            out_json({"folders": [wire.dump(rule) for rule in rules]})
-            return 0
-        for rule in rules:
-            by = "its ragstone.yaml" if rule.by == "file" else "an administrator"
-            place = one_line(rule.folder) or "the collection"
-            print_text(f"{place}: {format_readers(rule.readers)} (by {by})")
-        if not rules:
-            print_text("No folder has readers of its own.")
+    rules = await service.readers.folders(Principal(), collection)
+    if as_json:
+        out_json({"folders": [wire.dump(rule) for rule in rules]})
         return 0
-
-    run(context_settings(context), action)
+    for rule in rules:
+        by = "its ragstone.yaml" if rule.by == "file" else "an administrator"
+        place = one_line(rule.folder) or "the collection"
+        print_text(f"{place}: {format_readers(rule.readers)} (by {by})")
+    if not rules:
+        print_text("No folder has readers of its own.")
+    return 0
 
 
 def _set_folder(collection: str, path: str, names: str) -> "Callable[[Service], Awaitable[int]]":

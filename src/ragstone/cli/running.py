@@ -1,6 +1,7 @@
 """Running a command: its settings, the service that has the data, and how it ends."""
 
 import asyncio
+import inspect
 import logging
 import os
 import sys
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from ragstone.settings import Settings
 
 T = TypeVar("T")
+Action = TypeVar("Action", bound=Callable[..., Awaitable[int]])
 
 INTERRUPTED = 130
 
@@ -57,6 +59,27 @@ def run(settings: "Settings", action: Callable[["Service"], Awaitable[int]]) -> 
             return await action(service)
 
     run_guarded(lambda: asyncio.run(run_action()), settings)
+
+
+def command(app: typer.Typer, name: str | None = None) -> Callable[[Action], Action]:
+    """Adds a coroutine function to `app` as a command. Its first parameter is the service that has
+    the data, the others are arguments and options; it returns the exit status."""
+
+    def add(action: Action) -> Action:
+        def run_command(context: Context, **given: Any) -> None:
+            run(context_settings(context), lambda service: action(service, **given))
+
+        [_, *parameters] = inspect.signature(action).parameters.values()
+        called: Any = run_command
+        called.__name__, called.__doc__ = action.__name__, action.__doc__
+        first = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=Context)
+        own = [item.replace(kind=inspect.Parameter.KEYWORD_ONLY) for item in parameters]
+        called.__signature__ = inspect.Signature([first, *own])
+        called.__annotations__ = {item.name: item.annotation for item in (first, *own)}
+        app.command(name)(run_command)
+        return action
+
+    return add
 
 
 def run_guarded(

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ragstone.cli import options as opt
-from ragstone.cli.running import context_settings, run
+from ragstone.cli.running import command, context_settings, run
 
 if TYPE_CHECKING:
     from ragstone.service import Service
@@ -33,15 +33,13 @@ Scope = Annotated[
 Dialect = Annotated[
     str, typer.Option("--dialect", metavar="NAME", help="As it holds for questions through it.")
 ]
-Place = tuple[str, str, str]
-"""A tenant, a collection and a dialect, empty for none."""
 WHO = "local"
 """Who the log says it was; a server takes that from the credential."""
 
 
-@app.command("list")
-def list_(
-    context: Context,
+@command(app, "list")
+async def list_(
+    service: "Service",
     section: Annotated[str, typer.Argument(metavar="[SECTION]", help="Like rag.")] = "",
     changed: Annotated[
         bool, typer.Option("--changed", help="Only what is not the default.")
@@ -50,28 +48,48 @@ def list_(
     collection: Collection = "",
     dialect: Dialect = "",
     as_json: opt.AsJson = False,
-) -> None:
+) -> int:
     """List the settings with their values and where those come from."""
-    run(
-        context_settings(context),
-        lambda service: _list(service, section, changed, (tenant, collection, dialect), as_json),
+    from ragstone.cli.show import show_list
+
+    found = [
+        item
+        for item in await service.settings.list_all(tenant, collection, dialect)
+        if (not section or item.key == section or item.key.startswith(f"{section}."))
+        and not (changed and item.source == "default")
+    ]
+    rows = (
+        (
+            item.key,
+            _display_value(item.value),
+            f"{item.source} {item.where}".strip(),
+            "at the start" if item.restart else "at once",
+        )
+        for item in found
     )
+    head = ("setting", "value", "from", "changes")
+    return show_list("settings", found, as_json, head, rows, "There are no such settings.")
 
 
-@app.command()
-def get(
-    context: Context,
+@command(app)
+async def get(
+    service: "Service",
     key: Key,
     tenant: Tenant = "",
     collection: Collection = "",
     dialect: Dialect = "",
     as_json: opt.AsJson = False,
-) -> None:
+) -> int:
     """Print the value of a setting."""
-    run(
-        context_settings(context),
-        lambda service: _get(service, key, (tenant, collection, dialect), as_json),
-    )
+    from ragstone.cli.show import out_json, print_text
+    from ragstone.service import wire
+
+    found = await service.settings.get(key, tenant, collection, dialect)
+    if as_json:
+        out_json(wire.dump(found))
+    else:
+        print_text(_display_value(found.value))
+    return 0
 
 
 @app.command("set")
@@ -87,107 +105,13 @@ def set_(
     run(context_settings(context), lambda service: _set(service, scope, values))
 
 
-@app.command()
-def unset(
-    context: Context,
+@command(app)
+async def unset(
+    service: "Service",
     keys: Annotated[list[str], typer.Argument(metavar="KEY...", help="Settings.")],
     scope: Scope = "global",
-) -> None:
-    """Take settings out of a scope: what stands below it holds again."""
-    run(context_settings(context), lambda service: _unset(service, scope, keys))
-
-
-@app.command()
-def explain(
-    context: Context,
-    key: Key,
-    tenant: Tenant = "",
-    collection: Collection = "",
-    dialect: Dialect = "",
-    as_json: opt.AsJson = False,
-) -> None:
-    """Show what a setting is, what it may be, and every place that has a value for it."""
-    run(
-        context_settings(context),
-        lambda service: _explain(service, key, (tenant, collection, dialect), as_json),
-    )
-
-
-@app.command()
-def log(
-    context: Context,
-    key: Annotated[str, typer.Argument(metavar="[KEY]", help="Only this one.")] = "",
-    limit: Annotated[int, typer.Option(min=1, max=10_000, help="Most changes to show.")] = 50,
-    as_json: opt.AsJson = False,
-) -> None:
-    """Show who changed what, the newest first."""
-    run(context_settings(context), lambda service: _log(service, key, limit, as_json))
-
-
-def _values(pairs: list[str]) -> dict[str, str]:
-    """`KEY VALUE`, or any number of `KEY=VALUE`."""
-    if len(pairs) == 2 and "=" not in pairs[0]:
-        return {pairs[0]: pairs[1]}
-    values: dict[str, str] = {}
-    for pair in pairs:
-        key, equals, value = pair.partition("=")
-        if not key or not equals or key in values:
-            raise typer.BadParameter("give KEY VALUE, or KEY=VALUE for each of several")
-        values[key] = value
-    return values
-
-
-async def _list(
-    service: "Service", section: str, changed: bool, where: Place, as_json: bool
 ) -> int:
-    from ragstone.cli.show import out_json, print_text, table
-    from ragstone.service import wire
-
-    found = [
-        item
-        for item in await service.settings.list_all(*where)
-        if (not section or item.key == section or item.key.startswith(f"{section}."))
-        and not (changed and item.source == "default")
-    ]
-    if as_json:
-        out_json({"settings": [wire.dump(item) for item in found]})
-    elif not found:
-        print_text("There are no such settings.")
-    else:
-        rows = [
-            (
-                item.key,
-                _display_value(item.value),
-                f"{item.source} {item.where}".strip(),
-                _when(item.restart),
-            )
-            for item in found
-        ]
-        table(("setting", "value", "from", "changes"), rows)
-    return 0
-
-
-async def _get(service: "Service", key: str, where: Place, as_json: bool) -> int:
-    from ragstone.cli.show import out_json, print_text
-    from ragstone.service import wire
-
-    found = await service.settings.get(key, *where)
-    if as_json:
-        out_json(wire.dump(found))
-    else:
-        print_text(_display_value(found.value))
-    return 0
-
-
-async def _set(service: "Service", scope: str, values: dict[str, str]) -> int:
-    from ragstone.cli.show import print_text
-
-    for item in await service.settings.put(scope, values, WHO):
-        print_text(f"{item.key} is {_display_value(item.value)} ({item.source} {item.where}).")
-    return 0
-
-
-async def _unset(service: "Service", scope: str, keys: list[str]) -> int:
+    """Take settings out of a scope: what stands below it holds again."""
     from ragstone.cli.show import print_text
 
     for item in await service.settings.unset(scope, keys, WHO):
@@ -198,12 +122,21 @@ async def _unset(service: "Service", scope: str, keys: list[str]) -> int:
     return 0
 
 
-async def _explain(service: "Service", key: str, where: Place, as_json: bool) -> int:
+@command(app)
+async def explain(
+    service: "Service",
+    key: Key,
+    tenant: Tenant = "",
+    collection: Collection = "",
+    dialect: Dialect = "",
+    as_json: opt.AsJson = False,
+) -> int:
+    """Show what a setting is, what it may be, and every place that has a value for it."""
     from ragstone.cli.show import out_json, print_text, table
     from ragstone.service import wire
 
-    one = await service.settings.get(key, *where)
-    layers = await service.settings.explain(key, *where)
+    one = await service.settings.get(key, tenant, collection, dialect)
+    layers = await service.settings.explain(key, tenant, collection, dialect)
     if as_json:
         out_json({**wire.dump(one), "layers": [wire.dump(layer) for layer in layers]})
         return 0
@@ -225,30 +158,50 @@ async def _explain(service: "Service", key: str, where: Place, as_json: bool) ->
     return 0
 
 
-async def _log(service: "Service", key: str, limit: int, as_json: bool) -> int:
-    from datetime import datetime
-
-    from ragstone.cli.show import out_json, print_text, table
-    from ragstone.service import wire
+@command(app)
+async def log(
+    service: "Service",
+    key: Annotated[str, typer.Argument(metavar="[KEY]", help="Only this one.")] = "",
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="Most changes to show.")] = 50,
+    as_json: opt.AsJson = False,
+) -> int:
+    """Show who changed what, the newest first."""
+    from ragstone.cli.show import format_time, show_list
 
     found = await service.settings.log(limit, key)
-    if as_json:
-        out_json({"changes": [wire.dump(item) for item in found]})
-    elif not found:
-        print_text("No setting was changed.")
-    else:
-        rows = [
-            (
-                datetime.fromtimestamp(item.at).strftime("%Y-%m-%d %H:%M:%S"),
-                item.who,
-                item.scope,
-                item.key,
-                _display_value(item.old),
-                "unset" if item.action == "unset" else _display_value(item.new),
-            )
-            for item in found
-        ]
-        table(("when", "who", "scope", "setting", "before", "after"), rows)
+    rows = (
+        (
+            format_time(item.at, seconds=True),
+            item.who,
+            item.scope,
+            item.key,
+            _display_value(item.old),
+            "unset" if item.action == "unset" else _display_value(item.new),
+        )
+        for item in found
+    )
+    head = ("when", "who", "scope", "setting", "before", "after")
+    return show_list("changes", found, as_json, head, rows, "No setting was changed.")
+
+
+def _values(pairs: list[str]) -> dict[str, str]:
+    """`KEY VALUE`, or any number of `KEY=VALUE`."""
+    if len(pairs) == 2 and "=" not in pairs[0]:
+        return {pairs[0]: pairs[1]}
+    values: dict[str, str] = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not key or not equals or key in values:
+            raise typer.BadParameter("give KEY VALUE, or KEY=VALUE for each of several")
+        values[key] = value
+    return values
+
+
+async def _set(service: "Service", scope: str, values: dict[str, str]) -> int:
+    from ragstone.cli.show import print_text
+
+    for item in await service.settings.put(scope, values, WHO):
+        print_text(f"{item.key} is {_display_value(item.value)} ({item.source} {item.where}).")
     return 0
 
 
@@ -256,10 +209,6 @@ def _display_value(value: Any) -> str:
     import json
 
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _when(restart: bool) -> str:
-    return "at the start" if restart else "at once"
 
 
 def _where(scopes: tuple[str, ...]) -> str:

@@ -5,7 +5,8 @@ import sys
 import textwrap
 import time
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from shutil import get_terminal_size
 from types import TracebackType
 from typing import Any, Self
@@ -14,11 +15,11 @@ from ragstone.core.answer import Confidence, GeneratedAnswer, Verdict
 from ragstone.core.source import Source, hit_sources
 from ragstone.core.turn import StageTrace
 from ragstone.ingest.files import HIDDEN, WITHOUT_TEXT
-from ragstone.ingest.formats.recognition import INSTALL, is_installed
-from ragstone.ingest.formats.types import instead, is_picture
-from ragstone.service import Progress, SearchResult, Skipped
+from ragstone.ingest.formats.recognition import is_installed, missing_step
+from ragstone.ingest.formats.types import is_picture, suggest_conversion
+from ragstone.service import Progress, SearchResult, Skipped, wire
 
-PLAIN_SECONDS = 5.0
+PLAIN_SECONDS = 60.0
 """How often progress is printed where there is no terminal to draw a bar on."""
 
 BAR = 1_000
@@ -66,6 +67,29 @@ def out_json(value: Any) -> None:
     print(json.dumps(value, indent=2), flush=True)
 
 
+def show_list(
+    name: str,
+    items: Sequence[object],
+    as_json: bool,
+    head: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    empty: str,
+) -> int:
+    """Print a list as a JSON object under `name`, as a table, or the sentence `empty`."""
+    if as_json:
+        out_json({name: [wire.dump(item) for item in items]})
+    elif not items:
+        print_text(empty)
+    else:
+        table(head, list(rows))
+    return 0
+
+
+def format_time(at: float, seconds: bool = False) -> str:
+    """A time, given in seconds since 1970, as this machine's clock shows it."""
+    return datetime.fromtimestamp(at).strftime("%Y-%m-%d %H:%M" + (":%S" if seconds else ""))
+
+
 def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """Print columns, numbers to the right."""
     cells = [[one_line(str(cell)) for cell in row] for row in (head, *rows)]
@@ -80,12 +104,14 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
         print_text("  ".join(aligned).rstrip())
 
 
-def show_sources(sources: Sequence[Source]) -> None:
-    """Print cited sources, with the text that supports the answer."""
+def show_sources(sources: Sequence[Source], texts: bool = True) -> None:
+    """Print cited sources, by default with the text that supports the answer."""
     if sources:
         print_text("\nSources")
     for source in sources:
         print_text(f"[{source.number}] {_source_location(source)}")
+        if not texts:
+            continue
         _show_metadata(source)
         _show_pictures(source)
         whole = len(source.snippet) >= source.end - source.start
@@ -135,7 +161,7 @@ def show_found(found: SearchResult) -> None:
 def show_trace(trace: Sequence[StageTrace]) -> None:
     """Print what each stage did, and how long it took."""
     rows = [
-        (t.stage, round(t.seconds * 1000, 1), t.status, t.taken, t.decision, t.reason)
+        (t.stage, round(t.seconds * 1000, 1), t.status, t.usage_text, t.decision, t.reason)
         for t in trace
     ]
     print_text()
@@ -168,8 +194,9 @@ def format_skipped(skipped: Skipped) -> str:
     if skipped.kind == WITHOUT_TEXT:
         return f"{WITHOUT_TEXT}: {skipped.files:,} {what}"
     if is_picture(f"x{skipped.kind}") and not is_installed():
-        return f"{one_line(skipped.kind)}: {skipped.files:,} {what}, whose text {INSTALL} reads"
-    advice = instead(skipped.kind)
+        more = f"; to read their text, {missing_step()}"
+        return f"{one_line(skipped.kind)}: {skipped.files:,} {what}{more}"
+    advice = suggest_conversion(skipped.kind)
     more = f" ({advice[0].lower()}{advice[1:].replace(' it', '')})" if advice else ""
     return f"{one_line(skipped.kind)}: {skipped.files:,} {what}, not a readable type{more}"
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragstone.cli import options as opt
-from ragstone.cli.running import context_settings, run
+from ragstone.cli.running import command, context_settings, run
 
 if TYPE_CHECKING:
     from ragstone.core.records import Topic
@@ -23,17 +23,27 @@ Tenant = Annotated[str, typer.Option("--tenant", metavar="NAME", help="Whose top
 Context = typer.Context
 
 
-@app.command("list")
-def list_(
-    context: Context,
+@command(app, "list")
+async def list_(
+    service: "Service",
     as_csv: Annotated[
         bool, typer.Option("--csv", help="Print what 'ragstone topics import' reads.")
     ] = False,
     tenant: Tenant = "default",
     as_json: opt.AsJson = False,
-) -> None:
+) -> int:
     """List the topics."""
-    run(context_settings(context), lambda service: _list(service, tenant, as_csv, as_json))
+    from ragstone.cli.show import print_text, show_list
+    from ragstone.guard.topic_file import write_csv
+
+    found = await service.topics(tenant)
+    if as_csv and not as_json:
+        print_text(write_csv(found), end="")
+        return 0
+    rows = ((t.term, "; ".join(t.synonyms), len(t.examples), t.language) for t in found)
+    head = ("term", "synonyms", "examples", "language")
+    empty = "There are no forbidden topics; add one with 'ragstone topics add'."
+    return show_list("topics", found, as_json, head, rows, empty)
 
 
 @app.command()
@@ -64,14 +74,17 @@ def add(
     )
 
 
-@app.command()
-def remove(
-    context: Context,
+@command(app)
+async def remove(
+    service: "Service",
     terms: Annotated[list[str], typer.Argument(metavar="TERM...", help="Terms or ids.")],
     tenant: Tenant = "default",
-) -> None:
+) -> int:
     """Remove topics; all of those named or, if one is unknown, none."""
-    run(context_settings(context), lambda service: _remove(service, tenant, terms))
+    from ragstone.cli.show import print_text
+
+    print_text(f"{await service.remove_topics(tenant, terms):,} topics removed.")
+    return 0
 
 
 @app.command("import")
@@ -101,97 +114,33 @@ def example_() -> None:
     print_text(example_list(), end="")
 
 
-@app.command()
-def blocked(
-    context: Context,
+@command(app, "blocked")
+async def show_blocked(
+    service: "Service",
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="Most questions to show.")] = 50,
     tenant: Tenant = "default",
     as_json: opt.AsJson = False,
-) -> None:
+) -> int:
     """Show the questions that were blocked, the newest first."""
-    run(context_settings(context), lambda service: _show_blocked(service, tenant, limit, as_json))
+    from ragstone.cli.show import format_time, show_list
+
+    found = await service.list_blocked(tenant, limit)
+    rows = (
+        (format_time(b.at), b.user, b.term, b.match, b.score, b.decided_by, b.question)
+        for b in found
+    )
+    head = ("when", "user", "topic", "match", "score", "by", "question")
+    return show_list("blocked", found, as_json, head, rows, "No question was blocked.")
 
 
-@app.command()
-def check(
-    context: Context,
+@command(app)
+async def check(
+    service: "Service",
     question: Annotated[str, typer.Argument(metavar="QUESTION", help="What would be asked.")],
     tenant: Tenant = "default",
     as_json: opt.AsJson = False,
-) -> None:
+) -> int:
     """Say whether a question would be blocked, and why. Nothing is answered or kept."""
-    run(context_settings(context), lambda service: _check(service, tenant, question, as_json))
-
-
-async def _list(service: "Service", tenant: str, as_csv: bool, as_json: bool) -> int:
-    from ragstone.cli.show import out_json, print_text, table
-    from ragstone.guard.topic_file import write_csv
-    from ragstone.service import wire
-
-    found = await service.topics(tenant)
-    if as_json:
-        out_json({"topics": [wire.dump(topic) for topic in found]})
-    elif as_csv:
-        print_text(write_csv(found), end="")
-    elif not found:
-        print_text("There are no forbidden topics; add one with 'ragstone topics add'.")
-    else:
-        rows = [(t.term, "; ".join(t.synonyms), len(t.examples), t.language) for t in found]
-        table(("term", "synonyms", "examples", "language"), rows)
-    return 0
-
-
-async def _put_topics(service: "Service", tenant: str, topics: "Sequence[Topic]") -> int:
-    from ragstone.cli.show import print_text
-
-    added = await service.put_topics(tenant, topics)
-    print_text(f"{added:,} topics added, {len(topics) - added:,} replaced.")
-    return 0
-
-
-async def _remove(service: "Service", tenant: str, terms: list[str]) -> int:
-    from ragstone.cli.show import print_text
-
-    print_text(f"{await service.remove_topics(tenant, terms):,} topics removed.")
-    return 0
-
-
-async def _import(service: "Service", tenant: str, file: Path | None) -> int:
-    from ragstone.guard.topic_file import example_list, read_csv, read_file
-
-    text = example_list() if file is None else read_file(file)
-    return await _put_topics(service, tenant, read_csv(text, tenant))
-
-
-async def _show_blocked(service: "Service", tenant: str, limit: int, as_json: bool) -> int:
-    from datetime import datetime
-
-    from ragstone.cli.show import out_json, print_text, table
-    from ragstone.service import wire
-
-    found = await service.list_blocked(tenant, limit)
-    if as_json:
-        out_json({"blocked": [wire.dump(item) for item in found]})
-    elif not found:
-        print_text("No question was blocked.")
-    else:
-        rows = [
-            (
-                datetime.fromtimestamp(b.at).strftime("%Y-%m-%d %H:%M"),
-                b.user,
-                b.term,
-                b.match,
-                b.score,
-                b.decided_by,
-                b.question,
-            )
-            for b in found
-        ]
-        table(("when", "user", "topic", "match", "score", "by", "question"), rows)
-    return 0
-
-
-async def _check(service: "Service", tenant: str, question: str, as_json: bool) -> int:
     from ragstone.cli.show import out_json, print_text
     from ragstone.service import wire
 
@@ -207,3 +156,18 @@ async def _check(service: "Service", tenant: str, question: str, as_json: bool) 
         near = f"{match.match} match of {match.topic.term!r}, score {match.score:.2f}"
         print_text(f"{verdict}: {near}; {ruling.rule or 'no rule'}, decided by {ruling.decided_by}")
     return 0
+
+
+async def _put_topics(service: "Service", tenant: str, topics: "Sequence[Topic]") -> int:
+    from ragstone.cli.show import print_text
+
+    added = await service.put_topics(tenant, topics)
+    print_text(f"{added:,} topics added, {len(topics) - added:,} replaced.")
+    return 0
+
+
+async def _import(service: "Service", tenant: str, file: Path | None) -> int:
+    from ragstone.guard.topic_file import example_list, read_csv, read_file
+
+    text = example_list() if file is None else read_file(file)
+    return await _put_topics(service, tenant, read_csv(text, tenant))

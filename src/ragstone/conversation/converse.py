@@ -14,8 +14,7 @@ from ragstone.core.events import Note, Token
 from ragstone.core.turn import Turn
 from ragstone.engine.prompts import prompt
 from ragstone.engine.stage import Emit, Stage, Step
-from ragstone.language.language import detect
-from ragstone.language.language_names import language_name
+from ragstone.language.language import detect, language_name
 from ragstone.language.templates import ROOM
 from ragstone.ports import Adapters, Conversing, Said
 
@@ -25,14 +24,14 @@ class Converse(Stage):
     client's tools. Nobody else can say it, so without a chat model this is an error."""
 
     name: ClassVar[str] = "converse"
-    timeout_setting: ClassVar[str] = "RAG__ANSWER_TIMEOUT"
+    timeout_setting: ClassVar[str] = "LLM__TIMEOUT"
     needs: ClassVar[frozenset[str]] = frozenset({"question"})
     gives: ClassVar[frozenset[str]] = frozenset({"answer"})
 
     timeout: float = Field(300.0, gt=0, description="Seconds that the answer may take.")
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
-        chat = able(turn, adapters)
+        chat = require_chat(turn, adapters)
         language = language_name(detect(turn.question))
         room = await prompt(turn, adapters, ROOM)
         rules = await prompt(turn, adapters, "conversation", language=language)
@@ -58,7 +57,7 @@ class Converse(Stage):
         return Step(replace(turn, answer=answer), answer.finish, answer.model)
 
 
-def able(turn: Turn, adapters: Adapters) -> Conversing:
+def require_chat(turn: Turn, adapters: Adapters) -> Conversing:
     """The chat model; raises NoChatModel, and NoVision for pictures that it cannot look at."""
     pictures = turn.ask.pictures
     if adapters.chat is None:

@@ -1,63 +1,81 @@
-"""Stores the question and its answer in the conversation."""
+"""Keeps what a question leaves: its turn, its cache entries, its trace."""
 
 import asyncio
 import logging
 import uuid
+from collections.abc import Awaitable
 from dataclasses import replace
 from typing import ClassVar
 
 from pydantic import Field
 
+from ragstone.cache.remember import remember
+from ragstone.conversation.record_trace import build_trace
 from ragstone.core.clock import state_time
-from ragstone.core.conversation import ConversationKey, conversation_key, entry
+from ragstone.core.conversation import conversation_key, entry
 from ragstone.core.errors import RagstoneError
 from ragstone.core.turn import Turn
 from ragstone.engine.stage import Emit, Stage, Step
-from ragstone.ports import Adapters, ConversationStore
+from ragstone.ports import Adapters
 
 log = logging.getLogger(__name__)
 
-LOOKED_THROUGH = 100
+MAX_SEARCHED_TURNS = 100
 """Turns of a room in which an earlier attempt is looked for: what came in between is in them."""
 
 
 class Persist(Stage):
-    """Adds the turn to its conversation and to the statistics; part of the tail, so it always
-    runs. One of the two that fails does not stop the other."""
+    """Adds the turn to its conversation and to the statistics, what was found and answered to the
+    cache, and the trace to those for the operator; part of the tail, so it always runs. What fails
+    of these does not stop the others."""
 
     name: ClassVar[str] = "persist"
     needs: ClassVar[frozenset[str]] = frozenset({"ask"})
 
     timeout: float = Field(60.0, gt=0, description="Seconds that the stage may take.")
+    stores: bool = Field(True, description="Whether it is a turn of a conversation.")
+    ttl: float = Field(300.0, gt=0, description="Seconds that a cache entry lives unused.")
+    days: int = Field(7, ge=0, description="Days that traces are kept; 0 keeps none.")
+    questions: bool = Field(False, description="Whether the question is kept in its trace.")
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         if not turn.ask.keeps:
             return Step(turn, "skipped", "the request wants nothing kept")
-        # At once, so that a store that holds both can keep them in one transaction.
-        both = (self._store_turn(turn, adapters), adapters.history.save(turn))
-        ended = await asyncio.gather(*both, return_exceptions=True)
-        for failure in ended:
-            if failure is not None:
-                raise failure
+        parts = [_keep("cache entry", remember(turn, adapters, self.ttl))]
+        if self.stores:
+            parts.append(_keep("turn", _store_turn(turn, adapters)))
+            parts.append(_keep("statistics", adapters.history.save(turn)))
+        if self.days:
+            parts.append(_keep("trace", self._keep_trace(turn, adapters)))
+        # At once, so that a store that holds several can keep them in one transaction.
+        await asyncio.gather(*parts)
         return Step(turn)
 
-    async def _store_turn(self, turn: Turn, adapters: Adapters) -> None:
-        """Store the turn, if it names a room and has a readable question, and somebody asked: all
-        without a credential would share a room."""
-        ask = turn.ask
-        if not ask.room or not turn.question or not ask.principal.user:
+    async def _keep_trace(self, turn: Turn, adapters: Adapters) -> None:
+        await adapters.traces.keep(build_trace(turn, self.questions), self.days)
+
+
+async def _keep(what: str, done: Awaitable[object]) -> None:
+    """Wait for one part; one that fails is logged."""
+    try:
+        await done
+    except RagstoneError as error:
+        log.warning("The %s of a question could not be kept: %s", what, error)
+    except Exception:
+        log.exception("The %s of a question could not be kept", what)
+
+
+async def _store_turn(turn: Turn, adapters: Adapters) -> None:
+    """Store the turn, if it names a room and has a readable question, and somebody asked: all
+    without a credential would share a room."""
+    ask = turn.ask
+    if not ask.room or not turn.question or not ask.principal.user:
+        return
+    named = turn if ask.id else replace(turn, ask=replace(ask, id=uuid.uuid4().hex))
+    here = conversation_key(ask.principal, ask.room, ask.user_id)
+    if ask.idempotent:
+        # No other question adds to the conversation meanwhile.
+        newest = await adapters.conversations.entries(here, MAX_SEARCHED_TURNS)
+        if any(item.block.chat_id == ask.id for item in newest):
             return
-        named = turn if ask.id else replace(turn, ask=replace(ask, id=uuid.uuid4().hex))
-        here = conversation_key(ask.principal, ask.room, ask.user_id)
-        try:
-            if not (ask.idempotent and await _is_stored(adapters.conversations, here, ask.id)):
-                await adapters.conversations.append(here, entry(named, state_time()))
-        except RagstoneError as error:
-            log.warning("A turn of a conversation could not be kept: %s", error)
-            raise
-
-
-async def _is_stored(conversations: ConversationStore, here: ConversationKey, id: str) -> bool:
-    """Whether the conversation has the turn; no other question adds to it meanwhile."""
-    newest = await conversations.entries(here, LOOKED_THROUGH)
-    return any(item.block.chat_id == id for item in newest)
+    await adapters.conversations.append(here, entry(named, state_time()))

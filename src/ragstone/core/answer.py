@@ -8,8 +8,28 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from ragstone.core.computed import Computed
 from ragstone.core.tool import ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """A figure or rows that a query over a document's table gave.
+
+    `sentence` is the one of the answer that states it, `sql` the query, or in words which comments
+    were counted, `table` the name that it has there, `columns` and `rows` what it returned (the
+    first rows, as texts), `used` how many rows of the document it was computed from. `recomputed`
+    says that a second computation, which is not SQL, gave the same.
+    """
+
+    sentence: str
+    sql: str
+    table: str
+    document_id: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    used: int
+    recomputed: bool = False
+
 
 Finish = Literal["stop", "length", "refused", "blocked", "cancelled", "error"]
 Confidence = Literal["high", "medium", "low"]
@@ -52,8 +72,7 @@ that the sources lack something, or that they disagree, or what follows."""
 @dataclass(frozen=True, slots=True)
 class Instructions:
     """What the answerer is told besides the sources: what stands before them (`opening`), how to
-    answer, which stands with the question (`text`), what a refusal says, and under which likelihood
-    that its answer is what was asked an answerer that knows it refuses (None leaves that to it).
+    answer, which stands with the question (`text`), and what a refusal says.
 
     `notes` is what was thought of the sources before, or of an earlier answer; `thinks` lets a
     model that can reason at length by itself do so. `sums_up` says how surely (0..1) the sources
@@ -68,7 +87,6 @@ class Instructions:
     text: str = ""
     no_answer: str = ""
     opening: str = ""
-    refuse_unlikely: float | None = None
     notes: str = ""
     thinks: bool = False
     sums_up: float = 0.0

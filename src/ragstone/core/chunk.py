@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
-from ragstone.core.code_spans import cut_out, span_marks
+from ragstone.core.code_spans import delete_spans, span_marks
 from ragstone.core.document import (
     BlockSpan,
     cut_blocks,
@@ -38,7 +38,7 @@ an index finds leads to the chunk without reading anything."""
 _OF_SUMMARIES = "f"
 """Another one, so that it is known what a search finds."""
 
-MOST_QUESTIONS = len(_OF_QUESTIONS)
+MAX_QUESTIONS = len(_OF_QUESTIONS)
 """Hypothetical questions of one chunk."""
 
 
@@ -130,7 +130,7 @@ class Chunk:
         captions = dict.fromkeys(block.label for block in self.blocks if block.kind == "table")
         lead = find_missing_lead(self.text, self.blocks, 0, len(self.text)).split("\n")
         context = " > ".join(p for p in (self.subject, self.heading, *captions, *lead) if p)
-        text = cut_out(self.text, self.code_marks())
+        text = delete_spans(self.text, self.code_marks())
         return f"{context}\n{text}" if context else text
 
     def code_marks(self) -> Iterator[tuple[int, int]]:

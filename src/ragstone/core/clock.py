@@ -5,7 +5,14 @@ which conversation went on last. The clocks of two machines may be hours apart, 
 shares a database goes by that one's clock.
 """
 
+import asyncio
+import math
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from typing import Any
 
 TOLERATED = 1.0
 """Seconds by which two clocks may differ: what a slow answer of the database makes of it is no
@@ -29,5 +36,67 @@ def compare(there: float, asked: float, answered: float) -> float:
 
     if agrees(_ahead):
         return 0.0
+    # Clocks that agree about are left alone: then times are those of this machine.
     _ahead = 0.0 if agrees(0.0) else there - (asked + answered) / 2
     return _ahead
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """`seconds` that `setting` allows, which are over at `end` of `time.monotonic`."""
+
+    seconds: float = math.inf
+    end: float = math.inf
+    setting: str = ""
+
+    @classmethod
+    def start(cls, seconds: float, setting: str) -> "Limit":
+        """The limit that begins now."""
+        return cls(seconds, time.monotonic() + seconds, setting)
+
+    @property
+    def remaining(self) -> float:
+        """Seconds until it is over."""
+        return self.end - time.monotonic()
+
+    def earlier(self, other: "Limit") -> "Limit":
+        """Whichever is over first."""
+        return self if self.end <= other.end else other
+
+
+@dataclass(frozen=True, slots=True)
+class TimeLimits:
+    """By when an answer should begin, and must have ended. Nothing of it leaves before its end
+    unless it `streams`; then it must have ended by `stream`."""
+
+    begins: Limit = Limit()
+    ends: Limit = Limit()
+    streams: bool = True
+    stream: Limit = Limit()
+
+    def for_stream(self) -> "TimeLimits":
+        """Those of an answer that is streamed."""
+        begins = self.begins.earlier(self.stream)
+        return replace(self, begins=begins, ends=self.stream, streams=True)
+
+
+UNLIMITED = TimeLimits()
+TIME_LIMITS: ContextVar[TimeLimits] = ContextVar("ragstone_time_limits", default=UNLIMITED)
+"""Set for each request as it comes; tasks that it starts inherit it."""
+
+
+@contextmanager
+def apply_limit(limit: Limit) -> Iterator[None]:
+    """Keep to `limit` too, for what is done inside."""
+    limits = TIME_LIMITS.get()
+    narrower = replace(limits, begins=limits.begins.earlier(limit), ends=limits.ends.earlier(limit))
+    token = TIME_LIMITS.set(narrower)
+    try:
+        yield
+    finally:
+        TIME_LIMITS.reset(token)
+
+
+def has_failed(task: "asyncio.Task[Any]") -> bool:
+    """Whether the task ended without a result."""
+    return task.done() and (task.cancelled() or task.exception() is not None)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 LONGEST_SPAN = 500
 """Characters of code inside a line; after more, a backtick is one like any other."""
 
-MOST_BACKTICKS = 8
+MAX_BACKTICKS = 8
 
 CODE_SPAN = re.compile(r"(?<!`)(`{1,8})(?!`)[^\n]{1,500}?(?<!`)\1(?!`)")
 _RUN = re.compile(r"`+")
@@ -23,7 +23,7 @@ def code_span(code: str) -> str:
     if not code.strip(" "):
         return code
     runs = {len(run) for run in _RUN.findall(code)}
-    length = next((item for item in range(1, MOST_BACKTICKS + 1) if item not in runs), 0)
+    length = next((item for item in range(1, MAX_BACKTICKS + 1) if item not in runs), 0)
     padded = code[0] == "`" or code[-1] == "`" or code[0] == code[-1] == " "
     space = " " if padded else ""
     marks = "`" * length
@@ -46,10 +46,10 @@ def span_marks(text: str, start: int = 0, end: int | None = None) -> Iterator[tu
 
 def without_spans(text: str) -> str:
     """The text without the marks of its code spans."""
-    return cut_out(text, span_marks(text))
+    return delete_spans(text, span_marks(text))
 
 
-def cut_out(text: str, cuts: Iterator[tuple[int, int]]) -> str:
+def delete_spans(text: str, cuts: Iterator[tuple[int, int]]) -> str:
     """The text without some stretches, which are in order."""
     parts, last = list[str](), 0
     for start, end in cuts:

@@ -6,7 +6,7 @@ false (so its negation is true); on a field holding a list it is true if any ele
 it; `And()` is true and `Or()` is false.
 
 Fields are the ones in `KEYWORDS` and `NUMBERS`, and `metadata.<key>`. An index compares metadata
-for equality only: `with_values` turns a range of metadata into the values that lie in it.
+for equality only: `expand_ranges` turns a range of metadata into the values that lie in it.
 """
 
 import json
@@ -36,7 +36,7 @@ KEYWORDS = frozenset(
 )
 NUMBERS = frozenset({"page", "chunk_index", "version", "modified"})
 METADATA = "metadata."
-MOST = 10_000
+MAX_CONDITIONS = 10_000
 """Conditions and values in the filter of a request."""
 
 Scalar = str | int | float | bool
@@ -95,38 +95,38 @@ NO_SUMMARY = Not(eq("kind", SUMMARY))
 """What is not a summary."""
 
 
-def under(path: str) -> Filter:
+def path_filter(path: str) -> Filter:
     """Documents at `path` or below it: `/a` holds `/a/b` but not `/ab`."""
-    return under_any((path,))
+    return paths_filter((path,))
 
 
-def under_any(paths: Iterable[str]) -> Filter:
+def paths_filter(paths: Iterable[str]) -> Filter:
     """Documents at one of these paths or below it; two conditions, however many paths there are."""
     clean = tuple(dict.fromkeys("/" + path.strip("/") for path in paths))
     return EVERYTHING if "/" in clean else Or((AnyOf("path", clean), AnyOf("folders", clean)))
 
 
 @lru_cache(maxsize=8)
-def but_hidden(hidden: frozenset[str]) -> Filter:
+def exclude_hidden(hidden: frozenset[str]) -> Filter:
     """What is of no hidden revision. Searches that share a set share the filter: to sort 100,000
     names takes longer than most searches."""
     return Not(AnyOf("revision", tuple(sorted(hidden))))
 
 
-def readable(principal: Principal) -> Filter:
+def reader_filter(principal: Principal) -> Filter:
     """What `principal` may read: its tenant, and chunks that allow one of its names."""
     return And((eq("tenant", principal.tenant), AnyOf("allowed", principal.names)))
 
 
-def where_known(condition: Filter, field: str, value: str) -> Filter:
+def simplify(condition: Filter, field: str, value: str) -> Filter:
     """What is left of `condition` for chunks whose `field` is known to be `value`."""
     match condition:
         case And(parts):
-            return And(tuple(where_known(part, field, value) for part in parts))
+            return And(tuple(simplify(part, field, value) for part in parts))
         case Or(parts):
-            return Or(tuple(where_known(part, field, value) for part in parts))
+            return Or(tuple(simplify(part, field, value) for part in parts))
         case Not(part):
-            return Not(where_known(part, field, value))
+            return Not(simplify(part, field, value))
         case AnyOf(name, values) if name == field and all(isinstance(v, str) for v in values):
             return EVERYTHING if value in values else Or()
     return condition
@@ -155,11 +155,12 @@ def tokens(metadata: Mapping[str, Any]) -> tuple[str, ...]:
 def check_size(condition: Filter) -> None:
     """Raise InvalidFilter for a filter of a request that holds more than can be compared soon."""
     size, rest = 0, [condition]
-    while rest and size <= MOST:
+    while rest and size <= MAX_CONDITIONS:
         match rest.pop():
             case And(parts) | Or(parts):
                 size += 1
-                rest.extend(parts[: MOST + 1])
+                # No more than decides it: a filter of a request may hold millions.
+                rest.extend(parts[: MAX_CONDITIONS + 1])
             case Not(part):
                 size += 1
                 rest.append(part)
@@ -167,10 +168,10 @@ def check_size(condition: Filter) -> None:
                 size += 1 + len(values)
             case Range():
                 size += 1
-    if size > MOST or len(rest) > MOST:
+    if size > MAX_CONDITIONS or len(rest) > MAX_CONDITIONS:
         raise InvalidFilter(
-            f"The filter holds more than {MOST:,} conditions and values. Name folders instead of "
-            "documents, or ask in parts."
+            f"The filter holds more than {MAX_CONDITIONS:,} conditions and values. Name folders "
+            "instead of documents, or ask in parts."
         )
 
 
@@ -191,6 +192,7 @@ def validate(condition: Filter) -> None:
                     "metadata.<key>."
                 )
             bounds = [bound for bound in numbers(low, high) if bound is not None]
+            # NaN equals nothing, itself neither, and integers may be larger than any float.
             if any(b != b or (isinstance(b, int) and not _is_finite(b)) for b in bounds):
                 raise InvalidFilter(f"A bound of {field!r} is not a number.")
 
@@ -219,18 +221,18 @@ def range_keys(condition: Filter) -> frozenset[str]:
     return frozenset(span.field.removeprefix(METADATA) for span in _ranges(condition))
 
 
-def with_values(condition: Filter, values: Mapping[str, Iterable[Scalar]]) -> Filter:
+def expand_ranges(condition: Filter, values: Mapping[str, Iterable[Scalar]]) -> Filter:
     """The condition with each range of metadata as those of the key's values that lie in it.
 
     Raises InvalidFilter for bounds that cannot be compared with each other.
     """
     match condition:
         case And(parts):
-            return And(tuple(with_values(part, values) for part in parts))
+            return And(tuple(expand_ranges(part, values) for part in parts))
         case Or(parts):
-            return Or(tuple(with_values(part, values) for part in parts))
+            return Or(tuple(expand_ranges(part, values) for part in parts))
         case Not(part):
-            return Not(with_values(part, values))
+            return Not(expand_ranges(part, values))
         case Range(field, low, high) if field.startswith(METADATA):
             texts = [isinstance(bound, str) for bound in (low, high) if bound is not None]
             if len(set(texts)) > 1:

@@ -7,7 +7,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 from ragstone.core.answer import GeneratedAnswer
 from ragstone.core.chunk import Chunk
-from ragstone.core.source import Source, cited_sources, describe_source
+from ragstone.core.source import Source, citation_sources, describe_source
 from ragstone.core.turn import Ask, Hit, Turn
 
 
@@ -38,7 +38,7 @@ def references(turn: Turn) -> list[dict[str, Any]]:
     known of each besides: they are sent and stored alike."""
     return [
         {**to_kdb(source), **describe_source(source)}
-        for source in cited_sources((turn.answer or GeneratedAnswer()).citations, turn.passages)
+        for source in citation_sources((turn.answer or GeneratedAnswer()).citations, turn.passages)
     ]
 
 

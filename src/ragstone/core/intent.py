@@ -49,6 +49,6 @@ class Analysis:
     by: Literal["patterns", "model"] = "patterns"
 
     @property
-    def demanding(self) -> bool:
+    def is_complex(self) -> bool:
         """Whether a question compares, or is several: what Pipeline V5 calls complex."""
         return self.comparison or self.several

@@ -5,19 +5,19 @@ from ragstone.core.errors import InputError
 from ragstone.core.filters import check_size
 from ragstone.core.turn import Ask
 
-MOST_MESSAGES = 2000
-MOST_STOPS = 16
-MOST_CLASSES = 1000
-MOST_TOOLS = 128
-LONGEST_NAME = 255
+MAX_MESSAGES = 2000
+MAX_STOPS = 16
+MAX_CLASSES = 1000
+MAX_TOOLS = 128
+MAX_NAME = 255
+MAX_TOPICS = 20_000
 
 
 def check_collection_name(name: str) -> None:
     """Raise InputError unless a collection can be called this."""
-    if not 0 < len(name) <= LONGEST_NAME or name != name.strip():
+    if not 0 < len(name) <= MAX_NAME or name != name.strip():
         raise InputError(
-            f"The name of a collection has 1 to {LONGEST_NAME} characters, and no space at "
-            "either end."
+            f"The name of a collection has 1 to {MAX_NAME} characters, and no space at either end."
         )
     if not name.isprintable():
         raise InputError("The name of a collection holds characters that cannot be shown.")
@@ -26,18 +26,16 @@ def check_collection_name(name: str) -> None:
 def check_ask(ask: Ask) -> None:
     """Raise InputError, and InvalidFilter, for a question that holds too much."""
     for what, held, most in (
-        ("earlier messages", ask.history, MOST_MESSAGES),
-        ("stop words", ask.stop, MOST_STOPS),
-        ("values of metadata", ask.classes, MOST_CLASSES),
-        ("tools", ask.tools, MOST_TOOLS),
-        ("calls of tools", ask.steps, MOST_MESSAGES),
+        ("earlier messages", ask.history, MAX_MESSAGES),
+        ("stop words", ask.stop, MAX_STOPS),
+        ("values of metadata", ask.classes, MAX_CLASSES),
+        ("tools", ask.tools, MAX_TOOLS),
+        ("calls of tools", ask.steps, MAX_MESSAGES),
     ):
         if len(held) > most:
             raise InputError(f"The question has {len(held):,} {what}; the limit is {most:,}.")
     for what, name in (("collection", ask.collection), ("id", ask.id)):
-        if len(name) > LONGEST_NAME:
-            raise InputError(
-                f"The {what} has {len(name):,} characters; the limit is {LONGEST_NAME}."
-            )
+        if len(name) > MAX_NAME:
+            raise InputError(f"The {what} has {len(name):,} characters; the limit is {MAX_NAME}.")
     if ask.where is not None:
         check_size(ask.where)

@@ -13,12 +13,12 @@ from ragstone.core.errors import InputError
 
 Value = str | int | float | bool
 
-MOST_KEYS = 100
-MOST_VALUES = 200
-LONGEST_KEY, LONGEST_VALUE = 100, 2_000
+MAX_KEYS = 100
+MAX_VALUES = 200
+MAX_KEY_CHARS, MAX_VALUE_CHARS = 100, 2_000
 """Characters. Every value is in the index once for each chunk of the document."""
 
-LARGEST = 2**63
+MAX_NUMBER = 2**63
 _WHOLE = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _DECIMAL = re.compile(r"[-+]?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+)([eE][-+]?[0-9]+)?")
 
@@ -30,8 +30,10 @@ def parse_value(text: str) -> Value:
     """
     if text in ("true", "false"):
         return text == "true"
-    if len(text) <= 20 and _WHOLE.fullmatch(text) and abs(int(text)) < LARGEST:
+    # Python takes a quadratic time to read long integers.
+    if len(text) <= 20 and _WHOLE.fullmatch(text) and abs(int(text)) < MAX_NUMBER:
         return int(text)
+    # Postcodes, phone numbers and article numbers begin with a zero.
     starts_like_a_name = re.match(r"[-+]?0[0-9]", text) or _WHOLE.fullmatch(text)
     if not starts_like_a_name and _DECIMAL.fullmatch(text) and math.isfinite(float(text)):
         return float(text)
@@ -43,12 +45,12 @@ def check_metadata(given: object) -> dict[str, Any]:
     is wrong in the words of a sentence's end."""
     if not isinstance(given, Mapping):
         raise ValueError("it must have keys with values, such as 'year: 2023'")
-    if len(given) > MOST_KEYS:
-        raise ValueError(f"it has more than {MOST_KEYS} keys")
+    if len(given) > MAX_KEYS:
+        raise ValueError(f"it has more than {MAX_KEYS} keys")
     return {_key(key): _value(key, value) for key, value in given.items() if value is not None}
 
 
-def from_pairs(pairs: Iterable[str]) -> dict[str, Any]:
+def parse_pairs(pairs: Iterable[str]) -> dict[str, Any]:
     """The metadata that `key=value` pairs say; a key that is repeated has a list of values.
 
     Raises InputError.
@@ -76,8 +78,8 @@ def check_input_metadata(given: object) -> dict[str, Any]:
 
 
 def _key(key: object) -> str:
-    if not isinstance(key, str) or not key.strip() or len(key) > LONGEST_KEY:
-        raise ValueError(f"a key is a text of 1 to {LONGEST_KEY} characters")
+    if not isinstance(key, str) or not key.strip() or len(key) > MAX_KEY_CHARS:
+        raise ValueError(f"a key is a text of 1 to {MAX_KEY_CHARS} characters")
     if not key.isprintable():
         raise ValueError(f"the key {key[:40]!r} holds characters that cannot be shown")
     return key
@@ -85,22 +87,22 @@ def _key(key: object) -> str:
 
 def _value(key: str, value: object) -> Any:
     if isinstance(value, list | tuple):
-        if len(value) > MOST_VALUES:
-            raise ValueError(f"{key!r} has more than {MOST_VALUES} values")
+        if len(value) > MAX_VALUES:
+            raise ValueError(f"{key!r} has more than {MAX_VALUES} values")
         return [_scalar(key, item) for item in value]
     return _scalar(key, value)
 
 
 def _scalar(key: str, value: object) -> Value:
     if isinstance(value, str):
-        if len(value) > LONGEST_VALUE:
-            raise ValueError(f"{key!r} has more than {LONGEST_VALUE:,} characters")
+        if len(value) > MAX_VALUE_CHARS:
+            raise ValueError(f"{key!r} has more than {MAX_VALUE_CHARS:,} characters")
         if any("\ud800" <= item <= "\udfff" for item in value):
             raise ValueError(f"{key!r} holds half a character")
         return value
     if isinstance(value, bool):
         return value
-    if isinstance(value, int) and abs(value) < LARGEST:
+    if isinstance(value, int) and abs(value) < MAX_NUMBER:
         return value
     if isinstance(value, float) and math.isfinite(value):
         return value

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from uuid import UUID
 
-LONGEST = 1_500
+MAX_CHARS = 1_500
 """Characters of its text, which stands in indexes of databases."""
 
 
@@ -43,10 +43,10 @@ class Provenance:
         closed = self.groups or self.documents
         nobody = Provenance(self.collections, (("",),) if closed else ())
         shorter = (self, groups, nobody, replace(nobody, collections=("",)))
-        return next(item for item in shorter if len(item.text) <= LONGEST)
+        return next(item for item in shorter if len(item.text) <= MAX_CHARS)
 
     @classmethod
-    def of(cls, text: str) -> "Provenance | None":
+    def read(cls, text: str) -> "Provenance | None":
         """The inverse; None for what an earlier version kept, or what cannot be read."""
         try:
             collections, groups, *more = json.loads(text)

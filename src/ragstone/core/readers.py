@@ -40,6 +40,7 @@ MAX_CHARS = 1_000
 def _is_reader(name: object) -> bool:
     if not isinstance(name, str) or len(name) > MAX_CHARS:
         return False
+    # They would break lines of headers and logs, where names stand.
     if any(unicodedata.category(char) == "Cc" for char in name):
         return False
     kind, _, of = name.partition(":")
@@ -144,6 +145,7 @@ def is_subset(readers: Iterable[str], others: Iterable[str]) -> bool:
 
 def intersect_readers(outer: Sequence[str], inner: Sequence[str]) -> tuple[str, ...]:
     """The names that both let in."""
+    # Everyone within the outer ones is the outer ones.
     if EVERYONE in inner:
         return tuple(outer)
     return tuple(name for name in inner if EVERYONE in outer or name in outer)

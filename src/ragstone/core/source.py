@@ -15,7 +15,7 @@ SNIPPET_CHARS = 300
 
 _WEB = re.compile(r"https?://\S+", re.IGNORECASE)
 
-MOST_PICTURES = 8
+MAX_PICTURES = 8
 """Pictures of one source."""
 
 _FIGURE = re.compile(
@@ -129,7 +129,7 @@ def passage_sources(
     )
 
 
-def cited_sources(
+def citation_sources(
     citations: Sequence[Citation], passages: Sequence[Passage] = ()
 ) -> tuple[Source, ...]:
     """Each source that is cited, by number; one whose passage is unknown has its snippet for text
@@ -189,8 +189,8 @@ def _pictures(chunk: Chunk, citation: Citation | None) -> Iterator[SourcePicture
         for id in block.pictures:
             if id not in captions or (block.kind == "caption" != captions[id].kind):
                 captions[id] = block
-    wanted = captions.keys() if citation is None else _cited_pictures(chunk, citation, captions)
-    for id in [caption for caption in captions if caption in wanted][:MOST_PICTURES]:
+    wanted = captions.keys() if citation is None else _find_pictures(chunk, citation, captions)
+    for id in [caption for caption in captions if caption in wanted][:MAX_PICTURES]:
         block = captions[id]
         said = chunk.text[block.start : block.end].strip() if block.kind == "caption" else ""
         place = f"{quote(chunk.collection, safe='')}/documents/{quote(chunk.document_id, safe='')}"
@@ -198,7 +198,7 @@ def _pictures(chunk: Chunk, citation: Citation | None) -> Iterator[SourcePicture
         yield SourcePicture(id, said, find_page(chunk.blocks, block.start), address)
 
 
-def _cited_pictures(
+def _find_pictures(
     chunk: Chunk, citation: Citation, captions: Mapping[str, BlockSpan]
 ) -> frozenset[str]:
     places = ((citation.start, citation.end), *((span.start, span.end) for span in citation.spans))

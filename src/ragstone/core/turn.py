@@ -339,7 +339,7 @@ class StageTrace:
     tokens: int = 0
 
     @property
-    def taken(self) -> str:
+    def usage_text(self) -> str:
         """What the stage took of chat models, for people; empty for nothing."""
         calls = "1 call" if self.calls == 1 else f"{self.calls} calls"
         return f"{calls}, {self.tokens:,} tokens" if self.calls else ""

@@ -7,10 +7,10 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import replace
 
+from ragstone.core.clock import TIME_LIMITS, UNLIMITED
 from ragstone.core.conversation import conversation_key
 from ragstone.core.errors import RagstoneError
 from ragstone.core.events import Done, Event, Failed
-from ragstone.core.time_limits import TIME_LIMITS, UNLIMITED
 from ragstone.core.turn import Ask, Level, StageTrace, Turn
 from ragstone.engine.budget import within_budget
 from ragstone.engine.recipe import Recipe
@@ -93,7 +93,7 @@ class Engine:
             if ask.idempotent:
                 await asyncio.wait([tail])
 
-    async def answered(self, ask: Ask) -> Turn:
+    async def answer(self, ask: Ask) -> Turn:
         """The finished turn of `ask`; raises its error."""
         async with aclosing(self.events(replace(ask, streams=False))) as events:
             async for event in events:

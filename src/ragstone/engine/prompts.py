@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from ragstone.core.turn import Turn
 from ragstone.language.language import detect
-from ragstone.language.templates import fill_places, load_shipped, of_language
+from ragstone.language.templates import choose_by_language, fill_places, load_shipped
 from ragstone.ports import Adapters
 
 
@@ -18,7 +18,7 @@ async def prompt(turn: Turn, adapters: Adapters, name: str, **values: str) -> st
 async def own_text(turn: Turn, adapters: Adapters, name: str) -> str:
     """The text that replaces the shipped prompt `name` for this question, empty for none."""
     own = await own_texts(turn, adapters)
-    return of_language(own, name, lambda: detect(turn.question or turn.ask.question))
+    return choose_by_language(own, name, lambda: detect(turn.question or turn.ask.question))
 
 
 async def own_texts(turn: Turn, adapters: Adapters) -> Mapping[str, str]:

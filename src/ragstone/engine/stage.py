@@ -5,14 +5,14 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import nullcontext
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from ragstone.core.clock import Limit, apply_limit
 from ragstone.core.errors import RagstoneError, StageTimeout
 from ragstone.core.events import Event
-from ragstone.core.time_limits import Limit, apply_limit
 from ragstone.core.turn import StageTrace, Status, Turn
 from ragstone.ports import Adapters
 
@@ -103,32 +103,79 @@ async def attempt(stage: Stage, turn: Turn, adapters: Adapters, emit: Emit) -> S
 
     Raises only errors that are neither expected nor left open by the stage.
     """
+    limit = _Limits(stage.name, stage.timeout, stage.timeout_setting, stage.fails)
+    return await _attempt(limit, stage.run(turn, adapters, emit), turn)
+
+
+async def run_part(
+    stage: Stage,
+    name: str,
+    turn: Turn,
+    work: Awaitable[Step],
+    seconds: float = 30.0,
+    fails: Literal["open", "closed"] = "open",
+) -> Step:
+    """Run a part of a stage. If it fails `open`, the stage goes on without it.
+
+    A part that is not skipped is in the trace, inside its stage, with what it cost and decided.
+
+    Args:
+        name: What the trace calls the part.
+        work: What makes the step of `turn`.
+        seconds: What it may take.
+
+    Returns:
+        The step of the part. Where that fails or takes too long, one that leaves the turn as it
+        was, but for the trace. Raises the error of one that fails `closed`.
+    """
+    ended = await _attempt(_Limits(name, seconds, fails=fails), work, turn)
+    if ended.failure and fails == "closed":
+        raise ended.failure
+    step = ended.step or Step(turn, ended.traced.status, ended.traced.reason)
+    if step.decision == "skipped":
+        return step
+    traced = replace(ended.traced, inside=stage.name)
+    return replace(step, turn=replace(step.turn, trace=(*step.turn.trace, traced)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """What the stage or part of this name may take in seconds, by which setting, and how it
+    fails."""
+
+    name: str
+    seconds: float
+    setting: str = ""
+    fails: Literal["open", "closed"] = "open"
+
+
+async def _attempt(limits: _Limits, work: Awaitable[Step], turn: Turn) -> StageRun:
     started = time.perf_counter()
     status: Status = "failed"
-    setting = stage.timeout_setting
-    narrower = apply_limit(Limit.of(stage.timeout, setting)) if setting else nullcontext()
+    name, seconds, setting = limits.name, limits.seconds, limits.setting
+    narrower = apply_limit(Limit.start(seconds, setting)) if setting else nullcontext()
     try:
-        async with asyncio.timeout(stage.timeout) as limit:
+        async with asyncio.timeout(seconds) as limit:
             with narrower:
-                step = await stage.run(turn, adapters, emit)
+                step = await work
     except RagstoneError as error:
         failure = error
     except TimeoutError as error:
         if not limit.expired():
             raise
-        status, failure = "timeout", StageTimeout(stage.name, stage.timeout, setting)
+        status, failure = "timeout", StageTimeout(name, seconds, setting)
         failure.__cause__ = error
     except Exception as error:
-        if stage.fails == "closed":
+        if limits.fails == "closed":
             raise
-        log.exception("The %s stage broke; the question goes on without it", stage.name)
-        failure = RagstoneError(f"{type(error).__name__} in {stage.name}")
+        log.exception("The %s stage broke; the question goes on without it", name)
+        failure = RagstoneError(f"{type(error).__name__} in {name}")
     else:
-        seconds = time.perf_counter() - started
+        took = time.perf_counter() - started
         before, after = turn.usage, step.turn.usage
         traced = StageTrace(
-            stage.name,
-            seconds,
+            name,
+            took,
             "done",
             step.decision,
             step.reason,
@@ -136,5 +183,5 @@ async def attempt(stage: Stage, turn: Turn, adapters: Adapters, emit: Emit) -> S
             tokens=after.total_tokens - before.total_tokens,
         )
         return StageRun(traced, step)
-    seconds = time.perf_counter() - started
-    return StageRun(StageTrace(stage.name, seconds, status, "", str(failure)), failure=failure)
+    took = time.perf_counter() - started
+    return StageRun(StageTrace(name, took, status, "", str(failure)), failure=failure)

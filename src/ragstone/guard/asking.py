@@ -13,7 +13,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Literal
 
-from ragstone.language.phrases import PARTICLES, mask_spans, normal
+from ragstone.language.phrases import PARTICLES, mask_spans, normalize
 
 Verdict = Literal["block", "near", "allow", "unsure"]
 """near: block if the question is also alike in meaning; unsure: no rule applies."""
@@ -224,7 +224,7 @@ def _words(kind: str) -> re.Pattern[str]:
 
 
 def _word_pattern(word: str) -> str:
-    return re.escape(normal(word)).replace(r"\ ", r"\s+")
+    return re.escape(normalize(word)).replace(r"\ ", r"\s+")
 
 
 @cache

@@ -12,7 +12,7 @@ from ragstone.core.records import GuardDecision, TopicMatch
 from ragstone.guard.asking import Asked, classify_asking, talks_to_the_judge, wants
 from ragstone.guard.likeness import CONTEXTUAL
 from ragstone.language.json_answer import json_values
-from ragstone.language.phrases import normal
+from ragstone.language.phrases import normalize
 from ragstone.ports import Completer, Topics
 
 MAX_TOKENS = 600
@@ -105,7 +105,7 @@ async def decide_text(
     """
     if topics is None or not text.strip():
         return GuardDecision(False), Usage()
-    form = normal(text)
+    form = normalize(text)
     [named] = await topics.find_named(tenant, [form])
     named = [match for match in named if match.score >= threshold]
     if mode == "qdrant":

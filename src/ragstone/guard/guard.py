@@ -16,7 +16,7 @@ from ragstone.core.turn import Turn
 from ragstone.engine.prompts import own_text, prompt_text
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.guard.decision import TopicJudge, decide_text
-from ragstone.language.unicode import storable
+from ragstone.language.unicode import replace_unstorable
 from ragstone.ports import Adapters, Topics
 
 log = logging.getLogger(__name__)
@@ -93,7 +93,7 @@ async def _record_blocked(topics: Topics, turn: Turn, ruling: GuardDecision) -> 
     if match is None:
         return
     who = turn.ask.principal
-    question = storable(turn.ask.question)
+    question = replace_unstorable(turn.ask.question)
     blocked = BlockedQuestion(
         state_time(),
         who.tenant,
@@ -104,7 +104,7 @@ async def _record_blocked(topics: Topics, turn: Turn, ruling: GuardDecision) -> 
         match.match,
         round(match.score, 3),
         ruling.decided_by,
-        storable(turn.ask.user_id),
+        replace_unstorable(turn.ask.user_id),
     )
     try:
         await topics.record(blocked)

@@ -8,11 +8,11 @@ from pathlib import Path
 from uuid import UUID, uuid5
 
 from ragstone.core.errors import InvalidTopic
+from ragstone.core.limits import MAX_TOPICS
 from ragstone.core.records import Topic
 from ragstone.language.phrases import key
-from ragstone.language.unicode import whole
+from ragstone.language.unicode import replace_surrogates
 
-MOST_TOPICS = 20_000
 MOST_CHARS = 200
 MOST_EXAMPLE_CHARS = 500
 MOST_TEXTS = 100
@@ -132,8 +132,8 @@ def _add(topics: dict[str, tuple[int, Topic]], line: int, new: Topic) -> None:
     if new.id in topics:
         first, known = topics[new.id]
         raise InvalidTopic(f"the term {new.term!r} is already on line {first}, as {known.term!r}.")
-    if len(topics) >= MOST_TOPICS:
-        raise InvalidTopic(f"a list has at most {MOST_TOPICS:,} topics.")
+    if len(topics) >= MAX_TOPICS:
+        raise InvalidTopic(f"a list has at most {MAX_TOPICS:,} topics.")
     topics[new.id] = line, new
 
 
@@ -153,4 +153,4 @@ def _unlike(texts: Sequence[str], taken: set[str]) -> tuple[str, ...]:
 
 
 def _clean(text: str) -> str:
-    return " ".join(whole(text).split())
+    return " ".join(replace_surrogates(text).split())

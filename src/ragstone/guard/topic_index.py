@@ -11,13 +11,13 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ragstone.core.clock import has_failed
 from ragstone.core.errors import StateUnavailable
 from ragstone.core.records import BlockedQuestion, Topic, TopicMatch
-from ragstone.core.task import has_failed
 from ragstone.guard.topic_matrix import TopicMatrix, match_topic, pack_vectors, topic_texts
 from ragstone.language.language import detect
 from ragstone.language.phrases import Phrases
-from ragstone.language.unicode import whole
+from ragstone.language.unicode import replace_surrogates
 from ragstone.ports import Embedder, Embedders, TopicStore
 
 log = logging.getLogger(__name__)
@@ -28,6 +28,9 @@ them; a longer list is found by that language's own terms only."""
 
 FRESH = 1.0
 """Seconds after which it is asked whether another server has changed a list."""
+
+BLOCKED_DAYS = 90
+"""For how long blocked questions are kept for review: those of a quarter."""
 
 INLINE_CHARS = 2000
 
@@ -162,7 +165,7 @@ class TopicCollection:
         """Vectors of new topics by the model of their own language, by fingerprint and id."""
         made: dict[str, dict[str, bytes]] = {}
         for language in (_ENGLISH, _OTHER):
-            embedder = self._embedders.for_text(language)
+            embedder = self._embedders.choose(language)
             own = [topic for topic in topics if self._is_topic_embedder(topic, embedder)]
             if own and embedder.fingerprint not in made:
                 made[embedder.fingerprint] = await pack_vectors(own, embedder)
@@ -171,18 +174,18 @@ class TopicCollection:
     def _is_topic_embedder(self, topic: Topic, embedder: Embedder) -> bool:
         """Whether this is the model for the topic's script: the one for English for Latin."""
         latin = all(ord(char) < _BEYOND_LATIN for char in topic.term)
-        best = self._embedders.for_text(_ENGLISH if latin else _OTHER)
+        best = self._embedders.choose(_ENGLISH if latin else _OTHER)
         return best.fingerprint == embedder.fingerprint
 
     async def _similar_topics(self, known: _List, text: str, least: float) -> list[TopicMatch]:
-        embedder = self._embedders.for_text(detect(text))
+        embedder = self._embedders.choose(detect(text))
         matrix = await self._matrix(known, embedder)
         if not len(matrix.vectors):
             language = _ENGLISH if embedder.multilingual else _OTHER
-            matrix = await self._matrix(known, self._embedders.for_text(language))
+            matrix = await self._matrix(known, self._embedders.choose(language))
         if not len(matrix.vectors):
             return []
-        best = await matrix.near(whole(text), least)
+        best = await matrix.near(replace_surrogates(text), least)
         return [match_topic(known.topics[place], score) for place, score in best]
 
     async def _matrix(self, known: _List, embedder: Embedder) -> TopicMatrix:

@@ -14,7 +14,7 @@ QUOTED_WORDS = 8
 
 def base_address(request: Request, settings: ServerSettings) -> str:
     """The server's own address as its clients know it, without a slash at the end."""
-    return (settings.public_url or str(request.base_url)).rstrip("/")
+    return settings.public_address or str(request.base_url).rstrip("/")
 
 
 def source_addresses(sources: Sequence[Source], collection: str, base: str) -> list[str]:

@@ -6,40 +6,32 @@ import re
 from collections.abc import Collection
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ragstone.access.asking import ASKING, limit_key
 from ragstone.access.gate import Gate
 from ragstone.access.rates import Allowance, Rates
 from ragstone.core.caller import GUEST, NOBODY
+from ragstone.core.clock import TIME_LIMITS, Limit, TimeLimits
 from ragstone.core.errors import Forbidden, RagstoneError, TooManyRequests
-from ragstone.core.time_limits import TIME_LIMITS, Limit, TimeLimits
 from ragstone.http import web
+from ragstone.http.identity import is_open_to_all, visited_tenant
 from ragstone.http.middleware import is_upload
-from ragstone.http.responses import error_response, respond_to_error
+from ragstone.http.responses import find_route, respond_to_error, respond_to_status
 
 ALWAYS_OPEN = frozenset(
     (
         "/health",
         "/ready",
-        "/api/v1/retrieval/health",
-        "/api/v1/rag/health",
         "/metrics",
         "/login",
         "/sign-in",
         "/sign-out",
-        "/plone/webhook",
-        "/plone/visitor",
-        "/plone/settings",
     )
 )
-"""Addresses without a credential: probes have none, /metrics and /login ask for their own, who
-signs in has none yet, who signs out may have none that counts, and what a Plone site sends of
-itself is signed."""
-
-PLONE_QUESTIONS = ("/@rag-ask", "/@rag-status")
-"""Ends of the addresses where a site's visitors may ask."""
+"""Addresses without a credential, besides routes that are `open_to_all`: probes have none, /metrics
+and /login ask for their own, who signs in has none yet, and who signs out may have none that
+counts."""
 
 WIDGET = re.compile(r"/widget/[0-9a-f]{16}(/session|/ask)?", re.ASCII)
 """The addresses of a widget: its page and its session are for everybody, as the site is on which it
@@ -54,8 +46,8 @@ WITHOUT_DEADLINE = "/local/"
 class Authenticate:
     """Finds out who asks, for the routes and for what they call; 401 where nobody is known.
 
-    At the addresses `open_to_all` nobody is asked. Where Plone's services answer the visitors of a
-    tenant, `plone_visitors` names it. No route takes WebSockets, so none is opened.
+    At the addresses `open_to_all`, and at routes that say so of themselves, nobody is asked. No
+    route takes WebSockets, so none is opened.
     """
 
     def __init__(
@@ -63,12 +55,10 @@ class Authenticate:
         app: ASGIApp,
         gate: Gate,
         open_to_all: Collection[str],
-        plone_visitors: str | None = None,
     ) -> None:
         self._app = app
         self._gate = gate
         self._open = open_to_all
-        self._plone_visitors = plone_visitors
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
@@ -79,34 +69,36 @@ class Authenticate:
             return
         peer = scope.get("client")
         try:
-            asked = scope["path"].endswith(PLONE_QUESTIONS)
-            visited = self._plone_visitors if asked else None
             address = peer[0] if peer else ""
-            caller = await self._gate.caller(Headers(scope=scope), address, visited)
+            caller = await self._gate.caller(
+                Headers(scope=scope), address, lambda: visited_tenant(_endpoint(scope))
+            )
         except RagstoneError as error:
-            if not self._is_open(scope["path"]) and _is_routed(scope):
-                await respond_to_error(scope["path"], error)(scope, receive, send)
+            if not self._is_open(scope) and find_route(scope):
+                await respond_to_error(scope, error)(scope, receive, send)
                 return
             caller = NOBODY
-        if caller == GUEST and self._is_open(scope["path"]):
+        if caller == GUEST and self._is_open(scope):
             caller = NOBODY
         if caller.only_asks and not WIDGET.fullmatch(scope["path"]):
-            await respond_to_error(scope["path"], Forbidden(ONLY_ASKS))(scope, receive, send)
+            await respond_to_error(scope, Forbidden(ONLY_ASKS))(scope, receive, send)
             return
         scope.setdefault("state", {})["caller"] = caller
         ASKING.set(caller)
         await self._app(scope, receive, send)
 
-    def _is_open(self, path: str) -> bool:
+    def _is_open(self, scope: Scope) -> bool:
+        path = scope["path"]
         if path in self._open or path.startswith(web.PREFIX):
             return True
         widget = WIDGET.fullmatch(path)
-        return widget is not None and widget[1] != "/ask"
+        return (widget is not None and widget[1] != "/ask") or is_open_to_all(_endpoint(scope))
 
 
-def _is_routed(scope: Scope) -> bool:
-    """Whether there is anything at an address, for whatever method."""
-    return any(route.matches(scope)[0] is not Match.NONE for route in scope["app"].routes)
+def _endpoint(scope: Scope) -> object:
+    """The function of the route at an address. Looked for only where no credential counts: all
+    routes are tried, as they are again for the answer."""
+    return getattr(find_route(scope), "endpoint", None)
 
 
 class RateLimit:
@@ -126,7 +118,7 @@ class RateLimit:
         shown = _rate_headers(allowance)
         if allowance.wait:
             message = f"This credential may send {self._limit:,} requests a minute."
-            refusal = respond_to_error(scope["path"], TooManyRequests(message, allowance.wait))
+            refusal = respond_to_error(scope, TooManyRequests(message, allowance.wait))
             refusal.headers.update(shown)
             await refusal(scope, receive, send)
             return
@@ -169,10 +161,10 @@ class TimeLimit:
         if scope["type"] != "http" or _command(scope):
             await self._app(scope, receive, send)
             return
-        stream = Limit.of(self._stream, "SERVER__STREAM_SECONDS")
+        stream = Limit.start(self._stream, "SERVER__REQUEST_SECONDS")
         limit = stream
         if not is_upload(Headers(scope=scope)):
-            limit = Limit.of(self._seconds, "SERVER__REQUEST_SECONDS")
+            limit = Limit.start(self._seconds, "SERVER__REQUEST_SECONDS")
         TIME_LIMITS.set(TimeLimits(limit, limit, streams=False, stream=stream))
         started = False
 
@@ -195,5 +187,5 @@ class TimeLimit:
                 f"This took longer than {limit.seconds:g} s and was stopped. Try again, or raise "
                 f"{limit.setting}."
             )
-            late = error_response(scope["path"], 504, message, retry=True)
+            late = respond_to_status(scope, 504, message, retry=True)
             await late(scope, receive, send)

@@ -17,9 +17,7 @@ from ragstone.http.admin import (
     conversations,
     jobs,
     keys,
-    prompts,
-    readers,
-    statistics,
+    operations,
     topics,
 )
 from ragstone.http.admin import settings as runtime
@@ -33,7 +31,7 @@ from ragstone.http.openapi import describe
 from ragstone.http.responses import handle_errors
 from ragstone.http.security_headers import SecurityHeaders
 from ragstone.http.uploads import Uploads
-from ragstone.service import Service
+from ragstone.service import Service, contract
 from ragstone.settings import Settings
 from ragstone.telemetry.metrics import Metrics
 
@@ -56,8 +54,8 @@ def create_app(
     as no credentials are set; None lets everyone be the local user then. Raises ConfigError for
     settings that need what is not installed.
     """
-    gate = setup.gate(settings.auth, service.keys, token, local_token)
-    provider = setup.build_sign_in(settings.auth, gate)
+    gate = setup.make_gate(settings.auth, service.keys, token, local_token)
+    provider = setup.make_sign_in_client(settings.auth, gate)
     interceptor = interceptor or Interceptor()
     metrics, rates = interceptor.metrics, interceptor.rates
 
@@ -81,16 +79,16 @@ def create_app(
     pages = web.addresses()
     uploads = Uploads(settings.ragstone_data, settings.server.upload_types)
     parts = DialectParts(service, settings)
+    own = contract.core_operations()
+    added = [item for item in contract.operations().values() if item.name not in own]
     for routes in (
         *dialects(parts, ours=True),
-        readers.router(service),
+        operations.router(service, own.values()),
         collections.router(service),
         conversations.router(service),
         local.router(service, uploads),
-        topics.router(service, token),
-        statistics.router(service, token),
+        topics.router(service),
         runtime.router(service),
-        prompts.router(service),
         keys.router(service),
         jobs.router(service),
         ops.router(service, metrics, token, settings),
@@ -100,6 +98,7 @@ def create_app(
         web.router(pages),
         widget.router(service, rates, settings.limits.requests_per_minute),
         # The last ones, so that no package takes an address of ours.
+        operations.router(service, added),
         *dialects(parts, ours=False),
     ):
         app.include_router(routes)
@@ -107,8 +106,10 @@ def create_app(
     describe(app)
     _guard(app, settings, gate, rates, metrics, pages)
     # The one added last runs first.
-    app.add_middleware(Correlate, telemetry=interceptor.telemetry, logs=settings.log.requests)
-    app.add_middleware(BelowPath, root=root_path(settings.server), proxy=setup.proxy(settings.auth))
+    app.add_middleware(Correlate, telemetry=interceptor.telemetry)
+    app.add_middleware(
+        BelowPath, root=root_path(settings.server), proxy=setup.make_proxy(settings.auth)
+    )
     return app
 
 
@@ -128,9 +129,8 @@ def _guard(
     )
     app.add_middleware(TimeLimit, seconds=server.request_seconds, stream=server.stream_seconds)
     app.add_middleware(RateLimit, rates=rates, limit=settings.limits.requests_per_minute)
-    opened = ALWAYS_OPEN | pages | ({"/docs", "/openapi.json"} if server.open_docs else set())
-    visitors = settings.plone.tenant if settings.plone.anonymous else None
-    app.add_middleware(Authenticate, gate=gate, open_to_all=opened, plone_visitors=visitors)
+    opened = ALWAYS_OPEN | pages | {"/docs", "/openapi.json"}
+    app.add_middleware(Authenticate, gate=gate, open_to_all=opened)
     if server.cors_origins:
         # Twice: a web page elsewhere may read a 500 only if it passes the permission for that.
         app.add_middleware(Unforeseen)

@@ -26,10 +26,11 @@ OWN = {"api", "chat", "docs", "health", "local", "login", "mcp", "metrics", "ope
 
 def root_path(server: ServerSettings) -> str:
     """The path that the settings name; raises ConfigError for one that begins as our addresses."""
-    root = server.root_path or urlsplit(server.public_url).path.rstrip("/")
+    root = urlsplit(server.public_url).path.rstrip("/")
     if root and root.split("/")[1] in OWN:
         raise ConfigError(
-            f"SERVER__ROOT_PATH={root} begins like addresses of Ragstone's own. Use another path."
+            f"The path {root} of SERVER__PUBLIC_URL begins like addresses of Ragstone's own. "
+            "Use another path."
         )
     return root
 

@@ -24,10 +24,9 @@ class Correlate:
     same names.
     """
 
-    def __init__(self, app: ASGIApp, telemetry: Telemetry, logs: bool) -> None:
+    def __init__(self, app: ASGIApp, telemetry: Telemetry) -> None:
         self._app = app
         self._telemetry = telemetry
-        self._logs = logs
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -59,7 +58,7 @@ class Correlate:
 
     def _line(self, scope: Scope, status: int, seconds: float) -> None:
         """Log the request and its credential, without the question."""
-        if not self._logs or scope["path"] in QUIET:
+        if scope["path"] in QUIET:
             return
         caller: Any = scope.get("state", {}).get("caller")
         route = getattr(scope.get("route"), "path", "unmatched")

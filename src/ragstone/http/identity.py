@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Query, Request
 
-from ragstone.access.gate import NOT_SHOWN
+from ragstone.access.gate import LOCAL_USER_HELP
 from ragstone.core.caller import GUEST, Caller, Role
 from ragstone.core.errors import Forbidden, Unauthorized, UnknownCollection
 from ragstone.core.turn import Principal
@@ -32,7 +32,7 @@ async def current_caller(request: Request) -> Caller:
 
 
 F = TypeVar("F", bound=Callable[..., Any])
-_GUESTS = "ragstone_for_guests"
+_GUESTS, _OPEN, _VISITORS = "ragstone_guests", "ragstone_open", "ragstone_visitors"
 
 Who = Annotated[Caller, Depends(current_caller)]
 """The parameter of a route that answers for the caller."""
@@ -53,11 +53,38 @@ def for_guests(endpoint: F) -> F:
     return endpoint
 
 
+def open_to_all(endpoint: F) -> F:
+    """Ask nobody for a credential at a route: a probe has none, or the request is signed."""
+    setattr(endpoint, _OPEN, True)
+    return endpoint
+
+
+def is_open_to_all(endpoint: object) -> bool:
+    """Whether the route of this function is `open_to_all`."""
+    return hasattr(endpoint, _OPEN)
+
+
+def for_visitors(tenant: str | None) -> Callable[[F], F]:
+    """Let the visitors of a tenant use a route without a credential; None lets nobody."""
+
+    def mark(endpoint: F) -> F:
+        setattr(endpoint, _VISITORS, tenant)
+        return endpoint
+
+    return mark
+
+
+def visited_tenant(endpoint: object) -> str | None:
+    """The tenant whose visitors may use the route of this function."""
+    tenant: str | None = getattr(endpoint, _VISITORS, None)
+    return tenant
+
+
 async def refuse_guests(request: Request) -> None:
     """Raise Unauthorized for a guest at a route that is not `for_guests`."""
     is_guest = getattr(request.state, "caller", None) == GUEST
     if is_guest and not hasattr(request.scope["endpoint"], _GUESTS):
-        raise Unauthorized(NOT_SHOWN)
+        raise Unauthorized(LOCAL_USER_HELP)
 
 
 def check_role(caller: Caller, role: Role) -> None:
@@ -66,7 +93,7 @@ def check_role(caller: Caller, role: Role) -> None:
     if caller.may(role):
         return
     if caller == GUEST:
-        raise Unauthorized(NOT_SHOWN)
+        raise Unauthorized(LOCAL_USER_HELP)
     raise Forbidden(f"This needs the role {role}; your credential has {caller.role}.")
 
 

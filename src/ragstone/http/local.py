@@ -28,10 +28,11 @@ from ragstone.core.errors import (
 from ragstone.http import sse
 from ragstone.http.identity import Who, check_role, for_guests
 from ragstone.http.middleware import operator_only
-from ragstone.http.permitted import Permitted, permit
+from ragstone.http.permitted import Permitted, permit, restrict_result
 from ragstone.http.responses import Json, unless_left
 from ragstone.http.uploads import Uploads
 from ragstone.service import Service, wire
+from ragstone.service.added import describe_absence
 from ragstone.service.contract import Operation, operations
 from ragstone.service.wire import OPERATION_HEADER, VERSION_HEADER
 
@@ -59,8 +60,10 @@ def router(service: Service, uploads: Uploads) -> APIRouter:
         """The result of an operation, or its items as a stream of events."""
         operation = operations().get(name)
         if operation is None:
+            part = name[:100].rpartition(".")[0]
+            absent = describe_absence(part) if part and version == __version__ else ""
             raise UnknownOperation(
-                f"There is no operation {name[:100]!r}. {_version_mismatch(version)}"
+                f"There is no operation {name[:100]!r}. {absent or _version_mismatch(version)}"
             )
         await permit(caller, operation)
         if fingerprint != operation.fingerprint:
@@ -70,8 +73,8 @@ def router(service: Service, uploads: Uploads) -> APIRouter:
         arguments = await permitted.arguments(service, given)
         result = operation.of(service)(**arguments)
         if not operation.streams:
-            return await unless_left(request, _result_response(operation, result, permitted))
-        return sse.EventStream(_result_stream(operation, result, permitted))
+            return await unless_left(request, _result_response(operation, result, caller))
+        return sse.EventStream(_result_stream(operation, result, caller))
 
     @routes.get("/operations", response_model=None)
     @for_guests
@@ -152,11 +155,11 @@ def _number(text: str) -> float:
     return number
 
 
-async def _result_response(operation: Operation, result: Any, permitted: Permitted) -> Response:
+async def _result_response(operation: Operation, result: Any, caller: Caller) -> Response:
     value = await result
 
     def encode() -> bytes:
-        shown = permitted.result(value)
+        shown = restrict_result(caller, value)
         if not isinstance(shown, list):
             return json.dumps(wire.dump(shown, operation.result)).encode()
         # An item at a time: nothing else runs while one is encoded, in whatever thread.
@@ -166,12 +169,12 @@ async def _result_response(operation: Operation, result: Any, permitted: Permitt
     return Response(await asyncio.to_thread(encode), media_type="application/json")
 
 
-async def _result_stream(operation: Operation, items: Any, permitted: Permitted) -> sse.Events:
+async def _result_stream(operation: Operation, items: Any, caller: Caller) -> sse.Events:
     """Each item as an event, then one named end; what fails in the middle as one named error."""
     try:
         async with aclosing(items) as source:
             async for item in source:
-                yield sse.encode(wire.dump(permitted.result(item), operation.result))
+                yield sse.encode(wire.dump(restrict_result(caller, item), operation.result))
         yield sse.encode(None, "end")
     except RagstoneError as error:
         yield sse.Failure(sse.encode(wire.dump_error(error), "error"), error)

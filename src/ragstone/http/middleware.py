@@ -1,25 +1,22 @@
 """The middleware of every route: access, size limits, metrics."""
 
 import asyncio
-import hmac
 import ipaddress
 import logging
 import re
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ragstone.access.gate import Gate
-from ragstone.core.caller import Caller
 from ragstone.core.errors import Forbidden, RagstoneError, Unauthorized
-from ragstone.http.identity import Who
-from ragstone.http.responses import CLIENT_LEFT, error_response, respond_to_error
+from ragstone.http.identity import Who, check_role
+from ragstone.http.responses import CLIENT_LEFT, respond_to_error, respond_to_status
 from ragstone.telemetry.metrics import Metrics
 
 log = logging.getLogger(__name__)
@@ -117,7 +114,7 @@ class Unforeseen:
                 raise  # Only a broken connection can tell the client now.
             log.exception("%s %s broke", scope["method"], scope["path"])
             message = "Something broke inside Ragstone; the log says what."
-            await error_response(scope["path"], 500, message)(scope, receive, send_wrapper)
+            await respond_to_status(scope, 500, message)(scope, receive, send_wrapper)
 
 
 SINGLE = ("host", "origin", "content-type", "content-length", "authorization")
@@ -150,12 +147,12 @@ class OnlyFromHere:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             try:
-                refusal = self._refusal(scope, await self._gate.required())
+                refusal = self._refusal(scope, await self._gate.is_credential_required())
             except RagstoneError as error:
-                await respond_to_error(scope["path"], error)(scope, receive, send)
+                await respond_to_error(scope, error)(scope, receive, send)
                 return
             if refusal:
-                await error_response(scope["path"], 403, refusal)(scope, receive, send)
+                await respond_to_status(scope, 403, refusal)(scope, receive, send)
                 return
         await self._app(scope, receive, send)
 
@@ -241,7 +238,7 @@ def _too_large(limit: int, files: bool) -> str:
 async def _refuse(scope: Scope, receive: Receive, send: Send, message: str, drained: int) -> None:
     """Answer 413 before the body is read: a client that waits for leave to send it, or looks while
     it sends, need not send it."""
-    refusal = error_response(scope["path"], 413, message)
+    refusal = respond_to_status(scope, 413, message)
     refusal.headers["connection"] = "close"
 
     async def send_wrapper(message: Message) -> None:
@@ -279,23 +276,14 @@ def _route(scope: Scope) -> str:
     return str(getattr(scope.get("route"), "path", "unmatched"))
 
 
-def require_token(token: str) -> Callable[[Request, Caller], Awaitable[None]]:
-    """What lets a request pass only with `token`, or from an admin with a credential.
+async def require_key(caller: Who) -> None:
+    """Lets a request pass only from an admin with a credential, or the operator.
 
     The local user has none: whoever else works on this machine can send requests to it too.
     """
-    expected = f"Bearer {token}".encode()
-
-    async def check(request: Request, caller: Who) -> None:
-        given = request.headers.get("authorization", "").encode()
-        if hmac.compare_digest(given, expected):
-            return
-        if not caller.key:
-            raise Unauthorized(_TOKEN)
-        if not caller.may("admin"):
-            raise Forbidden(f"This needs the role admin; your credential has {caller.role}.")
-
-    return check
+    if not caller.key:
+        raise Unauthorized(_TOKEN)
+    check_role(caller, "admin")
 
 
 async def operator_only(caller: Who) -> None:

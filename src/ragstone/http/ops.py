@@ -69,15 +69,13 @@ async def _look(service: Service, metrics: Metrics) -> None:
 
 def _may_read_figures(request: Request, caller: Caller, settings: ServerSettings) -> None:
     """Raise Unauthorized unless these figures, which are of all tenants, may be read."""
-    if caller.operator or caller.local or settings.open_metrics:
+    if caller.operator or caller.local:
         return
     token = f"Bearer {settings.metrics_token.get_secret_value()}".encode()
     given = request.headers.get("authorization", "").encode()
     if settings.metrics_token.get_secret_value() and hmac.compare_digest(given, token):
         return
-    raise Unauthorized(
-        "The figures need the token of SERVER__METRICS_TOKEN, or SERVER__OPEN_METRICS=true."
-    )
+    raise Unauthorized("The figures need the token of SERVER__METRICS_TOKEN.")
 
 
 async def checks(service: Service) -> tuple[dict[str, str], bool]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, get_args
 
-from ragstone.access.gate import NOT_SHOWN
+from ragstone.access.gate import LOCAL_USER_HELP
 from ragstone.core.caller import GUEST, Caller
 from ragstone.core.errors import Forbidden, Unauthorized, UnknownCollection, UnknownJob
 from ragstone.core.records import Document
@@ -29,14 +29,37 @@ async def permit(caller: Caller, operation: Operation) -> None:
         await operator_only(caller)
         return
     if caller == GUEST and not allowed.guests:
-        raise Unauthorized(NOT_SHOWN)
+        raise Unauthorized(LOCAL_USER_HELP)
     check_role(caller, allowed.role)
     if allowed.everywhere and caller.collections is not None:
         raise Forbidden(_LIMITED)
 
 
+def restrict_result(caller: Caller, value: Any) -> Any:
+    """The result without items out of the caller's reach, and without the names of the server's
+    files."""
+    if caller.operator:
+        return value
+    if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
+        kept = [restrict_result(caller, item) for item in value if is_reachable(caller, item)]
+        return type(value)(kept)
+    if isinstance(value, Document):
+        return replace(value, source="")
+    if isinstance(getattr(value, "document", None), Document):
+        return replace(value, document=restrict_result(caller, value.document))
+    return value if is_reachable(caller, value) else None
+
+
+def is_reachable(caller: Caller, value: Any) -> bool:
+    """Whether the collection of a result is one that the caller reaches."""
+    about = getattr(value, "collection", None) or getattr(value, "notes", None)
+    while about is not None and not isinstance(about, str):
+        about = getattr(about, "name", None) or getattr(about, "collection", None)
+    return not about or caller.reaches(about)
+
+
 class Permitted:
-    """The arguments and results of one caller's call."""
+    """The arguments of one caller's call."""
 
     def __init__(self, caller: Caller, operation: Operation, uploads: Uploads) -> None:
         self._caller = caller
@@ -57,23 +80,11 @@ class Permitted:
             await self._reach_job(service, own)
         return own
 
-    def result(self, value: Any) -> Any:
-        """The result without items out of the credential's reach, and without the names of the
-        server's files."""
-        if self._caller.operator:
-            return value
-        if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
-            kept = [self.result(item) for item in value if self._is_reachable(item)]
-            return type(value)(kept)
-        if isinstance(value, Document):
-            return replace(value, source="")
-        if isinstance(getattr(value, "document", None), Document):
-            return replace(value, document=self.result(value.document))
-        return value if self._is_reachable(value) else None
-
     def _argument(self, name: str, value: Any) -> Any:
         if name == "tenant":
             return request_tenant(self._caller, value)
+        if name == "operator":
+            return False
         if name == "admin" and value:
             self._needs_admin("This")
         if value is None and Principal in get_args(self._operation.types[name]):
@@ -128,13 +139,6 @@ class Permitted:
         )
         return replace(value, handed=handed)
 
-    def _is_reachable(self, value: Any) -> bool:
-        """Whether the collection of a result is one that the credential reaches."""
-        about = getattr(value, "collection", None) or getattr(value, "notes", None)
-        while about is not None and not isinstance(about, str):
-            about = getattr(about, "name", None) or getattr(about, "collection", None)
-        return not about or self._caller.reaches(about)
-
     async def _reach_job(self, service: Service, own: Mapping[str, Any]) -> None:
         """Raise UnknownJob for a job about a collection out of reach."""
         if self._caller.collections is None or self._operation.name == "jobs.get":
@@ -142,7 +146,7 @@ class Permitted:
         view: JobView | None = await service.jobs.get(
             own["principal"], own["id"], admin=own["admin"]
         )
-        if view is None or not self._is_reachable(view):
+        if view is None or not is_reachable(self._caller, view):
             raise UnknownJob(own["id"])
 
     def _needs_admin(self, what: str) -> None:

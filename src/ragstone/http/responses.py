@@ -1,10 +1,10 @@
-"""Shared by the HTTP dialects: JSON responses, the two shapes of an error, leaving clients."""
+"""Shared by the HTTP dialects: JSON responses, the shapes of an error, leaving clients."""
 
 import asyncio
 import json
 import logging
 import math
-from collections.abc import AsyncGenerator, Coroutine
+from collections.abc import AsyncGenerator, Coroutine, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
@@ -13,7 +13,8 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
-from starlette.routing import Match
+from starlette.routing import BaseRoute, Match
+from starlette.types import Scope
 
 from ragstone.core.errors import RagstoneError, TooManyRequests, Unauthorized, Unavailable
 from ragstone.http.sse import wait_unless_left
@@ -22,8 +23,6 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 OPENAI_PREFIX = "/v1"
-PLONE_SERVICE = "/@rag-"
-PLONE_CALLS = ("/plone/webhook", "/plone/visitor", "/plone/settings")
 CLIENT_LEFT = 499
 
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
@@ -39,15 +38,6 @@ _CODES = {
     429: "rate_limited",
     500: "error",
     504: "timeout",
-}
-
-
-_PLONE_TYPES = {
-    401: "Unauthorized",
-    403: "Forbidden",
-    404: "NotFound",
-    405: "MethodNotAllowed",
-    409: "Conflict",
 }
 
 
@@ -97,26 +87,46 @@ def what_is_wrong(place: str, message: str) -> str:
     return f"{place}: {said}." if place else f"{said}."
 
 
-def error_response(
-    path: str,
-    status: int,
-    message: str,
-    *,
-    code: str = "",
-    retry: bool = False,
-    param: str | None = None,
-    headers: dict[str, str] | None = None,
-) -> Json:
-    """An error in OpenAI's shape below /v1, in Plone's at its services, in ours elsewhere."""
-    code = code or _CODES.get(status, "error")
-    if PLONE_SERVICE in path or path in PLONE_CALLS:
-        return plone_error(Refusal(status, message, code, retry, headers=headers))
+def find_route(scope: Scope) -> BaseRoute | None:
+    """The route at an address, for whatever method; None where there is nothing."""
+    routes: Sequence[BaseRoute] = scope["app"].routes
+    while found := [route for route in routes if route.matches(scope)[0] is not Match.NONE]:
+        # FastAPI keeps an included router as one of the routes.
+        inner = getattr(found[0], "original_router", None)
+        if inner is None:
+            return found[0]
+        routes = inner.routes
+    return None
+
+
+def respond_to_error(scope: Scope, error: RagstoneError) -> Response:
+    """The response that an error ends a request with, outside of the routes too."""
+    refusal = Refusal(
+        error.status, error.message, error.code, error.retry, headers=_headers(error), error=error
+    )
+    return respond_to_refusal(scope, refusal)
+
+
+def respond_to_status(scope: Scope, status: int, message: str, retry: bool = False) -> Response:
+    """The same for what is not an error of ours."""
+    return respond_to_refusal(scope, Refusal(status, message, _CODES.get(status, "error"), retry))
+
+
+def respond_to_refusal(scope: Scope, refusal: Refusal) -> Response:
+    """The refusal in the shape of the route's own dialect, if its routes have `format_refusal`;
+    else as `format_refusal` here."""
+    own = getattr(scope.get("route") or find_route(scope), "format_refusal", None)
+    return cast(Response, own(refusal)) if own else format_refusal(scope["path"], refusal)
+
+
+def format_refusal(path: str, refusal: Refusal) -> Json:
+    """The refusal in OpenAI's shape below /v1, in ours elsewhere."""
     if path != OPENAI_PREFIX and not path.startswith(OPENAI_PREFIX + "/"):
-        body: dict[str, Any] = {"code": code, "message": message, "retry": retry}
-        return Json({"error": body}, status, headers)
+        return Json({"error": refusal.body}, refusal.status, refusal.headers)
     # The official client retries every 409 and 5xx unless this header says that it is no use.
-    headers = {**(headers or {}), "x-should-retry": str(retry).lower()}
-    return Json(openai_error(status, message, code, param), status, headers)
+    headers = {**(refusal.headers or {}), "x-should-retry": str(refusal.retry).lower()}
+    body = openai_error(refusal.status, refusal.message, refusal.code, refusal.param)
+    return Json(body, refusal.status, headers)
 
 
 def openai_error(
@@ -125,15 +135,6 @@ def openai_error(
     """The body of an error as OpenAI's API has it."""
     kind = "server_error" if status >= 500 else "invalid_request_error"
     return {"error": {"message": message, "type": kind, "param": param, "code": code}}
-
-
-def plone_error(refusal: Refusal, said: str = "") -> Json:
-    """An error that plone.restapi's clients can read, with ours beside it. What is wrong with a
-    request is a bad request there. `said` is the message for readers, if it is another one."""
-    status = 400 if refusal.status == 422 else refusal.status
-    kind = "InternalServerError" if status >= 500 else _PLONE_TYPES.get(status, "BadRequest")
-    body = {"type": kind, "message": said or refusal.message, "error": refusal.body}
-    return Json(body, status, refusal.headers)
 
 
 def handle_errors(app: FastAPI) -> None:
@@ -147,10 +148,7 @@ async def _ragstone_error(request: Request, error: Exception) -> Response:
     error = cast(RagstoneError, error)
     if error.status >= 500:
         log.warning("%s %s: %s", request.method, request.url.path, error)
-    refusal = Refusal(
-        error.status, error.message, error.code, error.retry, headers=_headers(error), error=error
-    )
-    return _refusal_response(request, refusal)
+    return respond_to_error(request.scope, error)
 
 
 async def _validation_error(request: Request, error: Exception) -> Response:
@@ -170,7 +168,7 @@ async def _validation_error(request: Request, error: Exception) -> Response:
         status = 400 if request.url.path.startswith(OPENAI_PREFIX) else 422
         details = tuple({name: item[name] for name in ("type", "loc", "msg")} for item in found)
         refusal = Refusal(status, message, _CODES[status], param=param, details=details)
-    return _refusal_response(request, refusal)
+    return respond_to_refusal(request.scope, refusal)
 
 
 async def _http_error(request: Request, error: Exception) -> Response:
@@ -186,19 +184,8 @@ async def _http_error(request: Request, error: Exception) -> Response:
     headers = dict(error.headers or {})
     if error.status_code == 405:
         headers["Allow"] = ", ".join(_allowed_methods(request))
-    return _refusal_response(request, Refusal(error.status_code, message, code, headers=headers))
-
-
-def respond_to_error(path: str, error: RagstoneError) -> Json:
-    """The response that an error ends the request at `path` with, outside of the routes."""
-    return error_response(
-        path,
-        error.status,
-        error.message,
-        code=error.code,
-        retry=error.retry,
-        headers=_headers(error),
-    )
+    refusal = Refusal(error.status_code, message, code, headers=headers)
+    return respond_to_refusal(request.scope, refusal)
 
 
 def _headers(error: RagstoneError) -> dict[str, str]:
@@ -208,27 +195,6 @@ def _headers(error: RagstoneError) -> dict[str, str]:
     if isinstance(error, Unauthorized):
         headers["WWW-Authenticate"] = "Bearer"
     return headers
-
-
-def _refusal_response(request: Request, refusal: Refusal) -> Response:
-    """The refusal in the shape of the route's own dialect, if the route has a `refused`."""
-    own = getattr(request.scope.get("route"), "refused", None)
-    if own is not None:
-        return cast(Response, own(refusal))
-    return refusal_response(request.url.path, refusal)
-
-
-def refusal_response(path: str, refusal: Refusal) -> Json:
-    """The refusal of a request to `path` in the shape of `error_response`."""
-    return error_response(
-        path,
-        refusal.status,
-        refusal.message,
-        code=refusal.code,
-        retry=refusal.retry,
-        param=refusal.param,
-        headers=refusal.headers,
-    )
 
 
 def _allowed_methods(request: Request) -> list[str]:

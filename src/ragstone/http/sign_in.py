@@ -78,5 +78,5 @@ def check_own(request: Request, redirect: str, settings: ServerSettings) -> None
         raise Forbidden("Only this server's own page signs in here. Is SERVER__PUBLIC_URL right?")
     if redirect != f"{origin}{urlsplit(base_address(request, settings)).path}/":
         raise Forbidden(
-            "The code must come back to this server's own page. Is SERVER__ROOT_PATH right?"
+            "The code must come back to this server's own page. Is SERVER__PUBLIC_URL right?"
         )

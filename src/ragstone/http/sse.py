@@ -15,8 +15,8 @@ from typing import Any
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from ragstone.core.clock import TIME_LIMITS
 from ragstone.core.errors import RagstoneError
-from ragstone.core.time_limits import TIME_LIMITS
 
 DONE = b"data: [DONE]\n\n"
 """The end of a stream in OpenAI's dialect."""
@@ -76,7 +76,7 @@ class EventStream(Response):
             pump.result()
 
     async def _pump(self, writer: "_Writer") -> None:
-        TIME_LIMITS.set(TIME_LIMITS.get().streaming())
+        TIME_LIMITS.set(TIME_LIMITS.get().for_stream())
         comments = asyncio.create_task(writer.write_comments())
         try:
             async with aclosing(self._events) as events:

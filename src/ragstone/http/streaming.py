@@ -16,11 +16,11 @@ from ragstone.http.responses import last
 class Transcript(Protocol):
     """Turns the events of one answer into the objects that a dialect sends."""
 
-    def said(self, event: Event) -> list[dict[str, Any]]:
+    def encode(self, event: Event) -> list[dict[str, Any]]:
         """What this event means to the client, in order; often nothing."""
         ...
 
-    def failed(self, error: RagstoneError, used: Usage) -> dict[str, Any]:
+    def encode_failure(self, error: RagstoneError, used: Usage) -> dict[str, Any]:
         """How a stream that has begun says that it cannot go on, and what it has `used`."""
         return {
             "type": "error",
@@ -46,10 +46,10 @@ async def stream_answer(
                 if isinstance(event, Failed):
                     used = event.turn.usage
                     raise event.error
-                for item in transcript.said(event):
+                for item in transcript.encode(event):
                     yield sse.encode(item, item["type"] if named else None)
     except RagstoneError as error:
-        item = transcript.failed(error, used)
+        item = transcript.encode_failure(error, used)
         yield sse.Failure(sse.encode(item, item["type"] if named else None), error)
         end = end_of_failed
     if end:

@@ -10,7 +10,7 @@ from ragstone.access.uploads import check_type
 from ragstone.core.caller import Caller
 from ragstone.core.errors import InputError, WrongType
 from ragstone.ingest.formats.types import explain_unsupported, list_endings
-from ragstone.ingest.handed import Spool, owner_digits, plain_name
+from ragstone.ingest.uploads import Spool, owner_digits, plain_name
 
 
 class Uploads:
@@ -31,7 +31,7 @@ class Uploads:
 
     def found(self, caller: Caller, handle: str) -> str | None:
         """Where the caller's file is, None if there is none of this handle."""
-        return self._spool.of(handle, _owner(caller))
+        return self._spool.find_file(handle, _owner(caller))
 
     def drop(self, caller: Caller, handle: str) -> None:
         """Delete a file of the caller's that still waits. Blocking: use it in a thread."""

@@ -17,7 +17,7 @@ from ragstone.core.caller import Caller
 from ragstone.core.errors import Forbidden, TooManyRequests, UnknownKey
 from ragstone.core.events import Done, Event, StageStarted, Token
 from ragstone.core.records import ApiKey
-from ragstone.core.source import Source, cited_sources
+from ragstone.core.source import Source, citation_sources
 from ragstone.core.turn import Ask, Message, Turn
 from ragstone.http import sse, web
 from ragstone.http.bodies import ClosedBody, Text
@@ -61,7 +61,7 @@ class WidgetTranscript:
     """The events of an answer as the widget reads them: steps, pieces of text, and the end with
     the sources that are cited."""
 
-    def said(self, event: Event) -> list[dict[str, Any]]:
+    def encode(self, event: Event) -> list[dict[str, Any]]:
         match event:
             case StageStarted(stage):
                 return [{"type": "step", "stage": stage}]
@@ -71,7 +71,7 @@ class WidgetTranscript:
                 return [_end(turn)]
         return []
 
-    def failed(self, error: Any, used: Any) -> dict[str, Any]:
+    def encode_failure(self, error: Any, used: Any) -> dict[str, Any]:
         return {"type": "error", "code": error.code, "message": error.message}
 
 
@@ -151,7 +151,9 @@ def _end(turn: Turn) -> dict[str, Any]:
         "finish": answer.finish,
         "confidence": answer.confidence,
         "supported": answer.supported.holds if answer.supported else None,
-        "sources": [_source(source) for source in cited_sources(answer.citations, turn.passages)],
+        "sources": [
+            _source(source) for source in citation_sources(answer.citations, turn.passages)
+        ],
     }
 
 

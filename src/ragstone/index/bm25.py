@@ -94,6 +94,7 @@ def _merge_vectors(words: edge.SparseVector, more: dict[int, float]) -> edge.Spa
     """One vector of both; what a number shares with a word by chance is the word's."""
     if not more:
         return words
+    # Words last: what a number shares with a word by chance is the word's.
     weights = more | dict(zip(words.indices, words.values, strict=True))
     indices = sorted(weights)
     return edge.SparseVector(indices=indices, values=[weights[i] for i in indices])

@@ -1,16 +1,21 @@
 """Which chunk index, or which service that is asked instead of one, an address means."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from functools import wraps
+from hashlib import sha256
 from pathlib import Path
-from typing import Protocol
+from typing import Concatenate, ParamSpec, Protocol, TypeVar, cast
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 from pydantic import SecretStr
 
 from ragstone.core.errors import ConfigError
+from ragstone.core.records import Collection
 from ragstone.index.edge.index import EdgeIndex
 from ragstone.index.options import IndexOptions, read_options
-from ragstone.ports import ChunkIndex, Retriever
+from ragstone.ports import ChunkIndex, Retriever, SearchesLate, Shares, bulk_load, erase
 from ragstone.registry import Extension, Registry
 from ragstone.settings import IndexSettings
 from ragstone.settings.storage import EMBEDDED
@@ -57,12 +62,11 @@ def connect_all(settings: IndexSettings, data: Path) -> ConnectedIndex:
     if not settings.from_url:
         index = connect(settings, data)
         return ConnectedIndex(index, (index,))
-    from ragstone.index.moving import MovingIndex, index_place
-
     url = "" if settings.from_url == EMBEDDED else settings.from_url
-    before = settings_at(settings, url, settings.from_api_key)
+    before = readdress(settings, *split_key(url))
     if any(names_retriever(item) for item in (before, settings)):
         raise ConfigError("A retrieval service holds no collections of ours: nothing can move.")
+    # Another user or password does not make it another index.
     if index_place(url) == index_place(settings.url):
         raise ConfigError(
             "INDEX__FROM_URL and INDEX__URL are the same: set INDEX__URL to where collections are "
@@ -93,10 +97,21 @@ def _retriever(scheme: str) -> str:
     return name if plus and scheme not in INDEXES and name in RETRIEVERS else ""
 
 
-def settings_at(settings: IndexSettings, url: str, key: SecretStr) -> IndexSettings:
+def split_key(url: str) -> tuple[str, SecretStr]:
+    """An address without the key that it holds as a password, and that key. That of PostgreSQL
+    keeps it, as its client reads it there."""
+    split = urlsplit(url)
+    if not split.password or split.scheme.startswith("postgres"):
+        return url, SecretStr("")
+    bare = split._replace(netloc=split.netloc.rpartition("@")[2])
+    return urlunsplit(bare), SecretStr(unquote(split.password))
+
+
+def readdress(settings: IndexSettings, url: str, key: SecretStr) -> IndexSettings:
     """The settings for an index at another address, with the options if it is of the same kind."""
     made = settings.model_copy(update={"url": url, "api_key": key})
     kinds = {INDEXES[name].target for name in map(_scheme, (made, settings)) if name in INDEXES}
+    # Options of one kind are none of another, which would refuse them.
     return made if len(kinds) == 1 else made.model_copy(update={"options": {}})
 
 
@@ -127,3 +142,81 @@ RETRIEVERS: Registry[Retriever] = Registry(
 )
 """Retrieval services by what stands before the `+` in the scheme of INDEX__URL, made of the
 settings of the index."""
+
+
+def index_place(url: str) -> str:
+    """What `Collection.place` says of the index at an address: the same for every user of it."""
+    split = urlsplit(url)
+    address = (split.scheme.lower(), split.netloc.rpartition("@")[2].lower(), split.path)
+    return sha256("\n".join(address).encode()).hexdigest()[:16]
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _forward(
+    method: Callable[Concatenate[ChunkIndex, P], R],
+) -> Callable[Concatenate["MovingIndex", P], R]:
+    """A method of the port as that of the index which its first argument, a collection, is in."""
+
+    @wraps(method)
+    def forward(self: "MovingIndex", /, *arguments: P.args, **named: P.kwargs) -> R:
+        collection = cast(Collection, arguments[0] if arguments else named["collection"])
+        call: Callable[P, R] = getattr(self.find_index(collection), method.__name__)
+        return call(*arguments, **named)
+
+    return forward
+
+
+class MovingIndex:
+    """`ports.ChunkIndex` where a collection is in the index that its place says: in `new` if that
+    is `home`, else in `old`."""
+
+    def __init__(self, old: OpenIndex, new: OpenIndex, home: str) -> None:
+        self._old = old
+        self._new = new
+        self.home = home
+        self.searches_late = isinstance(new, SearchesLate) and new.searches_late
+        self.shared_chunks = new.shared_chunks if isinstance(new, Shares) else 0
+
+    @property
+    def both(self) -> tuple[OpenIndex, OpenIndex]:
+        """The old index, and the new one."""
+        return self._old, self._new
+
+    def find_index(self, collection: Collection) -> OpenIndex:
+        """The index that the collection is in."""
+        return self._new if collection.place == self.home else self._old
+
+    create = _forward(ChunkIndex.create)
+    drop = _forward(ChunkIndex.drop)
+    upsert = _forward(ChunkIndex.upsert)
+    set_vectors = _forward(ChunkIndex.set_vectors)
+    without_vectors = _forward(ChunkIndex.without_vectors)
+    count_without_vectors = _forward(ChunkIndex.count_without_vectors)
+    search = _forward(ChunkIndex.search)
+    fetch = _forward(ChunkIndex.fetch)
+    vectors = _forward(ChunkIndex.vectors)
+    tokens = _forward(ChunkIndex.tokens)
+    scan = _forward(ChunkIndex.scan)
+    delete = _forward(ChunkIndex.delete)
+    count = _forward(ChunkIndex.count)
+    facet = _forward(ChunkIndex.facet)
+    optimize = _forward(ChunkIndex.optimize)
+
+    def bulk_load(self, collection: Collection) -> AbstractAsyncContextManager[None]:
+        """`ports.LoadsInBulk`."""
+        return bulk_load(self.find_index(collection), collection)
+
+    async def erase(self, collection: Collection, deleted: bool) -> None:
+        """`ports.Erases`."""
+        await erase(self.find_index(collection), collection, deleted)
+
+    async def ready(self) -> None:
+        for item in self.both:
+            await item.ready()
+
+    async def aclose(self) -> None:
+        for item in self.both:
+            await item.aclose()

@@ -84,6 +84,7 @@ class ExternalRetriever:
                 break
             if path != self._path:
                 response = await self._client.post(self._url + path, json=body)
+                # A collection that is not there is a 404 at the right address, too.
                 self._path = path if response.status_code != NOT_THERE else self._path
         return response
 

@@ -24,8 +24,35 @@ from numpy.typing import NDArray
 from ragstone.core.errors import InputError
 from ragstone.core.records import Collection
 from ragstone.core.turn import RankedList, Scored
-from ragstone.language.late_interaction import Floats, LateQuery, deviations, unpack_tokens
-from ragstone.ports import Search
+from ragstone.language.late_interaction import Floats, LateQuery, unpack_deviations, unpack_tokens
+from ragstone.ports import Search, Vectors
+
+
+def check_vectors(collection: Collection, vectors: Vectors) -> None:
+    """Raise InputError unless the collection can hold `vectors` (n, dimensions)."""
+    width = vectors.shape[-1]
+    if width != collection.dimensions:
+        raise InputError(
+            f"Collection {collection.name!r} holds vectors of {collection.dimensions} numbers, "
+            f"but one of {width} was given. Use the model that it was indexed with."
+        )
+    if not np.isfinite(vectors).all():
+        raise InputError("A vector holds a value that is not a number. Check the embedding model.")
+    if not vectors.any(axis=-1).all():
+        raise InputError("A vector holds only zeros, so it has no direction. Check the model.")
+
+
+def check_searches(collection: Collection, searches: Sequence[Search]) -> None:
+    """Raise InputError for a search by vectors that the collection cannot hold."""
+    for search in searches:
+        if search.vector is not None:
+            check_vectors(collection, search.vector)
+        if search.late is not None and search.late.vectors.shape[-1] != (collection.late or None):
+            raise InputError(
+                f"Collection {collection.name!r} cannot be searched by these token vectors. Set "
+                "INGEST__TOKEN_VECTORS=search and run 'ragstone rebuild'."
+            )
+
 
 REPETITIONS, PLANES, PROJECTED = 16, 3, 16
 """Times that the space is cut anew, by how many planes, and the numbers of a region: together
@@ -35,7 +62,7 @@ DIMENSIONS = REPETITIONS * 2**PLANES * PROJECTED
 
 SEED = b"ragstone late interaction"
 
-WIDER, LEAST = 2, 100
+CANDIDATES_PER_CHUNK, MIN_CANDIDATES = 2, 100
 """Candidates for one chunk that is wanted, and how many there are at least."""
 
 
@@ -47,7 +74,7 @@ class HoldsTokens(Protocol):
 
 def candidate_count(search: Search, limit: int) -> int:
     """How many chunks to look for where the best `limit` are wanted."""
-    return limit if search.late is None else max(WIDER * limit, LEAST)
+    return limit if search.late is None else max(CANDIDATES_PER_CHUNK * limit, MIN_CANDIDATES)
 
 
 async def rerank_late(
@@ -68,7 +95,7 @@ async def rerank_late(
     return [
         ranked
         if late is None
-        else await asyncio.to_thread(by_maxsim, late, ranked.query, held, limit)
+        else await asyncio.to_thread(rank_by_maxsim, late, ranked.query, held, limit)
         for late, ranked in zip(asked, lists, strict=True)
     ]
 
@@ -82,7 +109,7 @@ def chunk_encodings(collection: Collection, packed: Sequence[bytes] | None) -> F
     if packed is None or not collection.late:
         return None
     try:
-        rows = [_chunk_encoding(deviations(item, collection.late)) for item in packed]
+        rows = [_chunk_encoding(unpack_deviations(item, collection.late)) for item in packed]
     except ValueError as error:
         raise InputError(
             f"Collection {collection.name!r} holds token vectors of {collection.late} numbers, but "
@@ -101,7 +128,9 @@ def question_encoding(query: LateQuery) -> Floats:
     return _unit(found)
 
 
-def by_maxsim(query: LateQuery, text: str, held: Mapping[str, bytes], limit: int) -> RankedList:
+def rank_by_maxsim(
+    query: LateQuery, text: str, held: Mapping[str, bytes], limit: int
+) -> RankedList:
     """The best `limit` of the candidates by MaxSim, whose packed token vectors are `held`."""
     lengths, rows = [], []
     for packed in held.values():
@@ -110,11 +139,13 @@ def by_maxsim(query: LateQuery, text: str, held: Mapping[str, bytes], limit: int
         rows.append(vectors)
     if not sum(lengths):
         return RankedList("late", text, ())
+    # One product for all candidates, then the maximum within each: MaxSim without a loop.
     similar = (query.vectors * query.weights[:, None]) @ np.concatenate(rows).T
     starts = np.cumsum([0, *lengths[:-1]])
     filled = np.flatnonzero(lengths)
     best = np.maximum.reduceat(similar, starts[filled], axis=1).sum(axis=0)
     ids = [id for id, length in zip(held, lengths, strict=True) if length]
+    # By id where scores are equal, so that every index gives the same order.
     order = sorted(zip(ids, best.tolist(), strict=True), key=lambda item: (-item[1], item[0]))
     return RankedList("late", text, tuple(Scored(*item) for item in order[:limit]))
 
@@ -129,6 +160,7 @@ def _chunk_encoding(vectors: Floats) -> Floats:
             counts = np.bincount(regions, minlength=2**PLANES)
             np.add.at(found[place], regions, vectors @ projection)
             filled = counts > 0
+            # The mean, so that a long chunk is not near to everything.
             found[place, filled] /= counts[filled, None]
             nearest = _NEAR[np.ix_(~filled, regions)].argmin(axis=1)
             found[place, ~filled] = vectors[nearest] @ projection

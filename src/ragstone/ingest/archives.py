@@ -17,10 +17,9 @@ from ragstone.ingest.formats.archive import entries_by_name, unpack
 from ragstone.ingest.formats.members import MAX_DEPTH, file_name, is_readable
 from ragstone.ingest.formats.package import archive_errors, check_archive, check_totals
 from ragstone.ingest.formats.types import ZIP, check_type
-from ragstone.ingest.metadata import MOST_BYTES
+from ragstone.ingest.metadata import MAX_METADATA_BYTES
 from ragstone.ingest.parse_messages import ArchiveMember
-from ragstone.ingest.places import is_archive, is_hidden, split_member
-from ragstone.ingest.safe_open import open_regular
+from ragstone.ingest.places import is_archive, is_hidden, locate_member, open_regular
 
 CLOSED = (
     "A ragstone.yaml in the archive says who may read this. Unpack the archive, and ingest the "
@@ -63,7 +62,7 @@ def unpack_member(place: Path, max_bytes: int) -> Iterator[Path]:
 
     Raises UnreadableDocument, EncryptedDocument or ArchiveBomb.
     """
-    path, name = split_member(place)
+    path, name = locate_member(place)
     with tempfile.TemporaryDirectory(prefix="ragstone-") as folder:
         with archive_errors(Path(path)):
             opened, name = _find(path, name, max_bytes)
@@ -203,7 +202,7 @@ def _find_closed_folders(
         if last == FOLDER_FILE:
             try:
                 with archive.open(entry) as file:
-                    says = b"readers" in file.read(MOST_BYTES)
+                    says = b"readers" in file.read(MAX_METADATA_BYTES)
             except (OSError, RuntimeError, ValueError, zipfile.BadZipFile, zlib.error):
                 says = True
             if says:

@@ -20,10 +20,10 @@ from ragstone.core.filters import eq
 from ragstone.core.records import Collection, Document
 from ragstone.core.tool import Picture
 from ragstone.core.turn import Ask
-from ragstone.ingest.formats.redrawn import detect_media_type
+from ragstone.ingest.formats.image_file import detect_media_type
 from ragstone.ingest.pictures import DESCRIBED
 from ragstone.ingest.progress import Tracker
-from ragstone.language.templates import load_shipped, of_language
+from ragstone.language.templates import choose_by_language, load_shipped
 from ragstone.ports import Catalog, ChunkIndex, Conversing, Templates
 
 PROMPT = "picture_description"
@@ -31,11 +31,11 @@ PROMPT = "picture_description"
 AT_A_TIME = 2
 """Calls of the chat model; the questions that are being answered meanwhile need it too."""
 
-MOST_PICTURES = 1000
+MAX_PICTURES = 1000
 """Pictures that are described in one ingest, each of which costs a call; the next one goes on."""
 
 REPLY_TOKENS = 200
-LONGEST = 800
+MAX_DESCRIPTION_CHARS = 800
 """Characters of a description."""
 
 Draw = Callable[[Document, str], Awaitable[bytes]]
@@ -48,7 +48,7 @@ DocumentError."""
 
 @dataclass(frozen=True, slots=True)
 class CaptionMaker:
-    """Has `model`, which can look at pictures, describe at most MOST_PICTURES an ingest."""
+    """Has `model`, which can look at pictures, describe at most MAX_PICTURES an ingest."""
 
     index: ChunkIndex
     catalog: Catalog
@@ -73,9 +73,10 @@ class CaptionMaker:
         if wanted:
             await _Making(self, collection, tracker, draw, reread, known).describe(wanted)
 
-    async def known(self, collection: Collection, document: Document) -> dict[str, str]:
+    async def find_descriptions(self, collection: Collection, document: Document) -> dict[str, str]:
         """The descriptions that a document has in the index, by the digests of its pictures."""
         found = _Found()
+        # Only the version that answers: descriptions of pictures that are gone go with it.
         where = eq("revision", revision(document.id, document.version))
         async for batch in self.index.scan(collection, where):
             for chunk in batch:
@@ -86,7 +87,9 @@ class CaptionMaker:
         """What the model says of a picture; raises RagstoneError."""
         texts = await self.templates.texts(collection.tenant)
         rules = (
-            of_language(texts, PROMPT, lambda: collection.language) or load_shipped(PROMPT) or ""
+            choose_by_language(texts, PROMPT, lambda: collection.language)
+            or load_shipped(PROMPT)
+            or ""
         )
         picture = Picture(detect_media_type(data), base64.b64encode(data).decode())
         ask = Ask(
@@ -101,7 +104,7 @@ class CaptionMaker:
         async with aclosing(self.model.converse(ask, rules.strip())) as stream:
             async for said in stream:
                 text, usage = text + said.text, usage + said.usage
-        return PictureDescription(" ".join(text.split())[:LONGEST], usage)
+        return PictureDescription(" ".join(text.split())[:MAX_DESCRIPTION_CHARS], usage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,9 +142,9 @@ class _Making:
             waiting = sorted({_digest(id): id for id in ids}.items())
             new = [id for digest, id in waiting if digest not in self._known]
             for start in range(0, len(new), AT_A_TIME):
-                if self._failure or self._asked >= MOST_PICTURES:
+                if self._failure or self._asked >= MAX_PICTURES:
                     break
-                room = min(AT_A_TIME, MOST_PICTURES - self._asked)
+                room = min(AT_A_TIME, MAX_PICTURES - self._asked)
                 await asyncio.gather(*(self._one(document, id) for id in new[start : start + room]))
                 self._estimate(left)
             found = {digest: self._known[digest] for digest, _ in waiting if digest in self._known}
@@ -164,7 +167,7 @@ class _Making:
             return
         self._asked += 1
         self._usage += said.usage
-        self._tracker.asked(0, said.usage)
+        self._tracker.count_questions(0, said.usage)
         if said.text:
             self._known[_digest(id)] = said.text
 
@@ -173,11 +176,11 @@ class _Making:
         if self._estimated or not self._asked:
             return
         self._estimated = True
-        share = min(left, MOST_PICTURES) / self._asked
+        share = min(left, MAX_PICTURES) / self._asked
         tokens = f"about {self._usage.total_tokens * share:,.0f} tokens"
         cost = "" if self._usage.cost is None else f", {self._usage.cost * share:.4f} US dollars"
         self._tracker.note(
-            f"{self._maker.model.name} describes {min(left, MOST_PICTURES):,} pictures: "
+            f"{self._maker.model.name} describes {min(left, MAX_PICTURES):,} pictures: "
             f"{tokens if self._usage.counted else 'tokens that it does not count'}{cost}, by the "
             "first ones."
         )

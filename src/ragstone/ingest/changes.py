@@ -10,13 +10,15 @@ from ragstone.core.errors import PathTaken, ReadersRefused
 from ragstone.core.readers import FolderReaders, is_subset, resolve_readers
 from ragstone.core.records import Collection, Document
 from ragstone.core.turn import Principal
-from ragstone.ingest import handed
+from ragstone.ingest import uploads
 from ragstone.ingest.file_threads import report_progress
 from ragstone.ingest.files import FoundFile
-from ragstone.ingest.places import find_archive, is_archive
-from ragstone.ingest.safe_open import resolve_links
+from ragstone.ingest.places import find_archive, is_archive, resolve_links
 from ragstone.ingest.write import document_id
 from ragstone.service import IngestRequest
+
+MAX_GONE, MAX_GONE_SHARE = 10, 0.5
+"""Documents that may be gone at once, and their share of all, where `hold` is asked for."""
 
 
 def describe_file(
@@ -38,10 +40,10 @@ def describe_file(
         title=title if isinstance(title, str) else "",
         metadata=metadata or None,
     )
-    return handed.describe_document(document, item.handed) if item.handed else document
+    return uploads.describe_document(document, item.handed) if item.handed else document
 
 
-def with_readers(
+def assign_readers(
     document: Document, known: Document | None, rules: Sequence[FolderReaders]
 ) -> Document:
     """The document with its readers: those that the request names or that it has already, within
@@ -79,7 +81,7 @@ def gives_readers(known: Document, document: Document) -> bool:
     return known.allowed != document.allowed or (told and known.own_readers != document.own_readers)
 
 
-def at_known_paths(
+def keep_known_paths(
     found: Sequence[FoundFile], known: Mapping[str, Sequence[str]]
 ) -> Iterator[FoundFile]:
     """Each file once, at the path that it has in the collection already: the same file given with
@@ -130,10 +132,26 @@ def _path_taken(known: Document) -> PathTaken:
 
 @dataclass(frozen=True, slots=True)
 class Gone:
-    """The ids of documents whose file is gone, and sentences on what could not be told."""
+    """The ids of documents whose file is gone, and sentences on what could not be told. `known` is
+    how many documents there were in the given folders, where `hold` is asked for."""
 
     documents: list[str]
     notes: list[str]
+    known: int
+
+
+def is_suspicious(gone: int, known: int, *, empty: bool) -> bool:
+    """Whether so many of the known documents or items are gone at once, or all where the listing
+    is `empty`, that this, or the disk, is more likely not whole."""
+    return gone > 0 and (empty or (gone > MAX_GONE and gone > known * MAX_GONE_SHARE))
+
+
+def explain_held(gone: int, known: int) -> str:
+    """What is said of removals that are held back."""
+    return (
+        f"{gone:,} of {known:,} are gone at once, as where a listing is not whole: they stay. If "
+        "they are gone for good, sync once with --accept-removals."
+    )
 
 
 def find_gone(
@@ -148,20 +166,23 @@ def find_gone(
     source. Nothing is gone because a given folder is not there, or is empty at once: a share that
     is not mounted looks like that. Nor because one of the `shares` is not mounted, or an archive is
     not among those that were `opened`."""
+    # Places and not paths: a file may be known at another path.
     here = {item.place for item in found}
     named = {resolve_links(path) for path in request.only}
+    roots = [Path(resolve_links(path)) for path in request.paths]
+    places = tuple(f"{str(root).rstrip('/')}/" for root in roots)
+    total = sum(source.startswith(places) for source in known) if request.hold else 0
     documents: list[str] = []
     notes: list[str] = []
     for share in sorted(entry for entry in shares if not os.path.ismount(entry)):
-        inside = [source for source in known if source not in here and _is_in(source, share)]
-        if any(_is_in(share, resolve_links(path)) for path in request.paths) and inside:
+        inside = [source for source in known if source not in here and _is_inside(source, share)]
+        if any(_is_inside(share, resolve_links(path)) for path in request.paths) and inside:
             here.update(inside)
             notes.append(
                 f"{share} is not mounted: its {len(inside):,} documents stay. Forget them with "
                 "'ragstone delete'."
             )
-    for path in request.paths:
-        root = Path(resolve_links(path))
+    for path, root in zip(request.paths, roots, strict=True):
         missing = [
             source
             for source in known
@@ -172,6 +193,7 @@ def find_gone(
         alone = missing == [str(root)] or (is_archive(root.name) and not root.is_dir())
         folder = root.parent if alone else root
         # A watcher may have seen these go, one by one.
+        # An empty mount point looks like a folder whose files were all deleted.
         if _has_entries(folder, least=0 if named.issuperset(missing) else 1):
             here.update(missing)
             documents += (
@@ -184,10 +206,10 @@ def find_gone(
                 f"{path} is not there or is empty, as a share is that is not mounted: its "
                 f"{len(missing):,} documents stay. Forget them with 'ragstone delete'."
             )
-    return Gone(documents, notes)
+    return Gone(documents, notes, total)
 
 
-def _is_in(place: str, folder: str) -> bool:
+def _is_inside(place: str, folder: str) -> bool:
     return place.startswith(f"{folder}/")
 
 

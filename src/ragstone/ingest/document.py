@@ -6,6 +6,14 @@ from typing import Any
 
 from ragstone.core.document import BlockKind, Place
 
+ADMONITIONS = {
+    "note", "tip", "warning", "important", "caution", "danger", "attention", "error", "hint",
+    "info", "abstract", "success", "question", "failure", "bug", "example", "quote", "seealso",
+    "todo", "summary", "tldr", "help", "check", "done", "fail", "missing", "cite", "details",
+    "deprecated", "admonition", "faq", "see",
+}  # fmt: skip
+"""What notes are called in the languages of documentation."""
+
 
 @dataclass(frozen=True, slots=True)
 class Block:

@@ -6,8 +6,8 @@ never idle for the index's sake.
 
 import asyncio
 import time
-from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from ragstone.core.chunk import Chunk
@@ -23,13 +23,13 @@ from ragstone.ports import (
 )
 from ragstone.settings import IngestSettings
 
-BATCH, LEAST = 64, 8
+BATCH, MIN_BATCH = 64, 8
 """Chunks in one call of the embedder at most, and at least where it is slow."""
 
 SLOW_SECONDS = 5.0
 """A call that takes longer is followed by a smaller one, so that progress is seen."""
 
-MOST_HELD = 2_048
+MAX_WAITING = 2_048
 """Chunks that wait in memory; of more, the index is asked, which looks at all that it has."""
 
 IDLE_SECONDS = 0.05
@@ -71,7 +71,7 @@ class Pending:
             self._add(chunks)
 
     def _add(self, chunks: Sequence[Chunk]) -> None:
-        if len(self._held) + len(chunks) > MOST_HELD:
+        if len(self._held) + len(chunks) > MAX_WAITING:
             self._behind = self._passed_own = True
             self._passed += 1
         else:
@@ -79,18 +79,18 @@ class Pending:
         self._told.set()
 
     @property
-    def held(self) -> int:
+    def chunks_in_memory(self) -> int:
         """How many are in memory."""
         return len(self._held)
 
     @property
-    def behind(self) -> bool:
+    def may_have_more(self) -> bool:
         """Whether the index may have more than is in memory."""
         return self._behind
 
     def spare(self, most: int) -> list[Chunk]:
         """Some for another process, of those that would be taken last; busy until it is said that
-        they are `finished_elsewhere`, or come `back`."""
+        their ids are removed, or are `put_back`."""
         some = [self._held.pop() for _ in range(min(most, len(self._held)))]
         self._busy |= {chunk.chunk_id for chunk in some}
         return some
@@ -99,7 +99,7 @@ class Pending:
         """These have their vectors. A look into the index that goes on may not know it yet."""
         self._finished_elsewhere |= set(ids)
 
-    def back(self, ids: Iterable[str]) -> None:
+    def put_back(self, ids: Iterable[str]) -> None:
         """Those of them that have no vectors are to be embedded here after all."""
         self._busy -= set(ids)
         self.count_written_elsewhere()
@@ -112,15 +112,17 @@ class Pending:
 
     async def take(self, most: int = BATCH, leaves: Leaves = leave_nothing) -> list[Chunk]:
         """The next batch, those that were told first; none if nothing waits, or all that was told
-        is taken and somebody else sees to others. What is taken is busy until it is `finished`."""
+        is taken and somebody else sees to others. What is taken is busy until `remove`."""
         while self._behind and not self._held:
             if not self._passed_own and await leaves():
                 self._behind = self._passed_own  # Chunks may have come meanwhile.
                 continue
+            # Now the index knows that these have vectors.
             self._busy -= self._finished_elsewhere
             self._finished_elsewhere.clear()
             passed = self._passed
-            limit = MOST_HELD + len(self._busy)
+            # The index gives busy ones too: it does not know that they are in the model.
+            limit = MAX_WAITING + len(self._busy)
             found = await self._index.without_vectors(self._collection, limit)
             known = self._busy | {item.chunk_id for item in self._held}
             self._held.extend(item for item in found if item.chunk_id not in known)
@@ -134,10 +136,11 @@ class Pending:
         """These have their vectors."""
         self._busy -= {chunk.chunk_id for chunk in chunks}
 
-    async def more(self, seconds: float) -> bool:
+    async def wait_for_more(self, seconds: float) -> bool:
         """Whether anything was written since this was asked last, or is within so many seconds."""
         try:
-            await asyncio.wait_for(self._told.wait(), seconds)
+            async with asyncio.timeout(seconds):
+                await self._told.wait()
         except TimeoutError:
             return False
         self._told.clear()
@@ -152,19 +155,21 @@ def late_dimensions(embedder: Embedder, settings: IngestSettings) -> int:
     return 0
 
 
-def without_late(collection: Collection, embedder: Embedder, settings: IngestSettings) -> str:
+def explain_missing_late(
+    collection: Collection, embedder: Embedder, settings: IngestSettings
+) -> str:
     """The sentence that says why a collection is not searched by late interaction although that is
     wanted; empty where it is or is not wanted."""
     if collection.late or not settings.late_interaction:
         return ""
     if isinstance(embedder, LateEmbedder):
         return (
-            f"INGEST__LATE_INTERACTION has no effect: collection {collection.name!r} was made "
+            f"INGEST__TOKEN_VECTORS=search has no effect: collection {collection.name!r} was made "
             f"without it. Run 'ragstone rebuild --collection {collection.name}'."
         )
     return (
-        f"INGEST__LATE_INTERACTION has no effect: {embedder.name} gives no vectors of tokens. Name "
-        "a ColBERT model in EMBEDDING__LATE_MODEL, and rebuild."
+        f"INGEST__TOKEN_VECTORS=search has no effect: {embedder.name} gives no vectors of tokens. "
+        "Name a ColBERT model in EMBEDDING__LATE_MODEL, and rebuild."
     )
 
 
@@ -184,7 +189,7 @@ async def embed_pending(
     `with_tokens` keeps the token vectors of embedders that give them. `pending` is told of what
     is written meanwhile; what is not is embedded last, if at all where it `leaves` that.
     """
-    embedder, bridge = embedders.of(collection), embedders.find_bridging(collection)
+    embedder, bridge = embedders.find_indexing(collection), embedders.find_bridging(collection)
     with_tokens = with_tokens or collection.late > 0
     pending = pending or Pending(index, collection)
     writer = _Writer(index, collection, report, pending)
@@ -194,7 +199,7 @@ async def embed_pending(
             embedded = await _embed_waiting(embedder, bridge, writer, pending, with_tokens, leaves)
             await _mark_ready(index, catalog, collection)
             if more_to_come():
-                while not await pending.more(IDLE_SECONDS) and more_to_come():
+                while not await pending.wait_for_more(IDLE_SECONDS) and more_to_come():
                     pass
             elif not more and not embedded:
                 # While something was embedded, others may have taken some, and given it back.
@@ -203,7 +208,7 @@ async def embed_pending(
         await writer.settle()
 
 
-async def embed_these(
+async def embed_chunks(
     index: ChunkIndex,
     embedders: Embedders,
     collection: Collection,
@@ -212,7 +217,7 @@ async def embed_these(
     with_tokens: bool,
 ) -> None:
     """Embed chunks of a collection; `report` hears each batch's size."""
-    embedder, bridge = embedders.of(collection), embedders.find_bridging(collection)
+    embedder, bridge = embedders.find_indexing(collection), embedders.find_bridging(collection)
     pending = Pending(index, collection, chunks)
     writer = _Writer(index, collection, report, pending)
     try:
@@ -233,6 +238,7 @@ async def embed(
             vectors, tokens = await embedder.embed_with_tokens(texts)
         else:
             vectors = await embedder.embed_passages(texts)
+        # The model of an English collection finds texts in other languages less well by meaning.
         foreign = [place for place, chunk in enumerate(chunks) if chunk.language not in ("", "en")]
         if bridge and foreign:
             vectors[foreign] = await bridge.embed_passages([texts[place] for place in foreign])
@@ -269,7 +275,8 @@ async def _embed_waiting(
 def next_size(most: int, chunks: int, seconds: float) -> int:
     """How many chunks the embedder gets at once after it took so long for so many."""
     if seconds > SLOW_SECONDS:
-        return max(LEAST, most // 2)
+        # Halved and doubled, as the time of one chunk depends on its length.
+        return max(MIN_BATCH, most // 2)
     return min(BATCH, 2 * most) if 4 * seconds < SLOW_SECONDS and chunks == most else most
 
 
@@ -297,6 +304,7 @@ class _Writer:
     async def settle(self) -> None:
         """Wait for the batch that is being written; leaving early does not stop it."""
         if self._task is not None:
+            # Half a batch of vectors would be asked for again.
             await asyncio.shield(self._task)
 
     async def _write(
@@ -311,5 +319,56 @@ class _Writer:
 async def _mark_ready(index: ChunkIndex, catalog: Catalog, collection: Collection) -> None:
     """Documents that had their text before a scan found nothing waiting have all vectors."""
     documents = await catalog.in_text(collection.tenant, collection.id)
+    # In this order: documents that are written after the first line are not in it.
     if documents and not await index.without_vectors(collection, 1):
         await catalog.mark_embedded(documents)
+
+
+SINGLE = 0.75
+"""A collection is in one language if at least this share of its passages is."""
+
+OTHERS = 0.1
+"""Share of passages in other languages from which English ones are mixed too: the English model
+finds less by meaning in those."""
+
+REAL = 0.03
+"""Share of passages from which a language counts: names and code are taken for others."""
+
+
+def main_language(counts: Mapping[str, int]) -> str:
+    """The language of passages with these languages, "mul" for several, "" where none is known."""
+    known = Counter({code: number for code, number in counts.items() if code})
+    total = known.total()
+    if not total:
+        return ""
+    (language, most), *others = known.most_common()
+    if most < SINGLE * total:
+        return "mul"
+    real = sum(number for _, number in others if number >= REAL * total)
+    return "mul" if language == "en" and real >= OTHERS * total else language
+
+
+def may_outgrow(collection: Collection, embedders: Embedders) -> bool:
+    """Whether there are passages that the collection's embedding model does not fit."""
+    every = (embedders.choose(language) for language in ("en", "mul"))
+    return any(item.multilingual and item.fingerprint != collection.fingerprint for item in every)
+
+
+def explain_outgrown(
+    collection: Collection, counts: Mapping[str, int], embedders: Embedders
+) -> str:
+    """One sentence where the passages have outgrown the collection's embedding model: it knows
+    English only, and they have other languages by now; empty where it fits."""
+    language = main_language(counts)
+    fitting = embedders.choose(language)
+    if not fitting.multilingual or collection.fingerprint == fitting.fingerprint:
+        return ""
+    total = sum(counts.values())
+    others = [
+        c for c, n in Counter(counts).most_common() if c not in ("", "en") and n >= REAL * total
+    ]
+    return (
+        f"Collection {collection.name!r} has passages in {', '.join(others)} by now, and "
+        f"{collection.model} finds them less well. "
+        f"'ragstone rebuild --collection {collection.name}' embeds all with {fitting.name}."
+    )

@@ -14,14 +14,14 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future
+from concurrent.futures import Executor, Future
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from queue import SimpleQueue
+from typing import Any, ParamSpec, TypeVar
 
 from ragstone.core.errors import FilesUnavailable
-from ragstone.ingest.daemon_thread import complete
 
 T = TypeVar("T")
 
@@ -100,9 +100,11 @@ def _start(folders: list[str], work: Callable[[], T]) -> "tuple[_Call, Future[T]
     """Begin a call; while too many others run, what is done when one ends. Raises
     FilesUnavailable."""
     with _lock:
+        # Before a new thread: one more on a dead mount would be lost too.
         lost = [call for call in _running if call.patience <= 0]
         if lost:
             _refuse_if_lost(folders, lost)
+        # Lost calls keep their threads, but not their places.
         if len(_running) - len(lost) >= MAX_THREADS:
             _waiting.append(Future())
             return _waiting[-1]
@@ -126,16 +128,16 @@ def _refuse_if_lost(folders: list[str], lost: list[_Call]) -> None:
     mounts = mount_points()
     for call in lost:
         for folder in folders:
-            if _is_in(call.path, folder) or _mount(call.path, mounts) == _mount(folder, mounts):
+            if _is_inside(call.path, folder) or _mount(call.path, mounts) == _mount(folder, mounts):
                 raise _unavailable(call.path)
 
 
 def _mount(path: str, mounts: frozenset[str]) -> str:
     """The mount that a path is on; the path itself where none is known."""
-    return max((mount for mount in mounts if _is_in(path, mount)), key=len, default=path)
+    return max((mount for mount in mounts if _is_inside(path, mount)), key=len, default=path)
 
 
-def _is_in(path: str, folder: str) -> bool:
+def _is_inside(path: str, folder: str) -> bool:
     return path == folder or path.startswith(f"{folder.rstrip('/')}/")
 
 
@@ -144,3 +146,40 @@ def _unavailable(path: str) -> FilesUnavailable:
         f"{path or 'The disk'} does not answer: nothing came of it for {DEADLINE_SECONDS:g} "
         "seconds. Check the disk or network it is on, and try again."
     )
+
+
+P = ParamSpec("P")
+
+
+class DaemonThread(Executor):
+    """Runs one call after the other, as a `ThreadPoolExecutor` of one thread does. Python waits for
+    those at its end, and a call that waits for a disk may never end."""
+
+    def __init__(self, name: str) -> None:
+        self._calls: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
+        threading.Thread(target=self._run, name=name, daemon=True).start()
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        done = Future[T]()
+        self._calls.put((done, partial(fn, *args, **kwargs)))
+        return done
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Let the thread end behind the last call; it is never waited for."""
+        self._calls.put(None)
+
+    def _run(self) -> None:
+        while (call := self._calls.get()) is not None:
+            complete(*call)
+
+
+def complete(done: "Future[T]", work: Callable[[], T]) -> None:
+    """Give a future the result of a call, or its error."""
+    if not done.set_running_or_notify_cancel():
+        return
+    try:
+        result = work()
+    except BaseException as error:
+        done.set_exception(error)
+    else:
+        done.set_result(result)

@@ -9,7 +9,7 @@ from pathlib import Path
 from ragstone.core.errors import DocumentError, OutsideFolder, UnreadableDocument, WrongType
 from ragstone.ingest.file_threads import report_progress
 from ragstone.ingest.formats.types import explain_unsupported, list_endings
-from ragstone.ingest.safe_open import open_folder, open_regular, resolve_links
+from ragstone.ingest.places import open_folder, open_regular, resolve_links
 from ragstone.language.similar_names import MAX_NAMES, find_similar
 from ragstone.service import Handed
 
@@ -71,7 +71,7 @@ class SkippedFile:
 Item = FoundFile | RefusedFile | SkippedFile
 
 
-class _How:
+class _WalkOptions:
     """What a walk looks at."""
 
     def __init__(self, follow_links: bool, pictures: bool) -> None:
@@ -96,7 +96,7 @@ def discover(
     given twice is walked once. `pictures` says whether pictures are documents. Where `only` names
     files and folders below these, nothing else is looked at, and what is gone is left out.
     """
-    how = _How(follow_links, pictures)
+    how = _WalkOptions(follow_links, pictures)
     taken: set[str] = set()
     seen: set[Path] = set()
     for given in paths:
@@ -106,7 +106,7 @@ def discover(
         seen.add(root)
         if _is_folder(root):
             path = f"/{_unique_name(root.name or 'root', taken)}"
-            changed = None if only is None else _below(given, root, only)
+            changed = None if only is None else _places_below(given, root, only)
             if changed is None or Path() in changed:
                 yield from _walk(str(root), str(root), path, root, how, frozenset())
             else:
@@ -150,12 +150,12 @@ def is_text(path: str | Path) -> bool:
     return printable_path(path) == str(path)
 
 
-def describes(name: str) -> bool:
+def is_description_file(name: str) -> bool:
     """Whether a file of this name describes other files."""
     return name == FOLDER_FILE or name.lower().endswith(SIDECARS)
 
 
-def nearest(path: Path) -> str:
+def suggest_nearest(path: Path) -> str:
     """The names beside a path that does not exist that are most like its own, as the end of a
     sentence; empty if there are none."""
     folder = path.parent
@@ -166,22 +166,24 @@ def nearest(path: Path) -> str:
             names = [entry.name for entry, _ in zip(entries, range(MAX_NAMES), strict=False)]
     except OSError:
         return ""
-    shown = sorted(name for name in names if not (name.startswith(".") or describes(name)))
-    near = find_similar(path.name, shown)
-    found = [str(folder / name) for name in near or shown[:3]]
+    visible = sorted(
+        name for name in names if not (name.startswith(".") or is_description_file(name))
+    )
+    found = [str(folder / name) for name in find_similar(path.name, visible)]
     return f" The nearest: {', '.join(found)}." if found else ""
 
 
 def _read_given_file(
-    given: Path, root: Path, taken: set[str], how: _How
+    given: Path, root: Path, taken: set[str], how: _WalkOptions
 ) -> FoundFile | RefusedFile:
-    if describes(given.name) and os.path.exists(root):
+    if is_description_file(given.name) and os.path.exists(root):
         return RefusedFile(
-            str(given), WrongType(f"{given.name} describes other files. Ingest those instead.")
+            str(given),
+            WrongType(f"{given.name} describes other files. Ingest those instead."),
         )
     if not {given.suffix.lower(), root.suffix.lower()} & set(how.endings):
         if not os.path.exists(root):
-            return RefusedFile(str(given), _missing_error(given))
+            return RefusedFile(str(given), _not_found_error(given))
         return RefusedFile(
             str(given), WrongType(explain_unsupported(given.name, pictures=how.pictures))
         )
@@ -190,12 +192,13 @@ def _read_given_file(
 
 
 def _walk(
-    folder: str, real: str, path: str, root: Path, how: _How, above: frozenset[str]
+    folder: str, real: str, path: str, root: Path, how: _WalkOptions, above: frozenset[str]
 ) -> Iterator[Item]:
     """`real` is the folder with links resolved; `above` are the real folders that the walk is
     inside of: entering one again is a loop."""
     try:
         with open_folder(real) as handle, os.scandir(handle) as found:
+            # Sorted, so that the same folder makes the same paths ("-2", "-3") each time.
             entries = sorted(
                 (entry.name, entry.is_symlink(), entry.is_dir(follow_symlinks=False))
                 for entry in found
@@ -205,7 +208,7 @@ def _walk(
         return
     inside = above | {real}
     for name, linked, is_folder in entries:
-        if not describes(name):
+        if not is_description_file(name):
             place, target = os.path.join(folder, name), os.path.join(real, name)
             if linked:
                 # Only a link makes another place of its name: no other is looked up from the top.
@@ -222,7 +225,7 @@ def _entry(
     is_folder: bool,
     name: str,
     root: Path,
-    how: _How,
+    how: _WalkOptions,
     above: frozenset[str],
 ) -> Iterator[Item]:
     """What an entry of a folder is or holds. `target` is its place with links resolved; `linked`:
@@ -243,7 +246,7 @@ def _entry(
         yield SkippedFile(name, ending or NO_ENDING)
 
 
-def _below(given: Path, root: Path, only: Sequence[Path]) -> set[Path]:
+def _places_below(given: Path, root: Path, only: Sequence[Path]) -> set[Path]:
     """The places of `only` below a given folder, relative to it; that itself is `Path()`. What
     describes documents stands for these."""
     found = set()
@@ -264,7 +267,7 @@ def _path_it_describes(place: Path) -> Path:
     return place.with_name(place.name[: -len(sidecar)]) if sidecar else place
 
 
-def _walk_changed(root: Path, path: str, how: _How, changed: set[Path]) -> Iterator[Item]:
+def _walk_changed(root: Path, path: str, how: _WalkOptions, changed: set[Path]) -> Iterator[Item]:
     """What is at these places below `root`, each once."""
     seen: set[Path] = set()
     for place in sorted(changed):
@@ -295,6 +298,7 @@ def _is_folder(place: Path) -> bool:
 
 def _file(place: str, target: str, path: str, root: Path) -> FoundFile | RefusedFile:
     try:
+        # Opened to be measured: what is told of a path may be of another file by then.
         handle = open_regular(target)
         status = os.fstat(handle)
         os.close(handle)
@@ -313,8 +317,8 @@ def _unique_name(name: str, taken: set[str]) -> str:
     return unique
 
 
-def _missing_error(path: Path) -> DocumentError:
-    return UnreadableDocument(f"{path} does not exist. Check the path.{nearest(path)}")
+def _not_found_error(path: Path) -> DocumentError:
+    return UnreadableDocument(f"{path} does not exist. Check the path.{suggest_nearest(path)}")
 
 
 def _outside_error(path: str) -> DocumentError:
@@ -327,6 +331,6 @@ def _outside_error(path: str) -> DocumentError:
 def _unreadable_error(path: Path, error: OSError | ValueError) -> DocumentError:
     # A name with a null byte is one that no file has.
     if isinstance(error, FileNotFoundError | NotADirectoryError | ValueError):
-        return _missing_error(path)
+        return _not_found_error(path)
     reason = "permission denied" if isinstance(error, PermissionError) else error.strerror
     return UnreadableDocument(f"{path} cannot be read: {reason}.")

@@ -12,7 +12,7 @@ ARENAS = 2
 M_ARENA_MAX = -8
 
 
-def few_arenas() -> None:
+def limit_arenas() -> None:
     """Let all threads share two heaps, from the start of a process on. By default there are eight
     for each processor, and what a thread has freed in one is of no use to another."""
     if sys.platform == "linux":

@@ -11,11 +11,11 @@ from typing import Any
 
 from ragstone.core.errors import DocumentError, EmptyDocument, UnknownCollection, UnreadableDocument
 from ragstone.core.records import Collection
-from ragstone.ingest import file_threads, handed
-from ragstone.ingest.comparing import Changed
-from ragstone.ingest.embedding import Pending, embed_these
-from ragstone.ingest.sharing import ReadOutcome, read_changed
-from ragstone.ingest.together import Together
+from ragstone.ingest import file_threads, uploads
+from ragstone.ingest.batch_writer import BatchWriter
+from ragstone.ingest.comparison import ChangedFile
+from ragstone.ingest.embedding import Pending, embed_chunks
+from ragstone.ingest.sharing import ReadOutcome, parse_file_request
 from ragstone.ingest.write import Writer, Written
 from ragstone.ports import Catalog, ChunkIndex, Embedders
 from ragstone.ports.jobs import Job
@@ -23,7 +23,9 @@ from ragstone.service import wire
 from ragstone.settings import IngestSettings
 
 Report = Callable[[Mapping[str, Any]], None]
-Reads = Callable[[Collection, Changed, Writer, Together, Pending], Awaitable[DocumentError | None]]
+Reads = Callable[
+    [Collection, ChangedFile, Writer, BatchWriter, Pending], Awaitable[DocumentError | None]
+]
 """Reads a file, to be written; gives why it cannot be read if it cannot."""
 
 
@@ -37,36 +39,37 @@ class Helping:
         embedders: Embedders,
         settings: IngestSettings,
         writer: Writer,
-        reads: Reads,
+        read_file: Reads,
     ) -> None:
         self._index = index
         self._catalog = catalog
         self._embedders = embedders
         self._settings = settings
         self._writer = writer
-        self._reads = reads
+        self._read_file = read_file
 
     async def read(self, part: Job, report: Report) -> None:
         """Read and write files. Raises UnreadableDocument where none of them is here."""
         collection = await self._collection(part)
-        before = ReadOutcome.of(part.progress)
+        before = ReadOutcome.from_progress(part.progress)
         written, failed, back = dict(before.written), dict(before.failed), list(before.back)
         ids = [file["document"]["id"] for file in part.request["files"]]
-        known = await self._catalog.known(ids)
+        known = await self._catalog.find_documents(ids)
         files = [
-            read_changed(file, known.get(id))
+            parse_file_request(file, known.get(id))
             for file, id in zip(part.request["files"], ids, strict=True)
-            if id not in before.told
+            if id not in before.document_ids
         ]
 
         def tell() -> None:
             report(ReadOutcome(dict(written), dict(failed), tuple(back)).format_progress())
 
-        async def finish_read(several: Sequence[tuple[Changed, Written]]) -> None:
+        async def finish_read(several: Sequence[tuple[ChangedFile, Written]]) -> None:
             written.update((changed.document.id, item) for changed, item in several)
             tell()
 
         roots = {str(changed.item.root) for changed in files}
+        # The folder may be another one on this machine, or an older copy of it.
         there = await file_threads.run(roots, lambda: [_is_same(item) for item in files])
         if files and not any(there):
             raise UnreadableDocument(await file_threads.run(roots, _not_here, files))
@@ -75,9 +78,9 @@ class Helping:
         writer = self._writer.for_part(part)
         pending = Pending(self._index, collection)  # Whoever runs the ingest sees to the vectors.
 
-        async def read(together: Together) -> None:
+        async def read(batch: BatchWriter) -> None:
             for changed in left:
-                error = await self._reads(collection, changed, writer, together, pending)
+                error = await self._read_file(collection, changed, writer, batch, pending)
                 if error:
                     empty = isinstance(error, EmptyDocument)
                     failed[changed.document.id] = error.message, empty
@@ -85,11 +88,11 @@ class Helping:
 
         try:
             async with (
-                Together(writer, collection, pending, finish_read) as together,
+                BatchWriter(writer, collection, pending, finish_read) as batch,
                 asyncio.TaskGroup() as group,
             ):
                 for _ in range(self._settings.parse_processes):
-                    group.create_task(read(together))
+                    group.create_task(read(batch))
             tell()
         finally:
             await asyncio.shield(self._catalog.mark_stopped(sorted(writer.begun)))
@@ -108,8 +111,8 @@ class Helping:
             done += chunks
             report({"embedded": done})
 
-        tokens = self._settings.token_vectors
-        await embed_these(
+        tokens = self._settings.keeps_token_vectors
+        await embed_chunks(
             self._index, self._embedders, collection, list(found.values()), count_embedded, tokens
         )
         count_embedded(0)
@@ -124,16 +127,16 @@ class Helping:
         return collection
 
 
-def _is_same(changed: Changed) -> bool:
+def _is_same(changed: ChangedFile) -> bool:
     """Whether this process sees what was found where the ingest runs."""
     document = changed.document
     try:
-        return handed.fingerprint(changed.item, document)[0] == document.content_hash
+        return uploads.hash_document(changed.item, document)[0] == document.content_hash
     except DocumentError:
         return False
 
 
-def _not_here(files: Sequence[Changed]) -> str:
+def _not_here(files: Sequence[ChangedFile]) -> str:
     source: Path = files[0].item.source
     folder = next((item for item in (source, *source.parents) if item.exists()), source)
     missing = source if folder == source else folder / source.relative_to(folder).parts[0]

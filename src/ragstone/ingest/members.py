@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ragstone.core.errors import DocumentError, EmptyDocument, UnreadableDocument
-from ragstone.ingest import file_threads, handed
-from ragstone.ingest.files import HIDDEN, NO_ENDING, FoundFile, SkippedFile, describes
+from ragstone.ingest import file_threads, uploads
+from ragstone.ingest.files import HIDDEN, NO_ENDING, FoundFile, SkippedFile, is_description_file
 from ragstone.ingest.formats.types import list_endings
 from ragstone.ingest.parse_messages import ArchiveMember
 from ragstone.ingest.places import is_archive, is_hidden
@@ -47,7 +47,7 @@ async def open_archives(
         folder = _member_folder(item) if item.handed else None
         try:
             if folder is not None:
-                if handed.is_taken_in(item):
+                if uploads.is_ingested(item):
                     continue  # An earlier run of the job has done with all of it.
                 await file_threads.run([folder], shutil.rmtree, folder, True)
             members = await list_members(item, folder)
@@ -73,7 +73,7 @@ def forget_archives(archives: Sequence[FoundFile]) -> None:
     for item in archives:
         if item.handed:
             shutil.rmtree(_member_folder(item), ignore_errors=True)
-            handed.forget(item)
+            uploads.forget(item)
 
 
 def _member_folder(item: FoundFile) -> Path:
@@ -88,7 +88,7 @@ def _files(
         ending = os.path.splitext(member.path)[1].lower()
         if is_hidden(member.path):
             yield SkippedFile(path, HIDDEN)
-        elif ending not in endings or describes(os.path.basename(member.path)):
+        elif ending not in endings or is_description_file(os.path.basename(member.path)):
             yield SkippedFile(path, ending or NO_ENDING)
         else:
             yield _file(item, member, path)

@@ -22,12 +22,11 @@ from ragstone.core.errors import InputError, InvalidMetadata
 from ragstone.core.metadata import check_metadata, parse_value
 from ragstone.core.readers import FolderReaders, intersect_readers, parse_readers
 from ragstone.ingest.files import FOLDER_FILE, SIDECARS, FoundFile, RefusedFile, find_given_folder
-from ragstone.ingest.formats.front_matter import WithoutAliases
-from ragstone.ingest.places import find_archive
-from ragstone.ingest.safe_open import open_regular, resolve_links
+from ragstone.ingest.formats.metadata import WithoutAliases
+from ragstone.ingest.places import find_archive, open_regular, resolve_links
 
-MOST_BYTES = 64 * 1024
-MOST_PATTERNS, MOST_PARTS = 1_000, 50
+MAX_METADATA_BYTES = 64 * 1024
+MAX_PATTERNS, MAX_PARTS = 1_000, 50
 
 READERS = "readers"
 """The key of a folder's readers, where patterns are others."""
@@ -75,7 +74,7 @@ class MetadataFiles:
         self._told: set[Path] = set()
         self._archives: dict[str, Mapping[str, Any]] = {}
 
-    def of(self, item: FoundFile) -> FoundMetadata:
+    def describe(self, item: FoundFile) -> FoundMetadata:
         """What is said of a file, the nearest last: folders from the outermost on, the later
         pattern after the earlier one, then the sidecar."""
         metadata: dict[str, Any] = {}
@@ -150,6 +149,7 @@ class MetadataFiles:
             if given is not None and folder.is_relative_to(given):
                 path = "/".join((path, *folder.relative_to(given).parts))
             outer = by_path.get(path)
+            # An inner folder may close what is open above it, never the other way round.
             names = intersect_readers(outer.readers, said.readers) if outer else said.readers
             if outer and not names:
                 return (), InvalidMetadata(
@@ -205,11 +205,12 @@ class MetadataFiles:
                 )
             with open(target, "rb", opener=open_regular) as content:
                 about = os.fstat(content.fileno())
-                if about.st_size > MOST_BYTES:
+                if about.st_size > MAX_METADATA_BYTES:
                     raise InvalidMetadata(
-                        f"{file.name} has more than {MOST_BYTES // 1024} kB: that is not metadata."
+                        f"{file.name} has more than {MAX_METADATA_BYTES >> 10} kB: that is not "
+                        "metadata."
                     )
-                return content.read(MOST_BYTES).decode("utf-8-sig")
+                return content.read(MAX_METADATA_BYTES).decode("utf-8-sig")
         except (FileNotFoundError, NotADirectoryError):
             return None
         except UnicodeDecodeError as error:
@@ -275,14 +276,14 @@ def _folder_readers(said: Any) -> tuple[str, ...]:
 
 
 def _patterns(found: Any) -> Iterator[_Rule]:
-    if not isinstance(found, Mapping) or len(found) > MOST_PATTERNS:
+    if not isinstance(found, Mapping) or len(found) > MAX_PATTERNS:
         raise ValueError(
             "it must have patterns with metadata, such as '\"reports/*\": {year: 2023}', "
-            f"at most {MOST_PATTERNS:,}"
+            f"at most {MAX_PATTERNS:,}"
         )
     for pattern, metadata in found.items():
         parts = tuple(part for part in str(pattern).split("/") if part not in ("", "."))
-        if not 0 < len(parts) <= MOST_PARTS:
+        if not 0 < len(parts) <= MAX_PARTS:
             raise ValueError(f"{str(pattern)[:40]!r} is not a pattern of file names")
         try:
             yield _Rule(parts if "/" in str(pattern) else ("**", *parts), check_metadata(metadata))
@@ -314,6 +315,7 @@ def _load(file: Path, text: str) -> Any:
     try:
         if file.suffix == ".json":
             return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_number)
+        # Composed and not loaded: YAML would make dates and truth values of words.
         node = yaml.compose(text, Loader=WithoutAliases)
         return {} if node is None else _plain(node, 0)
     except yaml.YAMLError as error:

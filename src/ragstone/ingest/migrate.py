@@ -117,6 +117,7 @@ async def migrate_all(
                 for collection in collections:
                     group.create_task(move(collection))
         except ExceptionGroup as errors:
+            # One sentence for the reader, not a group of errors.
             raise errors.exceptions[0] from errors
         finally:
             await told.put(None)
@@ -145,6 +146,7 @@ async def copy_all(
             missing = await _find_missing(source, target, chunks)
             if writing:
                 yield await writing
+            # One batch is written while the next one is read.
             writing = asyncio.create_task(write(missing, len(chunks)))
         if writing:
             yield await writing

@@ -15,13 +15,74 @@ from contextlib import aclosing
 from dataclasses import replace
 
 from ragstone.core.chunk import Chunk
-from ragstone.core.errors import IndexUnavailable, RagstoneError
+from ragstone.core.errors import Conflict, IndexUnavailable, RagstoneError, UnknownCollection
 from ragstone.core.filters import AnyOf
 from ragstone.core.records import Collection
 from ragstone.ingest import readers
 from ragstone.ingest.migrate import AT_ONCE, BATCH, End, copy_all
-from ragstone.ingest.unused import drop_unused
 from ragstone.ports import Catalog, ChunkIndex, Shares, bulk_load, check_late, home, may_share
+
+ANOTHER_INDEX = (
+    "Another server of this state uses another index, and this server's lacks documents that are "
+    "known. Set INDEX__URL to the same one in every server."
+)
+"""Names neither the address, which may hold a password, nor a collection: everybody may read it."""
+
+
+class Placement:
+    """Looks for collections in the index of this process, and remembers which it has found."""
+
+    def __init__(self, index: ChunkIndex, catalog: Catalog) -> None:
+        self._index = index
+        self._catalog = catalog
+        self._found: set[Collection] = set()
+
+    async def check(self, collection: Collection) -> None:
+        """Raise Conflict where what is written for a collection would be found by no server that
+        has the rest of it, or no other collection."""
+        if await _holds_some(collection, self._index):
+            return
+        if await is_elsewhere(collection, self._catalog, self._index):
+            raise Conflict(explain_elsewhere(collection.name))
+        await self.check_all()
+
+    async def check_all(self) -> None:
+        """Raise Conflict where another server's index has what this one lacks."""
+        if not await self._catalog.other_index():
+            return
+        for collection in set(await self._catalog.collections()) - self._found:
+            if await _holds_some(collection, self._index):
+                self._found.add(collection)
+            elif await is_elsewhere(collection, self._catalog, self._index):
+                raise Conflict(ANOTHER_INDEX)
+
+
+async def is_elsewhere(collection: Collection, catalog: Catalog, index: ChunkIndex) -> bool:
+    """Whether the index holds nothing of documents that have chunks: it was exchanged, or is that
+    of another server, and they stayed behind."""
+    documents = await catalog.documents(collection.tenant, collection.id, limit=10)
+    if not any(document.chunks for document in documents) or await _holds_some(collection, index):
+        return False
+    # It may have been built anew, moved or dropped while this looked.
+    now = await catalog.find_by_id(collection.tenant, collection.id)
+    return now is not None and (now.build, now.place) == (collection.build, collection.place)
+
+
+async def _holds_some(collection: Collection, index: ChunkIndex) -> bool:
+    some = index.scan(collection, batch=1)  # To count all takes minutes where there are many.
+    try:
+        return await anext(some, None) is not None
+    except UnknownCollection:  # Another server has made it.
+        return False
+
+
+def explain_elsewhere(name: str) -> str:
+    """What is said of such a collection."""
+    return (
+        f"The index holds nothing of the documents in collection {name!r}. Move them from where "
+        "they are with 'ragstone migrate', or set INDEX__URL back."
+    )
+
 
 log = logging.getLogger(__name__)
 
@@ -175,3 +236,19 @@ async def _copy(
 async def _keep_known(catalog: Catalog, chunks: Sequence[Chunk], gone: Set[str]) -> Set[str]:
     """The revisions of some chunks that the state knows, without those that are gone."""
     return await catalog.revisions(list({chunk.revision for chunk in chunks})) - gone
+
+
+async def drop_unused(index: ChunkIndex, catalog: Catalog) -> bool:
+    """Drop every index that is not used any more, once no search can be looking at it; False, and
+    they stay for the next time, while somebody keeps them."""
+    unused = await catalog.list_unused()
+    if not unused:
+        return True
+    # Searches that began before may still look at them.
+    await catalog.drain()
+    if await catalog.is_kept():
+        return False
+    for item in unused:
+        await index.drop(item)
+    await catalog.forget_dropped(unused)
+    return True

@@ -1,5 +1,6 @@
 """Reading one file: its type, the checks before reading, and its blocks."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -15,16 +16,33 @@ from ragstone.core.errors import (
     WrongType,
 )
 from ragstone.ingest.document import Block, Parsed
-from ragstone.ingest.formats.raised import write_out_block
+from ragstone.ingest.formats.image_file import redraw
+from ragstone.ingest.formats.inline_text import read_typed_bullet, spell_out_block
 from ragstone.ingest.formats.recognition import AHEAD, CHOSEN, PICTURES_UNREAD, Recognition
-from ragstone.ingest.formats.redrawn import redrawn
-from ragstone.ingest.formats.surroundings import Surroundings
-from ragstone.ingest.formats.types import FORMATS, check_type
+from ragstone.ingest.formats.types import (
+    FORMATS,
+    MEGABYTE,
+    SizeSettings,
+    Surroundings,
+    check_size,
+    check_type,
+)
 from ragstone.ingest.pictures import add_captions, drop_bare_pictures
-from ragstone.ingest.places import find_archive
-from ragstone.ingest.safe_open import pin, resolve_links
-from ragstone.ingest.sizes import MEGABYTE, SizeSettings, check_size
-from ragstone.language.unicode import whole, whole_values
+from ragstone.ingest.places import find_archive, pin_file, resolve_links
+from ragstone.language.unicode import replace_surrogates, replace_value_surrogates
+
+_PROGRAM_TITLE = re.compile(
+    r"microsoft \w+ - .*"
+    r"|\S+\.(?:docx?|dot[mx]?|dvi|fm|indd|odt|ott|pmd|pot[mx]?|pptx?|qxd|rtf|tex|wpd|xlsx?|xlt[mx]?)"
+    r"|(?:untitled|document|dokument|presentation|powerpoint[ -]presentation|workbook)[\W\d]*",
+    re.IGNORECASE,
+)
+"""A title that a program made, mostly of its file's name."""
+
+_TEMPLATE = re.compile(
+    r"\b(?:template|\w*vorlage|plantilla|modèle de|modello di|sjabloon|szablon)\b|模板",
+    re.IGNORECASE,
+)
 
 
 class ReadSettings(SizeSettings, Protocol):
@@ -78,16 +96,20 @@ def parse(
                 parsed = known.parse(path, ending, max_bytes)
             if not isinstance(parsed, Parsed):
                 raise TypeError(f"its parser made {type(parsed).__name__} instead of Parsed")
+        # A caption of a model follows the block that has the picture, so pictures are placed
+        # before.
         blocks = add_captions(drop_bare_pictures(_readable_blocks(path, parsed.blocks)), captions)
+        # Read now, as an empty file must fail before its title is told.
         first = next(blocks, None)
         if first is None:
             raise EmptyDocument(_why_empty(path, parsed))
-        title = parsed.title or _first_title(first) or path.stem
+        said = parsed.title if _is_title(parsed.title, first.text) else ""
+        title = said or _first_title(first) or path.stem
         return replace(
             parsed,
-            title=whole(title),
+            title=replace_surrogates(title),
             blocks=_until_read(chain((first,), blocks), opened.pop_all()),
-            metadata=whole_values(parsed.metadata),
+            metadata=replace_value_surrogates(parsed.metadata),
             media_type=parsed.media_type or known.media_type,
         )
 
@@ -115,7 +137,7 @@ def draw_document_picture(
             data = known.picture(path, ending, settings.max_memory_mb * MEGABYTE, around, parts[1])
             if picture_id(data, parts[1]) != id:
                 raise gone
-            return known.drawn(path, parts[1], data) if known.drawn else redrawn(path.name, data)
+            return known.drawn(path, parts[1], data) if known.drawn else redraw(path.name, data)
 
 
 def _surroundings(path: Path, folder: Path | None) -> Surroundings | None:
@@ -126,7 +148,7 @@ def _surroundings(path: Path, folder: Path | None) -> Surroundings | None:
 
 @contextmanager
 def _pin_document(path: Path, settings: ReadSettings) -> Iterator[Path]:
-    """See `pin`; a member of an archive is unpacked. Raises UnreadableDocument."""
+    """See `pin_file`; a member of an archive is unpacked. Raises UnreadableDocument."""
     with ExitStack() as stack:
         if find_archive(path):
             from ragstone.ingest.archives import unpack_member  # Few files are in archives.
@@ -135,7 +157,7 @@ def _pin_document(path: Path, settings: ReadSettings) -> Iterator[Path]:
             yield stack.enter_context(unpack_member(path, max_bytes))
             return
         try:
-            pinned = stack.enter_context(pin(path))
+            pinned = stack.enter_context(pin_file(path))
         except OSError as error:
             raise UnreadableDocument(f"{path.name} cannot be read: {error.strerror}.") from error
         yield pinned
@@ -172,9 +194,13 @@ def _readable_blocks(path: Path, blocks: Iterator[Block]) -> Iterator[Block]:
         with _format_errors(path):
             for block in blocks:
                 if not (block.text.isascii() and block.label.isascii()):
-                    block = replace(block, text=whole(block.text), label=whole(block.label))
+                    block = replace(
+                        block,
+                        text=replace_surrogates(block.text),
+                        label=replace_surrogates(block.label),
+                    )
                     if block.kind != "code":
-                        block = write_out_block(block)
+                        block = read_typed_bullet(spell_out_block(block))
                 yield block
     except OSError as error:
         raise UnreadableDocument(f"{path.name} cannot be read: {error.strerror}.") from error
@@ -194,3 +220,11 @@ def _why_empty(path: Path, parsed: Parsed) -> str:
 
 def _first_title(first: Block) -> str:
     return first.text if first.kind == "heading" and len(first.text) <= 200 else ""
+
+
+def _is_title(text: str, beginning: str) -> bool:
+    """Whether what a document says is its title is one: not the name of a program's new file, nor
+    that of the template that it was made of, which its beginning does not name."""
+    if _PROGRAM_TITLE.fullmatch(text):
+        return False
+    return not _TEMPLATE.search(text) or text.casefold() in beginning.casefold()

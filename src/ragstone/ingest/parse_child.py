@@ -27,7 +27,7 @@ from ragstone.core.errors import DocumentError, UnreadableDocument
 from ragstone.ingest.chunk import TextPiece, chunk
 from ragstone.ingest.document import Block
 from ragstone.ingest.formats.recognition import PAGE_SECONDS, is_computing
-from ragstone.ingest.leads import attach_leads
+from ragstone.ingest.formats.types import MEGABYTE
 from ragstone.ingest.parse import draw_document_picture, parse
 from ragstone.ingest.parse_messages import (
     MEMORY,
@@ -46,9 +46,8 @@ from ragstone.ingest.parse_messages import (
     receive_frame,
     send_frame,
 )
-from ragstone.ingest.sizes import MEGABYTE
-from ragstone.language.tokens import count
-from ragstone.language.unicode import whole
+from ragstone.ingest.pictures import attach_leads
+from ragstone.language.unicode import replace_surrogates
 
 BATCH = 128
 BATCH_CHARS = 1_000_000
@@ -73,7 +72,7 @@ Send = Callable[[Message], None]
 def main(memory_mb: int, parent: int) -> None:
     """Answer requests on the standard input until it ends."""
     requests, answers = _pipes()
-    _end_with(parent)
+    _tie_to_parent(parent)
     _stay_offline()
     _limit(memory_mb)
     waiting: queue.SimpleQueue[bytes] = queue.SimpleQueue()
@@ -107,7 +106,7 @@ def answer(request: ReadRequest, send: Send) -> None:
         else:
             _send_document(request, send)
     except DocumentError as error:
-        send(ReadFailure(error.code, whole(error.message)[:MESSAGE_CHARS]))
+        send(ReadFailure(error.code, replace_surrogates(error.message)[:MESSAGE_CHARS]))
     except RecursionError:
         name = Path(request.path).name
         send(ReadFailure(UnreadableDocument.code, f"{name} is nested too deep to be read."))
@@ -115,7 +114,7 @@ def answer(request: ReadRequest, send: Send) -> None:
         send(ReadFailure(MEMORY, ""))
     # A panic of a parser in Rust is not an Exception.
     except BaseException as error:
-        trace = whole("".join(traceback.format_exception(error)))[-TRACE_CHARS:]
+        trace = replace_surrogates("".join(traceback.format_exception(error)))[-TRACE_CHARS:]
         send(ReadFailure("", type(error).__name__, trace))
 
 
@@ -154,17 +153,17 @@ def _send_document(request: ReadRequest, send: Send) -> None:
         noticed=_Recognising(request, send),
         captions=request.captions,
     )
-    notes = [whole(note) for note in parsed.notes]
+    notes = [replace_surrogates(note) for note in parsed.notes]
     send(DocumentHead(parsed.title, parsed.media_type, parsed.pages, parsed.metadata, notes))
     sender = _Batches(send)
-    length = len if request.chunk_unit == "characters" else count
     blocks = sender.report_progress(
-        short for block in attach_leads(parsed.blocks) for short in cut_long(block)
+        short for block in attach_leads(parsed.blocks) for short in cut_long_block(block)
     )
-    for piece in chunk(blocks, request.chunk_size, request.chunk_overlap, length):
+    # Cut here and not in the server, so that memory for a document is in this process alone.
+    for piece in chunk(blocks, request.chunk_size, request.chunk_overlap):
         sender.add(piece)
     sender.flush()
-    send(Finished([whole(note) for note in parsed.last_notes()], spent=is_computing()))
+    send(Finished([replace_surrogates(note) for note in parsed.last_notes()], spent=is_computing()))
 
 
 class _Recognising:
@@ -209,7 +208,7 @@ class _Batches:
         self._held, self._characters, self._sent = [], 0, time.monotonic()
 
 
-def cut_long(block: Block, most: int = BLOCK_CHARS) -> Iterator[Block]:
+def cut_long_block(block: Block, most: int = BLOCK_CHARS) -> Iterator[Block]:
     """The block, or its parts of at most `most` characters, cut at line ends or words where there
     are any."""
     text, start = block.text, 0
@@ -232,6 +231,7 @@ def _pipes() -> tuple[BinaryIO, BinaryIO]:
     requests, answers = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
+    # Parsers that print would write into the midst of a frame.
     os.dup2(2, 1)
     os.close(nothing)
     return os.fdopen(requests, "rb"), os.fdopen(answers, "wb")
@@ -246,7 +246,7 @@ def _listen(requests: BinaryIO, waiting: "queue.SimpleQueue[bytes]") -> None:
             os._exit(0)
 
 
-def _end_with(parent: int) -> None:
+def _tie_to_parent(parent: int) -> None:
     """Ctrl-C is for the server. Where it dies without a word, Linux ends this process too, even if
     a parser holds Python's lock, behind which `_listen` could not run."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -266,6 +266,7 @@ def _limit(memory_mb: int) -> None:
     with contextlib.suppress(OSError, ValueError):  # A lower limit of the user's stays.
         most = (memory_mb + SPARE_MB) << 20
         resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+    # A dump of memory would be a copy of the document on the disk.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if sys.platform == "linux":
         # Where the machine runs out of memory, this process goes first and not the server.
@@ -280,6 +281,7 @@ def _limit_time(seconds: int) -> None:
     import resource
 
     used = resource.getrusage(resource.RUSAGE_SELF)
+    # The limit is of processor time, which all threads of a recognition use up together.
     _set_time(int(used.ru_utime + used.ru_stime) + seconds * (os.cpu_count() or 1))
 
 

@@ -36,7 +36,6 @@ class ReadRequest:
     max_memory_mb: int
     chunk_size: int
     chunk_overlap: int
-    chunk_unit: str
     seconds: int
     beginning: int = 0
     folder: str = ""
@@ -188,6 +187,7 @@ def receive_frame(pipe: BinaryIO, most: int = FRAME_BYTES) -> bytes:
     """Read a frame; raises EOFError where the other side has ended, ValueError for a frame of more
     than `most` bytes."""
     [length] = _LENGTH.unpack(_exactly(pipe, _LENGTH.size))
+    # Before it is read: a hostile process may claim gigabytes.
     if length > most:
         raise ValueError(f"a frame of {length:,} bytes")
     return _exactly(pipe, length)

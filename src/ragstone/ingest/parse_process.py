@@ -10,24 +10,17 @@ import base64
 import logging
 import os
 import signal
-import subprocess
-import sys
 import time
-from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
-from concurrent.futures import Future
 from contextlib import asynccontextmanager, suppress
-from functools import cache
-from importlib import import_module
 from pathlib import Path
-from threading import Thread
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, TypeVar, cast
+from typing import TypeVar
 
-from ragstone.core.errors import ConfigError, DocumentError, TooLarge, UnreadableDocument
-from ragstone.core.temporary import TemporaryFolder
+from ragstone.core.errors import DocumentError, TooLarge, UnreadableDocument
+from ragstone.ingest.child_process import ParseProcess, printable, single_line
 from ragstone.ingest.chunk import TextPiece
-from ragstone.ingest.daemon_thread import DaemonThread
 from ragstone.ingest.formats.recognition import PAGE_SECONDS
+from ragstone.ingest.formats.types import MEGABYTE
 from ragstone.ingest.parse_messages import (
     MEMORY,
     ArchiveMember,
@@ -40,35 +33,18 @@ from ragstone.ingest.parse_messages import (
     Pieces,
     ReadFailure,
     ReadRequest,
-    Ready,
     Recognising,
-    encode_message,
-    receive_frame,
-    send_frame,
 )
 from ragstone.ingest.turns import NOBODY, Owner, Turns
-from ragstone.registry import PLUGINS_OFF
 from ragstone.settings import IngestSettings
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-MEGABYTE = 1 << 20
-
-FILES = 500
-"""Files after which a process is replaced: libraries leak."""
-
-KEPT_MB = 300
-"""Memory with which a process may wait for its next file."""
-
 IDLE_SECONDS = 60.0
 """How long a process waits for a file before it ends."""
 
-START_SECONDS = 60.0
 WATCH_SECONDS = 0.05
 
 SECONDS_PER_MB = 30.0
@@ -90,21 +66,8 @@ not more than the last. Text packed a hundred times still fits."""
 HEAVY_MB = 256
 """Memory from which a file may be why the whole server was ended."""
 
-SHOWN_CHARS = 1000
-LAST_LINES = 5
-
 CLOSE_SECONDS = 5.0
 """How long it is waited at the end until what the processes had is cleared away."""
-
-LAST_WORDS_SECONDS = 2.0
-"""How long what an ended process printed is waited for."""
-
-ENVIRONMENT = (
-    "HOME", "LANG", "LANGUAGE", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "OMP_NUM_THREADS",
-    "PATH", "PYTHONDONTWRITEBYTECODE", "PYTHONHOME", "PYTHONPYCACHEPREFIX", PLUGINS_OFF,
-    "SYSTEMDRIVE", "SYSTEMROOT", "TZ", "USERPROFILE", "VIRTUAL_ENV", "WINDIR",
-)  # fmt: skip
-"""What a process sees of the environment, besides LC_*: it has no keys and passwords."""
 
 
 class ParseProcesses:
@@ -192,13 +155,16 @@ class ParseProcesses:
                 finally:
                     watching.cancel()
             finally:
+                # It is only after `finish`: one that was left in the midst of a file still reads
+                # it.
                 if process.reusable and not self._closed:
+                    # Taken from the end, so that the others become idle and end.
                     self._free.append(process)
                     process.idle(IDLE_SECONDS, self._end)
                 else:
                     self._end(process)
 
-    async def _take_process(self) -> "ParseProcess":
+    async def _take_process(self) -> ParseProcess:
         while self._free:
             process = self._free.pop()
             if process.alive:
@@ -214,7 +180,7 @@ class ParseProcesses:
             raise
         return process
 
-    def _end(self, process: "ParseProcess") -> None:
+    def _end(self, process: ParseProcess) -> None:
         if process in self._free:
             self._free.remove(process)
         self._all.discard(process)
@@ -226,7 +192,7 @@ class Reading:
 
     def __init__(
         self,
-        process: "ParseProcess",
+        process: ParseProcess,
         path: Path,
         size: int,
         settings: IngestSettings,
@@ -248,17 +214,18 @@ class Reading:
         self._piece_seconds = base * PIECE_SHARE
         self._processor_seconds = base * (1 + size / MEGABYTE)
         self._pages = 0
+        # The limit on memory does not hold for text that is sent as it is read.
         self._bytes = min(OUTPUT_BYTES + OUTPUT_RATIO * size, OUTPUT_MOST_BYTES)
 
     async def watch(self, heavy: Callable[[], None]) -> None:
         """End the process when it takes more memory, or more of the processor, than it may."""
         told = False
-        began = self._process.used_seconds()
-        while (used := self._process.used_mb()) <= self._settings.parse_memory_mb:
+        began = self._process.processor_seconds()
+        while (used := self._process.memory_mb()) <= self._settings.parse_memory_mb:
             if used > HEAVY_MB and not told:
                 told = True
                 heavy()
-            if self._process.used_seconds() - began > self._processor_seconds:
+            if self._process.processor_seconds() - began > self._processor_seconds:
                 self._process.overstep(self._too_laborious())
                 return
             await asyncio.sleep(WATCH_SECONDS)
@@ -280,6 +247,7 @@ class Reading:
         """The chunks, in batches."""
         while not isinstance(message := await self._next(), Finished):
             if pieces := self._expect(message, Pieces).pieces:
+                # Text is worth its time; a file that only loops gives none.
                 self._processor_seconds += len(pieces) * self._piece_seconds
                 yield pieces
         self.last_notes = tuple(message.notes)
@@ -315,7 +283,6 @@ class Reading:
             settings.max_memory_mb,
             settings.chunk_size,
             settings.chunk_overlap,
-            settings.chunk_unit,
             int(self._seconds) + 60,
             beginning,
             str(self._folder or ""),
@@ -346,13 +313,14 @@ class Reading:
         """The next message, which has to come in so many seconds."""
         began = time.monotonic()
         try:
-            message, size = await asyncio.wait_for(self._process.receive(), min(self._left, silent))
+            async with asyncio.timeout(min(self._left, silent)):
+                message, size = await self._process.receive()
         except TimeoutError as error:
             raise self._too_slow(silent) from error
         except EOFError as error:
             raise await self._death_error() from error
         except ValueError as error:
-            log.warning("A parser's process sent what cannot be read: %s", _one_line(str(error)))
+            log.warning("A parser's process sent what cannot be read: %s", single_line(str(error)))
             raise UnreadableDocument(
                 f"The parser of {self._path.name} sent what cannot be read; the log says more."
             ) from error
@@ -378,9 +346,9 @@ class Reading:
         self._process.finish()
         for kind in DocumentError.__subclasses__():
             if kind.code == failure.code:
-                return kind(_one_line(failure.message))
-        name = _one_line(failure.message)
-        log.error("A parser broke on %s\n%s", self._path, _printable(failure.trace))
+                return kind(single_line(failure.message))
+        name = single_line(failure.message)
+        log.error("A parser broke on %s\n%s", self._path, printable(failure.trace))
         return UnreadableDocument(f"The parser failed on this file ({name}); the log says more.")
 
     async def _death_error(self) -> DocumentError:
@@ -419,214 +387,9 @@ class Reading:
         )
 
 
-class ParseProcess:
-    """One process and the thread that speaks to it. The thread lives as long: on Linux the process
-    ends with the thread that started it."""
-
-    def __init__(self, memory_mb: int) -> None:
-        self.overstepped: DocumentError | None = None
-        """Why it was ended."""
-        self.reusable = False
-        self.last_lines: deque[str] = deque(maxlen=LAST_LINES)
-        self._memory_mb = memory_mb
-        self._files = 0
-        self._thread = DaemonThread("parse")
-        self._child: subprocess.Popen[bytes] | None = None
-        self._folder: TemporaryFolder | None = None
-        self._known: Any = None
-        self._listener: Thread | None = None
-        self._waiting: asyncio.TimerHandle | None = None
-        self._closed = False
-        self._cleared: Future[None]
-
-    @property
-    def alive(self) -> bool:
-        return self._child is not None and self._child.poll() is None
-
-    async def start(self) -> None:
-        """Raises ConfigError if the process does not start."""
-        try:
-            await self.call(self._start)
-            message, _ = await asyncio.wait_for(self.receive(), START_SECONDS)
-        except (TimeoutError, EOFError, ValueError, OSError) as error:
-            reason = str(error) or type(error).__name__
-            said = self.last_lines[-1] if self.last_lines else reason
-            raise ConfigError(f"The process that reads files does not start: {said}.") from error
-        if not isinstance(message, Ready):
-            raise ConfigError("The process that reads files is not of this version.")
-        self.reusable = True
-
-    def call(self, function: Callable[..., T], *arguments: object) -> "asyncio.Future[T]":
-        """Run something that may wait for the process."""
-        return asyncio.get_running_loop().run_in_executor(self._thread, function, *arguments)
-
-    def send(self, request: ReadRequest) -> None:
-        self.reusable = False
-        self._files += 1
-        send_frame(cast(BinaryIO, self._running.stdin), encode_message(request))
-
-    async def receive(self) -> tuple[Message, int]:
-        """The next message and its bytes; raises EOFError when the process has ended, ValueError
-        for what is not a message."""
-        received = self.call(self._receive)
-        # Who stops waiting ends the process, and what comes of that is nobody's error.
-        received.add_done_callback(lambda done: done.cancelled() or done.exception())
-        return await asyncio.shield(received)
-
-    def finish(self) -> None:
-        """The file is done: the process may have another one."""
-        self.reusable = self._files < FILES and self.used_mb() < KEPT_MB
-
-    def used_mb(self) -> float:
-        """The memory that the process has for itself; 0 once it has ended."""
-        used = self._facts("memory_info")
-        return float(used.rss - getattr(used, "shared", 0)) / MEGABYTE if used else 0.0
-
-    def used_seconds(self) -> float:
-        """The time of a processor that it has taken so far; 0 once it has ended."""
-        used = self._facts("cpu_times")
-        return float(used.user + used.system) if used else 0.0
-
-    def _facts(self, name: str) -> Any:
-        """What the system knows of the process; None once it has ended."""
-        psutil: Any = import_module("psutil")
-        try:
-            self._known = self._known or psutil.Process(self._running.pid)
-            return getattr(self._known, name)()
-        except psutil.Error:
-            return None
-
-    def idle(self, seconds: float, end: Callable[["ParseProcess"], None]) -> None:
-        """Call `end` unless the process is taken before."""
-        self._waiting = asyncio.get_running_loop().call_later(seconds, end, self)
-
-    def mark_taken(self) -> None:
-        if self._waiting:
-            self._waiting.cancel()
-
-    def overstep(self, reason: DocumentError) -> None:
-        """End it for what it took."""
-        self.overstepped = reason
-        self._kill()
-
-    def reap(self) -> int:
-        """Its exit status, once its pipe has ended, and what it printed last is read. A process
-        that a parser started may hold that pipe for longer."""
-        status = self._running.wait()
-        if self._listener:
-            self._listener.join(LAST_WORDS_SECONDS)
-        return status
-
-    def close(self) -> "Future[None]":
-        """End it, in the midst of whatever it does; what it had is cleared away behind that."""
-        self.mark_taken()
-        if not self._closed:
-            self._closed = True
-            self.reusable = False
-            self._kill()
-            self._cleared = self._thread.submit(self._clear_away)
-            self._thread.shutdown()
-        return self._cleared
-
-    @property
-    def _running(self) -> "subprocess.Popen[bytes]":
-        assert self._child is not None  # noqa: S101 - started before anything else is asked
-        return self._child
-
-    def _start(self) -> None:
-        if self._closed:
-            raise EOFError
-        self._folder = TemporaryFolder()
-        command = [_interpreter(), "-P", "-m", "ragstone.ingest.parse_child"]
-        self._child = subprocess.Popen(  # noqa: S603 - a module of ours, without a shell
-            [*command, str(self._memory_mb), str(os.getpid())],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=_environment(os.environ, self._folder.path),
-            start_new_session=True,
-            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
-        )
-        said = cast(BinaryIO, self._child.stderr)
-        self._listener = Thread(target=_listen, args=(said, self.last_lines), daemon=True)
-        self._listener.start()
-        if self._closed:  # in this very moment, when there was nothing to end yet
-            self._kill()
-
-    def _receive(self) -> tuple[Message, int]:
-        data = receive_frame(cast(BinaryIO, self._running.stdout))
-        return _messages().validate_json(data, strict=True), len(data)
-
-    def _kill(self) -> None:
-        """With the processes that a parser may have started."""
-        child = self._child
-        if child is None or child.poll() is not None:
-            return
-        with suppress(OSError):
-            if sys.platform == "win32":
-                child.kill()
-            else:
-                os.killpg(child.pid, signal.SIGKILL)
-
-    def _clear_away(self) -> None:
-        if child := self._child:
-            child.wait()
-            for pipe in (child.stdin, child.stdout):
-                with suppress(OSError):
-                    cast(BinaryIO, pipe).close()
-        if self._folder:
-            self._folder.remove()
-
-
-@cache
-def _messages() -> "TypeAdapter[Message]":
-    from pydantic import Field, TypeAdapter
-
-    return TypeAdapter(Annotated[Message, Field(discriminator="kind")])
-
-
-def _listen(said: BinaryIO, last: "deque[str]") -> None:
-    """Read what parsers print, so that they need not wait; keep the last lines."""
-    with said, suppress(OSError, ValueError):
-        while line := said.readline(SHOWN_CHARS):
-            if text := _one_line(line.decode("utf-8", "replace")):
-                log.debug("A parser said: %s", text)
-                last.append(text)
-
-
-def _environment(given: Mapping[str, str], temporary: Path) -> dict[str, str]:
-    kept = {
-        name: value
-        for name, value in given.items()
-        if name.upper() in ENVIRONMENT or name.startswith("LC_")
-    }
-    # Formats of packages that this process has put on its path are found too.
-    places = [str(Path(place).absolute()) for place in sys.path]
-    return {
-        **kept,
-        **dict.fromkeys(("TEMP", "TMP", "TMPDIR"), str(temporary)),
-        "PYTHONPATH": os.pathsep.join(places),
-        "PYTHONIOENCODING": "utf-8",
-    }
-
-
-def _interpreter() -> str:
-    """On Windows that of an environment starts another process, which is not the one to watch."""
-    base = getattr(sys, "_base_executable", "") if sys.platform == "win32" else ""
-    return base or sys.executable
-
-
 def _describe_status(status: int) -> str:
     """An exit status, or the signal that it stands for."""
     try:
         return signal.Signals(-status).name if status < 0 else f"status {status}"
     except ValueError:
         return f"signal {-status}"
-
-
-def _one_line(text: str) -> str:
-    return " ".join(_printable(text).split())[:SHOWN_CHARS]
-
-
-def _printable(text: str) -> str:
-    return "".join(char if char.isprintable() or char == "\n" else " " for char in text)

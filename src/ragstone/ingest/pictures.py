@@ -1,20 +1,80 @@
-"""Where the pictures of a document stand in its text.
+"""What is added to blocks between parser and chunks: the lines that lead to them, and pictures.
 
-A picture of which something is said is a caption; one with text in it has that. Of any other there
-is nothing to find: it goes to the block beside it, so that whoever is shown that sees it too.
+"Damage to rented skis" below "The following are not covered:" says the opposite of what it says by
+itself, so a lead stays with its block from here to the answer (`core.document.BlockSpan.lead`). A
+picture of which something is said is a caption; one with text in it has that. Of any other there is
+nothing to find: it goes to the block beside it, so that whoever is shown that sees it too.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from ragstone.core.document import LEAD_ENDS
 from ragstone.ingest.document import Block
+from ragstone.language.sentences import sentences
+
+MAX_LEAD_CHARS = 240
+"""Of one line of a lead; a longer sentence is not an introduction."""
+
+PROSE = frozenset({"paragraph", "quote", "admonition"})
+"""Kinds of blocks that introduce others."""
+
+LED = PROSE | {"table"}
+"""Kinds of blocks that a line with a colon introduces, beside items."""
+
+_NUMBER = re.compile(r"\d+")
+
+
+def attach_leads(blocks: Iterable[Block]) -> Iterator[Block]:
+    """Give each item, and each block behind a line with a colon, the lines that introduce it.
+
+    A list is introduced by the last sentence before it. Text without a colon between two items may
+    belong to the first or introduce the second: a number tells which, and bullets after such a text
+    have no lead rather than a wrong one.
+    """
+    intro, between = "", ""
+    in_list = False
+    above: list[tuple[int, str]] = []
+    for block in blocks:
+        text = block.text.strip()
+        if block.kind == "item":
+            if between:
+                number = _NUMBER.search(block.label)
+                # After the text a list begins anew, unless its number goes on.
+                if number is None or int(number[0]) == 1:
+                    intro, above = between if number else "", []
+                between = ""
+            above = [(level, line) for level, line in above if level < block.level]
+            lines = [intro, *(line for _, line in above)]
+            yield replace(block, lead="\n".join(line for line in lines if line))
+            above.append((block.level, _introduction(text.removeprefix(block.label).strip())))
+            in_list = True
+            continue
+        led = block.kind in LED and not in_list and intro.endswith(LEAD_ENDS)
+        yield replace(block, lead=intro) if led else block
+        if block.kind == "heading":
+            intro, between, in_list, above = "", "", False, []
+        elif block.kind in PROSE and text:
+            introduction = _introduction(text)
+            if in_list and not introduction.endswith(LEAD_ENDS):
+                between = introduction
+            else:
+                intro, between, in_list, above = introduction, "", False, []
+
+
+def _introduction(text: str) -> str:
+    """The last sentence, in one line; none where it is too long to introduce anything."""
+    spans = sentences(text)
+    last = " ".join(text[spans[-1].start : spans[-1].end].split()) if spans else ""
+    return last if len(last) <= MAX_LEAD_CHARS else ""
+
 
 _FIGURE = re.compile(
     r"(?:Figure|Fig\.?|Illustration|Image|Photo|Abbildung|Abb\.?|Bild|Figura|Ilustraci[oó]n"
     r"|Рис\.?|Рисунок|图|圖|図)\s?\d",
 )
-_LONGEST_CAPTION = 400
+_MAX_CAPTION_CHARS = 400
 
 DESCRIBED = "described by a model"
 """The label of a caption that no author of the document wrote."""
@@ -22,7 +82,7 @@ DESCRIBED = "described by a model"
 
 def is_figure_caption(block: Block) -> bool:
     """Whether a block says what a picture shows: "Figure 3: The pump"."""
-    if block.kind not in ("caption", "paragraph") or len(block.text) > _LONGEST_CAPTION:
+    if block.kind not in ("caption", "paragraph") or len(block.text) > _MAX_CAPTION_CHARS:
         return False
     return _FIGURE.match(block.text) is not None
 
@@ -71,6 +131,7 @@ def _place_pictures(held: Block, loose: tuple[str, ...], block: Block) -> tuple[
     told = _says(block) and not block.pictures
     if loose:
         onward = told or (held.kind == "heading" and block.kind != "heading")
+        # A picture belongs to its caption, above or below it; a heading is not what it shows.
         if not _says(held) and onward:
             return held, _attach_pictures(block, loose)
         return _attach_pictures(held, loose), block

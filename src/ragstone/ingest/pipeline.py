@@ -21,23 +21,25 @@ from ragstone.core.errors import (
     UnknownCollection,
     UnreadableDocument,
 )
-from ragstone.core.filters import AnyOf
 from ragstone.core.limits import check_collection_name
-from ragstone.core.readers import FolderReaders
 from ragstone.core.records import Collection, Document
 from ragstone.core.turn import Ask
-from ragstone.ingest import changes, file_threads, handed, readers
-from ragstone.ingest.being_read import BeingRead
+from ragstone.ingest import changes, document_changes, file_threads, readers, uploads
+from ragstone.ingest.batch_writer import BatchWriter, Done
 from ragstone.ingest.captions import CaptionMaker
-from ragstone.ingest.comparing import Changed, Comparing, is_textless_picture
+from ragstone.ingest.comparison import ChangedFile, FileComparison, is_textless_picture
+from ragstone.ingest.document_changes import DocumentChanges
 from ragstone.ingest.embedding import (
     Leaves,
     Pending,
     embed_pending,
+    explain_missing_late,
+    explain_outgrown,
     late_dimensions,
     leave_nothing,
-    without_late,
+    main_language,
 )
+from ragstone.ingest.enricher import Enricher
 from ragstone.ingest.files import (
     WITHOUT_TEXT,
     FoundFile,
@@ -49,30 +51,22 @@ from ragstone.ingest.files import (
     printable_path,
 )
 from ragstone.ingest.formats.recognition import is_installed
-from ragstone.ingest.graph import GraphReader
-from ragstone.ingest.graph_model import GraphModelReader
 from ragstone.ingest.helping import Helping
-from ragstone.ingest.languages import main_language, outgrown
-from ragstone.ingest.lost import Placement
 from ragstone.ingest.members import OpenedArchives, forget_archives, open_archives
-from ragstone.ingest.move import move_if_due
+from ragstone.ingest.move import Placement, move_if_due
 from ragstone.ingest.parse_messages import ArchiveMember
 from ragstone.ingest.parse_process import ParseProcesses
 from ragstone.ingest.picture_question import with_picture_text
-from ragstone.ingest.places import find_file, is_archive
-from ragstone.ingest.progress import MOST_FAILURES, Tracker
+from ragstone.ingest.places import find_file, is_archive, keep_folder, open_regular, resolve_links
+from ragstone.ingest.progress import MAX_FAILURES, Tracker
 from ragstone.ingest.questions import QuestionMaker
+from ragstone.ingest.reading_marks import ReadingMarks
 from ragstone.ingest.rebuild import rebuild
-from ragstone.ingest.safe_open import keep_folder, open_regular, resolve_links
 from ragstone.ingest.sharing import Sharing
-from ragstone.ingest.summaries import SummaryMaker
-from ragstone.ingest.together import Done, Together
 from ragstone.ingest.turns import Owner
-from ragstone.ingest.unused import drop_unused
-from ragstone.ingest.vocabulary import VocabularyReader
 from ragstone.ingest.write import Writer, Written, document_id
 from ragstone.language.language import detect
-from ragstone.ports import Catalog, ChunkIndex, Embedders, Parts, check_late, erase, home, may_share
+from ragstone.ports import Catalog, ChunkIndex, Embedders, Parts, check_late, home, may_share
 from ragstone.service import IngestRequest, Progress
 from ragstone.settings import IngestSettings
 
@@ -83,12 +77,6 @@ COMPARED_AT_ONCE = 256
 
 NOT_TEXT = "Its name, or that of a folder above it, is not valid text. Rename it."
 
-PURGED_AT_ONCE = 500
-"""Revisions whose chunks are deleted in one step."""
-
-HIDDEN_AT_ONCE = 100
-"""Documents that are forgotten, or versions that are replaced, before their chunks are deleted."""
-
 CHUNK_BYTES = 10_000
 """Bytes of a file for each of its chunks, about: a text has a tenth, a picture a hundred times as
 many. What a new collection of many will hold is better begun where it stays."""
@@ -97,7 +85,7 @@ SAMPLED_FILES = 16
 """Files whose beginnings tell the language of a new collection."""
 
 
-class Pipeline:
+class Pipeline(DocumentChanges):
     """Runs ingest requests, one at a time per collection. What it reads is marked in `data`."""
 
     def __init__(
@@ -106,34 +94,25 @@ class Pipeline:
         catalog: Catalog,
         embedders: Embedders,
         settings: IngestSettings,
-        vocabulary: VocabularyReader | None = None,
+        enrichers: Sequence[Enricher] = (),
         data: Path | None = None,
         questions: QuestionMaker | None = None,
-        summaries: SummaryMaker | None = None,
-        graph: GraphReader | None = None,
         captions: CaptionMaker | None = None,
-        graph_model: GraphModelReader | None = None,
         parts: Parts | None = None,
     ) -> None:
-        self._index = index
-        self._catalog = catalog
+        super().__init__(index, catalog, uploads.Originals(data), enrichers)
         self._embedders = embedders
         self._settings = settings
-        self._vocabulary = vocabulary
         self._questions = questions
-        self._summaries = summaries
-        self._graph = graph
         self._captions = captions
-        self._graph_model = graph_model
         self._parts = parts
         self._writer = Writer(index, catalog, ParseProcesses(settings))
         # One process of their own: a picture that somebody looks at waits for no ingest.
         self._drawing = ParseProcesses(settings.model_copy(update={"parse_processes": 1}))
-        self._being_read = BeingRead(data)
-        self.originals = handed.Originals(data)
-        self._spool = handed.Spool(data) if data else None
+        self._marks = ReadingMarks(data)
+        self._spool = uploads.Spool(data) if data else None
         self.placement = Placement(index, catalog)
-        self.helping = Helping(index, catalog, embedders, settings, self._writer, self._reads)
+        self.helping = Helping(index, catalog, embedders, settings, self._writer, self._read_file)
 
     async def ingest(
         self,
@@ -152,10 +131,10 @@ class Pipeline:
         What waited for its vectors before may be left to another ingest when that `leaves` it.
         """
         id = id or await self._catalog.identity(request.tenant, request.collection)
-        async with self._alone(job, request.tenant, id):
+        async with self._lock_collection(job, request.tenant, id):
             # Who hands documents over asks of each how it went.
-            tracker = Tracker(job, report, earlier, MOST_FAILURES + len(request.handed))
-            only = await self._only(request, id)
+            tracker = Tracker(job, report, earlier, MAX_FAILURES + len(request.handed))
+            only = await self._list_only(request, id)
             shares = file_threads.mount_points() if request.prune else frozenset()
             paths = request.paths
             found = await file_threads.run(paths, self._discover, request, only, tracker)
@@ -166,7 +145,7 @@ class Pipeline:
                 await self._index.create(collection)
                 await self.placement.check(collection)
                 await readers.apply_rules(self._index, self._catalog, collection)
-                found = await self._at_known_paths(collection, only, found)
+                found = await self._keep_known_paths(collection, only, found)
                 tracker.expect(len(found), sum(item.size for item in found))
                 tracker.set_waiting(await self._index.count_without_vectors(collection))
                 await self._index_files(job, collection, request, found, tracker, leaves)
@@ -176,16 +155,16 @@ class Pipeline:
                     await self._prune(collection, request, only, found, shares, places, tracker)
                 await self._describe(collection, tracker)
                 # What is known of the versions before is needed for the new ones.
-                await self._sum_up(collection, tracker)
-                await self._read_graph(collection, tracker)
+                for enricher in self._enrichers:
+                    if await enricher.make(collection, tracker):
+                        await self._embed(collection, with_tokens=False)
                 await self.purge()
                 await self._ask_about(collection, tracker)
                 tracker.phase("building")
                 await self._index.optimize(collection)
-                if self._vocabulary:
-                    self._vocabulary.wake(collection)
+                self._wake(collection)
                 counts = await self._index.facet(collection, "language")
-                if sentence := outgrown(collection, counts, self._embedders):
+                if sentence := explain_outgrown(collection, counts, self._embedders):
                     tracker.note(sentence)
         if collection and collection.shared:
             await self._move_if_due(collection)
@@ -197,12 +176,10 @@ class Pipeline:
         now = await self._catalog.find_by_id(collection.tenant, collection.id)
         if now is not None and now != collection:
             # Who reads it in the background has not seen all of it where it was.
-            for reader in (self._vocabulary, self._graph):
-                if reader is not None:
-                    reader.wake(now)
+            self._wake(now)
 
     @asynccontextmanager
-    async def _alone(self, job: str, tenant: str, id: str) -> AsyncIterator[None]:
+    async def _lock_collection(self, job: str, tenant: str, id: str) -> AsyncIterator[None]:
         """Nobody else changes the collection but who does parts of this job, from now on and until
         the end: an attempt before may have left some."""
         if self._parts is not None:
@@ -219,7 +196,7 @@ class Pipeline:
         self, job: str, collection: Collection, report: Callable[[Progress], None]
     ) -> Progress:
         """Index a collection anew with the configured model; no ingest runs meanwhile."""
-        async with self._alone(job, collection.tenant, collection.id):
+        async with self._lock_collection(job, collection.tenant, collection.id):
             return await rebuild(
                 job,
                 collection,
@@ -237,7 +214,7 @@ class Pipeline:
             # It may have been built anew or moved, or dropped, while this waited.
             now = await self._catalog.find_by_id(collection.tenant, collection.id)
             if now is not None:
-                await self._embed(now, self._settings.token_vectors)
+                await self._embed(now, self._settings.keeps_token_vectors)
 
     async def _embed(self, collection: Collection, with_tokens: bool) -> None:
         await embed_pending(
@@ -258,17 +235,16 @@ class Pipeline:
             if collection is None:
                 return False
             try:
-                original = await asyncio.to_thread(self.originals.of, document)
+                original = await asyncio.to_thread(self.originals.find_file, document.id)
                 with _errors_by_name(collection):
                     folder = find_given_folder(document.path, Path(document.source))
-                    captions = await self._known_captions(collection, document)
+                    captions = await self._find_captions(collection, document)
                     await self._writer.write(collection, document, original, folder, captions)
             except DocumentError:
                 return False
         await readers.grant(self._index, self._catalog, collection)
         await self.purge()
-        if self._graph:
-            self._graph.wake(collection)
+        self._wake(collection)
         await self.embed(collection)
         return True
 
@@ -276,7 +252,7 @@ class Pipeline:
         """A picture of a document by its id, drawn anew from the document's file; raises
         DocumentError."""
         source = Path(document.source)
-        file = await asyncio.to_thread(self.originals.of, document) or source
+        file = await asyncio.to_thread(self.originals.find_file, document.id) or source
         await file_threads.run([file], _check_readable, file)
         folder, owner = find_given_folder(document.path, source), Owner(document.tenant, "")
         return await self._drawing.picture(file, document.size, id, folder, owner)
@@ -291,14 +267,14 @@ class Pipeline:
 
     def forget_marks(self) -> None:
         """Delete what a server that died has left of files that are gone. Blocking."""
-        self._being_read.sweep()
+        self._marks.sweep()
 
     async def aclose(self) -> None:
         """End the processes that read files."""
         await self._writer.aclose()
         await self._drawing.aclose()
 
-    async def _only(self, request: IngestRequest, id: str) -> list[Path] | None:
+    async def _list_only(self, request: IngestRequest, id: str) -> list[Path] | None:
         """What alone is to be looked at, None for everything: what the request names, and the
         documents that include any of it."""
         if not request.only:
@@ -307,7 +283,7 @@ class Pipeline:
         including = await self._catalog.find_including(request.tenant, id, real)
         return [Path(item) for item in (*request.only, *including)]
 
-    async def _sources(
+    async def _find_sources(
         self, collection: Collection, only: Sequence[Path] | None, found: Sequence[FoundFile]
     ) -> Mapping[str, Sequence[str]]:
         """What is known of the places that are looked at, and of the files found there."""
@@ -320,12 +296,12 @@ class Pipeline:
             collection.tenant, collection.id, sorted(files), sorted(folders)
         )
 
-    async def _at_known_paths(
+    async def _keep_known_paths(
         self, collection: Collection, only: Sequence[Path] | None, found: Sequence[FoundFile]
     ) -> list[FoundFile]:
         """Each file once, at the path that it has in the collection already."""
-        known = await self._sources(collection, only, found)
-        return await asyncio.to_thread(lambda: list(changes.at_known_paths(found, known)))
+        known = await self._find_sources(collection, only, found)
+        return await asyncio.to_thread(lambda: list(changes.keep_known_paths(found, known)))
 
     def _discover(
         self, request: IngestRequest, only: Sequence[Path] | None, tracker: Tracker
@@ -336,17 +312,19 @@ class Pipeline:
         with keep_folder():
             for item in discover(paths, how.follow_links, pictures=how.ocr, only=only):
                 if isinstance(item, RefusedFile):
-                    tracker.failed(printable_path(item.path), printable_path(item.error.message))
+                    tracker.count_failed(
+                        printable_path(item.path), printable_path(item.error.message)
+                    )
                 elif isinstance(item, SkippedFile):
                     tracker.count_skipped(item.kind)
                 elif not (is_text(item.path) and is_text(item.place)):
-                    tracker.failed(printable_path(item.path), NOT_TEXT)
+                    tracker.count_failed(printable_path(item.path), NOT_TEXT)
                 else:
                     found.append(item)
         shared = self._parts is not None
         spool = self._spool
         found += [
-            handed.build_found_file(spool.locate(entry, shared) if spool else entry)
+            uploads.build_found_file(spool.locate(entry, shared) if spool else entry)
             for entry in request.handed
         ]
         tracker.expect(len(found), sum(item.size for item in found))
@@ -356,7 +334,7 @@ class Pipeline:
         self, owner: Owner, found: Sequence[FoundFile], tracker: Tracker
     ) -> OpenedArchives:
         async def list_members(item: FoundFile, folder: Path | None) -> Sequence[ArchiveMember]:
-            with self._being_read.mark(item) as heavy:
+            with self._marks.mark(item) as heavy:
                 return await self._writer.members(item.source, item.size, folder, heavy, owner)
 
         return await open_archives(found, list_members, tracker, pictures=self._settings.ocr)
@@ -378,7 +356,7 @@ class Pipeline:
         here = {_source(item) for item in found}
         paths = [path for source in known.keys() - here for path in known[source]]
         ids = [document_id(collection.tenant, collection.id, path) for path in paths]
-        documents = await self._catalog.known(ids)
+        documents = await self._catalog.find_documents(ids)
         names = set(request.by.names) if request.by else None
         former = [
             document.id
@@ -395,14 +373,14 @@ class Pipeline:
         known = await self._catalog.find_by_id(request.tenant, id)
         if known or not found:
             if known:
-                embedder = self._embedders.of(known)
-                if said := without_late(known, embedder, self._settings):
+                embedder = self._embedders.find_indexing(known)
+                if said := explain_missing_late(known, embedder, self._settings):
                     tracker.note(said)
             return known
         await self._refuse_if_gone(request, id)
         check_collection_name(request.collection)
         language = await self._language(found, Owner(request.tenant, id))
-        embedder = self._embedders.for_text(language)
+        embedder = self._embedders.choose(language)
         collection = Collection(
             request.tenant,
             request.collection,
@@ -427,7 +405,7 @@ class Pipeline:
             f"New collection {collection.name!r}: the text is "
             f"{'mixed' if not language else repr(language)}, so {embedder.name} embeds it."
         )
-        if said := without_late(collection, embedder, self._settings):
+        if said := explain_missing_late(collection, embedder, self._settings):
             tracker.note(said)
         return collection
 
@@ -451,7 +429,7 @@ class Pipeline:
         async def sample(item: FoundFile) -> str:
             try:
                 async with places:
-                    with self._being_read.mark(item, sample=True) as heavy:
+                    with self._marks.mark(item, sample=True) as heavy:
                         return await self._writer.sample(item.source, item.size, heavy, owner)
             except DocumentError:
                 return ""
@@ -473,10 +451,10 @@ class Pipeline:
         """Text and vectors at once: the vectors follow behind the text."""
         pending = Pending(self._index, collection)
 
-        async def refuse(changed: Changed, error: DocumentError) -> None:
+        async def refuse(changed: ChangedFile, error: DocumentError) -> None:
             await self._refuse(changed, error, tracker)
 
-        done = self._done(collection, tracker)
+        done = self._handle_written(collection, tracker)
         sharing = Sharing(self._parts, job, collection, pending, tracker, done, refuse)
         async with asyncio.TaskGroup() as group:
             reading = group.create_task(
@@ -491,7 +469,7 @@ class Pipeline:
                     collection,
                     lambda: sharing.embedding or not reading.done(),
                     tracker.count_embedded,
-                    self._settings.token_vectors,
+                    self._settings.keeps_token_vectors,
                     pending,
                     leaves,
                 )
@@ -501,31 +479,31 @@ class Pipeline:
     async def _describe(self, collection: Collection, tracker: Tracker) -> None:
         """Have pictures described, where that is wanted; the documents answer meanwhile."""
         if self._captions is not None:
-            await self._captions.make(collection, tracker, self.picture, self._reread_with)
-            await self._embed(collection, self._settings.token_vectors)
+            await self._captions.make(collection, tracker, self.picture, self._reread_captioned)
+            await self._embed(collection, self._settings.keeps_token_vectors)
         elif self._settings.captions:
             tracker.note(
                 "INGEST__CAPTIONS has no effect: no chat model that can look at pictures is set "
                 "(LLM__MODEL, LLM__VISION)."
             )
 
-    async def _reread_with(
+    async def _reread_captioned(
         self, collection: Collection, document: Document, captions: Mapping[str, str]
     ) -> None:
         source = Path(document.source)
-        original = await asyncio.to_thread(self.originals.of, document)
-        known = {**await self._known_captions(collection, document), **captions}
+        original = await asyncio.to_thread(self.originals.find_file, document.id)
+        known = {**await self._find_captions(collection, document), **captions}
         with _errors_by_name(collection):
             folder = find_given_folder(document.path, source)
             await self._writer.write(collection, document, original, folder, known)
 
-    async def _known_captions(
+    async def _find_captions(
         self, collection: Collection, document: Document | None
     ) -> Mapping[str, str]:
         """What a model said of the pictures of a document that is indexed."""
         if self._captions is None or document is None:
             return {}
-        return await self._captions.known(collection, document)
+        return await self._captions.find_descriptions(collection, document)
 
     async def _ask_about(self, collection: Collection, tracker: Tracker) -> None:
         """Have questions thought of, where that is wanted; the documents answer meanwhile."""
@@ -534,31 +512,6 @@ class Pipeline:
             await self._embed(collection, with_tokens=False)
         elif self._settings.questions:
             tracker.note("INGEST__QUESTIONS has no effect: no chat model is set (LLM__MODEL).")
-
-    async def _sum_up(self, collection: Collection, tracker: Tracker) -> None:
-        """Have trees of summaries made, where they are wanted; the documents answer meanwhile."""
-        if self._summaries is None:
-            return
-        if self._settings.tree == "model" and self._summaries.model is None:
-            tracker.note(
-                "INGEST__TREE=model has no effect: no chat model is set (LLM__MODEL). The "
-                "summaries are of the documents' own sentences."
-            )
-        await self._summaries.make(collection, tracker)
-        await self._embed(collection, with_tokens=False)
-
-    async def _read_graph(self, collection: Collection, tracker: Tracker) -> None:
-        """Have the chat model read for the entity graph, where that is wanted; the documents answer
-        meanwhile, and are in the graph by what the rules read."""
-        if self._graph:
-            self._graph.wake(collection)
-        if self._graph_model is not None:
-            await self._graph_model.make(collection, tracker)
-        elif self._settings.graph == "model":
-            tracker.note(
-                "INGEST__GRAPH=model has no effect: no chat model is set (LLM__MODEL). The graph "
-                "is of what the rules read."
-            )
 
     async def _read(
         self,
@@ -570,17 +523,21 @@ class Pipeline:
         sharing: Sharing,
     ) -> None:
         """Sort out what is unchanged, and have several files read at once."""
-        comparing = Comparing(self._index, self._catalog, self.originals, self._settings, tracker)
-        together = Together(self._writer, collection, pending, self._done(collection, tracker))
+        comparison = FileComparison(
+            self._index, self._catalog, self.originals, self._settings, tracker
+        )
+        batch = BatchWriter(
+            self._writer, collection, pending, self._handle_written(collection, tracker)
+        )
         waiting = sharing.files
         processes = self._settings.parse_processes
 
-        async def sort_out() -> None:
+        async def find_changed() -> None:
             for start in range(0, len(found), COMPARED_AT_ONCE):
                 some = found[start : start + COMPARED_AT_ONCE]
-                for changed in await comparing.changed(collection, request, some):
+                for changed in await comparison.find_changed(collection, request, some):
                     await waiting.put(changed)
-            await comparing.note_former_rules(collection)
+            await comparison.note_former_rules(collection)
             await sharing.all_read()
             for _ in range(processes):
                 await waiting.put(None)
@@ -588,62 +545,62 @@ class Pipeline:
         async def read() -> None:
             while (changed := await waiting.get()) is not None:
                 sharing.count_taken()
-                error = await self._reads(collection, changed, self._writer, together, pending)
+                error = await self._read_file(collection, changed, self._writer, batch, pending)
                 if error:
                     await self._refuse(changed, error, tracker)
 
         with _errors_by_name(collection):
-            async with _one_error(), together, asyncio.TaskGroup() as group:
-                group.create_task(sort_out())
+            async with unwrap_error_group(), batch, asyncio.TaskGroup() as group:
+                group.create_task(find_changed())
                 for _ in range(processes):
                     group.create_task(read())
         tracker.phase("embedding")
 
-    async def _reads(
+    async def _read_file(
         self,
         collection: Collection,
-        changed: Changed,
+        changed: ChangedFile,
         writer: Writer,
-        together: Together,
+        batch: BatchWriter,
         pending: Pending,
     ) -> DocumentError | None:
         """Read a file, to be written; why it cannot be read if it cannot."""
         item, document = changed.item, changed.document
         try:
-            with self._being_read.mark(item) as heavy:
+            with self._marks.mark(item) as heavy:
                 folder = None if item.handed else find_given_folder(document.path, item.source)
-                captions = await self._known_captions(collection, changed.known)
+                captions = await self._find_captions(collection, changed.known)
                 read = await writer.read(
                     collection, document, item.source, pending, heavy, folder, captions
                 )
         except DocumentError as error:
             return error
-        await together.add(changed, read)
+        await batch.add(changed, read)
         return None
 
-    async def _refuse(self, changed: Changed, error: DocumentError, tracker: Tracker) -> None:
+    async def _refuse(self, changed: ChangedFile, error: DocumentError, tracker: Tracker) -> None:
         """Note that a file cannot be read."""
         item = changed.item
         if is_textless_picture(item, error) and changed.known is None:
-            tracker.count_passed_over(WITHOUT_TEXT, item.size)
+            tracker.count_passed(WITHOUT_TEXT, item.size)
             return
         await self._catalog.fail(changed.document, error.message)
-        tracker.failed(item.path, error.message, item.size, read=True)
+        tracker.count_failed(item.path, error.message, item.size, read=True)
         if item.handed:
-            await asyncio.to_thread(handed.forget, item)
+            await asyncio.to_thread(uploads.forget, item)
 
-    def _done(self, collection: Collection, tracker: Tracker) -> Done:
+    def _handle_written(self, collection: Collection, tracker: Tracker) -> Done:
         """What follows when documents can be found by their words."""
         replaced: list[str] = []
 
-        async def purge(several: Sequence[tuple[Changed, Written]]) -> None:
+        async def purge(several: Sequence[tuple[ChangedFile, Written]]) -> None:
             replaced.extend(changed.document.id for changed, _ in several if changed.known)
-            if len(replaced) >= HIDDEN_AT_ONCE:
+            if len(replaced) >= document_changes.HIDDEN_AT_ONCE:
                 some = replaced.copy()
                 replaced.clear()
                 await self.purge(some)
 
-        async def finish_parts(several: Sequence[tuple[Changed, Written]]) -> None:
+        async def finish_parts(several: Sequence[tuple[ChangedFile, Written]]) -> None:
             looks = {entry.document.id: entry.look for entry, _ in several if entry.look}
             if looks:
                 await self._catalog.put_looks(looks)
@@ -653,10 +610,11 @@ class Pipeline:
                 item = changed.item
                 if item.handed:
                     await asyncio.to_thread(self.originals.keep, item, changed.document)
-                tracker.count_indexed(item.size, written.chunks, written.pages)
-                tracker.count_taken_over(written.embedded)
+                new = not (changed.known and changed.known.version)
+                tracker.count_indexed(item.size, written.chunks, written.pages, new=new)
+                tracker.count_reused(written.embedded)
                 for note in written.notes:
-                    tracker.note_left_out(f"{item.path}: {note}")
+                    tracker.note_omission(f"{item.path}: {note}")
             if not self._learns_from_former:
                 await purge(several)
 
@@ -666,8 +624,7 @@ class Pipeline:
     def _learns_from_former(self) -> bool:
         """Whether a chat model is not asked again what it said of the version before, which is read
         when all is written."""
-        summed_up = self._summaries is not None and self._summaries.model is not None
-        return summed_up or self._graph_model is not None
+        return any(enricher.reads_former for enricher in self._enrichers)
 
     async def _prune(
         self,
@@ -680,109 +637,19 @@ class Pipeline:
         tracker: Tracker,
     ) -> None:
         """Forget documents whose file was under the given paths and is gone."""
-        known = await self._sources(collection, only, found)
+        known = await self._find_sources(collection, only, found)
         gone = await file_threads.run(
             request.paths, changes.find_gone, collection, known, request, found, shares, archives
         )
         for note in gone.notes:
             tracker.note(note)
-        await self.forget(collection, gone.documents)
-        tracker.count_pruned(len(gone.documents))
-
-    async def give_readers(
-        self, collection: Collection, document_ids: Sequence[str], own: tuple[str, ...]
-    ) -> None:
-        """Set the readers of documents for an administrator, none for those of their folders."""
-        await readers.give_readers(
-            self._index, self._catalog, collection, document_ids, own, bool(own)
-        )
-        self._wake_graph(collection)
-
-    async def put_folder_readers(
-        self, collection: Collection, rules: Sequence[FolderReaders]
-    ) -> None:
-        """Have folders give these readers to what is in them and to what comes."""
-        await readers.put_folder_readers(self._index, self._catalog, collection, rules)
-        self._wake_graph(collection)
-
-    async def finish_readers(self) -> None:
-        """Give readers that an earlier process has not given to the end."""
-        await readers.finish_changes(self._index, self._catalog)
-
-    def _wake_graph(self, collection: Collection) -> None:
-        """Themes are of documents that the same people may read."""
-        if self._graph:
-            self._graph.wake(collection)
-
-    async def forget(self, collection: Collection, document_ids: Sequence[str]) -> None:
-        """Delete documents, and their chunks once no search can be looking at them; so many at a
-        time that no filter is long: each search of their collection has all in it that is hidden.
-
-        A kill in between leaves whole documents.
-        """
-        for start in range(0, len(document_ids), HIDDEN_AT_ONCE):
-            some = document_ids[start : start + HIDDEN_AT_ONCE]
-            await self._catalog.retire(some)
-            await self.purge(some)
-        if document_ids and self._graph:
-            # Themes of what is gone are made anew.
-            self._graph.wake(collection)
-
-    async def erase(self, collection: Collection, document_ids: Sequence[str], whole: bool) -> None:
-        """Delete documents, or the `whole` collection that they are, so that nothing of them is
-        left in files. Run again after it was cut off, it does the rest.
-
-        Raises StateUnavailable while a backup is written, which needs them.
-        """
-        if await self._catalog.kept():
-            raise StateUnavailable("A backup is being written. Try again when it has ended.")
-        await asyncio.to_thread(self.originals.delete, document_ids)
-        if whole:
-            await self._catalog.drop_collection(collection.tenant, collection.id)
-            await self.purge()
-            await erase(self._index, collection, deleted=True)
+        number = len(gone.documents)
+        if request.hold and changes.is_suspicious(number, gone.known, empty=not found):
+            tracker.note(changes.explain_held(number, gone.known))
+            tracker.count_pruned(0, held=number)
             return
-        # While the catalog knows them: a kill in between leaves documents without chunks, which
-        # the next run finds.
-        for start in range(0, len(document_ids), PURGED_AT_ONCE):
-            some = tuple(document_ids[start : start + PURGED_AT_ONCE])
-            await self._index.delete(collection, AnyOf("document_id", some))
-        await erase(self._index, collection, deleted=True)
-        await self.forget(collection, document_ids)
-        if self._vocabulary:
-            self._vocabulary.wake(collection)
-
-    async def purge(self, document_ids: Sequence[str] | None = None) -> bool:
-        """Delete the chunks of retired revisions, of these documents or of all with the indexes
-        that are not used any more, once no search can be looking at them, and what is kept of
-        documents that are gone.
-
-        False, and they stay hidden for the next time, while a backup is written that needs them.
-        """
-        before = {name for _, name in await self._catalog.list_retired(document_ids)}
-        whole = document_ids is not None or await drop_unused(self._index, self._catalog)
-        if not before:
-            return whole
-        await self._catalog.drain()
-        # Asked after what is to go was read: a backup that begins later does not need it.
-        if await self._catalog.kept():
-            return False
-        by_collection: dict[Collection, list[str]] = {}
-        # Their collections may have been built anew, moved or restored since.
-        for collection, name in await self._catalog.list_retired(document_ids):
-            if name in before:
-                by_collection.setdefault(collection, []).append(name)
-        for collection, names in by_collection.items():
-            for start in range(0, len(names), PURGED_AT_ONCE):
-                some = names[start : start + PURGED_AT_ONCE]
-                await self._index.delete(collection, AnyOf("revision", tuple(some)))
-                ids = {name.rpartition("@")[0] for name in some}
-                gone = ids - (await self._catalog.known(sorted(ids))).keys()
-                await asyncio.to_thread(self.originals.delete, gone)
-                await self._catalog.forget_revisions(some)
-            if self._graph and document_ids is None:
-                self._graph.wake(collection)
-        return whole
+        await self.forget(collection, gone.documents)
+        tracker.count_pruned(number)
 
 
 def _source(item: FoundFile) -> str:
@@ -816,7 +683,7 @@ def _is_below(source: str, places: AbstractSet[str]) -> bool:
 
 
 @asynccontextmanager
-async def _one_error() -> AsyncIterator[None]:
+async def unwrap_error_group() -> AsyncIterator[None]:
     """Raise the first error of several tasks, which ends the job, instead of a group of them."""
     try:
         yield

@@ -19,13 +19,13 @@ do that took so long."""
 FILE_BYTES = 4096
 """What a file takes besides its bytes, as bytes: small ones take time too."""
 
-MOST_LEFT_OUT = 20
+MAX_OMISSION_NOTES = 20
 """Documents of which it is told what they lack."""
 
-MOST_TOLD, MOST_FAILURES = 100, 1_000
+MAX_REPORTED_FAILURES, MAX_FAILURES = 100, 1_000
 """Failures that a report holds, and the last one: a job keeps them in its row."""
 
-MOST_KINDS, OTHER = 30, "other"
+MAX_KINDS, OTHER = 30, "other"
 """Kinds of skipped files that are told apart; all further ones are the last."""
 
 
@@ -42,13 +42,15 @@ class Tracker:
         job: str,
         report: Callable[[Progress], None],
         earlier: Progress | None = None,
-        failures: int = MOST_FAILURES,
+        failures: int = MAX_FAILURES,
     ) -> None:
         self._report = report
         self._earlier = before = earlier or Progress(job)
         self._now = Progress(
             job,
             indexed=before.indexed,
+            added=before.added,
+            rights=before.rights,
             chunks=before.chunks,
             embedded=before.embedded,
             pages=before.pages,
@@ -101,23 +103,23 @@ class Tracker:
     def note(self, sentence: str) -> None:
         self._set(notes=(*self._now.notes, sentence))
 
-    def note_left_out(self, sentence: str) -> None:
+    def note_omission(self, sentence: str) -> None:
         """A note on what a document lacks; only the first ones are kept."""
         self._left_out += 1
-        if self._left_out <= MOST_LEFT_OUT:
+        if self._left_out <= MAX_OMISSION_NOTES:
             self.note(sentence)
-        elif self._left_out == MOST_LEFT_OUT + 1:
+        elif self._left_out == MAX_OMISSION_NOTES + 1:
             self.note("More documents lack files that they include.")
 
     def count_skipped(self, kind: str) -> None:
         """A file or folder of this kind is passed over."""
-        known = kind in self._skipped or len(self._skipped) < MOST_KINDS
+        known = kind in self._skipped or len(self._skipped) < MAX_KINDS
         self._skipped[kind if known else OTHER] += 1
         self._set(skipped=tuple(Skipped(*item) for item in self._skipped.most_common()))
 
-    def count_passed_over(self, kind: str, size: int, *, read: bool = True) -> None:
-        """A file that was counted by `expect` is passed over after all; `read`: it was `changed`
-        too."""
+    def count_passed(self, kind: str, size: int, *, read: bool = True) -> None:
+        """Count a file as passed over that was counted by `expect`; with `read` it was also
+        counted as changed."""
         if read:
             self._bytes += size + FILE_BYTES
         else:
@@ -125,20 +127,27 @@ class Tracker:
         self._set(files=self._now.files + 1)
         self.count_skipped(kind)
 
-    def changed(self, size: int) -> None:
-        """A file that was counted by `expect` is to be read."""
+    def count_changed(self, size: int) -> None:
+        """Count a file that was counted by `expect` as one to read."""
         self._changed_bytes += size + FILE_BYTES
         self._changed += 1
 
-    def count_indexed(self, size: int, chunks: int, pages: int) -> None:
+    def count_indexed(self, size: int, chunks: int, pages: int, *, new: bool = False) -> None:
         now = self._now
         self._bytes += size + FILE_BYTES
         self._set(
             files=now.files + 1,
             indexed=now.indexed + 1,
+            added=now.added + new,
             chunks=now.chunks + chunks,
             pages=now.pages + pages,
         )
+
+    def count_rights(self, size: int) -> None:
+        """Count a document of which the readers alone are others."""
+        self._set(rights=self._now.rights + 1)
+        self.count_changed(size)
+        self.count_indexed(size, 0, 0)
 
     def count_unchanged(self, size: int) -> None:
         self._total_bytes -= size + FILE_BYTES
@@ -147,10 +156,11 @@ class Tracker:
         unchanged = max(0, self._same - self._earlier.indexed)
         self._set(files=self._now.files + 1, unchanged=unchanged)
 
-    def failed(
+    def count_failed(
         self, path: str, reason: str, size: int | None = None, *, read: bool = False
     ) -> None:
-        """`size` is that of a file that was counted by `expect`; `read`: it was `changed` too."""
+        """Note a failure. `size`, in bytes, is of a file that was counted by `expect`; with `read`
+        it was also counted as changed."""
         if size is not None and read:
             self._bytes += size + FILE_BYTES
         elif size is not None:
@@ -164,19 +174,19 @@ class Tracker:
     def count_embedded(self, chunks: int) -> None:
         self._set(embedded=self._now.embedded + chunks)
 
-    def count_taken_over(self, chunks: int) -> None:
+    def count_reused(self, chunks: int) -> None:
         """So many chunks had their vectors already, which says nothing about the time of others."""
         self._taken_over += chunks
         self._embedded_before += chunks
         self.count_embedded(chunks)
 
-    def asked(self, questions: int, usage: Usage) -> None:
+    def count_questions(self, questions: int, usage: Usage) -> None:
         """So many questions were thought of with this use of the chat model."""
         now = self._now
         self._set(questions=now.questions + questions, usage=now.usage + usage)
 
-    def count_pruned(self, documents: int) -> None:
-        self._set(pruned=documents)
+    def count_pruned(self, documents: int, held: int = 0) -> None:
+        self._set(pruned=documents, held=held)
 
     def finish(self) -> Progress:
         """Report the end."""
@@ -198,9 +208,10 @@ class Tracker:
         self._note_time()
         self._now = replace(self._now, **changes)  # type: ignore[arg-type]
         seconds = self._seconds()
+        # `seconds` counts earlier attempts too; only differences matter here.
         if seconds - self._reported >= MIN_INTERVAL:
             self._reported = seconds
-            failed = tuple(self._failures[:MOST_TOLD])
+            failed = tuple(self._failures[:MAX_REPORTED_FAILURES])
             more = self._failed - len(failed)
             now = replace(self._now, failed=failed, more_failed=more)
             self._report(replace(now, seconds=seconds, eta=self._eta()))
@@ -246,11 +257,11 @@ class Tracker:
         missing = now.vectors - now.embedded + to_come
         if missing <= 0:
             return 0.0
-        if not _tells(done, self._busy):
+        if not _is_telling(done, self._busy):
             return None
         if now.phase == "embedding":
             alone = done - self._done_before
-            if _tells(alone, self._busy_alone):  # Nothing else wants the processor any more.
+            if _is_telling(alone, self._busy_alone):  # Nothing else wants the processor any more.
                 return missing * self._busy_alone / alone
             return missing * self._busy / done
         meanwhile = reading * done / (time.monotonic() - self._since)
@@ -262,10 +273,11 @@ class Tracker:
         unread = max(0, self._changed_bytes - self._bytes)
         compared = self._same_bytes + self._changed_bytes
         unknown = max(0, self._total_bytes - self._changed_bytes)
+        # Where nothing is compared yet, all may be new.
         share = self._changed_bytes / compared if compared else 1.0
         return unread + unknown * share
 
 
-def _tells(done: int, seconds: float) -> bool:
+def _is_telling(done: int, seconds: float) -> bool:
     """Whether the rate of so many chunks in so many seconds says something about others."""
     return done >= TELLING or (done > 0 and seconds >= TELLING_SECONDS)

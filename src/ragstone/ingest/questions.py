@@ -15,9 +15,9 @@ from ragstone.core.errors import RagstoneError
 from ragstone.core.records import Collection
 from ragstone.ingest.progress import Tracker
 from ragstone.ingest.readers import upsert_made
-from ragstone.language.fences import fence_text
-from ragstone.language.model_lists import lines, parse_list
-from ragstone.language.templates import fill_places, load_shipped, of_language
+from ragstone.language.code_blocks import fence_text
+from ragstone.language.json_answer import parse_lines, parse_list
+from ragstone.language.templates import choose_by_language, fill_places, load_shipped
 from ragstone.language.words import words
 from ragstone.ports import Catalog, ChunkIndex, Completer, Templates
 
@@ -26,7 +26,7 @@ PROMPT = "hypothetical_questions"
 ASKED_ABOUT = frozenset({"normal", "table"})
 """Kinds of chunks that answer questions and are none themselves."""
 
-FEWEST_WORDS = 8
+MIN_WORDS = 8
 """A shorter chunk says too little to be asked about."""
 
 AT_A_TIME = 4
@@ -35,7 +35,7 @@ AT_A_TIME = 4
 REPLY_TOKENS = 60
 """For each question."""
 
-LONGEST = 300
+MAX_QUESTION_CHARS = 300
 """Characters of a question."""
 
 SHOWN = 6_000
@@ -65,7 +65,7 @@ class QuestionMaker:
             if questions:
                 await upsert_made(self.index, self.catalog, collection, questions)
             spent = sum((item.usage for item in said), Usage())
-            tracker.asked(len(questions), spent)
+            tracker.count_questions(len(questions), spent)
             made, asked, usage = made + len(questions), asked + len(ids), usage + spent
             failure = next((item.failure for item in said if item.failure), "")
         if waiting:
@@ -88,7 +88,9 @@ class QuestionMaker:
         return [chunk for chunk in chunks if chunk not in known]
 
     async def _about(self, chunk: Chunk) -> "_Thought":
-        own = of_language(await self.templates.texts(chunk.tenant), PROMPT, lambda: chunk.language)
+        own = choose_by_language(
+            await self.templates.texts(chunk.tenant), PROMPT, lambda: chunk.language
+        )
         rules = fill_places(own or load_shipped(PROMPT) or "", count=str(self.most)).strip()
         text = fence_text("passage", chunk.searchable[:SHOWN])
         try:
@@ -96,7 +98,7 @@ class QuestionMaker:
         except RagstoneError as error:
             return _Thought(failure=error.message)
         found = parse_list(said.text, "questions") or [
-            line for line in lines(said.text) if line.endswith(("?", "？", "؟"))
+            line for line in parse_lines(said.text) if line.endswith(("?", "？", "؟"))
         ]
         return _Thought(tuple(_chunks(chunk, found[: self.most])), said.usage)
 
@@ -112,7 +114,7 @@ class _Thought:
 
 
 def _is_asked(chunk: Chunk) -> bool:
-    return chunk.kind in ASKED_ABOUT and len(words(chunk.text)) >= FEWEST_WORDS
+    return chunk.kind in ASKED_ABOUT and len(words(chunk.text)) >= MIN_WORDS
 
 
 def _chunks(chunk: Chunk, questions: Sequence[str]) -> list[Chunk]:
@@ -122,7 +124,8 @@ def _chunks(chunk: Chunk, questions: Sequence[str]) -> list[Chunk]:
             chunk,
             chunk_id=question_id(chunk.chunk_id, number),
             kind=QUESTION,
-            text=text[:LONGEST],
+            # A model that does not stop must not fill the index.
+            text=text[:MAX_QUESTION_CHARS],
             layout="",
         )
         for number, text in enumerate(questions)

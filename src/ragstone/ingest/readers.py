@@ -87,7 +87,7 @@ async def upsert_made(
 ) -> None:
     """Write what was made of documents that answer, for who may read these now."""
     async with lock_readers(catalog, collection):
-        known = await catalog.known(list({chunk.document_id for chunk in chunks}))
+        known = await catalog.find_documents(list({chunk.document_id for chunk in chunks}))
         rows = [
             replace(chunk, allowed=known[chunk.document_id].allowed)
             for chunk in chunks

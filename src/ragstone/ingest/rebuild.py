@@ -8,12 +8,16 @@ from dataclasses import replace
 from ragstone.core.errors import IndexUnavailable, UnknownCollection
 from ragstone.core.records import Collection
 from ragstone.ingest import readers
-from ragstone.ingest.embedding import Pending, embed_pending, late_dimensions, without_late
-from ragstone.ingest.languages import main_language
-from ragstone.ingest.move import list_retired, remove_others
+from ragstone.ingest.embedding import (
+    Pending,
+    embed_pending,
+    explain_missing_late,
+    late_dimensions,
+    main_language,
+)
+from ragstone.ingest.move import drop_unused, list_retired, remove_others
 from ragstone.ingest.progress import Tracker
 from ragstone.ingest.sharing import Sharing
-from ragstone.ingest.unused import drop_unused
 from ragstone.ports import (
     Catalog,
     ChunkIndex,
@@ -61,15 +65,16 @@ async def rebuild(
         copied = await _copy(old, new, index)
     tracker.count_indexed(1, copied, 0)
     # A rebuild that was cut off has some vectors already.
-    tracker.count_taken_over(copied - await index.count_without_vectors(new))
+    tracker.count_reused(copied - await index.count_without_vectors(new))
     while True:
         tracker.phase("embedding")
         pending = Pending(index, new)
-        sharing = Sharing(parts, job, new, pending, tracker, _nothing_read, _nothing_read)
+        sharing = Sharing(parts, job, new, pending, tracker, _ignore_files, _ignore_files)
         await _embed(index, catalog, embedders, new, tracker, settings, pending, sharing)
         tracker.phase("building")
         await index.optimize(new)
         async with readers.lock_readers(catalog, old), catalog.keep_all():
+            # Nobody gives readers now: those of a copied chunk would be the old ones.
             # What was deleted meanwhile, and forgotten since, is hidden no more.
             gone = await list_retired(catalog)
             if not await remove_others(index, catalog, old, new, gone):
@@ -78,7 +83,7 @@ async def rebuild(
         await _copy(old, new, index)
     await drop_unused(index, catalog)
     tracker.note(f"Collection {old.name!r} is now embedded with {new.model}.")
-    if said := without_late(new, embedders.of(new), settings):
+    if said := explain_missing_late(new, embedders.find_indexing(new), settings):
         tracker.note(said)
     return tracker.finish()
 
@@ -88,7 +93,7 @@ async def _begin(index: ChunkIndex, embedders: Embedders, new: Collection) -> No
     vectors of this model already; of another one it may be too narrow, or would be mixed."""
     try:
         await index.create(new)
-        if await _has_vectors_of(index, embedders, new):
+        if await _has_model_vectors(index, embedders, new):
             return
     except IndexUnavailable as error:
         log.info("What is left of a rebuild of %r is of no use: %s", new.name, error)
@@ -96,14 +101,14 @@ async def _begin(index: ChunkIndex, embedders: Embedders, new: Collection) -> No
     await index.create(new)
 
 
-async def _has_vectors_of(index: ChunkIndex, embedders: Embedders, new: Collection) -> bool:
+async def _has_model_vectors(index: ChunkIndex, embedders: Embedders, new: Collection) -> bool:
     if await index.count(new) == await index.count_without_vectors(new):
         return False
     async for chunks in index.scan(new):
         held = await index.vectors(new, [chunk.chunk_id for chunk in chunks])
         for chunk in chunks:
             if (vector := held.get(chunk.chunk_id)) is not None:
-                [made] = await embedders.of(new).embed_passages([chunk.searchable])
+                [made] = await embedders.find_indexing(new).embed_passages([chunk.searchable])
                 return vector.shape == made.shape and float(vector @ made) > SAME_MODEL
     return False
 
@@ -113,7 +118,7 @@ async def _successor(
 ) -> Collection:
     """The same collection under the model that its text asks for now."""
     language = main_language(await index.facet(old, "language")) or old.language
-    embedder = embedders.for_text(language)
+    embedder = embedders.choose(language)
     return replace(
         old,
         model=embedder.name,
@@ -148,14 +153,14 @@ async def _embed(
                 new,
                 lambda: sharing.embedding,
                 tracker.count_embedded,
-                settings.token_vectors,
+                settings.keeps_token_vectors,
                 pending,
             )
         )
         embedding.add_done_callback(lambda _: sharing.end())
 
 
-async def _nothing_read(*_: object) -> None:
+async def _ignore_files(*_: object) -> None:
     """A rebuild reads no files."""
 
 

@@ -19,11 +19,11 @@ from uuid import uuid4
 
 from ragstone.core.errors import DocumentError, EmptyDocument, StateUnavailable
 from ragstone.core.records import Collection, Document
-from ragstone.ingest.comparing import Changed
+from ragstone.ingest.batch_writer import Done
+from ragstone.ingest.comparison import ChangedFile
 from ragstone.ingest.embedding import Pending
 from ragstone.ingest.files import FoundFile
 from ragstone.ingest.progress import Tracker
-from ragstone.ingest.together import Done
 from ragstone.ingest.write import Written
 from ragstone.ports import Parts
 from ragstone.ports.jobs import DONE, EMBED_PART, FAILED, QUEUED, READ_PART, RUNNING, Job, NewPart
@@ -38,8 +38,8 @@ WAITING = 10_000
 """Changed files that wait for a process which reads them: comparing goes ahead, so that the time
 that is left is known soon."""
 
-MOST_FILES, LEAST_FILES, MOST_BYTES = 64, 4, 64 << 20
-MOST_CHUNKS, LEAST_CHUNKS = 1_024, 32
+MAX_FILES, MIN_FILES, MAX_BYTES = 64, 4, 64 << 20
+MAX_CHUNKS, MIN_CHUNKS = 1_024, 32
 """The size of a part. It is less towards the end, that all end at once."""
 
 SHORT_SECONDS, LONG_SECONDS = 4.0, 10.0
@@ -52,7 +52,7 @@ WAITING_EACH = 2
 DEATHS = 2
 """Processes that may die of a part before it is done where the ingest runs."""
 
-Refuse = Callable[[Changed, DocumentError], Awaitable[None]]
+Refuse = Callable[[ChangedFile, DocumentError], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class ReadOutcome:
     back: tuple[str, ...] = ()
 
     @property
-    def told(self) -> set[str]:
+    def document_ids(self) -> set[str]:
         """The documents of which something is known."""
         return {*self.written, *self.failed, *self.back}
 
@@ -82,7 +82,7 @@ class ReadOutcome:
         }
 
     @classmethod
-    def of(cls, progress: Mapping[str, Any]) -> "ReadOutcome":
+    def from_progress(cls, progress: Mapping[str, Any]) -> "ReadOutcome":
         return cls(
             {
                 id: Written(chunks, pages, tuple(notes), embedded)
@@ -93,7 +93,7 @@ class ReadOutcome:
         )
 
 
-def file_request(changed: Changed) -> dict[str, Any]:
+def file_request(changed: ChangedFile) -> dict[str, Any]:
     """A file as the request of a part names it."""
     item = changed.item
     return {
@@ -103,12 +103,12 @@ def file_request(changed: Changed) -> dict[str, Any]:
     }
 
 
-def read_changed(file: Mapping[str, Any], known: Document | None = None) -> Changed:
+def parse_file_request(file: Mapping[str, Any], known: Document | None = None) -> ChangedFile:
     """The inverse of `file_request`, with the document that is known already."""
     document = wire.load(Document, file["document"])
     source, root = file["source"], Path(file["root"])
     item = FoundFile(source, document.path, root, document.size, document.modified)
-    return Changed(item, document, known)
+    return ChangedFile(item, document, known)
 
 
 class Sharing:
@@ -131,14 +131,14 @@ class Sharing:
         self._tracker = tracker
         self._done = done
         self._refuse = refuse
-        self.files: asyncio.Queue[Changed | None] = asyncio.Queue(WAITING)
+        self.files: asyncio.Queue[ChangedFile | None] = asyncio.Queue(WAITING)
         """Those that are to be read here, until somebody else takes them."""
         self._all_found = False
-        self._reading: dict[str, dict[str, Changed]] = {}
+        self._reading: dict[str, dict[str, ChangedFile]] = {}
         self._embedding: dict[str, list[str]] = {}
         self._embedded: dict[str, int] = defaultdict(int)
         self._begun: dict[str, float] = {}
-        self._most_chunks = 4 * LEAST_CHUNKS
+        self._most_chunks = 4 * MIN_CHUNKS
         self._helped: dict[str, list[int]] = defaultdict(lambda: [0, 0])
         self._complaints: set[str] = set()
         self._ended = asyncio.Event()
@@ -177,24 +177,27 @@ class Sharing:
                 log.warning("What others do of an ingest is not known: %s", error)
             self._looked.set()
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._ended.wait(), LOOK_SECONDS)
+                async with asyncio.timeout(LOOK_SECONDS):
+                    await self._ended.wait()
         self._say_who_helped()
 
     async def _look(self, parts: Parts) -> None:
         queued: dict[str, list[str]] = {READ_PART: [], EMBED_PART: []}
         over: list[str] = []
         if self._reading or self._embedding:
-            there = {part.id: part for part in await parts.of(self._job)}
+            there = {part.id: part for part in await parts.list_parts(self._job)}
             for part in there.values():
-                await self._take_in(part)
+                await self._count_outcome(part)
                 if part.state == QUEUED and part.deaths < DEATHS:
                     queued[part.kind].append(part.id)
                 elif part.state != RUNNING:
                     over.append(part.id)
             over += [id for id in (*self._reading, *self._embedding) if id not in there]
+            # The last part that nobody has begun comes back: waiting for it would take longer than
+            # reading it here.
             if self._all_found and self.files.empty():
                 over += queued[READ_PART][-1:]
-            if not self._pending.held and not self._pending.behind:
+            if not self._pending.chunks_in_memory and not self._pending.may_have_more:
                 over += queued[EMBED_PART][-1:]
             if over:
                 await self._end_parts(parts, over, set(there))
@@ -202,7 +205,7 @@ class Sharing:
         if others:
             await self._offer(parts, others, {kind: len(ids) for kind, ids in queued.items()})
 
-    async def _take_in(self, part: Job) -> None:
+    async def _count_outcome(self, part: Job) -> None:
         """What is known of a part that was not known before."""
         who = part.worker or "one that died"
         if part.state == FAILED and part.error not in self._complaints:
@@ -217,7 +220,7 @@ class Sharing:
             self._take_time(part)
             return
         files = self._reading.get(part.id, {})
-        outcome = ReadOutcome.of(part.progress)
+        outcome = ReadOutcome.from_progress(part.progress)
         written = [(files[id], item) for id, item in outcome.written.items() if id in files]
         if written:
             self._pending.count_written_elsewhere()
@@ -244,9 +247,10 @@ class Sharing:
         elif part.state == DONE:
             seconds = now - self._begun.pop(part.id, now)
             if seconds > LONG_SECONDS:
-                self._most_chunks = max(LEAST_CHUNKS, self._most_chunks // 2)
+                # A slow process is not to hold the last chunks of an ingest.
+                self._most_chunks = max(MIN_CHUNKS, self._most_chunks // 2)
             elif seconds < SHORT_SECONDS and self._embedded[part.id] == self._most_chunks:
-                self._most_chunks = min(MOST_CHUNKS, self._most_chunks * 2)
+                self._most_chunks = min(MAX_CHUNKS, self._most_chunks * 2)
 
     async def _end_parts(self, parts: Parts, ids: Sequence[str], there: set[str]) -> None:
         """Do here what is left of parts that are over, or that nobody works at."""
@@ -260,23 +264,26 @@ class Sharing:
                 if self._embedded.pop(id, 0) == len(chunks):
                     self._pending.remove_ids(chunks)
                 else:
-                    self._pending.back(chunks)
+                    self._pending.put_back(chunks)
 
     async def _offer(self, parts: Parts, others: int, queued: Mapping[str, int]) -> None:
         """Have parts wait for the others, as long as enough is left."""
         new = []
         for _ in range(WAITING_EACH * others - queued[READ_PART]):
-            most = min(MOST_FILES, self.files.qsize() // (2 * (others + 1)))
-            some = list(self._some_files(most)) if most >= LEAST_FILES else []
+            # Half of an equal share, so that there is something to offer again until the end.
+            most = min(MAX_FILES, self.files.qsize() // (2 * (others + 1)))
+            some = list(self._some_files(most)) if most >= MIN_FILES else []
             if not some:
                 break
             part = self._part(READ_PART, files=[file_request(item) for item in some])
             self._reading[part.id] = {item.document.id: item for item in some}
             new.append(part)
         for _ in range(WAITING_EACH * others - queued[EMBED_PART]):
-            held = self._pending.held
-            most = min(self._most_chunks, held // (2 if self._pending.behind else others + 1))
-            if most < LEAST_CHUNKS:
+            held = self._pending.chunks_in_memory
+            most = min(
+                self._most_chunks, held // (2 if self._pending.may_have_more else others + 1)
+            )
+            if most < MIN_CHUNKS:
                 break
             ids = [chunk.chunk_id for chunk in self._pending.spare(most)]
             part = self._part(EMBED_PART, chunks=ids)
@@ -288,11 +295,11 @@ class Sharing:
     def _part(self, kind: str, **what: object) -> NewPart:
         return NewPart(uuid4().hex, kind, {"collection": wire.dump(self._collection), **what})
 
-    def _some_files(self, most: int) -> Iterator[Changed]:
+    def _some_files(self, most: int) -> Iterator[ChangedFile]:
         """Files that another process may see too; uploads are in the data directory of this one,
         and what is in an archive is known to it alone."""
         size = 0
-        while most > 0 and size <= MOST_BYTES and not self.files.empty():
+        while most > 0 and size <= MAX_BYTES and not self.files.empty():
             changed = self.files.get_nowait()
             if changed is None or changed.item.handed is not None or changed.item.digest:
                 self.files.put_nowait(changed)

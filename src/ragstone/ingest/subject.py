@@ -11,7 +11,7 @@ from typing import Any
 
 from ragstone.language.named import find_names
 
-MOST_CHARS = 120
+MAX_SUBJECT_CHARS = 120
 """Of a subject: it takes room in what the embedder reads."""
 
 OPENING_CHARS = 1500
@@ -40,16 +40,17 @@ _YEAR = re.compile(
 _VERSION = re.compile(r"\b(?:version|release|revision|v\.?)\s?(\d+(?:\.\d+)+)", re.IGNORECASE)
 
 
-def subject(title: str, path: str, metadata: Mapping[str, Any], opening: str) -> str:
-    """The names that `title` lacks, at most MOST_CHARS, most telling first; empty if there are
-    none."""
+def find_subject(title: str, path: str, metadata: Mapping[str, Any], opening: str) -> str:
+    """The names that `title` lacks, at most MAX_SUBJECT_CHARS, most telling first; empty
+    if there are none."""
     known = find_names(title)
     words, numbers = {*known.words, *known.years}, {item.number for item in known.numbered}
     parts: list[str] = []
     for part in (*_of_path(path), *_of_metadata(metadata), *_of_text(opening[:OPENING_CHARS])):
         own = find_names(part)
         fresh = {*own.words, *own.years} - words or {item.number for item in own.numbered} - numbers
-        if fresh and len(" ".join((*parts, part))) <= MOST_CHARS:
+        # Only what the title does not say: each chunk has the title before its text already.
+        if fresh and len(" ".join((*parts, part))) <= MAX_SUBJECT_CHARS:
             parts.append(part)
             words |= {*own.words, *own.years}
             numbers |= {item.number for item in own.numbered}
@@ -59,14 +60,14 @@ def subject(title: str, path: str, metadata: Mapping[str, Any], opening: str) ->
 def _of_path(path: str) -> Iterator[str]:
     """The file's name, and the folders that have a number."""
     *folders, file = path.strip("/").split("/")
-    yield from _split_name(PurePosixPath(file).stem)
+    yield from _readable_name(PurePosixPath(file).stem)
     for folder in reversed(folders):
         own = find_names(folder)
         if own.numbered or own.years:
-            yield from _split_name(folder)
+            yield from _readable_name(folder)
 
 
-def _split_name(name: str) -> Iterator[str]:
+def _readable_name(name: str) -> Iterator[str]:
     if not _MEANINGLESS.search(name):
         yield re.sub(r"[\W_]*_[\W_]*|\s+|(?<=\D)-|-(?=\D)", " ", name).strip()
 

@@ -54,6 +54,7 @@ class Turns:
             turn.set_result(None)
 
     def _may(self, owner: Owner) -> bool:
+        # Who has none gets in although all places are taken, at most by two.
         more = (not self._held[owner]) + (not self._of_tenant(owner))
         return self._held.total() < self._places + more
 

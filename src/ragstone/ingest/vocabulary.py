@@ -11,8 +11,9 @@ from ragstone.core.chunk import MADE, Chunk
 from ragstone.core.errors import RagstoneError
 from ragstone.core.filters import AnyOf
 from ragstone.core.records import Collection
+from ragstone.ingest.progress import Tracker
 from ragstone.ingest.waking import Waking
-from ragstone.language.letters import plain_words
+from ragstone.language.unicode import find_plain_words
 from ragstone.ports import ChunkIndex, Vocabulary
 
 log = logging.getLogger(__name__)
@@ -25,7 +26,9 @@ PAUSE = 0.005
 
 
 class VocabularyReader:
-    """Reads the words of new documents; `wake` it whenever there may be some."""
+    """Reads the words of new documents (`ingest.enricher.Enricher`)."""
+
+    reads_former = False
 
     def __init__(self, index: ChunkIndex, vocabulary: Vocabulary) -> None:
         self._index = index
@@ -35,6 +38,10 @@ class VocabularyReader:
     def wake(self, collection: Collection) -> None:
         """Read what is new in `collection`, now or after what is being read."""
         self._waking.wake(collection)
+
+    async def make(self, collection: Collection, tracker: Tracker) -> bool:
+        """Nothing: no ingest waits for a vocabulary."""
+        return False
 
     async def drain(self) -> None:
         """Return when everything has been read that was to be read."""
@@ -70,5 +77,5 @@ def _words(chunks: Sequence[Chunk]) -> set[str]:
     found: set[str] = set()
     for chunk in chunks:
         if chunk.kind not in MADE:
-            found |= plain_words(chunk.searchable)
+            found |= find_plain_words(chunk.searchable)
     return found

@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from ragstone.core.clock import TIME_LIMITS, UNLIMITED
 from ragstone.core.records import Collection
-from ragstone.core.time_limits import TIME_LIMITS, UNLIMITED
 
 
 class Waking:

@@ -2,10 +2,14 @@
 
 A version is invisible until `publish`, so a crash at any point leaves the version before it
 answering; doing it again from the start gives the same chunks under the same ids.
+
+A text that the collection has embedded already keeps its vectors: in the version before, or in
+another document with the same content, as after a file was renamed or copied.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,14 +24,93 @@ from ragstone.core.filters import AnyOf
 from ragstone.core.records import Collection, Document
 from ragstone.ingest.chunk import TextPiece
 from ragstone.ingest.embedding import Pending
-from ragstone.ingest.known_vectors import known_vectors
 from ragstone.ingest.parse_messages import ArchiveMember, DocumentHead
 from ragstone.ingest.parse_process import ParseProcesses
-from ragstone.ingest.subject import subject
+from ragstone.ingest.subject import find_subject
 from ragstone.ingest.turns import NOBODY, Owner
 from ragstone.language.language import detect
-from ragstone.ports import Begun, Catalog, ChunkIndex
+from ragstone.ports import Begun, Catalog, ChunkIndex, Vectors
 from ragstone.ports.jobs import Job
+
+MAX_COMPARED_CHUNKS = 8_192
+"""Chunks of other versions that are looked at for one write."""
+
+NEAR = 256
+"""By how many places a text may have moved in its document."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownVectors:
+    """A chunk's vector, and its packed token vectors if there are some."""
+
+    vector: Vectors
+    tokens: bytes | None
+
+
+async def find_known_vectors(
+    index: ChunkIndex,
+    catalog: Catalog,
+    collection: Collection,
+    documents: Sequence[Document],
+    rows: Sequence[Chunk],
+) -> Mapping[str, KnownVectors]:
+    """What is known of `rows`, chunks of new versions of `documents`, by their ids."""
+    before = await catalog.find_documents([document.id for document in documents])
+    hashes = {document.content_hash for document in documents if document.content_hash}
+    same = await catalog.of_content(collection.tenant, collection.id, hashes)
+    own = await _fetch_near(index, collection, before.values(), rows)
+    others = await _fetch_near(index, collection, same.values(), rows)
+    by_text = {_embedding_key(chunk): id for id, chunk in own.items()}
+    by_content = {
+        (hash_of, *_content_key(others[id])): id
+        for hash_of, item in same.items()
+        for id in (chunk_id(item.id, item.version, n) for n in range(item.chunks))
+        if id in others
+    }
+    content = {document.id: document.content_hash for document in documents}
+    there: dict[str, list[str]] = defaultdict(list)
+    for row in rows:
+        known = by_text.get(_embedding_key(row)) or by_content.get(
+            (content[row.document_id], *_content_key(row))
+        )
+        if known:
+            there[known].append(row.chunk_id)
+    if not there:
+        return {}
+    vectors = await index.vectors(collection, list(there))
+    tokens = await index.tokens(collection, list(vectors))
+    return {
+        row: KnownVectors(vector, tokens.get(id))
+        for id, vector in vectors.items()
+        for row in there[id]
+    }
+
+
+async def _fetch_near(
+    index: ChunkIndex, collection: Collection, sources: Iterable[Document], rows: Sequence[Chunk]
+) -> Mapping[str, Chunk]:
+    """The chunks of documents that answer which may have the texts of `rows`."""
+    first = max(0, min(row.chunk_index for row in rows) - NEAR)
+    last = max(row.chunk_index for row in rows) + NEAR
+    ids = [
+        chunk_id(source.id, source.version, number)
+        for source in sources
+        if source.version
+        for number in range(first, min(source.chunks, last))
+    ][:MAX_COMPARED_CHUNKS]
+    return await index.fetch(collection, ids) if ids else {}
+
+
+def _embedding_key(chunk: Chunk) -> tuple[str, str]:
+    """What a chunk's vectors are made of: its language decides which model reads it."""
+    return chunk.searchable, chunk.language
+
+
+def _content_key(chunk: Chunk) -> tuple[int, str, tuple[str, ...], str]:
+    """What a chunk of the same content says, whatever the document is called: a renamed file is
+    not embedded anew for its name, which its words have at once."""
+    return chunk.chunk_index, chunk.text, chunk.section, chunk.language
+
 
 SAMPLE_CHARS = 4000
 
@@ -136,7 +219,7 @@ class Writer:
                 async for batch in batches:
                     pieces += batch
                     if len(pieces) >= LONG:
-                        rest = _with_first(pieces, batches)
+                        rest = _prepend(pieces, batches)
                         written = await self._write_long(collection, document, head, rest, pending)
                         return replace(written, notes=(*written.notes, *reading.last_notes))
         if not pieces:
@@ -207,6 +290,7 @@ class Writer:
         if self._part:
             self.begun |= {revision(item.id, now.version) for item, now in pairs}
         left = tuple(revision(item.id, now.version) for item, now in pairs if now.resumed)
+        # Chunks that a writer who died has left would be found beside the new ones.
         if left:
             await self._index.delete(collection, AnyOf("revision", left))
         return begun
@@ -220,13 +304,14 @@ class Writer:
     ) -> int:
         """Write chunks, those that the collection has embedded already with their vectors; how
         many those are."""
-        known = await known_vectors(self._index, self._catalog, collection, documents, rows)
+        known = await find_known_vectors(self._index, self._catalog, collection, documents, rows)
         told = [row for row in rows if row.chunk_id in known]
         new = [row for row in rows if row.chunk_id not in known]
         if told:
             vectors = np.stack([known[row.chunk_id].vector for row in told])
             tokens = [known[row.chunk_id].tokens for row in told]
             packed = [token for token in tokens if token is not None]
+            # The index takes token vectors for all rows of a call or for none.
             whole = packed if len(packed) == len(told) else None
             await self._index.upsert(collection, told, vectors, whole)
         with pending.mark_writing(new):
@@ -254,7 +339,7 @@ class Writer:
         await self._processes.aclose()
 
 
-async def _with_first(
+async def _prepend(
     pieces: Sequence[TextPiece], batches: AsyncIterator[Sequence[TextPiece]]
 ) -> AsyncIterator[Sequence[TextPiece]]:
     yield pieces
@@ -264,7 +349,7 @@ async def _with_first(
 
 def _subject(document: Document, pieces: Sequence[TextPiece]) -> str:
     opening = "\n".join(piece.text for piece in pieces[:OPENING_PIECES])
-    return subject(document.title, document.path, document.metadata or {}, opening)
+    return find_subject(document.title, document.path, document.metadata or {}, opening)
 
 
 def _chunks(
@@ -304,6 +389,7 @@ def _chunk(
         page=piece.page,
         section=piece.section,
         kind=piece.kind,
+        # Short texts and numbers have no language that can be told.
         language=detect(piece.text) or collection.language,
         media_type=document.media_type,
         modified=document.modified,

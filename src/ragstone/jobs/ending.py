@@ -2,23 +2,87 @@
 
 import asyncio
 import logging
+import math
 import random
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from ragstone.core.clock import state_time
 from ragstone.core.errors import RagstoneError, TooManyRequests, Unavailable
 from ragstone.ports.jobs import DONE, FAILED, Job, JobStore, State
-from ragstone.settings import JobSettings
+
+TURN_SECONDS, LONG_TURN_SECONDS = 10.0, 60.0
+"""How long a job embeds before others may go first that have not begun, and any that wait."""
+
+Progress = Mapping[str, Any]
+Result = dict[str, Any] | None
+
+
+@dataclass(slots=True)
+class JobAttempt:
+    """`progress` is how far it is, `stored` what of that is stored. `taken`: the job is another's
+    now, or nobody's. `aside`: others have their turn now."""
+
+    job: Job
+    began: float = field(default_factory=time.monotonic)
+    task: asyncio.Task[Result] | None = None
+    progress: Progress | None = None
+    stored: Progress | None = None
+    taken: bool = False
+    aside: bool = False
+    _embedding_since: float = math.inf
+    _embedded_before: object = None
+
+    def report(self, progress: Progress) -> None:
+        """Note how far it is, with the time to go where the work does not say that itself."""
+        now = time.monotonic()
+        self.progress = _with_eta(progress, now - self.began)
+        if progress.get("phase") == "embedding" and self._embedding_since > now:
+            self._embedding_since, self._embedded_before = now, progress.get("embedded")
+
+    def had_turn(self, seconds: float) -> bool:
+        """Whether it may be interrupted to let others go first: it embeds, so that little is done
+        again, and has got on with that for so long, and for longer than what came before."""
+        got_on = self.progress and self.progress.get("embedded") != self._embedded_before
+        read = self._embedding_since - self.began
+        return bool(got_on) and time.monotonic() - self._embedding_since > max(seconds, read)
+
+    def step_aside(self) -> None:
+        """Stop it, to be gone on with after others."""
+        self.aside = True
+        if self.task:
+            self.task.cancel()
+
+    def take_away(self) -> None:
+        """Stop it, and record nothing of it."""
+        self.taken = True
+        if self.task:
+            self.task.cancel()
+
+
+def _with_eta(progress: Progress, seconds: float) -> Progress:
+    """Progress with the time to go, at the rate so far. Work that tells the time itself is believed
+    also when it does not know it yet."""
+    share = progress.get("share")
+    if "eta" in progress or not isinstance(share, float) or share <= 0:
+        return progress
+    return {**progress, "eta": seconds * (1 - min(1.0, share)) / share}
+
 
 log = logging.getLogger(__name__)
 
 BROKE = "Something broke inside Ragstone; the log says what."
-DAY = 86_400.0
+KEEP_SECONDS = 7 * 86_400.0
+"""For how long ended jobs are kept: whoever started one looks within a week."""
 
 RETRIES = 3
 """Attempts after one that failed for a passing reason."""
+
+ANSWER_SECONDS = 300.0
+"""For how long the answer of an asynchronous question is kept: the five minutes of the Plone
+document."""
 
 RETRY_SECONDS, LONGEST_PAUSE = 2.0, 300.0
 """The pause before the first of them; each further one waits twice that, up to the longest."""
@@ -42,7 +106,7 @@ class StoreTrouble:
             self._since = time.monotonic()
         self._error = error
 
-    def lasting_error(self) -> RagstoneError | None:
+    def persistent_error(self) -> RagstoneError | None:
         """The error if nothing could be recorded for PATIENCE_SECONDS."""
         return self._error if time.monotonic() - self._since > PATIENCE_SECONDS else None
 
@@ -54,16 +118,15 @@ class Ending:
     as after a crash.
     """
 
-    def __init__(self, store: JobStore, settings: JobSettings) -> None:
+    def __init__(self, store: JobStore) -> None:
         self.trouble = StoreTrouble()
         self._store = store
-        self._settings = settings
         self._insists = True
 
-    def give_up(self) -> None:
+    def stop_insisting(self) -> None:
         self._insists = False
 
-    async def done(
+    async def record_done(
         self, job: Job, result: dict[str, Any] | None, progress: Mapping[str, Any] | None
     ) -> None:
         """The job is done; its result is kept for as long as its kind's results are."""
@@ -73,7 +136,7 @@ class Ending:
             lambda: self._store.finish(job, DONE, until, result=result, progress=final, code="")
         )
 
-    async def broken(self, job: Job, error: BaseException) -> bool:
+    async def record_broken(self, job: Job, error: BaseException) -> bool:
         """The attempt failed: the job is queued again if that may help, else it has failed. False
         if it was taken away meanwhile."""
         known = _find_raised_error(error)
@@ -105,7 +168,7 @@ class Ending:
     def until(self, kind: str, state: State) -> float:
         """Until when a job that ends now is kept."""
         answered = kind == "ask" and state == DONE
-        kept = self._settings.answer_ttl_seconds if answered else self._settings.keep_days * DAY
+        kept = ANSWER_SECONDS if answered else KEEP_SECONDS
         return state_time() + kept
 
     def _backoff(self, failures: int, error: RagstoneError) -> float:

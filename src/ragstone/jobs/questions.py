@@ -26,7 +26,7 @@ ID_DIGITS = 32
 class Answers(Protocol):
     """Answers questions (`engine.Engine`)."""
 
-    async def answered(self, ask: Ask) -> Turn: ...
+    async def answer(self, ask: Ask) -> Turn: ...
 
 
 def question_id(ask: Ask) -> str:
@@ -50,7 +50,7 @@ async def answer(answers: Answers, job: Job) -> dict[str, Any]:
     one that repeats them, so what they kept is not kept twice."""
     ask = replace(wire.load(Ask, job.request[ASK]), collection_id=job.collection)
     id = f"{job.id}.{job.created_at:.6f}.{job.attempts - job.deaths}"
-    turn = await answers.answered(replace(ask, id=id, idempotent=True))
+    turn = await answers.answer(replace(ask, id=id, idempotent=True))
     return {**format_result(turn), ORIGIN: turn_origin(turn).text, DOCUMENTS: _list_documents(turn)}
 
 

@@ -12,12 +12,41 @@ from uuid import uuid4
 
 from ragstone.core.clock import state_time
 from ragstone.core.errors import RagstoneError
-from ragstone.jobs import attempt
-from ragstone.jobs.attempt import JobAttempt, Progress, Result
-from ragstone.jobs.ending import DAY, Ending, StoreTrouble
-from ragstone.jobs.workers import Others
+from ragstone.jobs import ending
+from ragstone.jobs.ending import KEEP_SECONDS, Ending, JobAttempt, Progress, Result, StoreTrouble
 from ragstone.ports.jobs import INGEST, PARTS, WRITING, Beats, Job, JobStore, Unable
 from ragstone.settings import JobSettings
+
+
+class Others:
+    """The other workers, judged by this process's clock alone: the clocks of two machines differ.
+
+    One is dead when its beat has stood still for `timeout` seconds during which this process could
+    read it all the time: after an outage of the database nobody is dead, everybody was silent.
+    """
+
+    def __init__(
+        self, beats: Beats, timeout: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._beats = beats
+        self._timeout = timeout
+        self._clock = clock
+        self._seen: dict[str, tuple[int, float]] = {}
+
+    async def dead(self) -> set[str]:
+        """Look, and say who is dead. Raises StateUnavailable."""
+        try:
+            beats = await self._beats.beats()
+        except RagstoneError:
+            self._seen.clear()
+            raise
+        now = self._clock()
+        before, self._seen = self._seen, {}
+        for worker, beat in beats.items():
+            known = before.get(worker)
+            self._seen[worker] = known if known and known[0] == beat else (beat, now)
+        return {w for w, (_, since) in self._seen.items() if now - since >= self._timeout}
+
 
 log = logging.getLogger(__name__)
 
@@ -65,7 +94,7 @@ class Runner:
         self._settings = settings
         self._shared = shared
         self._trouble = StoreTrouble()
-        self._ending = Ending(store, settings)
+        self._ending = Ending(store)
         self._others = Others(beats, WORKER_TIMEOUT)
         self._running: dict[str, JobAttempt] = {}
         self._places = {kind: settings.concurrency(kind) for kind in work}
@@ -88,19 +117,21 @@ class Runner:
         async with self._starting:
             if not self._loops and not self._stopping:
                 await self._beats.enter(self.id, socket.gethostname())
-                await self._take_over()
-                loops = (self._dispatch(), self._watch(), self._look_after())
+                await self._requeue_orphans()
+                loops = (self._dispatch(), self._watch(), self._run_upkeep())
                 self._loops = [asyncio.create_task(loop) for loop in loops]
 
     def wake(self) -> None:
         """There may be something to begin."""
         self._wake.set()
 
-    def interrupt(self, job: str) -> bool:
-        """Stop a cancelled or paused job, if it runs here, which is returned."""
-        here = self.is_running(job)
-        if here:
-            self._running[job].take_away()
+    def interrupt(self, job: Job) -> bool:
+        """Stop the attempt at a cancelled or paused job that `job` says, if it runs here, which is
+        returned. A later attempt, of a job that was queued again meanwhile, goes on."""
+        running = self._running.get(job.id)
+        here = running is not None and running.job.attempts == job.attempts
+        if running and here:
+            running.take_away()
         self._publish()
         return here
 
@@ -115,20 +146,23 @@ class Runner:
 
     def check_store(self) -> None:
         """Raise what keeps the store from recording anything of the jobs of this process."""
-        if error := self._trouble.lasting_error() or self._ending.trouble.lasting_error():
+        if error := self._trouble.persistent_error() or self._ending.trouble.persistent_error():
             raise error
 
-    async def changed(self, seconds: float) -> None:
+    async def wait_for_change(self, seconds: float) -> None:
         """Wait until something may have changed with a job, `seconds` at most."""
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._changed.wait(), seconds)
+            async with asyncio.timeout(seconds):
+                await self._changed.wait()
 
     async def stop(self) -> None:
         """Interrupt the running jobs; another process continues them."""
         self._stopping = True
-        self._ending.give_up()
+        self._ending.stop_insisting()
+        async with self._starting:
+            pass  # A start that is under way makes the loops that end below.
         # A cancellation is lost where it meets the end of what is awaited (asyncio.wait_for of
-        # Python 3.11), so it is repeated.
+        # Python 3.11, which libraries use), so it is repeated.
         while running_loops := [loop for loop in self._loops if not loop.done()]:
             for loop in running_loops:
                 loop.cancel()
@@ -141,7 +175,7 @@ class Runner:
         while self._attempts:
             for running in list(self._attempts.values()):
                 running.take_away()
-            await self.changed(0.1)
+            await self.wait_for_change(0.1)
         if self._loops:
             try:
                 await self._store.release(self.id)
@@ -164,7 +198,8 @@ class Runner:
                 self._trouble.report(error)
                 pause = RECOVERY_SECONDS
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._wake.wait(), pause)
+                async with asyncio.timeout(pause):
+                    await self._wake.wait()
 
     def _unable(self) -> Unable:
         """The jobs of which this process could not do a part lately, by the kind of that."""
@@ -208,6 +243,7 @@ class Runner:
         due = await self._store.next_due(list(free), self._unable()) if free else None
         waits = [max(0.01, due - state_time())] if due is not None else []
         if self._shared:
+            # At random, so that the workers of several machines do not ask in step.
             waits.append(POLL_SECONDS * random.uniform(0.8, 1.2))  # noqa: S311
         return min(waits, default=None)
 
@@ -239,14 +275,17 @@ class Runner:
         if running.aside and task.cancelled():
             await self._ending.step_aside(running.job)
         elif task.cancelled():
-            await self._ending.broken(running.job, asyncio.CancelledError())
+            await self._ending.record_broken(running.job, asyncio.CancelledError())
         elif error := task.exception():
             job = running.job
-            if await self._ending.broken(job, error) and job.part_of:
+            if await self._ending.record_broken(job, error) and job.part_of:
                 # What ails this process would ail it with the next part too.
                 self._failed_parts[job.kind, job.part_of] = time.monotonic()
         else:
-            await self._ending.done(running.job, task.result(), running.progress)
+            try:
+                await self._ending.record_done(running.job, task.result(), running.progress)
+            except Exception as refused:
+                await self._ending.record_broken(running.job, refused)
 
     async def _watch(self) -> None:
         """Store progress, and stop jobs that another process has taken."""
@@ -271,10 +310,10 @@ class Runner:
         """Have jobs that had their turn step aside for those that wait for them."""
         free = self._free_places()
         for running in list(self._running.values()):
-            job, begun_too = running.job, running.had_turn(attempt.LONG_TURN_SECONDS)
+            job, begun_too = running.job, running.had_turn(ending.LONG_TURN_SECONDS)
             if (
                 job.kind == INGEST
-                and running.had_turn(attempt.TURN_SECONDS)
+                and running.had_turn(ending.TURN_SECONDS)
                 and not running.aside
                 and await self._store.is_awaited(job, job.kind not in free, begun_too)
             ):
@@ -284,7 +323,7 @@ class Runner:
         """Let go of jobs that the store gave to others, and give back those that nobody runs here:
         the database took a claim, but the answer was lost."""
         before = set(self._running)
-        held = await self._store.held(self.id)
+        held = await self._store.list_claimed(self.id)
         for id in before & set(self._running):
             if held.get(id) != self._running[id].job.attempts:
                 self._running[id].take_away()
@@ -292,9 +331,10 @@ class Runner:
         for id in strays & self._strays:
             await self._store.give_back(id, self.id)
             self.wake()
+        # Given back only when seen twice: an answer of the database may still be on its way.
         self._strays = strays
 
-    async def _look_after(self) -> None:
+    async def _run_upkeep(self) -> None:
         """Send a heartbeat, take over jobs of dead processes, delete expired jobs."""
         swept = 0.0
         while True:
@@ -314,9 +354,9 @@ class Runner:
             for running in self._running.values():
                 running.take_away()
             await self._beats.enter(self.id, socket.gethostname())
-        await self._take_over()
+        await self._requeue_orphans()
 
-    async def _take_over(self) -> None:
+    async def _requeue_orphans(self) -> None:
         """Queue again what dead processes had."""
         others = self._others.dead() if self._shared else self._beats.beats()
         dead = set(await others) - {self.id}
@@ -324,8 +364,8 @@ class Runner:
             await self._beats.leave(*dead)
         orphaned = await self._store.orphans({self.id, *await self._beats.beats()})
         if orphaned:
-            until = state_time() + self._settings.keep_days * DAY
-            taken = await self._store.take_over(orphaned, DEATHS, until)
+            until = state_time() + KEEP_SECONDS
+            taken = await self._store.requeue_orphans(orphaned, DEATHS, until)
             log.info("%s jobs of %s dead processes are queued again", taken, len(orphaned))
             self.wake()
 

@@ -27,7 +27,7 @@ from ragstone.core.filters import OWN_TEXT, And
 from ragstone.core.records import Collection
 from ragstone.core.turn import Hit, Turn
 from ragstone.engine.stage import Emit, Stage, Step
-from ragstone.language.words import STOPWORDS, idf, words
+from ragstone.language.words import STOPWORDS, inverse_document_frequency, words
 from ragstone.ports import Adapters, Search
 from ragstone.retrieve.searching import visible
 from ragstone.understand.mentions import names
@@ -246,4 +246,6 @@ def _join_words(text: str) -> str:
 def _rarity(unsaid: Iterable[str], texts: Several[str]) -> dict[str, float]:
     """How rare each of these words is among the texts; none of those that no text says."""
     held = {word: sum(f" {word} " in text for text in texts) for word in unsaid}
-    return {word: idf(len(texts), count) for word, count in held.items() if count}
+    return {
+        word: inverse_document_frequency(len(texts), count) for word, count in held.items() if count
+    }

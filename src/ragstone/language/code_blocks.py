@@ -1,4 +1,4 @@
-"""Code in an answer: fenced blocks as CommonMark has them, and spans between backticks."""
+"""Fences: blocks of code as CommonMark has them, code spans, and tags around what others wrote."""
 
 import re
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ def find_fenced_blocks(text: str) -> Iterator[tuple[int, int]]:
         yield opened.start(), len(text)
 
 
-def without_code(text: str) -> str:
+def mask_code(text: str) -> str:
     """The text with letters in the place of code, so that nothing in it is a marker or a link."""
     if "`" not in text and "~~~" not in text:
         return text
@@ -89,3 +89,20 @@ def span_end(text: str, start: int, final: bool) -> int | None:
             return match.end()
     whole = final or "\n" in text[run.end() : start + LONGEST_SPAN]
     return start if whole or len(text) - start >= LONGEST_SPAN else None
+
+
+TOOL_OUTPUT = "tool_output"
+
+
+def fence_text(name: str, text: str, tool: str = "") -> str:
+    """Put `text` between <name> and </name>, so that a chat model tells it from orders.
+
+    Args:
+        name: The tag, in small letters.
+        text: What somebody else wrote; a tag of that name inside it is made harmless.
+        tool: The tool that returned it, empty for none.
+    """
+    # Models also take "< / name >" for the end.
+    like = re.compile(rf"<(?=\s{{0,9}}/?\s{{0,9}}{re.escape(name)}\b)", re.IGNORECASE)
+    by = f' tool="{tool}"' if tool else ""
+    return f"<{name}{by}>\n{like.sub('‹', text)}\n</{name}>"

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from ragstone.language.word_lists import word_lists
-from ragstone.language.words import STOPWORDS, in_pairs
+from ragstone.language.words import STOPWORDS, is_paired, word_lists
 
 Parts = tuple[int, ...]
 """Year, month and day as far as they are known, or the parts of a version."""
@@ -56,7 +55,7 @@ class EditionName:
 
     def names(self, key: str) -> bool:
         """Whether the key of another name is a part of this one."""
-        return key in self.key if in_pairs(key) else f" {key} " in f" {self.key} "
+        return key in self.key if is_paired(key) else f" {key} " in f" {self.key} "
 
 
 @lru_cache(4096)
@@ -100,7 +99,7 @@ def edition_words(name: str) -> frozenset[str]:
     return frozenset(word_lists("language", "editions")[name])
 
 
-def says_any(text: str, name: str) -> bool:
+def mentions_any(text: str, name: str) -> bool:
     """Whether a text says a word or phrase of one of these lists."""
     return _phrases(name).search(text.casefold()) is not None
 
@@ -109,7 +108,7 @@ def says_any(text: str, name: str) -> bool:
 def _phrases(name: str) -> re.Pattern[str]:
     phrases = sorted(map(str.casefold, edition_words(name)), key=len, reverse=True)
     spaced, unspaced = (
-        "|".join(re.escape(phrase) for phrase in phrases if in_pairs(phrase) == joined)
+        "|".join(re.escape(phrase) for phrase in phrases if is_paired(phrase) == joined)
         for joined in (False, True)
     )
     # A word of a script without spaces may stand inside another run.
@@ -119,12 +118,12 @@ def _phrases(name: str) -> re.Pattern[str]:
 def _words(text: str) -> Iterator[str]:
     """The words; those of the lists stand alone also in scripts without spaces."""
     for word in _WORD.findall(text):
-        yield from _unspaced_words().findall(word) if in_pairs(word) else (word,)
+        yield from _compile_unspaced_words().findall(word) if is_paired(word) else (word,)
 
 
 @cache
-def _unspaced_words() -> re.Pattern[str]:
-    listed = [word for name in ("old", "new") for word in edition_words(name) if in_pairs(word)]
+def _compile_unspaced_words() -> re.Pattern[str]:
+    listed = [word for name in ("old", "new") for word in edition_words(name) if is_paired(word)]
     marks = "|".join(sorted(listed, key=len, reverse=True))
     return re.compile(rf"{marks}|(?:(?!{marks}).)+")
 

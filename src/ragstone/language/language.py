@@ -1,4 +1,5 @@
-"""Which language a text is in: by its script where that decides, else by character statistics."""
+"""Which language a text is in: by its script where that decides, else by character statistics;
+and what languages are called, and how they say that there is no answer."""
 
 import re
 from collections import Counter
@@ -77,76 +78,11 @@ _SMALL_WORDS = {
     }.items()
 }
 """Words that few texts of a language do without, for texts too short for statistics."""
-_LANGUAGES = [
-    "af",
-    "ar",
-    "az",
-    "be",
-    "bg",
-    "bn",
-    "bs",
-    "ca",
-    "cs",
-    "cy",
-    "da",
-    "de",
-    "el",
-    "en",
-    "es",
-    "et",
-    "eu",
-    "fa",
-    "fi",
-    "fr",
-    "ga",
-    "gl",
-    "he",
-    "hi",
-    "hr",
-    "hu",
-    "hy",
-    "id",
-    "is",
-    "it",
-    "ja",
-    "ka",
-    "kk",
-    "ko",
-    "ky",
-    "lt",
-    "lv",
-    "mk",
-    "mn",
-    "mr",
-    "ms",
-    "mt",
-    "nb",
-    "ne",
-    "nl",
-    "nn",
-    "no",
-    "pl",
-    "ps",
-    "pt",
-    "ro",
-    "ru",
-    "sk",
-    "sl",
-    "sq",
-    "sr",
-    "sv",
-    "sw",
-    "ta",
-    "te",
-    "th",
-    "tl",
-    "tr",
-    "uk",
-    "ur",
-    "uz",
-    "vi",
-    "zh",
-]
+_MODEL_CODES = (
+    "af ar az be bg bn bs ca cs cy da de el en es et eu fa fi fr ga gl he "
+    "hi hr hu hy id is it ja ka kk ko ky lt lv mk mn mr ms mt nb ne nl nn "
+    "no pl ps pt ro ru sk sl sq sr sv sw ta te th tl tr uk ur uz vi zh"
+)
 """What the model may answer: without rare relatives ("ext", "pcm") it is far surer."""
 _WORDS = re.compile(r"[^\W\d_]+")
 
@@ -163,8 +99,8 @@ def detect(text: str) -> str:
     if letters == 0:
         return ""
     if script := _script(sample, letters):
-        return _shared_script_language(sample, script) if script in _SHARED else script
-    return _latin(words, letters)
+        return _tell_shared_script(sample, script) if script in _SHARED else script
+    return _detect_latin(words, letters)
 
 
 def _script(sample: str, letters: int) -> str:
@@ -185,7 +121,7 @@ def _script(sample: str, letters: int) -> str:
     return name if count >= _MIN_SHARE * letters else ""
 
 
-def _shared_script_language(sample: str, script: str) -> str:
+def _tell_shared_script(sample: str, script: str) -> str:
     likely, candidates = _SHARED[script]
     for code in candidates:
         if code in _LETTER_SIGNS and _LETTER_SIGNS[code].search(sample):
@@ -196,16 +132,17 @@ def _shared_script_language(sample: str, script: str) -> str:
     return code if code in candidates else likely
 
 
-def _latin(words: list[str], letters: int) -> str:
+def _detect_latin(words: list[str], letters: int) -> str:
     text = " ".join(words)
     english = len(_COMMON_ENGLISH.findall(text))
     if len(words) >= 3 and english > 1 and english >= _ENGLISH_SHARE * len(words):
         return "en"
-    return (_classify(text) if letters >= _MIN_LETTERS else "") or _by_small_words(words)
+    return (_classify(text) if letters >= _MIN_LETTERS else "") or _guess_by_small_words(words)
 
 
-def _by_small_words(words: list[str]) -> str:
+def _guess_by_small_words(words: list[str]) -> str:
     """The language whose frequent words are the most in a short text, "" where several are."""
+    # A word in capitals is a name: "IS" and "EL" are no small words.
     small = [word.casefold() for word in words if len(word) > 1 and not word.isupper()]
     counts = Counter(
         {code: sum(word in own for word in small) for code, own in _SMALL_WORDS.items()}
@@ -219,6 +156,7 @@ def _classify(text: str) -> str:
     (code, first), (_, second) = _identifier().rank(text)[:2]
     if first < _SURE and (first < _LIKELY or first < _AHEAD * second):
         return ""
+    # The model tells the two forms of Norwegian apart; nothing else here does.
     return "no" if code in ("nb", "nn") else str(code)
 
 
@@ -228,5 +166,66 @@ def _identifier() -> Any:
 
     model: Any = langid.LanguageIdentifier
     identifier = model.from_model_file(langid.MODEL_FILE, norm_probs=True)
-    identifier.set_languages([code for code in _LANGUAGES if code in identifier.labels])
+    identifier.set_languages([code for code in _MODEL_CODES.split() if code in identifier.labels])
     return identifier
+
+
+_LANGUAGE_NAMES = {
+    "ar": "Arabic (العربية)",
+    "bg": "Bulgarian (български)",
+    "cs": "Czech (čeština)",
+    "da": "Danish (dansk)",
+    "de": "German (Deutsch)",
+    "el": "Greek (ελληνικά)",
+    "en": "English",
+    "es": "Spanish (español)",
+    "fa": "Persian (فارسی)",
+    "fi": "Finnish (suomi)",
+    "fr": "French (français)",
+    "he": "Hebrew (עברית)",
+    "hi": "Hindi (हिन्दी)",
+    "hu": "Hungarian (magyar)",
+    "id": "Indonesian (Bahasa Indonesia)",
+    "it": "Italian (italiano)",
+    "ja": "Japanese (日本語)",
+    "ko": "Korean (한국어)",
+    "nl": "Dutch (Nederlands)",
+    "no": "Norwegian (norsk)",
+    "pl": "Polish (polski)",
+    "pt": "Portuguese (português)",
+    "ro": "Romanian (română)",
+    "ru": "Russian (русский)",
+    "sv": "Swedish (svenska)",
+    "th": "Thai (ไทย)",
+    "tr": "Turkish (Türkçe)",
+    "uk": "Ukrainian (українська)",
+    "vi": "Vietnamese (tiếng Việt)",
+    "zh": "Chinese (中文)",
+}
+
+
+def language_name(code: str) -> str:
+    """The language's name, in English and in itself; "the language of the question" if unknown."""
+    return _LANGUAGE_NAMES.get(code, "the language of the question")
+
+
+ENGLISH = "The documents do not hold an answer to this question."
+
+_NO_ANSWERS = {
+    "en": ENGLISH,
+    "de": "Die Dokumente enthalten keine Antwort auf diese Frage.",
+    "fr": "Les documents ne contiennent pas de réponse à cette question.",
+    "es": "Los documentos no contienen una respuesta a esta pregunta.",
+    "it": "I documenti non contengono una risposta a questa domanda.",
+    "pt": "Os documentos não contêm uma resposta a esta pergunta.",
+    "nl": "De documenten bevatten geen antwoord op deze vraag.",
+    "zh": "文档中没有这个问题的答案。",
+    "ja": "文書にはこの質問への回答がありません。",
+    "ko": "문서에 이 질문에 대한 답변이 없습니다.",
+    "ru": "В документах нет ответа на этот вопрос.",
+}
+
+
+def no_answer(configured: str, language: str) -> str:
+    """Return the refusal: the configured sentence; the default one as `language` says it."""
+    return _NO_ANSWERS.get(language, ENGLISH) if configured == ENGLISH else configured

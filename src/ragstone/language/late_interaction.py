@@ -44,7 +44,7 @@ one of these is ten times as fast as to take a row."""
 MEAN_STEPS = 32
 """Steps of a usual deviation in which the mean is kept, up to 127 of them."""
 
-MOST_SPREAD = 60_000.0
+MAX_SPREAD = 60_000.0
 """What half a float holds; of vectors of unit length it is about 1."""
 
 FORMER_STEP = 0.4
@@ -94,7 +94,7 @@ def late_query(question: TokenVectors, weights: Floats, scale: Floats) -> LateQu
     as for one of punctuation alone."""
     if not weights.any():
         return None
-    whole = _of_all(question, weights)
+    whole = _extend_weights(question, weights)
     return LateQuery(question.vectors, (whole / whole.sum()).astype(np.float32), scale)
 
 
@@ -114,7 +114,7 @@ def pack_tokens(tokens: TokenVectors, scale: Floats, places: Sequence[int] = ())
     if len(rows):
         mean = np.clip(np.rint(rows.mean(axis=0) * MEAN_STEPS), -127, 127).astype(np.int8)
     rest = rows - mean / np.float32(MEAN_STEPS)
-    spread = min(MOST_SPREAD, float(np.sqrt(np.square(rest).mean()))) if rest.any() else 0.0
+    spread = min(MAX_SPREAD, float(np.sqrt(np.square(rest).mean()))) if rest.any() else 0.0
     levels = np.zeros((len(rows), IN_BYTE * _row_bytes(len(scale))), np.uint8)
     for bound in BOUNDS * np.float32(spread):
         levels[:, : len(scale)] += rest > bound
@@ -137,19 +137,19 @@ def unpack_tokens(data: bytes, scale: Floats) -> TokenVectors:
     Raises ValueError for what is not packed of vectors of so many dimensions.
     """
     if not data.startswith(BEGINS):
-        return TokenVectors(*_former(data, scale))
+        return TokenVectors(*_unpack_former(data, scale))
     ids, rows, owner = _parts(data, len(scale))
     return TokenVectors(ids, _unit(rows * scale).take(owner, axis=0))
 
 
-def deviations(data: bytes, dimensions: int) -> Floats:
+def unpack_deviations(data: bytes, dimensions: int) -> Floats:
     """The packed vectors (m, dimensions), each number divided by the usual deviation of its
     dimension.
 
     Raises ValueError for what is not packed of vectors of so many dimensions.
     """
     if not data.startswith(BEGINS):
-        return _former(data, np.ones(dimensions, np.float32))[1]
+        return _unpack_former(data, np.ones(dimensions, np.float32))[1]
     _, rows, owner = _parts(data, dimensions)
     return rows.take(owner, axis=0)
 
@@ -177,7 +177,7 @@ def _parts(data: bytes, dimensions: int) -> tuple[Ids, Floats, NDArray[np.intp]]
     return ids, rows * np.float32(spread) + mean / np.float32(MEAN_STEPS), owner
 
 
-def _former(data: bytes, scale: Floats) -> tuple[Ids, Floats]:
+def _unpack_former(data: bytes, scale: Floats) -> tuple[Ids, Floats]:
     """The ids and the vectors of tokens that are packed in the former way: ids, then 4 bits a
     number of each token."""
     count = int.from_bytes(data[:2], "little")
@@ -200,7 +200,7 @@ def maxsim(question: TokenVectors, weights: Floats, passages: Sequence[TokenVect
     """Each passage's score, about 0..1. `weights` (n,) are those of the question's tokens."""
     if not passages or not weights.any():
         return np.zeros(len(passages), np.float32)
-    weights = _of_all(question, weights)
+    weights = _extend_weights(question, weights)
     lengths = [len(passage.vectors) for passage in passages]
     similar = question.vectors @ np.concatenate([p.vectors for p in passages]).T
     starts = np.cumsum([0, *lengths[:-1]])
@@ -211,14 +211,16 @@ def maxsim(question: TokenVectors, weights: Floats, passages: Sequence[TokenVect
     return scores
 
 
-def _of_all(question: TokenVectors, weights: Floats) -> Floats:
+def _extend_weights(question: TokenVectors, weights: Floats) -> Floats:
     """The weights of all of a question's vectors: those behind its tokens count as these do on
     average."""
     others = len(question.vectors) - len(weights)
     return np.append(weights, np.full(others, weights.mean(), np.float32)) if others else weights
 
 
-def phrases(question: TokenVectors, weights: Floats, passages: Sequence[TokenVectors]) -> Floats:
+def score_word_order(
+    question: TokenVectors, weights: Floats, passages: Sequence[TokenVectors]
+) -> Floats:
     """The share (0..1, weighted) of the question's neighbouring tokens that each passage also
     has side by side: word order, which MaxSim does not see."""
     asked = list(pairwise(question.ids.tolist()))

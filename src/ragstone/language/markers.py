@@ -5,10 +5,10 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from ragstone.core.code_spans import CODE_SPAN
-from ragstone.language.code_blocks import without_code
+from ragstone.language.code_blocks import mask_code
 from ragstone.language.sentences import Span, sentences
 
-LONGEST_RANGE = 20
+MAX_RANGE = 20
 """A range of more numbers than this is none: [1990-2020] are years."""
 
 # Space is bounded everywhere: text with long gaps must not cost the square of its length.
@@ -24,10 +24,10 @@ _MARKER = re.compile(
     re.IGNORECASE,
 )
 _PLAIN_MARKER = re.compile(r"\[(\d{1,3})\]")
-OPENING = "[【［(（"
+OPENING_BRACKETS = "[【［(（"
 _BEGUN = re.compile(r"[\[【［][\w\s:#^,;、，&–-]*")
 _BEGUN_ROUND = re.compile(rf"[(（]\s{{0,3}}{_NAMED}[\w\s:#^,;、，&–-]*", re.IGNORECASE)
-HIGHEST = 999
+MAX_NUMBER = 999
 """No answer has so many sources: [1990] is a year."""
 
 _NUMBERS = re.compile(r"(\d+)(?:\s?[-–]\s?(\d+))?")
@@ -35,15 +35,15 @@ _ROUND = str.maketrans("[]【】［］", "()()()")
 _ANGLED = str.maketrans("[]【】［］()（）", "‹›‹›‹›‹›‹›")
 
 
-def numbers(text: str) -> list[int]:
+def citation_numbers(text: str) -> list[int]:
     """Every cited number in order of first appearance; code cites nothing."""
-    found = [n for match in _MARKER.finditer(without_code(text)) for n in _numbers(match)]
+    found = [n for match in _MARKER.finditer(mask_code(text)) for n in _numbers(match)]
     return list(dict.fromkeys(found))
 
 
 def find_markers(text: str, start: int = 0) -> Iterator[re.Match[str]]:
     """The markers `[n]` behind `start` that are not code; group 1 is the number."""
-    return _PLAIN_MARKER.finditer(without_code(text), start)
+    return _PLAIN_MARKER.finditer(mask_code(text), start)
 
 
 def match_marker(text: str) -> tuple[list[int], int] | None:
@@ -53,7 +53,7 @@ def match_marker(text: str) -> tuple[list[int], int] | None:
     if match is None:
         return None
     cited = _numbers(match)
-    return (list(dict.fromkeys(cited)), match.end()) if max(cited) <= HIGHEST else None
+    return (list(dict.fromkeys(cited)), match.end()) if max(cited) <= MAX_NUMBER else None
 
 
 def may_be_marker(tail: str) -> bool:
@@ -87,18 +87,21 @@ def normalise_markers(text: str, valid: Callable[[int], bool]) -> str:
     return _MARKER.sub(replace, text)
 
 
-def bare(text: str) -> str:
+def strip_markers(text: str) -> str:
     """The text without markers."""
     parts, last = [], 0
-    for match in _MARKER.finditer(without_code(text)):
+    for match in _MARKER.finditer(mask_code(text)):
         parts.append(text[last : match.start()])
         last = match.end()
     return "".join([*parts, text[last:]]).strip()
 
 
-def split_cited_sentences(text: str) -> list[tuple[str, list[int]]]:
+def sentences_with_citations(text: str) -> list[tuple[str, list[int]]]:
     """Each sentence without markers, with the numbers it cites: those in it or right after it."""
-    return [(bare(text[span.start : span.end]), cited) for span, cited in find_cited_spans(text)]
+    return [
+        (strip_markers(text[span.start : span.end]), cited)
+        for span, cited in find_cited_spans(text)
+    ]
 
 
 def find_cited_spans(text: str) -> list[tuple[Span, list[int]]]:
@@ -106,8 +109,8 @@ def find_cited_spans(text: str) -> list[tuple[Span, list[int]]]:
     result: list[tuple[Span, list[int]]] = []
     for span in _attach_markers(text, sentences(text)):
         sentence = text[span.start : span.end]
-        cited = numbers(sentence)
-        if bare(sentence).strip(" .。") or not result:
+        cited = citation_numbers(sentence)
+        if strip_markers(sentence).strip(" .。") or not result:
             result.append((span, cited))
         else:
             last, before = result[-1]
@@ -131,7 +134,7 @@ def _attach_markers(text: str, spans: Sequence[Span]) -> list[Span]:
     return moved
 
 
-def neutral(text: str) -> str:
+def neutralize_markers(text: str) -> str:
     """A document's text with brackets around numbers made round, and those around named sources
     angled, so that none is a marker; those in code spans are none."""
     parts, last = list[str](), 0
@@ -147,5 +150,5 @@ def _numbers(match: re.Match[str]) -> list[int]:
     found: list[int] = []
     for first, last in _NUMBERS.findall(match[1] or match[2]):
         low, high = int(first), int(last or first)
-        found += range(low, high + 1) if 0 <= high - low < LONGEST_RANGE else (low, high)
+        found += range(low, high + 1) if 0 <= high - low < MAX_RANGE else (low, high)
     return found

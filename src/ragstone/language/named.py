@@ -40,7 +40,7 @@ class Numbered:
 
     def same(self, other: "Numbered") -> bool:
         """Whether both may mean the same thing: 29 is 29.7, and 29.7 is of 29."""
-        return self.alike(other) and _compatible(self.number, other.number)
+        return self.alike(other) and _is_prefix(self.number, other.number)
 
     def alike(self, other: "Numbered") -> bool:
         """Whether both number the same thing."""
@@ -51,7 +51,7 @@ class Numbered:
 class Named:
     """What a text names. `words` are those that carry meaning, as `language.words` compares them,
     and codes; `written` are those of them that have a capital inside the text, none where most
-    words have one."""
+    words have number."""
 
     words: tuple[str, ...]
     numbered: frozenset[Numbered]
@@ -69,9 +69,9 @@ def find_names(text: str) -> Named:
     return reader.find_names()
 
 
-def _compatible(one: str, other: str) -> bool:
-    """Whether one number begins with all parts of the other: 29 and 29.7, but not 2 and 29."""
-    return all(a == b for a, b in zip(one.split("."), other.split("."), strict=False))
+def _is_prefix(number: str, other: str) -> bool:
+    """Whether number number begins with all parts of the other: 29 and 29.7, but not 2 and 29."""
+    return all(a == b for a, b in zip(number.split("."), other.split("."), strict=False))
 
 
 class _Reader:
@@ -132,11 +132,11 @@ class _Reader:
         self._words += own
         if own:
             self._name = own[-1]
-        elif not self._after("number"):
+        elif not self._follows("number"):
             self._name = ""
 
     def _number(self, number: str, joined: bool, between: str) -> None:
-        follows = joined or (self._after("number") and _AND.fullmatch(between) is not None)
+        follows = joined or (self._follows("number") and _AND.fullmatch(between) is not None)
         name = self._name if follows else ""
         version = self._before is not None and (self._before["word"] or "").casefold() in _VERSION
         if name or "." in number or version:
@@ -149,5 +149,5 @@ class _Reader:
         if self._alone:
             self._numbered.add(Numbered("", self._alone))
 
-    def _after(self, kind: str) -> bool:
+    def _follows(self, kind: str) -> bool:
         return self._before is not None and self._before.lastgroup == kind

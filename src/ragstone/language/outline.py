@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from ragstone.core.document import BlockKind, BlockSpan
 
+# A text without empty lines would cost the square of its length.
 _GROUP_LINES = 300
-"""Lines that are looked at together, so that a text without empty lines costs its length."""
 
+# Endless lines, as of minified code, cost no more than long ones.
 _LOOKED_AT = 400
-"""Characters of a line that are looked at, so that endless lines cost no more than long ones."""
 
 _NAMES: tuple[frozenset[str], ...] = tuple(
     frozenset(names.split())
@@ -122,7 +122,7 @@ def outline(text: str) -> tuple[BlockSpan, ...]:
     A heading that is parted from its number ("Article 1", below it its name) is one heading, and
     a number that stands alone belongs to the paragraph below it.
     """
-    return tuple(_with_levels(_Reader(text).drafts()))
+    return tuple(_set_levels(_Reader(text).drafts()))
 
 
 class _Reader:
@@ -383,9 +383,9 @@ class _Reader:
             and (marked or not _ends(rest))
         ):
             return _Draft("heading", first.start, first.end, rank=key)
-        return self._run_in(group, after, key) if marked and not rest[0].islower() else None
+        return self._read_inline(group, after, key) if marked and not rest[0].islower() else None
 
-    def _run_in(self, group: _Group, after: int, key: tuple[str, int]) -> _Draft:
+    def _read_inline(self, group: _Group, after: int, key: tuple[str, int]) -> _Draft:
         """A heading with text on its line; a short sentence after its number is its name."""
         first = group[0]
         name = _RUN_IN_NAME.match(first.text, after)
@@ -622,7 +622,7 @@ def _count_leading(group: _Group, holds: _Test) -> int:
     return next((count for count, line in enumerate(group) if not holds(line)), len(group))
 
 
-def _with_levels(drafts: Iterable[_Draft]) -> Iterator[BlockSpan]:
+def _set_levels(drafts: Iterable[_Draft]) -> Iterator[BlockSpan]:
     """Headings get levels: below the title the named ones by their word, numbered ones by their
     number, underlined ones in the order of their marks, then capitals, then all others."""
     found = list(drafts)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import reduce
 from itertools import islice
 
-MOST_UNITS = 12
+MAX_UNITS = 12
 """A phrase of more words, or more Chinese characters, is found by its first ones."""
 
 _HAN = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u0e00-\u0e7f"
@@ -58,7 +58,7 @@ class _Unit:
     linked: bool
 
 
-def normal(text: str) -> str:
+def normalize(text: str) -> str:
     """Lower case in one spelling: compatibility forms, accents and invisible characters gone."""
     composed = unicodedata.normalize("NFKC", text).casefold().replace("\u2019", "'")
     if composed.isascii():
@@ -76,7 +76,7 @@ def normal(text: str) -> str:
 
 def key(phrase: str) -> str:
     """What two spellings of a phrase have in common; empty for a phrase without a word."""
-    return _key(_distinctive_units(_units(normal(phrase))))
+    return _key(_distinctive_units(_units(normalize(phrase))))
 
 
 class Phrases:
@@ -111,7 +111,7 @@ class Phrases:
     def _candidates(self, units: list[_Unit], first: int) -> Iterator[tuple[str, int, int]]:
         """Forms that begin in the unit `first`, with their places."""
         begun: dict[str, int] | None = None
-        for unit in islice(_distinctive_units(units[first : first + 2 * MOST_UNITS]), MOST_UNITS):
+        for unit in islice(_distinctive_units(units[first : first + 2 * MAX_UNITS]), MAX_UNITS):
             for form, start, end in _ends(unit, begun is None):
                 for joined, at in _extend(begun, form, start, unit.hyphen):
                     yield joined, at, end
@@ -136,14 +136,14 @@ def _distinctive_units(units: Iterable[_Unit]) -> Iterator[_Unit]:
 
 def _lookup_key(phrase: str) -> str:
     """The key by which a phrase is found: its first units."""
-    return _key(islice(_distinctive_units(_units(normal(phrase))), MOST_UNITS))
+    return _key(islice(_distinctive_units(_units(normalize(phrase))), MAX_UNITS))
 
 
 def _key(units: Iterable[_Unit]) -> str:
     return reduce(_join, map(_singular, units), "")
 
 
-def bare(word: str) -> list[str]:
+def strip_particles(word: str) -> list[str]:
     """A Korean word, and its forms without each particle that it may end with."""
     forms = [word]
     for particle in PARTICLES:
@@ -187,7 +187,7 @@ def _ends(unit: _Unit, first: bool) -> Iterator[tuple[str, int, int]]:
             continue
         yield word[:end], unit.start, unit.start + end
     if first:
-        tails = {len(form) for form in bare(word)}
+        tails = {len(form) for form in strip_particles(word)}
         for start in range(1, len(word) - 1):
             for end in range(start + 2, len(word) + 1):
                 if end in tails or end - start > 2 or (start > 1 and len(word) - end > 1):
@@ -199,7 +199,7 @@ def _continuations(unit: _Unit, first: bool) -> Iterator[tuple[str, int]]:
     if unit.kind != "hangul":
         yield _singular(unit), unit.start
         return
-    for form in bare(unit.text):
+    for form in strip_particles(unit.text):
         yield form, unit.start
         if first:
             for start in range(1, len(form) - 1):

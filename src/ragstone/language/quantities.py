@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from ragstone.language.language import detect
-from ragstone.language.word_lists import word_lists
+from ragstone.language.words import word_lists
 
 _TOKEN = re.compile(
     r"(?P<iso>\b\d{4}-\d{2}-\d{2}\b)"
@@ -50,14 +50,13 @@ _DIGITS = {c: i for i, c in enumerate("零一二三四五六七八九")} | {"〇
 _PLACES = {"十": 10, "百": 100, "千": 1000}
 _MONTH_SIGN = re.compile(r"\s?[月월]")
 _GERMAN = re.compile(r"(?P<ones>[a-zäöüß]+)und(?P<tens>[a-zäöüß]+(?:zig|ßig))")
-_ORDINAL = re.compile(r"(?:st|nd|rd|th|s)\b")
-MOST = 200
+MAX_QUANTITIES = 200
 """Quantities of one sentence that are looked at."""
 
-COUNTED = 10
+MAX_COUNT = 10
 """A number in words up to this may be the count of what a text lists."""
 
-LARGE, NEAR = 9999, 0.005
+MIN_ROUNDED, ROUNDING = 9999, 0.005
 """From where a number is not a year, and may be rounded; the share by which it may then differ."""
 
 
@@ -95,30 +94,26 @@ class Quantity:
     unit: str = ""
     counted: bool = False
 
-    @property
-    def of_date(self) -> bool:
-        """Whether it may be a part of a date, which languages write in different orders."""
-        return self.unit == "month" or (
-            not self.unit and any(v <= 31 or 1000 <= v <= 2100 for v in self.values)
-        )
-
 
 def quantities(text: str) -> list[Quantity]:
-    """Every quantity of `text`, in order. A lone "one" in words is none: it is an article too."""
+    """Find every quantity of `text`, in order. A lone "one" in words is none."""
     found: list[Quantity] = []
-    plain = _HEADING.sub(_without_number, unicodedata.normalize("NFKC", text.translate(_NARROW)))
+    # The number of a heading ("2.2 Parental leave") is no quantity.
+    plain = _HEADING.sub(
+        _strip_heading_number, unicodedata.normalize("NFKC", text.translate(_NARROW))
+    )
     tokens = [
         token for token in _TOKEN.finditer(plain) if not token["word"] or _is_quantity_word(token)
     ]
     language = detect(plain) if _AMBIGUOUS.search(plain) else ""
     position = 0
-    while position < len(tokens) and len(found) < MOST:
+    while position < len(tokens) and len(found) < MAX_QUANTITIES:
         several, position = _read_quantities(tokens, position, language)
         found += several
     return found
 
 
-def _without_number(heading: re.Match[str]) -> str:
+def _strip_heading_number(heading: re.Match[str]) -> str:
     """A numbered heading without its number; a line that begins with an amount as it is."""
     word = heading["first"]
     amount = not word[0].isupper() or word.casefold() in _words()
@@ -136,8 +131,11 @@ def states(source: Sequence[Quantity], quantity: Quantity) -> bool:
 
 def _is_same(one: Quantity, other: Quantity) -> bool:
     mine, theirs = _common_values(one, other)
-    large = any(value > LARGE for value in mine)
-    return not mine.isdisjoint(theirs) or (large and _nearly_equal(mine, theirs))
+    # Only large numbers are rounded: 2019 and 2024 are two years, though near to each other.
+    rounded = any(value > MIN_ROUNDED for value in mine) and any(
+        _is_rounded(a, b) for a in mine for b in theirs
+    )
+    return rounded or not mine.isdisjoint(theirs)
 
 
 def _comparable(unit: str, other: str) -> bool:
@@ -161,13 +159,11 @@ def _common_values(one: Quantity, other: Quantity) -> tuple[frozenset[float], fr
     return mine, theirs
 
 
-def _nearly_equal(one: frozenset[float], other: frozenset[float]) -> bool:
-    return any(_is_rounded(a, b) for a in one for b in other)
-
-
 def _is_rounded(claimed: float, stated: float) -> bool:
     """Whether the first is the second with fewer digits, where it is large enough to be no year."""
-    near = min(claimed, stated) > LARGE and abs(claimed - stated) <= NEAR * max(claimed, stated)
+    near = min(claimed, stated) > MIN_ROUNDED and abs(claimed - stated) <= ROUNDING * max(
+        claimed, stated
+    )
     return near and _digits(claimed) < _digits(stated)
 
 
@@ -189,9 +185,9 @@ def _read_quantities(
             Quantity(frozenset((day,))),
         ], position + 1
     if token["digits"]:
-        return _with_scale(tokens, position, _values(token["digits"], language))
+        return _read_scale(tokens, position, _values(token["digits"], language))
     if token["chinese"]:
-        return _chinese(token, position)
+        return _read_chinese(token, position)
     if token["word"]:
         return _read_spelt_quantity(tokens, position)
     return [], position + 1
@@ -217,7 +213,7 @@ def _number(digits: str) -> float | None:
         return None
 
 
-def _with_scale(
+def _read_scale(
     tokens: list[re.Match[str]], position: int, values: frozenset[float]
 ) -> tuple[list[Quantity], int]:
     """A number with the scale and unit around it."""
@@ -234,13 +230,13 @@ def _with_scale(
             values = frozenset(value * scale for value in values)
             end = tokens[position].end()
             position += 1
-            values, end, position = _with_rest(tokens, position, values, end, scale)
+            values, end, position = _add_lesser_scales(tokens, position, values, end, scale)
     if position < len(tokens) and tokens[position].start() - end <= 1:
         unit = _units().get(tokens[position].group().casefold(), unit)
     return [Quantity(values, unit)], position
 
 
-def _with_rest(
+def _add_lesser_scales(
     tokens: list[re.Match[str]],
     position: int,
     values: frozenset[float],
@@ -269,7 +265,7 @@ def _scale(word: str) -> float:
 def _read_spelt_quantity(tokens: list[re.Match[str]], position: int) -> tuple[list[Quantity], int]:
     word = tokens[position].group().casefold()
     month = _months().get(word)
-    if month and (_only_a_month(tokens[position]) or _beside_digits(tokens, position)):
+    if month and (_is_certain_month(tokens[position]) or _is_near_digits(tokens, position)):
         return [Quantity(frozenset((month,)), "month")], position + 1
     value = _number_value(word)
     if value is None:
@@ -281,15 +277,16 @@ def _read_spelt_quantity(tokens: list[re.Match[str]], position: int) -> tuple[li
             break
         value += further
         position += 1
+    # "One" is an article too, unless a scale follows: "one million".
     if value == 1 and not (position + 1 < len(tokens) and _scale(tokens[position + 1].group())):
         return [], position + 1
-    found, after = _with_scale(tokens, position, frozenset((value,)))
-    if value <= COUNTED and after == position + 1 and not found[0].unit:
+    found, after = _read_scale(tokens, position, frozenset((value,)))
+    if value <= MAX_COUNT and after == position + 1 and not found[0].unit:
         return [Quantity(found[0].values, counted=True)], after
     return found, after
 
 
-def _only_a_month(token: re.Match[str]) -> bool:
+def _is_certain_month(token: re.Match[str]) -> bool:
     """Whether a word that may be a month is nothing else: "may" is, inside a sentence, if it has a
     capital."""
     word = token.group()
@@ -298,7 +295,7 @@ def _only_a_month(token: re.Match[str]) -> bool:
     return len(word) > 3 and word.casefold() != "mars"
 
 
-def _beside_digits(tokens: list[re.Match[str]], position: int) -> bool:
+def _is_near_digits(tokens: list[re.Match[str]], position: int) -> bool:
     """Whether a number stands next to a word that is a month only then: may, mar, dec."""
     token = tokens[position]
     near = tokens[max(0, position - 1) : position + 2]
@@ -318,7 +315,7 @@ def _number_value(word: str) -> float | None:
     return None
 
 
-def _chinese(token: re.Match[str], position: int) -> tuple[list[Quantity], int]:
+def _read_chinese(token: re.Match[str], position: int) -> tuple[list[Quantity], int]:
     """A Chinese or Japanese number; a lone sign is one only before 月, as it is a word too."""
     signs, text = token.group(), token.string
     value = _chinese_value(signs)
@@ -331,6 +328,7 @@ def _chinese(token: re.Match[str], position: int) -> tuple[list[Quantity], int]:
 
 def _chinese_value(signs: str) -> float:
     if all(sign in _DIGITS for sign in signs):
+        # Years are written by digits: 二〇二四. More than 300 of them would be infinite.
         return float("".join(str(_DIGITS[sign]) for sign in signs[:300]))
     total = part = digit = 0.0
     for sign in signs:

@@ -1,4 +1,4 @@
-"""Splitting text into sentences by rules, for many languages."""
+"""Divides text into sentences by rules, for many languages."""
 
 import re
 from collections import deque
@@ -87,7 +87,7 @@ NAMED_CHARS = 40
 ROW_CHARS = 1000
 """How far a line is looked at to see whether it is a table's row."""
 
-REMEMBERED_CHARS = 8_000
+MAX_CACHED_CHARS = 8_000
 """A text of so many characters is a passage, which several steps of one question divide."""
 
 FULL_LINE = 60
@@ -115,7 +115,7 @@ def sentences(text: str) -> list[Span]:
     code is one, and no sentence ends in a code span or a displayed formula. The spans do not
     overlap, and cover every character that is not space.
     """
-    return list(_find_spans(text)) if len(text) <= REMEMBERED_CHARS else _split(text)
+    return list(_find_spans(text)) if len(text) <= MAX_CACHED_CHARS else _divide(text)
 
 
 def whole_sentences(text: str, start: int, end: int, reach: int) -> tuple[int, int]:
@@ -135,20 +135,20 @@ def whole_sentences(text: str, start: int, end: int, reach: int) -> tuple[int, i
 
 @lru_cache(256)
 def _find_spans(text: str) -> tuple[Span, ...]:
-    return tuple(_split(text))
+    return tuple(_divide(text))
 
 
-def _split(text: str) -> list[Span]:
+def _divide(text: str) -> list[Span]:
     spans: list[Span] = []
     start = 0
     for code, end in (*find_fenced_blocks(text), (len(text), len(text))):
-        _split_prose(spans, text, start, code)
+        _divide_prose(spans, text, start, code)
         _append(spans, text, code, end)
         start = end
     return spans
 
 
-def _split_prose(spans: list[Span], text: str, start: int, end: int) -> None:
+def _divide_prose(spans: list[Span], text: str, start: int, end: int) -> None:
     whole = deque(_whole_spans(text, start, end))
     for match in _END.finditer(text, start, end):
         while whole and whole[0][1] <= match.start():
@@ -234,3 +234,26 @@ def is_wrap(text: str, match: re.Match[str]) -> bool:
     ):
         return False
     return after[:1].islower() or len(before) >= FULL_LINE or bool(_UNENDED.search(before))
+
+
+MIN_PROSE_WORDS = 4
+"""Words of a sentence that says something; in scripts without spaces, as many characters twice."""
+
+_PROSE_LETTERS = re.compile(r"[^\W\d_]")
+_PROSE_WORDS = re.compile(r"[^\W\d_]{2,}")
+_UNSPACED_LETTERS = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]")
+_PROSE_END = re.compile(r"[.!?。！？…:：][\"'”’»」』)\]*_]*$")
+
+
+def says_something(line: str) -> bool:
+    """Whether a line is a sentence, and no date, address or row of capitals."""
+    letters = _PROSE_LETTERS.findall(line)
+    words = len(_PROSE_WORDS.findall(line)) + len(_UNSPACED_LETTERS.findall(line)) // 2
+    large = sum(letter.isupper() for letter in letters)
+    prose = 2 * len(letters) > len(line) and 3 * large < len(letters)
+    return words >= MIN_PROSE_WORDS and prose and line[0] != "(" and "___" not in line
+
+
+def ends_as_sentence(line: str) -> bool:
+    """Whether a line ends as sentences do."""
+    return _PROSE_END.search(line) is not None

@@ -7,17 +7,20 @@ MAX_NAMES = 10_000
 MAX_LENGTH = 255
 """Characters of a name that are compared, its last ones: what is most its own in a path."""
 
-LIKE = 0.6
+MIN_SIMILARITY = 0.6
 
 
 def similarity(name: str, other: str) -> float:
     """The share of characters that two names have in common in their order, 0 to 1."""
-    from rapidfuzz import fuzz  # Every start of the command line would load it.
+    # At the top of the module every start of the command line would load it.
+    from rapidfuzz import fuzz
 
     return fuzz.ratio(name[-MAX_LENGTH:], other[-MAX_LENGTH:]) / 100
 
 
-def find_similar(name: str, known: Iterable[str], limit: int = 3, least: float = LIKE) -> list[str]:
+def find_similar(
+    name: str, known: Iterable[str], limit: int = 3, least: float = MIN_SIMILARITY
+) -> list[str]:
     """The names most like `name`, best first.
 
     Args:

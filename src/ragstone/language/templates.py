@@ -19,7 +19,7 @@ LINES = ("quote_first", "reasoning", "suggestions", "sources_used")
 FORMS = ("direct", "summary", "comparison", "list", "analysis", "calculation", "steps")
 MODES = ("simple", "advanced", "precise")
 
-LONGEST = 20_000
+MAX_PROMPT_CHARS = 20_000
 """Characters of a prompt."""
 
 
@@ -109,11 +109,11 @@ def describe_prompt(name: str) -> Prompt:
     return PROMPTS[match[1]]
 
 
-def check(name: str, text: str) -> None:
+def check_prompt(name: str, text: str) -> None:
     """Raise UnknownPrompt or InvalidPrompt unless `text` can be the prompt `name`."""
     known = describe_prompt(name)
-    if not text.strip() or len(text) > LONGEST:
-        raise InvalidPrompt(f"The prompt {name!r} must have 1 to {LONGEST:,} characters.")
+    if not text.strip() or len(text) > MAX_PROMPT_CHARS:
+        raise InvalidPrompt(f"The prompt {name!r} must have 1 to {MAX_PROMPT_CHARS:,} characters.")
     places = set(_PLACE.findall(text))
     if missing := known.needed - places:
         raise InvalidPrompt(f"The prompt {name!r} must hold {_placeholders(missing)}.")
@@ -142,7 +142,7 @@ def fill_places(text: str, **values: str) -> str:
     return _PLACE.sub(lambda match: values.get(match[1], match[0]), text)
 
 
-def of_language(own: Mapping[str, str], name: str, language: Callable[[], str]) -> str:
+def choose_by_language(own: Mapping[str, str], name: str, language: Callable[[], str]) -> str:
     """The text of `name` among `own`, that of the question's language before the general one."""
     if any(item.startswith(f"{name}.") for item in own):
         return own.get(f"{name}.{language()}") or own.get(name, "")

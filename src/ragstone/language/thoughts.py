@@ -41,13 +41,13 @@ class Thoughts:
             self._before = piece[-1:] or self._before
             return [ReplyPiece(piece)] if piece else []
         self._held += piece
-        return [found for found in self._decided_pieces() if found.text or found.restarts]
+        return [found for found in self._settle_pieces() if found.text or found.restarts]
 
     def end(self) -> list[ReplyPiece]:
         """The rest, when the reply is over."""
         held, self._held = self._held, ""
         if not self._closing:
-            return [self._text_piece(held)] if held else []
+            return [self._build_text(held)] if held else []
         found = [ReplyPiece(held, thought=True)] if held else []
         if self._begun:
             opening = self._closing.replace("</", "<")
@@ -55,27 +55,27 @@ class Thoughts:
         self._closing = ""
         return found
 
-    def _decided_pieces(self) -> Iterator[ReplyPiece]:
+    def _settle_pieces(self) -> Iterator[ReplyPiece]:
         while self._held:
             if self._closing:
                 thought, closed, rest = self._held.partition(self._closing)
                 if not closed:
                     kept = _partial_tag_length(self._held, (self._closing,))
-                    yield self._thought_piece(self._take(len(self._held) - kept))
+                    yield self._build_thought(self._take(len(self._held) - kept))
                     return
-                yield self._thought_piece(thought)
+                yield self._build_thought(thought)
                 self._held, self._closing, self._before = rest, "", ""
                 self._thought.clear()
                 continue
             # The sign before what is held decides whether a tag at its beginning is in backticks.
             tag = _TAG.search(self._before + self._held)
             if tag is None:
-                yield self._text_piece(
+                yield self._build_text(
                     self._take(len(self._held) - _partial_tag_length(self._held, _TAGS))
                 )
                 return
             ended = len(self._before)
-            yield self._text_piece(self._held[: tag.start() - ended])
+            yield self._build_text(self._held[: tag.start() - ended])
             self._held = self._held[tag.end() - ended :]
             if not tag[1]:
                 self._closing = f"</{tag[2]}>"
@@ -89,12 +89,12 @@ class Thoughts:
         taken, self._held = self._held[:length], self._held[length:]
         return taken
 
-    def _thought_piece(self, thought: str) -> ReplyPiece:
+    def _build_thought(self, thought: str) -> ReplyPiece:
         if self._begun:
             self._thought.append(thought)
         return ReplyPiece(thought, thought=True)
 
-    def _text_piece(self, text: str) -> ReplyPiece:
+    def _build_text(self, text: str) -> ReplyPiece:
         self._before = text[-1:] or self._before
         if not self._begun:
             text = text.lstrip()
@@ -102,7 +102,7 @@ class Thoughts:
         return ReplyPiece(text)
 
 
-def without_thoughts(reply: str) -> str:
+def strip_thoughts(reply: str) -> str:
     """The text of a whole reply; what stands before a lone closing tag is a thought, too."""
     thoughts, text = Thoughts(restarts=True), ""
     for piece in (*thoughts.feed(reply), *thoughts.end()):

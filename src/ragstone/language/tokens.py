@@ -1,4 +1,4 @@
-"""Counting tokens as a chat model's tokenizer does, without the tokenizer.
+"""Counts tokens as a chat model's tokenizer does, without the tokenizer, and shares out its window.
 
 A linear model of what a text is made of (words, letters of each script, digits, signs), with
 weights for each family of tokenizers, made by `training/token_weights.py`. On passages of 18 sets
@@ -8,7 +8,8 @@ in 15 languages the count of a set is within 5 percent of the tokenizer's.
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, partial
 from importlib.resources import files
 from typing import Literal
 
@@ -66,6 +67,7 @@ def count(text: str, family: Family = CAUTIOUS) -> int:
     """About how many tokens a model of this family sees in `text`."""
     weights = _weights()[family]
     made = features(text)
+    # The weights of a very short text may add up to less than half a token.
     return round(sum(weights[name] * number for name, number in made.items())) or bool(text.strip())
 
 
@@ -111,10 +113,11 @@ def _accents(letters: str) -> dict[str, int]:
 
 
 def cut_to_budget(text: str, budget: int, counted: Count = count) -> str:
-    """The longest beginning of at most `budget` tokens, ending between words where there are any.
+    """Cut to the longest beginning of at most `budget` tokens, between words where there are any.
 
     At least one character stays of a text that has any.
     """
+    # The count grows with the text, near enough for a search by halves.
     low, high = 1, len(text)
     while low < high:
         middle = (low + high + 1) // 2
@@ -136,3 +139,65 @@ def _weights() -> Mapping[str, Mapping[str, float]]:
     )
     weights: Mapping[str, Mapping[str, float]] = json.loads(text)
     return weights
+
+
+Tier = Literal["tiny", "small", "medium", "large"]
+"""Up to 3, 9 and 34 billion parameters, and more."""
+
+# The query pipeline document, "Token Budget Allocation" and "Step 8: Conversation Memory".
+SYSTEM_SHARE = 0.10
+PASSAGES_SHARE = 0.60
+ANSWER_SHARE = 0.15
+HISTORY_SHARE = 0.15
+TINY_HISTORY_SHARE = 0.10
+"""What a tiny model's history leaves goes to its answer."""
+
+TURNS_BY_TIER: dict[Tier, int] = {"tiny": 3, "small": 6, "medium": 10, "large": 15}
+"""Turns of a conversation that a model of each size keeps in mind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Tokens for each part of a prompt and for the answer, and turns of history."""
+
+    system: int
+    history: int
+    passages: int
+    answer: int
+    turns: int
+
+
+def share_budget(window: int, tier: Tier, answer: int | None = None) -> Budget:
+    """Share out a window of so many tokens.
+
+    Args:
+        window: Tokens that the model reads and writes together.
+        tier: The model's size.
+        answer: Tokens that an answer is to have; more than its share, up to half the window, come
+            out of the passages'. None for its share.
+    """
+    history = round(window * (TINY_HISTORY_SHARE if tier == "tiny" else HISTORY_SHARE))
+    system = round(window * SYSTEM_SHARE)
+    passages = round(window * PASSAGES_SHARE)
+    rest = window - system - history
+    wanted = rest - passages if answer is None else max(1, min(answer, window // 2))
+    return Budget(
+        system, history, max(1, min(passages, rest - wanted)), wanted, TURNS_BY_TIER[tier]
+    )
+
+
+def token_counter(tokenizer: Family | None) -> Count:
+    """Exact with the extra `tokens` for a known tokenizer, else an estimate."""
+    if tokenizer is None:
+        return partial(count, family=CAUTIOUS)
+    return _exact_counter(tokenizer) or partial(count, family=tokenizer)
+
+
+@cache
+def _exact_counter(tokenizer: Family) -> Count | None:
+    try:
+        from splintr import Tokenizer
+    except ImportError:
+        return None
+    encode = Tokenizer.from_pretrained(tokenizer).encode
+    return lambda text: len(encode(text))

@@ -1,12 +1,13 @@
-"""Text that every store can hold."""
+"""Characters: texts that every store can hold, and words without case and accents."""
 
 import re
+import unicodedata
 from typing import Any
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def whole(text: str) -> str:
+def replace_surrogates(text: str) -> str:
     """`text` with U+FFFD for each half of a character (a lone surrogate), of the same length.
 
     JSON can spell such halves; no encoding of Unicode can hold them.
@@ -14,17 +15,36 @@ def whole(text: str) -> str:
     return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 
-def storable(text: str) -> str:
+def replace_unstorable(text: str) -> str:
     """`text` as every store can keep it: whole, and with U+FFFD for NUL too."""
-    return whole(text).replace("\0", "\ufffd")
+    return replace_surrogates(text).replace("\0", "\ufffd")
 
 
-def whole_values(value: Any) -> Any:
+def replace_value_surrogates(value: Any) -> Any:
     """A JSON value with every text in it whole, keys too."""
     if isinstance(value, str):
-        return whole(value)
+        return replace_surrogates(value)
     if isinstance(value, dict):
-        return {whole(str(key)): whole_values(item) for key, item in value.items()}
+        return {
+            replace_surrogates(str(key)): replace_value_surrogates(item)
+            for key, item in value.items()
+        }
     if isinstance(value, list | tuple):
-        return [whole_values(item) for item in value]
+        return [replace_value_surrogates(item) for item in value]
     return value
+
+
+_WORD = re.compile(r"(?<![a-z0-9])[a-z]{3,24}(?![a-z0-9])")
+
+
+def find_plain_words(text: str) -> set[str]:
+    """Every word of three to 24 letters, in small letters and without accents."""
+    return set(_WORD.findall(strip_accents(text)))
+
+
+def strip_accents(text: str) -> str:
+    """`text` in small letters and without accents: `Möngke` is `mongke`."""
+    if text.isascii():
+        return text.lower()
+    parts = unicodedata.normalize("NFKD", text.lower())
+    return "".join(char for char in parts if not unicodedata.combining(char))

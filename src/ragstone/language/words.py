@@ -1,10 +1,12 @@
-"""The words of a text for comparing texts: casefolded, lightly stemmed, bigrams for CJK."""
+"""The words of a text for comparing texts: casefolded, lightly stemmed, bigrams for CJK; and lists
+of words that rules use, from plain text files beside the code that uses them."""
 
 import math
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib.resources import files
 from itertools import pairwise
 
 _MARKS = (
@@ -19,7 +21,7 @@ _SILENT = re.compile(
 )
 """Vowel points of Hebrew and Arabic, which most texts leave out, and the line that stretches."""
 
-LONG = 40
+LONG_RUN = 40
 """Letters and digits from which a run is not a word of a language: it is compared as it is."""
 
 UNSPACED = r"\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
@@ -58,7 +60,7 @@ def words(text: str) -> list[str]:
         folded = _SILENT.sub("", unicodedata.normalize("NFC", folded))
     for word in _WORD.findall(folded):
         # Most words take the short way, which saves a call for each.
-        found += _stem(word) if word.isascii() and len(word) < LONG else _split(word)
+        found += _stem(word) if word.isascii() and len(word) < LONG_RUN else _split_scripts(word)
     return found
 
 
@@ -74,7 +76,7 @@ def content_word_set(text: str) -> frozenset[str]:
     return frozenset(content_words(text))
 
 
-def idf(texts: int, holding: int) -> float:
+def inverse_document_frequency(texts: int, holding: int) -> float:
     """The inverse document frequency of a word that so many of the texts hold, as BM25 has it."""
     return math.log(1 + (texts - holding + 0.5) / (holding + 0.5))
 
@@ -97,18 +99,18 @@ def stem(word: str) -> str:
     return (_stem(word) or (word,))[0]
 
 
-def in_pairs(word: str) -> bool:
+def is_paired(word: str) -> bool:
     """Whether a word of this script is compared by pairs of characters."""
     return _UNSPACED.search(word) is not None
 
 
-def mostly_in_pairs(text: str) -> bool:
+def is_mostly_paired(text: str) -> bool:
     """Whether most letters of a text are of such a script."""
     letters = sum(character.isalpha() for character in text)
-    return 2 * sum(map(in_pairs, text)) > letters
+    return 2 * sum(map(is_paired, text)) > letters
 
 
-def _split(word: str) -> Sequence[str]:
+def _split_scripts(word: str) -> Sequence[str]:
     if word.isascii():
         return (word,)
     parts: list[str] = []
@@ -130,6 +132,23 @@ def _stem(word: str) -> tuple[str, ...]:
         return (word,)
     for ending, least in (("ies", 5), ("ing", 6), ("ed", 5), ("es", 5), ("s", 4), ("e", 5)):
         if word.endswith(ending) and len(word) >= least and not word.endswith("ss"):
+            # "running" is "run", but "falling" is "fall".
             stem = word[: -len(ending)] + ("y" if ending == "ies" else "")
             return (stem[:-1] if len(stem) > 3 and stem[-1] == stem[-2] != "l" else stem,)
     return (word,)
+
+
+@cache
+def word_lists(room: str, file: str) -> dict[str, tuple[str, ...]]:
+    """Read the lists of `<room>/data/<file>.txt`: `name: word word`; lines of one name add up.
+
+    A line that begins with # is a remark; an underscore in a word stands for a space.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    text = files(f"ragstone.{room}").joinpath(f"data/{file}.txt").read_text(encoding="utf-8")
+    for line in text.splitlines():
+        name, _, listed = line.partition(":")
+        if listed and not line.startswith("#"):
+            words = tuple(word.replace("_", " ") for word in listed.split())
+            found[name.strip()] = (*found.get(name.strip(), ()), *words)
+    return found

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import sys
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -25,7 +25,8 @@ from ragstone.core.errors import (
     UnknownTopic,
 )
 from ragstone.core.events import Event
-from ragstone.core.filters import And, Scalar, but_hidden, readable
+from ragstone.core.filters import And, Scalar, exclude_hidden, reader_filter
+from ragstone.core.limits import MAX_TOPICS
 from ragstone.core.metadata import check_input_metadata
 from ragstone.core.readers import check_readers
 from ragstone.core.records import (
@@ -39,24 +40,21 @@ from ragstone.core.records import (
 )
 from ragstone.core.turn import Ask, Principal, Turn
 from ragstone.engine.engine import Engine
-from ragstone.guard.topic_file import MOST_TOPICS, topic
+from ragstone.guard.topic_file import topic
+from ragstone.ingest.embedding import explain_outgrown, may_outgrow
 from ragstone.ingest.files import is_text
-from ragstone.ingest.graph import reading_name
-from ragstone.ingest.handed import Originals
-from ragstone.ingest.kept_files import Files
-from ragstone.ingest.languages import may_outgrow, outgrown
 from ragstone.ingest.move import move_all
 from ragstone.ingest.pipeline import Pipeline
+from ragstone.ingest.sources.run import SyncParts
+from ragstone.ingest.uploads import Originals
 from ragstone.jobs.runner import Runner
 from ragstone.language.phrases import key
-from ragstone.local.added import ServiceParts, make_service
+from ragstone.local.added import ServiceParts
 from ragstone.local.collections import rename
 from ragstone.local.configured import Configured
 from ragstone.local.conversations import LocalConversations
-from ragstone.local.disposal import Disposal
 from ragstone.local.erasure import UserErasure
 from ragstone.local.feedback import LocalFeedback
-from ragstone.local.graph import LocalGraph
 from ragstone.local.jobs import LocalJobs
 from ragstone.local.keys import LocalKeys
 from ragstone.local.prompts import LocalPrompts
@@ -65,8 +63,8 @@ from ragstone.local.reading import LocalReading
 from ragstone.local.removal import Removal
 from ragstone.local.resuming import KeptAnswers
 from ragstone.local.settings import LocalSettings
+from ragstone.local.sources import LocalSources, SourceSchedule
 from ragstone.local.statistics import LocalStatistics
-from ragstone.local.vector_stores import LocalVectorStores
 from ragstone.local.warming import MOST_SECONDS, warm
 from ragstone.local.watching import Watch
 from ragstone.local.work import DELETE, INGEST, READERS, REBUILD, read_progress
@@ -91,6 +89,7 @@ from ragstone.service import (
     SearchResult,
     StoreFigures,
 )
+from ragstone.service.added import added_services
 from ragstone.service.maintenance import MaintenanceService
 
 log = logging.getLogger(__name__)
@@ -129,7 +128,7 @@ class Ragstone:
         configured: Configured,
         maintenance: MaintenanceService,
         erasure: Callable[[LocalKeys], UserErasure],
-        changed: Callable[[], Awaitable[None]] | None = None,
+        syncing: SyncParts,
     ) -> None:
         self._adapters = adapters
         self._answers = answers
@@ -144,30 +143,28 @@ class Ragstone:
         self._data = data
         self.maintenance = maintenance
         self.statistics = LocalStatistics(adapters)
-        files = Files(data)
-        self._disposal = Disposal(adapters, removal, jobs, files)
-        self.vector_stores = LocalVectorStores(adapters, files, self._disposal)
         self.keys = LocalKeys(adapters.keys, adapters.catalog)
         self._erasure = erasure(self.keys)
         self.conversations = LocalConversations(adapters, answers.aclose, self._erasure.erase)
         self.reading = LocalReading(adapters, Originals(data), pipeline.picture)
         self.readers = LocalReaders(adapters.catalog, pipeline, jobs, READERS, DELETE_AT_ONCE)
+        self.sources = LocalSources(syncing, jobs)
+        self._schedule = SourceSchedule(syncing, jobs)
         self.feedback = LocalFeedback(adapters.feedback)
-        by_model = configured.base.ingest.graph == "model" and adapters.completer is not None
-        self.graph = LocalGraph(adapters, reading_name(by_model, adapters.recognizer))
         self._configured = configured
-        parts = ServiceParts(adapters, jobs)
-        self.comments = make_service("comments", parts)
-        self.evaluation = make_service("evaluation", parts)
+        parts = ServiceParts(configured.base, adapters, jobs, removal)
+        self._added = [(name, part.open(parts)) for name, part in added_services().items()]
+        for name, added in self._added:
+            setattr(self, name, added)
         self.settings = LocalSettings(
-            adapters.settings, adapters.catalog, configured, adapters.cache, changed
+            adapters.settings, adapters.catalog, configured, adapters.cache, pipeline.wake_enrichers
         )
         self.prompts = LocalPrompts(adapters.templates, configured.base.prompts)
         refreshes = {"settings": self.settings.refresh, "prompts": adapters.templates.refresh}
         self._watch = Watch(adapters.settings, refreshes)
         self._purging: asyncio.Task[None] | None = None
         self._moving: asyncio.Task[None] | None = None
-        self._expiring: asyncio.Task[None] | None = None
+        self._watching: list[asyncio.Task[None]] = []
         self._warming = False
         self._notes: dict[tuple[str, str, tuple[str, ...]], tuple[str, str]] = {}
         self._totals: tuple[float, tuple[Total, ...]] | None = None
@@ -184,14 +181,14 @@ class Ragstone:
         await self._adapters.approvals.decide(principal, step, approved)
 
     async def search(self, ask: Ask) -> SearchResult:
-        turn = await self._searches.answered(ask)
+        turn = await self._searches.answer(ask)
         corrected = turn.question if turn.original else ""
         return SearchResult(turn.hits, turn.trace, corrected, turn.notes)
 
     async def function_calling(self, ask: Ask) -> Turn:
         if self._adapters.chat is None:
             raise InputError(NO_MODEL)
-        return await self._functions.answered(ask)
+        return await self._functions.answer(ask)
 
     async def ingest(self, request: IngestRequest) -> AsyncGenerator[Progress, None]:
         if not all(map(is_text, (*request.paths, *request.only))):
@@ -246,9 +243,9 @@ class Ragstone:
         if edition and stamp == edition.stamp:
             return known
         async with self._adapters.catalog.snapshot(collection) as hidden:
-            where = And((readable(principal), but_hidden(hidden)))
+            where = And((reader_filter(principal), exclude_hidden(hidden)))
             languages = await self._adapters.index.facet(collection, "language", where)
-        note = outgrown(collection, languages, self._adapters.embedders)
+        note = explain_outgrown(collection, languages, self._adapters.embedders)
         if edition:
             self._notes[whose] = edition.stamp, note
             while len(self._notes) > MOST_NOTES:
@@ -337,8 +334,8 @@ class Ragstone:
             for new in (topic(tenant, t.term, t.synonyms, t.examples, t.language, t.note),)
         }
         known = {t.id for t in await self._adapters.topics.list_all(tenant)}
-        if len(known | set(given)) > MOST_TOPICS:
-            raise InvalidTopic(f"A tenant has at most {MOST_TOPICS:,} topics. Remove some first.")
+        if len(known | set(given)) > MAX_TOPICS:
+            raise InvalidTopic(f"A tenant has at most {MAX_TOPICS:,} topics. Remove some first.")
         await self._adapters.topics.put(tenant, list(given.values()))
         return len(set(given) - known)
 
@@ -447,7 +444,9 @@ class Ragstone:
         """Continue the work that an earlier process left unfinished."""
         await self._runner.start()
         self._purging = self._purging or asyncio.create_task(self._purge())
-        self._expiring = self._expiring or asyncio.create_task(self._disposal.watch())
+        watches = [added.watch for _, added in self._added if hasattr(added, "watch")]
+        watches.append(self._schedule.watch)
+        self._watching = self._watching or [asyncio.create_task(watch()) for watch in watches]
         index = self._adapters.index
         if (home(index) or isinstance(index, Shares)) and self._moving is None:
             moving = move_all(index, self._adapters.catalog)
@@ -467,7 +466,7 @@ class Ragstone:
         await self._erasure.aclose()
         await self._watch.aclose()
         await self._kept.aclose()
-        for task in (self._purging, self._moving, self._expiring):
+        for task in (self._purging, self._moving, *self._watching):
             if task is not None:
                 task.cancel()
                 await asyncio.gather(task, return_exceptions=True)

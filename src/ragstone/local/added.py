@@ -1,46 +1,107 @@
-"""Operations that plugins bring."""
+"""What plugins and other packages bring besides stages, tools and commands: adapters, what is made
+of documents, operations, and kinds of jobs."""
 
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, Protocol
 
-from ragstone.core.errors import InputError
+from ragstone.core.events import Event
+from ragstone.core.records import Collection
+from ragstone.core.turn import Ask
+from ragstone.ingest.enricher import Enricher
+from ragstone.jobs.runner import Work
 from ragstone.local.jobs import LocalJobs
-from ragstone.ports import Adapters
-from ragstone.registry import PLUGINS_OFF, Registry
+from ragstone.local.removal import Removal
+from ragstone.ports import Adapters, ChunkIndex, Embedder
+from ragstone.registry import Registry
+from ragstone.settings import Settings
+
+if TYPE_CHECKING:
+    from ragstone.store.sql.database import Database
+
+
+@dataclass(frozen=True, slots=True)
+class AdapterParts:
+    """What such an adapter may be made of."""
+
+    settings: Settings
+    database: "Database"
+    index: ChunkIndex
+    embedder: Embedder
+    """One of the bundled embedders."""
+
+
+ADDED_ADAPTERS: Registry[Any] = Registry("ragstone.adapters", "adapter", {}, makes=object)
+"""By their name in `Adapters.added`, made of `AdapterParts`: the adapter, or None where it cannot
+work. An adapter with a method `aclose` is closed with the rest."""
+
+
+@asynccontextmanager
+async def open_added(parts: AdapterParts) -> AsyncIterator[dict[str, Any]]:
+    """The adapters of plugins and packages by name. Raises ConfigError."""
+    async with AsyncExitStack() as stack:
+        made = ADDED_ADAPTERS.make_usable(ADDED_ADAPTERS, "It is left out.", parts)
+        for adapter in made.values():
+            if hasattr(adapter, "aclose"):
+                stack.push_async_callback(adapter.aclose)
+        yield made
+
+
+@dataclass(frozen=True, slots=True)
+class EnricherParts:
+    """What an enricher may be made of."""
+
+    settings: Settings
+    adapters: Adapters
+    settings_of: Callable[[Collection], Iterable[Settings]]
+    """The settings that hold now for questions of a collection, for each dialect."""
+
+
+ADDED_ENRICHERS: Registry[Any] = Registry("ragstone.enrichers", "enricher", {}, makes=object)
+"""What makes something of documents (`ingest.enricher.Enricher`), made of `EnricherParts`; None
+where nothing is wanted."""
+
+
+def added_enrichers(parts: EnricherParts) -> list[Enricher]:
+    """The enrichers of plugins and packages. Raises ConfigError."""
+    made = ADDED_ENRICHERS.make_usable(ADDED_ENRICHERS, "Ingests go on without it.", parts)
+    return [enricher for enricher in made.values() if enricher is not None]
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceParts:
-    """What operations may be made of."""
+    """What operations (`service.added.AddedService`) may be made of."""
 
+    settings: Settings
     adapters: Adapters
     jobs: LocalJobs
+    removal: Removal
 
 
-ADDED_SERVICES: Registry[Any] = Registry(
-    "ragstone.services", "group of operations", {}, makes=object
-)
-"""By the part of `Service` that they are, made of `ServiceParts`."""
+class Answering(Protocol):
+    """Answers questions (`engine.Engine`)."""
+
+    def events(self, ask: Ask) -> AsyncGenerator[Event, None]: ...
 
 
-class _Missing:
-    """Stands for operations whose plugin is not there."""
+@dataclass(frozen=True, slots=True)
+class WorkParts:
+    """What the work of a job may be made of."""
 
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __getattr__(self, operation: str) -> NoReturn:
-        if operation.startswith("_"):
-            raise AttributeError(operation)
-        raise InputError(
-            f"The operation {self._name}.{operation} is not there: the plugin {self._name!r} is "
-            f"switched off ({PLUGINS_OFF}) or was taken away."
-        )
+    settings: Settings
+    adapters: Adapters
+    answers: Answering
+    serves: bool
+    """Whether this process is a server or a worker, rather than a single command."""
 
 
-def make_service(name: str, parts: ServiceParts) -> Any:
-    """The operations of this name; those of a missing plugin raise InputError when they are
-    called."""
-    if name not in ADDED_SERVICES.ours:
-        return _Missing(name)
-    return ADDED_SERVICES.make(name, parts)
+ADDED_WORK: Registry[Any] = Registry("ragstone.jobs", "kind of job", {}, makes=object)
+"""By the kind of job, made of `WorkParts`: what does a job (`jobs.runner.Work`), or None where this
+process does no such jobs."""
+
+
+def added_work(parts: WorkParts) -> dict[str, Work]:
+    """The work of plugins and packages by the kind of job. Raises ConfigError."""
+    made = ADDED_WORK.make_usable(ADDED_WORK, "Such jobs are not done here.", parts)
+    return {kind: work for kind, work in made.items() if work is not None}

@@ -4,7 +4,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from ragstone.core.errors import StateUnavailable
-from ragstone.core.filters import where_known
+from ragstone.core.filters import simplify
 from ragstone.core.limits import check_collection_name
 from ragstone.core.records import Collection
 from ragstone.core.turn import Ask
@@ -18,7 +18,7 @@ async def identify_collection(names: CollectionNames, ask: Ask) -> Ask:
         return ask
     with suppress(StateUnavailable):
         id = await names.identity(ask.principal.tenant, ask.collection, make=False)
-        where = ask.where and where_known(ask.where, "collection", ask.collection)
+        where = ask.where and simplify(ask.where, "collection", ask.collection)
         return replace(ask, collection_id=id, where=where)
     return ask
 

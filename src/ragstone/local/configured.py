@@ -1,7 +1,7 @@
 """The settings as they hold for a question, and the recipes that they make."""
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -9,14 +9,14 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from ragstone.core.errors import ConfigError, InvalidSetting, RagstoneError
-from ragstone.core.records import StoredSetting
+from ragstone.core.records import Collection, StoredSetting
 from ragstone.core.turn import LEVELS, Ask
 from ragstone.engine.recipe import Recipe
 from ragstone.guard.guard import Guard
 from ragstone.recipes import setting_table
 from ragstone.recipes.recipe import Recipes, guard
 from ragstone.recipes.stage_options import PREFIX
-from ragstone.settings import DialectSettings, Settings
+from ragstone.settings import Settings
 from ragstone.settings.names import nest_values
 from ragstone.settings.profiles import PROFILES
 from ragstone.settings.scope import chain, place
@@ -125,11 +125,10 @@ class Configured:
             loaded.merged[place] = found
         return found
 
-    def keeps_graph(self, tenant: str, collection: str) -> bool:
-        """Whether questions of a collection, in any dialect, want its entity graph."""
-        dialects = ("", *PROFILES)
-        found = (self.of(tenant, collection, dialect).settings for dialect in dialects)
-        return any(settings.rag.knowledge_graph_enabled for settings in found)
+    def of_dialects(self, collection: Collection) -> Iterator[Settings]:
+        """What holds for questions of a collection, in each dialect."""
+        for dialect in ("", *PROFILES):
+            yield self.of(collection.tenant, collection.id, dialect).settings
 
     @property
     def cache_entries(self) -> int:
@@ -195,7 +194,7 @@ def merge_settings(base: Settings, values: Values) -> Settings:
             known = base.stages
             changes[name] = {**known, **{k: {**known.get(k, {}), **v} for k, v in inside.items()}}
         else:
-            section = getattr(base, name)
+            section = base.part(name)
             own = {field: getattr(section, field) for field in type(section).model_fields}
             changes[name] = type(section)(**{**own, **inside})
     return base.model_copy(update=changes)
@@ -207,9 +206,7 @@ def setting_value(settings: Settings, key: str) -> Any:
     if first == PREFIX:
         stage, _, option = rest.partition(".")
         return settings.stages.get(stage, {}).get(option)
-    found = getattr(settings, first)
-    if isinstance(found, DialectSettings):
-        return found.is_on(rest)
+    found = settings.part(first)
     return getattr(found, rest) if isinstance(found, BaseModel) else found
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from ragstone.answer.stream import plain
 from ragstone.core.conversation import Room, StoredTurn, iso
-from ragstone.core.source import Source, cited_sources
+from ragstone.core.source import Source, citation_sources
 from ragstone.service import wire
 
 
@@ -33,7 +33,7 @@ def _turn(entry: StoredTurn) -> list[str]:
         parts.append("*The answer failed.*")
     elif entry.block.status == "idle":
         parts.append("*The answer was cut off.*")
-    sources = cited_sources(answer.citations)
+    sources = citation_sources(answer.citations)
     if sources:
         parts += ["Sources:", "\n".join(_source(source) for source in sources)]
     return parts

@@ -6,8 +6,15 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from ragstone.core.clock import state_time
-from ragstone.core.conversation import Notes, StoredTurn, room_name, seconds, user_name
-from ragstone.core.conversation_turn import ConversationTurn, load_turn
+from ragstone.core.conversation import (
+    ConversationTurn,
+    Notes,
+    StoredTurn,
+    load_turn,
+    room_name,
+    seconds,
+    user_name,
+)
 from ragstone.core.errors import InvalidBlock, InvalidRoom
 
 _NOTES = TypeAdapter(Notes)

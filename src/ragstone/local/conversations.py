@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
-from ragstone.access.asking import check_everywhere, check_known, reader
-from ragstone.conversation.reach import readable
+from ragstone.access.asking import check_everywhere, check_known, current_reader
+from ragstone.conversation.reach import select_readable
 from ragstone.core.conversation import (
     ConversationKey,
     Forgotten,
@@ -120,23 +120,23 @@ class LocalConversations:
         return room
 
     async def _reaches(self, here: ConversationKey) -> bool:
-        if reader() == Reader():
+        if current_reader() == Reader():
             return True
         whose = Principal(here.tenant, here.user)
         known = await self._conversations.origins(whose, here.user_id, here.room)
-        mine = await readable(known, reader(), self._adapters.catalog, here.tenant)
+        mine = await select_readable(known, current_reader(), self._adapters.catalog, here.tenant)
         return mine is None or len(mine) == len(known)
 
     async def _readable(self, whose: Principal, account: str | None) -> list[str] | None:
         """The origins of turns that who asks may read, None for all."""
-        if reader() == Reader():
+        if current_reader() == Reader():
             return None
         known = await self._conversations.origins(whose, account)
-        return await readable(known, reader(), self._adapters.catalog, whose.tenant)
+        return await select_readable(known, current_reader(), self._adapters.catalog, whose.tenant)
 
     async def _import_origin(self, tenant: str) -> Provenance | None:
         """Where turns of a file come from: what a file says of itself is not believed."""
-        reached, names = reader().collections, self._adapters.catalog
+        reached, names = current_reader().collections, self._adapters.catalog
         if reached is None:
             return None
         ids = [await names.identity(tenant, name, make=False) for name in reached]

@@ -12,9 +12,8 @@ from pathlib import Path
 
 from ragstone.core.conversation import Forgotten
 from ragstone.core.turn import Principal
-from ragstone.ingest.handed import Spool
-from ragstone.ingest.kept_files import Files
 from ragstone.ingest.pipeline import Pipeline
+from ragstone.ingest.uploads import Spool, kept_folder
 from ragstone.jobs.runner import Runner
 from ragstone.local.keys import LocalKeys
 from ragstone.ports import Adapters, Erasure, erase
@@ -90,9 +89,9 @@ class UserErasure:
         for job in jobs:
             moved = await self._jobs.move(job.id, (QUEUED, RUNNING, PAUSED), CANCELLED)
             if moved and moved.state == RUNNING:
-                elsewhere |= not self._runner.interrupt(job.id)
+                elsewhere |= not self._runner.interrupt(moved)
         while any(self._runner.is_running(job.id) for job in jobs):
-            await self._runner.changed(STOPPED_SECONDS)
+            await self._runner.wait_for_change(STOPPED_SECONDS)
         if elsewhere:
             await asyncio.sleep(STOPPED_SECONDS)
 
@@ -123,7 +122,7 @@ class UserErasure:
     def _delete_files(self, whose: Principal, jobs: Sequence[Job]) -> None:
         spool = Spool(self._data)
         spool.forget(whose)
-        Files(self._data).forget(whose)
+        shutil.rmtree(kept_folder(self._data, whose), ignore_errors=True)
         for job in jobs:
             for handed in job.request.get("handed", ()):
                 spool.drop(handed["file"])

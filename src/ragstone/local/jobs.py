@@ -8,13 +8,14 @@ from typing import Any, Protocol, overload
 from uuid import uuid4
 
 from ragstone.access.asking import ASKING, check_everywhere, check_known, limit_key
-from ragstone.conversation.reach import readable
+from ragstone.conversation.reach import select_readable
 from ragstone.core.clock import state_time
 from ragstone.core.errors import EmptyQuestion, InputError, JobEnded, UnknownJob
 from ragstone.core.limits import check_ask
 from ragstone.core.provenance import Reader
 from ragstone.core.records import Document
 from ragstone.core.turn import Ask, Principal
+from ragstone.jobs.ending import KEEP_SECONDS
 from ragstone.jobs.questions import CREDENTIAL, DOCUMENTS, ORIGIN, format_request, question_id
 from ragstone.jobs.runner import Runner
 from ragstone.local.collections import identify_collection
@@ -32,7 +33,7 @@ from ragstone.ports.jobs import (
     NewJob,
     State,
 )
-from ragstone.service.jobs import ASK, JobState, JobView, KindView
+from ragstone.service.jobs import ASK, EndedState, JobState, JobView, KindView
 from ragstone.settings import JobSettings
 
 LOOK_SECONDS = 0.5
@@ -45,8 +46,11 @@ WITHDRAWN = "What this was answered from is gone, or not for you any more. Ask a
 class Answered(CollectionNames, Protocol):
     """What collections are called, and what is known of the documents of an answer."""
 
-    async def known(self, document_ids: Sequence[str]) -> Mapping[str, Document]: ...
+    async def find_documents(self, document_ids: Sequence[str]) -> Mapping[str, Document]: ...
 
+
+MAX_QUEUED = 10_000
+"""Jobs of a kind that may wait: a client that submits them in a loop must not fill the state."""
 
 PRIORITIES, USUAL_PRIORITY = {"ask": 0, "evaluation": 9}, 5
 """The order of kinds of jobs, 0 first: somebody waits for an answer, nobody for an evaluation."""
@@ -139,7 +143,7 @@ class LocalJobs:
         return await self._views(found, with_result=False)
 
     async def cancel(self, principal: Principal, id: str, *, admin: bool = False) -> JobView:
-        until = state_time() + self._settings.keep_days * 86_400
+        until = state_time() + KEEP_SECONDS
         states: tuple[State, ...] = (QUEUED, RUNNING, PAUSED)
         return await self._change_state(principal, id, admin, states, CANCELLED, expires_at=until)
 
@@ -174,7 +178,7 @@ class LocalJobs:
                 if now.ended:
                     return
             self._runner.check_store()
-            await self._runner.changed(LOOK_SECONDS)
+            await self._runner.wait_for_change(LOOK_SECONDS)
 
     async def kinds(self) -> Sequence[KindView]:
         paused = await self._store.list_paused_kinds()
@@ -196,10 +200,8 @@ class LocalJobs:
     async def resume_kind(self, kind: str) -> None:
         await self._pause_kind(kind, False)
 
-    async def clean(self, tenant: str, state: JobState | None = None, age: float = 0.0) -> int:
+    async def clean(self, tenant: str, state: EndedState | None = None, age: float = 0.0) -> int:
         check_everywhere()
-        if state is not None and state not in ENDED:
-            raise InputError(f"A job that is {state} has not ended. Cancel it first.")
         states = ENDED if state is None else (state,)
         return await self._store.forget(tenant, states, state_time() - age)
 
@@ -248,7 +250,7 @@ class LocalJobs:
         if origin is None:
             asked = _asker_reach(job)
             return asked is not None and set(asked) <= set(reach or ())
-        return bool(await readable([origin], Reader(reach, None), self._names, job.tenant))
+        return bool(await select_readable([origin], Reader(reach, None), self._names, job.tenant))
 
     @overload
     async def _unless_withdrawn(self, job: Job) -> Job: ...
@@ -261,9 +263,10 @@ class LocalJobs:
             return job
         documents, origin = job.result.get(DOCUMENTS) or (), job.result.get(ORIGIN)
         names = Principal(job.tenant, job.user, tuple(job.groups)).names
-        known = await self._names.known(documents) if documents else {}
+        known = await self._names.find_documents(documents) if documents else {}
         if all(not _readers(known.get(id)).isdisjoint(names) for id in documents) and (
-            origin is None or await readable([origin], Reader(None, names), self._names, job.tenant)
+            origin is None
+            or await select_readable([origin], Reader(None, names), self._names, job.tenant)
         ):
             return job
         await self._store.move(job.id, (DONE,), CANCELLED, result=None, error=WITHDRAWN)
@@ -273,7 +276,7 @@ class LocalJobs:
         await self._runner.start()
         if new.kind == ASK and self._admit:
             await self._admit()
-        job = await self._store.submit(new, self._settings.max_queued, same)
+        job = await self._store.submit(new, MAX_QUEUED, same)
         self._runner.wake()
         return job
 
@@ -302,6 +305,8 @@ class LocalJobs:
         if known is None or not await self._has(principal, known, admin):
             raise UnknownJob(id)
         moved = await self._store.move(id, states, state, **values)
+        if moved and moved.state == RUNNING:
+            self._runner.interrupt(moved)
         now = await self.get(principal, id, admin=admin)
         if now is None:
             raise UnknownJob(id)
@@ -309,8 +314,6 @@ class LocalJobs:
             if now.state == state:
                 return now
             raise JobEnded(f"The job is {now.state}: {_ALLOWED[state]}.")
-        if moved.state == RUNNING:
-            self._runner.interrupt(id)
         if state == QUEUED:
             await self._runner.start()
         self._runner.wake()

@@ -10,13 +10,13 @@ from typing import get_args
 
 from ragstone.access.secrets import (
     digest,
+    is_same_digest,
     is_session,
     key_id,
     new_id,
     new_secret,
-    same,
-    session,
-    session_parts,
+    parse_session,
+    sign_session,
 )
 from ragstone.core.caller import OF_A_KEY, Role
 from ragstone.core.clock import state_time
@@ -125,7 +125,7 @@ class LocalKeys:
         return named
 
     async def whose(self, secret: str) -> ApiKey:
-        if parts := session_parts(secret):
+        if parts := parse_session(secret):
             return await self._whose_session(secret, *parts)
         stored = await self._read(key_id(secret))
         now = self._clock()
@@ -141,7 +141,7 @@ class LocalKeys:
         until = self._clock() + SESSION_SECONDS
         if stored.key.expires_at is not None:
             until = min(until, stored.key.expires_at)
-        return WidgetSession(session(id, stored.digest, int(until)), float(int(until)))
+        return WidgetSession(sign_session(id, stored.digest, int(until)), float(int(until)))
 
     async def _widget(self, id: str) -> StoredKey:
         stored = await self._read(id)
@@ -263,8 +263,8 @@ def _with_collection_names(key: ApiKey, names: Mapping[str, str]) -> ApiKey:
 
 
 def _matches_secret(stored: StoredKey, given: str, now: float) -> bool:
-    old = now < stored.old_until and same(given, stored.old_digest)
-    return same(given, stored.digest) or old
+    old = now < stored.old_until and is_same_digest(given, stored.old_digest)
+    return is_same_digest(given, stored.digest) or old
 
 
 def _check(grant: KeyGrant) -> None:

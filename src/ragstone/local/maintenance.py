@@ -6,7 +6,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
 
-from ragstone.backup.back_up import back_up
+from ragstone.backup.back_up import write_backup
 from ragstone.backup.doctor import Doctor
 from ragstone.backup.restore import restore
 from ragstone.core.errors import RagstoneError
@@ -31,7 +31,7 @@ class LocalMaintenance:
         adapters, originals = self._adapters, self._pipeline.originals
         try:
             async with aclosing(
-                back_up(
+                write_backup(
                     Path(file),
                     adapters.index,
                     adapters.catalog,

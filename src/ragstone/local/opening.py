@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from ragstone.cache.local import LocalCache
-from ragstone.cache.shared import shared_server
+from ragstone.cache.shared import make_shared_server
 from ragstone.ports import Cache
 from ragstone.settings import CacheSettings
 from ragstone.store.sql.database import Database
@@ -16,7 +16,7 @@ from ragstone.store.sql.templates import SqlTemplates
 async def open_cache(settings: CacheSettings, data: Path) -> AsyncIterator[Cache]:
     """The semantic cache of the settings, which is there also while they do not use it."""
     cache = (
-        shared_server(settings).cache(settings.max_entries)
+        make_shared_server(settings).cache(settings.max_entries)
         if settings.url
         else LocalCache(data / "cache.sqlite", settings.max_entries)
     )
@@ -33,7 +33,7 @@ async def open_templates(
     database: Database, settings: CacheSettings, below: Mapping[str, str]
 ) -> AsyncIterator[SqlTemplates]:
     """The prompts, over those of the configuration file (`below`)."""
-    shared = shared_server(settings).texts() if settings.url else None
+    shared = make_shared_server(settings).texts() if settings.url else None
     try:
         yield SqlTemplates(database, shared, below)
     finally:

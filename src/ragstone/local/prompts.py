@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from ragstone.core.errors import UnknownPrompt
 from ragstone.core.records import TemplateVersion
-from ragstone.language.templates import NAMES, check, describe_prompt, load_shipped
+from ragstone.language.templates import NAMES, check_prompt, describe_prompt, load_shipped
 from ragstone.ports import Templates
 from ragstone.service.prompts import PromptSource, PromptText
 
@@ -32,12 +32,12 @@ class LocalPrompts:
         return _prompt(name, found.text, "tenant" if tenant else "store", version)
 
     async def put(self, name: str, text: str, tenant: str, who: str) -> PromptText:
-        check(name, text)
+        check_prompt(name, text)
         await self._store.put(name, text, tenant, who)
         return await self.get(name, tenant)
 
     async def check(self, name: str, text: str) -> None:
-        check(name, text)
+        check_prompt(name, text)
 
     async def versions(self, name: str, tenant: str = "") -> list[TemplateVersion]:
         return list(await self._store.versions(name, tenant))

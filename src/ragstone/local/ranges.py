@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from ragstone.core.filters import range_keys, with_values
+from ragstone.core.filters import expand_ranges, range_keys
 from ragstone.core.turn import Ask
 from ragstone.ports import Catalog, find_collection
 
@@ -17,7 +17,7 @@ async def with_known_values(catalog: Catalog, ask: Ask) -> Ask:
         return ask
     collection = await find_collection(catalog, ask)
     if collection is None:
-        return replace(ask, where=with_values(ask.where, {}))
+        return replace(ask, where=expand_ranges(ask.where, {}))
     counted = await catalog.metadata_values(collection.tenant, collection.id, keys)
     values = {key: [item.value for item in some] for key, some in counted.items()}
-    return replace(ask, where=with_values(ask.where, values))
+    return replace(ask, where=expand_ranges(ask.where, values))

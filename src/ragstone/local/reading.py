@@ -21,13 +21,13 @@ from ragstone.core.errors import (
     UnknownPassage,
     UnknownPicture,
 )
-from ragstone.core.filters import And, Scalar, but_hidden, eq, readable, token, under
+from ragstone.core.filters import And, Scalar, eq, exclude_hidden, path_filter, reader_filter, token
 from ragstone.core.records import Collection, Document
 from ragstone.core.turn import Principal
 from ragstone.ingest import file_threads
-from ragstone.ingest.formats.redrawn import detect_media_type
-from ragstone.ingest.handed import Originals
-from ragstone.ingest.safe_open import open_regular
+from ragstone.ingest.formats.image_file import detect_media_type
+from ragstone.ingest.places import open_regular
+from ragstone.ingest.uploads import Originals
 from ragstone.language.similar_names import MAX_NAMES, find_similar
 from ragstone.ports import Adapters, ValueCount
 from ragstone.service.reading import (
@@ -105,14 +105,16 @@ class LocalReading:
         self, principal: Principal, collection: Collection, document: Document
     ) -> list[Chunk]:
         """What the document consists of, as far as the principal may read it, in order."""
-        where = And((readable(principal), eq("revision", revision(document.id, document.version))))
+        where = And(
+            (reader_filter(principal), eq("revision", revision(document.id, document.version)))
+        )
         found: list[Chunk] = []
         async for batch in self._adapters.index.scan(collection, where):
             found += [chunk for chunk in batch if chunk.kind not in MADE]
         return sorted(found, key=attrgetter("start", "end"))
 
     def _part(self, document: Document, offset: int, limit: int) -> OriginalPart:
-        kept = self._originals.of(document)
+        kept = self._originals.find_file(document.id)
         try:
             with open(kept or document.source, "rb", opener=open_regular) as file:
                 about = os.fstat(file.fileno())
@@ -155,8 +157,8 @@ class LocalReading:
             return
         known = await self._find_collection(principal, collection)
         async with self._adapters.catalog.snapshot(known) as hidden:
-            visible = but_hidden(hidden)
-            where = And((readable(principal), visible, under(path)))
+            visible = exclude_hidden(hidden)
+            where = And((reader_filter(principal), visible, path_filter(path)))
             if await self._adapters.index.count(known, where):
                 return
         found = await self._adapters.catalog.documents(

@@ -17,7 +17,7 @@ from ragstone.core.records import Collection
 from ragstone.index.edge import examine
 from ragstone.index.edge.examine import Shard
 from ragstone.index.edge.shard import list_shards, next_generation, shard_path
-from ragstone.ingest.handed import RESTORED, Originals
+from ragstone.ingest.uploads import RESTORED, Originals
 from ragstone.settings import Settings
 from ragstone.store.lock import lock_directory
 from ragstone.store.sql import salvage
@@ -78,7 +78,7 @@ def make_way(settings: Settings, backup: Path, earlier: Sequence[Path] = ()) -> 
                 done.append(aside.move(data / INDEX))
         elif not settings.index.url:
             for shard in _list_shards(data, state=not settings.state.url):
-                if not examine.opens(shard):
+                if not examine.can_open(shard):
                     done.append(aside.move(shard.path))
             done += [found.mend() for found in _tokens(data, state=False) if found.mend]
     return [sentence for sentence in done if sentence]
@@ -201,7 +201,7 @@ def _shards(data: Path, state: bool) -> Iterator[Damage]:
                 "It is set aside.",
                 lambda shard=shard: _Aside(data).move(shard.path),  # type: ignore[misc]
             )
-        elif flaws := examine.flaws(shard):
+        elif flaws := examine.find_flaws(shard):
             yield Damage(
                 f"{name} is damaged: {'; '.join(flaws)}.",
                 "What can be read of it is written anew, and it is set aside.",

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from ragstone.access.asking import check_everywhere, reader
-from ragstone.conversation.reach import readable
+from ragstone.access.asking import check_everywhere, current_reader
+from ragstone.conversation.reach import select_readable
 from ragstone.core.clock import state_time
 from ragstone.core.errors import UnknownTrace
 from ragstone.core.provenance import Reader
@@ -35,7 +35,7 @@ class LocalStatistics:
         if found is None or user not in (None, found.user):
             raise UnknownTrace(id)
         names = self._adapters.catalog
-        if await readable([found.origin], reader(), names, tenant) == []:
+        if await select_readable([found.origin], current_reader(), names, tenant) == []:
             raise UnknownTrace(id)
         return replace(found, origin="")
 
@@ -45,10 +45,10 @@ class LocalStatistics:
 
     async def _readable(self, tenant: str) -> list[str] | None:
         """The origins of traces that who asks may see, None for all."""
-        if reader() == Reader():
+        if current_reader() == Reader():
             return None
         known = await self._traces.origins(tenant)
-        return await readable(known, reader(), self._adapters.catalog, tenant)
+        return await select_readable(known, current_reader(), self._adapters.catalog, tenant)
 
     @property
     def _traces(self) -> Traces:

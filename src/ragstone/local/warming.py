@@ -77,7 +77,7 @@ async def _ask(adapters: Adapters, recipe: Recipe, collection: Collection) -> No
     tailless = Recipe(recipe.stages)
     async with contextlib.aclosing(Engine(adapters, {ask.level: tailless})) as engine:
         with contextlib.suppress(RagstoneError):
-            await engine.answered(ask)
+            await engine.answer(ask)
 
 
 async def _answer(adapters: Adapters, collection: Collection) -> None:

@@ -5,10 +5,14 @@ asyncio only through tornado; in purgatory and circuitbreaker every caller comes
 rest is over, and a caller who leaves counts as a failure or as a success.
 """
 
+import asyncio
+import math
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Literal
+
+from ragstone.core.errors import Busy
 
 State = Literal["closed", "open", "half open"]
 
@@ -29,7 +33,7 @@ class BreakerCall:
         self.probe = probe
         self.outcome: Literal["left", "good", "bad"] = "left"
 
-    def began(self) -> None:
+    def mark_begun(self) -> None:
         """The model says something: others may ask it again, though one more failure ends that."""
         if self.probe:
             self.probe = False
@@ -38,7 +42,7 @@ class BreakerCall:
     def mark_succeeded(self) -> None:
         self.outcome = "good"
 
-    def failed(self) -> None:
+    def mark_failed(self) -> None:
         self.outcome = "bad"
 
 
@@ -75,6 +79,8 @@ class Breaker:
         """One call; raises Resting."""
         probe = self._opened is not None
         if self.seconds > 0 or (probe and self._probing):
+            # While a probe is on its way the rest is over, but its outcome is not known yet: the
+            # model is not asked twice, and who waits asks again soon.
             raise Resting(self.seconds or 1.0)
         self._probing = self._probing or probe
         call = BreakerCall(self, probe)
@@ -91,6 +97,7 @@ class Breaker:
         """Let calls through, but open at the next failure."""
         self._probing = False
         self._opened = None
+        # A model that begins to speak is not well yet: its very next failure opens the breaker.
         self._failed = self._most - 1
 
     def _record_outcome(self, call: BreakerCall) -> None:
@@ -100,6 +107,42 @@ class Breaker:
             self.close()
         elif call.outcome == "bad":
             self._failed += 1
+            # Of calls that began before it opened, a late failure must not lengthen the rest.
             tripped = self._opened is None and self._failed >= self._most
             if self._most and (call.probe or tripped):
                 self._opened = self._clock()
+
+
+class CallQueue:
+    """At most `most` at a time (0 is no limit); who waited `patience` seconds gets Busy."""
+
+    def __init__(self, name: str, most: int, patience: float) -> None:
+        self._name = name
+        self._free = asyncio.Semaphore(most) if most else None
+        self._patience = patience
+
+    @asynccontextmanager
+    async def turn(self, seconds: float = math.inf) -> AsyncIterator[None]:
+        """Wait for a turn, no longer than `seconds`, and hold it."""
+        if self._free is None:
+            yield
+            return
+        await self._wait(self._free, min(seconds, self._patience))
+        try:
+            yield
+        finally:
+            self._free.release()
+
+    async def _wait(self, free: asyncio.Semaphore, seconds: float) -> None:
+        if not free.locked():
+            await free.acquire()
+            return
+        try:
+            async with asyncio.timeout(seconds):
+                await free.acquire()
+        except TimeoutError as error:
+            raise Busy(
+                f"The model {self._name!r} is busy: no turn came within {seconds:.3g} s. "
+                "Try again later.",
+                retry_after=self._patience,
+            ) from error

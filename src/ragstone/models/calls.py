@@ -23,9 +23,8 @@ from pydantic_ai.tools import ToolDefinition
 from tenacity import AsyncRetrying, RetryCallState, wait_random_exponential
 
 from ragstone.core.answer import Usage
-from ragstone.core.time_limits import TIME_LIMITS, Limit
-from ragstone.models.breaker import Breaker, BreakerCall, Resting
-from ragstone.models.call_queue import CallQueue
+from ragstone.core.clock import TIME_LIMITS, Limit
+from ragstone.models.breaker import Breaker, BreakerCall, CallQueue, Resting
 from ragstone.models.failures import FailingModel, Trouble
 from ragstone.models.reply import ReplyReader
 from ragstone.ports import Said
@@ -45,7 +44,7 @@ STANDBY_SECONDS = 0.5
 """The pauses before retries, together, while another model could answer at once."""
 
 FIRST_PAUSE = 0.4
-LONGEST_PAUSE = 8.0
+MAX_PAUSE = 8.0
 LOADING_PAUSE = 1.0
 
 STANDBY_SHARE = 2 / 3
@@ -98,9 +97,10 @@ class Calls:
     ) -> AsyncGenerator[Said, None]:
         """The reply as it comes; raises ModelUnavailable, Busy. The usage of failed calls comes
         first. The model may call the `tools`."""
+        # Failed calls cost tokens too; they are reported with whatever comes of the question.
         lost: list[Usage] = []
         place = self._choose_model(alone)
-        async with self._turns.turn(_limits(place)[0].left):
+        async with self._turns.turn(_limits(place)[0].remaining):
             try:
                 begun: _StartedStream = await self._retry_policy(lost, place)(
                     self._start_stream, messages, options, tools, place
@@ -118,11 +118,11 @@ class Calls:
                         yield Said(usage=usage)
                 raise trouble.error from trouble
 
-    async def whole(self, messages: Messages, options: ModelSettings) -> Said:
+    async def complete(self, messages: Messages, options: ModelSettings) -> Said:
         """The reply in one piece, with the usage of failed calls; raises ModelUnavailable, Busy."""
         lost: list[Usage] = []
         place = self._choose_model(alone=not TIME_LIMITS.get().ends.setting)
-        async with self._turns.turn(_limits(place)[0].left):
+        async with self._turns.turn(_limits(place)[0].remaining):
             try:
                 said: Said = await self._retry_policy(lost, place)(
                     self._complete_once, messages, options, place
@@ -135,8 +135,9 @@ class Calls:
         return replace(self._place, standby=False) if alone else self._place
 
     def _retry_policy(self, lost: list[Usage], place: FailingModel) -> AsyncRetrying:
-        pause = wait_random_exponential(multiplier=FIRST_PAUSE, max=LONGEST_PAUSE)
-        left = _limits(place)[0].left
+        pause = wait_random_exponential(multiplier=FIRST_PAUSE, max=MAX_PAUSE)
+        left = _limits(place)[0].remaining
+        # Waiting is worth while for a model that nobody stands by for; another one answers at once.
         most = STANDBY_SECONDS if place.standby else math.inf
         pauses = min(RETRY_SECONDS, most, left)
         loading = min(self._settings.timeout, left)
@@ -152,6 +153,7 @@ class Calls:
         rest = self._stream_once(messages, options, tools, place)
         try:
             return await anext(rest), rest
+        # Also when the caller leaves: an open stream would hold a connection and the breaker.
         except BaseException:
             await rest.aclose()
             raise
@@ -169,10 +171,10 @@ class Calls:
                         model_settings=options,
                         model_request_parameters=ModelRequestParameters(function_tools=[*tools]),
                     )
-                    stream = await wait.of(stack.enter_async_context(opening))
+                    stream = await wait.run(stack.enter_async_context(opening))
                     reply = self._reader.read_stream(stream, _events(stream, wait, call), names)
                     async for said in await stack.enter_async_context(aclosing(reply)):
-                        call.began()
+                        call.mark_begun()
                         yield said
             except Exception as error:
                 raise self._trouble(error, call, place) from error
@@ -185,10 +187,10 @@ class Calls:
         wait = _Wait(self._settings, place)
         with self._breaker_call() as call:
             try:
-                reply = await wait.of(self._request(messages, options))
+                reply = await wait.run(self._request(messages, options))
                 wait.hear()
                 call.mark_succeeded()
-                return self._reader.whole(reply)
+                return self._reader.read_response(reply)
             except Exception as error:
                 raise self._trouble(error, call, place) from error
             finally:
@@ -216,9 +218,11 @@ class Calls:
         model on demand give that up when the last who asks for it leaves."""
         idle = time.monotonic() - self._heard > IDLE_SECONDS
         if idle and (self._loading is None or self._loading.done()):
+            # Without the context of the request, whose time limits would end the loading as well.
             self._loading = asyncio.create_task(self._load(), context=Context())
 
     async def _load(self) -> None:
+        # The shortest question and reply: only the loading matters.
         greeting = [ModelRequest(parts=[UserPromptPart("Hello")])]
         options = ModelSettings(max_tokens=1, timeout=self._settings.timeout)
         with suppress(Exception):
@@ -233,12 +237,12 @@ class Calls:
             with self.breaker.call() as call:
                 yield call
         except Resting as resting:
-            raise self._place.resting_trouble(resting.seconds) from resting
+            raise self._place.rest_trouble(resting.seconds) from resting
 
     def _trouble(self, error: Exception, call: BreakerCall, place: FailingModel) -> Trouble:
-        trouble = place.of(error, self._settings.timeout)
+        trouble = place.classify_error(error, self._settings.timeout)
         if trouble.counts:
-            call.failed()
+            call.mark_failed()
         return trouble
 
 
@@ -256,7 +260,7 @@ class _Policy:
     ) -> None:
         self._retries = retries
         self._left = seconds
-        self._loaded = Limit.of(loading, "")
+        self._loaded = Limit.start(loading, "")
         self._breaker = breaker
         self._pause = pause
         self._lost = lost
@@ -266,11 +270,14 @@ class _Policy:
         trouble = state.outcome and state.outcome.exception()
         if not isinstance(trouble, Trouble) or self._breaker.state != "closed":
             return False
+        # A server that loads its model is well, so neither the number of retries nor the pauses
+        # limit this, but only the time-out.
         if trouble.loading and trouble.retries:
             self._next = LOADING_PAUSE
-            return self._loaded.left > LOADING_PAUSE
+            return self._loaded.remaining > LOADING_PAUSE
         if state.attempt_number > min(self._retries, trouble.retries):
             return False
+        # A server that names a pause refuses every call before that.
         asked = trouble.error.retry_after
         self._next = min(self._pause(state), self._left) if asked is None else asked
         if self._next > self._left:
@@ -291,7 +298,7 @@ class _Wait:
     def __init__(self, settings: LlmSettings, place: FailingModel) -> None:
         begins, ends = _limits(place)
         self._each = settings.timeout
-        own = Limit.of(settings.total_timeout, f"{place.section}__TOTAL_TIMEOUT")
+        own = Limit.start(settings.total_timeout, f"{place.section}__TIMEOUT")
         self._begins, self._ends = own.earlier(begins), own.earlier(ends)
         self._place = place
         self._last = time.monotonic()
@@ -307,16 +314,17 @@ class _Wait:
         """The model says something."""
         self._longest, self._last, self.begun = self.silent, time.monotonic(), True
 
-    async def of(self, step: Awaitable[T]) -> T:
+    async def run(self, step: Awaitable[T]) -> T:
         limit = self._ends if self.begun else self._begins
-        left = limit.left
+        left = limit.remaining
         try:
             async with asyncio.timeout(min(self._each, left)):
                 return await step
         except TimeoutError as error:
+            # Which limit was over decides what the operator is told to raise.
             if left <= self._each:
-                raise self._place.too_slow(limit, self.silent, self.begun) from error
-            raise self._place.silent(self._each) from error
+                raise self._place.slow_reply_trouble(limit, self.silent, self.begun) from error
+            raise self._place.silence_trouble(self._each) from error
 
 
 def _limits(place: FailingModel) -> tuple[Limit, Limit]:
@@ -325,17 +333,17 @@ def _limits(place: FailingModel) -> tuple[Limit, Limit]:
     ends = _share(limits.ends, STANDBY_SHARE if standby and not limits.streams else ALONE_SHARE)
     begins = _share(limits.begins, STANDBY_SHARE)
     # Where that time is over, the answer has begun.
-    return (begins.earlier(ends) if standby and begins.left > 0 else ends), ends
+    return (begins.earlier(ends) if standby and begins.remaining > 0 else ends), ends
 
 
 def _share(limit: Limit, share: float) -> Limit:
     """So much of what is left."""
-    return replace(limit, end=limit.end - limit.left * (1 - share)) if limit.setting else limit
+    return replace(limit, end=limit.end - limit.remaining * (1 - share)) if limit.setting else limit
 
 
 async def _events(stream: Any, wait: _Wait, call: BreakerCall) -> AsyncGenerator[object, None]:
     events = aiter(stream)
-    while (event := await wait.of(anext(events, None))) is not None:
+    while (event := await wait.run(anext(events, None))) is not None:
         wait.hear()
         yield event
     # Whatever it holds, the server did its part.

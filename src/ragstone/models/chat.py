@@ -1,32 +1,88 @@
 """Answers from a chat model through pydantic-ai: any OpenAI-compatible server, or any provider."""
 
 import asyncio
+import base64
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from typing import Any, cast
 
-from pydantic_ai.messages import ModelRequest, SystemPromptPart, UserPromptPart
+from pydantic_ai.messages import (
+    BinaryContent,
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    SystemPromptPart,
+    TextPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UserContent,
+    UserPromptPart,
+)
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.settings import ModelSettings, ThinkingLevel
+from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.usage import RequestUsage
 
 from ragstone.core.answer import Instructions
 from ragstone.core.errors import ModelUnavailable
+from ragstone.core.tool import Tool, ToolStep
 from ragstone.core.turn import Ask, JsonFormat, Message, Passage, Sampling
-from ragstone.language.budget import budget
+from ragstone.language.tokens import share_budget, token_counter
 from ragstone.models import endpoint, prompt
 from ragstone.models.calls import Calls
+from ragstone.models.endpoint import Window, add_address, model_names, read_window
 from ragstone.models.failures import FailingModel
-from ragstone.models.messages import definitions, messages
-from ragstone.models.presets import with_address
-from ragstone.models.prices import Prices
 from ragstone.models.profiles import profile, sets_temperature
-from ragstone.models.reply import ReplyReader
-from ragstone.models.served import Window, model_names, read_window
-from ragstone.models.token_counter import token_counter
+from ragstone.models.reply import Prices, ReplyReader
 from ragstone.ports import Profile, Said
 from ragstone.settings import LlmSettings
+
+
+def build_messages(ask: Ask, before: Sequence[Message], system: str) -> list[ModelMessage]:
+    """The system's text, the conversation, the question, and the tool calls made for it."""
+    made: list[ModelMessage] = [ModelRequest(parts=[SystemPromptPart(system)])]
+    for message in before:
+        if message.role == "user":
+            made.append(ModelRequest(parts=[UserPromptPart(message.text)]))
+        else:
+            made.append(ModelResponse(parts=[TextPart(message.text)]))
+    made.append(ModelRequest(parts=[UserPromptPart(_user_content(ask))]))
+    for step in ask.steps:
+        made += _step(step)
+    return made
+
+
+def tool_definitions(tools: Sequence[Tool]) -> list[ToolDefinition]:
+    """The tools as a model is offered them."""
+    return [
+        ToolDefinition(
+            name=tool.name,
+            parameters_json_schema=dict(tool.parameters),
+            description=tool.description or None,
+            # Schemas are somebody else's: nothing is to be asked of them that they do not promise.
+            strict=False,
+        )
+        for tool in tools
+    ]
+
+
+def _user_content(ask: Ask) -> str | list[UserContent]:
+    if not ask.pictures:
+        return ask.question
+    shown = (
+        BinaryContent(base64.b64decode(picture.base64), media_type=picture.media_type)
+        for picture in ask.pictures
+    )
+    return [ask.question, *shown]
+
+
+def _step(step: ToolStep) -> list[ModelMessage]:
+    text = [TextPart(step.text)] if step.text else []
+    calls = [ToolCallPart(call.name, call.arguments, call.id) for call in step.calls]
+    results = [ToolReturnPart(result.name, result.text, result.call_id) for result in step.results]
+    return [ModelResponse(parts=[*text, *calls]), ModelRequest(parts=results)]
+
 
 READY_SECONDS = 5.0
 
@@ -52,11 +108,11 @@ class ChatModel:
     """
 
     def __init__(self, settings: LlmSettings, section: str = "LLM", standby: bool = False) -> None:
-        settings = with_address(settings)
+        settings = add_address(settings)
         self.name = settings.model or "default"
         self.profile: Profile = profile(settings)
         self._settings = settings
-        self._grounded_temperature = _grounded_temperature(settings, self.profile)
+        self._grounded_temperature = _source_temperature(settings, self.profile)
         self._count = token_counter(self.profile.tokenizer)
         self._model = endpoint.connect(settings, section)
         self._place = FailingModel(self.name, endpoint.place(settings), section, standby)
@@ -88,10 +144,13 @@ class ChatModel:
         if ask.temperature is None:
             ask = replace(ask, temperature=self._grounded_temperature)
         text = ""
+        # A digest stands for sources that are too long to be shown.
         sources = () if told.digest else passages
         async with aclosing(self._reply_stream(ask, sources, told)) as stream:
             async for said in stream:
+                # What a model takes back was no part of the answer.
                 text = "" if said.restarts else text
+                # Longer replies are never refusals, so no more of them has to be kept.
                 if len(text) < len(instructions.no_answer) + REFUSAL_SLACK:
                     text += said.text
                 refuses = said.finish == "stop" and _refuses(text, instructions.no_answer)
@@ -110,21 +169,21 @@ class ChatModel:
         options["max_tokens"] = min(options["max_tokens"], self.profile.context_window // 2)
         before, sent = self._fit_window(ask, passages, told, options["max_tokens"])
         system, asked = prompt.compose(sent, ask.question, told)
-        said = messages(replace(ask, question=asked), before, system)
-        return self._calls.stream(said, options, definitions(ask.tools), told.alone)
+        said = build_messages(replace(ask, question=asked), before, system)
+        return self._calls.stream(said, options, tool_definitions(ask.tools), told.alone)
 
     async def complete(
         self, rules: str, text: str, max_tokens: int, temperature: float = 0.0
     ) -> Said:
         """`ports.Completer`."""
         told = [ModelRequest(parts=[SystemPromptPart(rules), UserPromptPart(text)])]
-        return await self._calls.whole(told, self._model_settings(max_tokens, temperature))
+        return await self._calls.complete(told, self._model_settings(max_tokens, temperature))
 
     async def ready(self) -> str:
         """Ask an OpenAI-compatible server for its models; other providers are not asked."""
         breaker, place = self._calls.breaker, self._place
         if breaker.state == "open":
-            raise place.resting_trouble(breaker.seconds).error
+            raise place.rest_trouble(breaker.seconds).error
         if isinstance(self._model, OpenAIChatModel):
             try:
                 async with asyncio.timeout(READY_SECONDS):
@@ -151,8 +210,10 @@ class ChatModel:
             return None
         told = await read_window(self._model.client, self._model.model_name)
         shipped = profile(given.model_copy(update={"profiles": "", "context_window": None}))
+        # A window that an operator names counts more than what the server says.
         if told and profile(given).context_window == shipped.context_window:
             known = shipped.context_window
+            # What a model could take at most may be more than its server is set to: it only lowers.
             tokens = told.tokens if told.exact else min(told.tokens, known)
             self.profile = replace(self.profile, context_window=tokens)
         return told
@@ -165,8 +226,8 @@ class ChatModel:
     def _unavailable(self, error: Exception) -> ModelUnavailable:
         status = getattr(error, "status_code", None)
         if status is not None:
-            return self._place.status(status, body=getattr(error, "body", None)).error
-        return self._place.of(error, READY_SECONDS).error
+            return self._place.status_trouble(status, body=getattr(error, "body", None)).error
+        return self._place.classify_error(error, READY_SECONDS).error
 
     def _fit_window(
         self, ask: Ask, passages: Sequence[Passage], told: Instructions, answer: int
@@ -174,7 +235,7 @@ class ChatModel:
         """The messages and passages that fit the window together with an answer of so many
         tokens."""
         window = self.profile.context_window
-        before = prompt.history(ask, budget(window, self.profile.tier, answer), self._count)
+        before = prompt.history(ask, share_budget(window, self.profile.tier, answer), self._count)
         called = (result.text for step in ask.steps for result in step.results)
         said = (message.text for message in before)
         rest = [*prompt.compose((), ask.question, told), *said, *called]
@@ -191,9 +252,10 @@ class ChatModel:
             # pydantic-ai leaves the setting out for models that have none.
             options["thinking"] = EFFORT
             options["max_tokens"] += (AT_LENGTH - 1) * self.profile.thinking_tokens
-        options.update(self._asked_sampling(ask.sampling))
+        options.update(self._sampling_options(ask.sampling))
         if ask.json is not None and isinstance(self._model, OpenAIChatModel):
             extra = cast(dict[str, Any], options.get("extra_body") or {})
+            # `extra_body` may hold top_k by now: both go into one request.
             options["extra_body"] = {**extra, "response_format": _response_format(ask.json)}
         if ask.stop:
             options["stop_sequences"] = list(ask.stop)
@@ -203,7 +265,7 @@ class ChatModel:
             options["tool_choice"] = "required" if free else [ask.tool_choice]
         return options
 
-    def _asked_sampling(self, asked: Sampling) -> ModelSettings:
+    def _sampling_options(self, asked: Sampling) -> ModelSettings:
         """What a request wants of the sampling, for a model that can be told."""
         options = ModelSettings()
         if asked.parallel_tool_calls is not None:
@@ -223,6 +285,7 @@ class ChatModel:
     def _model_settings(self, max_tokens: int, temperature: float | None) -> ModelSettings:
         """The settings of one call; a `temperature` of None is the profile's."""
         known = self.profile
+        # Thoughts count as tokens of the reply: a limit for the answer alone would cut it off.
         if max_tokens < AMPLE * known.thinking_tokens:
             max_tokens += known.thinking_tokens
         options = ModelSettings(max_tokens=max_tokens, **self._transport)
@@ -233,10 +296,11 @@ class ChatModel:
         return options
 
 
-def _grounded_temperature(settings: LlmSettings, known: Profile) -> float | None:
+def _source_temperature(settings: LlmSettings, known: Profile) -> float | None:
     """The temperature of answers from sources: what an operator sets, else at most GROUNDED."""
     if known.temperature is None or sets_temperature(settings):
         return known.temperature
+    # Sources are to be repeated, not varied; a profile says what is good for free text.
     return min(known.temperature, GROUNDED)
 
 

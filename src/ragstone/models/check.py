@@ -13,10 +13,9 @@ from ragstone.core.errors import RagstoneError
 from ragstone.core.records import ModelCheck
 from ragstone.core.tool import Tool, ToolCall
 from ragstone.core.turn import Ask, JsonFormat
-from ragstone.language.json_answer import json_answer
-from ragstone.language.json_schema import what_is_wrong
+from ragstone.language.json_answer import json_answer, validation_error
 from ragstone.models.chat import ChatModel
-from ragstone.models.fallback import ChatAnswerer
+from ragstone.models.configured_chat import ChatAnswerer
 
 RULES = "You are being tested. Do exactly what you are asked, and say nothing else."
 COUNT = Ask("Count from 1 to 10 in digits, with spaces between them.", max_tokens=40)
@@ -126,7 +125,7 @@ async def _call_tool(model: ChatAnswerer) -> str:
             "trained for tools, or switch them on in its server (vLLM: --enable-auto-tool-choice; "
             "llama.cpp: --jinja)."
         )
-    wrong = what_is_wrong(_parse_arguments(reply.calls[0].arguments), dict(TOOL.parameters))
+    wrong = validation_error(_parse_arguments(reply.calls[0].arguments), dict(TOOL.parameters))
     if wrong:
         raise _NotAble(f"It called a tool with wrong arguments: {wrong} Take a larger model.")
     return "It calls tools."
@@ -135,7 +134,7 @@ async def _call_tool(model: ChatAnswerer) -> str:
 async def _write_json(model: ChatAnswerer) -> str:
     reply = await _ask(model, WRITE_JSON)
     value = json_answer(reply.text)
-    wrong = what_is_wrong(value, SCHEMA) if isinstance(value, dict) else "There was no object."
+    wrong = validation_error(value, SCHEMA) if isinstance(value, dict) else "There was no object."
     if wrong:
         raise _NotAble(
             f"It wrote no JSON of the wanted form: {wrong} Take a larger model, or a server that "

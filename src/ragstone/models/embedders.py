@@ -1,19 +1,41 @@
 """Which embedder a collection uses: the bundled ones by language, or the configured one."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Protocol, runtime_checkable
 
 from ragstone.core.errors import ConfigError, EmbeddingMismatch
 from ragstone.core.records import Collection
-from ragstone.models.bridge import Bridge
 from ragstone.models.minilm import MiniLm
-from ragstone.models.multilingual import MultilingualE5
+from ragstone.models.multilingual import Bridge, MultilingualE5
 from ragstone.models.named.embedder import NamedEmbedder
 from ragstone.models.named.late_embedder import ColbertEmbedder, ColbertModel
 from ragstone.models.named.places import NamedModels
 from ragstone.ports import Embedder
 from ragstone.registry import Extension, Registry
 from ragstone.settings import EmbeddingSettings
+
+
+@runtime_checkable
+class Described(Protocol):
+    """A model that says where it is from, how large it is and how it is used."""
+
+    @property
+    def description(self) -> str: ...
+
+
+class NamedModel(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+def models_in_use(embedders: Iterable[NamedModel], reranker: NamedModel) -> tuple[str, ...]:
+    """A line each."""
+    kinds = [*(("embedding", embedder) for embedder in embedders), ("reranking", reranker)]
+    return tuple(
+        f"{kind}: {model.description if isinstance(model, Described) else model.name}"
+        for kind, model in kinds
+    )
+
 
 BUNDLED = ("minilm", "multilingual")
 
@@ -42,6 +64,7 @@ class ConfiguredEmbedders:
         self._english = MiniLm(settings.threads)
         own = self._make_embedders(settings)
         self._multilingual = own.get("multilingual")
+        # One instance, so that 220 MB are in memory once.
         self._e5 = (
             self._multilingual
             if isinstance(self._multilingual, MultilingualE5)
@@ -92,25 +115,25 @@ class ConfiguredEmbedders:
             if isinstance(model, Connected):
                 await model.connect()
 
-    def for_text(self, language: str) -> Embedder:
+    def choose(self, language: str) -> Embedder:
         if len(self._chosen) == 1:
             return self.usable()[0]
         return self._chosen["minilm" if language in ("en", "") else "multilingual"]
 
-    def of(self, collection: Collection) -> Embedder:
+    def find_indexing(self, collection: Collection) -> Embedder:
         """The embedder that indexed `collection`; with `auto`, either bundled one will do."""
         for embedder in self.usable():
             if embedder.fingerprint == collection.fingerprint:
                 return embedder
-        current = self.for_text(collection.language)
+        current = self.choose(collection.language)
         raise EmbeddingMismatch(collection.name, collection.model, current.name)
 
     def find_comparing(self, collection: Collection) -> Embedder | None:
-        own = self.of(collection)
+        own = self.find_indexing(collection)
         return own if own.multilingual else self._multilingual
 
     def find_bridging(self, collection: Collection) -> Bridge | None:
-        own = self.of(collection)
+        own = self.find_indexing(collection)
         base = own.base if isinstance(own, ColbertEmbedder) else own
         return self._bridge if base is self._english else None
 
@@ -126,7 +149,7 @@ class ConfiguredEmbedders:
         """The bundled one for texts of many languages, whatever the settings."""
         return self._e5
 
-    def bundled_embedder(self) -> Embedder:
+    def topic_embedder(self) -> Embedder:
         """The bundled one for texts of many languages, or the English one where the settings name
         another."""
         known = self._multilingual

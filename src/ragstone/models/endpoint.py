@@ -3,7 +3,13 @@
 pydantic-ai takes a second to import, so this module is imported only when a model is configured.
 """
 
+import asyncio
 import inspect
+import os
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Any, cast
 from urllib.parse import urlsplit
@@ -18,6 +24,28 @@ from pydantic_ai.providers.openai import OpenAIProvider
 
 from ragstone.core.errors import ConfigError
 from ragstone.settings import LlmSettings
+
+SERVERS = {
+    "ollama": "http://127.0.0.1:11434/v1",
+    "vllm": "http://127.0.0.1:8000/v1",
+    "lmstudio": "http://127.0.0.1:1234/v1",
+    "llamacpp": "http://127.0.0.1:8080/v1",
+}
+"""Where each listens unless it is told otherwise; all speak OpenAI's API."""
+
+
+def add_address(settings: LlmSettings) -> LlmSettings:
+    """The settings with the address of the server that `ollama:name` and the like name. An
+    address of its own, and a variable such as OLLAMA_BASE_URL, count more."""
+    server, _, model = settings.model.partition(":")
+    if settings.base_url or settings.model_path or server not in SERVERS:
+        return settings
+    address = os.environ.get(f"{server.upper()}_BASE_URL", "").strip().rstrip("/")
+    # OLLAMA_BASE_URL and the like are written without the path by most.
+    if address and not address.endswith("/v1"):
+        address += "/v1"
+    return settings.model_copy(update={"base_url": address or SERVERS[server], "model": model})
+
 
 NO_TAGS = ("\0", "\0")
 """pydantic-ai finds thoughts in text only when a tag comes in one piece; `language.thoughts`
@@ -61,6 +89,7 @@ def connect(settings: LlmSettings, section: str) -> Model[Any]:
 def place(settings: LlmSettings) -> str:
     """The address, without the user and password that it may hold; else the model's name."""
     parts = urlsplit(settings.base_url)
+    # An address stands in messages and logs, where a password must not.
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl() or settings.model
 
 
@@ -81,3 +110,97 @@ def _is_here(url: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return host == "localhost" or host.endswith(".localhost")
+
+
+WINDOW_SECONDS = 2.0
+"""How long a server may take to tell its window: somebody waits for the start."""
+
+MIN_WINDOW = 512
+"""A smaller one is none: a server that has not loaded its model may say 0."""
+
+_LISTED = ("max_model_len", "context_length", "context_window", "max_context_length")
+"""Fields of a listed model that say its window: vLLM, OpenRouter, Groq and Mistral."""
+
+_NUM_CTX = re.compile(r"^num_ctx\s+(\d+)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Tokens of prompt and answer together. One that is not `exact` is what the model could take at
+    most; the server may be set to less."""
+
+    tokens: int
+    exact: bool = True
+
+
+async def model_names(client: AsyncOpenAI) -> list[str]:
+    """The models that the server lists; raises what the client does."""
+    return [model.id async for model in client.models.list()]
+
+
+async def read_window(client: AsyncOpenAI, model: str) -> Window | None:
+    """The window of a model, None where its server does not tell."""
+    readers = (
+        _read_listed_window,
+        _read_llama_cpp_window,
+        _read_ollama_window,
+        _read_lm_studio_window,
+    )
+    found: list[Window | None] = []
+    with suppress(Exception):
+        async with asyncio.timeout(WINDOW_SECONDS):
+            # Of servers that answer, most know one of the four: the others end with a 404.
+            found = await asyncio.gather(*(_quietly(read(client, model)) for read in readers))
+    return next((item for item in found if item and item.tokens >= MIN_WINDOW), None)
+
+
+async def _quietly(reading: Any) -> Window | None:
+    with suppress(Exception):
+        return await reading  # type: ignore[no-any-return]
+    return None
+
+
+async def _read_listed_window(client: AsyncOpenAI, model: str) -> Window | None:
+    async for listed in client.models.list():
+        fields = listed.model_dump()
+        for name in _LISTED if listed.id == model else ():
+            if isinstance(fields.get(name), int):
+                return Window(fields[name])
+    return None
+
+
+async def _read_llama_cpp_window(client: AsyncOpenAI, model: str) -> Window | None:
+    told = await _get(client, "props")
+    return _window(told["default_generation_settings"]["n_ctx"])
+
+
+async def _read_ollama_window(client: AsyncOpenAI, model: str) -> Window | None:
+    told: Any = await client.post(
+        _server_url(client, "api/show"), cast_to=object, body={"model": model}
+    )
+    # What the model file sets is what the server loads; the architecture only allows more.
+    if chosen := _NUM_CTX.search(str(told.get("parameters") or "")):
+        return Window(int(chosen[1]))
+    lengths = (n for name, n in told["model_info"].items() if name.endswith(".context_length"))
+    return _window(next(lengths, None), exact=False)
+
+
+async def _read_lm_studio_window(client: AsyncOpenAI, model: str) -> Window | None:
+    told = await _get(client, f"api/v0/models/{model}")
+    if loaded := told.get("loaded_context_length"):
+        return _window(loaded)
+    return _window(told.get("max_context_length"), exact=False)
+
+
+async def _get(client: AsyncOpenAI, path: str) -> Mapping[str, Any]:
+    told: Any = await client.get(_server_url(client, path), cast_to=object)
+    return told  # type: ignore[no-any-return]
+
+
+def _server_url(client: AsyncOpenAI, path: str) -> str:
+    """An address of the same server outside of /v1."""
+    return f"{str(client.base_url).rstrip('/').removesuffix('/v1')}/{path}"
+
+
+def _window(tokens: object, exact: bool = True) -> Window | None:
+    return Window(tokens, exact) if isinstance(tokens, int) else None

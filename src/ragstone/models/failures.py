@@ -13,8 +13,8 @@ from pydantic_ai.exceptions import (
 )
 
 from ragstone.core.answer import Usage
+from ragstone.core.clock import Limit
 from ragstone.core.errors import ModelUnavailable
-from ragstone.core.time_limits import Limit
 
 ADVICE = {
     400: "Check {0}__CONTEXT_WINDOW: the prompt may be longer than the model takes.",
@@ -65,17 +65,18 @@ class FailingModel:
     section: str
     standby: bool = False
 
-    def silent(self, seconds: float) -> Trouble:
+    def silence_trouble(self, seconds: float) -> Trouble:
         """Nothing came for so long. Another model is asked then; where there is none, the same."""
         return Trouble(
             ModelUnavailable(
                 f"The model {self.model!r} said nothing for {seconds:g} s "
                 f"({self.section}__TIMEOUT)."
             ),
+            # With a standby it is faster to ask that one than to wait a second time.
             0 if self.standby else ALWAYS,
         )
 
-    def too_slow(self, limit: Limit, silent: float, begun: bool) -> Trouble:
+    def slow_reply_trouble(self, limit: Limit, silent: float, begun: bool) -> Trouble:
         """A limit for the whole reply is over; `silent` is how long it said nothing at most."""
         what = "did not finish its reply" if begun else "said nothing"
         advice = "" if self.standby else ", or set LLM__FALLBACK=extractive"
@@ -84,36 +85,37 @@ class FailingModel:
                 f"The model {self.model!r} {what} within the {limit.seconds:g} s of "
                 f"{limit.setting}. Raise that{advice}."
             ),
+            # Too little time given, or slow speech, is no failure of the server.
             counts=silent >= min(SILENT_SECONDS, limit.seconds * SILENT_SHARE),
         )
 
-    def resting_trouble(self, seconds: float) -> Trouble:
+    def rest_trouble(self, seconds: float) -> Trouble:
         message = (
             f"The model {self.model!r} failed several times in a row and rests for {seconds:.0f} s."
         )
         return Trouble(ModelUnavailable(message, retry_after=seconds), counts=False)
 
-    def unexpected_reply(self, what: str, retries: int = ONCE) -> Trouble:
+    def malformed_reply_trouble(self, what: str, retries: int = ONCE) -> Trouble:
         """What came is not a reply."""
         return Trouble(ModelUnavailable(self._message(what)), retries)
 
-    def useless(self, what: str, usage: Usage = NONE, retries: int = ONCE) -> Trouble:
+    def useless_reply_trouble(self, what: str, usage: Usage = NONE, retries: int = ONCE) -> Trouble:
         """A whole reply came that nobody can use: the server is well, and the call may have asked
         for just that by its `stop` or `max_tokens`."""
         return Trouble(ModelUnavailable(self._message(what)), retries, counts=False, usage=usage)
 
-    def of(self, error: Exception, waited: float) -> Trouble:
+    def classify_error(self, error: Exception, waited: float) -> Trouble:
         """What pydantic-ai or the client raised; `waited` is the time-out."""
         if isinstance(error, Trouble):
             return error
         if isinstance(error, TimeoutError | ModelTimeoutError):
-            return self.silent(waited)
+            return self.silence_trouble(waited)
         if isinstance(error, ContentFilterError):
-            return self.useless(FILTERED, retries=0)
+            return self.useless_reply_trouble(FILTERED, retries=0)
         if isinstance(error, ModelContextWindowExceededError):
-            return self.status(413)
+            return self.status_trouble(413)
         if isinstance(error, ModelHTTPError):
-            return self.status(error.status_code, error.retry_after, error.body)
+            return self.status_trouble(error.status_code, error.retry_after, error.body)
         if (
             isinstance(error, ModelConnectionError | OSError)
             or "Connection" in type(error).__name__
@@ -125,14 +127,20 @@ class FailingModel:
                 ),
                 ALWAYS,
             )
+        # A proxy that cuts a stream ends it without a reason (see `endpoint.PROFILE`).
         if isinstance(error, ModelAPIError) and "finish_reason" in str(error):
-            return self.unexpected_reply("ended its reply in the middle")
+            return self.malformed_reply_trouble("ended its reply in the middle")
         if isinstance(error, UnexpectedModelBehavior | ModelAPIError):
-            return self.unexpected_reply("sent something that is not a reply")
-        return self.unexpected_reply(f"sent something that is not a reply ({type(error).__name__})")
+            return self.malformed_reply_trouble("sent something that is not a reply")
+        return self.malformed_reply_trouble(
+            f"sent something that is not a reply ({type(error).__name__})"
+        )
 
-    def status(self, status: int, retry_after: float | None = None, body: object = None) -> Trouble:
+    def status_trouble(
+        self, status: int, retry_after: float | None = None, body: object = None
+    ) -> Trouble:
         """The server answered with an error."""
+        # llama.cpp answers so until its model is in memory.
         if status == 503 and "loading" in str(body).lower():
             message = (
                 f"The model server at {self.address} is still loading its model. Try again, or "

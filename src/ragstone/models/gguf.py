@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from pydantic import SecretStr
 
 from ragstone.core.answer import Instructions
+from ragstone.core.clock import has_failed
 from ragstone.core.errors import ConfigError
-from ragstone.core.task import has_failed
 from ragstone.core.turn import Ask, Passage
 from ragstone.models.profiles import profile
 from ragstone.ports import Profile, Said
@@ -40,7 +40,7 @@ class GgufModel:
     def __init__(self, settings: LlmSettings, section: str = "LLM", standby: bool = False) -> None:
         path = Path(settings.model_path).expanduser()
         _check(path, section)
-        self.name = settings.model or path.stem
+        self.name = settings.model_name
         known = profile(settings)
         window = settings.context_window or min(known.context_window, WINDOW)
         self.profile: Profile = replace(known, context_window=window)
@@ -83,6 +83,7 @@ class GgufModel:
             await asyncio.wait([loading])
             if not has_failed(loading):
                 await loading.result().aclose()
+        # Dropping the last reference stops llama.cpp; it has no method for that.
         server, self._server = self._server, None
         del server
 
@@ -90,6 +91,7 @@ class GgufModel:
         """The model, loaded once: a caller that leaves meanwhile does not make it load again."""
         if self._loading is None or has_failed(self._loading):
             self._loading = asyncio.create_task(asyncio.to_thread(self._load))
+        # The load goes on for the next question when this caller leaves.
         return await asyncio.shield(self._loading)
 
     def _load(self) -> "ChatModel":
@@ -101,6 +103,7 @@ class GgufModel:
         params = CommonParams()
         params.model.path = str(self._path)
         params.hostnames = ["127.0.0.1"]
+        # Any free one: the key keeps other programs out.
         params.port = 0
         params.api_keys = [key]
         params.n_ctx = self.profile.context_window * PARALLEL
@@ -127,14 +130,12 @@ def _check(path: Path, section: str) -> None:
         import xllamacpp  # noqa: F401
     except ImportError as error:
         raise ConfigError(
-            f"{section}__MODEL_PATH needs llama.cpp: install it with pip install 'ragstone[gguf]'."
+            f"{section}__MODEL needs llama.cpp: install it with pip install 'ragstone[gguf]'."
         ) from error
     try:
         with path.open("rb") as file:
             magic = file.read(len(MAGIC))
     except OSError as error:
-        raise ConfigError(
-            f"{section}__MODEL_PATH: {path} cannot be read ({error.strerror})."
-        ) from error
+        raise ConfigError(f"{section}__MODEL: {path} cannot be read ({error.strerror}).") from error
     if magic != MAGIC:
-        raise ConfigError(f"{section}__MODEL_PATH: {path} is not a GGUF file.")
+        raise ConfigError(f"{section}__MODEL: {path} is not a GGUF file.")

@@ -5,18 +5,75 @@ Mean pooling over the last hidden state, then unit length, as the model card say
 
 import asyncio
 import os
-from collections.abc import Callable, Sequence
+import string
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ragstone.language.late_interaction import EncodedQuestion, Floats, PlacedTokens
-from ragstone.models.minilm_engine import MiniLmEngine
+from ragstone.language.late_interaction import (
+    EncodedQuestion,
+    Floats,
+    PlacedTokens,
+    TokenVectors,
+    pack_tokens,
+)
+from ragstone.language.words import STOPWORDS
+from ragstone.models.engines import MiniLmEngine
 from ragstone.models.onnx import open_shared
-from ragstone.models.token_encoder import TokenEncoder
 from ragstone.ports import IN_BULK, Vectors
+
+
+class TokenEncoder:
+    """Projects, scales and packs. Of passages only the tokens that carry meaning are kept: no
+    frequent words, no punctuation. `scale` (dimensions,) is what `pack_tokens` divides by."""
+
+    def __init__(self, projection: Floats, scale: Floats, silent: NDArray[np.bool_]) -> None:
+        self.scale = scale
+        self._projection = projection
+        self._silent = silent
+
+    @classmethod
+    def load(cls, file: str, vocabulary: Mapping[str, int]) -> "TokenEncoder":
+        """From package data made by `training/late_projection.py`."""
+        with files("ragstone.models").joinpath(f"data/{file}").open("rb") as opened:
+            data = np.load(opened)
+            projection, scale = data["projection"].astype(np.float32), data["scale"]
+        # An array by id: a set would be asked for every token of every passage.
+        silent = np.zeros(max(vocabulary.values()) + 1, np.bool_)
+        for token, i in vocabulary.items():
+            silent[i] = token in STOPWORDS or not token.strip(string.punctuation)
+        return cls(projection, scale, silent)
+
+    def passage(self, ids: Sequence[int], hidden: Floats) -> bytes:
+        """Pack the states (n, width) of a passage's tokens `ids` (n,)."""
+        array, kept = np.array(ids, np.uint16), np.flatnonzero(self.content_mask(ids))
+        vectors = self._project(hidden[kept])
+        return pack_tokens(TokenVectors(array, vectors), self.scale, kept.tolist())
+
+    def content_mask(self, ids: Sequence[int]) -> NDArray[np.bool_]:
+        """Which of a passage's tokens (n,) have vectors: those that carry meaning, all if none
+        does."""
+        kept = ~self._silent[np.array(ids, np.uint16)]
+        return kept if kept.any() else np.ones(len(ids), np.bool_)
+
+    def question(self, ids: Sequence[int], hidden: Floats) -> TokenVectors:
+        """The vectors of all of a question's tokens."""
+        return TokenVectors(np.array(ids, np.uint16), self._project(hidden))
+
+    def weights(self, ids: Sequence[int], rarity: Floats) -> Floats:
+        """The rarity of a question's tokens, 0 for punctuation."""
+        return np.where(self._silent[list(ids)], 0, rarity)
+
+    def _project(self, hidden: Floats) -> Floats:
+        rows = hidden @ self._projection
+        norms = np.linalg.norm(rows, axis=1, keepdims=True)
+        unit: Floats = rows / np.maximum(norms, 1e-9)
+        return unit
+
 
 A = TypeVar("A")
 T = TypeVar("T")
@@ -56,6 +113,7 @@ class MiniLmModel:
     def both(self, text: str) -> tuple[Vectors, bytes]:
         """The vector of a passage and those of its tokens, packed."""
         ids, hidden = self.states(text)
+        # Without the first and the last token, which the tokenizer adds.
         return _mean_pool(hidden), self.encoder.passage(ids[1:-1], hidden[1:-1])
 
     def question(self, text: str) -> EncodedQuestion:
@@ -70,7 +128,9 @@ class MiniLmModel:
         for found in self.tokenizer.encode_batch(list(texts)):
             ids = found.ids[1:-1]
             starts = np.array([start for start, _ in found.offsets[1:-1]], np.int64)
-            placed.append(PlacedTokens(np.array(ids, np.uint16), starts[self.encoder.kept(ids)]))
+            placed.append(
+                PlacedTokens(np.array(ids, np.uint16), starts[self.encoder.content_mask(ids)])
+            )
         return placed
 
 
@@ -175,6 +235,7 @@ class MiniLm:
         async with self._loading:
             if self._model is None:
                 run = asyncio.get_running_loop().run_in_executor
+                # On a thread, as the loop would stand for 0.2 s.
                 self._model = await run(self._quick, open_shared, self.fingerprint, MiniLmModel)
                 self._encoder = self._model.encoder
             return self._model

@@ -10,8 +10,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from ragstone.core.errors import ConfigError
-from ragstone.language.budget import Tier
-from ragstone.language.tokens import Family
+from ragstone.language.tokens import Family, Tier
 from ragstone.ports import Profile
 from ragstone.settings import LlmSettings
 
@@ -21,36 +20,37 @@ _SIZE = re.compile(
     r"(?P<unit>[mbt])(?![a-z0-9])"
 )
 _BILLIONS = {"m": 0.001, "b": 1.0, "t": 1000.0}
-MOST_CHARS = 300
+MAX_CHARS = 300
 """Characters of a name that are looked at."""
 
 
-def normal(name: str) -> str:
+def normalize_name(name: str) -> str:
     """The name in one spelling: `Llama-3.1_8B` and `llama3.1-8b` are the same."""
-    lower = name[:MOST_CHARS].lower().replace("_", "-").replace(" ", "-")
+    lower = name[:MAX_CHARS].lower().replace("_", "-").replace(" ", "-")
     return _LETTER_HYPHEN_DIGIT.sub("", lower)
 
 
-def billions(name: str) -> float | None:
+def parse_billions(name: str) -> float | None:
     """The parameters that the name tells, in billions: 7 for `qwen2.5:7b`; None if it is silent.
 
     Experts are multiplied (`8x7b` is 56); active parameters (`a3b`) and quantizations are not read.
     """
-    match = _SIZE.search(name[:MOST_CHARS].lower().replace("_", "-"))
+    match = _SIZE.search(name[:MAX_CHARS].lower().replace("_", "-"))
     if match is None:
         return None
     size = float(match["count"]) * _BILLIONS[match["unit"]]
     return size * int(match["experts"] or 1) or None
 
 
-def matches(pattern: str, name: str) -> bool:
+def matches_name(pattern: str, name: str) -> bool:
     """Whether `pattern` stands in `name` as whole words and numbers: `gpt-4` also in `gpt-4o`,
     `mistral` not in `mistralai`."""
-    wanted = normal(pattern)
+    wanted = normalize_name(pattern)
     if not wanted:
         return False
+    # `gpt-4` is also in `gpt-4o`, but not in `gpt-41`.
     after = r"(?![0-9])" if wanted[-1].isdigit() else r"(?![a-z])"
-    return re.search(rf"(?<![a-z0-9]){re.escape(wanted)}{after}", normal(name)) is not None
+    return re.search(rf"(?<![a-z0-9]){re.escape(wanted)}{after}", normalize_name(name)) is not None
 
 
 TIERS: tuple[tuple[float, Tier], ...] = ((3, "tiny"), (9, "small"), (34, "medium"))
@@ -81,23 +81,24 @@ _TABLE = TypeAdapter(dict[str, ProfileRow])
 def profile(settings: LlmSettings) -> Profile:
     """The profile of the settings' model: the table, changed by LLM__PROFILES, changed by the
     single settings. Raises ConfigError."""
-    name = settings.model or Path(settings.model_path).stem
+    name = settings.model_name
     found = find_profile(name, own_rows(settings.profiles))
     changes = {
         "context_window": settings.context_window,
         "temperature": settings.temperature,
-        "top_p": settings.top_p,
         "vision": settings.vision,
     }
-    return _with_changes(found, {key: value for key, value in changes.items() if value is not None})
+    return _change_profile(
+        found, {key: value for key, value in changes.items() if value is not None}
+    )
 
 
 def sets_temperature(settings: LlmSettings) -> bool:
     """Whether the settings name a temperature for their model, by themselves or in LLM__PROFILES.
     Raises ConfigError."""
     rows = own_rows(settings.profiles)
-    name = settings.model or Path(settings.model_path).stem
-    known = (row.temperature for pattern, row in rows.items() if matches(pattern, name))
+    name = settings.model_name
+    known = (row.temperature for pattern, row in rows.items() if matches_name(pattern, name))
     return settings.temperature is not None or any(item is not None for item in known)
 
 
@@ -108,14 +109,17 @@ def find_profile(name: str, own: Table | None = None) -> Profile:
     """
     changes: dict[str, object] = {}
     for rows in (_load_profiles(), own or {}):
-        pattern = max((row for row in rows if matches(row, name)), key=_length, default=None)
+        # The longest says most: `qwen2.5-coder` counts more than `qwen`.
+        fitting = (row for row in rows if matches_name(row, name))
+        pattern = max(fitting, key=lambda row: len(normalize_name(row)), default=None)
         if pattern is not None:
             changes.update(rows[pattern].model_dump(exclude_unset=True))
-    size = billions(name) or changes.pop("billions", None)
+    # The name speaks of the very model; a row of the table of a whole family.
+    size = parse_billions(name) or changes.pop("billions", None)
     own_tier = changes.pop("tier", None)
     changes.pop("billions", None)
     tier = size_tier(size) if isinstance(size, float) else own_tier
-    return _with_changes(Profile(), {**changes, **({"tier": tier} if tier else {})})
+    return _change_profile(Profile(), {**changes, **({"tier": tier} if tier else {})})
 
 
 def size_tier(size: float) -> Tier:
@@ -144,10 +148,6 @@ def _load_profiles() -> Table:
     return _TABLE.validate_python(json.loads(text))
 
 
-def _length(pattern: str) -> int:
-    return len(normal(pattern))
-
-
-def _with_changes(found: Profile, changes: Mapping[str, object]) -> Profile:
+def _change_profile(found: Profile, changes: Mapping[str, object]) -> Profile:
     known = {name: getattr(found, name) for name in Profile.__dataclass_fields__}
     return Profile(**{**known, **changes})

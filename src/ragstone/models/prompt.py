@@ -9,10 +9,9 @@ from pathlib import PurePosixPath
 
 from ragstone.core.answer import Instructions, Layout
 from ragstone.core.turn import Ask, Message, Passage
-from ragstone.language import fences
-from ragstone.language.budget import Budget
-from ragstone.language.markers import neutral
-from ragstone.language.tokens import Count, count, cut_to_budget
+from ragstone.language.code_blocks import fence_text
+from ragstone.language.markers import neutralize_markers
+from ragstone.language.tokens import Budget, Count, count, cut_to_budget
 from ragstone.language.words import words
 
 _LABEL_LIKE = re.compile(r"(SOURCES|SUGGESTED)_(USED|QUESTIONS)", re.IGNORECASE)
@@ -36,7 +35,7 @@ _HEADS = re.compile(r"\[(References|Question|System Prompt|User Query)\]", re.IG
 OPENING = 80
 """Characters of a source in which a heading stands that is then not named above it."""
 
-LEAST_TOKENS = 50
+MIN_TOKENS = 50
 """A beginning of a source that is shorter than this is not worth sending."""
 
 
@@ -51,10 +50,10 @@ MEANS = "In full, this asks, and all of it is to be answered:"
 def question(asked: str, told: Instructions) -> str:
     """The question in the user's own words, in full, and with the notes on earlier answers."""
     said = f"{told.asked}\n\n{MEANS}\n{asked}" if told.asked else asked
-    return f"{said}\n\n{fences.fence_text('notes', told.notes)}\n{NOTES}" if told.notes else said
+    return f"{said}\n\n{fence_text('notes', told.notes)}\n{NOTES}" if told.notes else said
 
 
-def with_references(passages: Sequence[Passage], asked: str) -> str:
+def compose_references(passages: Sequence[Passage], asked: str) -> str:
     """The user's message of chat-core's prompt: the references, then the question."""
     blocks = "\n\n".join(map(reference, passages))
     return f"{REFER}\n\n[References]\n{blocks}\n\n[Question]\n{asked}"
@@ -84,12 +83,14 @@ def compose(passages: Sequence[Passage], asked: str, told: Instructions) -> tupl
     """
     if told.layout == "references" and not told.digest:
         rules = f"{told.opening}\n{told.text}".strip()
-        return rules, with_references(passages, asked) if passages else asked
+        return rules, compose_references(passages, asked) if passages else asked
     sources = "\n".join(map(_passage_block, passages))
     if told.digest:
-        digest = fences.fence_text("summaries", _LABEL_LIKE.sub(LABELLED, told.digest))
+        digest = fence_text("summaries", _LABEL_LIKE.sub(LABELLED, told.digest))
         sources = f"{DIGEST}\n{digest}"
     task = f"{told.text}\n\nQuestion: {asked}" if told.text else asked
+    # Behind the conversation: a server keeps the beginning of a prompt that repeats, and that
+    # is then all that was said before.
     if told.layout == "last":
         return told.opening, f"{sources}\n\n{task}".strip()
     return f"{told.opening}\n\n{sources}".strip(), task
@@ -113,8 +114,9 @@ def fit_passages(
         needed = counted(block(passage))
         if needed > left:
             if not chosen:
+                # The label and the fence are whole; only the text is cut.
                 around = needed - counted(passage.text)
-                text = cut_to_budget(passage.text, max(LEAST_TOKENS, left - around), counted)
+                text = cut_to_budget(passage.text, max(MIN_TOKENS, left - around), counted)
                 chosen.append(replace(passage, text=text))
             break
         chosen.append(passage)
@@ -128,7 +130,7 @@ def _passage_block(passage: Passage) -> str:
 
 def fence_source(label: str, text: str) -> str:
     """A source behind its label, in a fence that neither can close."""
-    return fences.fence_text("source", f"{label}\n{_clean(text)}")
+    return fence_text("source", f"{label}\n{_clean(text)}")
 
 
 def _label(passage: Passage) -> str:
@@ -158,7 +160,7 @@ def _file_name(passage: Passage) -> str:
 
 def _clean(text: str) -> str:
     """A document's text whose markers and labels cannot be taken for the prompt's."""
-    return _LABEL_LIKE.sub(LABELLED, neutral(text))
+    return _LABEL_LIKE.sub(LABELLED, neutralize_markers(text))
 
 
 def history(ask: Ask, share: Budget, counted: Count = count) -> list[Message]:
@@ -168,6 +170,7 @@ def history(ask: Ask, share: Budget, counted: Count = count) -> list[Message]:
     """
     said = [message for message in ask.history if message.role != "system"][-2 * share.turns :]
     left, kept = share.history, list[Message]()
+    # The newest turns say most about the question, so the oldest go first.
     for message in reversed(said):
         tokens = counted(message.text)
         if tokens > left:

@@ -10,6 +10,9 @@ from ragstone.core.errors import ConfigError, ModelUnavailable
 from ragstone.ports import Vectors
 from ragstone.settings import EmbeddingSettings
 
+CALL_SECONDS = 60.0
+"""How long one call may take: a batch on a server without a GPU."""
+
 CONCURRENT_CALLS = 4
 
 BATCH = 32
@@ -34,7 +37,7 @@ class RemoteEmbedder:
         self._client = httpx2.AsyncClient(
             base_url=settings.base_url.rstrip("/") + "/",
             headers={"Authorization": f"Bearer {key}"} if key else {},
-            timeout=settings.timeout,
+            timeout=CALL_SECONDS,
         )
         self._calls = asyncio.Semaphore(CONCURRENT_CALLS)
 
@@ -45,6 +48,7 @@ class RemoteEmbedder:
     async def connect(self) -> None:
         """Learn the vectors' length if the settings do not say; raises ModelUnavailable."""
         if not self.dimensions:
+            # The API has no call that tells the length of vectors, so any text is embedded once.
             self.dimensions = (await self._request(["dimensions"])).shape[1]
 
     async def embed_passages(self, texts: Sequence[str]) -> Vectors:
@@ -60,12 +64,14 @@ class RemoteEmbedder:
 
     async def _request(self, texts: list[str]) -> Vectors:
         body: dict[str, object] = {"model": self.name, "input": texts, "encoding_format": "float"}
+        # Models that cannot shorten their vectors refuse the field.
         if self._settings.dimensions:
             body["dimensions"] = self._settings.dimensions
         try:
             async with self._calls:
                 response = await self._client.post("embeddings", json=body)
             response.raise_for_status()
+            # The API does not promise the order of the request.
             rows = sorted(response.json()["data"], key=lambda row: row["index"])
             vectors = np.array([row["embedding"] for row in rows], np.float32)
         except httpx2.HTTPStatusError as error:
@@ -91,6 +97,7 @@ class RemoteEmbedder:
                 f"The embedding server returned vectors of shape {vectors.shape}, "
                 f"not {(expected, width)}. Check EMBEDDING__DIMENSIONS."
             )
+        # Not every server gives unit length, and the index compares directions.
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
         unit: Vectors = vectors / np.maximum(norms, 1e-12)
         return unit

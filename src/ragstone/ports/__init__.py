@@ -3,19 +3,22 @@
 `Adapters` bundles one adapter of each for the stages. Only `build.py` makes one.
 """
 
-from ragstone.ports.adapters import Adapters
+from ragstone.ports.adapters import Adapters, Pooled, PoolUse
 from ragstone.ports.answering import (
     Answerability,
     Answerer,
     AnswerJudge,
+    Approvals,
     Completer,
     Conversing,
     History,
     Priced,
     Profile,
+    Returned,
     Said,
+    Toolbox,
+    ToolSession,
 )
-from ragstone.ports.approving import Approvals
 from ragstone.ports.cache import Cache, CacheFigures, Kept, Near
 from ragstone.ports.catalog import (
     Begun,
@@ -28,24 +31,34 @@ from ragstone.ports.catalog import (
     ValueCount,
     find_collection,
 )
-from ragstone.ports.checking import Checker, Claim, EvidenceSource, Support
-from ragstone.ports.comments import CommentReader, ReadComments
-from ragstone.ports.conversations import ConversationStore, Lease
-from ragstone.ports.dump import Row, Rows, StateDump
+from ragstone.ports.collections import Vocabulary
+from ragstone.ports.conversations import ConversationStore, FeedbackStore, Lease, Traces
 from ragstone.ports.embedding import (
     IN_BULK,
     BridgingEmbedder,
     Embedder,
     Embedders,
+    Judgement,
     LateEmbedder,
+    Pair,
+    PairReader,
+    PairReading,
+    Reranker,
+    TermStatistics,
     Vectors,
     in_bulk,
 )
-from ragstone.ports.erasure import Erasure
-from ragstone.ports.evaluation import EvaluationStore, StoredRun
-from ragstone.ports.feedback import FeedbackStore
-from ragstone.ports.graph import EntityGraph, EntityRecognizer, Mentions, ModelReadings, Themes
-from ragstone.ports.guarding import Topics, TopicStore
+from ragstone.ports.graph import EntityGraph
+from ragstone.ports.guarding import (
+    Checker,
+    Claim,
+    EvidenceSource,
+    IntentExamples,
+    Likeness,
+    Support,
+    Topics,
+    TopicStore,
+)
 from ragstone.ports.index import (
     ChunkIndex,
     Erases,
@@ -61,20 +74,18 @@ from ragstone.ports.index import (
     home,
     may_share,
 )
-from ragstone.ports.intents import IntentExamples, Likeness
-from ragstone.ports.jobs import Parts
-from ragstone.ports.keys import KeyStore, StoredKey
-from ragstone.ports.pools import Pooled, PoolUse
-from ragstone.ports.reading import Pair, PairReader, PairReading
-from ragstone.ports.reranking import Judgement, Reranker, TermStatistics
-from ragstone.ports.running import Heard, Interest, RunningAnswers
-from ragstone.ports.settings import Marks, SettingsStore
-from ragstone.ports.tables import Cell, ColumnType, QueriedTable, QueryResult, TableQueries
-from ragstone.ports.templates import Templates
-from ragstone.ports.toolbox import Returned, Toolbox, ToolSession
-from ragstone.ports.traces import Traces
-from ragstone.ports.vector_stores import VectorStores
-from ragstone.ports.vocabulary import Vocabulary
+from ragstone.ports.jobs import Heard, Interest, Parts, RunningAnswers
+from ragstone.ports.state import (
+    Erasure,
+    KeyStore,
+    Marks,
+    Row,
+    Rows,
+    SettingsStore,
+    StateDump,
+    StoredKey,
+    Templates,
+)
 
 __all__ = [
     "IN_BULK",
@@ -88,13 +99,10 @@ __all__ = [
     "Cache",
     "CacheFigures",
     "Catalog",
-    "Cell",
     "Checker",
     "ChunkIndex",
     "Claim",
     "CollectionNames",
-    "ColumnType",
-    "CommentReader",
     "Completer",
     "ConversationStore",
     "Conversing",
@@ -102,10 +110,8 @@ __all__ = [
     "Embedder",
     "Embedders",
     "EntityGraph",
-    "EntityRecognizer",
     "Erases",
     "Erasure",
-    "EvaluationStore",
     "EvidenceSource",
     "FeedbackStore",
     "Heard",
@@ -121,8 +127,6 @@ __all__ = [
     "LoadsInBulk",
     "Look",
     "Marks",
-    "Mentions",
-    "ModelReadings",
     "Moves",
     "Near",
     "Pair",
@@ -133,9 +137,6 @@ __all__ = [
     "Pooled",
     "Priced",
     "Profile",
-    "QueriedTable",
-    "QueryResult",
-    "ReadComments",
     "Reranker",
     "Retriever",
     "Returned",
@@ -150,12 +151,9 @@ __all__ = [
     "StateDump",
     "StatusCount",
     "StoredKey",
-    "StoredRun",
     "Support",
-    "TableQueries",
     "Templates",
     "TermStatistics",
-    "Themes",
     "ToolSession",
     "Toolbox",
     "TopicStore",
@@ -163,7 +161,6 @@ __all__ = [
     "Total",
     "Traces",
     "ValueCount",
-    "VectorStores",
     "Vectors",
     "Vocabulary",
     "bulk_load",

@@ -1,9 +1,9 @@
 """One adapter of each port, for the stages."""
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from ragstone.core.records import ModelCheck
 from ragstone.language.tokens import Count, count
@@ -11,36 +11,41 @@ from ragstone.ports.answering import (
     Answerability,
     Answerer,
     AnswerJudge,
+    Approvals,
     Completer,
     Conversing,
     History,
     Profile,
+    Toolbox,
 )
-from ragstone.ports.approving import Approvals
 from ragstone.ports.cache import Cache
 from ragstone.ports.catalog import Catalog
-from ragstone.ports.checking import Checker
-from ragstone.ports.comments import CommentReader
-from ragstone.ports.conversations import ConversationStore
-from ragstone.ports.dump import StateDump
-from ragstone.ports.embedding import Embedders
-from ragstone.ports.evaluation import EvaluationStore
-from ragstone.ports.feedback import FeedbackStore
-from ragstone.ports.graph import EntityGraph, EntityRecognizer, Mentions, ModelReadings, Themes
-from ragstone.ports.guarding import Topics
+from ragstone.ports.collections import Vocabulary
+from ragstone.ports.conversations import ConversationStore, FeedbackStore, Traces
+from ragstone.ports.embedding import Embedders, Reranker, TermStatistics
+from ragstone.ports.graph import EntityGraph
+from ragstone.ports.guarding import Checker, IntentExamples, Topics
 from ragstone.ports.index import ChunkIndex, Retriever
-from ragstone.ports.intents import IntentExamples
-from ragstone.ports.keys import KeyStore
-from ragstone.ports.pools import Pooled
-from ragstone.ports.reranking import Reranker, TermStatistics
-from ragstone.ports.running import RunningAnswers
-from ragstone.ports.settings import SettingsStore
-from ragstone.ports.tables import TableQueries
-from ragstone.ports.templates import Templates
-from ragstone.ports.toolbox import Toolbox
-from ragstone.ports.traces import Traces
-from ragstone.ports.vector_stores import VectorStores
-from ragstone.ports.vocabulary import Vocabulary
+from ragstone.ports.jobs import RunningAnswers
+from ragstone.ports.state import KeyStore, SettingsStore, StateDump, Templates
+
+
+@dataclass(frozen=True, slots=True)
+class PoolUse:
+    """The connections of this process to a database: how many are `used` now, how many there may
+    be at `most`, and how much work waits for one, as far as that is known."""
+
+    name: str
+    used: int
+    most: int
+    waiting: int = 0
+
+
+@runtime_checkable
+class Pooled(Protocol):
+    """An adapter that takes its connections out of a pool."""
+
+    def pool_use(self) -> PoolUse: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +56,10 @@ class Adapters:
     `completer`, which does the work around an answer, and as `chat`, which converses), what tells
     whether passages hold an answer before it is asked (`answerable`), a model that judges answers
     instead of it (`evaluator`), a reranker that reads question and passage together beside the one
-    that is named (`reading_reranker`), what tells whether an answer
-    is what was asked (`judge`), a retrieval service in place
-    of the index (`external_retriever`), a gateway of tools (`toolbox`), what runs queries over
-    tables (`tables`), calls that wait until somebody approves them (`approvals`), the answers
-    that go on in each of several servers (`running`), the graph of
-    what chunks name (`graph`), what finds names for it besides rules (`recognizer`), and what reads
-    tables of comments (`comments`).
+    that is named (`reading_reranker`), what tells whether an answer is what was asked (`judge`), a
+    retrieval service in place of the index (`external_retriever`), a gateway of tools (`toolbox`),
+    calls that wait until somebody approves them (`approvals`), the answers that go on in each of
+    several servers (`running`), and the graph of what chunks name (`graph`).
     `profile` is the chat model's, `count` counts tokens as it does,
     `ensemble` are the models that vote. `dump` is for backups. `searching` lets so many questions
     search at a time while the others wait in turn, so that a search that has begun is not slowed
@@ -84,11 +86,6 @@ class Adapters:
     conversations: ConversationStore
     keys: KeyStore
     feedback: FeedbackStore
-    evaluations: EvaluationStore
-    mentions: Mentions
-    readings: ModelReadings
-    themes: Themes
-    vector_stores: VectorStores
     completer: Completer | None = None
     evaluator: Completer | None = None
     reading_reranker: Reranker | None = None
@@ -98,14 +95,13 @@ class Adapters:
     judge: AnswerJudge | None = None
     external_retriever: Retriever | None = None
     toolbox: Toolbox | None = None
-    tables: TableQueries | None = None
     approvals: Approvals | None = None
     running: RunningAnswers | None = None
     graph: EntityGraph | None = None
-    comments: CommentReader | None = None
-    recognizer: EntityRecognizer | None = None
     profile: Profile = Profile()
     count: Count = count
     ensemble: tuple[Answerer, ...] = ()
     searching: AbstractAsyncContextManager[Any] = field(default_factory=nullcontext)
     pools: tuple[Pooled, ...] = ()
+    added: Mapping[str, Any] = field(default_factory=dict)
+    """What plugins and other packages bring for their own stages, by name."""

@@ -1,15 +1,15 @@
 """The ports that answer and remember."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from ragstone.core.answer import Finish, Instructions, StatementKind, Usage
 from ragstone.core.records import By, Report, Use
-from ragstone.core.tool import ToolCall
+from ragstone.core.tool import Tool, ToolCall
 from ragstone.core.turn import Ask, Passage, Principal, Turn
-from ragstone.language.budget import Tier
-from ragstone.language.tokens import Family
+from ragstone.language.tokens import Family, Tier
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,4 +165,57 @@ class Conversing(Protocol):
 
         Raises ModelUnavailable or Busy, possibly after some text.
         """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """What a tool returned: its text, and its data where it sent any as JSON. `failed` says that
+    the tool reported an error, which the text is about; `length` is how many characters the text
+    had before it was cut."""
+
+    text: str
+    data: Any = None
+    failed: bool = False
+    length: int = 0
+
+
+CALL_SECONDS = 30.0
+"""How long one call of a tool may take: what people wait for an answer leaves room for few such."""
+
+RESULT_CHARS = 8000
+"""Characters of one result of a tool that are read."""
+
+
+class ToolSession(Protocol):
+    """One connection to the tools."""
+
+    @property
+    def tools(self) -> Sequence[Tool]: ...
+
+    async def call(self, name: str, arguments: Mapping[str, Any]) -> Returned:
+        """Call one of the tools; raises ToolsUnavailable."""
+        ...
+
+
+class Toolbox(Protocol):
+    """The tools of a gateway, of which each organisation has its own."""
+
+    def session(self, organisation: str) -> AbstractAsyncContextManager[ToolSession]:
+        """Connect; entering raises ToolsUnavailable."""
+        ...
+
+
+class Approvals(Protocol):
+    """Calls of tools that wait until who asked approves or declines them."""
+
+    async def decision(
+        self, principal: Principal, id: str, seconds: float, ask: Callable[[], Awaitable[None]]
+    ) -> bool | None:
+        """What the principal decides within `seconds` about the call of this id, None for nothing.
+        `ask` tells it, once the decision can come."""
+        ...
+
+    async def decide(self, principal: Principal, id: str, approved: bool) -> None:
+        """Approve or decline a call of the principal's; raises UnknownApproval where none waits."""
         ...

@@ -87,7 +87,7 @@ class CollectionNames(Protocol):
         """The names by id of those that exist or are to come."""
         ...
 
-    async def known(self, document_ids: Sequence[str]) -> Mapping[str, Document]:
+    async def find_documents(self, document_ids: Sequence[str]) -> Mapping[str, Document]:
         """Those of these documents that exist, by id."""
         ...
 
@@ -135,7 +135,7 @@ class Catalog(CollectionNames, Protocol):
         builds are to be deleted."""
         ...
 
-    async def dropped(self, unused: Sequence[Collection]) -> None:
+    async def forget_dropped(self, unused: Sequence[Collection]) -> None:
         """The chunks of these are gone from the index."""
         ...
 
@@ -375,7 +375,7 @@ class Catalog(CollectionNames, Protocol):
         """
         ...
 
-    async def kept(self) -> bool:
+    async def is_kept(self) -> bool:
         """Whether anybody is `keeping`, in any server. Whoever has read what is to be deleted asks
         this before deleting it, and leaves it for later if so."""
         ...

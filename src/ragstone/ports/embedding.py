@@ -3,13 +3,16 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ragstone.core.answer import Usage
+from ragstone.core.chunk import Chunk
 from ragstone.core.records import Collection
-from ragstone.language.late_interaction import EncodedQuestion, PlacedTokens
+from ragstone.language.late_interaction import EncodedQuestion, LateQuery, PlacedTokens
 
 Vectors = NDArray[np.float32]
 """Shape (n, dimensions), rows of unit length."""
@@ -97,7 +100,7 @@ class LateEmbedder(Embedder, Protocol):
 class BridgingEmbedder(Embedder, Protocol):
     """An embedder that puts texts of many languages among those of an English one."""
 
-    async def in_english(self, question: str) -> str:
+    async def english_words(self, question: str) -> str:
         """English words for those of the question, as far as any are known."""
         ...
 
@@ -105,11 +108,11 @@ class BridgingEmbedder(Embedder, Protocol):
 class Embedders(Protocol):
     """The embedders at hand, by the name or fingerprint that a collection carries."""
 
-    def for_text(self, language: str) -> Embedder:
+    def choose(self, language: str) -> Embedder:
         """The one that a new collection of this language should use."""
         ...
 
-    def of(self, collection: Collection) -> Embedder:
+    def find_indexing(self, collection: Collection) -> Embedder:
         """The one that indexed `collection`.
 
         Raises EmbeddingMismatch when the settings name another one.
@@ -124,4 +127,96 @@ class Embedders(Protocol):
     def find_bridging(self, collection: Collection) -> BridgingEmbedder | None:
         """One for texts in other languages than English, whose vectors lie among those of a
         collection that was indexed in English; None where there is no need or none is allowed."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """`scores` (n,) in 0..1, one a candidate, NaN for one that cannot be judged; `weight`
+    (0..1) is the share of the final score that they deserve, 0 when the reranker cannot judge;
+    `reason` says why, `usage` what it took."""
+
+    scores: Vectors
+    weight: float
+    reason: str = ""
+    usage: Usage = Usage()
+
+
+class Reranker(Protocol):
+    """Compares the question with the text of each candidate."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def judge(
+        self,
+        collection: Collection,
+        question: str,
+        chunks: Sequence[Chunk],
+        encoded: EncodedQuestion | None = None,
+    ) -> Judgement:
+        """Score `chunks`; `encoded` is the question as the collection's embedder sees it.
+
+        Raises ModelUnavailable.
+        """
+        ...
+
+    async def aclose(self) -> None: ...
+
+
+class TermStatistics(Protocol):
+    """What is known of a collection's words."""
+
+    async def specificity(self, collection: Collection, question: str) -> float | None:
+        """How specific a question is for the collection, 0 (topical) to 1; None if unknown."""
+        ...
+
+    async def late_query(
+        self, collection: Collection, question: EncodedQuestion
+    ) -> LateQuery | None:
+        """The question as the index compares it with token vectors, weighted by the rarity of its
+        tokens in the collection; None where it has none that count."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A claim, or with `question` a question, beside a passage and the title that it stands
+    under."""
+
+    text: str
+    passage: str
+    title: str = ""
+    question: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PairReading:
+    """What a reader makes of a pair; all are probabilities, 0..1.
+
+    `answers`: that the passage answers the question, and `span` the likeliest place of the answer
+    in the passage, None where nothing answers. `supported`, `contradicted` and `not_said` add up
+    to 1 and are of the claim. What was not asked for is 0.
+
+    Without `readable` the reader does not know the script, or the claim is too long for it: then
+    the claim is not said, and nothing is answered.
+    """
+
+    answers: float = 0.0
+    span: tuple[int, int] | None = None
+    supported: float = 0.0
+    contradicted: float = 0.0
+    not_said: float = 0.0
+    readable: bool = True
+
+
+class PairReader(Protocol):
+    """Says of pairs what a person would who reads the two together."""
+
+    async def read(self, pairs: Sequence[Pair]) -> list[PairReading]:
+        """Raises ModelUnavailable if the model cannot be opened."""
+        ...
+
+    async def aclose(self) -> None:
+        """Free the model's memory and its thread."""
         ...

@@ -1,8 +1,11 @@
 """The ports of the guard: which topics a question touches, and what is kept of them."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
+from ragstone.core.document import BlockSpan
+from ragstone.core.intent import IntentName, SmallTalkKind
 from ragstone.core.records import BlockedQuestion, Topic, TopicMatch
 
 
@@ -79,3 +82,70 @@ class Topics(Protocol):
     async def list_blocked(self, tenant: str, limit: int) -> list[BlockedQuestion]:
         """The newest blocked questions first."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceSource:
+    """A text that claims are compared with, the title and headings it stands under, and the blocks
+    that it consists of, none where they are not known."""
+
+    text: str
+    title: str = ""
+    blocks: tuple[BlockSpan, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A statement without markers, and the numbers (from 0) of the sources that it names."""
+
+    text: str
+    cited: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """How likely (0..1) the sources support a claim, and where: `start` to `end` in the source of
+    the number `source`, which is None where nothing could be compared. `contradicted` says that the
+    source says otherwise there. `cited` are those by each source that the claim names, in its
+    order."""
+
+    probability: float
+    source: int | None = None
+    start: int = 0
+    end: int = 0
+    contradicted: bool = False
+    cited: tuple["Support", ...] = ()
+
+
+class Checker(Protocol):
+    """Compares claims with sources, without a chat model."""
+
+    async def support(
+        self, claims: Sequence[Claim], sources: Sequence[EvidenceSource]
+    ) -> list[Support]:
+        """Return the support of each claim. Raises ModelUnavailable if the reader cannot be
+        opened."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """What a text is like: `small_talk` is how likely it is small talk (0..1), and of which kind;
+    `name` the likeliest intent if it is a question, `confidence` how likely (0..1)."""
+
+    small_talk: float
+    kind: SmallTalkKind
+    name: IntentName
+    confidence: float
+
+
+class IntentExamples(Protocol):
+    """Compares a text with examples of intents."""
+
+    def knows(self, language: str) -> bool:
+        """Whether there are examples in this language; "" is an unknown one."""
+        ...
+
+    async def likeness(self, text: str) -> Likeness: ...
+
+    async def aclose(self) -> None: ...

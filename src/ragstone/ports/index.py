@@ -163,7 +163,7 @@ def check_late(index: ChunkIndex, collection: Collection) -> None:
     if collection.late and not (isinstance(index, SearchesLate) and index.searches_late):
         raise ConfigError(
             f"The index of INDEX__URL cannot search collection {collection.name!r} by late "
-            "interaction. Set INGEST__LATE_INTERACTION=false and run 'ragstone rebuild', or keep "
+            "interaction. Set INGEST__TOKEN_VECTORS=rerank and run 'ragstone rebuild', or keep "
             "chunks in Qdrant Edge, Qdrant, PostgreSQL or Elasticsearch."
         )
 

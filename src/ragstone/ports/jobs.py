@@ -92,7 +92,7 @@ class JobStore(Protocol):
     async def next_due(self, kinds: Collection[str], unable: Unable = NOTHING) -> float | None: ...
     async def is_awaited(self, job: Job, place: bool, begun_too: bool) -> bool: ...
     async def has_unfinished_ingest(self, tenant: str, collection: str) -> bool: ...
-    async def held(self, worker: str) -> dict[str, int]: ...
+    async def list_claimed(self, worker: str) -> dict[str, int]: ...
     async def report(self, job: Job, progress: Mapping[str, Any]) -> None: ...
     async def finish(self, job: Job, state: State, expires_at: float, **values: Any) -> bool: ...
     async def again(
@@ -101,7 +101,9 @@ class JobStore(Protocol):
     async def release(self, worker: str) -> None: ...
     async def give_back(self, id: str, worker: str) -> None: ...
     async def orphans(self, alive: Collection[str]) -> set[str]: ...
-    async def take_over(self, dead: Collection[str], deaths: int, expires_at: float) -> int: ...
+    async def requeue_orphans(
+        self, dead: Collection[str], deaths: int, expires_at: float
+    ) -> int: ...
     async def move(
         self, id: str, states: Collection[State], state: State, **values: Any
     ) -> Job | None: ...
@@ -128,7 +130,7 @@ class Parts(Protocol):
         """Queue parts of a job, if it is running."""
         ...
 
-    async def of(self, job: str) -> Sequence[Job]:
+    async def list_parts(self, job: str) -> Sequence[Job]:
         """The parts of a job, oldest first, without what is requested."""
         ...
 
@@ -149,3 +151,52 @@ class Beats(Protocol):
     async def beat(self, worker: str) -> bool: ...
     async def beats(self) -> dict[str, int]: ...
     async def leave(self, *workers: str) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Interest:
+    """What other servers want of an answer: how often they looked for more, and whether somebody
+    stopped it."""
+
+    looks: int = 0
+    stopped: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What is known of an answer that another server gives: a digest of its question, a number that
+    its server counts up as long as it lives, and what it told, in order."""
+
+    question: str
+    beat: int
+    told: tuple[str, ...]
+
+
+class RunningAnswers(Protocol):
+    """Answers that go on, by names that nobody can guess. Methods raise StateUnavailable."""
+
+    async def enter(self, questions: Mapping[str, str]) -> set[str]:
+        """Make answers known, each with a digest of its question; the names that were free."""
+        ...
+
+    async def interest(self, names: Collection[str]) -> dict[str, Interest]:
+        """What is wanted of these."""
+        ...
+
+    async def tell(self, parts: Mapping[str, tuple[int, int, str]], alive: Collection[str]) -> None:
+        """Add to what is told of an answer: the events from the first number to before the second,
+        as one text. Count up those that live."""
+        ...
+
+    async def hear(self, name: str, after: int) -> Heard | None:
+        """Look for what was told that holds events from number `after` on, or says that it ended
+        there; None where no server gives this answer."""
+        ...
+
+    async def stop(self, name: str) -> bool:
+        """Ask whoever gives it to end it; whether somebody does."""
+        ...
+
+    async def leave(self, names: Collection[str]) -> None:
+        """Forget them, and all that was told."""
+        ...

@@ -15,17 +15,29 @@ import numpy as np
 
 from ragstone.language.late_interaction import Floats
 from ragstone.ports import Pair, PairReading
-from ragstone.reader import windows
 from ragstone.reader.network import Network, Outputs
-from ragstone.reader.pairs import PASSAGE, PairTokens, Placed, TokenRow
+from ragstone.reader.pairs import (
+    CLAIM_WINDOW,
+    MAX_CHARACTERS,
+    MAX_PIECES,
+    MAX_QUESTION,
+    PASSAGE,
+    QUESTION_WINDOW,
+    PairTokens,
+    Placed,
+    TokenRow,
+    build_windows,
+    claim_pieces,
+    nearest_windows,
+)
 
 UNKNOWN = 3
 """The id of a character that the vocabulary lacks."""
 
-MOST_UNKNOWN = 0.3
+MAX_UNKNOWN = 0.3
 """The share of unknown tokens from which a text is in a script that the reader does not know."""
 
-LONGEST_SPAN = 40
+MAX_SPAN = 40
 """Tokens of an answer at most."""
 
 UNREADABLE = PairReading(not_said=1.0, readable=False)
@@ -50,7 +62,7 @@ class LocalReader:
         self._network: Network | None = None
 
     @classmethod
-    def opened(cls, folder: Path, threads: int = 0) -> "LocalReader":
+    def load(cls, folder: Path, threads: int = 0) -> "LocalReader":
         """One on the model in `folder`, loaded now. Raises ModelUnavailable."""
         reader = cls(folder, threads)
         reader._network = Network.load(folder, threads)
@@ -89,7 +101,7 @@ def read(network: Network, pairs: Sequence[Pair]) -> list[PairReading]:
             tokens,
             place_tokens(pair.text),
             place_tokens(pair.title),
-            place_tokens(pair.passage[: windows.MOST_CHARACTERS]),
+            place_tokens(pair.passage[:MAX_CHARACTERS]),
         )
         for pair in pairs
     ]
@@ -117,19 +129,19 @@ def _plan_rows(
     if _is_unknown(pair.text, text) or _is_unknown(pair.passage, passage):
         return PairReading(readable=False) if pair.question else UNREADABLE
     if pair.question:
-        cut: Sequence[Placed] = [text[-windows.QUESTION :]]
-        beside = windows.BESIDE_QUESTION
+        cut: Sequence[Placed] = [text[-MAX_QUESTION:]]
+        beside = QUESTION_WINDOW
     else:
-        cut = windows.claims(pair.text, text)
-        beside = windows.BESIDE_CLAIM
-    if len(cut) > windows.MOST_PIECES:
+        cut = claim_pieces(pair.text, text)
+        beside = CLAIM_WINDOW
+    if len(cut) > MAX_PIECES:
         return UNREADABLE
-    shown = windows.pieces(pair.passage, passage, beside)
+    shown = build_windows(pair.passage, passage, beside)
     return _Rows(
         tuple(
             tuple(
                 tokens.row(piece, pair.question, title, window)
-                for window in windows.nearest(shown, piece)
+                for window in nearest_windows(shown, piece)
             )
             for piece in cut
         )
@@ -141,7 +153,7 @@ def _is_unknown(text: str, tokens: Placed) -> bool:
     which mean something in one font only."""
     private = sum(unicodedata.category(sign) in ("Co", "Cn") for sign in text)
     unknown = sum(piece == UNKNOWN for piece, _, _ in tokens)
-    return unknown > MOST_UNKNOWN * len(tokens) or private > MOST_UNKNOWN * len(text)
+    return unknown > MAX_UNKNOWN * len(tokens) or private > MAX_UNKNOWN * len(text)
 
 
 def _best_window(rows: Sequence[tuple[TokenRow, Outputs]]) -> PairReading:
@@ -155,9 +167,7 @@ def _span(row: TokenRow, tokens: Floats) -> tuple[int, int] | None:
     at = [i for i, part in enumerate(row.parts) if part == PASSAGE]
     both = tokens[at, 0][:, None] + tokens[at, 1][None, :]
     size = len(at)
-    allowed = np.triu(np.ones((size, size), bool)) & ~np.triu(
-        np.ones((size, size), bool), LONGEST_SPAN
-    )
+    allowed = np.triu(np.ones((size, size), bool)) & ~np.triu(np.ones((size, size), bool), MAX_SPAN)
     both = np.where(allowed, both, -np.inf)
     start, end = divmod(int(both.argmax()), size)
     return row.places[at[start]][0], row.places[at[end]][1]

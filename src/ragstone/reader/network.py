@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from ragstone.core.errors import ModelUnavailable
 from ragstone.language.late_interaction import Floats
-from ragstone.models.e5_engine import open_weights
-from ragstone.models.e5_weights import LONGEST, WIDTH, E5Weights
-from ragstone.models.onnx import session
+from ragstone.models.e5_weights import MAX_LENGTH, WIDTH, E5Weights
+from ragstone.models.engines import open_weights
+from ragstone.models.onnx import open_session
 from ragstone.reader.pairs import TokenRow
 
 FILE, CARD = "reader.onnx", "reader.json"
@@ -30,7 +30,7 @@ FORM = 1
 PADDING = -1
 """What stands for the part of a token behind the end of a row."""
 
-MOST_TOKENS = 1500
+MAX_TOKENS = 1500
 """In one run, padding included: larger ones are no faster and take more memory."""
 
 
@@ -48,7 +48,7 @@ class Network:
 
     def __init__(self, weights: E5Weights, opened: Any) -> None:
         self._weights = weights
-        places = weights.vector("emb.pos").reshape(LONGEST, WIDTH)
+        places = weights.vector("emb.pos").reshape(MAX_LENGTH, WIDTH)
         self._places = places + weights.vector("emb.type")[:WIDTH]
         self._session = opened
 
@@ -64,7 +64,7 @@ class Network:
                 raise ValueError(f"it is of form {form}, and this reads form {FORM}")
             if sha256((folder / FILE).read_bytes()).hexdigest() != expected:
                 raise ValueError(f"{FILE} is damaged")
-            opened = session(folder / FILE, threads)
+            opened = open_session(folder / FILE, threads)
         except Exception as error:
             raise ModelUnavailable(
                 f"The reader's model in {folder} cannot be opened ({error}). "
@@ -104,11 +104,11 @@ def find_bundled() -> Path:
 
 
 def _batches(order: list[int], sizes: Sequence[int]) -> list[list[int]]:
-    """Rows in order of length, cut so that none is larger than `MOST_TOKENS` with its padding."""
+    """Rows in order of length, cut so that none is larger than `MAX_TOKENS` with its padding."""
     found: list[list[int]] = []
     now: list[int] = []
     for row in order:
-        if now and sizes[row] * (len(now) + 1) > MOST_TOKENS:
+        if now and sizes[row] * (len(now) + 1) > MAX_TOKENS:
             found.append(now)
             now = []
         now.append(row)

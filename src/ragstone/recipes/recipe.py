@@ -13,31 +13,25 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ragstone.agent.cut_short import CutShort
-from ragstone.agent.tool_agent import MOST_ROUNDS, WORK_SECONDS, ToolAgent
-from ragstone.answer.assemble import Assemble
-from ragstone.answer.build_prompt import BuildPrompt
+from ragstone.agent.tool_agent import APPROVAL_SECONDS, MOST_ROUNDS, WORK_SECONDS, ToolAgent
+from ragstone.answer.assemble import OWN_SECONDS, Assemble
 from ragstone.answer.generate import Generate
-from ragstone.answer.pre_answer_gate import PreAnswerGate
-from ragstone.answer.reason import Reason
-from ragstone.answer.rounds import Rounds
+from ragstone.answer.reason import THINKING_SECONDS
+from ragstone.answer.rounds import ROUNDS, Rounds
 from ragstone.answer.structured import Structured
-from ragstone.answer.sum_up import SumUp
 from ragstone.cache.recall import Recall
-from ragstone.cache.remember import Remember
+from ragstone.conversation.classify import Classify
+from ragstone.conversation.contextualize import Contextualize
 from ragstone.conversation.converse import Converse
-from ragstone.conversation.memory import Memory
 from ragstone.conversation.persist import Persist
-from ragstone.conversation.record_trace import Record
-from ragstone.conversation.retrieval_gate import RetrievalGate
 from ragstone.core.clock import state_time
 from ragstone.core.turn import LEVELS, Ask, Level, Plan
 from ragstone.engine.budget import CallBudget
 from ragstone.engine.recipe import Recipe
 from ragstone.engine.stage import Stage
 from ragstone.guard.guard import Guard
-from ragstone.knowledge.graph.add_related import AddRelated
 from ragstone.knowledge.multi_hop import MultiHop
-from ragstone.knowledge.summaries.traverse import Traverse
+from ragstone.ports.answering import CALL_SECONDS
 from ragstone.recipes.plans import plans
 from ragstone.recipes.stage_options import with_options
 from ragstone.recipes.stages import STAGES, RecipeKey, added_stage_names, with_added
@@ -48,20 +42,16 @@ from ragstone.retrieve.grade_passages import GradePassages
 from ragstone.retrieve.rerank import Rerank
 from ragstone.retrieve.retrieve import Retrieve
 from ragstone.retrieve.search_subqueries import SearchSubqueries
-from ragstone.retrieve.subject import Subject
 from ragstone.settings import Settings
-from ragstone.understand.classify import Classify
-from ragstone.understand.contextualize import Contextualize
 from ragstone.understand.correct import Correct
-from ragstone.understand.narrow import Narrow
 from ragstone.understand.rewrite import Rewrite
 from ragstone.understand.route import Route
 from ragstone.verify.check import Check, CheckHeld
 from ragstone.verify.cite import Cite
 from ragstone.verify.score import Score
 
-ROUNDS: tuple[Level, ...] = ("enhanced", "maximum")
-"""Levels whose answers are judged and tried again."""
+AROUND_REPLY = 60.0
+"""Seconds that an answer may take besides the chat model's longest reply."""
 
 BUDGETS: Mapping[Level, CallBudget] = {
     "basic": CallBudget(4, 10_000),
@@ -86,10 +76,8 @@ EACH: Mapping[str, Names] = {
         "retrieve",
         "fuse",
         "rerank",
-        "subject",
         "multi_hop",
         "deduplicate",
-        "add_related",
         "expand",
     )
 }
@@ -108,11 +96,9 @@ class Form:
     options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
-ASKED: Names = ("memory", "contextualize", "guard")
+ASKED: Names = ("contextualize", "guard")
 UNDERSTOOD: Names = (
-    "narrow",
     "classify",
-    "retrieval_gate",
     "correct",
     "recall",
     "route",
@@ -120,42 +106,36 @@ UNDERSTOOD: Names = (
 )
 FOUND: Names = ("search_subqueries", *EACH["search_subqueries"])
 ANSWERED: Names = (
-    "traverse",
-    "sum_up",
     "assemble",
-    "build_prompt",
-    "pre_answer_gate",
-    "reason",
     "generate",
     "cite",
     "check",
     "score",
 )
 ANSWERED_BY_AGENT: Names = (
-    "sum_up",
     "assemble",
-    "build_prompt",
-    "reason",
     "generate",
     "cut_short",
     "cite",
     "check",
     "score",
 )
-KEPT: Names = ("persist", "remember", "record")
+KEPT: Names = ("persist",)
 
 SEARCHED: Mapping[str, Mapping[str, Any]] = {
     "guard": {"answers": False},
     "classify": {"answers": False, "asks_model": False},
-    "retrieval_gate": {"answers": False, "asks_model": False},
     "recall": {"answers": False},
     "route": {"sums_up": False},
-    "subject": {"editions": False},
+    "rerank": {"editions": False},
     "deduplicate": {"near_duplicate": 1},
     "expand": {"continues": False},
 }
 """What is typed into a search box is searched, not answered: a forbidden search is an error, as
 guidance is not a passage, and equal passages of two documents are two finds."""
+
+WITHOUT_FORM = {"sums_up": False, "reasons": False, "suggests": False}
+"""The reply has a form of its own."""
 
 FORMS: Mapping[Variant, Form] = {
     "plain": Form(
@@ -173,16 +153,24 @@ FORMS: Mapping[Variant, Form] = {
             "grade_passages": FOUND,
         },
         # Nothing leaves before the best answer is known.
-        options={name: {"holds": True} for name in ("pre_answer_gate", "generate")},
+        options={"generate": {"holds": True}},
     ),
-    "search": Form((*ASKED, *UNDERSTOOD, *FOUND), ("remember", "record"), options=SEARCHED),
+    "search": Form(
+        (*ASKED, *UNDERSTOOD, *FOUND), KEPT, options={**SEARCHED, "persist": {"stores": False}}
+    ),
     "functions": Form(
-        (*ASKED, *UNDERSTOOD, *FOUND, "assemble", "build_prompt", "generate", "cite"),
+        (*ASKED, *UNDERSTOOD, *FOUND, "assemble", "generate", "cite"),
         KEPT,
         options={
             **SEARCHED,
-            "build_prompt": {"reasons": False, "suggests": False},
-            "generate": {"holds": False, "votes": False, "stands_by": False},
+            "assemble": WITHOUT_FORM,
+            "generate": {
+                "holds": False,
+                "spares": False,
+                "thinks": "never",
+                "votes": False,
+                "stands_by": False,
+            },
         },
     ),
     # Nothing of the next two is recalled, as it depends on more than question and documents; and
@@ -195,27 +183,26 @@ FORMS: Mapping[Variant, Form] = {
             "tool_agent",
             *ANSWERED_BY_AGENT,
         ),
-        ("persist", "record"),
+        KEPT,
         inner={"tool_agent": FOUND},
+        options={"generate": {"spares": False}},
     ),
-    "conversation": Form((*ASKED, "converse"), ("persist", "record")),
+    "conversation": Form((*ASKED, "converse"), KEPT),
     "structured": Form(
         (
             *ASKED,
             *(name for name in UNDERSTOOD if name != "recall"),
             *FOUND,
             "assemble",
-            "build_prompt",
             "structured",
             "cite",
             "check",
             "score",
         ),
-        ("persist", "record"),
+        KEPT,
         options={
             "classify": {"answers": False},
-            "retrieval_gate": {"answers": False},
-            "build_prompt": {"reasons": False, "suggests": False},
+            "assemble": WITHOUT_FORM,
         },
     ),
 }
@@ -260,8 +247,10 @@ class Recipes:
 
     def judges(self, level: Level) -> bool:
         """Whether answers of this level are judged unless the request says otherwise."""
-        own = self._settings.self_rag
-        return own.enabled and (own.every_level or level in ROUNDS)
+        if not self._settings.self_rag.enabled:
+            return False
+        stages = self.of("judged", level).stages
+        return any(isinstance(stage, Rounds) and stage.judges(level) for stage in stages)
 
     def every(self) -> Iterator[Recipe]:
         """All of them."""
@@ -307,33 +296,27 @@ def stages(settings: Settings, level: Level) -> Mapping[str, Stage]:
 def _understanding_stages(settings: Settings, level: Level, plan: Plan) -> Iterator[Stage]:
     """The stages that read the question, check it, and plan the answer."""
     rag, adaptive, conversation = settings.rag, settings.adaptive, settings.conversation
-    yield Memory(
-        turns=conversation.max_history_turns,
-        required=conversation.required,
-        since=0.0 if conversation.db_rehydration_enabled else state_time(),
-    )
+    decides = settings.llm.decides
     yield Contextualize(
+        remembers=conversation.max_history_turns,
+        since=0.0 if conversation.db_rehydration_enabled else state_time(),
         rewriting=conversation.query_rewriting_enabled,
-        rewriting_by=conversation.rewriting_by,
     )
     if rag.forbidden_check_enabled:
         yield guard(settings)
-    yield Narrow()
-    yield Classify(asks_model=adaptive.intents == "llm", threshold=adaptive.intent_threshold)
-    yield RetrievalGate(asks_model=level in ROUNDS and settings.self_rag.need == "llm")
+    yield Classify(
+        asks_model="intent" in decides,
+        asks_documents=level in ROUNDS and "documents" in decides,
+        threshold=adaptive.intent_threshold,
+    )
     if settings.spelling.enabled:
         yield Correct()
     if settings.cache.enabled:
         yield _recall(settings, level)
     yield Route(
         plan=plan,
-        analyzer=adaptive.analyzer,
+        asks_model="complexity" in decides,
         mode=rag.mode,
-        max_top_k=rag.max_top_k,
-        by_complexity=adaptive.routing == "complexity",
-        sums_up_all=rag.summaries == "collection",
-        rewrites_complex=rag.rewrite_complex,
-        widens=rag.top_k_by_intent,
     )
     yield Rewrite(
         expands=rag.query_expansion_enabled,
@@ -348,77 +331,61 @@ def _search_stages(settings: Settings) -> Iterator[Stage]:
     yield SearchSubqueries()
     yield Retrieve()
     yield Fuse(rrf_k=rag.rrf_k, title_boost=rag.title_boost)
-    yield Rerank(by=rag.reranker)
-    yield Subject()
+    yield Rerank()
     yield MultiHop()
     yield Deduplicate()
-    if rag.knowledge_graph_enabled:
-        yield AddRelated()
     yield Expand()
     if rag.verification_enabled:
         yield GradePassages()
     yield Rounds(most=loop.max_iterations, enough=loop.score_threshold / 100)
     # Calls end by their own limits, so that the agent's own is reached only if one of them fails.
-    waits = MOST_ROUNDS * (mcp.approval_seconds + mcp.timeout)
+    waits = MOST_ROUNDS * (APPROVAL_SECONDS + CALL_SECONDS)
     yield ToolAgent(
         timeout=300.0 + WORK_SECONDS + waits,
         cost=mcp.max_cost,
-        call_seconds=mcp.timeout,
-        approval_seconds=mcp.approval_seconds,
     )
 
 
 def _answer_stages(settings: Settings, level: Level) -> Iterator[Stage]:
     """The stages that answer and check."""
-    rag, ensemble = settings.rag, settings.ensemble
+    rag, timeout = settings.rag, settings.llm.total_timeout + AROUND_REPLY
     holds = rag.checking in ("hold", "strict")
-    if rag.tree != "off":
-        yield Traverse(context_tokens=rag.context_tokens)
-    yield SumUp(timeout=rag.answer_timeout)
     yield Assemble(
+        timeout=timeout + OWN_SECONDS,
         context_tokens=rag.context_tokens,
         context_chars=rag.context_chars,
         compression=rag.compression,
-    )
-    yield BuildPrompt(
         no_answer=rag.no_answer,
         mode=rag.mode,
         reasons=level in ROUNDS,
-        suggests=rag.suggestions,
         layout=rag.prompt_layout,
-        refuse_unlikely=rag.refuse_unlikely,
-    )
-    yield PreAnswerGate(faq=rag.faq_direct, refuse_below=rag.refuse_before_model, holds=holds)
-    yield Reason(
-        reasons=level in ROUNDS,
-        extended=level == "maximum",
-        holds=holds,
     )
     yield Generate(
-        timeout=rag.answer_timeout,
+        timeout=THINKING_SECONDS + timeout,
         holds=holds,
-        votes=level == "maximum" and ensemble.configured,
+        thinks={"maximum": "at length", "enhanced": "always"}.get(level, "asked"),
+        tells_thoughts=not holds,
         stands_by=settings.llm.fallback == "extractive",
     )
     yield CutShort()
-    yield Structured(timeout=rag.answer_timeout, holds=holds)
+    yield Structured(timeout=timeout, holds=holds)
     yield Cite()
-    asks, quotes = rag.checking_judge == "llm", settings.llm.fallback == "extractive"
+    asks, quotes = "sentences" in settings.llm.decides, settings.llm.fallback == "extractive"
     if rag.checking == "report":
         yield Check(asks_model=asks, quotes=quotes)
     elif rag.checking != "off":
         yield CheckHeld(asks_model=asks, quotes=quotes, strict=rag.checking == "strict")
     yield Score()
-    yield Converse(timeout=rag.answer_timeout)
+    yield Converse(timeout=timeout)
 
 
 def _tail_stages(settings: Settings) -> Iterator[Stage]:
-    """The stages that store the turn after the answer."""
-    yield Persist()
-    if settings.cache.enabled:
-        yield Remember(ttl=settings.cache.default_ttl_seconds)
-    if settings.statistics.trace_days:
-        yield Record(days=settings.statistics.trace_days, questions=settings.statistics.questions)
+    """The stages that run after the answer."""
+    yield Persist(
+        ttl=settings.cache.default_ttl_seconds,
+        days=settings.statistics.trace_days,
+        questions=settings.statistics.questions,
+    )
 
 
 def guard(settings: Settings) -> Guard:
@@ -433,8 +400,8 @@ def guard(settings: Settings) -> Guard:
 
 def _recall(settings: Settings, level: Level) -> Recall:
     """The cache's stage; results of other settings are none of this recipe's."""
-    behind = {"server", "cache", "log_level", "ragstone_data", "db", "service"}
-    behind |= {"statistics", "log", "telemetry", "dialects", "plone", "auth", "limits", "jobs"}
+    behind = {"server", "cache", "log_level", "ragstone_data", "service"}
+    behind |= {"statistics", "log", "telemetry", "dialects", "auth", "limits", "jobs"}
     added = [(name, STAGES[name].package) for name in added_stage_names()]
     said = (level, settings.model_dump_json(exclude=behind), *added)
     recipe = hashlib.blake2b(repr(said).encode(), digest_size=16).hexdigest()
@@ -443,6 +410,4 @@ def _recall(settings: Settings, level: Level) -> Recall:
         recipe=recipe,
         answers=True,
         mode=own.threshold_mode,
-        least=own.least_likeness,
-        external=own.external,
     )

@@ -24,9 +24,11 @@ from ragstone.recipes.recipe import stages
 from ragstone.recipes.stage_options import PREFIX, Options, settable_options
 from ragstone.recipes.stages import STAGES, RecipeKey, with_added
 from ragstone.settings import Settings
-from ragstone.settings.aliases import ALIASES, BY_NAME, current_key
-from ragstone.settings.dialects import find_added_dialects
+from ragstone.settings.added import added_sections, aliases_by_name, find_aliases
+from ragstone.settings.aliases import current_key
+from ragstone.settings.all import complete_settings
 from ragstone.settings.names import readable, variable
+from ragstone.settings.read import refuse_switched_off
 
 Scope = Literal["global", "dialect", "tenant", "collection", "request"]
 
@@ -43,10 +45,9 @@ RUNTIME: Mapping[str, tuple[Scope, ...]] = {
     "llm.temperature": EVERYWHERE,
     "llm.max_tokens": EVERYWHERE,
     "llm.fallback": EVERYWHERE,
+    "llm.decides": EVERYWHERE,
     "cache.enabled": EVERYWHERE,
     "cache.threshold_mode": EVERYWHERE,
-    "cache.least_likeness": EVERYWHERE,
-    "cache.external": EVERYWHERE,
     "cache.default_ttl_seconds": EVERYWHERE,
     "cache.max_entries": ("global", "dialect"),
 }
@@ -54,12 +55,9 @@ RUNTIME: Mapping[str, tuple[Scope, ...]] = {
 
 AT_START = frozenset(
     {
-        "rag.parallel",
-        "rag.forbidden_log_days",
         "ensemble.models",
         "self_rag.evaluation_model",
         "conversation.url",
-        "conversation.database",
     }
 )
 """Settings of these sections that are read at the start all the same."""
@@ -68,7 +66,6 @@ REQUEST: Mapping[str, str] = {
     "rag.top_k": "top_k",
     "rag.mode": "mode",
     "rag.fusion": "wanted.fusion",
-    "rag.dense_weight": "wanted.dense_weight",
     "rag.rerank": "wanted.rerank",
     "rag.similarity_threshold": "wanted.min_similarity",
     "rag.rewrite": "wanted.rewrite",
@@ -76,7 +73,7 @@ REQUEST: Mapping[str, str] = {
     "llm.max_tokens": "max_tokens",
     "cache.enabled": "cache",
 }
-"""What a request may ask for instead, by the field of `Ask`. It is bounded: `rag.max_top_k` and
+"""What a request may ask for instead, by the field of `Ask`. It is bounded: 1,000 passages and
 `llm.max_tokens` are the most that it gets, and the others have the bounds of their setting."""
 
 
@@ -114,10 +111,11 @@ def table() -> Mapping[str, Setting]:
 
 def setting(name: str) -> Setting:
     """The setting of this key, or of a document's name for it; raises UnknownSetting."""
-    alias = BY_NAME.get(name.lower())
+    alias = aliases_by_name().get(name.lower())
     key = current_key(alias.key if alias and alias.key else name)
     found = table().get(key) or table().get(key.lower().replace("__", "."))
     if found is None:
+        refuse_switched_off(key)
         near = find_similar(name.lower(), table(), 1)
         raise UnknownSetting(name[:80], near[0] if near else "")
     return found
@@ -135,7 +133,7 @@ def read(name: str, value: Any) -> tuple[str, Any]:
             f"{one.key} is read when the server starts: set {one.variable} in its environment, or "
             f"{one.key} in the file of --config, and restart it."
         )
-    alias = BY_NAME.get(name.lower())
+    alias = aliases_by_name().get(name.lower())
     try:
         return one.key, check_value(one.key, alias.how(value) if alias else value)
     except ConfigError as error:
@@ -193,7 +191,7 @@ def _validate(key: str, value: Any) -> Any:
     """The value of one setting with the bounds and checks of its section; raises
     ValidationError."""
     section, _, name = key.partition(".")
-    kind = Settings.model_fields[section].annotation
+    kind = complete_settings().model_fields[section].annotation
     if inspect.isclass(kind) and issubclass(kind, BaseModel):
         return getattr(kind(**{name: value}), name)
     return TypeAdapter(_annotation(_fields()[key])).validate_python(value)
@@ -207,7 +205,7 @@ def _annotation(field: FieldInfo) -> Any:
 def _fields() -> Mapping[str, FieldInfo]:
     """The field behind each key."""
     found: dict[str, FieldInfo] = {}
-    for name, field in Settings.model_fields.items():
+    for name, field in complete_settings().model_fields.items():
         kind = field.annotation
         if name in (PREFIX, "prompts"):
             continue
@@ -215,12 +213,6 @@ def _fields() -> Mapping[str, FieldInfo]:
             found.update({f"{name}.{item}": inner for item, inner in kind.model_fields.items()})
         else:
             found[name] = field
-    for name, dialect in find_added_dialects().items():
-        found[f"dialects.{name}"] = FieldInfo(
-            annotation=bool,
-            default=True,
-            description=f"A dialect of the package {dialect.package}.",
-        )
     found.update({f"{PREFIX}.{stage}.{name}": field for stage, name, field in _options()})
     return found
 
@@ -237,7 +229,11 @@ def _row(key: str, field: FieldInfo) -> Setting:
     section, _, name = key.rpartition(".")
     default = field.get_default(call_default_factory=False)
     secret = isinstance(default, SecretStr)
-    scopes = () if key in AT_START else RUNTIME.get(key, RUNTIME.get(key.split(".")[0], ()))
+    added = added_sections().get(section)
+    if added:
+        scopes = EVERYWHERE if name in added.at_run_time else ()
+    else:
+        scopes = () if key in AT_START else RUNTIME.get(key, RUNTIME.get(key.split(".")[0], ()))
     described = field.description or Stage.model_fields[name].description or ""
     return Setting(
         key=key,
@@ -247,7 +243,7 @@ def _row(key: str, field: FieldInfo) -> Setting:
         help=described,
         bounds=_bounds(field),
         variable=variable(key),
-        names=tuple(alias.name for alias in ALIASES if alias.key == key),
+        names=tuple(alias.name for alias in find_aliases() if alias.key == key),
         scopes=(*scopes, "request") if key in REQUEST else scopes,
         secret=secret,
     )

@@ -14,7 +14,6 @@ Options = Mapping[str, Mapping[str, Any]]
 PREFIX = "stages"
 
 SETTABLE: Mapping[str, frozenset[str]] = {
-    "rewrite": frozenset({"imagines_from", "temperature"}),
     "deduplicate": frozenset({"near_duplicate", "high", "medium"}),
     "cite": frozenset({"confidence"}),
 }

@@ -7,27 +7,19 @@ from dataclasses import dataclass
 from ragstone.agent.cut_short import CutShort
 from ragstone.agent.tool_agent import ToolAgent
 from ragstone.answer.assemble import Assemble
-from ragstone.answer.build_prompt import BuildPrompt
 from ragstone.answer.generate import Generate
-from ragstone.answer.pre_answer_gate import PreAnswerGate
-from ragstone.answer.reason import Reason
 from ragstone.answer.rounds import Rounds
 from ragstone.answer.structured import Structured
-from ragstone.answer.sum_up import SumUp
 from ragstone.cache.recall import Recall
-from ragstone.cache.remember import Remember
+from ragstone.conversation.classify import Classify
+from ragstone.conversation.contextualize import Contextualize
 from ragstone.conversation.converse import Converse
-from ragstone.conversation.memory import Memory
 from ragstone.conversation.persist import Persist
-from ragstone.conversation.record_trace import Record
-from ragstone.conversation.retrieval_gate import RetrievalGate
 from ragstone.core.errors import ConfigError
 from ragstone.core.turn import Level
 from ragstone.engine.stage import Stage
 from ragstone.guard.guard import Guard
-from ragstone.knowledge.graph.add_related import AddRelated
 from ragstone.knowledge.multi_hop import MultiHop
-from ragstone.knowledge.summaries.traverse import Traverse
 from ragstone.registry import Extension, Registry, summary
 from ragstone.retrieve.deduplicate import Deduplicate
 from ragstone.retrieve.expand import Expand
@@ -36,12 +28,8 @@ from ragstone.retrieve.grade_passages import GradePassages
 from ragstone.retrieve.rerank import Rerank
 from ragstone.retrieve.retrieve import Retrieve
 from ragstone.retrieve.search_subqueries import SearchSubqueries
-from ragstone.retrieve.subject import Subject
 from ragstone.settings import Settings
-from ragstone.understand.classify import Classify
-from ragstone.understand.contextualize import Contextualize
 from ragstone.understand.correct import Correct
-from ragstone.understand.narrow import Narrow
 from ragstone.understand.rewrite import Rewrite
 from ragstone.understand.route import Route
 from ragstone.verify.check import Check
@@ -49,11 +37,10 @@ from ragstone.verify.cite import Cite
 from ragstone.verify.score import Score
 
 OURS: tuple[type[Stage], ...] = (
-    Memory, Contextualize, Guard, Narrow, Classify, RetrievalGate, Correct, Recall, Route, Rewrite,
-    SearchSubqueries, Retrieve, Fuse, Rerank, Subject, MultiHop, Deduplicate, AddRelated, Expand,
-    GradePassages, Rounds, ToolAgent, Traverse, SumUp, Assemble, BuildPrompt,
-    PreAnswerGate, Reason, Generate, CutShort, Structured, Cite, Check, Score, Converse, Persist,
-    Remember, Record,
+    Contextualize, Guard, Classify, Correct, Recall, Route, Rewrite,
+    SearchSubqueries, Retrieve, Fuse, Rerank, MultiHop, Deduplicate, Expand,
+    GradePassages, Rounds, ToolAgent, Assemble,
+    Generate, CutShort, Structured, Cite, Check, Score, Converse, Persist,
 )  # fmt: skip
 
 
@@ -69,6 +56,11 @@ class RecipeKey:
     def holds(self) -> bool:
         """Whether nothing of an answer leaves before it is checked, or is known to be the best."""
         return self.variant == "judged" or self.settings.rag.checking in ("hold", "strict")
+
+    @property
+    def answers_alone(self) -> bool:
+        """Whether the answer is a text from passages that a search found: no tools, no JSON."""
+        return self.variant in ("plain", "judged")
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,7 @@ class Deduplicate(Stage):
         wanted = [hit.chunk.chunk_id for hit in hits if compared or hit.dense is None]
         held = await adapters.index.vectors(turn.collection, wanted) if wanted else {}
         asked = bridge(turn.queries[0], turn.collection, adapters)
-        low, high = (asked or adapters.embedders.of(turn.collection)).cosines
+        low, high = (asked or adapters.embedders.find_indexing(turn.collection)).cosines
         measured = [self._with_similarity(h, turn.encoded.vector, held, low, high) for h in hits]
         near = _similar_hits(measured, plan.min_similarity)
         kept = distinct(near, held, self.near_duplicate)

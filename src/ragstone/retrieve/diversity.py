@@ -10,7 +10,7 @@ import numpy as np
 from ragstone.core.turn import Hit
 from ragstone.language.late_interaction import Floats
 from ragstone.language.polarity import negations
-from ragstone.language.words import in_pairs, words
+from ragstone.language.words import is_paired, words
 
 T = TypeVar("T")
 
@@ -53,7 +53,7 @@ def adds_nothing(text: str, other: str) -> bool:
 
 def _telling_words(text: str) -> Iterator[str]:
     for word in _WORD.findall(text):
-        if in_pairs(word):
+        if is_paired(word):
             yield from words(word)
         elif word[0].isupper() or any(map(str.isdigit, word)):
             yield word

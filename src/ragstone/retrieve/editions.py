@@ -25,8 +25,8 @@ from ragstone.language.edition_names import (
     EditionName,
     Parts,
     edition_words,
+    mentions_any,
     read_edition_name,
-    says_any,
     version_parts,
 )
 from ragstone.language.named import find_names
@@ -143,8 +143,8 @@ def read_edition(chunk: Chunk, opening: str = "") -> DocumentEdition:
     names = (stem, title, *reversed(above), read_edition_name(chunk.subject))
     told = [read_edition_name(str(chunk.metadata[k])) for k in DATE_KEYS if k in chunk.metadata]
     said = [opening[s.start : s.end] for s in sentences(opening[:OPENING_CHARS])]
-    replaced = [item for item in said if says_any(item, "replaced")]
-    replaces = [item for item in said if item not in replaced and says_any(item, "replaces")]
+    replaced = [item for item in said if mentions_any(item, "replaced")]
+    replaces = [item for item in said if item not in replaced and mentions_any(item, "replaces")]
     rest = [read_edition_name(item, False) for item in said if item not in (*replaced, *replaces)]
     stated = next((item.dates[0] for item in (*told, *names) if item.dates), ())
     # A year alone in a text may be that of anything.
@@ -203,7 +203,7 @@ def find_superseded(
     read = documents_in_families(chunks) | {
         document
         for document, opening in begin.items()
-        if says_any(opening, "replaces") or says_any(opening, "replaced")
+        if mentions_any(opening, "replaces") or mentions_any(opening, "replaced")
     }
     editions = {
         document: read_edition(chunk, begin.get(document, "") if document in read else "")
@@ -243,7 +243,7 @@ def preferences(question: str, editions: Mapping[K, DocumentEdition]) -> Iterato
     """Pairs of which the question wants the first edition rather than the second."""
     pairs = _edition_pairs(editions)
     newer = [pair for pair in pairs if editions[pair[0]].is_newer(editions[pair[1]])]
-    if not newer or says_any(question, "several"):
+    if not newer or mentions_any(question, "several"):
         return
     asked = find_names(question)
     numbers = [version_parts(item.number) for item in asked.numbered]
@@ -260,9 +260,9 @@ def preferences(question: str, editions: Mapping[K, DocumentEdition]) -> Iterato
                 yield other, one
             elif mine.date[0] <= years[-1] and theirs.date[0] < years[0]:
                 yield one, other
-        elif says_any(question, "first") or _is_ahead(mine, theirs):
+        elif mentions_any(question, "first") or _is_ahead(mine, theirs):
             yield other, one
-        elif says_any(question, "previous"):
+        elif mentions_any(question, "previous"):
             yield (one, other) if one in outdone else (other, one)
         else:
             yield one, other

@@ -14,7 +14,7 @@ from ragstone.core.turn import Hit, Turn
 from ragstone.engine.prompts import prompt
 from ragstone.engine.runner import run_stages
 from ragstone.engine.stage import Emit, Stage, Step
-from ragstone.language.fences import fence_text
+from ragstone.language.code_blocks import fence_text
 from ragstone.language.json_answer import json_values
 from ragstone.ports import Adapters, Completer
 

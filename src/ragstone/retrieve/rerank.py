@@ -1,4 +1,4 @@
-"""Compares the question with the best candidates a second time, more closely."""
+"""Ranks the best candidates a second time, by a closer look at the question."""
 
 from dataclasses import replace
 from typing import ClassVar, Literal
@@ -7,26 +7,40 @@ import numpy as np
 from pydantic import Field
 
 from ragstone.core.turn import Hit, Turn
-from ragstone.engine.stage import Emit, Stage, Step
+from ragstone.engine.stage import Emit, Stage, Step, run_part
 from ragstone.ports import Adapters, Judgement
 from ragstone.retrieve.penalties import score_share
+from ragstone.retrieve.subject import respect_subject
 
 
 class Rerank(Stage):
     """Blends the reranker's scores with the fused ones, as much as the reranker trusts itself.
 
     A reranker alone is not better on every kind of text, so the fused score always keeps a share.
+    Then passages about something else than the question names are left out or lowered (`subject`).
+    Where the reranker or that fails, the other one does its part.
     """
 
     name: ClassVar[str] = "rerank"
-    needs: ClassVar[frozenset[str]] = frozenset({"hits"})
-    gives: ClassVar[frozenset[str]] = frozenset({"hits"})
+    needs: ClassVar[frozenset[str]] = frozenset({"hits", "plan", "queries"})
+    gives: ClassVar[frozenset[str]] = frozenset({"hits", "left_out"})
     fails: ClassVar[Literal["open", "closed"]] = "open"
     searches: ClassVar[bool] = True
 
     by: Literal["model", "reader"] = Field("model", description="What compares them.")
 
+    timeout: float = Field(65.0, gt=0, description="Seconds that the stage may take.")
+    editions: bool = Field(
+        True, description="Whether other editions than the wanted one are left out or lowered."
+    )
+
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
+        step = await run_part(self, "reranker", turn, self._compare(turn, adapters))
+        work = respect_subject(step.turn, adapters, self.editions)
+        return replace(step, turn=(await run_part(self, "subject", step.turn, work)).turn)
+
+    async def _compare(self, turn: Turn, adapters: Adapters) -> Step:
+        """The step with the scores of the reranker."""
         if not turn.plan.rerank or turn.collection is None or len(turn.hits) < 2:
             return Step(turn, "skipped", "the plan does not ask for it")
         best, rest = turn.hits[: turn.plan.reranked], turn.hits[turn.plan.reranked :]

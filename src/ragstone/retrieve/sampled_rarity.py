@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ragstone.core.records import Collection
 from ragstone.language.late_interaction import EncodedQuestion, LateQuery, late_query
-from ragstone.language.words import idf
+from ragstone.language.words import inverse_document_frequency
 from ragstone.ports import ChunkIndex, Embedders, LateEmbedder
 
 BROAD, NARROW = 0.25, 0.40
@@ -40,7 +40,9 @@ class Rarity:
     def idf(self, ids: Sequence[int]) -> NDArray[np.float32]:
         """Inverse document frequencies (n,), as BM25 defines them."""
         found = (self.frequency.get(token, 0) for token in ids)
-        return np.array([idf(self.sampled, holding) for holding in found], np.float32)
+        return np.array(
+            [inverse_document_frequency(self.sampled, holding) for holding in found], np.float32
+        )
 
     def specificity(self, ids: Sequence[int]) -> float:
         """How specific a question of these tokens is for the collection, 0 (topical) to 1.
@@ -81,7 +83,7 @@ class SampledRarity:
         self._sampling: dict[Collection, asyncio.Task[Rarity]] = {}
 
     async def specificity(self, collection: Collection, question: str) -> float | None:
-        embedder = self._embedders.of(collection)
+        embedder = self._embedders.find_indexing(collection)
         if not isinstance(embedder, LateEmbedder):
             return None
         [ids] = await embedder.token_ids([question])
@@ -90,7 +92,7 @@ class SampledRarity:
     async def late_query(
         self, collection: Collection, question: EncodedQuestion
     ) -> LateQuery | None:
-        embedder = self._embedders.of(collection)
+        embedder = self._embedders.find_indexing(collection)
         if question.tokens is None or not isinstance(embedder, LateEmbedder):
             return None
         ids = question.tokens.ids.tolist()

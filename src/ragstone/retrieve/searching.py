@@ -14,10 +14,10 @@ from ragstone.core.filters import (
     And,
     AnyOf,
     Filter,
-    but_hidden,
     eq,
+    exclude_hidden,
     filter_fields,
-    readable,
+    reader_filter,
 )
 from ragstone.core.records import Collection
 from ragstone.core.summary_node import SummaryNode
@@ -91,7 +91,7 @@ class Searching:
         if self.bridge is not None:
             vectors = await self.bridge.embed_queries(queries)
             return vectors, EncodedQuestion(vectors[0])
-        embedder = self.adapters.embedders.of(self.collection)
+        embedder = self.adapters.embedders.find_indexing(self.collection)
         if self.known and list(queries) == [self.known[0]]:
             return self.known[1].vector[None], self.known[1]
         if not isinstance(embedder, LateEmbedder):
@@ -157,7 +157,7 @@ class Searching:
     async def _in_words(self, query: str) -> str:
         """The query as it is searched by words: with English ones where it is in another language
         than the collection."""
-        return f"{query} {await self.bridge.in_english(query)}" if self.bridge else query
+        return f"{query} {await self.bridge.english_words(query)}" if self.bridge else query
 
     async def refine(
         self, question: EncodedQuestion, query: str, lists: Sequence[RankedList]
@@ -202,7 +202,7 @@ def weights(plan: Plan, feedback: float = 0.0, parts: bool = False) -> FusionWei
 
 def across_languages(ask: Ask, collection: Collection, adapters: Adapters) -> bool:
     """Whether a question may be compared with passages in other languages by meaning."""
-    multilingual = adapters.embedders.of(collection).multilingual
+    multilingual = adapters.embedders.find_indexing(collection).multilingual
     bridged = adapters.embedders.find_bridging(collection) is not None
     return ask.wanted.dense_weight is None and (multilingual or bridged)
 
@@ -238,11 +238,11 @@ def visible_summaries(ask: Ask, hidden: frozenset[str]) -> Filter | None:
 
 
 def _conditions(ask: Ask, hidden: frozenset[str]) -> list[Filter]:
-    parts: list[Filter] = [readable(ask.principal)]
+    parts: list[Filter] = [reader_filter(ask.principal)]
     if ask.where is not None:
         parts.append(ask.where)
     if hidden:
-        parts.append(but_hidden(hidden))
+        parts.append(exclude_hidden(hidden))
     return parts
 
 

@@ -23,15 +23,12 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import PurePosixPath
-from typing import ClassVar, Literal
-
-from pydantic import Field
 
 from ragstone.core.chunk import chunk_id
 from ragstone.core.turn import Hit, Turn
-from ragstone.engine.stage import Emit, Stage, Step
+from ragstone.engine.stage import Step
 from ragstone.language.named import Named, Numbered, find_names
-from ragstone.language.words import in_pairs
+from ragstone.language.words import is_paired
 from ragstone.ports import Adapters
 from ragstone.retrieve.editions import documents_in_families, find_superseded
 
@@ -58,47 +55,32 @@ GENERAL = 0.1
 """Share of the other documents' passages from which a word that they say names no subject."""
 
 
-class Subject(Stage):
-    """Leaves out or lowers passages of documents about something else than the question names."""
-
-    name: ClassVar[str] = "subject"
-    needs: ClassVar[frozenset[str]] = frozenset({"hits", "plan", "queries"})
-    gives: ClassVar[frozenset[str]] = frozenset({"hits", "left_out"})
-    fails: ClassVar[Literal["open", "closed"]] = "open"
-    searches: ClassVar[bool] = True
-
-    general: float = Field(
-        GENERAL, ge=0, le=1, description="Share of other passages that may say a subject's name."
+async def respect_subject(turn: Turn, adapters: Adapters, editions: bool = True) -> Step:
+    """Leave out or lower passages of documents about something else than the question names; with
+    `editions` also those of other editions than the wanted one."""
+    # Whole documents are read because each of them is asked for.
+    every = turn.plan.strategy == "sequential"
+    openings = await _openings(turn, adapters) if editions and not every else None
+    found = weigh(turn.queries[0], turn.hits, openings=openings)
+    if not found.names:
+        return Step(turn, "skipped", "neither a document's subject is named nor an edition")
+    hits = [
+        replace(hit, score=hit.score * factor)
+        for hit, factor in zip(turn.hits, found.factors, strict=True)
+        if factor
+    ]
+    left_out = tuple(
+        hit.chunk.chunk_id
+        for hit, factor in zip(turn.hits, found.factors, strict=True)
+        if not factor
     )
-    editions: bool = Field(
-        True,
-        description="Whether other editions than the wanted one are left out or lowered.",
+    hits.sort(key=lambda hit: (-hit.score, hit.chunk.chunk_id))
+    lowered = sum(0 < factor < 1 for factor in found.factors)
+    return Step(
+        replace(turn, hits=tuple(hits), left_out=left_out),
+        f"{len(hits)} of {len(turn.hits)} kept, {lowered} of them lowered",
+        f"wanted: {', '.join(found.names)}",
     )
-
-    async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
-        # Whole documents are read because each of them is asked for.
-        every = turn.plan.strategy == "sequential"
-        openings = await _openings(turn, adapters) if self.editions and not every else None
-        found = weigh(turn.queries[0], turn.hits, self.general, openings)
-        if not found.names:
-            return Step(turn, "skipped", "neither a document's subject is named nor an edition")
-        hits = [
-            replace(hit, score=hit.score * factor)
-            for hit, factor in zip(turn.hits, found.factors, strict=True)
-            if factor
-        ]
-        left_out = tuple(
-            hit.chunk.chunk_id
-            for hit, factor in zip(turn.hits, found.factors, strict=True)
-            if not factor
-        )
-        hits.sort(key=lambda hit: (-hit.score, hit.chunk.chunk_id))
-        lowered = sum(0 < factor < 1 for factor in found.factors)
-        return Step(
-            replace(turn, hits=tuple(hits), left_out=left_out),
-            f"{len(hits)} of {len(turn.hits)} kept, {lowered} of them lowered",
-            f"wanted: {', '.join(found.names)}",
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,7 +329,7 @@ def _is_common(word: str, says: Set[int], small: Set[int]) -> bool:
 def _prefix_pattern(word: str) -> re.Pattern[str]:
     """Where a word begins so; anywhere in scripts that write no spaces. A stem's y may be ies."""
     begin = word[:-1] if len(word) > ACRONYM and word.endswith("y") else word
-    return re.compile(("" if in_pairs(word) else r"(?<![^\W_])") + re.escape(begin))
+    return re.compile(("" if is_paired(word) else r"(?<![^\W_])") + re.escape(begin))
 
 
 def _words(asked: Named) -> Iterator[tuple[str, str]]:

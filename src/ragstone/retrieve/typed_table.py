@@ -13,11 +13,13 @@ from datetime import date
 from decimal import Decimal, InvalidOperation
 from itertools import pairwise
 from pathlib import PurePosixPath
+from typing import Literal
 
 from ragstone.core.chunk import Chunk, join_chunks
 from ragstone.core.document import BlockSpan
 from ragstone.language.quantities import COMMA_DECIMAL
-from ragstone.ports import ColumnType
+
+ColumnType = Literal["number", "date", "text"]
 
 MONTHS = {
     name: number

@@ -14,6 +14,7 @@ from pydantic import Field
 from ragstone.core.answer import Usage
 from ragstone.core.events import Event
 from ragstone.core.filters import Scalar
+from ragstone.core.limits import MAX_TOPICS
 from ragstone.core.records import (
     BlockedQuestion,
     Collection,
@@ -27,20 +28,18 @@ from ragstone.core.turn import Ask, Hit, Principal, StageTrace, Turn
 from ragstone.ports import CacheFigures, PoolUse, Total, Vectors
 from ragstone.service.allowed import require_role
 from ragstone.service.bounds import Count, Days, Offset, text
-from ragstone.service.comments import CommentService
 from ragstone.service.conversations import ConversationService
-from ragstone.service.evaluation import EvaluationService
 from ragstone.service.feedback import FeedbackService
-from ragstone.service.graph import GraphService
 from ragstone.service.jobs import JobsService
 from ragstone.service.keys import KeyService
 from ragstone.service.maintenance import MaintenanceService
 from ragstone.service.prompts import PromptService
 from ragstone.service.readers import ReadersService
 from ragstone.service.reading import Path, ReadingService
+from ragstone.service.routes import route
 from ragstone.service.settings import SettingsService
+from ragstone.service.sources import SourcesService
 from ragstone.service.statistics import StatisticsService
-from ragstone.service.vector_stores import VectorStoreService
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +65,13 @@ class Handed:
 
 @dataclass(frozen=True, slots=True)
 class IngestRequest:
-    """Files and folders to index. `require_role` are those who may read them, within what their
-    folders
+    """Files and folders to index. `allowed` are those who may read them, within what their folders
     allow; if there are none, a document keeps its readers, and a new one has those of its folder or
-    collection. `prune` forgets documents whose file
-    under these is gone. Where `only` names places below them, nothing else is looked at, and only
-    their documents go. `by` is who hands them over, None for the operator: what that one may not
-    read is not replaced. `metadata` is that of every document, and counts more than what is said of
-    it elsewhere."""
+    collection. `prune` forgets documents whose file under these is gone, and with `hold` not where
+    that would be most of them. Where `only` names places below them, nothing else is looked at, and
+    only their documents go. `by` is who hands them over, None for the operator: what that one may
+    not read is not replaced. `metadata` is that of every document, and counts more than what is
+    said of it elsewhere."""
 
     paths: tuple[str, ...] = ()
     collection: str = "default"
@@ -84,6 +82,7 @@ class IngestRequest:
     by: Principal | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     only: tuple[str, ...] = ()
+    hold: bool = False
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> "IngestRequest":
@@ -132,7 +131,8 @@ class Progress:
     making the index fast to search, of which nobody knows how long it takes.
     `failed` are the first files that failed, `more_failed` is how many others did: the first
     1,000 are told at the end, and each that was handed over. The documents of a collection say it
-    of all.
+    of all. Of the `indexed`, `added` are new, and of `rights` the readers alone are others. `held`
+    were not pruned (`IngestRequest.hold`).
     `notes` are sentences for the user. `seconds` since the job began, `eta` seconds to go, None
     if unknown. `questions` were thought of by the chat model, which took `usage`. A job that was
     cut off counts what it did before too.
@@ -159,6 +159,9 @@ class Progress:
     questions: int = 0
     usage: Usage = Usage()
     more_failed: int = 0
+    added: int = 0
+    rights: int = 0
+    held: int = 0
 
     @property
     def failures(self) -> int:
@@ -244,6 +247,7 @@ class StoreFigures:
 Texts = Annotated[Sequence[str], Field(min_length=1)]
 Question = Annotated[str, text(20_000)]
 Key = Annotated[str, text(100)]
+Terms = Annotated[Sequence[str], Field(max_length=MAX_TOPICS, description="Terms or ids.")]
 
 
 class Service(Protocol):
@@ -265,6 +269,11 @@ class Service(Protocol):
         ...
 
     @property
+    def sources(self) -> SourcesService:
+        """What collections are kept in sync with."""
+        ...
+
+    @property
     def maintenance(self) -> MaintenanceService:
         """Backups, and the examination of what disagrees."""
         ...
@@ -277,26 +286,6 @@ class Service(Protocol):
     @property
     def feedback(self) -> FeedbackService:
         """What people think of answers."""
-        ...
-
-    @property
-    def evaluation(self) -> EvaluationService:
-        """Sets of questions, and what came of asking them."""
-        ...
-
-    @property
-    def graph(self) -> GraphService:
-        """What documents name, and what is named together."""
-        ...
-
-    @property
-    def comments(self) -> CommentService:
-        """What customers say."""
-        ...
-
-    @property
-    def vector_stores(self) -> VectorStoreService:
-        """What clients of OpenAI's API say of collections, and their files."""
         ...
 
     @property
@@ -394,6 +383,13 @@ class Service(Protocol):
         ...
 
     @require_role("admin", everywhere=True)
+    @route(
+        "PATCH",
+        "/collections/{name:path}",
+        {"name": "new"},
+        old=Field(alias="name"),
+        new=Field(alias="name", min_length=1, max_length=255, description="The new name."),
+    )
     async def rename_collection(self, principal: Principal, old: str, new: str) -> Collection:
         """Call a collection otherwise, at once and in every server. Its documents, settings, jobs
         and keys stay its own, and nothing is indexed anew.
@@ -417,6 +413,7 @@ class Service(Protocol):
         """The model's name and the vectors (n, dimensions) of texts as passages."""
         ...
 
+    @route("GET", "/topics", "topics", role="admin", keyed=True)
     async def topics(self, tenant: str) -> list[Topic]:
         """The tenant's forbidden topics, by term."""
         ...
@@ -428,14 +425,30 @@ class Service(Protocol):
         """
         ...
 
-    async def remove_topics(self, tenant: str, terms: Sequence[str]) -> int:
+    @route("POST", "/topics/remove", "removed", role="admin", keyed=True)
+    async def remove_topics(self, tenant: str, terms: Terms) -> int:
         """Remove topics by term or id: all or none; how many went. Raises UnknownTopic."""
         ...
 
+    @route(
+        "GET",
+        "/topics/blocked",
+        "blocked",
+        role="admin",
+        keyed=True,
+        limit=Field(100, ge=1, le=10_000),
+    )
     async def list_blocked(self, tenant: str, limit: Count) -> list[BlockedQuestion]:
         """The questions that were blocked, the newest first."""
         ...
 
+    @route(
+        "POST",
+        "/topics/check",
+        role="admin",
+        keyed=True,
+        question=Field(description="What would be asked."),
+    )
     async def check_topics(self, tenant: str, question: Question) -> GuardDecision:
         """The guard's ruling on a question, which is not stored for review."""
         ...

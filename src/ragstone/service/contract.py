@@ -14,7 +14,9 @@ from typing import Annotated, Any, Literal, cast, get_args, get_origin, get_type
 
 from ragstone.core.errors import InputError
 from ragstone.service import Service, wire
+from ragstone.service.added import added_services
 from ragstone.service.allowed import Allowed, find_declaration
+from ragstone.service.routes import HttpRoute, find_route
 
 LIFECYCLE = frozenset({"aclose"})
 """Methods that concern the object itself, and are never carried to another process."""
@@ -28,7 +30,8 @@ FILE_NAMES = frozenset({"earlier", "file", "path", "paths", "since", "source"})
 class Operation:
     """One method of the contract. `name` is dotted, as in "jobs.watch"; `types` are those of the
     parameters; `result` is the type of what comes back or, if it `streams`, of each item; `allowed`
-    is None where only the operator may call it."""
+    is None where only the operator may call it, `route` where the HTTP API has no address for
+    it."""
 
     name: str
     signature: inspect.Signature
@@ -37,6 +40,7 @@ class Operation:
     streams: bool
     allowed: Allowed | None
     doc: str
+    route: HttpRoute | None
 
     def of(self, service: Service) -> Callable[..., Any]:
         """The method of a service that does this."""
@@ -82,8 +86,26 @@ class Operation:
 
 @cache
 def operations() -> Mapping[str, Operation]:
-    """Every operation by its name."""
+    """Every operation by its name, those that plugins and packages add too."""
+    found = core_operations()
+    for name in added_services():
+        found |= added_operations(name)
+    return found
+
+
+def core_operations() -> dict[str, Operation]:
+    """The operations of `Service` and its parts, by name."""
     return {operation.name: operation for operation in _operations(Service, "")}
+
+
+def added_operations(part: str) -> dict[str, Operation]:
+    """The operations of a part that a plugin or package adds, by name; none for an unknown one."""
+    added = added_services().get(part)
+    return (
+        {}
+        if added is None
+        else {operation.name: operation for operation in _operations(added.contract, f"{part}.")}
+    )
 
 
 def _operations(protocol: type, prefix: str) -> Iterator[Operation]:
@@ -111,6 +133,7 @@ def _operation(name: str, method: Callable[..., Any]) -> Operation:
         streams,
         find_declaration(method),
         inspect.getdoc(method) or "",
+        find_route(method),
     )
 
 

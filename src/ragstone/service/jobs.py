@@ -8,10 +8,12 @@ from pydantic import Field
 
 from ragstone.core.turn import Ask, Principal
 from ragstone.service.allowed import require_role
-from ragstone.service.bounds import Count, Seconds
+from ragstone.service.bounds import Count, Seconds, text
+from ragstone.service.routes import route
 
 JobState = Literal["queued", "running", "paused", "done", "failed", "cancelled"]
 JOB_STATES: tuple[JobState, ...] = get_args(JobState)
+EndedState = Literal["done", "failed", "cancelled"]
 ENDED: frozenset[JobState] = frozenset({"done", "failed", "cancelled"})
 """States that a job does not leave by itself; a failed or cancelled one can be retried."""
 
@@ -63,6 +65,7 @@ class KindView:
     jobs: Mapping[str, int]
 
 
+Kind = Annotated[str, text(50), Field(description="The kind of the jobs.")]
 Priority = Annotated[int, Field(ge=0, le=1_000_000)]
 
 
@@ -107,6 +110,14 @@ class JobsService(Protocol):
         ...
 
     @require_role("reader")
+    @route(
+        "GET",
+        "/jobs",
+        "jobs",
+        kind=Field(max_length=50, description="Only this kind."),
+        state=Field(description="Only in this state."),
+        limit=Field(ge=1, le=1_000, description="Most jobs to list."),
+    )
     async def list(
         self,
         tenant: str,
@@ -148,19 +159,29 @@ class JobsService(Protocol):
         """The job as it is now and whenever it changes, until it has ended."""
         ...
 
+    @route("GET", "/jobs/kinds", "kinds")
     async def kinds(self) -> Sequence[KindView]:
         """Every kind of job that is done here."""
         ...
 
-    async def pause_kind(self, kind: str) -> None:
+    @route("POST", "/jobs/kinds/{kind}/pause", {"kind": "kind", "paused": True})
+    async def pause_kind(self, kind: Kind) -> None:
         """Begin no job of this kind until it is resumed; those that run go on."""
         ...
 
-    async def resume_kind(self, kind: str) -> None:
+    @route("POST", "/jobs/kinds/{kind}/resume", {"kind": "kind", "paused": False})
+    async def resume_kind(self, kind: Kind) -> None:
         """Begin jobs of this kind again."""
         ...
 
     @require_role("admin", everywhere=True)
-    async def clean(self, tenant: str, state: JobState | None = None, age: Seconds = 0.0) -> int:
+    @route(
+        "POST",
+        "/jobs/clean",
+        "forgotten",
+        state=Field(description="Only jobs that ended so."),
+        age=Field(description="Seconds since they ended, at least."),
+    )
+    async def clean(self, tenant: str, state: EndedState | None = None, age: Seconds = 0.0) -> int:
         """Forget ended jobs (of one state) that ended `age` seconds ago or more; how many."""
         ...

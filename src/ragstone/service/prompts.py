@@ -1,11 +1,19 @@
 """What can be asked of the prompts while the server runs."""
 
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Annotated, Literal, Protocol
+
+from pydantic import Field
 
 from ragstone.core.records import TemplateVersion
+from ragstone.language.templates import MAX_PROMPT_CHARS
 from ragstone.service.bounds import Version
+from ragstone.service.routes import route
 
+Tenant = Annotated[
+    str, Field("", max_length=255, description="Whose prompt; empty for all tenants.")
+]
+Text = Annotated[str, Field(description="The whole prompt.")]
 PromptSource = Literal["shipped", "file", "store", "tenant"]
 
 
@@ -29,34 +37,52 @@ class PromptService(Protocol):
     Methods raise UnknownPrompt, InvalidPrompt, StateUnavailable.
     """
 
-    async def list_all(self, tenant: str = "") -> list[PromptText]:
+    @route("GET", "/prompts", "prompts", role="admin")
+    async def list_all(self, tenant: Tenant = "") -> list[PromptText]:
         """Every prompt as it holds, with those of single languages that somebody made."""
         ...
 
-    async def get(self, name: str, tenant: str = "", version: Version = 0) -> PromptText:
+    @route("GET", "/prompts/{name}", role="admin")
+    async def get(self, name: str, tenant: Tenant = "", version: Version = 0) -> PromptText:
         """A prompt as it holds, or an earlier version of it."""
         ...
 
-    async def put(self, name: str, text: str, tenant: str, who: str) -> PromptText:
+    @route(
+        "PUT",
+        "/prompts/{name}",
+        role="admin",
+        text=Field(min_length=1, max_length=MAX_PROMPT_CHARS),
+    )
+    async def put(self, name: str, text: Text, tenant: Tenant, who: str) -> PromptText:
         """Keep a new version, which holds for the next question."""
         ...
 
-    async def check(self, name: str, text: str) -> None:
-        """Raise unless `text` can be the prompt `name`; nothing is kept."""
+    @route("POST", "/prompts/{name}/check", {"valid": True}, role="admin")
+    async def check(self, name: str, text: Text) -> None:
+        """Check whether a text can be this prompt; nothing is kept. Raises InvalidPrompt."""
         ...
 
-    async def versions(self, name: str, tenant: str = "") -> list[TemplateVersion]:
-        """Every version in the store, the newest first."""
+    @route("GET", "/prompts/{name}/versions", "versions", role="admin")
+    async def versions(self, name: str, tenant: Tenant = "") -> list[TemplateVersion]:
+        """Every version of a prompt in the store, the newest first."""
         ...
 
-    async def diff(self, name: str, tenant: str, old: Version, new: Version) -> str:
+    @route("GET", "/prompts/{name}/diff", "diff", role="admin")
+    async def diff(self, name: str, tenant: Tenant, old: Version, new: Version) -> str:
         """How two versions differ, as a unified diff; version 0 is what stands below the store."""
         ...
 
-    async def rollback(self, name: str, tenant: str, version: Version, who: str) -> PromptText:
+    @route(
+        "POST",
+        "/prompts/{name}/rollback",
+        role="admin",
+        version=Field(ge=1, description="The version to be the newest again."),
+    )
+    async def rollback(self, name: str, tenant: Tenant, version: Version, who: str) -> PromptText:
         """Make an earlier version the newest again."""
         ...
 
-    async def reset(self, name: str, tenant: str, who: str) -> PromptText:
+    @route("DELETE", "/prompts/{name}", role="admin")
+    async def reset(self, name: str, tenant: Tenant, who: str) -> PromptText:
         """Go back to what stands below the store, or below the tenant."""
         ...

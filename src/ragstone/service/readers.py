@@ -4,20 +4,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal, Protocol
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from ragstone.core.filters import Scalar
-from ragstone.core.readers import ReadersReason
+from ragstone.core.readers import ReadersReason, normalize_folder
 from ragstone.core.turn import Principal
 from ragstone.service.allowed import require_role
 from ragstone.service.bounds import text
 from ragstone.service.reading import Path
+from ragstone.service.routes import route
 
 MOST_NAMES = 1_000
 """Names in one list of readers."""
 
-Names = Annotated[Sequence[Annotated[str, text(1_000)]], Field(max_length=MOST_NAMES)]
-"""`*` for everyone, `user:NAME`, `group:NAME`."""
+Names = Annotated[
+    Sequence[Annotated[str, text(1_000)]],
+    Field(
+        max_length=MOST_NAMES,
+        description="`*` for everyone, `user:NAME`, `group:NAME`; none for those of above.",
+    ),
+]
 
 Paths = Annotated[Sequence[Path], Field(max_length=10_000)]
 
@@ -49,14 +55,30 @@ class ReadersService(Protocol):
     the cache, the graph and what was answered before, without reading a file again."""
 
     @require_role("reader")
+    @route(
+        "GET",
+        "/collections/{name:path}/readers",
+        path=Field(description="A path, or a document's id."),
+    )
     async def explain(
         self, principal: Principal, collection: str, path: Path, admin: bool = False
     ) -> ReadersView:
-        """Who may read a document, and why; with `admin` also one that the principal may not read,
-        or that is still to come. Raises UnknownDocument, UnknownCollection."""
+        """Who may read a document, and why; an administrator (`admin`) also asks of one that the
+        principal may not read, and of a path where none is yet.
+
+        Raises UnknownDocument, UnknownCollection.
+        """
         ...
 
     @require_role("admin")
+    @route(
+        "PUT",
+        "/collections/{name:path}/readers",
+        "documents",
+        paths=Field(description="Ids or paths of documents, or folders."),
+        below=Field(description="In this folder or deeper."),
+        having=Field(max_length=100, description="With these values in their metadata."),
+    )
     async def give(
         self,
         principal: Principal,
@@ -77,11 +99,21 @@ class ReadersService(Protocol):
         ...
 
     @require_role("admin")
+    @route("GET", "/collections/{name:path}/folder-readers", "folders")
     async def folders(self, principal: Principal, collection: str) -> list[FolderRule]:
         """The folders that have readers of their own, the collection's among them, by path."""
         ...
 
     @require_role("admin")
+    @route(
+        "PUT",
+        "/collections/{name:path}/folder-readers",
+        {"folder": "folder", "readers": "readers"},
+        folder=(
+            Field("", description="A folder; empty for the whole collection."),
+            AfterValidator(normalize_folder),
+        ),
+    )
     async def set_folder(
         self, principal: Principal, collection: str, folder: Path, readers: Names
     ) -> None:

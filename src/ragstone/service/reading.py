@@ -10,6 +10,7 @@ from ragstone.core.records import Document
 from ragstone.core.turn import Principal
 from ragstone.service.allowed import require_role
 from ragstone.service.bounds import Count, Offset, text
+from ragstone.service.routes import route
 
 Path = Annotated[str, text(4_096)]
 ChunkId = Annotated[str, text(255)]
@@ -138,6 +139,13 @@ class ReadingService(Protocol):
         ...
 
     @require_role("reader")
+    @route(
+        "GET",
+        "/collections/{name:path}/facets",
+        "facets",
+        key=Field(max_length=1_000, description="Only this key."),
+        limit=Field(ge=1, le=1_000, description="Most values of a key."),
+    )
     async def facets(
         self, principal: Principal, collection: str, *, key: Path = "", limit: Count = 10
     ) -> list[Facet]:
@@ -149,6 +157,13 @@ class ReadingService(Protocol):
         ...
 
     @require_role("reader")
+    @route(
+        "GET",
+        "/collections/{name:path}/folders",
+        "folders",
+        below=Field(description="In this folder."),
+        limit=Field(ge=1, le=10_000, description="Most folders."),
+    )
     async def folders(
         self, principal: Principal, collection: str, below: Path = "", limit: Count = 1000
     ) -> list[Folder]:

@@ -3,6 +3,7 @@
 import http.client
 import json
 import os
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -28,20 +29,35 @@ def find_server(data: Path) -> tuple[str, str] | None:
         url, token = str(server["url"]), str(server["token"])
         if server["device"] != data.stat().st_dev:
             return None
-        place = urlsplit(url)
-        host, port = place.hostname or "", place.port
     except (OSError, ValueError, KeyError, TypeError):
+        return None
+    response = _get(f"{url}/health")
+    if response is None or response.status != HTTPStatus.OK:
+        return None
+    return (url, token) if response.getheader(INSTANCE_HEADER) == instance(token) else None
+
+
+def check_login(address: str) -> bool:
+    """Whether a server signs in whoever opens this address; it costs the server nothing."""
+    response = _get(address)
+    return response is not None and response.status == HTTPStatus.SEE_OTHER
+
+
+def _get(address: str) -> http.client.HTTPResponse | None:
+    """Return the head of what is at an address, None where no server answers in time."""
+    try:
+        place = urlsplit(address)
+        host, port = place.hostname or "", place.port
+    except ValueError:
         return None
     connection = http.client.HTTPConnection(host, port, timeout=HEALTH_SECONDS)
     try:
-        connection.request("GET", "/health")
-        response = connection.getresponse()
-        found = response.status == 200 and response.getheader(INSTANCE_HEADER) == instance(token)
+        connection.request("GET", place._replace(scheme="", netloc="").geturl())
+        return connection.getresponse()
     except (OSError, http.client.HTTPException):
         return None
     finally:
         connection.close()
-    return (url, token) if found else None
 
 
 def publish(data: Path, url: str, token: str) -> None:

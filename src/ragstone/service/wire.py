@@ -18,8 +18,7 @@ from pydantic import ConfigDict, PlainSerializer, PlainValidator, TypeAdapter, V
 
 from ragstone.core import filters
 from ragstone.core.answer import GeneratedAnswer, Statement, Usage, Verdict
-from ragstone.core.conversation import Room, StoredTurn, iso
-from ragstone.core.conversation_turn import dump_turn
+from ragstone.core.conversation import Room, StoredTurn, dump_turn, iso
 from ragstone.core.errors import InputError, RagstoneError
 from ragstone.core.events import AgentStep, Event, Failed
 from ragstone.core.filters import And, AnyOf, Filter, Not, Or, Range

@@ -19,7 +19,6 @@ from ragstone.settings.models import (
 )
 from ragstone.settings.observing import LogSettings, StatisticsSettings, TelemetrySettings
 from ragstone.settings.origin import Origin
-from ragstone.settings.plone import PloneSettings
 from ragstone.settings.rag import RagSettings, SelfRagSettings
 from ragstone.settings.read import load
 from ragstone.settings.server import ServerSettings
@@ -28,7 +27,6 @@ from ragstone.settings.understanding import (
     AdaptiveSettings,
     CacheSettings,
     ConversationSettings,
-    DbSettings,
     SpellingSettings,
 )
 
@@ -37,7 +35,6 @@ __all__ = [
     "AuthSettings",
     "CacheSettings",
     "ConversationSettings",
-    "DbSettings",
     "DialectSettings",
     "EmbeddingSettings",
     "IndexSettings",
@@ -48,7 +45,6 @@ __all__ = [
     "LogSettings",
     "McpSettings",
     "Origin",
-    "PloneSettings",
     "RagSettings",
     "ReaderSettings",
     "RerankSettings",

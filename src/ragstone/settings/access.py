@@ -1,19 +1,26 @@
 """Who may send requests, and how many."""
 
 import ipaddress
-from typing import Literal
+from collections.abc import Mapping
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic import AfterValidator, Field, SecretStr, field_validator, model_validator
 
 from ragstone.core.caller import Role
 from ragstone.settings.section import Names, Section
 
-ASYMMETRIC = (
-    *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
-    *("ES256", "ES384", "ES512", "EdDSA"),
-)
-"""Algorithms whose verifying key cannot sign."""
+Claim = Literal["user", "tenant", "groups", "role", "collections"]
+
+CLAIMS: Mapping[Claim, str] = {"user": "sub", "groups": "groups", "role": "role"}
+"""What the claims of a token are called unless the settings say otherwise."""
+
+
+def _with_usual(given: dict[Claim, str]) -> dict[Claim, str]:
+    return {**CLAIMS, **given}
+
+
+Claims = Annotated[dict[Claim, str], AfterValidator(_with_usual)]
 
 
 class AuthSettings(Section):
@@ -40,9 +47,6 @@ class AuthSettings(Section):
     )
     issuer: str = Field("", description="What a token's iss must be.")
     audience: Names = Field((), description="What a token's aud must contain one of.")
-    algorithms: Names = Field(
-        ("RS256", "ES256", "EdDSA"), description="How tokens may be signed; never symmetric."
-    )
     client_id: str = Field(
         "",
         max_length=255,
@@ -57,22 +61,17 @@ class AuthSettings(Section):
         min_length=1,
         description="What the page asks the issuer for, with spaces between them.",
     )
-    user_claim: str = Field("sub", description="The claim that names the user, e.g. email.")
-    tenant_claim: str = Field(
-        "", description="The claim that names the tenant, then needed; empty for AUTH__TENANT."
-    )
-    groups_claim: str = Field("groups", description="The claim with the user's groups.")
-    role_claim: str = Field(
-        "role", description="The claim with a role or roles; dots lead inside: realm_access.roles."
-    )
-    collections_claim: str = Field(
-        "", description="The claim with the collections in reach, then needed; empty for all."
+    claims: Claims = Field(
+        dict(CLAIMS),
+        description="Claims of a token where they are called otherwise, as JSON: user (sub), "
+        "groups (groups) and role (role, one or several); tenant and collections, which a token "
+        "needs as soon as they are named here, else it has AUTH__TENANT and all collections. Dots "
+        'lead inside: {"user": "email", "role": "realm_access.roles"}.',
     )
     tenant: str = Field("default", min_length=1, description="The tenant of who names none.")
     roles: dict[str, Role] = Field(
         {}, description='What roles are called elsewhere, as JSON: {"kb-admins": "admin"}.'
     )
-    default_role: Role = Field("reader", description="The role of who has none of these.")
 
     proxy_secret: SecretStr = Field(
         SecretStr(""), description="What a trusted proxy sends in the header x-proxy-secret."
@@ -95,13 +94,6 @@ class AuthSettings(Section):
     def by_proxy(self) -> bool:
         """Whether a proxy may say who asks."""
         return bool(self.proxy_secret.get_secret_value() or self.proxy_addresses)
-
-    @field_validator("algorithms")
-    @classmethod
-    def _asymmetric(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        if not names or not set(names) <= set(ASYMMETRIC):
-            raise ValueError(f"use some of {', '.join(ASYMMETRIC)}")
-        return names
 
     @field_validator("proxy_addresses")
     @classmethod
@@ -148,7 +140,4 @@ class LimitSettings(Section):
     )
     tokens_per_minute: int = Field(
         0, ge=0, description="Tokens of the chat model in a minute, in and out; 0 for no limit."
-    )
-    concurrent_queries: int = Field(
-        200, ge=0, description="Questions of one credential at a time, in one process; 0: no limit."
     )

@@ -5,7 +5,7 @@ wins over a document's name of the same place, and a document's name further up 
 one further down; a warning says so.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,22 +16,27 @@ CHAT_CORE, VOICE_HELPER, PLONE, V5 = "chat-core", "VoiceHelper", "Plone", "V5"
 PROVIDER = "llm.provider"
 OPENAI_KEY, OPENAI_MODEL = "openai.api_key", "openai.model"
 OLLAMA_MODEL, OLLAMA_URL = "ollama.model", "ollama.base_url"
-PARTS = (PROVIDER, OPENAI_KEY, OPENAI_MODEL, OLLAMA_MODEL, OLLAMA_URL)
-"""No settings by themselves: `providers.whole` makes `llm.*` of them."""
+DB_HOST, DB_PORT = "db.host", "db.port"
+MADE_OF_PARTS = {
+    **dict.fromkeys((PROVIDER, OPENAI_KEY, OPENAI_MODEL, OLLAMA_MODEL, OLLAMA_URL), "llm.*"),
+    **dict.fromkeys((DB_HOST, DB_PORT), "conversation.url"),
+}
+"""No settings by themselves: `providers.whole` makes these of them."""
 
 
 FORMER_STAGES = {
     "act": "tool_agent",
     "appraise": "grade_passages",
-    "foresee": "pre_answer_gate",
     "grade": "deduplicate",
-    "instruct": "build_prompt",
-    "need": "retrieval_gate",
 }
 """Stages that had another name in version 0.1: their options are still found by it."""
 
 
-FORMER_KEYS = {"rerank.model_path": "rerank.model"}
+FORMER_KEYS = {
+    "rerank.model_path": "rerank.model",
+    "llm.model_path": "llm.model",
+    "llm_fallback.model_path": "llm_fallback.model",
+}
 """Settings that another one has taken over since version 0.1."""
 
 
@@ -105,6 +110,8 @@ def _must_be_true(what: str) -> Callable[[Any], Any]:
 
 _ENVIRONMENT = (
     Alias("LLM__MAX_COMPLETION_TOKENS", "llm.max_tokens", CHAT_CORE),
+    Alias("DB__HOST", DB_HOST, CHAT_CORE),
+    Alias("DB__PORT", DB_PORT, CHAT_CORE),
     Alias("KDB__URL", "index.url", CHAT_CORE, _service("kdb")),
     Alias("PORT", "server.port", VOICE_HELPER),
     Alias("WORKERS", "server.workers", VOICE_HELPER),
@@ -124,7 +131,6 @@ _ENVIRONMENT = (
     Alias("ENABLE_SELF_RAG", "self_rag.enabled", VOICE_HELPER),
     Alias("SELF_RAG_MAX_ITERATIONS", "self_rag.max_iterations", VOICE_HELPER),
     Alias("SELF_RAG_SCORE_THRESHOLD", "self_rag.score_threshold", VOICE_HELPER),
-    Alias("RAG_ENABLED", "plone.enabled", PLONE),
     Alias("EMBEDDING_BASE_URL", "embedding.base_url", PLONE),
     Alias("EMBEDDING_API_KEY", "embedding.api_key", PLONE),
     Alias("EMBEDDING_MODEL", "embedding.model", PLONE),
@@ -146,6 +152,8 @@ _ENVIRONMENT = (
 )
 
 _FILE = (
+    Alias("db.host", DB_HOST, CHAT_CORE),
+    Alias("db.port", DB_PORT, CHAT_CORE),
     Alias("service.version", "", VOICE_HELPER, lambda _: None, "Ragstone says its own version."),
     Alias("llm.provider", PROVIDER, VOICE_HELPER),
     Alias("retrieval.service_url", "index.url", VOICE_HELPER, _service("retrieval")),
@@ -199,24 +207,20 @@ _FILE = (
     Alias("citation.hallucination_detection", "rag.checking", VOICE_HELPER, _convert_checking),
 )
 
-_RECORD = "wcs.backend.rag_"
+RECORD = "wcs.backend.rag_"
+"""How the names of the records in Plone's registry begin."""
+
 _RECORDS = (
-    Alias(f"{_RECORD}content_types", "plone.content_types", PLONE),
-    Alias(f"{_RECORD}system_prompt", "prompts.system", PLONE),
-    Alias(f"{_RECORD}no_answer_message", "rag.no_answer", PLONE),
-    Alias(f"{_RECORD}error_message", "plone.error_message", PLONE),
-    Alias(f"{_RECORD}llm_temperature", "llm.temperature", PLONE),
-    Alias(f"{_RECORD}llm_max_tokens", "llm.max_tokens", PLONE),
-    Alias(f"{_RECORD}boost_bm25", "rag.boost_bm25", PLONE),
-    Alias(f"{_RECORD}boost_knn", "rag.boost_knn", PLONE),
-    Alias(f"{_RECORD}title_boost_factor", "rag.title_boost", PLONE),
-    Alias(f"{_RECORD}score_high_threshold", "stages.deduplicate.high", PLONE),
-    Alias(f"{_RECORD}score_medium_threshold", "stages.deduplicate.medium", PLONE),
+    Alias(f"{RECORD}system_prompt", "prompts.system", PLONE),
+    Alias(f"{RECORD}no_answer_message", "rag.no_answer", PLONE),
+    Alias(f"{RECORD}llm_temperature", "llm.temperature", PLONE),
+    Alias(f"{RECORD}llm_max_tokens", "llm.max_tokens", PLONE),
+    Alias(f"{RECORD}boost_bm25", "rag.boost_bm25", PLONE),
+    Alias(f"{RECORD}boost_knn", "rag.boost_knn", PLONE),
+    Alias(f"{RECORD}title_boost_factor", "rag.title_boost", PLONE),
+    Alias(f"{RECORD}score_high_threshold", "stages.deduplicate.high", PLONE),
+    Alias(f"{RECORD}score_medium_threshold", "stages.deduplicate.medium", PLONE),
 )
 
 ALIASES = (*_ENVIRONMENT, *_FILE, *_RECORDS)
-
-BY_NAME: Mapping[str, Alias] = {item.name.lower(): item for item in ALIASES}
-"""By their names in lower case: `LLM_PROVIDER` is also V5's `llm_provider`."""
-
-RANK: Mapping[str, int] = {item.name.lower(): place for place, item in enumerate(ALIASES)}
+"""Those that count most come first."""

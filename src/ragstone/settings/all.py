@@ -1,12 +1,14 @@
 """All settings together."""
 
 import os
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, create_model
 
 from ragstone.settings.access import AuthSettings, LimitSettings
+from ragstone.settings.added import added_sections
 from ragstone.settings.dialects import DialectSettings
 from ragstone.settings.jobs import JobSettings
 from ragstone.settings.mcp import McpSettings
@@ -19,7 +21,6 @@ from ragstone.settings.models import (
 )
 from ragstone.settings.observing import LogSettings, StatisticsSettings, TelemetrySettings
 from ragstone.settings.origin import GivenValue, Origin
-from ragstone.settings.plone import PloneSettings
 from ragstone.settings.rag import EnsembleSettings, RagSettings, SelfRagSettings
 from ragstone.settings.server import ServerSettings, ServiceSettings
 from ragstone.settings.storage import IndexSettings, IngestSettings, StateSettings
@@ -27,7 +28,6 @@ from ragstone.settings.understanding import (
     AdaptiveSettings,
     CacheSettings,
     ConversationSettings,
-    DbSettings,
     SpellingSettings,
 )
 
@@ -35,7 +35,8 @@ from ragstone.settings.understanding import (
 class Settings(BaseModel):
     """All of them; made like this they are the defaults, `read.load` reads what is set."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    # What is added is a section of `ragstone.settings.added`.
+    model_config = ConfigDict(frozen=True, extra="allow")
 
     ragstone_data: Path = Field(
         default_factory=lambda: default_data_directory(),
@@ -65,7 +66,6 @@ class Settings(BaseModel):
     cache: CacheSettings = CacheSettings()
     mcp: McpSettings = McpSettings()
     conversation: ConversationSettings = ConversationSettings()
-    db: DbSettings = DbSettings()
     statistic_db: str = Field(
         "statistics",
         pattern=r"^[A-Za-z0-9_-]{1,63}$",
@@ -81,7 +81,6 @@ class Settings(BaseModel):
     log: LogSettings = LogSettings()
     telemetry: TelemetrySettings = TelemetrySettings()
     service: ServiceSettings = ServiceSettings()
-    plone: PloneSettings = PloneSettings()
     stages: dict[str, dict[str, Any]] = Field(
         {}, description="Options of stages, as STAGES__<stage>__<option>."
     )
@@ -100,6 +99,26 @@ class Settings(BaseModel):
         """The values of other places that the one of a setting counts more than, least first."""
         given = self._given.get(key)
         return given.over if given else ()
+
+    def part(self, name: str) -> Any:
+        """A section, or a setting that is in none, by its name."""
+        return getattr(self, name) if hasattr(self, name) else added_sections()[name]()
+
+
+@cache
+def complete_settings() -> type[Settings]:
+    """The settings with the sections that are added."""
+    sections: dict[str, Any] = {
+        name: (section, section()) for name, section in added_sections().items()
+    }
+    return create_model("CompleteSettings", __base__=Settings, __module__=__name__, **sections)
+
+
+def __getattr__(name: str) -> Any:
+    # Where a process of a server finds the class of the settings that it is sent.
+    if name == "CompleteSettings":
+        return complete_settings()
+    raise AttributeError(name)
 
 
 def default_data_directory() -> Path:

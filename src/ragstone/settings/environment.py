@@ -9,7 +9,7 @@ from typing import Any
 from dotenv import dotenv_values
 
 from ragstone.core.errors import ConfigError
-from ragstone.settings.aliases import BY_NAME
+from ragstone.settings.added import aliases_by_name
 from ragstone.settings.names import readable
 from ragstone.settings.origin import Origin
 
@@ -32,7 +32,7 @@ class Variables:
             name, origin = variable.lower(), Origin("environment", f"{variable}{self.place}")
             if value is None or not value.strip():
                 continue
-            if name in BY_NAME:
+            if name in aliases_by_name():
                 yield name, value, origin
                 continue
             first, *rest = name.split("__")

@@ -6,28 +6,20 @@
 import os
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, get_origin
 
 import yaml  # type: ignore[import-untyped]
 
 from ragstone.core.errors import ConfigError
-from ragstone.settings.all import Settings
+from ragstone.settings.all import complete_settings
 from ragstone.settings.origin import Origin
 from ragstone.settings.section import Section
 
 MOST_BYTES = 1_000_000
 MOST_DEPTH = 20
 _MAP = "tag:yaml.org,2002:map"
-
-MAPPINGS = frozenset(
-    f"{name}.{item}"
-    for name, field in Settings.model_fields.items()
-    if isinstance(field.default, Section)
-    for item, inner in type(field.default).model_fields.items()
-    if get_origin(inner.annotation) is dict
-)
-"""Settings whose value is a mapping: what stands below them in the file is theirs."""
 
 _VARIABLE = re.compile(r"\$(?:(\$)|\{([A-Za-z_][A-Za-z0-9_]*)(?::([^}]*))?\})")
 
@@ -59,6 +51,18 @@ def _parse_yaml(path: Path) -> yaml.Node | None:
     return found
 
 
+@cache
+def _find_mappings() -> frozenset[str]:
+    """Settings whose value is a mapping: what stands below them in the file is theirs."""
+    return frozenset(
+        f"{name}.{item}"
+        for name, field in complete_settings().model_fields.items()
+        if isinstance(field.default, Section)
+        for item, inner in type(field.default).model_fields.items()
+        if get_origin(inner.annotation) is dict or isinstance(inner.default, Section)
+    )
+
+
 class _Reader:
     """Reads one file; every error names the line."""
 
@@ -66,6 +70,20 @@ class _Reader:
         self._path = path
 
     def values(self, node: yaml.Node, prefix: str, depth: int) -> Iterator[tuple[str, Any, Origin]]:
+        for name, value in self._pairs(node, prefix, depth):
+            key = f"{prefix}.{name.value}" if prefix else str(name.value)
+            where = f"{self._path}, line {name.start_mark.line + 1} ({key})"
+            if not isinstance(value, yaml.MappingNode):
+                yield key, self._value(value), Origin("file", where)
+            elif key in _find_mappings():
+                yield key, self._mapping(value, key, depth + 1), Origin("file", where)
+            else:
+                yield from self.values(value, key, depth + 1)
+
+    def _pairs(
+        self, node: yaml.Node, prefix: str, depth: int
+    ) -> Iterator[tuple[yaml.ScalarNode, yaml.Node]]:
+        """The names of a mapping with their values; raises ConfigError for one that is none."""
         if not isinstance(node, yaml.MappingNode):
             raise self._build_error(
                 node, f"{prefix or 'the file'} must have names with values below it"
@@ -82,16 +100,16 @@ class _Reader:
             if key in seen:
                 raise self._build_error(name, f"{key} stands here a second time")
             seen.add(key)
-            where = f"{self._path}, line {name.start_mark.line + 1} ({key})"
-            if not isinstance(value, yaml.MappingNode):
-                yield key, self._value(value), Origin("file", where)
-                continue
-            inside = self.values(value, key, depth + 1)
-            if key in MAPPINGS:
-                whole = {item.removeprefix(f"{key}."): given for item, given, _ in inside}
-                yield key, whole, Origin("file", where)
-            else:
-                yield from inside
+            yield name, value
+
+    def _mapping(self, node: yaml.MappingNode, key: str, depth: int) -> dict[str, Any]:
+        """A mapping as a value, with mappings inside it; their names may hold dots."""
+        return {
+            name.value: self._mapping(value, f"{key}.{name.value}", depth + 1)
+            if isinstance(value, yaml.MappingNode)
+            else self._value(value)
+            for name, value in self._pairs(node, key, depth)
+        }
 
     def _value(self, node: yaml.Node) -> Any:
         if isinstance(node, yaml.SequenceNode):

@@ -14,26 +14,16 @@ class McpSettings(Section):
     gateway: str = Field(
         "",
         description="Address of the gateway's MCP endpoint; /mcp is added to one without a path. "
-        "{org} in it stands for the request's mcp_org, which is also sent as X-MCP-Org.",
-    )
-    command: str = Field(
-        "",
-        description="A program that serves MCP on standard input and output, with its arguments, "
-        "instead of the gateway; it runs once for each question. {org} is as in the address.",
+        "Or a program that serves MCP on standard input and output, with its arguments, which runs "
+        "once for each question. {org} in it stands for the request's mcp_org, which is also sent "
+        "as X-MCP-Org.",
     )
     mcp_enabled: bool = Field(False, description="Whether tools of the gateway are called.")
     api_key: SecretStr = Field(SecretStr(""), description="The bearer token of the gateway.")
-    timeout: float = Field(30.0, gt=0, description="Seconds that one call of a tool may take.")
     read_only_tools: Names = Field(
         (),
         description="Tools that change nothing although they do not say so; all others that do not "
         "need an approval.",
-    )
-    approval_seconds: float = Field(
-        120.0,
-        gt=0,
-        le=3600,
-        description="Seconds for which a call that needs an approval waits for it.",
     )
     max_cost: float = Field(
         0.0,

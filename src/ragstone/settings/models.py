@@ -1,10 +1,22 @@
 """The models: embedding, chat, reranking."""
 
-from typing import Literal
+from pathlib import Path
+from typing import Annotated, Literal
 
-from pydantic import Field, SecretStr
+from pydantic import BeforeValidator, Field, SecretStr
 
-from ragstone.settings.section import Seconds, Section
+from ragstone.settings.section import Seconds, Section, split
+
+Decision = Literal["intent", "complexity", "documents", "sentences"]
+Decisions = Annotated[tuple[Decision, ...], BeforeValidator(split)]
+
+
+class ModelOptions(Section):
+    """What the files of an embedding model do not say; empty and None are as they say."""
+
+    pooling: Literal["", "mean", "cls", "last_token", "max"] = ""
+    query_prompt: str | None = None
+    passage_prompt: str | None = None
 
 
 class EmbeddingSettings(Section):
@@ -24,15 +36,11 @@ class EmbeddingSettings(Section):
         description="Vector length to ask it for, or to cut a named model's vectors to; 0 is its "
         "own.",
     )
-    pooling: Literal["auto", "mean", "cls", "last_token", "max"] = Field(
-        "auto",
-        description="How a named model's token vectors become one; auto is as its files say.",
-    )
-    query_prompt: str | None = Field(
-        None, description="What a named model gets before a question; as its files say."
-    )
-    passage_prompt: str | None = Field(
-        None, description="What a named model gets before a passage; as its files say."
+    options: ModelOptions = Field(
+        ModelOptions(),
+        description="What the files of a named model do not say, as JSON or a mapping in the file: "
+        "pooling (mean, cls, last_token or max), how its token vectors become one; query_prompt "
+        "and passage_prompt, what it gets before a question and a passage.",
     )
     late_model: str = Field(
         "",
@@ -40,8 +48,14 @@ class EmbeddingSettings(Section):
         "bundled English model's: its folder, package:NAME or OWNER/NAME of a hub "
         "(docs/models.md).",
     )
-    threads: int = Field(0, ge=0, description="Threads of a model here; 0 is one per core.")
-    timeout: Seconds = Field(60.0, gt=0, description="Seconds that a call of that server may take.")
+    threads: int = Field(
+        0,
+        ge=0,
+        description="Threads of each model in this process, the reader's too; 0 is one per core.",
+    )
+
+
+GGUF = ".gguf"
 
 
 class StandbySettings(Section):
@@ -51,17 +65,26 @@ class StandbySettings(Section):
     model: str = Field(
         "",
         description="The model's name at LLM__BASE_URL, server:model for one on this machine "
-        "(ollama:...), provider:model (anthropic:...), or name:model for a chat model of a "
-        "package.",
+        "(ollama:...), provider:model (anthropic:...), name:model for a chat model of a package, "
+        "or a GGUF file to run in this process (its name ends in .gguf).",
     )
     base_url: str = Field("", description="An OpenAI-compatible server, up to and with /v1.")
     api_key: SecretStr = Field(SecretStr(""), description="The key of the model's server.")
-    model_path: str = Field("", description="A GGUF file to run in this process.")
+
+    @property
+    def model_path(self) -> str:
+        """The GGUF file that runs in this process; empty for a model that is elsewhere."""
+        return self.model if self.model.lower().endswith(GGUF) and not self.base_url else ""
+
+    @property
+    def model_name(self) -> str:
+        """The model's name without a folder."""
+        return Path(self.model_path).stem or self.model
 
     @property
     def configured(self) -> bool:
         """Whether there is a chat model at all."""
-        return bool(self.model or self.base_url or self.model_path)
+        return bool(self.model or self.base_url)
 
 
 class LlmSettings(StandbySettings):
@@ -69,9 +92,6 @@ class LlmSettings(StandbySettings):
 
     temperature: float | None = Field(
         None, ge=0, le=2, description="Sampling temperature; by the model's profile."
-    )
-    top_p: float | None = Field(
-        None, gt=0, le=1, description="Nucleus sampling; by the model's profile."
     )
     context_window: int | None = Field(
         None, ge=512, description="The context window in tokens; by the model's profile."
@@ -88,9 +108,8 @@ class LlmSettings(StandbySettings):
         120.0,
         gt=0,
         description="Seconds to wait for the model's first token and for each next, within "
-        "SERVER__REQUEST_SECONDS; to load it, these alone.",
+        "SERVER__REQUEST_SECONDS; to load it, these alone. One reply may take twice as long.",
     )
-    total_timeout: Seconds = Field(240.0, gt=0, description="Seconds that one reply may take.")
     retries: int = Field(3, ge=0, le=10, description="Retries of a call that said nothing yet.")
     parallel: int = Field(
         200, ge=0, description="Calls of the model at the same time; 0 is no limit. Others wait."
@@ -101,6 +120,20 @@ class LlmSettings(StandbySettings):
         "passages' own sentences, or none for an error. The documents of chat-core, the query "
         "pipeline and RAG engine v1 have none.",
     )
+
+    decides: Decisions = Field(
+        ("intent", "sentences"),
+        description="What the chat model decides besides its answers, where there is one, each by "
+        "a short call: intent, the kind of question where rules and examples are unsure; "
+        "complexity, how complex it is, instead of patterns; documents, at enhanced and maximum "
+        "whether it is about the conversation and needs none, where no fixed phrase says so; "
+        "sentences, the verdict on those of which the comparison is unsure.",
+    )
+
+    @property
+    def total_timeout(self) -> float:
+        """Seconds that one reply may take: a model that says something all the time ends too."""
+        return 2 * self.timeout
 
 
 class RerankSettings(Section):
@@ -120,7 +153,6 @@ class RerankSettings(Section):
         le=1,
         description="The reranker's share of the score; late interaction has its own.",
     )
-    timeout: Seconds = Field(20.0, gt=0, description="Seconds that one call of it may take.")
 
 
 class ReaderSettings(Section):
@@ -132,4 +164,3 @@ class ReaderSettings(Section):
         "package:NAME or OWNER/NAME of a hub (docs/models.md); or a folder that make reader "
         "made. Empty for the bundled one.",
     )
-    threads: int = Field(0, ge=0, description="Threads of the model; 0 is one per core.")

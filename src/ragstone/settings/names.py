@@ -2,12 +2,14 @@
 
 import json
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 from ragstone.core.errors import ConfigError
-from ragstone.settings.aliases import BY_NAME, RANK, current_key
+from ragstone.settings.added import aliases_by_name
+from ragstone.settings.aliases import current_key
 from ragstone.settings.origin import GivenValue, Origin
 
 log = logging.getLogger(__name__)
@@ -40,23 +42,26 @@ def ours(
     two mean the same.
 
     A name that is neither `known` nor a document's is left out. Raises ConfigError for a value that
-    a document's name cannot have.
+    a document's name cannot have, and for what `known` refuses.
     """
+    aliases = aliases_by_name()
     direct: dict[str, GivenValue] = {}
     called: list[tuple[str, GivenValue]] = []
     for given_name, value, origin in given:
         name = current_key(given_name)
-        if name.lower() in BY_NAME:
+        alias = aliases.get(name.lower())
+        with _name_origin(origin):
+            is_known = known(alias.key if alias else name)
+        if alias:
             called.append((name.lower(), GivenValue(value, origin)))
-        elif known(name):
+        elif is_known:
             direct[name] = GivenValue(value, origin)
     found: dict[str, GivenValue] = {}
-    for name, entry in sorted(called, key=lambda item: RANK[item[0]]):
-        alias = BY_NAME[name]
-        try:
+    rank = {name: place for place, name in enumerate(aliases)}
+    for name, entry in sorted(called, key=lambda item: rank[item[0]]):
+        alias = aliases[name]
+        with _name_origin(entry.origin):
             value = alias.how(entry.value)
-        except ConfigError as error:
-            raise ConfigError(f"{entry.origin.where}: {error.message}") from error
         if value is None:
             continue
         if not alias.key:
@@ -69,6 +74,15 @@ def ours(
     for key, entry in found.items():
         _add_value(direct, key, entry)
     return direct
+
+
+@contextmanager
+def _name_origin(origin: Origin) -> Iterator[None]:
+    """Say in a ConfigError where the setting stands."""
+    try:
+        yield
+    except ConfigError as error:
+        raise ConfigError(f"{origin.where}: {error.message}") from error
 
 
 def _add_value(found: dict[str, GivenValue], key: str, value: GivenValue) -> None:

@@ -16,8 +16,9 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from ragstone.core.errors import ConfigError
 from ragstone.language.similar_names import find_similar, similarity
-from ragstone.settings.aliases import BY_NAME, current_key
-from ragstone.settings.all import Settings
+from ragstone.settings.added import aliases_by_name
+from ragstone.settings.aliases import current_key
+from ragstone.settings.all import complete_settings
 from ragstone.settings.names import readable, variable
 
 OWN = "ragstone_"
@@ -42,13 +43,18 @@ def near_misses(variables: Mapping[str, str | None], keys: list[str]) -> Iterato
     single = {_single(name): name for name in names}
     for written, value in variables.items():
         name = written.lower()
-        if name in names or name in BY_NAME or name in OWN_NAMES or not (value or "").strip():
+        if (
+            name in names
+            or name in aliases_by_name()
+            or name in OWN_NAMES
+            or not (value or "").strip()
+        ):
             continue
         found = _nearest(name, names, single)
         if found in OWN_NAMES:
             yield NearMiss(written, found.upper())
         elif found and _fits(found, names, value):
-            key = names.get(found) or BY_NAME[found].key
+            key = names.get(found) or aliases_by_name()[found].key
             yield NearMiss(written, found.upper(), key)
 
 
@@ -57,7 +63,7 @@ def _nearest(name: str, names: Mapping[str, str], single: Mapping[str, str]) -> 
     bare = name.removeprefix(OWN).lstrip("_")
     exact = single.get(_single(bare), "")
     if bare != name:
-        of_document = bare if bare in BY_NAME else ""
+        of_document = bare if bare in aliases_by_name() else ""
         return exact or of_document or _similar(name, OWN_NAMES)
     if "__" not in name:
         return exact if exact and not _is_shared(exact) else ""
@@ -69,7 +75,7 @@ def _nearest(name: str, names: Mapping[str, str], single: Mapping[str, str]) -> 
 def _is_refused(name: str) -> bool:
     """Whether a name ends the start anyway: it is in a section that is Ragstone's alone."""
     section = name.split("__")[0]
-    return section in Settings.model_fields and not _is_shared(name)
+    return section in complete_settings().model_fields and not _is_shared(name)
 
 
 def _similar(name: str, names: Mapping[str, str] | tuple[str, ...]) -> str:
@@ -90,7 +96,7 @@ def _single(name: str) -> str:
 
 def _is_shared(name: str) -> bool:
     """Whether others use the prefix of this setting too: its section ignores their names."""
-    kind: Any = Settings.model_fields[name.split("__")[0]].annotation
+    kind: Any = complete_settings().model_fields[name.split("__")[0]].annotation
     return _is_section(kind) and kind.model_config.get("extra") == "ignore"
 
 
@@ -103,13 +109,13 @@ def _fits(name: str, names: Mapping[str, str], value: str | None) -> bool:
     given: Any = readable(value)
     key = names.get(name, "")
     if not key:
-        alias = BY_NAME[name]
+        alias = aliases_by_name()[name]
         try:
             key, given = alias.key, alias.how(given)
         except ConfigError:
             return False
     section, _, inside = current_key(key).partition(".")
-    field = Settings.model_fields.get(section)
+    field = complete_settings().model_fields.get(section)
     if field is None or section in ("stages", "prompts"):
         return True
     kind: Any = field.annotation

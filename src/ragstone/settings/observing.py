@@ -22,7 +22,6 @@ class LogSettings(Section):
     format: str = Field(
         "text", pattern="^(text|json)$", description="text, or json with a line for each record."
     )
-    requests: bool = Field(True, description="Whether `ragstone serve` logs requests (INFO).")
 
 
 class TelemetrySettings(Section):

@@ -22,22 +22,22 @@ PROFILES: Mapping[Dialect, Mapping[str, Any]] = {
         "llm.max_tokens": 10_000,
         "llm.fallback": "none",
         "cache.default_ttl_seconds": 900.0,
-        "cache.external": True,
+        "stages.recall.external": True,
         "rag.prompt_layout": "references",
-        "conversation.required": True,
+        "stages.contextualize.required": True,
     },
     # Query pipeline, step 6 and the reference of its configuration: 15 from each search, RRF.
     # Step 5 routes by complexity, steps 7 and 8 order and share out the window, step 10 suggests
     # questions, and answers vote at the level maximum.
     "pipeline": {
-        "adaptive.routing": "complexity",
+        "stages.route.by_complexity": True,
         "rag.candidates": 15,
         "rag.fusion": "ranks",
         "rag.similarity_threshold": 0.4,
         "rag.context_tokens": WHOLE_SHARE,
-        "rag.sandwich": True,
-        "rag.suggestions": True,
-        "ensemble.enabled": True,
+        "stages.assemble.edges": True,
+        "stages.assemble.suggests": True,
+        "stages.generate.votes": True,
         "llm.fallback": "none",
     },
     # VoiceHelper, its environment, its Nacos file and the table of its semantic cache.
@@ -52,28 +52,28 @@ PROFILES: Mapping[Dialect, Mapping[str, Any]] = {
         "llm.max_tokens": 2000,
         "llm.fallback": "none",
         "self_rag.enabled": False,
-        "self_rag.every_level": True,
+        "stages.rounds.every_level": True,
         "stages.deduplicate.near_duplicate": 0.9,
-        "cache.least_likeness": 0.92,
+        "stages.recall.least": 0.92,
         "cache.default_ttl_seconds": 3600.0,
         "cache.max_entries": 10_000,
     },
     # Plone: RAG_TOP_K is how many results are returned, whatever is asked; answers are kept for 5
     # minutes.
-    "plone": {"rag.top_k": 5, "rag.top_k_by_intent": False},
+    "plone": {"rag.top_k": 5, "stages.route.widens": False},
     # Pipeline V5: RRF of 50 candidates, the context filter, a cross-encoder, 5 passages of 4,000
     # tokens; a summary reads every chunk of the chat, complex questions are rewritten, simple ones
     # not.
     "chats": {
         "rag.candidates": 50,
         "rag.reranked": 50,
-        "rag.reranker": "reader",
+        "stages.rerank.by": "reader",
         "rag.top_k": 5,
-        "rag.top_k_by_intent": False,
+        "stages.route.widens": False,
         "rag.context_tokens": 4000,
         "rag.fusion": "ranks",
         "rag.similarity_threshold": 0.3,
-        "rag.rewrite_complex": True,
-        "rag.summaries": "collection",
+        "stages.route.rewrites_complex": True,
+        "stages.route.sums_up_all": True,
     },
 }

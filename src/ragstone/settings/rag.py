@@ -4,28 +4,26 @@ from typing import Literal
 
 from pydantic import Field
 
-from ragstone.settings.section import Seconds, Section
+from ragstone.settings.section import Section
+
+MEANING = 0.4
+"""Share of meaning in the fused score, the rest is words, unless boosts or a request say otherwise
+(`python -m benchmarks retrieval`)."""
 
 
 class RagSettings(Section):
     """Retrieval and answering."""
 
     top_k: int = Field(10, ge=1, le=100, description="Passages that the answer is made from.")
-    max_top_k: int = Field(
-        1000, ge=1, le=1000, description="Most passages that a request may ask for."
-    )
     candidates: int = Field(100, ge=10, le=1000, description="Chunks taken from each search.")
     use_hybrid_search: bool = Field(
         True, description="Whether it is searched by meaning and words, or by meaning alone."
     )
-    dense_weight: float = Field(
-        0.4, ge=0, le=1, description="Share of meaning in the fused score; the rest is words."
-    )
     boost_bm25: float | None = Field(
-        None, ge=0, description="What words count, with boost_knn instead of dense_weight."
+        None, ge=0, description="What words count beside boost_knn; without both .6 of the score."
     )
     boost_knn: float | None = Field(
-        None, ge=0, description="What meaning counts, with boost_bm25 instead of dense_weight."
+        None, ge=0, description="What meaning counts beside boost_bm25; without both .4."
     )
     fusion: Literal["scores", "ranks"] = Field(
         "scores", description="How meaning and words are combined: scores, or ranks (RRF)."
@@ -34,43 +32,18 @@ class RagSettings(Section):
     title_boost: float = Field(
         0.0, ge=0, le=100, description="Share of the score for a title that says it all."
     )
-    feedback: bool = Field(
-        True, description="Whether what a topical question finds first refines its search."
-    )
     rerank: bool = Field(True, description="Whether the best candidates are compared again.")
-    reranker: Literal["model", "reader"] = Field(
-        "model",
-        description="What compares them: model, that of RERANK__*; reader, the bundled reader, "
-        "which reads question and passage together as a cross-encoder does, about 30 ms a passage, "
-        "unless RERANK__* names another.",
-    )
     reranked: int = Field(
         30,
         ge=2,
         le=200,
         description="Candidates that are compared again; twice at the higher levels.",
     )
-    top_k_by_intent: bool = Field(
-        True,
-        description="Whether lists, comparisons and the like are answered from more passages than "
-        "top_k.",
-    )
-    summaries: Literal["document", "collection"] = Field(
-        "document",
-        description="What a summary is of whose question names no document: the one that "
-        "introduces the others or fits best, or all of the collection.",
-    )
     tree: Literal["off", "traversal", "collapsed"] = Field(
         "traversal",
         description="How trees of summaries (INGEST__TREE) are used: traversal, for what is to be "
         "summed up and is too long to be read; collapsed, passages are found by summaries too; "
         "off, not at all.",
-    )
-    parallel: int = Field(
-        0,
-        ge=0,
-        le=1000,
-        description="Searches at a time, further ones wait in turn; 0 is the processors and one.",
     )
     similarity_threshold: float = Field(
         0.0,
@@ -94,11 +67,6 @@ class RagSettings(Section):
     context_chars: int = Field(
         0, ge=0, description="Most characters of passages in one prompt; 0 is no further limit."
     )
-    sandwich: bool = Field(
-        False,
-        description="Whether the best passages stand first and last at every level; they do at "
-        "enhanced and maximum.",
-    )
     compression: float = Field(
         1.0,
         gt=0,
@@ -116,10 +84,6 @@ class RagSettings(Section):
         "cache has the conversation; references, as chat-core's before the question, with the "
         "numbers of those used at the end.",
     )
-    suggestions: bool = Field(
-        False, description="Whether the chat model suggests further questions."
-    )
-    answer_timeout: Seconds = Field(300.0, gt=0, description="Seconds that one answer may take.")
     rewrite: Literal[
         "auto", "none", "multi", "hyde", "step_back", "decompose", "keywords", "combined"
     ] = Field(
@@ -136,11 +100,6 @@ class RagSettings(Section):
         False,
         description="Whether a short or abstract question is searched with a passage that the "
         "chat model imagines, where rewrite is auto.",
-    )
-    rewrite_complex: bool = Field(
-        False,
-        description="Whether, where rewrite is auto, a comparison and several questions in one are "
-        "taken apart, and no other question is rewritten.",
     )
     keywords_enabled: bool = Field(
         False,
@@ -166,47 +125,11 @@ class RagSettings(Section):
         min_length=1,
         description="What the asker of a forbidden question is told.",
     )
-    forbidden_log_days: int = Field(
-        90, ge=0, le=3650, description="Days that blocked questions are kept for review; 0: none."
-    )
     checking: Literal["report", "hold", "strict", "off"] = Field(
         "report",
         description="What is done with the verdict on each sentence: report, sent after the "
         "answer; hold, nothing leaves before it is checked; strict, what the documents do not "
         "support is taken out; off, none is made.",
-    )
-    checking_judge: Literal["local", "llm"] = Field(
-        "llm",
-        description="Who decides on a sentence of which the comparison is unsure: local, the "
-        "comparison itself; llm, the chat model, if there is one.",
-    )
-    tables: bool = Field(
-        True,
-        description="Whether questions that count, add up, compare or filter rows are computed "
-        "from whole tables; where a chat model writes the query it needs the extra `tables`.",
-    )
-    comments: bool = Field(
-        True,
-        description="Whether questions for what customers say are answered by counting and quoting "
-        "the comments of tables, where a table of comments is found.",
-    )
-    faq_direct: bool = Field(
-        True,
-        description="Whether a FAQ passage that asks the same is the answer, without the model.",
-    )
-    refuse_before_model: float = Field(
-        0.02,
-        ge=0,
-        le=1,
-        description="Likelihood that the passages answer at all, under which a question of fact "
-        "is refused without asking the chat model; 0 never does.",
-    )
-    refuse_unlikely: float = Field(
-        0.38,
-        ge=0,
-        le=1,
-        description="Likelihood that its answer is what was asked, under which the extractive "
-        "answerer refuses.",
     )
     no_answer: str = Field(
         "The documents do not hold an answer to this question.",
@@ -219,9 +142,9 @@ class RagSettings(Section):
         """The share (0..1) of meaning against words."""
         knn, bm25 = self.boost_knn, self.boost_bm25
         if knn is None and bm25 is None:
-            return self.dense_weight
+            return MEANING
         knn, bm25 = 1.0 if knn is None else knn, 1.0 if bm25 is None else bm25
-        return knn / (knn + bm25) if knn + bm25 else self.dense_weight
+        return knn / (knn + bm25) if knn + bm25 else MEANING
 
 
 class SelfRagSettings(Section):
@@ -230,19 +153,11 @@ class SelfRagSettings(Section):
     enabled: bool = Field(
         True, description="Whether answers are judged and tried again, unless a request says."
     )
-    every_level: bool = Field(
-        False, description="Whether answers of the levels basic and standard are judged too."
-    )
     evaluation_model: str = Field(
         "",
         max_length=200,
         description="Model that grades passages and judges answers, named as LLM__MODEL is and "
         "reached as LLM__* says; empty for the chat model itself.",
-    )
-    need: Literal["rules", "llm"] = Field(
-        "rules",
-        description="Who says that a request is about the conversation and needs no documents: "
-        "rules, fixed phrases; llm, the chat model too.",
     )
     max_iterations: int = Field(3, ge=1, le=10, description="Rounds at most.")
     score_threshold: float = Field(
@@ -253,7 +168,6 @@ class SelfRagSettings(Section):
 class EnsembleSettings(Section):
     """Several answers that vote, at the level maximum or where a request asks for it."""
 
-    enabled: bool = Field(False, description="Whether answers vote at the level maximum.")
     models: str = Field(
         "",
         description="Models that vote, by comma, each as LLM__MODEL would name it; empty takes "
@@ -264,8 +178,3 @@ class EnsembleSettings(Section):
     def names(self) -> tuple[str, ...]:
         """The models that vote."""
         return tuple(dict.fromkeys(n.strip() for n in self.models.split(",") if n.strip()))
-
-    @property
-    def configured(self) -> bool:
-        """Whether answers vote at the level maximum."""
-        return self.enabled or bool(self.names)

@@ -12,10 +12,11 @@ from pydantic_core import ErrorDetails
 
 from ragstone.core.errors import ConfigError, InputError, UnknownSetting
 from ragstone.language.similar_names import find_similar
-from ragstone.language.templates import check
-from ragstone.settings.aliases import BY_NAME, current_key
-from ragstone.settings.all import Settings
-from ragstone.settings.dialects import find_added_dialects
+from ragstone.language.templates import check_prompt
+from ragstone.registry import PLUGINS_OFF
+from ragstone.settings.added import ADDED_SECTIONS, aliases_by_name
+from ragstone.settings.aliases import current_key
+from ragstone.settings.all import Settings, complete_settings
 from ragstone.settings.environment import Variables, dotenv, environment
 from ragstone.settings.names import nest_values, ours, variable
 from ragstone.settings.near_misses import near_misses
@@ -41,7 +42,7 @@ def load(
     if path is not None:
         _add(given, _of_file(path.expanduser()))
     places = (dotenv(), environment())
-    sections = frozenset(_sections())
+    sections = frozenset((*_sections(), *ADDED_SECTIONS.switched_off))
     for variables in places:
         _add(given, ours(variables.settings(sections), _is_known))
     _add(given, _check_overrides(overrides, origin))
@@ -50,7 +51,9 @@ def load(
     given = whole(given)
     _check_prompts(given)
     try:
-        settings = Settings(**nest_values({key: item.value for key, item in given.items()}))
+        settings = complete_settings()(
+            **nest_values({key: item.value for key, item in given.items()})
+        )
     except ValidationError as error:
         first, *others = error.errors()
         for other in others:
@@ -83,7 +86,7 @@ def _check_prompts(given: dict[str, GivenValue]) -> None:
     for key, item in given.items():
         if key.startswith(PROMPTS):
             try:
-                check(key.removeprefix(PROMPTS), str(item.value))
+                check_prompt(key.removeprefix(PROMPTS), str(item.value))
             except InputError as error:
                 raise ConfigError(f"{item.origin.where}: {error.message}") from error
 
@@ -93,17 +96,18 @@ def _of_file(path: Path) -> dict[str, GivenValue]:
     from ragstone.settings.file import from_file  # YAML takes 15 ms that most starts need not pay
 
     values = list(from_file(path))
+    known = ours(values, _is_known)
     for name, _, origin in values:
-        if name.lower() not in BY_NAME and not _settable(current_key(name)):
+        if name.lower() not in aliases_by_name() and not _settable(current_key(name)):
             place = origin.where.partition(" (")[0]
             raise ConfigError(f"{place}: there is no setting {name!r}. {_suggestion(name)}")
-    return ours(values, _is_known)
+    return known
 
 
 def _check_overrides(overrides: Mapping[str, Any], origin: Origin) -> dict[str, GivenValue]:
     """Settings that a command or a program gives; every name must be one. Raises UnknownSetting."""
     for name in overrides:
-        if not _settable(current_key(name)) and name.lower() not in BY_NAME:
+        if not _settable(current_key(name)) and name.lower() not in aliases_by_name():
             raise UnknownSetting(name[:80], _similar_name(name))
     return ours(((name, value, origin) for name, value in overrides.items()), _is_known)
 
@@ -115,13 +119,25 @@ def _suggestion(name: str) -> str:
 
 def _similar_name(name: str) -> str:
     """The setting with the most similar name, empty if none is similar."""
-    return next(iter(find_similar(name.lower(), [*_keys(), *BY_NAME], 1)), "")
+    return next(iter(find_similar(name.lower(), [*_keys(), *aliases_by_name()], 1)), "")
+
+
+def refuse_switched_off(name: str) -> None:
+    """Raise ConfigError for a setting of a plugin that is switched off."""
+    first, _, inside = name.partition(".")
+    off = ADDED_SECTIONS.switched_off.get(first)
+    if off and inside in off.load().model_fields:
+        raise ConfigError(
+            f"The setting {variable(name)} is one of the plugin {off.package}, which {PLUGINS_OFF} "
+            "switches off."
+        )
 
 
 def _is_known(name: str) -> bool:
     """Whether a name is in a known section, or is a setting; pydantic checks the rest."""
+    refuse_switched_off(name)
     first, dot, _ = name.partition(".")
-    return first in _sections() if dot else name in Settings.model_fields
+    return first in _sections() if dot else name in complete_settings().model_fields
 
 
 def _settable(name: str) -> bool:
@@ -132,7 +148,7 @@ def _settable(name: str) -> bool:
 def _sections() -> Iterable[str]:
     return (
         name
-        for name, field in Settings.model_fields.items()
+        for name, field in complete_settings().model_fields.items()
         if name in ("stages", "prompts") or _is_section(field.annotation)
     )
 
@@ -140,13 +156,13 @@ def _sections() -> Iterable[str]:
 def _keys() -> list[str]:
     """Every setting that has a field."""
     keys = []
-    for name, field in Settings.model_fields.items():
+    for name, field in complete_settings().model_fields.items():
         kind = field.annotation
         if inspect.isclass(kind) and issubclass(kind, BaseModel):
             keys += [f"{name}.{inside}" for inside in kind.model_fields]
         else:
             keys.append(name)
-    return [*keys, *(f"dialects.{name}" for name in find_added_dialects())]
+    return keys
 
 
 def _is_section(kind: Any) -> bool:

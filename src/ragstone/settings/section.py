@@ -25,11 +25,12 @@ class Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-def _split(value: Any) -> Any:
+def split(value: Any) -> Any:
+    """A text with commas as its parts; anything else as it is."""
     if not isinstance(value, str):
         return value
     return tuple(part.strip() for part in value.split(",") if part.strip())
 
 
-Names = Annotated[tuple[str, ...], BeforeValidator(_split)]
+Names = Annotated[tuple[str, ...], BeforeValidator(split)]
 """Several values in one variable, with commas between them."""

@@ -8,6 +8,10 @@ ROOT_PATH = r"(/[A-Za-z0-9_~][A-Za-z0-9._~-]{0,99}){1,10}"
 """A plain path that a server may be below: nothing in it needs quoting, and no part leads up."""
 
 
+STREAM_TIMES = 10
+"""How much longer than an answer in one piece a stream may take, whose reader sees it go on."""
+
+
 class _Neighbour(Section):
     """A section whose prefix other programs use too: an unknown name is somebody else's."""
 
@@ -34,16 +38,11 @@ class ServerSettings(Section):
     port: int = Field(8006, ge=0, le=65535, description="Port to listen on; 0 picks a free one.")
     public_url: str = Field(
         "",
-        pattern="^(https?://[^\\s#?]+)?$",
+        pattern=f"^(https?://[^\\s#?]+|{ROOT_PATH})?$",
         description="The address that people open this server at, such as "
-        "https://docs.example.com: it stands before the addresses of sources. Empty takes the one "
-        "that the request was sent to.",
-    )
-    root_path: str = Field(
-        "",
-        pattern=f"^({ROOT_PATH})?$",
-        description="The path of a site that this server is below, such as /ragstone. A trusted "
-        "proxy may say another in X-Forwarded-Prefix. Empty takes that of SERVER__PUBLIC_URL.",
+        "https://docs.example.com/ragstone: it stands before the addresses of sources. A path "
+        "alone, such as /ragstone, is that of a site that this server is below; a trusted proxy "
+        "may say another in X-Forwarded-Prefix. Empty takes what the request was sent to.",
     )
     list_sources: bool = Field(
         False,
@@ -54,19 +53,17 @@ class ServerSettings(Section):
         1, ge=1, le=64, description="Processes; more than one needs an index and state on servers."
     )
     max_concurrent_queries: int = Field(
-        200, ge=1, description="Questions and searches that one process answers at a time."
+        200,
+        ge=1,
+        description="Questions and searches that one process answers at a time; one "
+        "credential may have as many under way, those that wait among them.",
     )
     request_seconds: float = Field(
         60.0,
         gt=0,
-        description="Until an answer, else 504. A chat model that another stands "
-        "by for has begun well before, also in a stream.",
-    )
-    stream_seconds: float = Field(
-        600.0, gt=0, description="Until the end of a streamed answer, which then ends in an error."
-    )
-    grace_seconds: float = Field(
-        25.0, ge=0, description="How long running answers may go on after a signal to stop."
+        description="Until an answer, else 504; until the end of a streamed one or of an upload, "
+        "ten times as long. A chat model that another stands by for has begun well before, also in "
+        "a stream.",
     )
     max_request_mb: int = Field(4, ge=1, description="Largest request body, in megabytes.")
     max_upload_mb: int = Field(
@@ -84,10 +81,16 @@ class ServerSettings(Section):
     cors_origins: Names = Field(
         (), description="Origins whose web pages may use this server, e.g. https://example.com."
     )
-    open_metrics: bool = Field(
-        False, description="Whether /metrics needs no credential where others do."
-    )
     metrics_token: SecretStr = Field(
         SecretStr(""), description="A bearer token that opens /metrics alone."
     )
-    open_docs: bool = Field(True, description="Whether /docs and /openapi.json need no credential.")
+
+    @property
+    def public_address(self) -> str:
+        """The public address without a slash at its end; empty if there is none but a path."""
+        return "" if self.public_url.startswith("/") else self.public_url.rstrip("/")
+
+    @property
+    def stream_seconds(self) -> float:
+        """Until the end of a streamed answer or of an upload."""
+        return STREAM_TIMES * self.request_seconds

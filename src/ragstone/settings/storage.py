@@ -27,9 +27,9 @@ class IndexSettings(Section):
     from_url: str = Field(
         "",
         description="The address that collections are moved from to url, while questions are "
-        "answered; embedded for Qdrant Edge in the data directory. Empty: all are at url.",
+        "answered, with its key as https://:KEY@host; embedded for Qdrant Edge in the data "
+        "directory. Empty: all are at url.",
     )
-    from_api_key: SecretStr = Field(SecretStr(""), description="The key of the server there.")
     timeout: Seconds = Field(30.0, gt=0, description="Seconds that one request to it may take.")
     options: dict[str, Any] = Field(
         {},
@@ -52,27 +52,19 @@ class StateSettings(Section):
         "PostgreSQL database, which several servers may share.",
     )
     password: SecretStr = Field(SecretStr(""), description="The password of that database.")
-    timeout: float = Field(30.0, gt=0, description="Seconds that one statement may take.")
 
 
 class IngestSettings(Section):
     """Reading and cutting documents."""
 
-    chunk_size: int = Field(1000, ge=100, le=100_000, description="Longest chunk, in chunk_unit.")
-    chunk_overlap: int = Field(200, ge=0, description="Overlap of two chunks, in chunk_unit.")
-    chunk_unit: str = Field(
-        "characters", pattern="^(characters|tokens)$", description="characters or tokens."
-    )
-    token_vectors: bool = Field(
-        True,
-        description="Whether token vectors for reranking are kept, about 3 KB a chunk; without "
-        "them they are computed at the question, about 30 ms a candidate.",
-    )
-    late_interaction: bool = Field(
-        False,
-        description="Whether collections that are made or rebuilt are also searched by late "
-        "interaction (ColBERT), beside meaning and words: 2 to 8 KB a chunk more than the token "
-        "vectors, which are then always kept.",
+    chunk_size: int = Field(1000, ge=100, le=100_000, description="Longest chunk, in characters.")
+    chunk_overlap: int = Field(200, ge=0, description="Overlap of two chunks, in characters.")
+    token_vectors: Literal["none", "rerank", "search"] = Field(
+        "rerank",
+        description="What the vectors of tokens are kept for: rerank, about 3 KB a chunk; search, "
+        "collections that are made or rebuilt are also searched by late interaction (ColBERT), "
+        "beside meaning and words, for 2 to 8 KB a chunk more; none, they are computed at the "
+        "question, about 30 ms a candidate.",
     )
     questions: int = Field(
         0,
@@ -92,25 +84,19 @@ class IngestSettings(Section):
         "be asked: extractive, its own sentences; model, the chat model's, about one call for five "
         "chunks; off is not a tree.",
     )
-    graph: Literal["rules", "model"] = Field(
-        "rules",
+    graph: Names = Field(
+        ("rules",),
         description="Who reads what chunks name for the entity graph, where there is one "
-        "(rag.knowledge_graph_enabled): rules, without a model; model, the chat model besides, "
-        "which also says how entities relate and sums up themes, about one call for four chunks.",
-    )
-    graph_pipelines: Names = Field(
-        (),
-        description="Pipelines of spaCy (the extra `spacy`), packages or folders: they find names "
-        "in texts of their languages for the entity graph, instead of capitals.",
+        "(rag.knowledge_graph_enabled), by comma: rules, always, without a model; model, the chat "
+        "model besides, which also says how entities relate and sums up themes, about one call for "
+        "four chunks; pipelines of spaCy (the extra `spacy`), packages or folders, which find "
+        "names in texts of their languages instead of capitals.",
     )
     max_file_mb: int = Field(
-        512, ge=1, description="Largest file of a streamed format (text, CSV, PDF), in megabytes."
-    )
-    max_memory_mb: int = Field(
-        128,
+        512,
         ge=1,
-        description="Largest file of a format that is parsed whole, in megabytes; "
-        "for zipped formats, of its unpacked content.",
+        description="Largest file of a streamed format (text, CSV, PDF), in megabytes; one that is "
+        "parsed whole, and the unpacked content of a zipped one, may have a quarter of it.",
     )
     parse_processes: int = Field(
         2,
@@ -132,17 +118,46 @@ class IngestSettings(Section):
         "the longest time in which nothing comes of it. A twelfth of it is what a small file may "
         "take of a processor, and each megabyte of a file.",
     )
-    ocr: bool = Field(
-        True,
-        description="Whether the text of scanned pages and pictures is recognised, where the extra "
-        "`ocr` is installed.",
-    )
     ocr_pages: int = Field(
-        1000, ge=1, description="Scanned pages that a document may have; one with more fails."
+        1000,
+        ge=0,
+        description="Scanned pages that a document may have whose text is recognised (extra "
+        "`ocr`); one with more fails, and with 0 nothing is recognised.",
     )
     follow_links: bool = Field(
         False, description="Whether a link may lead outside the folder that was given."
     )
+
+    @property
+    def ocr(self) -> bool:
+        """Whether the text of scanned pages and pictures is recognised."""
+        return self.ocr_pages > 0
+
+    @property
+    def keeps_token_vectors(self) -> bool:
+        """Whether chunks have the vectors of their tokens."""
+        return self.token_vectors in ("rerank", "search")
+
+    @property
+    def late_interaction(self) -> bool:
+        """Whether new collections are searched by the vectors of tokens."""
+        return self.token_vectors in ("search",)
+
+    @property
+    def graph_by_model(self) -> bool:
+        """Whether the chat model reads what chunks name."""
+        return "model" in self.graph
+
+    @property
+    def graph_pipelines(self) -> tuple[str, ...]:
+        """Pipelines of spaCy that find names."""
+        return tuple(name for name in self.graph if name not in ("rules", "model"))
+
+    @property
+    def max_memory_mb(self) -> int:
+        """Largest file of a format that is parsed whole: it takes several times its size of memory.
+        For zipped formats, of its unpacked content."""
+        return max(1, self.max_file_mb // 4)
 
     @model_validator(mode="after")
     def _overlap_fits(self) -> "IngestSettings":

@@ -1,11 +1,17 @@
 """Which database keeps the state: a file in the data directory, or a PostgreSQL server."""
 
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from ragstone.core.errors import ConfigError
-from ragstone.settings import StateSettings
+from ragstone.ports import ConversationStore, History
+from ragstone.registry import Registry
+from ragstone.settings import Settings, StateSettings
+from ragstone.store.sql.conversations import SqlConversations
 from ragstone.store.sql.database import Backend, Database, open_backend
+from ragstone.store.sql.history import SqlHistory
 from ragstone.store.sql.sqlite import Sqlite
 
 POSTGRES = ("postgresql://", "postgres://")
@@ -32,4 +38,43 @@ def backend(settings: StateSettings, data: Path) -> Backend:
         raise ConfigError(
             "STATE__URL needs the PostgreSQL client: pip install 'ragstone[postgres]'."
         ) from error
-    return Postgres(settings.url, settings.password.get_secret_value(), settings.timeout)
+    return Postgres(settings.url, settings.password.get_secret_value())
+
+
+@dataclass(frozen=True, slots=True)
+class OpenConversations:
+    """Both on one server, which need not run yet, and what closes the connections to it."""
+
+    conversations: ConversationStore
+    history: History
+    aclose: Callable[[], Awaitable[None]]
+
+
+CONVERSATION_STORES: Registry[OpenConversations] = Registry(
+    "ragstone.conversation_stores", "store for CONVERSATION__URL", {}, makes=OpenConversations
+)
+"""By the scheme of CONVERSATION__URL, made of that address and the settings."""
+
+
+@asynccontextmanager
+async def open_conversations(
+    settings: Settings, database: Database
+) -> AsyncIterator[tuple[ConversationStore, History]]:
+    """Open both as the settings say. Raises ConfigError."""
+    url = conversation_url(settings)
+    if not url:
+        yield SqlConversations(database), SqlHistory(database)
+        return
+    opened = CONVERSATION_STORES.make(url.partition(":")[0], url, settings)
+    try:
+        yield opened.conversations, opened.history
+    finally:
+        await opened.aclose()
+
+
+def conversation_url(settings: Settings) -> str:
+    """The address of the server, empty for none. Raises ConfigError for one that no store has."""
+    url = settings.conversation.url.get_secret_value()
+    if url:
+        CONVERSATION_STORES[url.partition(":")[0]]
+    return url

@@ -29,7 +29,7 @@ FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 """The variable with the folder of the figures of several processes; read when prometheus_client is
 imported."""
 
-MOST_KEYS = 100
+MAX_KEYS = 100
 """Keys that have figures of their own in one process; those of all later ones are summed."""
 
 OTHERS = "others"
@@ -111,7 +111,7 @@ class Metrics:
             return
         label = key if key.startswith(API_KEY) else key.partition(":")[0]
         if label not in self._keys:
-            if len(self._keys) >= MOST_KEYS:
+            if len(self._keys) >= MAX_KEYS:
                 label = OTHERS
             else:
                 self._keys.add(label)

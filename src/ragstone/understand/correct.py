@@ -8,12 +8,12 @@ from typing import ClassVar, Literal
 
 from ragstone.core.chunk import is_summary_id
 from ragstone.core.events import Note, correction_notice
-from ragstone.core.filters import And, but_hidden, readable
+from ragstone.core.filters import And, exclude_hidden, reader_filter
 from ragstone.core.records import Collection
 from ragstone.core.turn import Ask, Turn
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.language.dictionary import english
-from ragstone.language.letters import plain_words
+from ragstone.language.unicode import find_plain_words
 from ragstone.ports import Adapters, Search, find_collection
 from ragstone.understand.misspelling import one_edit
 from ragstone.understand.question_words import Unknown, unknown_words
@@ -76,7 +76,7 @@ async def _corpus(ask: Ask, typed: set[str], meant: set[str], adapters: Adapters
     if collection is None or adapters.external_retriever is not None:
         return None
     near = {word: one_edit(word) if len(word) >= LONG else frozenset[str]() for word in typed}
-    known = await adapters.vocabulary.known(collection, meant.union(*near.values()))
+    known = await adapters.vocabulary.find_words(collection, meant.union(*near.values()))
     own = frozenset[str]().union(*(known & words for words in near.values())) - meant
     seen = await _chunk_counts(ask, collection, adapters, typed, own, known & meant)
     if not seen:
@@ -100,7 +100,7 @@ async def _chunk_counts(
     """
     words = [*sorted(typed), *sorted(own), *sorted(meant)]
     async with adapters.catalog.snapshot(collection) as hidden:
-        where = And((readable(ask.principal), but_hidden(hidden)))
+        where = And((reader_filter(ask.principal), exclude_hidden(hidden)))
         lists = await adapters.index.search(
             collection, [Search(word) for word in words], where, READ
         )
@@ -110,7 +110,7 @@ async def _chunk_counts(
         }
         read = sorted({item for word in typed | own for item in found[word]})
         chunks = await adapters.index.fetch(collection, read)
-    held = {chunk_id: plain_words(chunk.searchable) for chunk_id, chunk in chunks.items()}
+    held = {chunk_id: find_plain_words(chunk.searchable) for chunk_id, chunk in chunks.items()}
 
     def holds(word: str, chunk_id: str) -> bool:
         if word in meant:

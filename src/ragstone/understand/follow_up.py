@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from itertools import product, takewhile
 
 from ragstone.language.language import detect
-from ragstone.language.word_lists import word_lists
-from ragstone.language.words import STOPWORDS, content_words
+from ragstone.language.words import STOPWORDS, content_words, word_lists
 from ragstone.ports import Embedder
 from ragstone.understand.mentions import names
 from ragstone.understand.politeness import plain, social

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from ragstone.language.word_lists import word_lists
+from ragstone.language.words import word_lists
 
 LONGEST_TEXT = 4000
 """Characters of a message that are looked at."""

@@ -12,7 +12,7 @@ from string import ascii_lowercase
 import numpy as np
 from numpy.typing import NDArray
 
-from ragstone.language.letters import Rows, lengths
+from ragstone.language.dictionary import WordMatrix, row_lengths
 
 _KEYBOARD = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 _SHIFT = 0.3
@@ -30,10 +30,10 @@ _FIRST = 0.3
 Costs = NDArray[np.float32]
 
 
-def costs(typed: str, meant: Rows) -> Costs:
+def costs(typed: str, meant: WordMatrix) -> Costs:
     """(n,): the cost of typing `typed` (a to z) for each of the words `meant`."""
     letters = [ord(letter) for letter in typed]
-    width = max(1, int(lengths(meant).max(initial=1)))
+    width = max(1, int(row_lengths(meant).max(initial=1)))
     columns = np.ascontiguousarray(meant[:, :width].T)
     missing = _deletion_costs(columns)
     start = np.zeros((1, columns.shape[1]), np.float32)
@@ -55,10 +55,10 @@ def costs(typed: str, meant: Rows) -> Costs:
         for column in range(width):
             found[column + 1] = np.minimum(best[column], found[column] + missing[column])
         before, line = line, found
-    return line[lengths(meant), np.arange(len(meant))]
+    return line[row_lengths(meant), np.arange(len(meant))]
 
 
-def _deletion_costs(columns: Rows) -> Costs:
+def _deletion_costs(columns: WordMatrix) -> Costs:
     """The cost of leaving out each letter of the intended words."""
     vowels = np.frombuffer(_VOWELS.encode(), np.uint8)
     cost = np.where(np.isin(columns, vowels), _MISSING_VOWEL, _MISSING).astype(np.float32)

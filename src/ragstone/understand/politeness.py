@@ -3,7 +3,7 @@
 import re
 from functools import cache
 
-from ragstone.language.word_lists import word_lists
+from ragstone.language.words import word_lists
 
 _LEAD = re.compile(
     r"^(?:(?:so|and|but|then|also|or|ok|okay|oh|btw|by the way|anyway|wow|hm+|i see|thanks|"

@@ -3,9 +3,8 @@
 import re
 from dataclasses import dataclass
 
-from ragstone.language.dictionary import Dictionary
+from ragstone.language.dictionary import MAX_LETTERS, Dictionary
 from ragstone.language.language import detect
-from ragstone.language.letters import WIDTH
 
 _KEPT = re.compile(
     r"`[^`]*`|\"[^\"]*\"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|‘[^’]*’|(?<!\w)'[^']*'(?!\w)"
@@ -59,7 +58,7 @@ def unknown_words(question: str, dictionary: Dictionary) -> list[Unknown]:
         word = written.lower()
         if len(word) < 2 or dictionary.log_frequency(word):
             others += 1
-        elif LEAST <= len(word) <= WIDTH and (shouted or _is_lower_case(written)):
+        elif LEAST <= len(word) <= MAX_LETTERS and (shouted or _is_lower_case(written)):
             first = not text[: match.start()].strip()
             name = written[0].isupper() and not shouted and not first
             end = match.start() + len(written)

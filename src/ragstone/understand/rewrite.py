@@ -15,9 +15,9 @@ from ragstone.core.events import Rewritten
 from ragstone.core.turn import Level, Rewriting, Turn
 from ragstone.engine.prompts import prompt
 from ragstone.engine.stage import Emit, Stage, Step
-from ragstone.language.fences import fence_text
-from ragstone.language.language_names import language_name
-from ragstone.language.model_lists import lines, parse_list
+from ragstone.language.code_blocks import fence_text
+from ragstone.language.json_answer import parse_lines, parse_list
+from ragstone.language.language import language_name
 from ragstone.language.words import content_words
 from ragstone.ports import Adapters, Completer
 from ragstone.understand.subquestions import keywords, subquestions
@@ -40,7 +40,7 @@ async def alternatives(
 ) -> tuple[list[str], Usage]:
     """At most `count` other ways to ask the same; raises ModelUnavailable."""
     said = await completer.complete(rules, _question_block(question), LINE_TOKENS, temperature)
-    return _usable(lines(said.text), question)[:count], said.usage
+    return _usable(parse_lines(said.text), question)[:count], said.usage
 
 
 async def imagine_passage(
@@ -57,14 +57,14 @@ async def broader(completer: Completer, rules: str, question: str) -> tuple[list
     """A question about the background (Zheng et al., "Take a Step Back", 2023); raises
     ModelUnavailable."""
     said = await completer.complete(rules, _question_block(question), LINE_TOKENS)
-    return _usable(lines(said.text), question)[:1], said.usage
+    return _usable(parse_lines(said.text), question)[:1], said.usage
 
 
 async def parts(completer: Completer, rules: str, question: str) -> tuple[list[str], Usage]:
     """2 to 4 simpler questions; raises ModelUnavailable."""
     said = await completer.complete(rules, _question_block(question), LINE_TOKENS)
     found = parse_list(said.text, "queries") or [
-        line for line in lines(said.text) if line[-1] in "?？"
+        line for line in parse_lines(said.text) if line[-1] in "?？"
     ]
     usable = _usable(found, question)[:MOST_PARTS]
     return usable if len(usable) > 1 else [], said.usage
@@ -73,7 +73,9 @@ async def parts(completer: Completer, rules: str, question: str) -> tuple[list[s
 async def terms(completer: Completer, rules: str, question: str) -> tuple[list[str], Usage]:
     """Key terms with synonyms, as one query; raises ModelUnavailable."""
     said = await completer.complete(rules, _question_block(question), LINE_TOKENS)
-    found = [item.strip() for line in lines(said.text) for item in re.split(r"[,;，、]", line)]
+    found = [
+        item.strip() for line in parse_lines(said.text) for item in re.split(r"[,;，、]", line)
+    ]
     short = [item for item in dict.fromkeys(found) if item and len(item.split()) <= 5]
     query = " ".join(short[:MOST_TERMS])
     return ([query[:LONGEST]] if query else []), said.usage

@@ -1,7 +1,7 @@
 """Decides how the question will be answered."""
 
 from dataclasses import replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from pydantic import Field
 
@@ -27,6 +27,9 @@ DEMANDING_TOP_K = 2
 
 ROUTED: tuple[Level, ...] = ("standard",)
 """Levels whose plan complexity may make smaller; at higher ones it only adds."""
+
+MAX_TOP_K = 1000
+"""Most passages that a request may ask for."""
 
 WIDE = 3
 """How many times more candidates a two-stage search takes and compares."""
@@ -60,15 +63,13 @@ class Route(Stage):
     gives: ClassVar[frozenset[str]] = frozenset({"plan", "queries", "analysis"})
 
     plan: Plan = Field(Plan(), description="The level's plan.")
-    analyzer: Literal["patterns", "llm"] = Field(
-        "patterns", description="Who judges how complex a question is."
+    asks_model: bool = Field(
+        False, description="Whether the chat model judges how complex a question is."
     )
-
     by_complexity: bool = Field(
         False, description="Whether complexity decides, not the level alone."
     )
 
-    max_top_k: int = Field(1000, ge=1, description="Most passages that a request may ask for.")
     mode: Mode = Field("simple", description="How it is answered unless the question asks.")
 
     sums_up: bool = Field(
@@ -86,14 +87,14 @@ class Route(Stage):
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         ask = turn.ask
-        analysis, usage = await analyse_question(turn, adapters, self.analyzer == "llm")
+        analysis, usage = await analyse_question(turn, adapters, self.asks_model)
         plan, why = self._base_plan(ask, analysis, turn.intent)
         if self.widens:
             plan = _with_hints(plan, ask, turn.intent)
         if self.rewrites_complex and plan.rewrite == "auto":
-            plan = replace(plan, rewrite="decompose" if analysis.demanding else "none")
+            plan = replace(plan, rewrite="decompose" if analysis.is_complex else "none")
         if ask.top_k is not None:
-            _check_range("top_k", ask.top_k, 1, self.max_top_k)
+            _check_range("top_k", ask.top_k, 1, MAX_TOP_K)
             plan = replace(plan, top_k=ask.top_k, candidates=max(plan.candidates, ask.top_k))
         if (ask.mode or self.mode) == "precise":
             plan = replace(plan, dense_weight=PRECISE_DENSE)

@@ -12,8 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ragstone.language.dictionary import Dictionary
-from ragstone.language.letters import rows
+from ragstone.language.dictionary import Dictionary, word_matrix
 from ragstone.language.similar_names import similarity
 from ragstone.understand.misspelling import costs
 from ragstone.understand.question_words import Unknown
@@ -101,7 +100,7 @@ def candidates(
         near = [other for other in corpus.near.get(word, ()) if other not in listed]
         found += [
             SpellingCandidate(other, CORPUS_FREQUENCY, cost)
-            for other, cost in zip(near, costs(word, rows(near)).tolist(), strict=True)
+            for other, cost in zip(near, costs(word, word_matrix(near)).tolist(), strict=True)
             if corpus.seen.get(other)
         ]
     return sorted(found, key=lambda item: -_log_likelihood(item, corpus))
@@ -162,8 +161,8 @@ def evidence(
         weights.bias
         + weights.channel * _log_likelihood(best, corpus)
         + weights.letters * len(word)
-        + weights.unlike * dictionary.unlike(word)
-        + weights.rare * dictionary.rare(word)
+        + weights.unlike * dictionary.count_unlikely(word)
+        + weights.rare * dictionary.is_rare(word)
         + weights.prefixed * (shape == "prefixed")
         + weights.compound * (shape == "compound")
         + weights.inflected * differ_by_inflection(word, best.word)

@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from ragstone.core.answer import (
+    Computed,
     GeneratedAnswer,
     Label,
     Marker,
@@ -17,38 +18,36 @@ from ragstone.core.answer import (
     Verdict,
     cut_short_sentence,
 )
-from ragstone.core.computed import Computed
 from ragstone.core.errors import CheckUnavailable, ModelUnavailable, RagstoneError
 from ragstone.core.events import Checked, Note, Token
-from ragstone.core.turn import Passage, Turn
+from ragstone.core.turn import Turn
 from ragstone.engine.prompts import prompt
 from ragstone.engine.stage import Emit, Stage, Step, nowhere
-from ragstone.language.yes_no import read_yes_no, yes_no
+from ragstone.language.polarity import read_yes_no, yes_no
 from ragstone.ports import Adapters, Answerer, Claim, EvidenceSource, Support
-from ragstone.verify.citation import citation
-from ragstone.verify.cite import Cite
-from ragstone.verify.claims import Sentence, answer_sentences, plain
-from ragstone.verify.disagreement import do_passages_disagree
+from ragstone.verify.cite import Cite, add_field_citations, build_citation
+from ragstone.verify.claims import Sentence, answer_sentences, strip_layout
 from ragstone.verify.groundedness import groundedness
-from ragstone.verify.json_fields import cite_fields, json_sentences, name_fields
-from ragstone.verify.judge import judge_claims
+from ragstone.verify.json_fields import json_sentences, name_fields
 from ragstone.verify.markers import (
+    clauses_at_markers,
     correct_markers,
     judge_marker,
     remove_markers,
+    replace_markers,
     report_markers,
-    split_at_markers,
-    with_markers,
 )
-from ragstone.verify.quoting import NOTE, contradicts, quote_documents
-from ragstone.verify.score import LIKELY
+from ragstone.verify.quoting import NOTE, is_contradicted, quote_documents
+from ragstone.verify.score import MIN_ANSWERS
+from ragstone.verify.sufficiency import do_passages_disagree
 from ragstone.verify.verdicts import (
     UNCLEAR,
     UNDECIDED,
+    apply_second_opinion,
+    build_verdict,
     is_rejected,
+    judge_claims,
     remove_unsupported,
-    second_opinion,
-    verdict,
     weigh_answer,
 )
 
@@ -121,9 +120,9 @@ class Check(Stage):
             answer = replace(turn.answer or answer, finish="refused", citations=(), markers=())
             turn = replace(turn, answer=weigh_answer(answer, turn.verdicts))
             return Step(turn, "refused", "the answer says that the sources lack what was asked")
-        answer = with_markers(answer, found.markers)
+        answer = replace_markers(answer, found.markers)
         if answer.is_json:
-            answer = cite_fields(answer, found.verdicts)
+            answer = add_field_citations(answer, found.verdicts)
             verdicts = await asyncio.to_thread(name_fields, answer, found.verdicts)
             found = replace(found, verdicts=verdicts)
         turn = replace(turn, answer=answer, verdicts=found.verdicts, usage=turn.usage + found.usage)
@@ -148,7 +147,7 @@ class Check(Stage):
         answer, extractive = turn.answer or GeneratedAnswer(), adapters.answerable
         if not (self.quotes and isinstance(extractive, Answerer)) or answer.is_json:
             return None
-        if answer.model == extractive.name or not contradicts(verdicts):
+        if answer.model == extractive.name or not is_contradicted(verdicts):
             return None
         turn = await quote_documents(turn, extractive, _is_sent(turn)) or turn
         return (await Cite().run(turn, adapters, nowhere)).turn if turn.answer != answer else None
@@ -166,7 +165,7 @@ class Check(Stage):
         if answer.refused:
             said = [replace(item, claims=False) for item in said]
         if turn.cut_short:
-            # It is said of the answer, not of the documents.
+            # The sentence that the time was up is said of the answer, not of the documents.
             end = answer.text.rfind(cut_short_sentence(turn.cut_short))
             said = [
                 replace(item, claims=item.claims and (end < 0 or item.start < end)) for item in said
@@ -184,7 +183,7 @@ class Check(Stage):
         clauses = [
             clause
             for claim in claims
-            for clause in split_at_markers(answer.markers, answer.text, claim)
+            for clause in clauses_at_markers(answer.markers, answer.text, claim)
         ]
         parts = [_claim(item.text, item.numbers, turn) for item in clauses]
         supports = await adapters.checker.support([*asked, *parts], sources)
@@ -204,9 +203,9 @@ class Check(Stage):
         )
         places = iter(found)
         verdicts = [
-            _of_computation(item, answer.computed, turn)
+            _verdict_on_computed(item, answer.computed, turn)
             if item.claims and answer.computed and _is_computed(item, answer)
-            else verdict(item, next(places) if item.claims else None, turn.passages)
+            else build_verdict(item, next(places) if item.claims else None, turn.passages)
             for item in said
         ]
         likely = {
@@ -221,8 +220,8 @@ class Check(Stage):
             told = [replace(claim, text=c.text) for claim, c in zip(claims, asked, strict=True)]
             judged = await self._model_verdicts(verdicts, told, found, turn, adapters)
             return replace(judged, markers=markers)
-        if whether and _is_in_range(found[0], UNCLEAR):
-            verdicts[0] = verdict(said[0], None, turn.passages)
+        if whether and _is_in_bounds(found[0], UNCLEAR):
+            verdicts[0] = build_verdict(said[0], None, turn.passages)
         return _CheckResult(tuple(verdicts), markers)
 
     async def _model_verdicts(
@@ -238,7 +237,7 @@ class Check(Stage):
         unsure = {
             claim.start: (claim, support)
             for claim, support in zip(claims, found, strict=True)
-            if _is_in_range(support, UNDECIDED) and claim.start not in told
+            if _is_in_bounds(support, UNDECIDED) and claim.start not in told
         }
         model = adapters.completer
         if not unsure or model is None:
@@ -252,7 +251,7 @@ class Check(Stage):
         for place, label in zip(unsure, labels, strict=True):
             at = next(i for i, item in enumerate(verdicts) if item.start == place)
             if label is not None:
-                verdicts[at] = second_opinion(verdicts[at], *label, model.name)
+                verdicts[at] = apply_second_opinion(verdicts[at], *label, model.name)
         judged_claims = sum(label is not None for label in labels)
         return _CheckResult(
             tuple(verdicts),
@@ -278,6 +277,7 @@ class CheckHeld(Check):
             step = await self._check_turn(turn, adapters)
         except RagstoneError:
             raise
+        # Whatever else breaks, an answer that nobody checked must not leave.
         except Exception as error:
             log.exception("The check of an answer broke; the answer is not sent")
             raise CheckUnavailable from error
@@ -320,19 +320,23 @@ async def _find_kinds(
         kinds = {start: kind for start, kind in kinds.items() if kind == "gap"}
     conflict = False
     if "disagreement" in kinds.values():
-        conflict = await do_passages_disagree(_disagreeing_passages(turn), adapters.checker)
-    verdicts = [_of_kind(item, kinds.get(item.start), conflict) for item in verdicts]
+        cited = {marker.number for marker in answer.markers}
+        passages = [passage for passage in turn.passages if passage.number in cited]
+        # An answer that cites fewer than two does not say which ones disagree.
+        compared = passages if len(passages) > 1 else turn.passages[:MAX_DISAGREEING]
+        conflict = await do_passages_disagree(compared, adapters.checker)
+    verdicts = [_apply_kind(item, kinds.get(item.start), conflict) for item in verdicts]
     claims = [item for item in verdicts if item.label != "no_claim" or item.reason == LACKING]
     rest = [claim for claim in claims if claim.reason != LACKING]
     begins = bool(claims) and claims[0].reason == LACKING
     refuses = begins and all(item.label == "supported" for item in rest)
     if refuses and rest:
         ask = replace(turn.ask, question=turn.question)
-        refuses = await judge.answers(ask, answer.text, turn.passages) < LIKELY
+        refuses = await judge.answers(ask, answer.text, turn.passages) < MIN_ANSWERS
     return verdicts, refuses
 
 
-def _of_kind(verdict: Verdict, kind: StatementKind | None, conflict: bool) -> Verdict:
+def _apply_kind(verdict: Verdict, kind: StatementKind | None, conflict: bool) -> Verdict:
     """The verdict on a sentence of this kind, where the sources disagree or do not."""
     if kind is None:
         return verdict
@@ -344,13 +348,6 @@ def _of_kind(verdict: Verdict, kind: StatementKind | None, conflict: bool) -> Ve
     return replace(verdict, label="no_claim", confidence=1.0, citation=None, reason=reason)
 
 
-def _disagreeing_passages(turn: Turn) -> Sequence[Passage]:
-    """The passages that the answer cites if they are several, else the best ones."""
-    cited = {marker.number for marker in turn.answer.markers} if turn.answer else set()
-    passages = [passage for passage in turn.passages if passage.number in cited]
-    return passages if len(passages) > 1 else turn.passages[:MAX_DISAGREEING]
-
-
 def _is_sent(turn: Turn) -> bool:
     """Whether the answer's text has left already."""
     return turn.ask.streams and not (turn.answer is not None and turn.answer.held)
@@ -360,7 +357,7 @@ def _event(turn: Turn) -> Checked:
     return Checked(turn.verdicts, turn.answer.groundedness_score if turn.answer else None)
 
 
-def _is_in_range(support: Support, bounds: tuple[float, float]) -> bool:
+def _is_in_bounds(support: Support, bounds: tuple[float, float]) -> bool:
     low, high = bounds
     return low <= support.probability <= high
 
@@ -394,10 +391,12 @@ the only query did."""
 def _is_computed(sentence: Sentence, answer: GeneratedAnswer) -> bool:
     """Whether a sentence states what was computed, as it was."""
     known = answer.computed
-    return known is not None and bool(sentence.text) and sentence.text in plain(known.sentence)
+    return (
+        known is not None and bool(sentence.text) and sentence.text in strip_layout(known.sentence)
+    )
 
 
-def _of_computation(sentence: Sentence, known: Computed, turn: Turn) -> Verdict:
+def _verdict_on_computed(sentence: Sentence, known: Computed, turn: Turn) -> Verdict:
     """The verdict on what was computed: it stands in no source, and follows from the rows that the
     sentence cites, which the answer quotes."""
     number = next(iter(sentence.cited), 0)
@@ -407,7 +406,7 @@ def _of_computation(sentence: Sentence, known: Computed, turn: Turn) -> Verdict:
         sentence.text,
         "supported",
         sure,
-        citation(passage, 0, len(passage.text), sure) if passage else None,
+        build_citation(passage, 0, len(passage.text), sure) if passage else None,
         sentence.start,
         sentence.end,
         f"computed: {known.sql}",

@@ -8,20 +8,98 @@ places. Both are weighed with `data/support.json`, which `python -m training.sup
 import asyncio
 import math
 import re
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations, pairwise
 from operator import mul
 
 from ragstone.core.answer import log_odds, probability
 from ragstone.core.document import find_missing_lead
-from ragstone.language.quantities import quantities, states
+from ragstone.language.quantities import Quantity, quantities, states
 from ragstone.language.sentences import sentences, whole_sentences
 from ragstone.ports import Claim, EvidenceSource, Pair, PairReader, PairReading, Support
 from ragstone.verify.evidence import Evidence, EvidencePlace
-from ragstone.verify.groundedness import SUPPORTED
-from ragstone.verify.sums import NUMBER, compute_numbers
+from ragstone.verify.groundedness import MIN_SUPPORT
+from ragstone.verify.reading_judge import load_weights
 from ragstone.verify.terms import common_share
-from ragstone.verify.weights import load_weights
+
+# Of more quantities of one unit so many sums can be made that one of them fits by chance, unless
+# it is large.
+MAX_VALUES, MIN_LARGE = 12, 10_000
+
+MAX_SUMMANDS = 6
+"""Neighbours that are summed up, as those of a list are."""
+
+NUMBER = re.compile(r"\d+(?:[.,'’\u00a0\u202f]\d+)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """A result, and how it is written: "63 - 42"."""
+
+    result: Quantity
+    shown: str
+
+
+def compute_numbers(claim: str, passage: str) -> str | None:
+    """Return the claim with each number that the passage does not state as it is computed from
+    numbers of the passage; None if there is none, or one that cannot be."""
+    # A reader of pieces of words takes a computed number for another one, so it is computed here.
+    stated = quantities(passage)
+    missing = [quantity for quantity in quantities(claim) if not states(stated, quantity)]
+    if not missing:
+        return None
+    known = list(_sums(stated))
+    shown = dict[float, str]()
+    for quantity in missing:
+        found = next((each for each in known if states([each.result], quantity)), None)
+        if found is None:
+            return None
+        shown.update(dict.fromkeys(quantity.values, found.shown))
+
+    def as_computed(match: re.Match[str]) -> str:
+        values = [value for quantity in quantities(match.group()) for value in quantity.values]
+        return next((shown[value] for value in values if value in shown), match.group())
+
+    return NUMBER.sub(as_computed, claim)
+
+
+def _sums(stated: Sequence[Quantity]) -> Iterator[Sum]:
+    """What follows from quantities of one unit: of any two their sum and difference, of neighbours
+    their sum; and the months between two of a year."""
+    groups = defaultdict[str, list[float]](list)
+    for item in (*stated, *_year_months(stated)):
+        groups[item.unit] += (value for value in item.values if value not in groups[item.unit])
+    for unit, values in groups.items():
+        for value, shown in _results(values):
+            if len(values) <= MAX_VALUES or value >= MIN_LARGE:
+                result = replace(_PLAIN, values=frozenset((round(value, 6),)), unit=unit)
+                yield Sum(result, shown)
+
+
+def _results(values: Sequence[float]) -> Iterator[tuple[float, str]]:
+    """The sums and differences of values, and how each is written."""
+    for large, small in combinations(sorted(values, reverse=True), 2):
+        yield large - small, f"{large:.12g} - {small:.12g}"
+        yield large + small, f"{large:.12g} + {small:.12g}"
+    for start in range(len(values)):
+        for end in range(start + 3, min(len(values), start + MAX_SUMMANDS) + 1):
+            some = values[start:end]
+            yield sum(some), " + ".join(f"{value:.12g}" for value in some)
+
+
+def _year_months(stated: Sequence[Quantity]) -> Iterator[Quantity]:
+    """The months of a year ("May 2013"), counted from the year 0."""
+    for first, second in pairwise(stated):
+        for month, year in ((first, second), (second, first)):
+            if month.unit == "month" and not year.unit and max(year.values) > 1000:
+                count = 12 * max(year.values) + max(month.values)
+                yield replace(_PLAIN, values=frozenset((count,)), unit="months")
+
+
+_PLAIN = Quantity(frozenset((0.0,)))
+
 
 WEIGHTS = "support.json"
 
@@ -55,10 +133,10 @@ in fifteen does so by chance, of right sums nearly all."""
 MAX_NARROWED = 24
 """Sentences of such a source of which the one that supports is looked for."""
 
-LEAST = 0.001
+MIN_PROBABILITY = 0.001
 """Probabilities nearer to 0 or 1 than this count as this."""
 
-WINDOW, LONGEST = 600, 20_000
+WINDOW, MAX_SOURCE = 600, 20_000
 """Characters of a source: those that are read, about, and those from which longer ones count as
 these."""
 
@@ -138,7 +216,7 @@ class _Plan:
     def add_sources(self) -> None:
         """Read further sources where those that the claim cites do not support it."""
         cited = [self.found[n] for n in self.claim.cited if n in self.found]
-        if cited and all(item.probability < SUPPORTED for item in self.found.values()):
+        if cited and all(item.probability < MIN_SUPPORT for item in self.found.values()):
             self.unread = self.left[:PLACES]
 
     def support(self) -> Support:
@@ -146,7 +224,7 @@ class _Plan:
         cited = tuple(self.found.get(n, Support(0.0)) for n in self.claim.cited)
         best = max(self.found.values(), key=lambda item: item.probability, default=Support(0.0))
         own = max(cited, key=lambda item: item.probability, default=best)
-        return replace(own if own.probability >= SUPPORTED else best, cited=cited)
+        return replace(own if own.probability >= MIN_SUPPORT else best, cited=cited)
 
 
 def _plan(claims: Sequence[Claim], sources: Sequence[EvidenceSource]) -> list[_Plan]:
@@ -245,7 +323,7 @@ def _weigh_sum(support: Support, in_sums: Support) -> Support:
     """Return the support of a claim whose numbers follow from the source's, as it is written and
     with the sums in their places: the reader cannot compute, and may be surer of either."""
     best = max(support, in_sums, key=lambda item: item.probability)
-    odds = log_odds(best.probability, LEAST) + COMPUTED
+    odds = log_odds(best.probability, MIN_PROBABILITY) + COMPUTED
     return replace(best, probability=probability(odds), contradicted=False)
 
 
@@ -256,8 +334,8 @@ holds, times the logarithm of how many times longer it is than what is read; and
 
 def features(reading: PairReading, place: EvidencePlace, characters: int) -> tuple[float, ...]:
     """Return what is weighed, in the order of `NAMES`; `characters` are the source's."""
-    supported = log_odds(reading.supported, LEAST)
+    supported = log_odds(reading.supported, MIN_PROBABILITY)
     if place.source_share is None:
         return supported, 0.0, 0.0, 1.0
-    beyond = max(0.0, math.log(min(max(characters, 1), LONGEST) / WINDOW))
+    beyond = max(0.0, math.log(min(max(characters, 1), MAX_SOURCE) / WINDOW))
     return supported, beyond * place.source_share, beyond, 1.0

@@ -1,21 +1,86 @@
 """Turns the answer's markers into citations with the span that supports each."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from ragstone.core.answer import Citation, GeneratedAnswer, Marker
+from ragstone.core.answer import Citation, CitedSpan, GeneratedAnswer, Marker, Verdict
+from ragstone.core.document import find_page
+from ragstone.core.source import SNIPPET_CHARS
 from ragstone.core.turn import Passage, Turn
 from ragstone.engine.stage import Emit, Stage, Step
-from ragstone.language.markers import bare, find_cited_spans, find_markers
+from ragstone.language.markers import find_cited_spans, find_markers, strip_markers
 from ragstone.language.sentences import Span, sentences
 from ragstone.language.words import content_word_set
 from ragstone.ports import Adapters
-from ragstone.verify.citation import citation, group_by_source
 from ragstone.verify.json_fields import read_values
+
+FREQUENT = 3
+"""Times that a source which is cited often is cited."""
+
+MIN_SIMILARITY = 0.5
+"""The least likeness to what it is cited for of a further span of a source."""
+
+
+def build_citation(passage: Passage, start: int, end: int, similarity: float = 0.0) -> Citation:
+    """The citation of `passage.text[start:end]`, at its place in the document; `similarity` (0..1)
+    also stands for the confidence in it until the citations of its source are brought together."""
+    chunk = passage.hit.chunk
+    text = passage.text[start:end]
+    if chunk.text[start:end] != text:
+        # The passage was cut down to some sentences of its chunk, so its places are others.
+        start = max(0, chunk.text.find(text))
+    return Citation(
+        number=passage.number,
+        document_id=chunk.document_id,
+        chunk_id=chunk.chunk_id,
+        title=chunk.title,
+        path=chunk.path,
+        page=find_page(chunk.blocks, start) or chunk.page,
+        section=chunk.section,
+        start=chunk.start + start,
+        end=chunk.start + start + len(text),
+        snippet=text[:SNIPPET_CHARS],
+        score=passage.hit.score,
+        similarity=similarity,
+        confidence=similarity,
+    )
+
+
+def group_by_source(citations: Iterable[Citation]) -> tuple[Citation, ...]:
+    """Bring the citations of each source together: the most similar one, with the spans of all."""
+    by_number: dict[int, list[Citation]] = {}
+    for single in citations:
+        by_number.setdefault(single.number, []).append(single)
+    grouped = []
+    for _, same in sorted(by_number.items()):
+        main = max(same, key=lambda single: single.similarity)
+        kept = {main, *(single for single in same if single.similarity >= MIN_SIMILARITY)}
+        spans = {CitedSpan(item.start, item.end, item.page, item.snippet) for item in kept}
+        # The VoiceHelper document weighs a citation so: 0.4 for the score of the source, 0.4 for
+        # the likeness to what it is cited for, 0.2 for how often it is cited.
+        frequency = min(len(same) / FREQUENT, 1.0)
+        grouped.append(
+            replace(
+                main,
+                confidence=0.4 * main.score + 0.4 * main.similarity + 0.2 * frequency,
+                spans=tuple(sorted(spans, key=lambda span: (span.start, span.end))),
+            )
+        )
+    return tuple(grouped)
+
+
+def add_field_citations(answer: GeneratedAnswer, verdicts: Sequence[Verdict]) -> GeneratedAnswer:
+    """Return the answer that also cites the sources that support its fields."""
+    supported = (
+        verdict.citation
+        for verdict in verdicts
+        if verdict.label == "supported" and verdict.citation
+    )
+    return replace(answer, citations=group_by_source([*supported, *answer.citations]))
 
 
 class Cite(Stage):
@@ -34,7 +99,7 @@ class Cite(Stage):
         answer = turn.answer or GeneratedAnswer()
         sources = {passage.number: _SourceSentences(passage) for passage in turn.passages}
         if answer.refused and not (turn.ask.streams and not answer.held):
-            answer = replace(answer, text=bare(answer.text))
+            answer = replace(answer, text=strip_markers(answer.text))
         said = [] if answer.refused or answer.is_json else find_cited_spans(answer.text)
         found, unknown = list[Marker](), set[int]()
         for marker in find_markers(answer.text) if said else ():
@@ -44,11 +109,11 @@ class Cite(Stage):
                 continue
             spans = (span for span, _ in said if span.start <= marker.start() < span.end)
             around = next(spans, Span(0, len(answer.text)))
-            cited = sources[number].cite(bare(answer.text[around.start : around.end]))
+            cited = sources[number].cite(strip_markers(answer.text[around.start : around.end]))
             found.append(Marker(marker.start(), marker.end(), number, cited))
         # A source that is only said to be used is cited for all that is said.
         only_used = {n for n in answer.used if n in sources} - {item.number for item in found}
-        claims = [bare(answer.text[span.start : span.end]) for span, _ in said]
+        claims = [strip_markers(answer.text[span.start : span.end]) for span, _ in said]
         if answer.is_json:
             claims = [await asyncio.to_thread(read_values, answer)]
         used = [
@@ -94,7 +159,7 @@ class _SourceSentences:
         overlaps = [_overlap(line, words, sentence) for sentence in self._read]
         best = max(range(len(overlaps)), key=lambda i: (overlaps[i], len(self._read[i].line)))
         span = self._read[best].span
-        return citation(self._passage, span.start, span.end, min(1.0, overlaps[best]))
+        return build_citation(self._passage, span.start, span.end, min(1.0, overlaps[best]))
 
 
 def _single_line(text: str) -> str:

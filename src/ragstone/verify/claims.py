@@ -10,16 +10,15 @@ from dataclasses import dataclass
 from functools import cache
 
 from ragstone.language.code_blocks import block_code, find_fenced_blocks
-from ragstone.language.markers import bare, find_cited_spans
-from ragstone.language.word_lists import word_lists
-from ragstone.language.words import in_pairs, words
+from ragstone.language.markers import find_cited_spans, strip_markers
+from ragstone.language.words import is_paired, word_lists, words
 
 _ITEM = re.compile(r"^\s*(?:[-*+•·▪>|#]+\s+|#+\s*|\(?\d{1,3}[.)]\s+|\(?[a-zA-Z]\)\s+)")
 _MARKUP = re.compile(r"\*\*|__|`|(?<!\w)[*_](?=\w)|(?<=[\w.,])[*_](?!\w)")
 _QUESTION = re.compile(r"[?？؟][\"'”’»)\s]*$|か。?$|니까[.?]?$")
 _HEADING = re.compile(r"^\s*(?:#+\s|\*\*[^*]{1,80}\*\*:?\s*$|[^.!?。！？]{1,80}[:：]\s*$)")
 _OPENS_LIST = re.compile(r"[:：]\s*$")
-LEAST = 2
+MIN_CLAIM_WORDS = 2
 """Words that a claim has, or one that is written in pairs of characters."""
 
 _SOURCE = r"(?:passage|text|document|article|source|context|report|summary|excerpt|study|page)s?"
@@ -66,28 +65,28 @@ def answer_sentences(answer: str) -> list[Sentence]:
             code = block_code(shown[slice(*block)])
             found.append(Sentence(span.start, span.end, code, tuple(cited), bool(code.strip())))
             continue
-        text = plain(shown)
+        text = strip_layout(shown)
         start = span.start + len(shown) - len(shown.lstrip())
         found.append(Sentence(start, span.end, text, tuple(cited), _claims(shown, text)))
     return found
 
 
-def plain(sentence: str) -> str:
+def strip_layout(sentence: str) -> str:
     """The sentence without markers, list signs, emphasis and reporting frames."""
-    text = _ITEM.sub("", bare(sentence), count=1)
+    text = _ITEM.sub("", strip_markers(sentence), count=1)
     text = _MARKUP.sub("", text).strip()
     unframed = _FRAMES.sub("", text, count=1)
-    return unframed if len(words(unframed)) >= LEAST else text
+    return unframed if len(words(unframed)) >= MIN_CLAIM_WORDS else text
 
 
 def _claims(shown: str, text: str) -> bool:
-    if _QUESTION.search(text) or _HEADING.match(bare(shown)) or _OPENS_LIST.search(text):
+    if _QUESTION.search(text) or _HEADING.match(strip_markers(shown)) or _OPENS_LIST.search(text):
         return False
     said = words(text)
-    if len(said) < (1 if in_pairs(text) else LEAST):
+    if len(said) < (1 if is_paired(text) else MIN_CLAIM_WORDS):
         return False
     lower = text.casefold().replace("’", "'")
-    return not (len(text) < _SHORT and _courtesy().search(lower))
+    return not (len(text) < _MAX_COURTESY_CHARS and _courtesy().search(lower))
 
 
 @cache
@@ -100,10 +99,10 @@ def _courtesy() -> re.Pattern[str]:
 def _word_pattern(phrase: str) -> str:
     """A phrase as a pattern that does not end inside a word, where words have spaces."""
     before, after = (
-        r"\b" if char.isalnum() and not in_pairs(char) else "" for char in (phrase[0], phrase[-1])
+        r"\b" if char.isalnum() and not is_paired(char) else "" for char in (phrase[0], phrase[-1])
     )
     return f"{before}{re.escape(phrase)}{after}"
 
 
-_SHORT = 80
+_MAX_COURTESY_CHARS = 80
 """A longer sentence with a greeting or an offer in it may claim something too."""

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from ragstone.core.document import find_missing_lead
 from ragstone.language.sentences import Span, sentences
 from ragstone.ports import Claim, EvidenceSource
-from ragstone.verify.claims import plain
+from ragstone.verify.claims import strip_layout
 from ragstone.verify.terms import terms
 
-KIN = 0.6
+KIN_WEIGHT = 0.6
 """What a source's word is worth for a claim's that begins alike (`Kenya`, `Kenyan`)."""
 
-PREFIX = 5
+PREFIX_CHARS = 5
 """Characters that such words have in common."""
 
 PREFERENCE = 0.05
@@ -55,11 +55,11 @@ class Evidence:
                 self._quotes[_normalize_quote(text)].append(row)
                 lead = find_missing_lead(source.text, source.blocks, span.start, span.end)
                 if lead:
-                    self._quotes[_normalize_quote(f"{lead} {plain(text)}")].append(row)
+                    self._quotes[_normalize_quote(f"{lead} {strip_layout(text)}")].append(row)
                 for term in (*title, *terms(text)):
                     self._stems[term.stem].append(row)
-                    if len(term.word) >= PREFIX:
-                        self._prefixes[term.word[:PREFIX]].append(row)
+                    if len(term.word) >= PREFIX_CHARS:
+                        self._prefixes[term.word[:PREFIX_CHARS]].append(row)
 
     def quotations(self, text: str) -> dict[int, EvidencePlace]:
         """Return the place in each source that `text` stands at word for word: a sentence, an item
@@ -83,8 +83,8 @@ class Evidence:
             return []
         shares = np.zeros((len(self._rows), len(found)), np.float32)
         for column, term in enumerate(found):
-            if len(term.word) >= PREFIX:
-                shares[self._prefixes.get(term.word[:PREFIX], []), column] = KIN
+            if len(term.word) >= PREFIX_CHARS:
+                shares[self._prefixes.get(term.word[:PREFIX_CHARS], []), column] = KIN_WEIGHT
             shares[self._stems.get(term.stem, []), column] = 1.0
         weights = np.array([term.weight for term in found], np.float32)
         weights /= weights.sum()
@@ -112,4 +112,4 @@ class Evidence:
 
 def _normalize_quote(text: str) -> str:
     """Return a sentence as it is compared with a quotation: in one line, without layout."""
-    return " ".join(plain(text).split()).strip(" .。,，;；")
+    return " ".join(strip_layout(text).split()).strip(" .。,，;；")

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from ragstone.core.answer import Statement, Verdict
 
-GROUNDED = 0.8
+MIN_GROUNDEDNESS = 0.8
 """The groundedness from which an answer counts as grounded, unless something in it is
 contradicted."""
 
-SUPPORTED = 0.55
+MIN_SUPPORT = 0.55
 """The probability from which a claim counts as supported if nobody can be asked, and the
 `response_score` from which all of a response does."""
 
@@ -16,7 +16,8 @@ SHARPNESS = 4
 """How near `response_score` is to the least probability: 1 would be the mean of the odds."""
 
 _WORTH = {"supported": 1.0, "partly": 0.5, "unsupported": 0.0, "contradicted": 0.0}
-_MOST = 0.999
+# The odds against a certain claim would be none, those against an impossible one infinite.
+_MAX_PROBABILITY = 0.999
 
 
 def groundedness(verdicts: Sequence[Verdict]) -> float:
@@ -47,7 +48,9 @@ def likelihood(verdict: Verdict) -> float:
 
 def is_grounded(verdicts: Sequence[Verdict]) -> bool:
     """Whether an answer is grounded."""
-    return groundedness(verdicts) >= GROUNDED and all(v.label != "contradicted" for v in verdicts)
+    return groundedness(verdicts) >= MIN_GROUNDEDNESS and all(
+        v.label != "contradicted" for v in verdicts
+    )
 
 
 def response_score(probabilities: Sequence[float]) -> float:
@@ -61,7 +64,10 @@ def response_score(probabilities: Sequence[float]) -> float:
         return 1.0
     against = [
         (1 - p) / p
-        for p in (min(_MOST, max(1 - _MOST, probability)) for probability in probabilities)
+        for p in (
+            min(_MAX_PROBABILITY, max(1 - _MAX_PROBABILITY, probability))
+            for probability in probabilities
+        )
     ]
     mean = sum(item**SHARPNESS for item in against) / len(against)
     odds: float = mean ** (1 / SHARPNESS)

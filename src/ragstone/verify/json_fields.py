@@ -19,7 +19,6 @@ from unicodedata import category
 from ragstone.core.answer import GeneratedAnswer, Verdict
 from ragstone.core.errors import CheckUnavailable
 from ragstone.core.turn import JsonFormat
-from ragstone.verify.citation import group_by_source
 from ragstone.verify.claims import Sentence
 
 MAX_FIELDS = 300
@@ -119,7 +118,7 @@ def json_sentences(answer: GeneratedAnswer, wanted: JsonFormat | None) -> list[S
         raise CheckUnavailable(
             f"The answer has more than {MAX_FIELDS} fields, which are too many to check."
         )
-    named = _named_values(wanted.schema if wanted else None)
+    named = _schema_values(wanted.schema if wanted else None)
     return [
         Sentence(
             field.start,
@@ -138,16 +137,6 @@ def read_values(answer: GeneratedAnswer) -> str:
     return ", ".join(_clean(field.value) for field in answer_fields(answer)) or answer.text
 
 
-def cite_fields(answer: GeneratedAnswer, verdicts: Sequence[Verdict]) -> GeneratedAnswer:
-    """Return the answer that also cites the sources that support its fields."""
-    supported = (
-        verdict.citation
-        for verdict in verdicts
-        if verdict.label == "supported" and verdict.citation
-    )
-    return replace(answer, citations=group_by_source([*supported, *answer.citations]))
-
-
 def name_fields(answer: GeneratedAnswer, verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
     """Return the verdicts on fields with their paths: "items[0].name = Lisbon"."""
     paths = {field.start: field.path for field in answer_fields(answer)}
@@ -157,7 +146,7 @@ def name_fields(answer: GeneratedAnswer, verdicts: Sequence[Verdict]) -> tuple[V
     )
 
 
-def _named_values(schema: Mapping[str, Any] | None) -> frozenset[str]:
+def _schema_values(schema: Mapping[str, Any] | None) -> frozenset[str]:
     """The values that a schema offers in `enum` and `const`."""
     named, waiting = set[str](), list[Any]([schema])
     while waiting:

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from ragstone.core.answer import Citation, GeneratedAnswer, Marker, log_odds
 from ragstone.core.turn import Passage, Turn
 from ragstone.ports import Claim, Support
-from ragstone.verify.citation import citation, group_by_source
-from ragstone.verify.claims import Sentence, plain
-from ragstone.verify.groundedness import SUPPORTED
+from ragstone.verify.cite import build_citation, group_by_source
+from ragstone.verify.claims import Sentence, strip_layout
+from ragstone.verify.groundedness import MIN_SUPPORT
 
 ELSEWHERE = 0.3
 """The probability from which another source may be the one that a marker should name."""
@@ -25,7 +25,7 @@ MIN_DISTANCE = 2.0
 """How much the log-odds by the other source are above those by its own: a reader that is unsure of
 a translation is still sure which of two passages it is of."""
 
-LEAST = 0.001
+MIN_PROBABILITY = 0.001
 """Probabilities nearer to 0 or 1 than this count as this."""
 
 MISCITED = 0.5
@@ -44,7 +44,7 @@ class MarkedClause:
     numbers: tuple[int, ...]
 
 
-def split_at_markers(
+def clauses_at_markers(
     markers: Sequence[Marker], text: str, sentence: Sentence
 ) -> list[MarkedClause]:
     """Split a sentence that cites at several places there; markers side by side are of one
@@ -54,7 +54,7 @@ def split_at_markers(
     for marker in markers:
         if not sentence.start <= marker.start < sentence.end:
             continue
-        said = plain(text[start : marker.start]).strip(" .,;:，；、。")
+        said = strip_layout(text[start : marker.start]).strip(" .,;:，；、。")
         if said or not clauses:
             clauses.append(MarkedClause(start, marker.end, said, (marker.number,)))
         else:
@@ -82,9 +82,11 @@ def judge_marker(
         return marker
     mine = max(by_own, key=lambda item: item.probability)
     other = max((best for _, best in found), key=lambda item: item.probability)
-    if mine.probability >= SUPPORTED:
+    if mine.probability >= MIN_SUPPORT:
         return replace(marker, state="supported", citation=_cite(mine, passages))
-    distance = log_odds(other.probability, LEAST) - log_odds(mine.probability, LEAST)
+    distance = log_odds(other.probability, MIN_PROBABILITY) - log_odds(
+        mine.probability, MIN_PROBABILITY
+    )
     may_be_wrong = mine.probability <= MAX_OWN and other.probability >= ELSEWHERE
     if may_be_wrong and distance >= MIN_DISTANCE:
         return replace(marker, state="elsewhere", citation=_cite(other, passages))
@@ -92,10 +94,12 @@ def judge_marker(
 
 
 def _cite(support: Support, passages: Sequence[Passage]) -> Citation:
-    return citation(passages[support.source or 0], support.start, support.end, support.probability)
+    return build_citation(
+        passages[support.source or 0], support.start, support.end, support.probability
+    )
 
 
-def with_markers(answer: GeneratedAnswer, markers: Sequence[Marker]) -> GeneratedAnswer:
+def replace_markers(answer: GeneratedAnswer, markers: Sequence[Marker]) -> GeneratedAnswer:
     """The answer with these markers, and the citations that follow from them."""
     marked = {marker.number for marker in answer.markers}
     rest = [item for item in answer.citations if item.number not in marked]
@@ -139,7 +143,7 @@ def _renumber_markers(turn: Turn, numbers: Mapping[int, int]) -> Turn:
             text += f"[{number}]"
             state = marker.state
             if place in numbers:
-                likely = marker.citation.similarity >= SUPPORTED
+                likely = marker.citation.similarity >= MIN_SUPPORT
                 state = "supported" if likely else "unsupported"
             markers.append(replace(marker, number=number, start=start, end=len(text), state=state))
         else:
@@ -156,7 +160,7 @@ def _renumber_markers(turn: Turn, numbers: Mapping[int, int]) -> Turn:
         replace(verdict, start=move(verdict.start), end=move(verdict.end))
         for verdict in turn.verdicts
     )
-    answer = replace(with_markers(answer, markers), text=text)
+    answer = replace(replace_markers(answer, markers), text=text)
     return replace(turn, answer=answer, verdicts=tuple(verdicts))
 
 

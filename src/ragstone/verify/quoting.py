@@ -13,11 +13,11 @@ NOTE = "The chat model contradicted the documents; these are their own sentences
 OTHERWISE = "The documents say otherwise:"
 """What stands before them in an answer of which the chat model's words have been sent."""
 
-LIKELY = dict(LEVELS)["high"]
+MIN_CONFIDENCE = dict(LEVELS)["high"]
 """How likely they are what was asked."""
 
 
-def contradicts(verdicts: Sequence[Verdict]) -> bool:
+def is_contradicted(verdicts: Sequence[Verdict]) -> bool:
     """Whether an answer surely contradicts the documents, and nothing in it is supported."""
     return any(
         verdict.label == "contradicted" and is_rejected(verdict) for verdict in verdicts
@@ -34,7 +34,7 @@ async def quote_documents(turn: Turn, answerer: Answerer, sent: bool) -> Turn | 
         async for said in stream:
             text += said.text
             last = said if said.finish else last
-    if last.finish != "stop" or (last.confidence or 0.0) < LIKELY:
+    if last.finish != "stop" or (last.confidence or 0.0) < MIN_CONFIDENCE:
         return None
     text = f"{answer.text}\n\n{OTHERWISE}\n\n{text}" if sent else text
     quoted = replace(

@@ -7,22 +7,150 @@ sentences and the second short answers ("1871"). Both are weighed with `data/jud
 """
 
 import asyncio
+import json
+import re
+import zlib
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from operator import mul
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ragstone.core.answer import StatementKind, log_odds, probability
 from ragstone.core.turn import Ask, Passage
-from ragstone.language.markers import bare
+from ragstone.language.markers import strip_markers
 from ragstone.language.sentences import sentences
-from ragstone.ports import Checker, Claim, Embedder, EvidenceSource, PairReader
-from ragstone.verify.statement_kinds import LEAST, choose_kind, kind_likelihoods, read_answering
-from ragstone.verify.weights import load_weights
+from ragstone.ports import Checker, Claim, Embedder, EvidenceSource, Pair, PairReader
+
+
+@cache
+def load_weights(file: str, names: tuple[str, ...]) -> tuple[float, ...]:
+    """Return the weights of `names` in a JSON file that a script of `training` has made."""
+    text = files("ragstone.verify").joinpath(f"data/{file}").read_text(encoding="utf-8")
+    held = json.loads(text)
+    return tuple(float(held[name]) for name in names)
+
+
+KINDS_FILE = "kinds.npz"
+
+KINDS: tuple[StatementKind, ...] = ("gap", "disagreement", "announcement")
+"""The kinds, in the order of the weights."""
+
+BUCKETS = 4096
+"""Numbers that all pieces of characters share."""
+
+PIECES = (2, 3, 4, 5)
+"""Characters of a piece."""
+
+MIN_PROBABILITY = 1e-4
+"""Probabilities nearer to 0 or 1 than this count as this."""
+
+LIKELY = {"gap": 0.2, "disagreement": 0.8, "announcement": 0.5}
+"""The likelihood from which a sentence may be of a kind."""
+
+SUPPORT, MARGIN = 1.5, 1.0
+"""What the log-odds that a source supports a sentence count against those that it is of a kind, and
+how much more these must be."""
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class KindWeights:
+    """Of the embedder's numbers and the pieces (384 + `BUCKETS` of each of `KINDS`), what makes a
+    likelihood of the sum of these (3 for each: of the sum, of the log-odds that the sentence
+    answers, a constant), and the means that are taken from the numbers first."""
+
+    sentence: Floats
+    together: Floats
+    mean: Floats
+
+
+@cache
+def load_kind_weights() -> KindWeights:
+    with np.load(str(files("ragstone.verify").joinpath(f"data/{KINDS_FILE}"))) as held:
+        return KindWeights(*(held[n].astype(np.float64) for n in ("sentence", "together", "mean")))
+
+
+async def kind_likelihoods(
+    embedder: Embedder, reader: PairReader, question: str, sentences: Sequence[str]
+) -> list[dict[StatementKind, float]]:
+    """Return how likely (0..1) each sentence of an answer to `question` is of each kind, the one
+    first that its meaning and spelling are most of.
+
+    A gap says that the sources lack something ("They do not say why"), a disagreement that they
+    disagree; an announcement says what follows, offers help or heads a part. Each is recognised by
+    its meaning (the vector of `embedder`, multilingual-e5-small, of which the weights are) and its
+    spelling, a gap also by how little it answers the question. `python -m training.kind_weights`
+    makes `data/kinds.npz` from sentences in twelve languages.
+    """
+    if not sentences:
+        return []
+    weights = load_kind_weights()
+    numbers = await read_numbers(embedder, sentences)
+    answering = await read_answering(reader, [(question, text) for text in sentences])
+    meant = (numbers - weights.mean) @ weights.sentence.T
+    constant = np.ones_like(answering)
+    found = [
+        np.stack([meant[:, kind], answering, constant], axis=1) @ weights.together[kind]
+        for kind in range(len(KINDS))
+    ]
+    rows = np.stack(found, axis=1).tolist()
+    orders = (-meant).argsort(axis=1).tolist()
+    return [
+        {KINDS[kind]: probability(row[kind]) for kind in order}
+        for row, order in zip(rows, orders, strict=True)
+    ]
+
+
+def choose_kind(likely: dict[StatementKind, float], supported: float) -> StatementKind | None:
+    """Return the kind of a sentence, None if it claims something, by how likely it is of each and
+    how likely the sources support it."""
+    claimed = SUPPORT * log_odds(supported, MIN_PROBABILITY)
+    return next(
+        (
+            kind
+            for kind, share in likely.items()
+            if share >= LIKELY[kind] and log_odds(share, MIN_PROBABILITY) > claimed + MARGIN
+        ),
+        None,
+    )
+
+
+async def read_numbers(embedder: Embedder, sentences: Sequence[str]) -> Floats:
+    """Return the embedder's numbers of each sentence, and those of its pieces."""
+    vectors = await embedder.embed_passages(sentences)
+    pieces = await asyncio.to_thread(lambda: np.stack([count_pieces(text) for text in sentences]))
+    return np.concatenate([np.asarray(vectors, np.float64), pieces], axis=1)
+
+
+async def read_answering(reader: PairReader, pairs: Sequence[tuple[str, str]]) -> Floats:
+    """Return the log-odds that each sentence answers its question."""
+    read = await reader.read([Pair(asked, text, question=True) for asked, text in pairs])
+    return np.array([log_odds(reading.answers, MIN_PROBABILITY) for reading in read])
+
+
+def count_pieces(text: str) -> Floats:
+    """Return the root of how often each bucket's pieces stand in `text`, of length 1; digits are
+    all alike."""
+    counts = np.zeros(BUCKETS)
+    said = f" {re.sub(r'[0-9]', '0', text.casefold())} "
+    for size in PIECES:
+        for start in range(len(said) - size + 1):
+            counts[zlib.crc32(said[start : start + size].encode()) % BUCKETS] += 1
+    counts = np.sqrt(counts)
+    found: Floats = counts / max(float(np.linalg.norm(counts)), 1.0)
+    return found
+
 
 WEIGHTS = "judge.json"
 NAMES = ("answers", "supported", "constant")
 """Of the weights: of the two log-odds, and what is added to them."""
 
-CLAIMED = 400
+MAX_STATEMENT_CHARS = 400
 """Characters of an answer that are read as a statement, in whole sentences: a reader's claim is
 short."""
 
@@ -53,16 +181,16 @@ class ReadingJudge:
     ) -> tuple[float, float]:
         """Return the log-odds that `said` answers the question, and that the sources support the
         two together."""
-        text = bare(said)
-        statement = await asyncio.to_thread(_first_sentences, text)
+        text = strip_markers(said)
+        statement = await asyncio.to_thread(_cut_statement, text)
         cited = tuple(range(len(sources)))
         [answering] = (await read_answering(self._reader, [(question, text)])).tolist()
         [support] = await self._checker.support([Claim(f"{question} {statement}", cited)], sources)
-        return answering, log_odds(support.probability, LEAST)
+        return answering, log_odds(support.probability, MIN_PROBABILITY)
 
 
-def _first_sentences(text: str) -> str:
-    """Return the sentences that end within `CLAIMED` characters, at least the first."""
+def _cut_statement(text: str) -> str:
+    """Return the sentences that end within `MAX_STATEMENT_CHARS` characters, at least the first."""
     spans = sentences(text)
-    ends = [span.end for span in spans if span.end <= CLAIMED]
-    return text[: ends[-1] if ends else CLAIMED]
+    ends = [span.end for span in spans if span.end <= MAX_STATEMENT_CHARS]
+    return text[: ends[-1] if ends else MAX_STATEMENT_CHARS]

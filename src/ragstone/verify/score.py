@@ -10,17 +10,22 @@ from ragstone.core.answer import GeneratedAnswer, Statement, Sufficiency
 from ragstone.core.turn import Turn
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.ports import Adapters
-from ragstone.verify.disagreement import PassageSentence, find_disagreement, split_passage
 from ragstone.verify.json_fields import read_values
-from ragstone.verify.sufficiency import ENOUGH, coverage
+from ragstone.verify.sufficiency import (
+    MIN_COVERAGE,
+    PassageSentence,
+    coverage,
+    find_disagreement,
+    passage_sentences,
+)
 
-LIKELY = 0.5
+MIN_ANSWERS = 0.5
 """The likelihood from which an answer counts as what was asked."""
 
-UNCHECKED = 0.8
+MAX_UNCHECKED = 0.8
 """The most confidence in an answer that was not compared with its sources: less than a high one."""
 
-UNCITED = 0.3
+MAX_UNCITED = 0.3
 """The most confidence in an answer that cites no source: nobody can look it up."""
 
 
@@ -48,7 +53,7 @@ class Score(Stage):
         pairs = [] if answer.refused else self._pairs(turn)
         conflicts = await find_disagreement(pairs, adapters.checker) is not None
         answered = answer.answers is None or answer.answers.holds
-        enough = not answer.refused and answered and not conflicts and covered >= ENOUGH
+        enough = not answer.refused and answered and not conflicts and covered >= MIN_COVERAGE
         found = Sufficiency(enough, round(covered, 4), conflicts, missing)
         said = f"confidence {answer.confidence_level or 'unknown'}"
         if answer.answers is not None:
@@ -70,7 +75,7 @@ class Score(Stage):
             for other in turn.passages[: self.others]
             for citation in cited
             if citation.number != other.number and (own := passages.get(citation.number))
-            for sentence in split_passage(other)
+            for sentence in passage_sentences(other)
         ]
 
 
@@ -82,14 +87,14 @@ async def _add_statement(
     if answer.refused or answer.calls or not answer.text.strip():
         return answer
     likely = await _likelihood(turn, answer, adapters)
-    answers = None if likely is None else Statement(likely >= LIKELY, round(likely, 4))
+    answers = None if likely is None else Statement(likely >= MIN_ANSWERS, round(likely, 4))
     sure = likely if likely is not None else 0.0
     if answer.supported is not None:
         sure *= answer.supported.confidence
     else:
-        sure = min(sure, UNCHECKED)
+        sure = min(sure, MAX_UNCHECKED)
     if not answer.citations:
-        sure = min(sure, UNCITED)
+        sure = min(sure, MAX_UNCITED)
     unknown = likely is None and bool(answer.citations)
     return replace(answer, answers=answers, confidence=None if unknown else round(sure, 4))
 

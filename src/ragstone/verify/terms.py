@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ragstone.language.dictionary import english
-from ragstone.language.words import STOPWORDS, in_pairs, stem, words
+from ragstone.language.words import STOPWORDS, is_paired, stem, words
 
 _WORD = re.compile(r"[^\W_](?:[^\W_]|[\u0300-\u036f])*+")
 PAIR_WEIGHT, NUMBER_WEIGHT = 0.5, 1.2
-LIGHT, HEAVY = 0.3, 1.5
+MIN_WEIGHT, MAX_WEIGHT = 0.3, 1.5
 """The weights of the most usual English word and of one that no dictionary holds."""
 
 MAX_WORDS = 400
@@ -45,12 +45,12 @@ def _find_terms(spelt: str) -> tuple[Term, ...]:
     word = unicodedata.normalize("NFC", spelt.casefold())
     if word[0].isdigit():
         return (Term(word, word, NUMBER_WEIGHT),)
-    if in_pairs(word):
+    if is_paired(word):
         parts = (part for part in words(word) if part not in STOPWORDS)
         return tuple(Term(part, part, PAIR_WEIGHT) for part in parts)
     if word in STOPWORDS or len(word) == 1:
         return ()
-    return (Term(stem(word), word, weight(word)),)
+    return (Term(stem(word), word, word_weight(word)),)
 
 
 def common_share(one: str, other: str) -> float:
@@ -61,7 +61,7 @@ def common_share(one: str, other: str) -> float:
     return 2 * len(mine & theirs) / max(1, len(mine) + len(theirs))
 
 
-def weight(word: str) -> float:
+def word_weight(word: str) -> float:
     """How much a casefolded word tells, by how seldom English books hold it; a word of another
     language weighs as much as the rarest one."""
-    return min(HEAVY, max(LIGHT, (10 - english().log_frequency(word)) / 4))
+    return min(MAX_WEIGHT, max(MIN_WEIGHT, (10 - english().log_frequency(word)) / 4))

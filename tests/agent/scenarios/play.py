@@ -11,10 +11,10 @@ from ragstone.agent.tools.gateway import McpGateway
 from ragstone.core.answer import Usage
 from ragstone.core.errors import ModelUnavailable, UnknownApproval
 from ragstone.core.events import AgentStep
-from ragstone.models.scripted import ScriptedChat
 from tests.agent.scenarios.tool_server import HUGE, ToolServer
 from tests.agent.scenarios.world import STDIO, Outcome, World, calling
 from tests.http_server import running
+from tests.scripted import ScriptedChat
 
 SEARCH = ("local_search", {"query": "lighthouse of Ost"})
 CUT = "was cut short"
@@ -225,7 +225,7 @@ async def a_tool_of_a_program(world: World) -> str:
     found = await world.ask(
         [("population", {"city": "Ost"})],
         says="Ost has 4,200 inhabitants [1].",
-        command=STDIO,
+        gateway=STDIO,
         organisation="B",
     )
     assert "register of B" in found.told

@@ -17,7 +17,6 @@ from ragstone.core.events import AgentStep, Done, Event, Failed
 from ragstone.core.tool import ToolCall
 from ragstone.core.turn import Ask, Principal, Turn
 from ragstone.engine.engine import Engine
-from ragstone.models.scripted import Scripted, ScriptedChat
 from ragstone.ports import Adapters, Profile, Said, Toolbox
 from ragstone.recipes.recipe import Recipes
 from ragstone.service import IngestRequest
@@ -25,6 +24,7 @@ from ragstone.settings import McpSettings, RagSettings, Settings
 from tests.agent.scenarios.tool_server import ToolServer
 from tests.documents import DOCUMENTS
 from tests.http_server import running
+from tests.scripted import Scripted, ScriptedChat
 
 USED = Usage(100, 10, 1)
 QUESTION = "When was the lighthouse of Ost built?"
@@ -116,7 +116,7 @@ class Outcome:
 Decides = Callable[[AgentStep], Awaitable[None]]
 
 
-LIMITS = {"rounds", "calls", "seconds", "tokens"}
+LIMITS = {"rounds", "calls", "seconds", "tokens", "approval_seconds"}
 """Options of the stage, which are no settings."""
 
 
@@ -134,7 +134,7 @@ class World:
     def mcp(self, **changes: Any) -> McpSettings:
         """Settings of the tools: the server over HTTP, unless a command is given."""
         given = {"mcp_enabled": True, "timeout": 60.0, **changes}
-        return McpSettings(**{"gateway": "" if "command" in given else self.url, **given})
+        return McpSettings(**{"gateway": self.url, **given})
 
     async def ask(
         self,

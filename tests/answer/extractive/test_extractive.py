@@ -14,7 +14,7 @@ from ragstone.answer.stream import AnswerStream
 from ragstone.core.answer import Instructions
 from ragstone.core.document import BlockKind, BlockSpan, encode_blocks
 from ragstone.core.turn import Ask, Passage
-from ragstone.language.markers import neutral, numbers
+from ragstone.language.markers import citation_numbers, neutralize_markers
 from ragstone.ports import Said, Vectors
 from tests.engine.samples import a_passage
 
@@ -108,7 +108,7 @@ async def test_given_no_passages_then_it_refuses() -> None:
 async def test_given_markers_in_a_document_then_they_do_not_pose_as_citations() -> None:
     passage = a_passage(1, "The mill was built in 1871 [7] by monks 【8】.")
     pieces = await answer("When was the mill built?", passage)
-    assert numbers(text(pieces)) == [1]
+    assert citation_numbers(text(pieces)) == [1]
     assert "(7)" in text(pieces)
 
 
@@ -200,8 +200,8 @@ async def test_whatever_is_said_stands_in_the_passage_that_it_cites(
     said = [piece.text for piece in pieces[:-1]]
     assert len(said) <= MOST_SENTENCES * (LIST_ITEMS + 1)
     for piece in said:
-        [number] = numbers(piece)
-        source = " ".join(neutral(texts[number - 1]).split())
+        [number] = citation_numbers(piece)
+        source = " ".join(neutralize_markers(texts[number - 1]).split())
         assert MARKER.sub("", piece).strip() in source
 
 

@@ -7,7 +7,7 @@ import pytest
 from ragstone.answer.extractive.extractive import Extractive
 from ragstone.core.answer import Instructions
 from ragstone.core.turn import Ask, Passage
-from ragstone.language.markers import numbers
+from ragstone.language.markers import citation_numbers
 from ragstone.ports import Pair, PairReading
 from tests.answer.extractive.test_extractive import no_tokens
 from tests.engine.samples import a_passage
@@ -148,4 +148,4 @@ async def test_a_number_in_a_title_is_no_citation() -> None:
 
     said = await answer("What does the W50 pump cost?", *make_passages(texts))
 
-    assert numbers(said) == [1, 2]
+    assert citation_numbers(said) == [1, 2]

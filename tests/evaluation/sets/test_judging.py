@@ -3,7 +3,7 @@
 import pytest
 
 from ragstone.core.answer import GeneratedAnswer
-from ragstone.core.evaluation import (
+from ragstone.plugins.evaluation.records import (
     AskSetting,
     FoundPassage,
     Outcome,

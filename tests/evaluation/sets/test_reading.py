@@ -3,7 +3,7 @@
 import pytest
 
 from ragstone.core.errors import InputError
-from ragstone.core.evaluation import MOST_QUESTIONS, SetQuestion
+from ragstone.plugins.evaluation.records import MAX_QUESTIONS, SetQuestion
 from ragstone.plugins.evaluation.sets.reading import check_questions, lines, questions
 
 HEIGHT = SetQuestion("How high is the tower?", ("41 metres",), ("tower.md",))
@@ -69,7 +69,7 @@ def test_what_is_wrong_is_named_by_its_row(text: str, said: str) -> None:
 
 
 def test_more_than_a_set_holds_is_refused() -> None:
-    many = [SetQuestion(f"Question {number}?") for number in range(MOST_QUESTIONS + 1)]
+    many = [SetQuestion(f"Question {number}?") for number in range(MAX_QUESTIONS + 1)]
     with pytest.raises(InputError, match="at most 2,000"):
         check_questions(many)
     with pytest.raises(InputError, match=r"Question 1 has more than 20,000"):

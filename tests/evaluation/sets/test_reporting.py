@@ -2,7 +2,8 @@
 
 from html.parser import HTMLParser
 
-from ragstone.core.evaluation import (
+from ragstone.core.turn import StageTrace
+from ragstone.plugins.evaluation.records import (
     AskSetting,
     ConfidenceStep,
     EvaluationRun,
@@ -12,7 +13,6 @@ from ragstone.core.evaluation import (
     SetQuestion,
     SettingFigures,
 )
-from ragstone.core.turn import StageTrace
 from ragstone.plugins.evaluation.sets import reporting
 
 EVIL = '<script>alert(1)</script><img src=x onerror="alert(1)">'

@@ -1,10 +1,35 @@
-"""`ragstone serve --open`: what a browser is given."""
+"""The browser that `ragstone serve` opens: when, and what it is given."""
 
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from ragstone.http.server.browser import is_at_desktop
 from tests.patience import PATIENCE
+
+
+@pytest.mark.parametrize(
+    ("terminal", "environment", "opens"),
+    [
+        (True, {"DISPLAY": ":0"}, True),
+        (True, {"WAYLAND_DISPLAY": "wayland-0"}, True),
+        (True, {}, False),
+        (True, {"DISPLAY": ":0", "SSH_CONNECTION": "1.2.3.4 1 1.2.3.4 22"}, False),
+        (False, {"DISPLAY": ":0"}, False),
+    ],
+)
+def test_the_page_opens_by_itself_in_a_terminal_of_a_desktop_alone(
+    monkeypatch: pytest.MonkeyPatch, terminal: bool, environment: dict[str, str], opens: bool
+) -> None:
+    monkeypatch.setattr("sys.platform", "linux")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: terminal)
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "SSH_CONNECTION"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert is_at_desktop() is opens
 
 
 def test_the_browser_gets_a_private_page_that_leads_in_and_no_key(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from ragstone.core.errors import Unauthorized
 from ragstone.service.server_file import find_server
 from tests.e2e.processes import environment
 from tests.patience import PATIENCE
+from tests.with_constants import constants
 
 ROOT = Path(__file__).parents[3]
 BODY = {"model": "ragstone", "messages": [{"role": "user", "content": "slow"}], "stream": True}
@@ -230,7 +231,8 @@ def test_given_credentials_that_are_not_required_then_it_does_not_listen_for_oth
 
 
 def test_given_a_grace_period_then_a_longer_stream_is_cut(tmp_path: Path) -> None:
-    with served(tmp_path, SERVER__GRACE_SECONDS="1") as process:
+    soon = constants({"ragstone.http.server.answering.GRACE_SECONDS": 1})
+    with served(tmp_path, **soon) as process:
         assert process.stdout
         process.stdout.readline()
         url = json.loads((tmp_path / "server.json").read_text())["url"]
@@ -269,4 +271,12 @@ def test_given_no_credentials_then_the_clients_of_the_owner_have_the_token_and_o
             process.terminate()
             assert process.wait(timeout=PATIENCE) == 0
     assert "No server runs" in run(tmp_path, "token", "--login").stderr
+    with served(tmp_path, AUTH__ADMIN_KEY="k" * 43) as process:
+        try:
+            assert process.stdout
+            process.stdout.readline()
+            assert "Sign in with a key" in run(tmp_path, "token", "--login").stderr
+        finally:
+            process.terminate()
+            process.wait(timeout=PATIENCE)
     assert "no data directory" in run(tmp_path / "nowhere", "token").stderr

@@ -22,7 +22,7 @@ from tests.patience import PATIENCE
 ROOT = Path(__file__).parents[3]
 SERVERS = {
     "SERVER__WORKERS": "2",
-    "SERVER__OPEN_METRICS": "true",
+    "SERVER__METRICS_TOKEN": "m",
     "INDEX__URL": "http://127.0.0.1:9",
     "STATE__URL": "postgresql://127.0.0.1:9/x",
 }

@@ -27,7 +27,7 @@ def app(tmp_path_factory: pytest.TempPathFactory, indexed_documents: Path) -> It
         settings = {
             "LLM__MODEL": "some",
             "LLM__BASE_URL": model.url,
-            "SERVER__ROOT_PATH": PATH,
+            "SERVER__PUBLIC_URL": PATH,
             "AUTH__GUESTS": "ask",
             "CACHE__ENABLED": "false",
         }

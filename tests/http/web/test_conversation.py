@@ -51,6 +51,38 @@ def test_stop_ends_the_answer_on_the_server_too(app: WebApp) -> None:
     app.until(lambda: app.model.ended > ended or None, "the model is still asked")
 
 
+LEFT = """const box = document.querySelector(".talk");
+return box.scrollHeight - box.clientHeight - box.scrollTop;"""
+IN_VIEW = """const box = document.querySelector(".talk").getBoundingClientRect();
+const [turn] = [...document.querySelectorAll(".turn")].slice(-1);
+return [...turn.querySelectorAll("h2, .markdown")].every((item) => {
+  const place = item.getBoundingClientRect();
+  return place.top >= box.top && place.bottom <= box.bottom; });"""
+
+
+def test_a_new_answer_is_in_view_below_its_question(app: WebApp) -> None:
+    app.model.says = ("It lasts 31 days without sun ", "[1].")
+    for question in (BATTERY, "How heavy is it?", BATTERY):
+        app.ask(question)
+        app.find(".turn:last-of-type .actions")
+        app.until(lambda: app.run(IN_VIEW) or None, "question and answer are in view")
+
+
+def test_a_long_answer_is_followed_until_its_reader_scrolls_up(app: WebApp) -> None:
+    app.model.says = tuple(f"word{number} \n\n" for number in range(400))
+    app.model.pause = 0.05
+    app.find("#question").send_keys(BATTERY + Keys.ENTER)
+    app.says("word60")
+    app.until(lambda: app.run(LEFT) < 60 or None, "the end is in view")
+    app.run("document.querySelector('.talk').scrollTop -= 400")
+    app.says("word120")
+    assert app.run(LEFT) > 400, "who has scrolled up stays there"
+    app.click("Jump to the latest")
+    app.says("word160")
+    app.until(lambda: app.run(LEFT) < 60 or None, "it is followed again")
+    app.click("Stop")
+
+
 def test_a_server_that_does_not_come_back_is_said_with_a_way_on(app: WebApp) -> None:
     app.model.says = tuple(f"word{number} " for number in range(100))
     app.model.pause = 0.1

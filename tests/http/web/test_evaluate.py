@@ -134,8 +134,8 @@ def test_a_file_is_read_and_one_that_is_none_says_why(app: WebApp, tmp_path: Pat
     app.says("New set of questions")
     assert app.find(".options input").get_attribute("value") == "battery"
     assert len(app.all(".questions .card")) == 2
-    app.click("Keep")
-    app.says("The questions are kept.")
+    app.click("Save")
+    app.says("The questions are saved.")
     app.go("#/evaluate")
     app.says("battery")
 
@@ -144,7 +144,7 @@ def test_feedback_becomes_questions(app: WebApp) -> None:
     app.ask(BATTERY)
     app.click("Good answer")
     app.find(".thumbs input").send_keys("Exactly right" + Keys.ENTER)
-    app.says("Kept. Thank you.")
+    app.says("Saved. Thank you.")
     app.go("#/evaluate")
     app.click("From feedback")
     app.find(".questions .judged")

@@ -12,7 +12,7 @@ import pytest
 
 from ragstone.http.app import create_app
 from ragstone.http.web import FILES, addresses
-from ragstone.settings import AuthSettings, ServerSettings, Settings
+from ragstone.settings import AuthSettings, Settings
 from tests.fake_service import FakeService
 from training.web_vendor import FILES as VENDORED
 
@@ -160,5 +160,5 @@ async def test_who_asks_learns_what_it_may_do() -> None:
 
 
 async def test_without_a_host_of_its_own_it_needs_no_network() -> None:
-    async with client(server=ServerSettings(open_docs=False)) as http:
+    async with client() as http:
         assert (await http.get("/")).status_code == 200

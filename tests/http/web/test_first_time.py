@@ -161,18 +161,18 @@ def test_seeing_why_a_passage_was_missed(person: Person) -> None:
 
 def test_forbidding_a_topic(person: Person) -> None:
     person.click("Admin")
-    person.click("Forbidden topics")
+    person.click("Blocked topics")
     person.types("Word or phrase", "salaries")
-    person.click("Forbid")
-    person._visible(By.CSS_SELECTOR, "button[aria-label='Allow salaries again']")
+    person.click("Block")
+    person._visible(By.CSS_SELECTOR, "button[aria-label='Unblock salaries']")
 
 
 def test_giving_a_colleague_a_key_for_one_collection(person: Person) -> None:
     person.click("Admin")
     person.click("Keys")
     person.types("Who or what it is for", "Ada of sales")
-    person.chooses("Reaches", "default")
-    person.click("Make a key")
+    person.chooses("Access to", "default")
+    person.click("Create key")
     secret = person._visible(By.CSS_SELECTOR, ".secret").text
     assert re.fullmatch(r"ragstone_[0-9a-f]{16}_[\w-]{43}", secret)
     row = next(item for item in person.app.all("tbody tr") if "Ada of sales" in item.text)
@@ -198,7 +198,7 @@ def test_restoring_a_prompt(person: Person) -> None:
     person.click("Admin")
     person.click("Prompts")
     person.reads("Versions")
-    person.click("Back to the shipped text")
+    person.click("Reset to the default text")
     person.app.until(
         lambda: (
             "Be rude." not in str(person.app.find("textarea.code-text").get_attribute("value"))
@@ -223,9 +223,9 @@ def test_putting_the_widget_on_a_page(person: Person) -> None:
         person.click("Admin")
         person.click("Keys")
         person.types("Who or what it is for", "the shop")
-        person.chooses("Role", "Widget: asks on one site")
+        person.chooses("Role", "Widget: can ask from one site")
         person.types("Address of the site", shop)
-        person.click("Make a key")
+        person.click("Create key")
         tag = person._visible(By.CSS_SELECTOR, ".secret").text
         pages["/"] = f"<!doctype html><title>Shop</title><body><h1>Shop</h1>{tag}"
         clicks = person.clicks

@@ -49,7 +49,7 @@ def errors(app: WebApp) -> list[str]:
 def sign_in(app: WebApp) -> str:
     """Open the address that signs in; what a thief could copy afterwards."""
     app.chrome.get(login_address(app.url, local_token(app.data)))
-    app.says("administers")
+    app.says("Administrator")
     return str(app.chrome.get_cookie(COOKIE)["value"])
 
 
@@ -78,6 +78,12 @@ def test_a_guest_asks_and_opens_the_evidence_and_is_shown_nothing_else(app: WebA
     assert not errors(app)
 
 
+def test_a_guest_is_offered_to_sign_in(app: WebApp) -> None:
+    app.says("Sign in to see and add documents.")
+    app.find(".welcome button").click()
+    app.says("Enter the key")
+
+
 def test_a_guest_names_the_collection_to_ask(app: WebApp) -> None:
     field = app.find(".composer input[maxlength='255']")
     assert field.get_attribute("value") == "default"
@@ -97,7 +103,7 @@ def test_who_signs_out_is_a_guest_after_a_reload_and_a_copied_cookie_too(app: We
     assert not reads(app, stolen)
     app.chrome.refresh()
     app.says("guest")
-    assert "administers" not in app.find("body").text
+    assert "Administrator" not in app.find("body").text
     sign_in(app)
 
 
@@ -111,3 +117,18 @@ def test_a_wrong_key_says_what_is_wrong(app: WebApp) -> None:
         assert said == "This key is not known here."
         app.chrome.refresh()
         app.find("#question")
+
+
+def test_given_an_address_that_signed_in_once_then_a_page_says_what_to_do(app: WebApp) -> None:
+    stale = login_address(app.url, "x" * 43)
+    app.chrome.get(stale)
+    app.says("does not count any more")
+    app.find("input[type=password]")
+    assert "login-ended" not in app.chrome.current_url
+    assert httpx2.get(stale, timeout=PATIENCE).json()["error"]["code"] == "unauthorized"
+
+
+def test_given_a_session_then_an_old_address_leaves_it_as_it_is(app: WebApp) -> None:
+    sign_in(app)
+    app.chrome.get(login_address(app.url, "x" * 43))
+    app.says("Administrator")

@@ -55,7 +55,7 @@ class TestAsking:
             "return data.data.some((value, index) => index % 4 < 3 && value < 100)"
         )
         assert drawn, "the page is empty"
-        app.click("As it was read")
+        app.click("Extracted text")
         app.find(".panel mark.evidence")
         assert any("48.6 million" in item.text for item in app.all(".panel mark.evidence"))
         unharmed(app)
@@ -196,7 +196,7 @@ class TestAsking:
         app.ask(BATTERY)
         app.click("Bad answer")
         app.find(".thumbs input").send_keys(HOSTILE + Keys.ENTER)
-        app.says("Kept. Thank you.")
+        app.says("Saved. Thank you.")
         app.go("#/admin/feedback")
         app.find("table.list")
         app.says(HOSTILE)
@@ -265,7 +265,7 @@ class TestDocuments:
         app.find("table.list a").click()
         app.says("It sways 4 cm")
         assert HOSTILE in app.find(".document").text
-        app.click("As it is indexed")
+        app.click("Index view")
         app.find(".chunk-mark")
         app.click("Metadata")
         app.says("/<b>bold<b> & mast.txt")
@@ -375,7 +375,7 @@ class TestDocuments:
         app.find(".filters input").send_keys("rules.txt")
         app.until(lambda: len(app.all("table.list tbody tr")) == 1 or None)
         app.find("table.list a").click()
-        app.click("Who may read it")
+        app.click("Who can read it")
         app.says("The file ragstone.yaml of the folder /house")
         app.find(".grants input").send_keys("user:local, group:board")
         app.find(".grants .primary").click()
@@ -432,13 +432,13 @@ class TestAdministering:
     def test_a_topic_is_forbidden_tried_and_allowed_again(self, app: WebApp) -> None:
         app.go("#/admin/topics")
         app.find("form.card input").send_keys(f"salaries {HOSTILE}")
-        app.click("Forbid")
+        app.click("Block")
         app.says(f"salaries {HOSTILE}")
         app.all("form.card input")[-1].send_keys("What are the salaries?")
         app.click("Would it be answered?")
         app.find(".callout[role=status]")
-        app.find("table.list button[aria-label^='Allow salaries']").click()
-        app.says("Nothing is forbidden.")
+        app.find("table.list button[aria-label^='Unblock salaries']").click()
+        app.says("No topics are blocked.")
         unharmed(app)
 
     def test_a_prompt_is_kept_and_restored(self, app: WebApp) -> None:
@@ -447,10 +447,10 @@ class TestAdministering:
         text = str(field.get_attribute("value"))
         field.send_keys(Keys.CONTROL + Keys.END)
         field.send_keys(f"\n{HOSTILE}")
-        app.click("Keep")
+        app.click("Save")
         app.says("Versions")
         unharmed(app)
-        app.click("Back to the shipped text")
+        app.click("Reset to the default text")
         app.until(lambda: app.find("textarea.code-text").get_attribute("value") == text or None)
 
     def test_the_figures_are_plotted(self, app: WebApp) -> None:
@@ -590,7 +590,7 @@ def test_an_empty_server_shows_how_to_begin_and_a_reader_only_what_it_may_do(
         fresh.says("1 added, 0 failed, 0 skipped")
         fresh.go("#/admin/keys")
         fresh.find(".options input").send_keys("a colleague")
-        fresh.click("Make a key")
+        fresh.click("Create key")
         secret = fresh.find(".secret").text
         fresh.go("#/ask")
         fresh.click("Sign out")

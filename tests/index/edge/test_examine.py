@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from ragstone.core.filters import EVERYTHING
-from ragstone.index.edge.examine import Shard, flaws, save
+from ragstone.index.edge.examine import Shard, find_flaws, save
 from ragstone.index.edge.index import EdgeIndex
 from ragstone.index.edge.shard import newest_generation, next_generation, shard_path
 from tests.conformance.test_chunk_index import (
@@ -24,7 +24,7 @@ async def test_given_times_of_files_to_the_last_digit_then_nothing_is_wrong(tmp_
     await index.upsert(collection, [a_chunk(collection, "text", modified=time) for time in times])
     await index.aclose()
     path = newest_generation(shard_path(tmp_path, collection))
-    assert flaws(Shard(path, collection.dimensions, collection.language)) == []
+    assert find_flaws(Shard(path, collection.dimensions, collection.language)) == []
 
 
 async def test_given_late_interaction_then_a_shard_is_healthy_and_what_is_saved_of_it_has_it(
@@ -37,7 +37,7 @@ async def test_given_late_interaction_then_a_shard_is_healthy_and_what_is_saved_
     await index.aclose()
     path = newest_generation(shard_path(tmp_path, collection))
     shard = Shard(path, collection.dimensions, collection.language, collection.late)
-    assert flaws(shard) == []
+    assert find_flaws(shard) == []
     saved = save(shard, next_generation(path))
     assert saved is not None
     assert (saved.chunks, saved.vectors) == (2, 2)

@@ -11,12 +11,13 @@ import qdrant_edge as edge
 from ragstone.core.chunk import Chunk
 from ragstone.index.bm25 import Bm25Encoder
 from ragstone.index.edge import shard as edge_shard
-from ragstone.index.edge.copying import copy_shard, disk_bytes
 from ragstone.index.edge.shard import (
     DENSE,
     FLOAT_FIELDS,
     INTEGER_FIELDS,
     KEYWORD_FIELDS,
+    copy_shard,
+    disk_bytes,
     newest_generation,
     open_shard,
     optimize_shard,

@@ -64,8 +64,8 @@ def test_given_nothing_readable_when_read_then_it_is_empty(tmp_path: Path) -> No
 
 def test_given_more_than_fits_when_read_then_it_is_a_bomb(tmp_path: Path) -> None:
     path = packed(tmp_path / "a.zip", {"a.txt": b"word " * 500_000})
-    with pytest.raises(ArchiveBomb, match="MAX_MEMORY_MB"):
-        parse(path, IngestSettings(max_memory_mb=1))
+    with pytest.raises(ArchiveBomb, match="MAX_FILE_MB"):
+        parse(path, IngestSettings(max_file_mb=4))
     path = packed(tmp_path / "b.zip", {"a.txt": bytes(30 << 20)})
     with pytest.raises(ArchiveBomb, match="times its size"):
         parse(path, IngestSettings())

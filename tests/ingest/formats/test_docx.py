@@ -387,3 +387,64 @@ def test_boxes_of_symbol_fonts_keep_their_state(tmp_path: Path) -> None:
                           f'<w:r><w:t xml:space="preserve"> {text}</w:t></w:r>')  # fmt: skip
 
     assert [block.text for block in read(tmp_path, make)] == ["☑ Tea", "☐ Milk", "☒ Bread"]
+
+
+def test_a_table_in_a_cell_of_data_stands_behind_it_with_its_rows_name(tmp_path: Path) -> None:
+    document = docx.Document()
+    outer = document.add_table(2, 2)
+    for cell, text in zip(outer._cells, ("Part", "Details", "Pump", "as below"), strict=True):
+        cell.text = text
+    inner = outer.cell(1, 1).add_table(2, 2)
+    for cell, text in zip(inner._cells, ("Wood", "Weight", "Oak", "12 kg"), strict=True):
+        cell.text = text
+    document.save(str(tmp_path / "a.docx"))
+
+    blocks = list(parse(tmp_path / "a.docx", IngestSettings()).blocks)
+
+    assert [(block.text, block.label) for block in blocks] == [
+        ("Part: Pump; Details: as below", ""),
+        ("Wood: Oak; Weight: 12 kg", "Pump"),
+    ]
+
+
+def test_comments_stand_behind_what_they_are_on_and_say_whose_they_are(tmp_path: Path) -> None:
+    document = docx.Document()
+    paragraph = document.add_paragraph("The tolerance is 2 grams.")
+    document.add_comment(paragraph.runs, "Should be 1 gram.\nFrom next year.", "Karin Dahl")
+    table = document.add_table(2, 2)
+    for cell, text in zip(table._cells, ("Zone", "Fare", "A", "2.40"), strict=True):
+        cell.text = text
+    document.add_comment(table.cell(1, 1).paragraphs[0].runs, "Until May")
+    document.save(str(tmp_path / "a.docx"))
+
+    blocks = list(parse(tmp_path / "a.docx", IngestSettings()).blocks)
+
+    assert [(block.kind, block.text) for block in blocks] == [
+        ("paragraph", "The tolerance is 2 grams."),
+        ("admonition", "Comment by Karin Dahl: Should be 1 gram. From next year."),
+        ("table", "Zone: A; Fare: 2.40"),
+        ("admonition", "Comment: Until May"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("typed", "kind", "text"),
+    [
+        ("\uf0b7 Lamp oil", "item", "• Lamp oil"),
+        ("\uf0d8\tLamp oil", "item", "• Lamp oil"),
+        ("• Lamp oil", "item", "• Lamp oil"),
+        ("\uf0a8 Lamp oil", "paragraph", "☐ Lamp oil"),
+        ("☒ Lamp oil", "paragraph", "☒ Lamp oil"),
+        ("•", "paragraph", "•"),
+    ],
+)
+def test_a_bullet_that_is_typed_begins_an_item(
+    tmp_path: Path, typed: str, kind: str, text: str
+) -> None:
+    document = docx.Document()
+    document.add_paragraph(typed)
+    document.save(str(tmp_path / "a.docx"))
+
+    (block,) = parse(tmp_path / "a.docx", IngestSettings()).blocks
+
+    assert (block.kind, block.text) == (kind, text)

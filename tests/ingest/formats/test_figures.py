@@ -16,14 +16,14 @@ from PIL import Image
 from ragstone.core.document import picture_id
 from ragstone.core.errors import DocumentError
 from ragstone.ingest.document import Block
-from ragstone.ingest.formats.redrawn import detect_media_type
+from ragstone.ingest.formats.image_file import detect_media_type
 from ragstone.ingest.parse import draw_document_picture, parse
 from ragstone.settings import IngestSettings
 from tests.ingest.formats.test_epub import PAGE, book
 from tests.ingest.formats.test_odf import NAMES
 from tests.ingest.pdf_files import Placed, placed_pdf
 
-UNREAD = IngestSettings(ocr=False)
+UNREAD = IngestSettings(ocr_pages=0)
 SAID = "A sign beside the door of the office"
 BLUE = (10, 40, 200)
 

@@ -17,7 +17,7 @@ FILES = sorted(
 def tree(file: Path) -> Iterator[str]:
     """Title and facts, then a line for each line of a block; its kind, level, page and label stand
     before the first. Text in pictures is left out: it needs an extra."""
-    parsed = parse(file, IngestSettings(ocr=False))
+    parsed = parse(file, IngestSettings(ocr_pages=0))
     yield f"title: {parsed.title}"
     for name, value in sorted(parsed.metadata.items()):
         yield f"{name}: {value}"

@@ -348,3 +348,88 @@ def test_a_page_that_is_one_form_keeps_its_tables(tmp_path: Path) -> None:
     page = f"<html><body><form>{hidden}<h3>Fares</h3><p>{TEXT}</p>{table}</form></body></html>"
     texts = [block.text for block in parse(write(tmp_path, page), SETTINGS).blocks]
     assert texts == ["Fares", TEXT.strip(), "Line: North; Price: 12"]
+
+
+def test_given_a_heading_of_a_picture_alone_then_it_does_not_name_the_page(tmp_path: Path) -> None:
+    head = '<h1><img src="l.png" alt="The house logo"></h1>'
+    page = f"<html><body><main>{head}<h2>Pumps</h2><p>They run.</p></main></body></html>"
+    (tmp_path / "a.html").write_text(page)
+
+    parsed = parse(tmp_path / "a.html", IngestSettings())
+
+    assert parsed.title != "The house logo"
+    assert ("heading", "The house logo") not in [(b.kind, b.text) for b in parsed.blocks]
+
+
+def test_given_a_frame_with_its_page_in_an_attribute_then_it_is_read_in_its_place(
+    tmp_path: Path,
+) -> None:
+    frame = '<iframe srcdoc="<p>The deposit is &lt;b&gt;8 euros&lt;/b&gt;.</p>"></iframe>'
+    page = f"<p>The museum opens at nine.</p>{frame}<p>It closes at five.</p>"
+    (tmp_path / "a.html").write_text(f"<html><body><main>{page}</main></body></html>")
+
+    blocks = parse(tmp_path / "a.html", IngestSettings()).blocks
+
+    assert [block.text for block in blocks] == [
+        "The museum opens at nine.",
+        "The deposit is 8 euros.",
+        "It closes at five.",
+    ]
+
+
+@pytest.mark.parametrize("page", ["&amp;lt;", "<", "<!-- ", "\x00", "<html><body>", "<p>" * 500])
+def test_given_a_frame_of_damaged_markup_then_the_page_is_read(tmp_path: Path, page: str) -> None:
+    text = f'<p>The museum opens at nine.</p><iframe srcdoc="{page}"></iframe>'
+    (tmp_path / "a.html").write_text(f"<html><body><main>{text}</main></body></html>")
+
+    texts = [block.text for block in parse(tmp_path / "a.html", IngestSettings()).blocks]
+
+    assert "The museum opens at nine." in texts
+
+
+@pytest.mark.parametrize(
+    ("rows", "lines"),
+    [
+        (
+            "<tr><th>Part</th><th>Details</th></tr><tr><td>Pump</td><td><table><tr><td>Wood</td>"
+            "<td>Oak</td></tr></table></td></tr><tr><td>Valve</td><td>brass</td></tr>",
+            ["Part: Pump; Details: Wood Oak", "Part: Valve; Details: brass"],
+        ),
+        (
+            "<tfoot><tr><td>Total</td><td>9</td></tr></tfoot><thead><tr><th>Item</th><th>Count</th>"
+            "</tr></thead><tbody><tr><td>Rope</td><td>4</td></tr></tbody>",
+            ["Item: Rope; Count: 4", "Item: Total; Count: 9"],
+        ),
+        (
+            "<tr><th>Name</th><th>Age</th></tr><tr><th colspan=2>Crew</th></tr>"
+            "<tr><td>Olsen</td><td>41</td></tr>",
+            ["Crew", "Name: Olsen; Age: 41"],
+        ),
+        (
+            "<tr><th colspan=2>Mill</th></tr><tr><th>Built</th><td>1931</td></tr>"
+            "<tr><th>Owner:</th><td>Parish</td></tr>",
+            ["Mill", "Built: 1931", "Owner: Parish"],
+        ),
+        (
+            "<tr><th>Zone</th><th>Fare</th></tr><tr><td>A</td><td>2.40</td></tr>"
+            "<tr hidden><td>B</td><td>3.10</td></tr>",
+            ["Zone: A; Fare: 2.40"],
+        ),
+    ],
+    ids=["nested table", "foot before the body", "group", "names of rows", "hidden row"],
+)
+def test_a_table_is_read_as_it_is_shown(tmp_path: Path, rows: str, lines: list[str]) -> None:
+    (table,) = parse(write(tmp_path, f"<table>{rows}</table>"), SETTINGS).blocks
+
+    assert table.text.splitlines() == lines
+
+
+def test_a_small_table_that_arranges_a_page_is_what_it_holds(tmp_path: Path) -> None:
+    source = (
+        "<main><table><tr><td>Menu</td><td><table><tr><td>a</td><td>b</td></tr></table></td></tr>"
+        "<tr><td>Body</td><td>more</td></tr></table></main>"
+    )
+
+    blocks = parse(write(tmp_path, source), SETTINGS).blocks
+
+    assert [block.text for block in blocks] == ["Menu", "a | b", "Body", "more"]

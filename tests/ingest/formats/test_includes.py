@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from ragstone.ingest.document import Block
-from ragstone.ingest.formats.includes import MOST_FILES, find_included_files
+from ragstone.ingest.formats.included_files import MAX_INCLUDED_FILES
+from ragstone.ingest.formats.includes import find_included_files
 from tests.ingest.formats.reading import opened
 
 CODE = """import os
@@ -191,7 +192,7 @@ def test_given_files_that_include_each_other_many_times_then_it_ends_soon(folder
         (folder / f"docs/{level}.rst").write_text(f".. include:: {level + 1}.rst\n" * 50)
     (folder / "docs/9.rst").write_text("End.\n")
     parsed = opened(folder, "docs/a.rst", "Text.\n\n.. include:: 0.rst\n", folder)
-    assert sum(block.text == "End." for block in parsed.blocks) <= MOST_FILES
+    assert sum(block.text == "End." for block in parsed.blocks) <= MAX_INCLUDED_FILES
     assert "too much" in parsed.notes[0]
 
 

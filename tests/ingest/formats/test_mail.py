@@ -199,7 +199,7 @@ def test_given_mails_of_stated_lengths_when_read_then_each_is_read_without_an_em
 def test_given_a_mail_over_the_memory_when_read_then_it_is_too_large(tmp_path: Path) -> None:
     path = tmp_path / "box.mbox"
     path.write_bytes(b"From a\nSubject: x\n\n" + b"word\n" * 1000)
-    with pytest.raises(TooLarge, match="MAX_MEMORY_MB"):
+    with pytest.raises(TooLarge, match="MAX_FILE_MB"):
         list(parse_mbox(path, ".mbox", 1000).blocks)
     path.write_text("Nothing")
     with pytest.raises(WrongType, match="mailbox"):

@@ -320,3 +320,15 @@ def test_given_any_marks_when_read_then_blocks_have_text(source: str) -> None:
 def test_given_equal_cells_when_read_then_each_stands_below_its_name() -> None:
     (table,) = blocks("| Monday | Tuesday |\n| --- | --- |\n| closed | closed |\n")
     assert table.text == "Monday: closed; Tuesday: closed"
+
+
+def test_given_a_heading_of_a_picture_alone_then_the_title_is_the_first_heading_in_words(
+    tmp_path: Path,
+) -> None:
+    parsed = opened(tmp_path, "a.md", "# ![The house logo](l.png)\n\n# Pumps\n\nThey run.\n")
+    assert parsed.title == "Pumps"
+    assert [(block.kind, block.text) for block in parsed.blocks] == [
+        ("caption", "The house logo"),
+        ("heading", "Pumps"),
+        ("paragraph", "They run."),
+    ]

@@ -64,6 +64,7 @@ def test_given_a_text_when_read_then_headings_lists_and_notes_are_there(tmp_path
         Block("Leave", "heading", 2),
         Block("A b"),
         Block("Footnote 1: Annex."),
+        Block("Comment: comment", "admonition", label="comment"),
         Block("1. one", "item", 1, label="1."),
         Block("a) deep", "item", 2, label="a)"),
         Block("2. two", "item", 1, label="2."),
@@ -245,3 +246,37 @@ def test_running_heads_of_sheets_and_slides_stand_behind_the_first_title(tmp_pat
 
     assert sheets == ["Fares", "Header: Tariff 2025", "2.40"]
     assert slides == ["Plans", "Footer: Draft of May"]
+
+
+def test_a_formula_without_a_saved_value_says_so(tmp_path: Path) -> None:
+    formula = '<table:table-cell table:formula="of:=SUM([.B1:.B2])*[.A1]"/>'
+    rows = (cell("Item") + cell("Total"), cell("Bolt") + formula)
+    lines = "".join(f"<table:table-row>{row}</table:table-row>" for row in rows)
+    table = f'<table:table table:name="S">{lines}</table:table>'
+
+    parsed = read(tmp_path, "ods", f"<office:spreadsheet>{table}</office:spreadsheet>")
+
+    assert [block.text for block in parsed.blocks][-1] == (
+        "Item: Bolt; Total: not calculated (=SUM(B1:B2)*A1)"
+    )
+
+
+def test_comments_at_cells_stand_behind_their_table(tmp_path: Path) -> None:
+    names = 'xmlns:dc="http://purl.org/dc/elements/1.1/"'
+    comment = (
+        f"<office:annotation><dc:creator {names}>Karin</dc:creator><text:p>Until May.</text:p>"
+        "<text:p>Ask Olsen.</text:p></office:annotation>"
+    )
+    rows = (
+        cell("Zone") + cell("Fare"),
+        cell("A") + cell("2.40").replace("<text:p>", f"{comment}<text:p>"),
+    )
+    lines = "".join(f"<table:table-row>{row}</table:table-row>" for row in rows)
+    table = f'<table:table table:name="S">{lines}</table:table>'
+
+    parsed = read(tmp_path, "ods", f"<office:spreadsheet>{table}</office:spreadsheet>")
+
+    assert [(block.kind, block.text) for block in parsed.blocks][1:] == [
+        ("table", "Zone: A; Fare: 2.40"),
+        ("admonition", "Comment by Karin: Until May. Ask Olsen."),
+    ]

@@ -142,8 +142,8 @@ def test_given_too_much_packed_text_when_read_then_it_is_a_bomb(tmp_path: Path) 
     path = docx(tmp_path / "a.docx", [("", "Hello")])
     with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as package:
         package.writestr("word/media/zeros.bin", bytes(3 << 20))
-    with pytest.raises(ArchiveBomb, match="MAX_MEMORY_MB"):
-        parse(path, IngestSettings(max_memory_mb=2))
+    with pytest.raises(ArchiveBomb, match="MAX_FILE_MB"):
+        parse(path, IngestSettings(max_file_mb=8))
 
 
 def test_given_an_absurd_ratio_when_read_then_it_is_a_bomb(tmp_path: Path) -> None:
@@ -170,7 +170,7 @@ def test_given_a_lie_about_sizes_when_read_then_it_is_refused(tmp_path: Path) ->
         true_size = package.getinfo("word/document.xml").file_size.to_bytes(4, "little")
     path.write_bytes(data.replace(true_size, (100).to_bytes(4, "little")))
     with pytest.raises((ArchiveBomb, UnreadableDocument, EmptyDocument)):
-        list(parse(path, IngestSettings(max_memory_mb=1)).blocks)
+        list(parse(path, IngestSettings(max_file_mb=4)).blocks)
 
 
 @pytest.mark.parametrize("ending", ["docx", "pptx", "xlsx"])

@@ -153,13 +153,29 @@ def test_given_a_foot_with_the_number_of_pages_when_read_then_it_appears_once(
 
 
 @pytest.mark.parametrize(
-    "title", ["Microsoft Word - manual.docx", "report_final.indd", "Untitled-1", "untitled"]
+    "title",
+    [
+        "Microsoft Word - manual.docx",
+        "report_final.indd",
+        "Untitled-1",
+        "untitled",
+        "House.dotx",
+        "PowerPoint Presentation",
+        "Corporate letter template",
+        "Briefvorlage Stadtwerke",
+    ],
 )
 def test_given_a_title_that_a_program_made_when_read_then_the_files_name_is_the_title(
     tmp_path: Path, title: str
 ) -> None:
     path = pdf(tmp_path / "Ships.pdf", [[PROSE]], title=title)
     assert parse(path, SETTINGS).title == "Ships"
+
+
+def test_given_a_template_that_says_so_when_read_then_its_title_stays(tmp_path: Path) -> None:
+    lines = ["The report template", PROSE]
+    path = pdf(tmp_path / "a.pdf", [lines], title="Report template")
+    assert parse(path, SETTINGS).title == "Report template"
 
 
 def test_given_a_password_when_read_then_the_file_is_refused_as_encrypted(tmp_path: Path) -> None:

@@ -139,3 +139,87 @@ def test_given_pages_without_text_when_opened_then_they_are_counted(tmp_path: Pa
 def test_given_text_on_every_page_when_opened_then_nothing_is_said_of_it(tmp_path: Path) -> None:
     path = pdf(tmp_path / "a.pdf", [["The first."]])
     assert "pages_without_text" not in parse(path, IngestSettings()).metadata
+
+
+def code(top: float, *lines: str) -> list[Placed]:
+    """Lines in Courier, of which each character is 6 points wide."""
+    return [
+        Placed(72 + 6 * (len(line) - len(line.lstrip())), top + 12 * number, line.lstrip())
+        for number, line in enumerate(lines)
+        if line
+    ]
+
+
+def test_code_keeps_its_lines_and_indents(tmp_path: Path) -> None:
+    lines = [
+        "def fare(zone):",
+        '    if zone == "A":',
+        "        return 2.40",
+        "",
+        "    raise KeyError",
+    ]
+    page = [
+        text(72, 80, "The fare of a zone is found by this function, which knows all the zones:"),
+        *code(110, *lines),
+        text(72, 190, "It is called once for each of the passengers, whatever zone they go to."),
+    ]
+
+    blocks = read(tmp_path, page)
+
+    assert [block.kind for block in blocks] == ["paragraph", "code", "paragraph"]
+    assert blocks[1].text.split("\n") == lines
+    assert [blocks[1].text[place.start :].split()[0] for place in blocks[1].places] == [
+        "def", "if", "return", "raise",
+    ]  # fmt: skip
+
+
+def test_output_of_a_program_keeps_its_columns(tmp_path: Path) -> None:
+    lines = [
+        "> summary(fit)",
+        "Call: lm(dist ~ speed)",
+        "Coefficients:",
+        "            Estimate Std. Error",
+        "(Intercept) -17.5791     6.7584",
+        "Residual standard error: 15.38 on 48 degrees",
+        "Multiple R-squared:  0.6511",
+    ]
+    prose = "The fit of the model is shown by this output of the program that made it here:"
+
+    _, block = read(tmp_path, [text(72, 80, prose), *code(110, *lines)])
+
+    assert block.kind == "code"
+    assert block.text.split("\n") == lines
+
+
+def test_a_report_that_is_all_in_type_of_one_width_is_no_code(tmp_path: Path) -> None:
+    page = code(80, "The harbour office keeps the keys of all moorings.", "Ask there for one.")
+
+    (block,) = read(tmp_path, page)
+
+    assert (block.kind, block.text) == (
+        "paragraph",
+        "The harbour office keeps the keys of all moorings. Ask there for one.",
+    )
+
+
+def test_a_word_cut_at_the_end_of_a_page_is_whole(tmp_path: Path) -> None:
+    first = [text(72, 700, "The cloud-enabled office says: cloud or enabled, the moor-")]
+    (block,) = read(tmp_path, first, [text(72, 80, "ings are free and cloud-")],
+                    [text(72, 80, "enabled in winter.")])  # fmt: skip
+
+    assert block.text.endswith("the moorings are free and cloud-enabled in winter.")
+
+
+def test_the_letter_that_is_words_second_bullet_is_one(tmp_path: Path) -> None:
+    page = [text(72, 100, "Rope comes"), text(90, 112, "o"), text(108, 112, "of hemp"),
+            text(90, 124, "o"), text(108, 124, "of wire")]  # fmt: skip
+
+    assert [block.text for block in read(tmp_path, page)][-2:] == ["◦ of hemp", "◦ of wire"]
+
+
+def test_what_a_typewriter_filled_in_is_no_code(tmp_path: Path) -> None:
+    prose = "Whoever signs here takes over all the duties of the one who rents the mooring."
+
+    blocks = read(tmp_path, [text(72, 80, prose), *code(110, "Karin Dahl", "12 Quay Street")])
+
+    assert [block.kind for block in blocks] == ["paragraph", "paragraph"]

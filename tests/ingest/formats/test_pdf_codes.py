@@ -12,7 +12,7 @@ from ragstone.ingest.parse import parse
 from ragstone.settings import IngestSettings
 from tests.ingest.pdf_files import Placed, placed_pdf
 
-WITHOUT_OCR = IngestSettings(ocr=False)
+WITHOUT_OCR = IngestSettings(ocr_pages=0)
 SENTENCES = (
     "The notice period is four weeks for all employees.",
     "During probation it is two weeks.",
@@ -38,7 +38,7 @@ def test_a_pdf_whose_fonts_map_nothing_is_refused_with_what_to_do(tmp_path: Path
 
     assert refusal.value.message == (
         "Not readable text: the fonts of a.pdf do not say which letters they show. "
-        "To read its text, set INGEST__OCR=true."
+        "To read its text, set INGEST__OCR_PAGES."
     )
 
 

@@ -102,3 +102,43 @@ def test_given_a_ruled_table_drawn_last_when_read_then_it_stands_where_it_is_see
     around = [Placed(72, 90, "Lights have colours."), Placed(72, 170, "Do as they say.")]
     blocks = read(tmp_path, [*around, *texts, *grid(XS[:3], (100, 120, 140))])
     assert [block.kind for block in blocks] == ["paragraph", "table", "paragraph"]
+
+
+def test_units_below_the_names_are_part_of_these(tmp_path: Path) -> None:
+    texts = [cell(0, 112, "Plant"), cell(1, 112, "Power"), cell(2, 112, "Heat")]
+    texts += [cell(1, 132, "MWh"), cell(2, 132, "GJ")]
+    texts += [cell(0, 152, "Lund"), cell(1, 152, "120"), cell(2, 152, "340")]
+    texts += [cell(0, 172, "Ask"), cell(1, 172, "90"), cell(2, 172, "200")]
+
+    assert rows(read(tmp_path, [*texts, *grid(XS, (100, 120, 140, 160, 180))])) == [
+        "Plant: Lund; Power (MWh): 120; Heat (GJ): 340",
+        "Plant: Ask; Power (MWh): 90; Heat (GJ): 200",
+    ]
+
+
+def test_a_table_whose_columns_are_the_records_is_turned(tmp_path: Path) -> None:
+    texts = [cell(0, 112, "Vessel"), cell(1, 112, "Aurora"), cell(2, 112, "Boreas")]
+    texts += [cell(0, 132, "Length"), cell(1, 132, "24"), cell(2, 132, "31")]
+    texts += [cell(0, 152, "Port"), cell(1, 152, "Moss"), cell(2, 152, "Larvik")]
+
+    (block,) = read(tmp_path, [*texts, *grid(XS, (100, 120, 140, 160))])
+
+    assert block.text.splitlines() == [
+        "Vessel: Aurora; Length: 24; Port: Moss",
+        "Vessel: Boreas; Length: 31; Port: Larvik",
+    ]
+    assert [(place.box.left, place.box.right) for place in block.places if place.box] == [
+        (200, 320),
+        (320, 440),
+    ]
+
+
+def test_a_table_beside_short_lines_stands_between_them(tmp_path: Path) -> None:
+    wide = [Placed(250, 112, "Dock"), Placed(370, 112, "Depth"), Placed(250, 132, "One"),
+            Placed(370, 132, "5"), Placed(250, 152, "Two"), Placed(370, 152, "6")]  # fmt: skip
+    lines = grid((240, 360, 440), (100, 120, 140, 160))
+    above, below = Placed(72, 80, "The docks:", font="F1"), Placed(72, 190, "All.", font="F1")
+
+    kinds = [block.kind for block in read(tmp_path, [above, *wide, *lines, below])]
+
+    assert kinds == ["paragraph", "table", "paragraph"]

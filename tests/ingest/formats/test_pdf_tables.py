@@ -280,3 +280,22 @@ def test_a_name_over_the_gap_between_groups_is_that_of_all_columns(tmp_path: Pat
         "65-74; Race Asian No.: 527; Race Asian Rate: 132.2; "
         "Race Black No.: 3,859; Race Black Rate: 367.2"
     )
+
+
+def test_names_of_groups_that_are_set_left_reach_to_the_next(tmp_path: Path) -> None:
+    lefts = (220.0, 300.0, 380.0, 460.0)
+
+    def line(top: float, label: str, *values: str) -> list[Placed]:
+        cells = [Placed(left, top, value) for left, value in zip(lefts, values, strict=True)]
+        return [Placed(LEFT, top, label), *cells] if label else cells
+
+    items = [Placed(lefts[0], 100, "2023"), Placed(lefts[2], 100, "2024")]
+    items += line(112, "", "Power", "Heat", "Power", "Heat")
+    items += line(126, "Lund", "120", "340", "130", "310") + line(
+        140, "Ask", "90", "20", "95", "21"
+    )
+
+    assert lines(tmp_path, items) == [
+        "Lund; 2023 Power: 120; 2023 Heat: 340; 2024 Power: 130; 2024 Heat: 310",
+        "Ask; 2023 Power: 90; 2023 Heat: 20; 2024 Power: 95; 2024 Heat: 21",
+    ]

@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
+import pytest
+
 from ragstone.ingest.parse import parse
 from ragstone.settings import IngestSettings
-from tests.ingest.pdf_files import Placed, ligature_pdf, placed_pdf
+from tests.ingest.pdf_files import Placed, arabic_pdf, ligature_pdf, placed_pdf
 
 BODY = [
     Placed(72, 100 + 14 * number, f"Line {number} of the text goes over the page and on.", 11, "F1")
@@ -41,3 +43,18 @@ def test_ligatures_that_a_file_calls_their_last_letter_are_whole(tmp_path: Path)
     lines = ["The first final list fills it.", "A flat list of lilies lies in this field."]
     blocks = parse(ligature_pdf(tmp_path / "a.pdf", lines), IngestSettings()).blocks
     assert [block.text for block in blocks] == lines
+
+
+@pytest.mark.parametrize(
+    "glyphs",
+    [
+        ["ا", "لإ", "ن", "ت", "ا", "ج"],
+        ["ا", "ل", "م", "ش", "ك", "لا", "ت"],
+        ["ا", "لأ", "م", "ن", " ", "ا", "ل", "آ", "ن"],
+    ],
+    ids="".join,
+)
+def test_lam_and_alef_in_one_glyph_are_in_order(tmp_path: Path, glyphs: list[str]) -> None:
+    (block,) = parse(arabic_pdf(tmp_path / "a.pdf", glyphs), IngestSettings()).blocks
+
+    assert block.text == "".join(glyphs)

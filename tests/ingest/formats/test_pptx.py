@@ -5,9 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pptx
+import pytest
 from pptx.chart.data import CategoryChartData
 from pptx.enum.chart import XL_CHART_TYPE
 from pptx.enum.shapes import PP_PLACEHOLDER
+from pptx.opc.package import Part
+from pptx.opc.packuri import PackURI
 from pptx.util import Inches
 
 from ragstone.ingest.document import Block
@@ -124,3 +127,49 @@ def test_the_foot_of_the_slides_stands_once_behind_the_first_title(tmp_path: Pat
     texts = [block.text for block in read(tmp_path, deck)]
 
     assert texts == ["Plans", "Footer: Draft for the council", "Costs"]
+
+
+_OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+_NEW = "http://schemas.microsoft.com/office/2018/10/relationships"
+
+
+@pytest.mark.parametrize(
+    ("kinds", "authors", "comments"),
+    [
+        (
+            (f"{_OFFICE}/commentAuthors", f"{_OFFICE}/comments"),
+            '<p:cmAuthorLst xmlns:p="p"><p:cmAuthor id="0" name="Karin"/></p:cmAuthorLst>',
+            '<p:cmLst xmlns:p="p"><p:cm authorId="0"><p:text>Until May?</p:text></p:cm>'
+            '<p:cm authorId="7"><p:text>Yes.</p:text></p:cm></p:cmLst>',
+        ),
+        (
+            (f"{_NEW}/authors", f"{_NEW}/comments"),
+            '<p:authorLst xmlns:p="p"><p:author id="{K}" name="Karin"/></p:authorLst>',
+            '<p:cmLst xmlns:p="p" xmlns:a="a"><p:cm authorId="{K}"><p:replyLst>'
+            '<p:reply authorId="{Q}"><p:txBody><a:p><a:r><a:t>Yes.</a:t></a:r></a:p></p:txBody>'
+            "</p:reply></p:replyLst><p:txBody><a:p><a:r><a:t>Until May?</a:t></a:r></a:p>"
+            "</p:txBody></p:cm></p:cmLst>",
+        ),
+    ],
+    ids=["old", "new"],
+)
+def test_comments_follow_their_slide_and_say_whose_they_are(
+    tmp_path: Path, kinds: tuple[str, str], authors: str, comments: str
+) -> None:
+    deck = pptx.Presentation()
+    slide = deck.slides.add_slide(deck.slide_layouts[0])
+    slide.shapes.title.text = "Fares"
+    for owner, kind, name, text in (
+        (deck.part, kinds[0], "authors", authors),
+        (slide.part, kinds[1], "comments", comments),
+    ):
+        part = Part(
+            PackURI(f"/ppt/{name}.xml"), "application/xml", deck.part.package, text.encode()
+        )
+        owner.relate_to(part, kind)
+
+    assert [(block.kind, block.text) for block in read(tmp_path, deck)] == [
+        ("heading", "Fares"),
+        ("admonition", "Comment by Karin: Until May?"),
+        ("admonition", "Comment: Yes."),
+    ]

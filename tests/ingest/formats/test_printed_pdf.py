@@ -15,7 +15,7 @@ from tests.browser import chromium
 
 pytestmark = pytest.mark.real
 
-WITHOUT_OCR = IngestSettings(ocr=False)
+WITHOUT_OCR = IngestSettings(ocr_pages=0)
 TEXTS = {
     "English": "The notice period is four weeks for all employees.",
     "German": "Während der Probezeit beträgt die Kündigungsfrist zwei Wochen.",

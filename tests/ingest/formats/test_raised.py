@@ -14,7 +14,12 @@ from pptx.util import Inches
 
 from ragstone.core.document import Place
 from ragstone.ingest.document import Block
-from ragstone.ingest.formats.raised import lower_text, raise_text, write_out, write_out_block
+from ragstone.ingest.formats.inline_text import (
+    lower_text,
+    raise_text,
+    spell_out_block,
+    spell_out_digits,
+)
 from ragstone.ingest.parse import parse
 from ragstone.settings import Settings
 
@@ -41,18 +46,18 @@ def read(file: Path) -> str:
     ],
 )
 def test_a_mark_is_apart_from_a_number_and_a_power_is_written_out(text: str, written: str) -> None:
-    assert write_out(text) == written
+    assert spell_out_digits(text) == written
 
 
 @given(st.integers(11, 10**9), st.integers(0, 99))
 def test_no_mark_of_a_note_changes_a_number(number: int, mark: int) -> None:
-    written = write_out(f"It is {number}{raise_text(str(mark))} tonnes.")
+    written = spell_out_digits(f"It is {number}{raise_text(str(mark))} tonnes.")
     assert re.findall(r"\b\d+\b", written) == [str(number)]
 
 
 @given(st.text(alphabet=st.characters(exclude_categories=["No", "Cs"])))
 def test_other_text_stays_as_it_is(text: str) -> None:
-    assert write_out(text) == text
+    assert spell_out_digits(text) == text
 
 
 @pytest.mark.parametrize("text", ["st", "me", "TM", "", " ", "a", "*"])
@@ -123,7 +128,7 @@ def test_slides_tell_raised_and_struck_text(tmp_path: Path) -> None:
 
 
 def test_places_keep_their_text() -> None:
-    block = write_out_block(
+    block = spell_out_block(
         Block("412⁷ t\n10⁵ g\nend", places=tuple(Place(n, 1) for n in (0, 7, 13)))
     )
     assert [block.text[place.start :].split("\n")[0] for place in block.places] == [

@@ -244,7 +244,7 @@ def test_given_more_scanned_pages_than_allowed_when_read_then_it_is_refused(
 def test_given_a_high_confidence_when_read_then_unsure_lines_are_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ragstone.ingest.formats.recognition.CONFIDENCE", 1.0)
+    monkeypatch.setattr("ragstone.plugins.ocr.rapidocr.CONFIDENCE", 1.0)
     picture(tmp_path, NOTICE).save(tmp_path / "a.png")
     with pytest.raises(EmptyDocument):
         parse(tmp_path / "a.png", SETTINGS)
@@ -258,12 +258,12 @@ def test_given_pages_to_recognise_when_read_then_each_is_told_before(tmp_path: P
 
 
 def test_given_recognition_is_off_when_read_then_it_says_how_to_have_it(tmp_path: Path) -> None:
-    off = SETTINGS.model_copy(update={"ocr": False})
+    off = SETTINGS.model_copy(update={"ocr_pages": 0})
     image = picture(tmp_path, NOTICE)
     image.save(tmp_path / "a.png")
-    with pytest.raises(UnreadableDocument, match="INGEST__OCR=true"):
+    with pytest.raises(UnreadableDocument, match="INGEST__OCR_PAGES"):
         parse(tmp_path / "a.png", off)
-    with pytest.raises(EmptyDocument, match=r"no text layer.*INGEST__OCR=true"):
+    with pytest.raises(EmptyDocument, match=r"no text layer.*INGEST__OCR_PAGES"):
         parse(scan(tmp_path / "a.pdf", [image]), off)
 
 

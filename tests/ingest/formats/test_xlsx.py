@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from openpyxl.cell.rich_text import CellRichText, TextBlock
 from openpyxl.cell.text import InlineFont
+from openpyxl.comments import Comment
 
 from ragstone.ingest.document import Block
-from ragstone.ingest.formats.number_format import format_cell
-from ragstone.ingest.formats.sheets import sheet_blocks
+from ragstone.ingest.formats.sheets import format_cell, sheet_blocks
 from ragstone.ingest.parse import parse
 from ragstone.settings import IngestSettings
 
@@ -261,4 +261,79 @@ def test_headers_and_footers_stand_once_behind_the_first_title(tmp_path: Path) -
         "Text.",
         "Other",
         "Text.",
+    ]
+
+
+def test_a_formula_without_a_saved_value_says_so(tmp_path: Path) -> None:
+    def make(sheet: Any) -> None:
+        for row in (
+            ["Item", "Price", "Total"],
+            ["Bolt", 2, "=B2*3"],
+            ["Nut", 1, '=IF(B3<2,"a",1)'],
+        ):
+            sheet.append(row)
+
+    (table,) = read(tmp_path, make)
+    assert table.text.splitlines() == [
+        "Item: Bolt; Price: 2; Total: not calculated (=B2*3)",
+        'Item: Nut; Price: 1; Total: not calculated (=IF(B3<2,"a",1))',
+    ]
+
+
+@pytest.mark.parametrize(
+    ("code", "text"), [("yyyy", "2024"), ("mmm yyyy", "2024-03"), ("dddd", "2024-03-09")]
+)
+def test_a_date_shows_what_its_format_shows(code: str, text: str) -> None:
+    assert format_cell(datetime(2024, 3, 9), code) == text
+
+
+def test_comments_stand_behind_the_tables_of_their_sheet(tmp_path: Path) -> None:
+    def make(sheet: Any) -> None:
+        sheet.append(["Zone", "Fare"])
+        sheet.append(["A", 2.4])
+        sheet["B2"].comment = Comment("Karin Dahl:\nUntil May", "Karin Dahl")
+
+    table, comment = read(tmp_path, make)
+
+    assert table.text == "Zone: A; Fare: 2.4"
+    assert (comment.kind, comment.page) == ("admonition", 1)
+    assert comment.text == "Comment by Karin Dahl on cell B2: Until May"
+
+
+def test_comments_in_threads_have_the_names_of_those_who_wrote_them(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    assert book.active is not None
+    book.active.append(["Fare", "2.40"])
+    book.active["B1"].comment = Comment("[Threaded comment] Your version of Excel ...", "tc=1")
+    book.save(tmp_path / "old.xlsx")
+    threads = "http://schemas.microsoft.com/office/spreadsheetml/2018/threadedcomments"
+    with (
+        zipfile.ZipFile(tmp_path / "old.xlsx") as old,
+        zipfile.ZipFile(tmp_path / "a.xlsx", "w") as new,
+    ):
+        for name in old.namelist():
+            data = old.read(name)
+            if name == "xl/worksheets/_rels/sheet1.xml.rels":
+                relation = (
+                    b'<Relationship Id="t1" Type="http://schemas.microsoft.com/office/2017/10/'
+                    b'relationships/threadedComment" Target="/xl/threadedComments/t1.xml"/>'
+                )
+                data = data.replace(b"</Relationships>", relation + b"</Relationships>")
+            new.writestr(name, data)
+        new.writestr(
+            "xl/threadedComments/t1.xml",
+            f'<ThreadedComments xmlns="{threads}"><threadedComment ref="B1" personId="{{P}}">'
+            "<text>Until May?</text></threadedComment><threadedComment ref='B1' personId='{Q}'>"
+            "<text>Yes.</text></threadedComment></ThreadedComments>",
+        )
+        new.writestr(
+            "xl/persons/person.xml",
+            f'<personList xmlns="{threads}"><person displayName="Karin" id="{{P}}"/></personList>',
+        )
+
+    blocks = list(parse(tmp_path / "a.xlsx", IngestSettings()).blocks)
+
+    assert [block.text for block in blocks if block.label == "comment"] == [
+        "Comment by Karin on cell B1: Until May?",
+        "Comment on cell B1: Yes.",
     ]

@@ -11,14 +11,15 @@ import pytest_asyncio
 from ragstone import build
 from ragstone.core.errors import InputError, UnknownCollection
 from ragstone.core.events import Done
-from ragstone.core.filters import And, eq, readable
+from ragstone.core.filters import And, eq, reader_filter
 from ragstone.core.records import Thumb
 from ragstone.core.turn import Ask, Principal, SearchType, Turn
 from ragstone.local import Ragstone
 from ragstone.plugins.comments.ask_comments import NO_COMMENTS
+from ragstone.plugins.comments.comment_reader import own_reader
+from ragstone.plugins.comments.contract import CommentsWanted
 from ragstone.service import IngestRequest
-from ragstone.service.comments import CommentsWanted
-from ragstone.settings import RagSettings, Settings
+from ragstone.settings import Settings
 from tests.knowledge.comments.files import ROWS, reviews, workbook
 
 pytestmark = pytest.mark.slow
@@ -179,13 +180,14 @@ async def test_given_a_filter_that_cuts_a_table_then_it_is_left_out(
     adapters = ragstone._adapters
     collection = await adapters.catalog.collection("default", "default")
     assert collection is not None
-    assert adapters.comments is not None
-    cut = And((readable(GUEST), eq("chunk_index", 0)))
-    part = await adapters.comments.read(collection, cut, 40)
+    reader = own_reader(adapters)
+    assert reader is not None
+    cut = And((reader_filter(GUEST), eq("chunk_index", 0)))
+    part = await reader.read(collection, cut, 40)
     assert (part.comments, len(part.left_out)) == ((), 1)
-    whole = await adapters.comments.read(collection, readable(GUEST), 40)
+    whole = await reader.read(collection, reader_filter(GUEST), 40)
     assert len(whole.comments) == len(ROWS)
-    again = await adapters.comments.read(collection, cut, 40)
+    again = await reader.read(collection, cut, 40)
     assert again.comments == ()
 
 
@@ -196,20 +198,13 @@ async def test_given_no_time_then_nothing_is_counted_until_they_are_read(
     adapters = ragstone._adapters
     collection = await adapters.catalog.collection("default", "default")
     assert collection is not None
-    assert adapters.comments is not None
-    first = await adapters.comments.read(collection, readable(GUEST), 0)
+    reader = own_reader(adapters)
+    assert reader is not None
+    first = await reader.read(collection, reader_filter(GUEST), 0)
     assert (first.comments, first.waiting) == ((), len(ROWS))
-    later = await adapters.comments.read(collection, readable(GUEST), 40)
+    later = await reader.read(collection, reader_filter(GUEST), 40)
     assert (len(later.comments), later.waiting) == (len(ROWS), 0)
     await asyncio.sleep(0)
-
-
-async def test_given_rag_comments_is_off_then_nothing_is_counted(tmp_path: Path) -> None:
-    settings = Settings(ragstone_data=tmp_path / "data", rag=RagSettings(comments=False))
-    async with build.open(settings) as ragstone:
-        await ingested(ragstone, reviews(tmp_path))
-        turn = await asked(ragstone, "What do customers complain about?")
-    assert "ask_comments" not in [item.stage for item in turn.trace]
 
 
 async def test_given_comments_on_answers_then_admins_see_them_by_thumb(

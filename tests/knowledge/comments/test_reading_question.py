@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragstone.core.comments import CommentQuery, CustomerComment
+from ragstone.plugins.comments.comments import CommentQuery, CustomerComment
 from ragstone.plugins.comments.reading_question import asks_of_comments, read_query
 
 COMMENTS = [

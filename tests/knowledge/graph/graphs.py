@@ -7,22 +7,22 @@ from pathlib import Path
 from typing import Any
 
 from ragstone.core.chunk import EVERYONE, Chunk, chunk_id
-from ragstone.core.entities import RelatedChunk
-from ragstone.core.filters import EVERYTHING, And, AnyOf, Filter, Not, readable
+from ragstone.core.filters import EVERYTHING, And, AnyOf, Filter, Not, reader_filter
 from ragstone.core.records import Collection, Document
 from ragstone.core.turn import Principal
 from ragstone.index.edge.index import EdgeIndex
-from ragstone.ingest.graph import GraphReader
-from ragstone.ingest.graph_model import GraphModelReader
 from ragstone.ingest.progress import Tracker
-from ragstone.knowledge.graph.entity_graph import LocalEntityGraph
+from ragstone.plugins.graph.entity_graph import LocalEntityGraph
+from ragstone.plugins.graph.mentions import SqlMentions
+from ragstone.plugins.graph.model_reader import GraphModelReader
+from ragstone.plugins.graph.model_readings import SqlModelReadings
+from ragstone.plugins.graph.reader import GraphReader
+from ragstone.plugins.graph.themes import SqlThemes
 from ragstone.ports import ChunkIndex, Completer
+from ragstone.ports.graph import RelatedChunk
 from ragstone.service import Progress
 from ragstone.store.sql.catalog import SqlCatalog
 from ragstone.store.sql.database import Database
-from ragstone.store.sql.mentions import SqlMentions
-from ragstone.store.sql.model_readings import SqlModelReadings
-from ragstone.store.sql.themes import SqlThemes
 from tests.memory_store import MemoryTemplates
 
 COLLECTION = Collection("default", "default", "m", "m/1", 3, "en", id="c1")
@@ -55,20 +55,21 @@ class Graphs:
 
     catalog: SqlCatalog
     index: ChunkIndex
-    mentions: SqlMentions
+    database: Database
     collection: Collection = COLLECTION
     on: bool = True
     reader: GraphReader = field(init=False)
     graph: LocalEntityGraph = field(init=False)
+    mentions: SqlMentions = field(init=False)
     model: GraphModelReader = field(init=False)
     readings: SqlModelReadings = field(init=False)
     themes: SqlThemes = field(init=False)
 
     def __post_init__(self) -> None:
-        database = self.mentions._database
-        self.readings, self.themes = SqlModelReadings(database), SqlThemes(database)
+        self.graph = LocalEntityGraph(self.database, self.index)
+        self.mentions, self.themes = self.graph.mentions, self.graph.themes
+        self.readings = self.graph.readings
         self.reader = self.a_reader()
-        self.graph = LocalEntityGraph(self.mentions, self.index, self.themes)
 
     def a_reader(self, by_model: bool = False) -> GraphReader:
         kept = (self.mentions, self.readings, self.themes)
@@ -154,7 +155,7 @@ class Graphs:
     ) -> list[RelatedChunk]:
         async with self.catalog.snapshot() as hidden:
             seen = Not(AnyOf("revision", tuple(sorted(hidden))))
-            inside = And((readable(principal), seen, where))
+            inside = And((reader_filter(principal), seen, where))
             return await self.graph.find_related(
                 self.collection,
                 principal.names,
@@ -185,7 +186,7 @@ async def open_graphs(database: Database, folder: Path) -> AsyncIterator[Graphs]
     await catalog.put_collection(COLLECTION)
     index = EdgeIndex(folder / "index")
     await index.create(COLLECTION)
-    graphs = Graphs(catalog, index, SqlMentions(database))
+    graphs = Graphs(catalog, index, database)
     try:
         yield graphs
     finally:

@@ -8,7 +8,7 @@ import pytest
 
 from ragstone.core.turn import Ask, Hit, Plan, Principal, Strategy, Turn
 from ragstone.engine.stage import Step
-from ragstone.knowledge.graph.add_related import AddRelated
+from ragstone.plugins.graph.add_related import AddRelated
 from ragstone.store.sql.database import Database
 from tests.engine.adapters import ran
 from tests.knowledge.graph.graphs import EVA, Graphs, open_graphs

@@ -5,8 +5,8 @@ import random
 
 import pytest
 
-from ragstone.core.entities import EntityMention, EntityRelation
-from ragstone.knowledge.graph.communities import communities, own_sentences
+from ragstone.plugins.graph.communities import communities, own_sentences
+from ragstone.plugins.graph.entities import EntityMention, EntityRelation
 from tests.knowledge.graph.graphs import a_chunk
 
 SEA = ("meridian", "ada thornbury", "bergen harbour", "rudder bolt")

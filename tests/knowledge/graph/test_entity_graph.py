@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from ragstone.core.chunk import EVERYONE
-from ragstone.core.filters import EVERYTHING, And, AnyOf, Filter, Not, eq, matches, readable
+from ragstone.core.filters import EVERYTHING, And, AnyOf, Filter, Not, eq, matches, reader_filter
 from ragstone.core.turn import Principal
-from ragstone.knowledge.graph.communities import can_be_made
-from ragstone.knowledge.graph.entity_graph import OF_OTHERS
+from ragstone.plugins.graph.communities import can_be_made
+from ragstone.plugins.graph.entity_graph import OF_OTHERS
 from ragstone.store.sql.database import Database
 from tests.databases import DatabaseOpener
 from tests.knowledge.graph.graphs import EVA, Graphs, open_graphs
@@ -173,7 +173,7 @@ async def test_given_a_chunk_of_the_index_that_says_otherwise_then_the_index_dec
     await graphs.write("a", "The ship Meridian was led by Ada Thornbury.")
     await graphs.read()
     [chunk_id] = [item.chunk_id for item in await graphs.related("Meridian")]
-    where = And((readable(EVA), Not(AnyOf("document_id", ("a",)))))
+    where = And((reader_filter(EVA), Not(AnyOf("document_id", ("a",)))))
     chunks = await graphs.index.fetch(graphs.collection, [chunk_id])
     assert not matches(where, chunks[chunk_id].payload())
     assert await graphs.related("Meridian", where=where) == []
@@ -189,7 +189,7 @@ async def test_given_a_filter_then_only_passages_inside_it_are_found_over_themes
     await graphs.read()
 
     async def themed(question: str, where: Filter) -> list[str]:
-        inside = And((readable(EVA), where))
+        inside = And((reader_filter(EVA), where))
         found = await graphs.graph.find_themed(
             graphs.collection, EVA.names, inside, [question], {}, 20
         )

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from ragstone.core.chunk import QUESTION
 from ragstone.core.document import BlockSpan, encode_blocks
-from ragstone.core.entities import EntityMention
-from ragstone.knowledge.graph.entity_key import LONGEST, entity_key
-from ragstone.knowledge.graph.extract import MOST, extract_mentions
+from ragstone.plugins.graph.entities import EntityMention
+from ragstone.plugins.graph.entity_key import LONGEST, entity_key
+from ragstone.plugins.graph.extract import MOST, extract_mentions
 from tests.knowledge.graph.graphs import a_chunk
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragstone.knowledge.graph.likeness import alike, alike_pairs
+from ragstone.plugins.graph.likeness import alike, alike_pairs
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.core.chunk import QUESTION, Chunk
-from ragstone.core.entities import ReadEntity, ReadRelation
-from ragstone.knowledge.graph.extract import extract_mentions
-from ragstone.knowledge.graph.model_extract import (
+from ragstone.plugins.graph.entities import ReadEntity, ReadRelation
+from ragstone.plugins.graph.extract import extract_mentions
+from ragstone.plugins.graph.model_extract import (
     LONGEST_RELATION,
     MOST_ENTITIES,
     MOST_REPLY,

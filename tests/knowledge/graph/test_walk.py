@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.core.entities import EntityMention
-from ragstone.knowledge.graph.walk import same_entities, walk_graph
+from ragstone.plugins.graph.entities import EntityMention
+from ragstone.plugins.graph.walk import same_entities, walk_graph
 
 
 def mention(chunk: int, entity: str, count: int = 1, same: str = "") -> EntityMention:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ragstone.core.chunk import Chunk, chunk_id
 from ragstone.core.summary_node import SummaryNode
-from ragstone.knowledge.summaries.tree import excerpt_lines, extractive_tree, node_chunk
+from ragstone.plugins.graph.summaries.tree import excerpt_lines, extractive_tree, node_chunk
 from tests.engine.samples import a_chunk
 
 SUBJECTS = ("harbour", "lantern", "granary", "orchard", "foundry", "library", "aqueduct", "market")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragstone.knowledge.summaries.runs import LEAST, MEAN, MOST, means, runs
+from ragstone.plugins.graph.summaries.runs import LEAST, MEAN, MOST, means, runs
 
 
 def rows(seed: int, n: int) -> np.ndarray:

@@ -12,8 +12,8 @@ from ragstone.core.records import Collection
 from ragstone.core.summary_node import SummaryNode
 from ragstone.core.turn import IN_ORDER, Ask, Hit, Plan, Principal, Turn
 from ragstone.engine.stage import Step
-from ragstone.knowledge.summaries.traverse import AROUND, Traverse
 from ragstone.language.tokens import count
+from ragstone.plugins.graph.summaries.traverse import AROUND, Traverse
 from tests.engine.adapters import ran
 from tests.knowledge.summaries.long_document import document, node_chunks, section_text
 

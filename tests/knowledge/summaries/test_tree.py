@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from ragstone.core.chunk import SUMMARY
 from ragstone.core.summary_node import SummaryNode, whole_trees
-from ragstone.knowledge.summaries.runs import MOST
-from ragstone.knowledge.summaries.tree import excerpt_text, sentences_of_few
+from ragstone.plugins.graph.summaries.runs import MOST
+from ragstone.plugins.graph.summaries.tree import excerpt_text, sentences_of_few
 from tests.knowledge.summaries.long_document import document, node_chunks, section_text, tree
 
 

@@ -8,9 +8,8 @@ import psutil
 import pytest
 
 from ragstone.core.errors import QueryRefused
+from ragstone.plugins.tables.queries import MAX_ROWS, QueriedTable
 from ragstone.plugins.tables.sandbox import TableSandbox
-from ragstone.ports import QueriedTable
-from ragstone.ports.tables import MOST_ROWS
 
 TABLE = QueriedTable(
     "t",
@@ -104,7 +103,7 @@ async def test_a_query_that_takes_much_memory_is_refused(sql: str) -> None:
 
 async def test_a_long_result_comes_back_in_part() -> None:
     [found] = await TableSandbox().run([TABLE], ["SELECT * FROM range(100000)"])
-    assert (len(found.rows), found.more) == (MOST_ROWS, True)
+    assert (len(found.rows), found.more) == (MAX_ROWS, True)
 
 
 async def test_many_queries_run_in_a_few_processes() -> None:

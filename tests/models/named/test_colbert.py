@@ -14,8 +14,8 @@ from ragstone.core.errors import ConfigError, EmbeddingMismatch
 from ragstone.language.late_interaction import unpack_tokens
 from ragstone.models.embedders import ConfiguredEmbedders
 from ragstone.models.named.colbert import Colbert
+from ragstone.models.named.hub import belongs
 from ragstone.models.named.late_embedder import ColbertEmbedder
-from ragstone.models.named.onnx_files import belongs
 from ragstone.models.named.places import NamedModels
 from ragstone.ports import LateEmbedder
 from ragstone.settings import EmbeddingSettings
@@ -195,7 +195,7 @@ async def test_given_a_colbert_model_then_every_embedder_has_its_token_vectors(
 ) -> None:
     plain = await chosen(tmp_path)
     for language in ("en", "de"):
-        late, own = embedders.for_text(language), plain.for_text(language)
+        late, own = embedders.choose(language), plain.choose(language)
         assert isinstance(late, LateEmbedder)
         assert late.token_dimensions() == WIDTH
         assert (late.name, late.dimensions) == (own.name, own.dimensions)
@@ -213,20 +213,20 @@ async def test_given_a_colbert_model_then_a_collection_of_other_tokens_is_to_be_
 ) -> None:
     plain = await chosen(tmp_path)
     with pytest.raises(EmbeddingMismatch):
-        embedders.of(a_collection(plain.for_text("en").fingerprint))
-    late = embedders.for_text("en")
+        embedders.find_indexing(a_collection(plain.choose("en").fingerprint))
+    late = embedders.choose("en")
     collection = a_collection(late.fingerprint)
-    assert embedders.of(collection) is late
+    assert embedders.find_indexing(collection) is late
     assert embedders.find_bridging(collection) is not None
     with pytest.raises(EmbeddingMismatch):
-        plain.of(collection)
+        plain.find_indexing(collection)
     await plain.aclose()
 
 
 async def test_given_a_colbert_model_then_the_doctors_line_names_it(
     embedders: ConfiguredEmbedders,
 ) -> None:
-    late = embedders.for_text("en")
+    late = embedders.choose("en")
     assert isinstance(late, ColbertEmbedder)
     assert f"{WIDTH} dimensions a token" in late.description
     assert late.description.startswith("all-MiniLM-L6-v2; token vectors of ")

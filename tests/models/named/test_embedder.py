@@ -14,10 +14,11 @@ from ragstone.build import open_embedders
 from ragstone.core.errors import ConfigError, EmbeddingMismatch, RagstoneError
 from ragstone.models.embedders import ConfiguredEmbedders
 from ragstone.models.minilm import MiniLm
-from ragstone.models.named.likeness_scale import measure_scale
+from ragstone.models.named.embedder import measure_scale
 from ragstone.models.named.places import NamedModels
 from ragstone.ports import Embedder
 from ragstone.settings import EmbeddingSettings, Settings
+from ragstone.settings.models import ModelOptions
 from tests.models.named.small_models import (
     WIDTH,
     Encoder,
@@ -42,7 +43,7 @@ class Embedders:
         embedding = EmbeddingSettings(model=str(model), **changes)
         chosen = ConfiguredEmbedders(embedding, NamedModels(self.data))
         await chosen.connect()
-        return chosen.for_text("en")
+        return chosen.choose("en")
 
 
 @pytest.fixture
@@ -79,9 +80,11 @@ async def test_given_no_modules_then_the_pooling_must_be_set(
     tmp_path: Path, embedders: Embedders
 ) -> None:
     folder = an_encoder(tmp_path / "m", file="model_optimized.onnx", pooling=None)
-    with pytest.raises(ConfigError, match="Set EMBEDDING__POOLING"):
+    with pytest.raises(ConfigError, match="Set EMBEDDING__OPTIONS"):
         await embedders.open(folder)
-    [vector] = await (await embedders.open(folder, pooling="cls")).embed_passages(TEXTS[:1])
+    [vector] = await (
+        await embedders.open(folder, options=ModelOptions(pooling="cls"))
+    ).embed_passages(TEXTS[:1])
     assert np.allclose(vector, expected(TEXTS[0], "cls_token"), atol=1e-5)
 
 
@@ -114,7 +117,7 @@ async def test_given_prompts_then_they_stand_before_questions_and_passages(
     [told] = await embedder.embed_passages(["whales"])
     assert np.allclose(asked, expected(f"{query}whales", "mean_tokens"), atol=1e-5)
     assert np.allclose(told, expected(f"{passage}whales", "mean_tokens"), atol=1e-5)
-    bare = await embedders.open(folder, query_prompt="", passage_prompt="")
+    bare = await embedders.open(folder, options=ModelOptions(query_prompt="", passage_prompt=""))
     [plain] = await bare.embed_queries(["whales"])
     assert np.allclose(plain, expected("whales", "mean_tokens"), atol=1e-5)
     assert bare.fingerprint != embedder.fingerprint
@@ -197,10 +200,10 @@ async def test_given_a_collection_of_another_model_then_it_says_to_rebuild(tmp_p
     model = str(an_encoder(tmp_path / "m"))
     settings = Settings(ragstone_data=tmp_path, embedding=EmbeddingSettings(model=model))
     async with open_embedders(settings) as embedders:
-        embedder = embedders.for_text("de")
-        assert embedders.of(a_collection(embedder.fingerprint)) is embedder
+        embedder = embedders.choose("de")
+        assert embedders.find_indexing(a_collection(embedder.fingerprint)) is embedder
         with pytest.raises(EmbeddingMismatch, match="ragstone rebuild"):
-            embedders.of(a_collection(MiniLm.fingerprint))
+            embedders.find_indexing(a_collection(MiniLm.fingerprint))
 
 
 async def test_given_a_file_of_several_then_it_is_the_one_that_is_named(
@@ -258,7 +261,7 @@ async def test_given_a_model_that_knows_no_meaning_then_a_warning_says_so(
         "blind", "b", lambda texts: np.ones((len(texts), 4), np.float32) / 2, tmp_path
     )
     assert scale.same > scale.unrelated
-    assert "EMBEDDING__POOLING" in caplog.text
+    assert "EMBEDDING__OPTIONS" in caplog.text
 
 
 def _without_tokenizer(folder: Path) -> None:

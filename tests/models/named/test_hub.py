@@ -82,12 +82,12 @@ async def test_given_no_network_any_more_then_the_model_is_used_as_before(
 ) -> None:
     settings = Settings(ragstone_data=tmp_path, embedding=EmbeddingSettings(model=REPO))
     async with open_embedders(settings) as embedders:
-        before = await embedders.for_text("en").embed_passages(["whales"])
+        before = await embedders.choose("en").embed_passages(["whales"])
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     async with open_embedders(settings) as embedders:
-        again = await embedders.for_text("en").embed_passages(["whales"])
-        assert embedders.for_text("en").name == REPO
+        again = await embedders.choose("en").embed_passages(["whales"])
+        assert embedders.choose("en").name == REPO
     assert np.array_equal(before, again)
 
 

@@ -9,10 +9,8 @@ import numpy as np
 import pytest
 
 from ragstone.core.errors import ConfigError
-from ragstone.models.named.nli import NliModel
-from ragstone.models.named.pair_model import PairModel
+from ragstone.models.named.pair_models import NliModel, PairModel, relevance
 from ragstone.models.named.places import NamedModels
-from ragstone.models.named.relevance import relevance
 from tests.models.named.small_models import Encoder, PairScorer, a_scorer, an_encoder, overlap
 
 QUESTION = "Who is it that can sing in the sea?"

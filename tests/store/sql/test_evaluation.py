@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ragstone.core.evaluation import (
+from ragstone.core.turn import Principal, SearchOptions
+from ragstone.plugins.evaluation.records import (
     AskSetting,
     EvaluationRun,
     Outcome,
@@ -14,11 +15,9 @@ from ragstone.core.evaluation import (
     SetQuestion,
     SettingFigures,
 )
-from ragstone.core.turn import Principal, SearchOptions
-from ragstone.ports import StoredRun
+from ragstone.plugins.evaluation.store import SqlEvaluations, StoredRun
 from ragstone.store.sql.database import open_database
 from ragstone.store.sql.erasure import SqlErasure
-from ragstone.store.sql.evaluation import SqlEvaluations
 
 EVA, BOB = Principal("acme", "eva"), Principal("acme", "bob")
 QUESTIONS = (SetQuestion("Größe?", ("41",)), SetQuestion("B?", answerable=False))

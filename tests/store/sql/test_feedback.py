@@ -8,7 +8,7 @@ from ragstone.core.records import Feedback
 from ragstone.core.turn import Principal
 from ragstone.store.sql.database import open_database
 from ragstone.store.sql.erasure import SqlErasure
-from ragstone.store.sql.feedback import SqlFeedback
+from ragstone.store.sql.history import SqlFeedback
 
 GIVEN = Feedback("default", "ada", "a1", "up", "", "How high?", "41 metres.", "default", 1.0)
 

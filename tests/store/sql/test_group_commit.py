@@ -9,8 +9,7 @@ import pytest
 from sqlalchemy import Connection, insert, select
 from sqlalchemy.exc import IntegrityError
 
-from ragstone.store.sql.database import Database
-from ragstone.store.sql.group_commit import MOST, Work
+from ragstone.store.sql.database import MAX_TOGETHER, Database, Work
 from ragstone.store.sql.tables import settings
 from tests.databases import DatabaseOpener
 
@@ -33,7 +32,7 @@ async def keys(database: Database) -> list[str]:
 
 async def test_changes_that_come_at_once_share_few_transactions(state: Database) -> None:
     log: list[Any] = []
-    names = [f"{n:03}" for n in range(2 * MOST)]
+    names = [f"{n:03}" for n in range(2 * MAX_TOGETHER)]
     assert await asyncio.gather(*(state.keep(adding(name, log)) for name in names)) == names
     assert await keys(state) == names
     assert len(log) == len(names)
@@ -82,7 +81,7 @@ async def test_a_caller_who_is_cancelled_leaves_its_change_and_those_of_others(
 async def test_what_waits_when_the_database_is_closed_is_kept(
     open_state: DatabaseOpener, tmp_path: Path
 ) -> None:
-    names = [f"{n:03}" for n in range(MOST + 10)]
+    names = [f"{n:03}" for n in range(MAX_TOGETHER + 10)]
     async with open_state(tmp_path) as state:
         waiting = [asyncio.create_task(state.keep(adding(name))) for name in names]
         await asyncio.sleep(0)

@@ -1,7 +1,7 @@
 """Work that must not be repeated is noted once, on every database."""
 
 from ragstone.store.sql.database import Database
-from ragstone.store.sql.idempotency_key import REMEMBERED, first_time
+from ragstone.store.sql.history import REMEMBERED, first_time
 
 
 async def test_only_the_first_time_is_the_first(state: Database) -> None:

@@ -10,7 +10,7 @@ from ragstone.core.errors import QueueFull
 from ragstone.ports.jobs import Job, NewJob
 from ragstone.store.sql.database import Database, open_database
 from ragstone.store.sql.jobs import SqlJobs
-from ragstone.store.sql.workers import SqlWorkers
+from ragstone.store.sql.parts import SqlWorkers
 
 MOST = 1000
 
@@ -54,12 +54,12 @@ async def test_a_job_from_beginning_to_end(store: SqlJobs, tmp_path: Path) -> No
 async def test_what_is_said_of_a_job_counts_only_from_who_has_it(store: SqlJobs) -> None:
     until = time.time() + 60
     lost = await claimed(store, "lost")
-    await store.take_over(["w1"], 5, until)
+    await store.requeue_orphans(["w1"], 5, until)
     (job,) = await store.claim("w2", {"ask": 1})
     assert not await store.finish(lost, "failed", until, error="Late.")
     assert not await store.again(lost, 0.0, "Late.", "late")
     await store.report(lost, {"share": 0.1})
-    assert await store.held("w2") == {"lost": 2}
+    assert await store.list_claimed("w2") == {"lost": 2}
     assert await store.finish(job, "done", until, result={})
     assert not await store.finish(job, "done", until, result={"twice": True})
     ended = await store.get("lost")
@@ -194,7 +194,7 @@ async def test_what_dead_workers_had_is_queued_again_until_it_is_hopeless(store:
         await claimed(store, "j") if death == 1 else await store.claim("w1", {"ask": 1})
         assert await store.orphans({"w2"}) == {"w1"}
         assert await store.orphans({"w1"}) == set()
-        await store.take_over(["w1"], 2, until)
+        await store.requeue_orphans(["w1"], 2, until)
         job = await store.get("j")
         assert job is not None
         assert job.deaths == death

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from ragstone.core.entities import EntityCount, EntityMention
 from ragstone.core.records import Collection, Document
+from ragstone.plugins.graph.entities import EntityCount, EntityMention
+from ragstone.plugins.graph.mentions import SqlMentions
 from ragstone.store.sql.catalog import SqlCatalog
 from ragstone.store.sql.database import Database
 from ragstone.store.sql.dump import SqlDump
-from ragstone.store.sql.mentions import SqlMentions
 from tests.databases import DatabaseOpener
 
 ONE = Collection("default", "one", "m", "m/1", 3, "en", id="c1")

@@ -67,15 +67,15 @@ async def test_parts_belong_to_whose_job_it_is_and_are_claimed_while_it_runs(
 ) -> None:
     job = await running(store)
     await parts.offer("big", [reading("r"), embedding("e")])
-    assert {(item.tenant, item.collection, item.priority) for item in await parts.of("big")} == {
-        ("acme", "big", 5)
-    }
+    assert {
+        (item.tenant, item.collection, item.priority) for item in await parts.list_parts("big")
+    } == {("acme", "big", 5)}
     assert await store.next_due(PARTS) is not None
     assert await claimed(store, read_part={"big"}) == ["e"]
     assert await claimed(store) == ["r"]
-    assert set(await store.held("helper")) == {"r", "e"}
+    assert set(await store.list_claimed("helper")) == {"r", "e"}
     await store.again(job, 0.0, "", "")
-    assert await store.held("helper") == {}
+    assert await store.list_claimed("helper") == {}
 
 
 async def test_of_a_job_that_does_not_run_nothing_is_offered_or_claimed(
@@ -87,7 +87,7 @@ async def test_of_a_job_that_does_not_run_nothing_is_offered_or_claimed(
     assert await claimed(store) == []
     assert await store.next_due(PARTS) is None
     await parts.offer("big", [embedding("late")])
-    assert [item.id for item in await parts.of("big")] == ["e"]
+    assert [item.id for item in await parts.list_parts("big")] == ["e"]
 
 
 async def test_nobody_is_shown_a_part(store: SqlJobs, parts: SqlParts) -> None:
@@ -115,11 +115,11 @@ async def test_who_has_lost_a_part_can_neither_begin_nor_publish(
     [part] = await store.claim("helper", FREE)
     [begun] = await catalog.begin_all([DOC], part)
     if how == "its process died":
-        await store.take_over(["helper"], 5, 0.0)
+        await store.requeue_orphans(["helper"], 5, 0.0)
     elif how == "the job was cancelled":
         await store.move("c1", ["running"], "cancelled")
     else:
-        await store.take_over(["leader"], 5, 0.0)
+        await store.requeue_orphans(["leader"], 5, 0.0)
     with pytest.raises(JobEnded):
         await catalog.begin_all([other], part)
     # Another one writes the document meanwhile: it is another version.
@@ -155,7 +155,7 @@ async def test_parts_of_what_has_ended_are_swept(store: SqlJobs, parts: SqlParts
     job = await running(store)
     await parts.offer("big", [embedding("e")])
     await store.sweep()
-    assert len(await parts.of("big")) == 1
+    assert len(await parts.list_parts("big")) == 1
     await store.finish(job, "done", 1e12)
     await store.sweep()
-    assert await parts.of("big") == []
+    assert await parts.list_parts("big") == []

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ragstone.core.entities import (
+from ragstone.plugins.graph.entities import (
     ChunkReading,
     EntityCount,
     EntityRelation,
@@ -13,12 +13,12 @@ from ragstone.core.entities import (
     ReadEntity,
     ReadRelation,
 )
+from ragstone.plugins.graph.mentions import SqlMentions
+from ragstone.plugins.graph.model_readings import SqlModelReadings
+from ragstone.plugins.graph.themes import SqlThemes
 from ragstone.store.sql.catalog import SqlCatalog
 from ragstone.store.sql.database import Database
 from ragstone.store.sql.dump import SqlDump
-from ragstone.store.sql.mentions import SqlMentions
-from ragstone.store.sql.model_readings import SqlModelReadings
-from ragstone.store.sql.themes import SqlThemes
 from tests.databases import DatabaseOpener
 from tests.store.sql.test_mentions import ALL, ONE, TWO, keep, named, published
 

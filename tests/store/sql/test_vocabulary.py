@@ -39,8 +39,8 @@ async def test_given_words_of_two_collections_then_each_knows_its_own(
     await vocabulary.add(ONE, {"whale", "krill"})
     await vocabulary.add(TWO, {"cat"})
     many = {f"w{number}" for number in range(1200)}
-    assert await vocabulary.known(ONE, {"whale", "krill", "cat", *many}) == {"whale", "krill"}
-    assert await vocabulary.known(TWO, {"whale", "cat"}) == {"cat"}
+    assert await vocabulary.find_words(ONE, {"whale", "krill", "cat", *many}) == {"whale", "krill"}
+    assert await vocabulary.find_words(TWO, {"whale", "cat"}) == {"cat"}
 
 
 async def test_given_new_documents_then_they_are_unread_until_they_were_read(
@@ -70,11 +70,11 @@ async def test_given_over_a_tenth_gone_then_all_is_forgotten_and_unread(
     await vocabulary.add(TWO, {"whale"})
     await catalog.retire(["d0", "d1"])
     assert await vocabulary.unread(ONE) == []
-    assert await vocabulary.known(ONE, {"whale"})
+    assert await vocabulary.find_words(ONE, {"whale"})
     await catalog.retire(["d2"])
     assert len(await vocabulary.unread(ONE)) == 17
-    assert not await vocabulary.known(ONE, {"whale"})
-    assert await vocabulary.known(TWO, {"whale"})
+    assert not await vocabulary.find_words(ONE, {"whale"})
+    assert await vocabulary.find_words(TWO, {"whale"})
 
 
 async def test_given_a_dropped_collection_then_its_words_go_and_late_ones_stay_out(
@@ -86,4 +86,4 @@ async def test_given_a_dropped_collection_then_its_words_go_and_late_ones_stay_o
     await vocabulary.add(ONE, {"whale"}, unread)
     await catalog.drop_collection(ONE.tenant, ONE.id)
     await vocabulary.add(ONE, {"krill"}, unread)
-    assert not await vocabulary.known(ONE, {"whale", "krill"})
+    assert not await vocabulary.find_words(ONE, {"whale", "krill"})

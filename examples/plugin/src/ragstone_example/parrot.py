@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Sequence
 
 from ragstone.core.answer import Instructions
 from ragstone.core.turn import Ask, Passage
-from ragstone.models.fallback import ChatAnswerer
+from ragstone.models.configured_chat import ChatAnswerer
 from ragstone.ports import Profile, Said
 from ragstone.settings import LlmSettings
 

@@ -20,7 +20,7 @@ async def triplets(file: Path, settings: Settings, limit: int | None) -> Mapping
     if not rows:
         return {"rows": 0, "right": None}
     async with open_embedders(settings) as embedders:
-        embedder = embedders.for_text("en")
+        embedder = embedders.choose("en")
         texts, near, far = [
             await embedder.embed_passages([row[name] for row in rows])
             for name in ("text", "near", "far")

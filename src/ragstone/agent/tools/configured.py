@@ -16,12 +16,10 @@ def toolbox(settings: McpSettings) -> Toolbox | None:
     """The gateway, None if it is off; raises ConfigError."""
     if not settings.mcp_enabled:
         return None
-    if not settings.gateway and not settings.command:
+    if not settings.gateway:
         raise ConfigError(
-            "MCP__MCP_ENABLED is true, but MCP__GATEWAY is empty: set its address, or MCP__COMMAND."
+            "MCP__MCP_ENABLED is true, but MCP__GATEWAY is empty: set its address, or a command."
         )
-    if settings.gateway and settings.command:
-        raise ConfigError("MCP__GATEWAY and MCP__COMMAND are both set: leave one of them out.")
     try:
         from ragstone.agent.tools.gateway import McpGateway
     except ImportError:

@@ -21,7 +21,7 @@ from ragstone.agent.tools.results import read_result
 from ragstone.core.errors import ConfigError, ToolsUnavailable
 from ragstone.core.tool import Tool
 from ragstone.ports import Returned, ToolSession
-from ragstone.ports.toolbox import RESULT_CHARS
+from ragstone.ports.answering import CALL_SECONDS, RESULT_CHARS
 from ragstone.settings import McpSettings
 
 log = logging.getLogger(__name__)
@@ -65,8 +65,9 @@ class McpGateway:
 
     def __init__(self, settings: McpSettings) -> None:
         self._settings = settings
-        self._command = _words(settings.command)
-        self._address = "" if self._command else _address(settings.gateway)
+        given = settings.gateway
+        self._address = _address(given) if "://" in given.split(maxsplit=1)[0] else ""
+        self._command = [] if self._address else _words(given)
         self._lists: dict[str, tuple[float, Listed]] = {}
         self._rests: dict[str, float] = {}
 
@@ -114,7 +115,7 @@ class McpGateway:
             headers["authorization"] = f"Bearer {key}"
         url = self._address.replace(PLACEHOLDER, quote(organisation, safe=""))
         # Connecting and calling have limits of their own; neither may end at the other's.
-        limit = max(self._settings.timeout, CONNECT_SECONDS)
+        limit = max(CALL_SECONDS, CONNECT_SECONDS)
         async with (
             httpx2.AsyncClient(
                 headers=headers, timeout=limit, event_hooks={"response": [_limit_response]}
@@ -226,7 +227,7 @@ class _Session:
     async def call(self, name: str, arguments: Mapping[str, Any]) -> Returned:
         theirs = self._found.names[name]
         try:
-            async with asyncio.timeout(self._settings.timeout):
+            async with asyncio.timeout(CALL_SECONDS):
                 calling = self._client.call_tool(theirs, dict(arguments))
                 result = await self._connection.outcome(calling)
             # Millions of values take a while to be looked through.
@@ -269,7 +270,7 @@ def _words(command: str) -> list[str]:
         return shlex.split(command)
     except ValueError as error:
         raise ConfigError(
-            f"MCP__COMMAND is {command!r}, which is not a command: {error}."
+            f"MCP__GATEWAY is {command!r}, which is not a command: {error}."
         ) from error
 
 
@@ -284,9 +285,7 @@ def _address(gateway: str) -> str:
 
 
 def _unavailable(what: str, error: Exception) -> ToolsUnavailable:
-    return ToolsUnavailable(
-        f"The tool gateway {what} ({_innermost(error)}). Check MCP__GATEWAY or MCP__COMMAND."
-    )
+    return ToolsUnavailable(f"The tool gateway {what} ({_innermost(error)}). Check MCP__GATEWAY.")
 
 
 def _innermost(error: BaseException) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ragstone.core.tool import Tool
-from ragstone.language.unicode import whole
+from ragstone.language.unicode import replace_surrogates
 
 NAME_CHARS = 64
 """Longest name of a tool that OpenAI's API takes."""
@@ -36,7 +36,9 @@ def collect_tools(found: Sequence[Any], read_only: Collection[str] = ()) -> List
         name = _ODD.sub("_", item.name)[:NAME_CHARS]
         if not name or name in names or len(json.dumps(schema, default=str)) > SCHEMA_CHARS:
             continue
-        description = whole(" ".join((item.description or "").split()))[:DESCRIPTION_CHARS]
+        description = replace_surrogates(" ".join((item.description or "").split()))[
+            :DESCRIPTION_CHARS
+        ]
         changes = False if item.name in read_only else _changes(item.annotations)
         tools.append(Tool(name, description, schema, changes))
         names[name] = item.name

@@ -5,7 +5,7 @@ from typing import Any
 
 from mcp.types import CallToolResult, EmbeddedResource, TextContent, TextResourceContents
 
-from ragstone.language.unicode import whole, whole_values
+from ragstone.language.unicode import replace_surrogates, replace_value_surrogates
 from ragstone.ports import Returned
 
 WRAPPED = ("result", "results", "documents", "data")
@@ -26,8 +26,8 @@ def read_result(result: CallToolResult, most: int) -> Returned:
     data = _unwrap(data)
     if isinstance(data, str) and len(data) <= MOST_JSON:
         data = _unwrap(_json(data))
-    kept = whole(text[: most + 1])[:most]
-    return Returned(kept, whole_values(data), bool(result.is_error), len(text))
+    kept = replace_surrogates(text[: most + 1])[:most]
+    return Returned(kept, replace_value_surrogates(data), bool(result.is_error), len(text))
 
 
 def _text(block: Any) -> str:

@@ -42,7 +42,7 @@ from ragstone.core.code_spans import by_code, without_spans
 from ragstone.core.document import HIDDEN, LEAD_ENDS, find_page
 from ragstone.core.turn import Ask, Passage
 from ragstone.language.code_blocks import fence_around
-from ragstone.language.markers import neutral
+from ragstone.language.markers import neutralize_markers
 from ragstone.ports import PairReader, Said, Vectors
 from ragstone.understand.document_questions import sought_in_documents
 from ragstone.verify.checker import ReadingChecker
@@ -101,6 +101,10 @@ class AnswerLine:
 SURE = 0.5
 """How surely passages are of what is asked, by words and vectors, from which that is believed."""
 
+REFUSE_UNLIKELY = 0.38
+"""How likely an answer is what was asked, under which it is refused; it is the answer's confidence
+too. `docs/extractive.md` says how right it is there."""
+
 READ_NOTHING = 0.12
 """How likely the best passage answers under which the reader sees nothing either: of 550 questions
 that SQuAD 2 answers .009 have less, and .13 of its own unanswerable ones."""
@@ -153,8 +157,7 @@ class Extractive:
             # "larger" and "than" are nothing that the two sides have to say.
             ranking = replace(ranking, across=True)
         likely = await asyncio.to_thread(_likelihood, ask.question, said, chosen, ranking)
-        least = instructions.refuse_unlikely
-        if not lines or likely < (self._refuse_unlikely if least is None else least):
+        if not lines or likely < self._refuse_unlikely:
             yield Said(instructions.no_answer, finish="refused", confidence=likely)
             return
         if opening := await self._open(ask.question, chosen[0], apart):
@@ -428,7 +431,7 @@ def _format_bullet(line: AnswerLine) -> AnswerLine:
 
 def _clean_line(text: str) -> str:
     """One line, without markers of its own; code in it stays as it is."""
-    parts = by_code(neutral(text))
+    parts = by_code(neutralize_markers(text))
     return "".join(
         item if is_code else re.sub(r"\s+", " ", item) for item, is_code in parts
     ).strip()

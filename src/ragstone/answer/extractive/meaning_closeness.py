@@ -57,7 +57,7 @@ class MeaningCloseness:
         if collection is None or detect(ask.question) in ("", "en"):
             return ""
         bridge = self._embedders.find_bridging(collection)
-        return await bridge.in_english(ask.question) if bridge else ""
+        return await bridge.english_words(ask.question) if bridge else ""
 
 
 def in_other_languages(question: str, passages: Sequence[Passage]) -> list[Passage]:

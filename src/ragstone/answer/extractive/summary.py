@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from ragstone.core.document import BlockSpan
 from ragstone.core.turn import Passage
 from ragstone.language.outline import outline
-from ragstone.language.prose import is_ended, says_something
-from ragstone.language.sentences import sentences
+from ragstone.language.sentences import ends_as_sentence, says_something, sentences
 
 LEAD_SENTENCES, LEAD_CHARS = 3, 600
 """How much is said of the beginning."""
@@ -131,7 +130,7 @@ def _sentences(text: str, block: BlockSpan, number: int) -> Iterator[SummaryLine
         text = text.strip().removeprefix(block.label).lstrip()
     for span in sentences(text):
         line = _line(text[span.start : span.end])
-        if says_something(line) and (is_ended(line) or block.kind == "item"):
+        if says_something(line) and (ends_as_sentence(line) or block.kind == "item"):
             yield SummaryLine(line, number)
 
 

@@ -39,7 +39,7 @@ class TokenCloseness:
         collection = await find_collection(self._catalog, ask)
         if collection is None:
             return None
-        embedder = self._embedders.of(collection)
+        embedder = self._embedders.find_indexing(collection)
         if not isinstance(embedder, LateEmbedder):
             return None
         asked = (await embedder.embed_question(ask.question)).tokens

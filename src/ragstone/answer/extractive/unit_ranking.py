@@ -28,7 +28,7 @@ from ragstone.answer.extractive.units import AnswerUnit
 from ragstone.core.turn import Passage
 from ragstone.language.language import detect
 from ragstone.language.late_interaction import Floats
-from ragstone.language.words import content_words, mostly_in_pairs
+from ragstone.language.words import content_words, is_mostly_paired
 from ragstone.ports import Vectors
 from ragstone.understand.question_kinds import by_rules
 
@@ -313,7 +313,7 @@ def _ranker_name(question: str, tokens: bool) -> Which:
     """The ranker for a question: its words are pairs of characters in some scripts."""
     if tokens:
         return "tokens"
-    return "pairs" if mostly_in_pairs(question) else "words"
+    return "pairs" if is_mostly_paired(question) else "words"
 
 
 def _is_same_question(asked: frozenset[str], unit: AnswerUnit, text: UnitText) -> bool:

@@ -12,9 +12,9 @@ from ragstone.answer.extractive.unit_ranking import RankedUnit, UnitReading, is_
 from ragstone.core.answer import log_odds
 from ragstone.core.document import find_missing_lead
 from ragstone.core.turn import Passage
+from ragstone.language.polarity import yes_no
 from ragstone.language.sentences import whole_sentences
-from ragstone.language.words import mostly_in_pairs
-from ragstone.language.yes_no import yes_no
+from ragstone.language.words import is_mostly_paired
 from ragstone.ports import Pair, PairReader, PairReading
 
 PARTS = 6
@@ -102,7 +102,7 @@ async def whether(question: str, unit: RankedUnit, reader: PairReader) -> str:
 
 def _parts(question: str, best: Sequence[RankedUnit]) -> list[_Part]:
     """About the best units that are in no other's part."""
-    reach = REACH_IN_PAIRS if mostly_in_pairs(question) else REACH
+    reach = REACH_IN_PAIRS if is_mostly_paired(question) else REACH
     found: list[_Part] = []
     for unit in best:
         if len(found) == PARTS:

@@ -15,13 +15,13 @@ from ragstone.answer.extractive.lists import candidate_text
 from ragstone.answer.extractive.unit_ranking import RankedUnit
 from ragstone.answer.extractive.units import UNANSWERING
 from ragstone.core.turn import Passage
-from ragstone.language.edition_names import says_any
+from ragstone.language.edition_names import mentions_any
 from ragstone.language.language import detect
 from ragstone.language.outline import outline
 from ragstone.ports import Checker
 from ragstone.retrieve.diversity import adds_nothing
 from ragstone.retrieve.editions import preferences, read_document_edition, read_section
-from ragstone.verify.disagreement import PassageSentence, find_disagreement, same_matter
+from ragstone.verify.sufficiency import PassageSentence, find_disagreement, same_matter
 
 MAX_COMPARED = 10
 """The best units of which sections are compared."""
@@ -86,7 +86,7 @@ async def find_values_apart(
             others.setdefault(unit.passage.hit.chunk.document_id, unit)
     if len(others) == 1:
         return None
-    if says_any(question, "several"):
+    if mentions_any(question, "several"):
         units = sorted(
             others.values(), key=lambda unit: read_document_edition(unit.passage.hit.chunk).date
         )

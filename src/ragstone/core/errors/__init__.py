@@ -23,6 +23,7 @@ RagstoneError
 │   ├── UnknownRoom
 │   ├── InvalidBlock
 │   ├── UnknownJob
+│   ├── UnknownSource
 │   ├── UnknownAnswer
 │   ├── UnknownApproval
 │   ├── UnknownQuestionSet
@@ -64,6 +65,7 @@ RagstoneError
     ├── RetrievalUnavailable
     ├── StateUnavailable
     ├── FilesUnavailable
+    ├── SourceUnavailable
     ├── ModelUnavailable
     │   ├── NoChatModel
     │   └── NoVision
@@ -77,160 +79,12 @@ RagstoneError
 Messages are single sentences for a person: what is wrong, then what to do.
 """
 
-from ragstone.core.errors.documents import (
-    ArchiveBomb,
-    DocumentError,
-    EmptyDocument,
-    EncryptedDocument,
-    InvalidMetadata,
-    OutsideFolder,
-    PathTaken,
-    ReadersRefused,
-    TooLarge,
-    UnreadableDocument,
-    WrongType,
-)
-from ragstone.core.errors.inputs import (
-    ClientClosed,
-    EmptyQuestion,
-    Forbidden,
-    InputError,
-    InvalidBlock,
-    InvalidFilter,
-    InvalidPrompt,
-    InvalidRoom,
-    InvalidSetting,
-    InvalidTopic,
-    QueryRefused,
-    QuestionBlocked,
-    QuestionTooLong,
-    Unauthorized,
-    UnknownAnswer,
-    UnknownApproval,
-    UnknownCollection,
-    UnknownDocument,
-    UnknownEntity,
-    UnknownFile,
-    UnknownFolder,
-    UnknownJob,
-    UnknownKey,
-    UnknownModel,
-    UnknownOperation,
-    UnknownOriginal,
-    UnknownPassage,
-    UnknownPicture,
-    UnknownPrompt,
-    UnknownQuestionSet,
-    UnknownResponse,
-    UnknownRoom,
-    UnknownRun,
-    UnknownSetting,
-    UnknownTopic,
-    UnknownTrace,
-)
-from ragstone.core.errors.operation import (
-    Busy,
-    CheckUnavailable,
-    ConfigError,
-    Conflict,
-    DataDirectoryInUse,
-    EmbeddingMismatch,
-    FileInUse,
-    FilesUnavailable,
-    GuardUnavailable,
-    IndexUnavailable,
-    JobEnded,
-    ModelUnavailable,
-    NoChatModel,
-    NoVision,
-    QueueFull,
-    RequestTimeout,
-    RetrievalUnavailable,
-    StageTimeout,
-    StateUnavailable,
-    StorageFull,
-    ToolsUnavailable,
-    TooManyRequests,
-    Unavailable,
-    Unreachable,
-    VersionMismatch,
-)
-from ragstone.core.errors.root import (
-    RagstoneError,
-)
+from ragstone.core.errors.inputs import *  # noqa: F403
+from ragstone.core.errors.operation import *  # noqa: F403
+from ragstone.core.errors.operation import RagstoneError
 
-__all__ = [
-    "ArchiveBomb",
-    "Busy",
-    "CheckUnavailable",
-    "ClientClosed",
-    "ConfigError",
-    "Conflict",
-    "DataDirectoryInUse",
-    "DocumentError",
-    "EmbeddingMismatch",
-    "EmptyDocument",
-    "EmptyQuestion",
-    "EncryptedDocument",
-    "FileInUse",
-    "FilesUnavailable",
-    "Forbidden",
-    "GuardUnavailable",
-    "IndexUnavailable",
-    "InputError",
-    "InvalidBlock",
-    "InvalidFilter",
-    "InvalidMetadata",
-    "InvalidPrompt",
-    "InvalidRoom",
-    "InvalidSetting",
-    "InvalidTopic",
-    "JobEnded",
-    "ModelUnavailable",
-    "NoChatModel",
-    "NoVision",
-    "OutsideFolder",
-    "PathTaken",
-    "QueryRefused",
-    "QuestionBlocked",
-    "QuestionTooLong",
-    "QueueFull",
-    "RagstoneError",
-    "ReadersRefused",
-    "RequestTimeout",
-    "RetrievalUnavailable",
-    "StageTimeout",
-    "StateUnavailable",
-    "StorageFull",
-    "TooLarge",
-    "TooManyRequests",
-    "ToolsUnavailable",
-    "Unauthorized",
-    "Unavailable",
-    "UnknownAnswer",
-    "UnknownApproval",
-    "UnknownCollection",
-    "UnknownDocument",
-    "UnknownEntity",
-    "UnknownFile",
-    "UnknownFolder",
-    "UnknownJob",
-    "UnknownKey",
-    "UnknownModel",
-    "UnknownOperation",
-    "UnknownOriginal",
-    "UnknownPassage",
-    "UnknownPicture",
-    "UnknownPrompt",
-    "UnknownQuestionSet",
-    "UnknownResponse",
-    "UnknownRoom",
-    "UnknownRun",
-    "UnknownSetting",
-    "UnknownTopic",
-    "UnknownTrace",
-    "Unreachable",
-    "UnreadableDocument",
-    "VersionMismatch",
-    "WrongType",
-]
+__all__ = sorted(
+    name
+    for name, value in vars().items()
+    if isinstance(value, type) and issubclass(value, RagstoneError)
+)

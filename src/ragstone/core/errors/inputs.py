@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ragstone.core.errors.root import RagstoneError
+from ragstone.core.errors.operation import RagstoneError
 
 
 class InputError(RagstoneError):
@@ -188,6 +188,16 @@ class UnknownJob(InputError):
         )
 
 
+class UnknownSource(InputError):
+    code = "unknown_source"
+    status = 404
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"There is no source {name!r}. 'ragstone source list' shows those there are."
+        )
+
+
 class UnknownAnswer(InputError):
     code = "unknown_answer"
     status = 404
@@ -295,3 +305,51 @@ class ClientClosed(InputError):
 
     def __init__(self) -> None:
         super().__init__("The client is closed. Open a new one.")
+
+
+class DocumentError(RagstoneError):
+    code = "document_error"
+    status = 422
+
+
+class UnreadableDocument(DocumentError):
+    code = "unreadable_document"
+
+
+class EncryptedDocument(DocumentError):
+    code = "encrypted_document"
+
+
+class EmptyDocument(DocumentError):
+    code = "empty_document"
+
+
+class WrongType(DocumentError):
+    code = "wrong_type"
+
+
+class TooLarge(DocumentError):
+    code = "too_large"
+    status = 413
+
+
+class ArchiveBomb(DocumentError):
+    code = "archive_bomb"
+
+
+class OutsideFolder(DocumentError):
+    code = "outside_folder"
+
+
+class PathTaken(DocumentError):
+    code = "path_taken"
+    status = 409
+
+
+class ReadersRefused(DocumentError):
+    code = "readers_refused"
+    status = 403
+
+
+class InvalidMetadata(DocumentError):
+    code = "invalid_metadata"

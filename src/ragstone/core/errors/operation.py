@@ -1,6 +1,23 @@
 """What Ragstone itself needs is not as it should be."""
 
-from ragstone.core.errors.root import RagstoneError
+from typing import ClassVar
+
+
+class RagstoneError(Exception):
+    """Root of the tree.
+
+    `code` is stable and machine-readable, `status` the HTTP status it maps to, `retry`
+    whether the same request may succeed later.
+    """
+
+    code: ClassVar[str] = "error"
+    status: ClassVar[int] = 500
+    retry: ClassVar[bool] = False
+
+    @property
+    def message(self) -> str:
+        """The sentence to show, without type names or tracebacks."""
+        return str(self)
 
 
 class ConfigError(RagstoneError):
@@ -111,6 +128,12 @@ class FilesUnavailable(Unavailable):
     """The disk or mount that files of a user are on does not answer."""
 
     code = "files_unavailable"
+
+
+class SourceUnavailable(Unavailable):
+    """A source that is kept in sync does not answer, or does not let us in."""
+
+    code = "source_unavailable"
 
 
 class StateUnavailable(Unavailable):

@@ -7,10 +7,11 @@ from pydantic import Field
 from starlette.responses import Response
 
 from ragstone.core.caller import Caller, Role
-from ragstone.core.errors import Forbidden, Unauthorized, UnknownKey
+from ragstone.core.errors import Forbidden, UnknownKey
 from ragstone.core.records import ApiKey
 from ragstone.http.bodies import ClosedBody, Text
 from ragstone.http.identity import Who, request_tenant
+from ragstone.http.middleware import require_key
 from ragstone.http.openapi import document_responses
 from ragstone.http.responses import Json
 from ragstone.service import Service, wire
@@ -48,21 +49,10 @@ class RotateKey(ClosedBody):
     )
 
 
-async def admin(caller: Who) -> None:
-    """Lets a request pass only from an admin with a credential, or the operator.
-
-    The local user could make a key that outlives him, so he needs the operator's token for it.
-    """
-    if not caller.key:
-        raise Unauthorized("This address needs the token in the data directory's server.json.")
-    if not caller.may("admin"):
-        raise Forbidden(f"This needs the role admin; your credential has {caller.role}.")
-
-
 def router(service: Service) -> APIRouter:
     """The routes below /api/v1/keys."""
     routes = APIRouter(prefix="/api/v1/keys", tags=["API keys"])
-    allowed = [Depends(admin)]
+    allowed = [Depends(require_key)]
 
     @routes.get("/self", response_model=None)
     async def self(caller: Who) -> Response:

@@ -1,6 +1,6 @@
 """The HTTP dialects by name: each turns requests into questions, and events into its answers."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from fastapi import APIRouter
@@ -18,12 +18,15 @@ class DialectParts:
     settings: Settings
 
 
-def dialects(parts: DialectParts, ours: bool) -> Iterator[APIRouter]:
+def dialects(parts: DialectParts, ours: bool) -> Iterable[APIRouter]:
     """The routes of the dialects that are switched on: ours, or those of other packages. One of
-    another package that is broken is left out, and the log says why."""
-    names = DIALECTS.ours if ours else DIALECTS.others
-    on = [name for name in names if parts.settings.dialects.is_on(name)]
-    return DIALECTS.make_usable(on, "The server goes on without it.", parts)
+    another package that is broken is left out, and the log says why. Raises ConfigError for a
+    setting that names none."""
+    off = parts.settings.dialects.off
+    for name in off:
+        DIALECTS[name]
+    on = [name for name in (DIALECTS.ours if ours else DIALECTS.others) if name not in off]
+    return DIALECTS.make_usable(on, "The server goes on without it.", parts).values()
 
 
 DIALECTS: Registry[APIRouter] = Registry(
@@ -35,4 +38,4 @@ DIALECTS: Registry[APIRouter] = Registry(
     },
     makes=APIRouter,
 )
-"""Dialects by their switch among the settings, made of `DialectParts`."""
+"""Dialects by their names, made of `DialectParts`."""

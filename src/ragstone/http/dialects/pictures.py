@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ragstone.core.errors import InputError, TooLarge
 from ragstone.core.tool import Picture
-from ragstone.ingest.formats.image_file import MOST_PIXELS, is_far_too_large
+from ragstone.ingest.formats.image_file import MAX_PIXELS, is_far_too_large
 
 _BEGINNINGS = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
@@ -60,7 +60,7 @@ def picture(data: bytes) -> Picture:
     if media_type is None:
         raise InputError("An image is none of PNG, JPEG, GIF and WebP.")
     if is_far_too_large(data):
-        raise TooLarge(f"An image has more than {MOST_PIXELS:,} pixels; make it smaller.")
+        raise TooLarge(f"An image has more than {MAX_PIXELS:,} pixels; make it smaller.")
     return Picture(media_type, base64.b64encode(data).decode())
 
 

@@ -15,7 +15,7 @@ from ragstone.answer.first_cited import by_first_citation, cited_numbers
 from ragstone.core.answer import GeneratedAnswer
 from ragstone.core.caller import LOCAL, Caller
 from ragstone.core.errors import RagstoneError
-from ragstone.core.filters import under
+from ragstone.core.filters import path_filter
 from ragstone.core.source import Source, describe_pictures, hit_sources, sources
 from ragstone.core.turn import Ask, Level
 from ragstone.http.identity import narrow_principal, request_caller
@@ -71,7 +71,7 @@ class _Tools:
             principal=caller.principal,
             collection=collection,
             top_k=top_k,
-            where=under(folder) if folder else None,
+            where=path_filter(folder) if folder else None,
         )
         found = await _finish_unless_left(context, self._service.search(ask))
         return {"passages": [_passage(source) for source in hit_sources(found.hits)]}

@@ -8,13 +8,13 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from ragstone.access.gate import Known
+from ragstone.access.gate import KnownTokens
 from ragstone.core.errors import ConfigError, DataDirectoryInUse
 from ragstone.http.server import workers
 from ragstone.http.server.answering import BACKLOG, answer
-from ragstone.http.server.browser import PAGE, open_page
+from ragstone.http.server.browser import PAGE, is_at_desktop, open_page
 from ragstone.http.server.loop import run
-from ragstone.ingest.free_memory import few_arenas
+from ragstone.ingest.free_memory import limit_arenas
 from ragstone.service.local_token import local_token, login_address
 from ragstone.service.server_file import find_server, publish, withdraw
 from ragstone.settings import Settings
@@ -23,19 +23,22 @@ EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104
 """Addresses that stand for all of this machine's, and how a program on it reaches them."""
 
 
-def serve(settings: Settings, say: Callable[[str], None] = print, opens: bool = False) -> None:
-    """Serve until SIGINT or SIGTERM; `opens` shows the web app in the user's browser.
+def serve(
+    settings: Settings, say: Callable[[str], None] = print, opens: bool | None = False
+) -> None:
+    """Serve until SIGINT or SIGTERM; `opens` shows the web app in the user's browser, None does so
+    in a terminal of a desktop.
 
     Raises ConfigError for an address that is not free, for one that others can reach without
     credentials in a shared state, and for processes that cannot share what they need;
     DataDirectoryInUse.
     """
     workers.check(settings)
-    few_arenas()
+    limit_arenas()
     run(_serve(settings, say, opens))
 
 
-async def _serve(settings: Settings, say: Callable[[str], None], opens: bool) -> None:
+async def _serve(settings: Settings, say: Callable[[str], None], opens: bool | None) -> None:
     data = settings.ragstone_data.expanduser().absolute()
     running = await asyncio.to_thread(find_server, data)
     if running:
@@ -43,7 +46,7 @@ async def _serve(settings: Settings, say: Callable[[str], None], opens: bool) ->
             f"A server at {running[0]} already has the data directory {data}. "
             "Use that one, stop it, or choose another directory with --data."
         )
-    tokens = Known(secrets.token_urlsafe(32), await _local_token(settings, data))
+    tokens = KnownTokens(secrets.token_urlsafe(32), await _local_token(settings, data))
     with _listen(settings.server.host, settings.server.port) as listener:
         url = _url(listener)
 
@@ -52,7 +55,7 @@ async def _serve(settings: Settings, say: Callable[[str], None], opens: bool) ->
             say(f"Ragstone is ready at {url} (API below /v1, described at {url}/docs).")
             if by_token:
                 say(_how_to_enter(login_address(url, tokens.local or "")))
-            if opens:
+            if is_at_desktop() if opens is None else opens:
                 # In a thread: a browser in a terminal holds whoever started it.
                 threading.Thread(
                     target=open_page, args=(data, url, tokens.operator), daemon=True

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import math
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -11,7 +10,7 @@ import uvicorn
 
 from ragstone import build
 from ragstone.access import setup
-from ragstone.access.gate import Known
+from ragstone.access.gate import KnownTokens
 from ragstone.core.errors import ConfigError, RagstoneError
 from ragstone.http.app import create_app
 from ragstone.http.middleware import is_loopback
@@ -32,6 +31,9 @@ CONNECTIONS = 16_384
 """Open connections of one process, or as many as the limit of open files allows; one more is
 closed at once."""
 
+GRACE_SECONDS = 25
+"""How long running answers may go on after a signal to stop: Kubernetes kills after 30 seconds."""
+
 HEAD_SECONDS = 20.0
 """Until a connection has sent a whole request head, else it ends."""
 
@@ -48,7 +50,7 @@ OWN_SECONDS = 5.0
 async def answer(
     settings: Settings,
     listener: socket.socket,
-    tokens: Known,
+    tokens: KnownTokens,
     ready: Callable[[bool], None],
     say: Callable[[str], None] = print,
 ) -> None:
@@ -77,7 +79,7 @@ async def answer(
             proxy_headers=False,
             backlog=BACKLOG,
             timeout_keep_alive=KEEP_ALIVE_SECONDS,
-            timeout_graceful_shutdown=math.ceil(server.grace_seconds),
+            timeout_graceful_shutdown=GRACE_SECONDS,
         )
         listening = asyncio.Event()
         beside = [asyncio.create_task(_warm(service, listening))]

@@ -69,7 +69,8 @@ class _Beside:
     async def run(self) -> None:
         """Serve until `stop`. What breaks here leaves the command alone."""
         try:
-            await asyncio.wait_for(self._ended.wait(), BEGIN_SECONDS)
+            async with asyncio.timeout(BEGIN_SECONDS):
+                await self._ended.wait()
         except TimeoutError:
             try:
                 await self._serve()

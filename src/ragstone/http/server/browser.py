@@ -1,11 +1,20 @@
-"""`ragstone serve --open`: the web app in the browser, signed in as who started the server."""
+"""The web app in the browser of who started `ragstone serve`, signed in."""
 
 import html
 import os
+import sys
 from pathlib import Path
 from urllib.parse import quote
 
 PAGE = "open.html"
+
+
+def is_at_desktop() -> bool:
+    """Whether somebody started this in a terminal of a desktop, whose browser can be opened."""
+    if not sys.stdout.isatty() or "SSH_CONNECTION" in os.environ:
+        return False
+    has_windows = sys.platform in ("darwin", "win32")
+    return has_windows or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
 
 
 def open_page(data: Path, url: str, token: str) -> Path:

@@ -15,11 +15,11 @@ from multiprocessing.synchronize import Event
 
 from prometheus_client.multiprocess import mark_process_dead
 
-from ragstone.access.gate import Known
+from ragstone.access.gate import KnownTokens
 from ragstone.core.errors import ConfigError, RagstoneError
-from ragstone.http.server.answering import answer
+from ragstone.http.server.answering import GRACE_SECONDS, answer
 from ragstone.http.server.loop import on_signals, run
-from ragstone.ingest.free_memory import few_arenas
+from ragstone.ingest.free_memory import limit_arenas
 from ragstone.settings import Settings
 from ragstone.telemetry.metrics import FOLDER
 
@@ -64,7 +64,7 @@ class Workers:
         self,
         settings: Settings,
         listener: socket.socket,
-        tokens: Known,
+        tokens: KnownTokens,
         ready: Callable[[bool], None],
     ) -> None:
         self._settings = settings
@@ -86,7 +86,8 @@ class Workers:
             while not stopped.is_set():
                 self._look_after()
                 try:
-                    await asyncio.wait_for(stopped.wait(), LOOK_SECONDS)
+                    async with asyncio.timeout(LOOK_SECONDS):
+                        await stopped.wait()
                 except TimeoutError:
                     continue
         finally:
@@ -131,7 +132,7 @@ class Workers:
     def _end(self) -> None:
         for item in self._running.values():
             item.process.terminate()
-        deadline = time.monotonic() + self._settings.server.grace_seconds + STOP_SECONDS
+        deadline = time.monotonic() + GRACE_SECONDS + STOP_SECONDS
         for item in self._running.values():
             item.process.join(max(0.1, deadline - time.monotonic()))
             if item.process.is_alive():
@@ -146,10 +147,10 @@ class _Process:
     ready: Event
 
 
-def _work(settings: Settings, listener: socket.socket, tokens: Known, ready: Event) -> None:
+def _work(settings: Settings, listener: socket.socket, tokens: KnownTokens, ready: Event) -> None:
     """The work of a process: serve until a signal to stop."""
     logging.basicConfig(level=settings.log_level)
-    few_arenas()
+    limit_arenas()
     try:
         run(answer(settings, listener, tokens, lambda _: ready.set()))
     except RagstoneError as error:

@@ -22,7 +22,6 @@ from ragstone.core.chunk import Chunk
 from ragstone.core.disk import disk_error, free_floor, need_room
 from ragstone.core.errors import StateUnavailable
 from ragstone.index.bm25 import Bm25Encoder
-from ragstone.index.edge.copying import copy_shard, disk_bytes
 from ragstone.index.edge.shard import (
     BM25,
     DENSE,
@@ -32,6 +31,8 @@ from ragstone.index.edge.shard import (
     LATE,
     SUM,
     chunk_sum,
+    copy_shard,
+    disk_bytes,
     open_shard,
     points,
 )
@@ -47,7 +48,7 @@ SAMPLE, ENOUGH, NEIGHBOURS = 50, 0.5, 50
 """Chunks that are searched by their vector, and the share that must find themselves: a search is an
 approximation, but one through a damaged graph finds nothing."""
 
-MOST_VALUES = 10_000_000
+MAX_VALUES = 10_000_000
 
 LITTLE = 5e-4
 """Seconds below a chunk's time from which on chunks are counted: Edge reads the last digit of every
@@ -84,13 +85,13 @@ class Saved:
     vectors: int
 
 
-def flaws(shard: Shard) -> list[str]:
+def find_flaws(shard: Shard) -> list[str]:
     """What is wrong with a shard that nothing has open, a phrase each."""
     said = _in_child("check", shard, shard.path)
     return [str(item) for item in said] if isinstance(said, list) else [str(said)]
 
 
-def opens(shard: Shard) -> bool:
+def can_open(shard: Shard) -> bool:
     """Whether a shard that nothing has open can be opened, whatever it holds."""
     return bool(_in_child("open", shard, shard.path) == [])
 
@@ -148,7 +149,7 @@ def check(shard: Shard, whole: bool = True) -> list[str] | dict[str, str]:
     except BaseException as error:  # Edge's panics are no Exceptions.
         if meant := disk_error(error, shard.path):
             return {"refused": meant.message}
-        return [f"it cannot be read ({_short(error)})"]
+        return [f"it cannot be read ({' '.join(str(error).split())[:200]})"]
 
 
 def _read_flaws(opened: edge.EdgeShard, shard: Shard) -> Iterator[str]:
@@ -158,6 +159,7 @@ def _read_flaws(opened: edge.EdgeShard, shard: Shard) -> Iterator[str]:
     yield from seen.flaws()
     for field in KEYWORD_FIELDS:
         counter = seen.values[field]
+        # Without and with a filter Edge reads other files of the index; either may be damaged.
         if any(_facet(opened, field, where) != counter for where in (None, _ALL)):
             yield f"the index of the field {field} does not fit the chunks"
     for field in NUMBER_FIELDS:
@@ -247,7 +249,7 @@ def _same_words(made: edge.SparseVector, kept: edge.SparseVector | None) -> bool
 
 
 def _facet(opened: edge.EdgeShard, field: str, where: edge.Filter | None) -> Counter[Any]:
-    found = opened.facet(edge.FacetRequest(field, limit=MOST_VALUES, exact=True, filter=where))
+    found = opened.facet(edge.FacetRequest(field, limit=MAX_VALUES, exact=True, filter=where))
     return Counter({hit.value: hit.count for hit in found.hits})
 
 
@@ -303,10 +305,11 @@ def rescue(shard: Shard, target: Path) -> dict[str, int]:
         chunk = _read_chunk(opened, id)
         if chunk is None:
             continue
+        # Each by itself: one damaged record must not end the reading of the others.
         dense = _read_vector(opened, id, DENSE)
         late = _read_vector(opened, id, LATE) if shard.late else None
-        rows = None if dense is None else _one_row(dense)
-        [point] = points([chunk], rows, bm25, None if late is None else _one_row(late))
+        rows = None if dense is None else _row_matrix(dense)
+        [point] = points([chunk], rows, bm25, None if late is None else _row_matrix(late))
         new.update(edge.UpdateOperation.upsert_points([point]))
         chunks, vectors = chunks + 1, vectors + (dense is not None)
     new.close()
@@ -319,7 +322,7 @@ def _dimensions(opened: edge.EdgeShard) -> int:
     return next((len(vector) for vector in found if vector), 1)
 
 
-def _one_row(vector: list[float]) -> Any:
+def _row_matrix(vector: list[float]) -> Any:
     import numpy as np
 
     return np.array([vector], np.float32)
@@ -336,6 +339,7 @@ def _open_damaged(shard: Shard) -> edge.EdgeShard:
         [],
         [shard.path / "wal"],
         [segment / f"vector_storage-{DENSE}" for segment in segments],
+        # Last of all whole segments go, as each takes its chunks along.
         *([segment] for segment in segments),
     ]
     for attempt in attempts[:-1] if len(segments) == 1 else attempts:
@@ -378,10 +382,6 @@ def _read_vector(opened: edge.EdgeShard, id: Any, name: str) -> list[float] | No
     named: dict[str, Any] = record.vector if isinstance(record.vector, dict) else {}
     found: list[float] | None = named.get(name)
     return found if found is not None and _is_unit(found) else None
-
-
-def _short(error: BaseException) -> str:
-    return " ".join(str(error).split())[:200]
 
 
 def main(task: str, path: str, target: str, dimensions: str, language: str, late: str) -> None:

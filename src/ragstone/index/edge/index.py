@@ -28,8 +28,14 @@ from ragstone.index.edge.filter import translate
 from ragstone.index.edge.optimize import Builder
 from ragstone.index.edge.pool import OpenShard, ShardPool, translate_errors
 from ragstone.index.edge.shard import BM25, DENSE, LATE, flush_shard, holds_deleted, points
-from ragstone.index.late import candidate_count, chunk_encodings, question_encoding, rerank_late
-from ragstone.index.vectors import check_searches, check_vectors
+from ragstone.index.late import (
+    candidate_count,
+    check_searches,
+    check_vectors,
+    chunk_encodings,
+    question_encoding,
+    rerank_late,
+)
 from ragstone.ports import Search, Vectors
 
 T = TypeVar("T")
@@ -43,7 +49,7 @@ DELETED = 100
 """Chunks deleted in one step, which takes 3 ms: searches wait for it."""
 
 OF_ONE_DOCUMENT = frozenset({"revision", "document_id", "path"})
-MOST_READ = 100_000
+MAX_READ = 100_000
 """Edge counts the chunks of each value anew under the whole filter: of fields that have another
 value in every document that takes the square of the documents, so the values of up to so many
 chunks are read instead."""
@@ -73,6 +79,7 @@ class EdgeIndex:
         self._pool = ShardPool(root, max_open)
         self._builder = Builder(self._pool)
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="edge")
+        # One at a time: building takes a processor and room on the disk for a copy.
         self._background = ThreadPoolExecutor(1, thread_name_prefix="edge-optimize")
         self._building: dict[Collection, asyncio.Task[None]] = {}
 
@@ -124,6 +131,7 @@ class EdgeIndex:
                 rows[i][LATE] = encoding
             with held.lock:
                 live = held.live
+                # A chunk that was deleted meanwhile would come back with nothing but a vector.
                 alive = [str(r.id) for r in live.shard.retrieve(list(rows), False, False)]
                 pairs = [edge.PointVectors(i, rows[i]) for i in alive]
                 if tokens is not None:
@@ -222,6 +230,8 @@ class EdgeIndex:
                 request = edge.ScrollRequest(limit=DELETED, filter=condition, offset=offset)
                 records, offset = held.shard.scroll(request)
                 ids = [record.id for record in records]
+                # Tokens first: a crash in between leaves chunks whose tokens are made when needed,
+                # where the other order would leave tokens that nobody deletes.
                 held.tokens.delete([str(id) for id in ids])
                 if offset is None:
                     break
@@ -244,8 +254,9 @@ class EdgeIndex:
 
         def read(held: OpenShard) -> dict[str, int]:
             if field in OF_ONE_DOCUMENT:
+                # Counting first is cheap, and tells which of the two ways is.
                 inside = edge.CountRequest(exact=True, filter=condition)
-                if held.shard.count(inside) <= MOST_READ:
+                if held.shard.count(inside) <= MAX_READ:
                     return _count_values(held, field, condition, limit)
             request = edge.FacetRequest(field, limit=limit, exact=True, filter=condition)
             return {str(hit.value): hit.count for hit in held.shard.facet(request)}
@@ -297,6 +308,7 @@ class EdgeIndex:
         unoptimized, optimized = await self._run(collection, write_counted)
         if unoptimized >= min(MAX_UNOPTIMIZED, max(MANY_UNOPTIMIZED, optimized // SHARE)):
             building = self._build_task(collection)
+            # Faster writers than builders would fill the memory; here they wait.
             if unoptimized >= MAX_UNOPTIMIZED:
                 await asyncio.wait([building])
 

@@ -14,12 +14,14 @@ from pathlib import Path
 
 from ragstone.core.errors import IndexUnavailable, StorageFull
 from ragstone.core.records import Collection
-from ragstone.index.edge.copying import LOG, copy_shard, disk_bytes
 from ragstone.index.edge.pool import OpenShard, ShardPool
 from ragstone.index.edge.shard import (
     BUILDING,
+    LOG,
     UNDELETED,
+    copy_shard,
     count_optimized_points,
+    disk_bytes,
     flush_shard,
     next_generation,
     open_shard,
@@ -66,7 +68,7 @@ class Builder:
         try:
             self._copy(held, building)
             if self._optimize_in_child(building, collection, erasing):
-                self._take_over(collection, held, building, target)
+                self._replace_shard(collection, held, building, target)
             elif erasing:
                 raise IndexUnavailable(
                     f"The index of {collection.name} could not be written anew without what was "
@@ -101,14 +103,16 @@ class Builder:
             log.warning("Search structures were not built; searches are slower: %s", reason)
         return not self._child.returncode and not self._stopped
 
-    def _take_over(
+    def _replace_shard(
         self, collection: Collection, held: OpenShard, building: Path, target: Path
     ) -> None:
         with held.lock:
             shard = open_shard(building, collection.dimensions, collection.late)
+            # Under the lock: nothing more is written to the old shard now.
             for operation in held.journal or ():
                 shard.update(operation)
             shard.close()
+            # What the journal deleted is in the new files again.
             if held.journal:
                 (building / UNDELETED).unlink(missing_ok=True)
             building.rename(target)

@@ -14,9 +14,9 @@ from ragstone.core.disk import disk_error, has_space, need_floor
 from ragstone.core.errors import IndexUnavailable, RagstoneError, StorageFull
 from ragstone.core.records import Collection
 from ragstone.index.bm25 import Bm25Encoder
-from ragstone.index.edge.copying import copy_elsewhere
 from ragstone.index.edge.shard import (
     UNDELETED,
+    copy_elsewhere,
     count_optimized_points,
     newest_generation,
     open_shard,
@@ -156,6 +156,7 @@ class ShardPool:
         with self._guard, translate_errors(self._root):
             self._guard.wait_for(lambda: path not in self._removing)
             held = self._open.get(path)
+            # The disk has room again: back to the shard itself, which can be written.
             if held and held.borrowed and not held.users and has_space(self._root):
                 self._open.pop(path).close()
                 held = None
@@ -172,6 +173,7 @@ class ShardPool:
                     shard = open_shard(place, collection.dimensions, collection.late)
                 bm25, tokens = Bm25Encoder(collection.language), TokenStore(_tokens(path))
                 optimized = count_optimized_points(newest)
+                # About: deletions and writes since then may cancel each other out.
                 unoptimized = abs(shard.info().points_count - optimized)
                 held = self._open[path] = OpenShard(
                     newest,
@@ -188,6 +190,7 @@ class ShardPool:
             return held
 
     def _close_idle(self) -> None:
+        # In the order of use, so the first ones were not used for longest.
         idle = [path for path, held in self._open.items() if held.users == 0]
         for path in idle[: max(0, len(self._open) - self._max_open)]:
             self._open.pop(path).close()

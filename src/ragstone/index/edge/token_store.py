@@ -10,11 +10,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from ragstone.core.deleted_rows import rewrite
-from ragstone.core.disk import disk_error
+from ragstone.core.disk import disk_error, rewrite
 from ragstone.core.errors import StorageFull
 
-MOST_VARIABLES = 500
+MAX_VARIABLES = 500
 """Ids in one statement; SQLite takes 999 at least."""
 
 PAGE_BYTES = 32_768
@@ -49,8 +48,8 @@ class TokenStore:
             return {}
         found: dict[str, bytes] = {}
         with self._lock, self._unless_full(), self._open_connection() as connection:
-            for start in range(0, len(ids), MOST_VARIABLES):
-                part = ids[start : start + MOST_VARIABLES]
+            for start in range(0, len(ids), MAX_VARIABLES):
+                part = ids[start : start + MAX_VARIABLES]
                 marks = ",".join("?" * len(part))
                 query = f"SELECT id, data FROM tokens WHERE id IN ({marks})"  # noqa: S608
                 found.update(connection.execute(query, part))
@@ -90,6 +89,7 @@ class TokenStore:
             self._connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")  # of a new file
             self._connection.execute("PRAGMA journal_mode = WAL")
             self._connection.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
+            # Lost tokens are computed again, so no write has to wait for the disk.
             self._connection.execute("PRAGMA synchronous = NORMAL")
             self._connection.execute(
                 "CREATE TABLE IF NOT EXISTS tokens (id TEXT PRIMARY KEY, data BLOB NOT NULL)"

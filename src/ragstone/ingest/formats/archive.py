@@ -42,6 +42,7 @@ def entries_by_name(archive: zipfile.ZipFile) -> Mapping[str, zipfile.ZipInfo]:
     encoding = _names_encoding(archive)
     entries: dict[str, zipfile.ZipInfo] = {}
     for entry in archive.infolist():
+        # A link may lead anywhere on the disk.
         if entry.is_dir() or stat.S_ISLNK(entry.external_attr >> 16):
             continue
         name = entry.filename

@@ -57,6 +57,7 @@ def _pad_rows(rows: Iterator[list[str]]) -> Iterator[list[str]]:
 
 def _lines(path: Path, file: TextIO) -> Iterator[str]:
     while line := file.readline(_ROW_CHARS):
+        # A quote that is never closed would read the whole file as one cell.
         if len(line) == _ROW_CHARS:
             raise UnreadableDocument(f"{path.name} has a line of more than a million characters.")
         yield line.replace("\x00", "")
@@ -72,6 +73,7 @@ def _delimiter(sample: str) -> str:
         return counts.count(most) * 2 > len(counts) and most > 1, most
 
     try:
+        # The first of equals counts, so a file of one column has commas.
         return max(_DELIMITERS, key=columns)
     except csv.Error:
         return ","

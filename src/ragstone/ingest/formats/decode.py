@@ -99,13 +99,23 @@ def likeliest_encoding(sample: bytes, declared: str = "") -> str:
     people write: `declared` if they can be that."""
     from ragstone.models.text_likelihood import text_likelihood  # Few files are not UTF-8.
 
+    # ASCII is the same in all of these encodings, so it tells nothing.
     lines = [line for line in sample.splitlines(keepends=True) if not line.isascii()]
     scored = b"".join(lines)[:_SCORED_BYTES]
     if declared and _decode_strictly(sample, declared):
         return declared
+    # Scoring takes longer than decoding, so it sees the beginning only.
     texts = {name: _decode_strictly(scored, name) for name in _ENCODINGS}
     possible = [name for name in _ENCODINGS if texts[name]]
     return max(possible or _ENCODINGS[:1], key=lambda name: text_likelihood(texts[name]))
+
+
+def decode_as(data: bytes, encoding: str) -> str:
+    """Decode bytes that are said to be in an encoding; where they are not, in the likeliest."""
+    try:
+        return data.decode(encoding)
+    except (LookupError, ValueError):
+        return data.decode(likeliest_encoding(data), "replace")
 
 
 def _decode_strictly(data: bytes, encoding: str) -> str:

@@ -1,14 +1,14 @@
 """DOCX: python-docx opens the package, and its XML is read in order as Word shows it.
 
-Lists keep their numbers, insertions are kept and deletions are not; comments and the table of
-contents (whose headings follow anyway) are left out. Running heads and feet stand once, behind the
-title, a note after the paragraph that refers to it, the text of a box after the one that it is
+Lists keep their numbers, insertions are kept and deletions are not; the table of contents (whose
+headings follow anyway) is left out. Running heads and feet stand once, behind the title, a note or
+a comment after the paragraph that it belongs to, the text of a box after the one that it is
 anchored in.
 """
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,20 +17,45 @@ from docx.opc.constants import RELATIONSHIP_TYPE as RELATION
 from docx.oxml.parser import parse_xml
 
 from ragstone.ingest.document import Block, Parsed
+from ragstone.ingest.formats.docx_parts import (
+    MATH_SIGNS,
+    ParagraphStyle,
+    TableCell,
+    attribute,
+    cell_indent,
+    column_span,
+    field_state,
+    fill_merged,
+    heading_level,
+    is_enabled,
+    is_layout_table,
+    is_unseen,
+    math_text,
+    own_text,
+    read_code_styles,
+    read_styles,
+    tidy_text,
+)
 from ragstone.ingest.formats.drawing import chart_blocks, diagram_lines
 from ragstone.ingest.formats.embedded import Pictures, read_package_picture, read_package_pictures
-from ragstone.ingest.formats.furniture import add_running_heads
-from ragstone.ingest.formats.inline_code import mark_code, restore_spans, strip_marks
+from ragstone.ingest.formats.furniture import COMMENT, add_running_heads, comment_block
+from ragstone.ingest.formats.inline_text import (
+    lower_text,
+    mark_code,
+    raise_text,
+    restore_spans,
+    strip_marks,
+)
 from ragstone.ingest.formats.numbering import BULLET, Numbering, W
-from ragstone.ingest.formats.package import office_package
-from ragstone.ingest.formats.picture_signs import PICTURE_SIGNS
-from ragstone.ingest.formats.properties import core_properties, translate_library_errors
-from ragstone.ingest.formats.raised import lower_text, raise_text
+from ragstone.ingest.formats.package import (
+    core_properties,
+    office_package,
+    translate_library_errors,
+)
 from ragstone.ingest.formats.tables import INDENT, fill_down, header_rows, table_blocks
 from ragstone.ingest.formats.types import ZIP, Format
 
 _MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
-_MATH = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
 _R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 _CHART = "{http://schemas.openxmlformats.org/drawingml/2006/chart}chart"
 _DIAGRAM = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}relIds"
@@ -40,18 +65,6 @@ _PICTURES = {
     "{urn:schemas-microsoft-com:vml}imagedata",
 }
 
-_MATH_SIGNS = {
-    f"{_MATH}{name}": sign
-    for name, sign in (
-        ("num", ""),
-        ("den", "/"),
-        ("sup", "^"),
-        ("sub", "_"),
-        ("rad", "√"),
-        ("d", ""),
-    )
-}
-"""What is written before a part of a formula in a line of text."""
 
 _DROPPED = {
     f"{W}{name}"
@@ -61,38 +74,14 @@ _DROPPED = {
     )
 }  # fmt: skip
 _DRAWN = {f"{W}drawing", f"{W}pict", f"{W}object"}
-_MARKS = {f"{W}tab": " ", f"{W}ptab": " ", f"{W}cr": "\n", f"{W}noBreakHyphen": "-"}
 _NOTE_MARKS = {f"{W}footnoteReference": "footnote", f"{W}endnoteReference": "endnote"}
-_SYMBOL_FONTS = ("wingdings", "webdings", "symbol")
-_SYMBOLS = dict(zip(
-    (*range(0x61, 0x7B), 0xA3, 0xA5, 0xB0, 0xB1, 0xB3, 0xB4, 0xB8, 0xB9, 0xBB, 0xD6),
-    "αβχδεφγηιϕκλμνοπθρστυϖωξψζ≤∞°±≥×÷≠≈√", strict=True,
-))  # fmt: skip
-"""What people insert of Adobe's Symbol font, by its codes."""
 
-_BODY_TEXT = 9
-_HEADING_NAME = re.compile(r"heading ([1-9])", re.IGNORECASE)
 _CONTENTS_NAME = re.compile(r"(?:toc|table of figures|index)( ?\d| heading)?", re.IGNORECASE)
 _CODE_NAME = re.compile(r"(?:html )?preformatted(?: text)?|(?:source )?code(?: block)?|verbatim|"
                         r"plain ?code|listing", re.IGNORECASE)  # fmt: skip
-_INLINE_CODE_NAMES = {
-    "html code", "html sample", "html typewriter", "verbatim char", "inline code", "code",
-    "code char", "source text", "code in text", "macro text char", "html preformatted char",
-}  # fmt: skip
 _QUOTE_NAMES = {"quote", "intense quote", "block text", "quotations"}
 _MAX_DEPTH = 40
 """How deep tables and boxes may stand in each other; Word itself allows fewer."""
-_LAYOUT_CHARS = 600
-
-
-@dataclass(frozen=True, slots=True)
-class _Style:
-    """What a paragraph style says, with what it inherits: `level` from 1, 0 for body text."""
-
-    name: str
-    level: int
-    list_id: str
-    list_level: int | None
 
 
 def parse_docx(path: Path, ending: str, max_bytes: int) -> Parsed:
@@ -122,8 +111,8 @@ class _Reader:
     def __init__(self, path: Path, document: Any, pictures: Pictures) -> None:
         self._path, self._part, self._pictures = path, document.part, pictures
         self._body = document.element.body
-        self._styles = _styles(document.styles.element)
-        self._code_styles = _code_styles(document.styles.element)
+        self._styles = read_styles(document.styles.element)
+        self._code_styles = read_code_styles(document.styles.element)
         self._default = next(
             (key for key, style in self._styles.items() if style.name == "normal"), ""
         )
@@ -134,6 +123,7 @@ class _Reader:
             "endnote": _notes(self._read_related(RELATION.ENDNOTES), "endnote"),
         }
         self._note_count = dict.fromkeys(self._notes, 0)
+        self._comments = _notes(self._read_related(RELATION.COMMENTS), "comment")
         self._fields: list[bool] = []
         """The fields that are open; whether their code, which is not shown, still goes on."""
 
@@ -148,11 +138,11 @@ class _Reader:
 
     def _read_running_texts(self, kind: str) -> list[str]:
         """The texts of the headers or footers that a section shows."""
-        shows_even = _is_on(self._read_related(RELATION.SETTINGS), "evenAndOddHeaders")
+        shows_even = is_enabled(self._read_related(RELATION.SETTINGS), "evenAndOddHeaders")
         found: list[str] = []
         for reference in self._body.iter(f"{W}{kind}Reference"):
             page = reference.get(f"{W}type", "default")
-            if page == "first" and not _is_on(reference.getparent(), "titlePg"):
+            if page == "first" and not is_enabled(reference.getparent(), "titlePg"):
                 continue
             if page == "even" and not shows_even:
                 continue
@@ -188,33 +178,42 @@ class _Reader:
         self._inline(paragraph, found, depth)
         properties = paragraph.find(f"{W}pPr")
         style = self._style(properties)
-        text = _tidy("".join(found.parts))
+        text = tidy_text("".join(found.parts))
+        # The list counts on for empty paragraphs too, but not for one whose end a tracked change
+        # deletes: it is one with the next.
         if text or not _is_deleted(properties):
             label, level = self._number(properties, style)
+        # The headings follow anyway, and a question for one would find its line in the contents.
         if _CONTENTS_NAME.fullmatch(style.name):
             text = ""
         if text:
-            heading = _level(properties, style)
+            heading = heading_level(properties, style)
             is_plain = heading or (not label and _CODE_NAME.fullmatch(style.name))
             text = strip_marks(text) if is_plain else restore_spans(text)
             yield _text_block(text, heading, style, label, level)
         yield from found.boxes
         for kind, number in found.notes:
             yield from self._note(kind, number, depth)
+        for number in found.comments:
+            yield from self._comment(number, depth)
 
-    def _style(self, properties: Any) -> _Style:
+    def _style(self, properties: Any) -> ParagraphStyle:
         name = self._default
         if properties is not None and (given := properties.find(f"{W}pStyle")) is not None:
             name = given.get(f"{W}val", "")
-        return self._styles.get(name) or self._styles.get(self._default) or _Style("", 0, "", None)
+        return (
+            self._styles.get(name)
+            or self._styles.get(self._default)
+            or ParagraphStyle("", 0, "", None)
+        )
 
-    def _number(self, properties: Any, style: _Style) -> tuple[str | None, int]:
+    def _number(self, properties: Any, style: ParagraphStyle) -> tuple[str | None, int]:
         """The paragraph's number or bullet, None for one that is not numbered, and its level."""
         list_id, level = style.list_id, style.list_level
         own = None if properties is None else properties.find(f"{W}numPr")
         if own is not None:
-            list_id = _attribute(own.find(f"{W}numId")) or list_id
-            given = _attribute(own.find(f"{W}ilvl"))
+            list_id = attribute(own.find(f"{W}numId")) or list_id
+            given = attribute(own.find(f"{W}ilvl"))
             level = int(given) if given.isdecimal() else level
         if list_id in ("", "0"):
             return None, 0
@@ -228,27 +227,32 @@ class _Reader:
                 continue
             if tag == f"{W}fldChar":
                 self._field(child.get(f"{W}fldCharType", ""))
-                found.parts.append(_field_state(child))
+                found.parts.append(field_state(child))
+            # The code of a field ("PAGEREF _Toc1") is not shown; only notes and boxes within it
+            # count.
             elif any(self._fields):
                 self._inline(child, found, depth)
             elif tag in _DRAWN or tag == f"{_MC}AlternateContent":
                 found.boxes += self._read_drawing(child, depth)
+            elif tag == f"{W}commentReference":
+                found.comments.append(child.get(f"{W}id", ""))
             elif tag in _NOTE_MARKS:
                 found.notes.append((_NOTE_MARKS[tag], child.get(f"{W}id", "")))
-            elif (text := _own_text(child)) is not None:
+            elif (text := own_text(child)) is not None:
                 found.parts.append(text)
-            elif tag != f"{W}r" or not _is_unseen(child):
+            elif tag != f"{W}r" or not is_unseen(child):
                 before = len(found.parts)
                 self._inline(child, found, depth)
+                # Formats hold for all that is inside of a run or of a part of a formula.
                 found.parts[before:] = [self._format_part(child, "".join(found.parts[before:]))]
 
     def _format_part(self, element: Any, text: str) -> str:
         """Return the text of a part of a paragraph as the part says that it is written."""
-        if element.tag in _MATH_SIGNS:
-            return _math_text(element.tag, text)
+        if element.tag in MATH_SIGNS:
+            return math_text(element.tag, text)
         if element.tag != f"{W}r" or not text.strip():
             return text
-        kind = _attribute(element.find(f"{W}rPr/{W}vertAlign"))
+        kind = attribute(element.find(f"{W}rPr/{W}vertAlign"))
         if write := {"superscript": raise_text, "subscript": lower_text}.get(kind):
             return write(text)
         return mark_code(text) if self._is_code(element) else text
@@ -271,6 +275,7 @@ class _Reader:
         if depth > _MAX_DEPTH:
             return []
         found: list[Block] = []
+        # A box has fields of its own, also where it stands in the code of one.
         outer, self._fields = self._fields, []
         for child in _choice(element).iterchildren():
             if child.tag == f"{W}txbxContent":
@@ -305,6 +310,7 @@ class _Reader:
 
     def _note(self, kind: str, number: str, depth: int) -> Iterator[Block]:
         """The note that a paragraph refers to, with its number as Word counts it."""
+        # A second reference to a note shows its number again, not its text.
         note = self._notes[kind].pop(number, None)
         if note is None:
             return
@@ -314,19 +320,21 @@ class _Reader:
             yield replace(block, text=lead + block.text) if block.kind == "paragraph" else block
             lead = ""
 
+    def _comment(self, number: str, depth: int) -> Iterator[Block]:
+        comment = self._comments.pop(number, None)
+        if comment is None:
+            return
+        text = " ".join(block.text for block in self._children(comment, depth + 1))
+        if text:
+            yield comment_block(text, comment.get(f"{W}author", ""))
+
     def _table(self, table: Any, depth: int) -> Iterator[Block]:
         rows = [self._row(row, depth) for row in _rows(table)]
         rows = [row for row in rows if row]
-        cells = [cell for row in rows for cell in row]
-        if _is_layout(rows):
-            for cell in cells:
-                if not cell.repeated:
-                    yield from cell.blocks
-            return
-        grid = _fill_merged(rows)
+        grid = fill_merged(rows)
         marked = 0
         for row in _rows(table):
-            if not _is_on(row.find(f"{W}trPr"), "tblHeader"):
+            if not is_enabled(row.find(f"{W}trPr"), "tblHeader"):
                 break
             marked += 1
         texts = [
@@ -336,63 +344,56 @@ class _Reader:
             ]
             for row in grid
         ]
-        texts = fill_down(texts, marked or header_rows(texts))
-        yield from table_blocks(texts, marked or None)
-        for cell in cells:
-            yield from (block for block in cell.blocks if block.kind == "table")
+        header = marked or header_rows(texts)
+        if is_layout_table(rows, has_names=bool(header)):
+            for cell in (cell for row in rows for cell in row if not cell.repeated):
+                yield from cell.blocks
+            return
+        yield from table_blocks(fill_down(texts, header), marked or None)
+        for row in rows:
+            # A table in a cell of data stands behind the one that it is in, with its row's name,
+            # and comments do too.
+            for block in (block for cell in row for block in cell.blocks):
+                if block.kind == "table":
+                    yield replace(block, label=block.label or row[0].text)
+                elif block.label == COMMENT:
+                    yield block
 
-    def _row(self, row: Any, depth: int) -> list["_Cell"]:
+    def _row(self, row: Any, depth: int) -> list["TableCell"]:
         properties = row.find(f"{W}trPr")
         if properties is not None and properties.find(f"{W}del") is not None:
             return []
         cells = (
-            [_Cell([], _span(properties, "gridBefore"))] if _span(properties, "gridBefore") else []
+            [TableCell([], column_span(properties, "gridBefore"))]
+            if column_span(properties, "gridBefore")
+            else []
         )
-        for cell in _inside(row, f"{W}tc"):
+        for cell in _iterate_nested(row, f"{W}tc"):
             style = cell.find(f"{W}tcPr")
             merge = None if style is None else style.find(f"{W}vMerge")
             goes_on = merge is not None and merge.get(f"{W}val", "continue") == "continue"
             blocks = list(_join_code(self._children(cell, depth + 1)))
-            cells.append(_Cell(blocks, max(_span(style, "gridSpan"), 1), goes_on, _indent(cell)))
+            cells.append(
+                TableCell(
+                    blocks, max(column_span(style, "gridSpan"), 1), goes_on, cell_indent(cell)
+                )
+            )
         return cells
 
 
-def _indent(cell: Any) -> int:
-    """How many points the first paragraph of a cell is indented."""
-    found = next(cell.iter(f"{W}ind"), None)
-    first = next(cell.iter(f"{W}p"), None)
-    if found is None or first is None or found.getparent().getparent() is not first:
-        return 0
-    said = found.get(f"{W}left") or found.get(f"{W}start") or ""
-    return min(int(said) // 20, 40) if said.isdecimal() else 0
-
-
-@dataclass(slots=True)
-class _Cell:
-    """A cell over `span` columns; `repeated` if it only goes on with the one above. `indent` is how
-    far its text is indented, in points."""
-
-    blocks: list[Block]
-    span: int = 1
-    repeated: bool = False
-    indent: int = 0
-
-    @property
-    def text(self) -> str:
-        parts = [" ".join(block.text.split()) for block in self.blocks if block.kind != "table"]
-        return " ".join(parts)
-
-
 class _Inline:
-    """What was found in a paragraph: its text, the boxes anchored in it, and notes."""
+    """What was found in a paragraph: its text, the boxes anchored in it, notes and comments."""
 
     def __init__(self) -> None:
         self.parts: list[str] = []
         self.boxes: list[Block] = []
         self.notes: list[tuple[str, str]] = []
+        self.comments: list[str] = []
 
 
-def _text_block(text: str, heading: int, style: _Style, label: str | None, level: int) -> Block:
+def _text_block(
+    text: str, heading: int, style: ParagraphStyle, label: str | None, level: int
+) -> Block:
     if heading:
         text = " ".join(text.split())
         numbered = label and label != BULLET
@@ -405,74 +406,6 @@ def _text_block(text: str, heading: int, style: _Style, label: str | None, level
     if _CODE_NAME.fullmatch(name):
         return Block(text, "code")
     return Block(text, "quote" if name in _QUOTE_NAMES else "paragraph")
-
-
-def _level(properties: Any, style: _Style) -> int:
-    """The heading level of a paragraph: its own, else its style's; 0 for body text."""
-    own = "" if properties is None else _attribute(properties.find(f"{W}outlineLvl"))
-    if own.isdecimal():
-        return int(own) + 1 if int(own) < _BODY_TEXT else 0
-    return style.level
-
-
-def _styles(root: Any) -> dict[str, _Style]:
-    """The paragraph styles by their ids; each inherits from what it is based on."""
-    elements = {item.get(f"{W}styleId", ""): item for item in root.iterchildren(f"{W}style")
-                if item.get(f"{W}type", "paragraph") == "paragraph"}  # fmt: skip
-    found: dict[str, _Style] = {}
-    for key in elements:
-        chain = []
-        name = key
-        while name in elements and name not in chain:
-            chain.append(name)
-            name = _attribute(elements[name].find(f"{W}basedOn"))
-        outline, list_id, list_level = "", "", ""
-        for item in chain:
-            properties = elements[item].find(f"{W}pPr")
-            if properties is None:
-                continue
-            outline = outline or _attribute(properties.find(f"{W}outlineLvl"))
-            number = properties.find(f"{W}numPr")
-            if number is not None:
-                list_id = list_id or _attribute(number.find(f"{W}numId"))
-                list_level = list_level or _attribute(number.find(f"{W}ilvl"))
-        names = [_attribute(elements[item].find(f"{W}name")).lower() for item in chain]
-        level = int(outline) + 1 if outline.isdecimal() else _level_by_name(names)
-        found[key] = _Style(
-            names[0],
-            level if level <= _BODY_TEXT else 0,
-            list_id,
-            int(list_level) if list_level.isdecimal() else None,
-        )
-    return found
-
-
-def _code_styles(root: Any) -> frozenset[str]:
-    """The ids of the styles for code inside a line, and of those that are based on one."""
-    elements = {item.get(f"{W}styleId", ""): item for item in root.iterchildren(f"{W}style")
-                if item.get(f"{W}type") == "character"}  # fmt: skip
-    found = set[str]()
-    for key in elements:
-        chain = []
-        name = key
-        while name in elements and name not in chain:
-            chain.append(name)
-            name = _attribute(elements[name].find(f"{W}basedOn"))
-        names = {_attribute(elements[item].find(f"{W}name")).lower() for item in chain}
-        if names & _INLINE_CODE_NAMES:
-            found.add(key)
-    return frozenset(found)
-
-
-def _level_by_name(names: Iterable[str]) -> int:
-    """The level that the names of a style and those it is based on say; they are never
-    translated for Word's own styles."""
-    for name in names:
-        if name == "title":
-            return 1
-        if match := _HEADING_NAME.fullmatch(name):
-            return int(match[1])
-    return 0
 
 
 def _join_code(blocks: Iterable[Block]) -> Iterator[Block]:
@@ -515,46 +448,16 @@ def _notes(root: Any, kind: str) -> dict[str, Any]:
 
 
 def _rows(table: Any) -> Iterator[Any]:
-    return _inside(table, f"{W}tr")
+    return _iterate_nested(table, f"{W}tr")
 
 
-def _inside(parent: Any, tag: str) -> Iterator[Any]:
+def _iterate_nested(parent: Any, tag: str) -> Iterator[Any]:
     """The rows of a table or cells of a row, also where controls or insertions wrap them."""
     for child in parent.iterchildren():
         if child.tag == tag:
             yield child
         elif child.tag not in _DROPPED and child.tag not in (f"{W}tr", f"{W}tc", f"{W}p"):
-            yield from _inside(child, tag)
-
-
-def _is_layout(rows: list[list[_Cell]]) -> bool:
-    """Whether a table only arranges text: one cell a row, or cells with headings, tables, or long
-    text of several blocks."""
-    if all(len(row) <= 1 for row in rows):
-        return True
-    for row in rows:
-        for cell in row:
-            kinds = {block.kind for block in cell.blocks}
-            size = sum(len(block.text) for block in cell.blocks)
-            if "code" in kinds or (len(cell.blocks) > 1 and kinds & {"heading", "table"}):
-                return True
-            if len(cell.blocks) > 2 and size > _LAYOUT_CHARS:
-                return True
-    return False
-
-
-def _fill_merged(rows: list[list[_Cell]]) -> list[list[_Cell | None]]:
-    """The rows with a cell for each column: merged ones stand in each column and row."""
-    grid: list[list[_Cell | None]] = []
-    for row in rows:
-        line: list[_Cell | None] = []
-        above = grid[-1] if grid else []
-        for cell in row:
-            start = len(line)
-            shown = above[start] if cell.repeated and start < len(above) else cell
-            line += [shown] * min(cell.span, 200)
-        grid.append(line)
-    return grid
+            yield from _iterate_nested(child, tag)
 
 
 def _choice(element: Any) -> Any:
@@ -568,92 +471,15 @@ def _choice(element: Any) -> Any:
     return options[0] if options else element
 
 
-def _own_text(element: Any) -> str | None:
-    """The text that an element stands for, None for one that may hold others."""
-    tag = element.tag
-    if tag in (f"{W}t", f"{_MATH}t"):
-        return element.text or ""
-    if tag == f"{W}br":
-        return "\n" if element.get(f"{W}type", "textWrapping") == "textWrapping" else " "
-    if tag == f"{W}sym":
-        return _symbol(element)
-    return _MARKS.get(tag)
-
-
-def _field_state(field: Any) -> str:
-    """Return what a box or a list of an old form is set to; the text of other fields stands
-    behind them."""
-    box, choice = field.find(f"{W}ffData/{W}checkBox"), field.find(f"{W}ffData/{W}ddList")
-    if box is not None:
-        state = "checked" if box.find(f"{W}checked") is not None else "default"
-        return "☒ " if _is_on(box, state) else "☐ "
-    if choice is None:
-        return ""
-    chosen = _attribute(choice.find(f"{W}result")) or _attribute(choice.find(f"{W}default")) or "0"
-    entries = [_attribute(entry) for entry in choice.iterchildren(f"{W}listEntry")]
-    return "".join(entries[int(chosen[:4]) :][:1]) if chosen.isdecimal() else ""
-
-
-def _math_text(tag: str, text: str) -> str:
-    """Return a part of a formula as it is written in a line of text: 3/16, x^2, (a+b)/c."""
-    if not text:
-        return ""
-    is_term = tag != f"{_MATH}d" and re.fullmatch(r"[^\s+\-\u2212±×·*/=]+", text)
-    return _MATH_SIGNS[tag] + (text if is_term else f"({text})")
-
-
 def _is_contents(element: Any) -> bool:
     """Whether a content control holds the generated table of contents."""
     gallery = element.find(f"{W}sdtPr/{W}docPartObj/{W}docPartGallery")
-    return _attribute(gallery) == "Table of Contents"
-
-
-def _is_unseen(run: Any) -> bool:
-    """Whether a run is hidden, or struck out: then it is no longer said."""
-    properties = run.find(f"{W}rPr")
-    return any(_is_on(properties, name) for name in ("vanish", "strike", "dstrike"))
+    return attribute(gallery) == "Table of Contents"
 
 
 def _is_deleted(properties: Any) -> bool:
     """Whether the end of the paragraph is deleted, so that it has no number of its own."""
     return properties is not None and properties.find(f"{W}rPr/{W}del") is not None
-
-
-def _is_on(properties: Any, name: str) -> bool:
-    found = None if properties is None else properties.find(f"{W}{name}")
-    return found is not None and found.get(f"{W}val", "true") not in ("0", "false", "off")
-
-
-def _symbol(element: Any) -> str:
-    """A character by its number; those of symbol fonts mean pictures."""
-    font = element.get(f"{W}font", "").lower()
-    code = element.get(f"{W}char", "")
-    try:
-        number = int(code, 16)
-    except ValueError:
-        return ""
-    if font == "symbol" and number & 0xFF in _SYMBOLS:
-        return _SYMBOLS[number & 0xFF]
-    if sign := PICTURE_SIGNS.get(font.replace(" ", "").encode(), {}).get(chr(number & 0xFF)):
-        return sign
-    if font.startswith(_SYMBOL_FONTS) or 0xE000 <= number <= 0xF8FF or number > 0xFFFF:
-        return ""
-    return chr(number)
-
-
-def _span(properties: Any, name: str) -> int:
-    given = "" if properties is None else _attribute(properties.find(f"{W}{name}"))
-    return int(given) if given.isdecimal() else 0
-
-
-def _attribute(element: Any) -> str:
-    return "" if element is None else element.get(f"{W}val", "")
-
-
-def _tidy(text: str) -> str:
-    """The text without white space at the ends of its lines."""
-    lines = (re.sub(r"[ \t]+", " ", line).strip() for line in text.replace("\xad", "").split("\n"))
-    return "\n".join(lines).strip()
 
 
 DOCX = Format(

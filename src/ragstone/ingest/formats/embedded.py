@@ -12,16 +12,15 @@ from typing import Any
 from ragstone.core.document import picture_id
 from ragstone.core.errors import DocumentError, UnreadableDocument
 from ragstone.ingest.document import Block
+from ragstone.ingest.formats.image_file import is_figure
 from ragstone.ingest.formats.package import open_archive, unpack_entry
 from ragstone.ingest.formats.recognition import CHOSEN, PAGE_SECONDS, PICTURES_UNREAD, in_time
-from ragstone.ingest.formats.redrawn import is_figure
-from ragstone.ingest.formats.surroundings import Surroundings
-from ragstone.ingest.formats.types import PICTURES
+from ragstone.ingest.formats.types import PICTURES, Surroundings
 
-MOST_PICTURES = 200
+MAX_PICTURES = 200
 """So many pictures of a document are read; their text takes a second or more each."""
 
-MOST_SHOWN = 1_000
+MAX_SHOWN_PICTURES = 1_000
 """So many pictures of a document can be shown."""
 
 KINDS = {**PICTURES, "gif": "GIF"}
@@ -30,13 +29,13 @@ KINDS = {**PICTURES, "gif": "GIF"}
 _FOLDERS = ("media", "Pictures")
 """Elsewhere in a package stands a preview of the whole document."""
 
-MOST_NAMED = 64
+MAX_NAMED_PICTURES = 64
 """So many pictures are named whose text is not read."""
 
-FEWEST_BYTES = 2_000
+MIN_PICTURE_BYTES = 2_000
 """A smaller one holds no text that is worth it: a sign, a rule, a background."""
 
-MOST_BYTES = 32 << 20
+MAX_PICTURE_BYTES = 32 << 20
 _SAID = re.compile(r"\S+\s+\S*[^\W\d]|[^\x00-\u2fff]{4}")
 """What describes a picture is words; a single one is mostly its file's name."""
 
@@ -65,8 +64,8 @@ class Pictures:
         self._document = document
         self._recognition = CHOSEN.get()
         self._all = found
-        self._waiting = dict(islice(found.items(), MOST_SHOWN))
-        self._read = frozenset(islice(found, MOST_PICTURES))
+        self._waiting = dict(islice(found.items(), MAX_SHOWN_PICTURES))
+        self._read = frozenset(islice(found, MAX_PICTURES))
         self._unshown = 0
         self._late: list[str] = []
 
@@ -80,10 +79,10 @@ class Pictures:
     def notes(self) -> tuple[str, ...]:
         count = f"{self._document} has {len(self._all):,} pictures; "
         notes = []
-        if len(self._all) > MOST_PICTURES and self._recognition.possible:
-            notes.append(f"{count}the text of the first {MOST_PICTURES:,} is read.")
-        if len(self._all) > MOST_SHOWN:
-            notes.append(f"{count}the first {MOST_SHOWN:,} can be shown.")
+        if len(self._all) > MAX_PICTURES and self._recognition.possible:
+            notes.append(f"{count}the text of the first {MAX_PICTURES:,} is read.")
+        if len(self._all) > MAX_SHOWN_PICTURES:
+            notes.append(f"{count}the first {MAX_SHOWN_PICTURES:,} can be shown.")
         return tuple(notes)
 
     def last_notes(self) -> tuple[str, ...]:
@@ -96,8 +95,10 @@ class Pictures:
                 f"{'is' if one else 'are'} damaged or too large, and left out."
             )
         if self._late:
-            more = len(self._late) - MOST_NAMED
-            named = ", ".join(self._late[:MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+            more = len(self._late) - MAX_NAMED_PICTURES
+            named = ", ".join(self._late[:MAX_NAMED_PICTURES]) + (
+                f" and {more:,} more" if more > 0 else ""
+            )
             notes.append(
                 f"The text in these pictures of {self._document} is not read, as recognising took "
                 f"longer than {PAGE_SECONDS:,.0f} seconds: "
@@ -149,6 +150,7 @@ class Pictures:
             self._unshown += 1
             return (), []
         figure = (picture_id(data, picture.name or name),)
+        # It can be shown all the same.
         if name not in self._read or not self._recognition.possible:
             return figure, []
         return figure, self._text(picture, name, data)
@@ -185,7 +187,7 @@ def read_package_pictures(path: Path, max_bytes: int | None, *, anywhere: bool =
 
 def _unpack(path: Path, max_bytes: int | None, name: str) -> bytes:
     with open_archive(path, max_bytes) as archive:
-        return unpack_entry(archive, archive.getinfo(name), MOST_BYTES) or b""
+        return unpack_entry(archive, archive.getinfo(name), MAX_PICTURE_BYTES) or b""
 
 
 def picture_kind(name: str) -> str:
@@ -195,7 +197,7 @@ def picture_kind(name: str) -> str:
 
 def is_worth_it(size: int) -> bool:
     """Whether a picture of so many bytes is looked at."""
-    return FEWEST_BYTES <= size <= MOST_BYTES
+    return MIN_PICTURE_BYTES <= size <= MAX_PICTURE_BYTES
 
 
 def read_package_picture(

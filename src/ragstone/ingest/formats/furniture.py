@@ -1,4 +1,4 @@
-"""What stands around the text of every page: page numbers, and the running heads of a document."""
+"""What stands around the text of a document: page numbers, running heads, and comments."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -13,6 +13,17 @@ _PAGE_NUMBER = re.compile(
 )
 _PAGE_WORD = re.compile(_PAGE, re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]{2,}")
+
+
+COMMENT = "comment"
+"""The label of comments."""
+
+
+def comment_block(text: str, author: str = "", place: str = "", page: int | None = None) -> Block:
+    """What a reader noted at a place of a document, in one line that says so."""
+    by = f" by {author}" if author.strip() else ""
+    at = f" on {place}" if place else ""
+    return Block(f"Comment{by}{at}: {' '.join(text.split())}", "admonition", 0, page, COMMENT)
 
 
 def is_page_number(text: str) -> bool:

@@ -1,7 +1,7 @@
 """HTML: the main part as marked, or as trafilatura finds it, or every visible text."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,71 +11,39 @@ from lxml import html as lxml_html
 
 from ragstone.core.document import BlockKind
 from ragstone.core.errors import UnreadableDocument
-from ragstone.ingest.document import Block, Parsed
+from ragstone.ingest.document import ADMONITIONS, Block, Parsed
 from ragstone.ingest.formats.decode import decode_file
-from ragstone.ingest.formats.inline_code import mark_code, restore_spans, strip_marks
-from ragstone.ingest.formats.labels import ADMONITIONS, format_number
-from ragstone.ingest.formats.metadata import flatten_values
+from ragstone.ingest.formats.html_text import (
+    INLINE,
+    SILENT,
+    cell_indent,
+    fold,
+    is_furniture,
+    is_hidden,
+    line_text,
+    link_text_length,
+    plain_text,
+    raw_text,
+    text_length,
+    verbatim_text,
+)
+from ragstone.ingest.formats.inline_text import (
+    strip_marks,
+)
+from ragstone.ingest.formats.metadata import flatten_values, page_metadata
+from ragstone.ingest.formats.numbering import format_number
 from ragstone.ingest.formats.page_pictures import Signs, page_pictures
-from ragstone.ingest.formats.raised import lower_text, raise_text
-from ragstone.ingest.formats.surroundings import Surroundings
-from ragstone.ingest.formats.tables import INDENT, fill_down, table_blocks
-from ragstone.ingest.formats.types import Format
+from ragstone.ingest.formats.tables import fill_down, table_blocks
+from ragstone.ingest.formats.types import Format, Surroundings
 
-_SILENT = {
-    "script", "style", "noscript", "template", "svg", "iframe", "object", "head", "button",
-    "select", "input", "textarea", "math-annotation", "annotation", "audio", "video", "canvas",
-    "rp", "del", "s", "strike", "option", "optgroup",
-}  # fmt: skip
-"""What is not read; what is struck out is no longer said."""
-
-_FURNITURE = {"nav", "footer", "aside"}
-_TEXT_FIELDS = {
-    "text", "email", "tel", "url", "number", "date", "datetime-local", "month", "time", "week",
-}  # fmt: skip
-_MIN_FILLED = 3
-"""Fields that are filled in where a form shows what somebody has said; fields for searching and
-signing in, and the lists of languages and countries beside them, are fewer."""
-
-_CHARS_PER_FIELD = 100
-"""Of a form with more text than this it is text that the page is about."""
-
-_FURNITURE_ROLES = {
-    "navigation", "banner", "contentinfo", "search", "dialog", "alertdialog", "menu", "menubar",
-    "doc-toc", "complementary", "doc-backlink", "doc-noteref",
-}  # fmt: skip
-_FURNITURE_NAME = re.compile(
-    r"\b(?:cookie|consent|gdpr|onetrust|skip-?link|"
-    r"headerlink|hash-link|heading-?anchor|anchorjs-link|footnote-(?:ref|reference|back|backref)|"
-    r"linenos?|lineno|fn-?backref|copybtn)\b"
-)
-_LINKS_NAME = re.compile(
-    r"\b(?:breadcrumbs?|sphinxsidebar|toctree-wrapper|navfooter|navheader|toc|table-of-contents|"
-    r"related)\b"
-)
-"""Such an element is made of links; others are named so for what they tell of
-("security-related-bugs")."""
-
-_LINKS_SHARE = 0.25
-_KEPT_NAME = re.compile(r"\b(?:admonition|topic|footnotes?|footnote-list|sidebar|callout)\b")
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _LISTS = {"ul", "ol", "menu", "dir"}
-_INLINE = {
-    "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn",
-    "em", "font", "i", "img", "ins", "kbd", "label", "br", "mark", "q", "rt", "ruby", "s", "samp",
-    "small", "span", "strike", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr", "math",
-    "nobr", "input", "select", "textarea",
-}  # fmt: skip
-_CODE = {"code", "tt", "samp"}
-_SHIFTED = {"sup": raise_text, "sub": lower_text}
-_BREAK = "\u2028"
-"""Stands for a line break of the page while white space is folded."""
 _ENOUGH = 0.25
 """Below this share of the page's visible text, the main part has been missed."""
 _LANGUAGE = re.compile(r"(?:^|[\s:])(?:language|lang|highlight|brush|sourceCode)[-:]\s*([\w+#.-]+)")
-_SIGNS = {"¶", "#", "§", "🔗", "\uf0c1", "↩", "↩︎", "↑"}
 _NO_LANGUAGES = {"default", "text", "none", "plaintext", "txt", "nohighlight", "source", "plain"}
 _FOUND_WORDS = 5
+_MAX_NESTED_CHARS = 300
 _NOTES = ADMONITIONS - {"admonition", "details"}
 
 
@@ -107,14 +75,14 @@ def parse_html_file(path: Path, ending: str, max_bytes: int, around: Surrounding
         tree = _tree(source)
     except (etree.LxmlError, ValueError) as error:
         raise UnreadableDocument(f"{path.name} holds no HTML that can be read.") from error
-    title = _plain(next(iter(tree.xpath("//title")), None))
-    facts = _facts(tree)
+    title = plain_text(next(iter(tree.xpath("//title")), None))
+    facts = page_metadata(tree)
     pictures = page_pictures(tree, path, around)
     signs = Signs(pictures)
     signs.put(tree, str)
     return Parsed(
         title or facts.pop("og:title", ""),
-        signs.replaced(_main_blocks(tree, source)),
+        signs.replace_signs(_main_blocks(tree, source)),
         metadata=flatten_values(facts) | pictures.metadata,
         recognised=pictures.recognised,
         notes=pictures.notes,
@@ -158,76 +126,37 @@ def _tree(source: str | bytes) -> Any:
         source = source.encode("utf-8", "replace")
     parser = lxml_html.HTMLParser(encoding=encoding, no_network=True, huge_tree=False)
     tree = lxml_html.document_fromstring(source, parser)
+    for frame in list(tree.iter("iframe")):
+        _open_frame(frame)
     _mend(tree)
     return tree
+
+
+def _open_frame(frame: Any) -> None:
+    """Put the page that a frame has in an attribute in its place; others are not in the file."""
+    if page := (frame.attrib.pop("srcdoc", "") or "").strip():
+        frame.tag, frame.text, frame[:] = "div", None, ()
+        frame.append(lxml_html.fragment_fromstring(page, create_parent="div"))
 
 
 def _mend(tree: Any) -> None:
     """Take its names from what is called a menu, a form or the like and holds most of the page's
     words, but not as links; and show what a page without scripts would have, if it is all there
     is."""
-    whole = _length(tree)
+    whole = text_length(tree)
     for element in tree.iter():
         tag = element.tag if isinstance(element.tag, str) else ""
+        # Pages that load their text by scripts have it here, or nothing.
         if tag == "noscript":
-            if _length(element) > whole:
+            if text_length(element) > whole:
                 element.tag = "div"
-        elif tag and tag not in _SILENT and not _is_hidden(element) and _is_furniture(element, tag):
-            own = _length(element)
-            if own * 2 > whole and _count_link_text(element) * 2 < own:
+        elif tag and tag not in SILENT and not is_hidden(element) and is_furniture(element, tag):
+            own = text_length(element)
+            # Sites call the element with all of the text "menu" or "dialog"; a real menu is links.
+            if own * 2 > whole and link_text_length(element) * 2 < own:
                 element.tag = "div"
                 for name in ("class", "id", "role"):
                     element.attrib.pop(name, None)
-
-
-def _count_link_text(element: Any) -> int:
-    """Characters of the links in an element."""
-    return sum(len(item.text_content()) for item in element.iter("a"))
-
-
-def _length(element: Any) -> int:
-    """Characters of the text that an element shows, menus counted."""
-    size = len((element.text or "").strip())
-    for child in element:
-        if isinstance(child.tag, str) and child.tag not in _SILENT:
-            size += _length(child)
-        size += len((child.tail or "").strip())
-    return size
-
-
-def _facts(tree: Any) -> dict[str, Any]:
-    """What the page says of itself."""
-    facts: dict[str, Any] = {}
-    for meta in tree.iter("meta"):
-        name = (meta.get("name") or meta.get("property") or meta.get("itemprop") or "").lower()
-        if name and (value := (meta.get("content") or "").strip()):
-            facts.setdefault(name, value)
-    if language := tree.get("lang") or tree.get("{http://www.w3.org/XML/1998/namespace}lang"):
-        facts["language"] = language
-    kept = {key: facts[key] for key in facts if key in _FACTS or key == "og:title"}
-    return {_FACTS.get(key, key): value for key, value in reversed(kept.items())}
-
-
-_FACTS: Mapping[str, str] = {
-    "language": "language",
-    "description": "description",
-    "og:description": "description",
-    "author": "author",
-    "article:author": "author",
-    "dc.creator": "author",
-    "keywords": "keywords",
-    "article:tag": "keywords",
-    "date": "created",
-    "dc.date": "created",
-    "datepublished": "created",
-    "article:published_time": "created",
-    "last-modified": "modified",
-    "datemodified": "modified",
-    "article:modified_time": "modified",
-    "og:site_name": "site",
-    "dc.language": "language",
-}
-"""Names of `meta` elements, and the metadata they give."""
 
 
 def _main_blocks(tree: Any, source: str) -> list[Block]:
@@ -238,6 +167,7 @@ def _main_blocks(tree: Any, source: str) -> list[Block]:
     """
     visible = list(_blocks(tree, _TOP))
     marked = tree.xpath("//main | //*[@role='main']") or tree.xpath("//article")
+    # A `main` that holds only a title, or an article beside the real one, is not the page.
     enough = max(_ENOUGH * _size(visible), 1)
     if len(marked) == 1 and _size(own := list(_blocks(marked[0], _TOP))) >= enough:
         return own
@@ -256,6 +186,7 @@ def _find_main_text(visible: list[Block], source: str) -> list[Block]:
     words = _words(text)
     runs = {tuple(words[at : at + _FOUND_WORDS]) for at in range(len(words))}
     text = f" {' '.join(words)} "
+    # A heading may stand in the menu too, so it does not show where the main part begins.
     found = [block.kind != "heading" and _is_found(block, runs, text) for block in visible]
     if not any(found):
         return []
@@ -263,6 +194,7 @@ def _find_main_text(visible: list[Block], source: str) -> list[Block]:
         is_found or block.kind == "table" for block, is_found in zip(visible, found, strict=True)
     ]
     first, last = inside.index(True), len(inside) - inside[::-1].index(True)
+    # The title and the picture above the first paragraph belong to it.
     while first and (visible[first - 1].kind == "heading" or _is_wordless(visible[first - 1])):
         first -= 1
     while last < len(visible) and _is_wordless(visible[last]):
@@ -301,10 +233,10 @@ def _blocks(element: Any, within: _Within) -> Iterator[Block]:
     loose, written = [element.text or ""], [element.text or ""]
     for child in element:
         tag = child.tag if isinstance(child.tag, str) else ""
-        if tag in _INLINE and not _holds_blocks(child):
-            loose.append(_raw(child))
-            written.append(_raw(child, alternatives=False))
-        elif tag and not _is_furniture(child, tag):
+        if tag in INLINE and not _holds_blocks(child):
+            loose.append(raw_text(child))
+            written.append(raw_text(child, alternatives=False))
+        elif tag and not is_furniture(child, tag):
             yield from _paragraph(loose, written, within)
             loose, written = [], []
             yield from _element(child, tag, within)
@@ -315,70 +247,21 @@ def _blocks(element: Any, within: _Within) -> Iterator[Block]:
 
 def _holds_blocks(element: Any) -> bool:
     return any(
-        isinstance(item.tag, str) and item.tag not in _INLINE | _SILENT for item in element.iter()
+        isinstance(item.tag, str) and item.tag not in INLINE | SILENT for item in element.iter()
     )
-
-
-def _is_furniture(element: Any, tag: str) -> bool:
-    """Whether an element belongs to the site, not to the page's text."""
-    if tag in _SILENT:
-        return True
-    name = f"{element.get('class') or ''} {element.get('id') or ''}"
-    if _is_hidden(element):
-        return True
-    if _KEPT_NAME.search(name) or element.get("role") in ("note", "doc-footnote"):
-        return False
-    if element.get("role") in _FURNITURE_ROLES or (
-        name.strip() and tag not in ("body", "main", "html") and _is_named_so(element, name.lower())
-    ):
-        return True
-    return _is_empty_form(element) if tag == "form" else tag in _FURNITURE
-
-
-def _is_empty_form(form: Any) -> bool:
-    """Whether a form is for visitors to fill in. Some sites make a form of a whole page, and a page
-    that was saved may show what somebody has filled in."""
-    states = [_field_state(field) for field in form.iter("input", "select", "textarea")]
-    fields = [state for state in states if state is not None]
-    filled = sum(state not in ("", "☐ ") for state in fields)
-    return filled < _MIN_FILLED and _length(form) < _CHARS_PER_FIELD * max(1, len(fields))
-
-
-def _field_state(field: Any) -> str | None:
-    """Return what a field shows, empty for one that waits to be filled in; None for one without a
-    state that is seen."""
-    if field.tag == "input":
-        kind = (field.get("type") or "text").lower()
-        if kind in ("checkbox", "radio"):
-            return "☐ " if field.get("checked") is None else "☒ "
-        return (field.get("value") or "").strip() if kind in _TEXT_FIELDS else None
-    if field.tag == "textarea":
-        return (field.text or "").strip()
-    chosen = (option for option in field.iter("option") if option.get("selected") is not None)
-    return ", ".join(" ".join(option.text_content().split()) for option in chosen)
-
-
-def _is_named_so(element: Any, name: str) -> bool:
-    if _FURNITURE_NAME.search(name):
-        return True
-    return bool(_LINKS_NAME.search(name)) and _count_link_text(element) >= _LINKS_SHARE * _length(
-        element
-    )
-
-
-def _is_hidden(element: Any) -> bool:
-    if element.get("hidden") is not None or element.get("aria-hidden") == "true":
-        return True
-    return "display:none" in (element.get("style") or "").replace(" ", "")
 
 
 def _element(element: Any, tag: str, within: _Within) -> Iterator[Block]:
     if tag in _HEADINGS:
-        if text := _plain(element):
+        text = plain_text(element)
+        if text and not strip_marks(raw_text(element, alternatives=False)).strip():
+            # A logo is no title: what is said of it would name the document.
+            yield Block(text, "caption")
+        elif text:
             label = element.get("id") or next((a.get("id") for a in element.iter("a")), "") or ""
             yield Block(text, "heading", _HEADINGS[tag], label=label)
     elif tag in ("figcaption", "caption"):
-        if text := _text(element):
+        if text := line_text(element):
             yield Block(text, "caption")
     elif read := _READERS.get(tag):
         yield from read(element, within)
@@ -415,7 +298,7 @@ def _read_note(element: Any, within: _Within) -> Iterator[Block]:
 
 
 def _code(element: Any, within: _Within) -> Iterator[Block]:
-    text = _verbatim(element).strip("\n").rstrip()
+    text = verbatim_text(element).strip("\n").rstrip()
     if not text.strip():
         return
     yield Block(text, "code", label=_language(element))
@@ -436,16 +319,6 @@ def _language(element: Any) -> str:
     return ""
 
 
-def _verbatim(element: Any) -> str:
-    """All text below an element as it is written, but for line numbers."""
-    parts = [element.text or ""]
-    for child in element:
-        if isinstance(child.tag, str) and not _is_furniture(child, child.tag):
-            parts.append("\n" if child.tag == "br" else _verbatim(child))
-        parts.append(child.tail or "")
-    return "".join(parts)
-
-
 def _items(element: Any, within: _Within) -> Iterator[Block]:
     """The items of a list, each with its number or a dash, and lists inside it."""
     depth = within.depth + 1
@@ -456,7 +329,7 @@ def _items(element: Any, within: _Within) -> Iterator[Block]:
         tag = child.tag if isinstance(child.tag, str) else ""
         if tag in _LISTS:
             yield from _items(child, inside)
-        elif tag and not _is_furniture(child, tag):
+        elif tag and not is_furniture(child, tag):
             label = "-"
             if element.tag == "ol":
                 number = _number(child.get("value"), number)
@@ -485,7 +358,7 @@ def _number(text: str | None, default: int) -> int:
     return int(text) if text and re.fullmatch(r"-?\d{1,6}", text) else default
 
 
-MOST_TERM_CHARS = 80
+MAX_TERM_CHARS = 80
 
 
 def _definitions(element: Any, within: _Within) -> Iterator[Block]:
@@ -495,7 +368,7 @@ def _definitions(element: Any, within: _Within) -> Iterator[Block]:
         if next(child.iterancestors("dl")) is not element:
             continue
         if child.tag == "dt":
-            terms += [text] if (text := _text(child)) else []
+            terms += [text] if (text := line_text(child)) else []
             continue
         yield from define_term(", ".join(terms), _blocks(child, within))
         terms = []
@@ -508,7 +381,7 @@ def define_term(term: str, blocks: Iterator[Block]) -> Iterator[Block]:
     first = next(blocks, None)
     if term and first and first.kind == "paragraph":
         mark = "" if term.endswith((":", "?", ".")) else ":"
-        yield Block(f"{term}{mark} {first.text}", label=term[:MOST_TERM_CHARS])
+        yield Block(f"{term}{mark} {first.text}", label=term[:MAX_TERM_CHARS])
     else:
         yield from (Block(term),) if term else ()
         yield from (first,) if first else ()
@@ -518,18 +391,58 @@ def define_term(term: str, blocks: Iterator[Block]) -> Iterator[Block]:
 def _table(table: Any, within: _Within) -> Iterator[Block]:
     """A table of data as records; one that arranges a page or numbers code is what it holds."""
     inside = {child.tag for child in table.iterdescendants() if isinstance(child.tag, str)}
-    if inside & ({"table", "pre"} | set(_HEADINGS)):
+    # Tables with headings or tables in them arrange a page; one with `pre` numbers lines of code.
+    if inside & ({"pre"} | set(_HEADINGS)) or (
+        "table" in inside and not _holds_small_tables(table)
+    ):
         for cell in table.iter("caption", "td", "th"):
-            if next(cell.iterancestors("table")) is table and not _is_furniture(cell, cell.tag):
+            if next(cell.iterancestors("table")) is table and not is_furniture(cell, cell.tag):
                 yield from _element(cell, "div" if cell.tag != "caption" else "caption", within)
         return
-    caption = _text(next(iter(table.iter("caption")), None))
+    caption = line_text(next(iter(table.iter("caption")), None))
     if caption:
         yield Block(caption, "caption")
     merged = set[str]()
     rows, header = _grid(table, merged)
+    if _names_rows(table):
+        rows = [[f"{row[0].rstrip(':')}:", *row[1:]] if len(set(row)) > 1 else row for row in rows]
+        yield from table_blocks(rows, 0, caption, merged=merged)
+        return
     rows = fill_down(rows, header) if header else rows
     yield from table_blocks(rows, header or None, caption, merged=merged)
+
+
+def _holds_small_tables(table: Any) -> bool:
+    """Whether a table has a head, and in its cells tables that can be read as a line each."""
+    head, *more = _list_rows(table)
+    sizes = [text_length(item) for item in table.iterdescendants("table")]
+    return bool(more) and len(head) > 1 and _is_head(head) and max(sizes) <= _MAX_NESTED_CHARS
+
+
+def _names_rows(table: Any) -> bool:
+    """Whether each row is a name, marked as such, and a value; or a title over both."""
+    return all(
+        row[0].tag == "th" and (len(row) == 1 or (len(row) == 2 and row[1].tag == "td"))
+        for row in _list_rows(table)
+        if row
+    )
+
+
+def _is_head(row: Sequence[Any]) -> bool:
+    parent = row[0].getparent().getparent() if row else None
+    return parent is not None and (parent.tag == "thead" or all(cell.tag == "th" for cell in row))
+
+
+def _list_rows(table: Any) -> list[list[Any]]:
+    """The cells of each row of a table that a reader sees, from its head to its foot. What is in a
+    table in a cell is not among them."""
+    rows = [row for row in table.iter("tr") if next(row.iterancestors("table")) is table]
+    rows.sort(key=lambda row: {"thead": 0, "tfoot": 2}.get(row.getparent().tag, 1))
+    return [
+        [cell for cell in row if cell.tag in ("td", "th") and not is_hidden(cell)]
+        for row in rows
+        if not is_hidden(row)
+    ]
 
 
 def _grid(table: Any, merged: set[str]) -> tuple[list[list[str]], int]:
@@ -538,38 +451,27 @@ def _grid(table: Any, merged: set[str]) -> tuple[list[list[str]], int]:
     rows: list[list[str]] = []
     held: dict[int, tuple[int, str]] = {}
     heads, still = 0, True
-    for row in table.iter("tr"):
+    for own in _list_rows(table):
         cells: list[str] = []
-        own = [cell for cell in row if cell.tag in ("td", "th")]
         for cell in own:
             _fill(cells, held)
-            text, wide = _text(cell), min(_number(cell.get("colspan"), 1), 100)
+            # Bounded, as a page may state a span of millions.
+            text, wide = line_text(cell), min(_number(cell.get("colspan"), 1), 100)
             tall = min(_number(cell.get("rowspan"), 1), 1000)
             if wide > 1:
                 merged.add(text)
             elif not cells:
-                text = _indent(cell) + text
+                text = cell_indent(cell) + text
             for _ in range(max(wide, 1)):
                 if tall > 1:
                     held[len(cells)] = (tall - 1, text)
                 cells.append(text)
         _fill(cells, held)
-        still = (
-            still
-            and bool(own)
-            and (row.getparent().tag == "thead" or all(cell.tag == "th" for cell in own))
-        )
+        # A single cell below the names stands over a group of rows.
+        still = still and _is_head(own) and not (heads and len(set(cells)) == 1 < len(cells))
         heads += still
         rows.append(cells)
     return rows, heads
-
-
-def _indent(cell: Any) -> str:
-    """How far the text of a cell is indented, by spaces that are not folded or by its style."""
-    text = _inline(cell).lstrip(" \t\r\n")
-    spaces = len(text) - len(text.lstrip("\u00a0\u2003\u2002"))
-    styled = _PADDED.search(cell.get("style") or "")
-    return INDENT * min(spaces or (round(float(styled[1])) if styled else 0), 40)
 
 
 def _fill(cells: list[str], held: dict[int, tuple[int, str]]) -> None:
@@ -585,59 +487,11 @@ def _fill(cells: list[str], held: dict[int, tuple[int, str]]) -> None:
 
 
 def _paragraph(loose: list[str], written: list[str], within: _Within) -> Iterator[Block]:
-    if text := _fold("".join(loose)):
-        is_written = bool(_fold("".join(written)))
+    # Without what is written there is only what pictures are described by.
+    if text := fold("".join(loose)):
+        is_written = bool(fold("".join(written)))
         yield Block(text, within.kind, label=within.label) if is_written else Block(text, "caption")
 
-
-def _fold(text: str) -> str:
-    lines = (" ".join(line.split()) for line in restore_spans(text).split(_BREAK))
-    return "\n".join(line for line in lines if line)
-
-
-def _raw(element: Any, alternatives: bool = True) -> str:
-    """All text below an element except of silent ones, with marks where it has line breaks, and
-    what its fields show."""
-    if element.tag in ("input", "select", "textarea"):
-        return "" if _is_hidden(element) else f" {_field_state(element) or ''} "
-    if not isinstance(element.tag, str) or _is_furniture(element, element.tag):
-        return ""
-    if element.tag == "img":
-        return f" {element.get('alt') or ''} " if alternatives else ""
-    if element.tag == "a" and (element.text or "").strip() in _SIGNS and not len(element):
-        return ""
-    parts = [_BREAK if element.tag == "br" else element.text or ""]
-    for child in element:
-        inside = _raw(child, alternatives)
-        parts.append(inside if child.tag in _INLINE else f" {inside} ")
-        parts.append(child.tail or "")
-    text = "".join(parts)
-    if write := _SHIFTED.get(element.tag):
-        return write(text)
-    return _BREAK.join(map(mark_code, text.split(_BREAK))) if element.tag in _CODE else text
-
-
-def _text(element: Any) -> str:
-    """The text of an element in one line, with code between backticks."""
-    return " ".join(restore_spans(_inline(element)).split())
-
-
-def _plain(element: Any) -> str:
-    """The text of a title or heading in one line."""
-    return " ".join(strip_marks(_inline(element)).split())
-
-
-def _inline(element: Any) -> str:
-    if element is None:
-        return ""
-    parts = [element.text or ""]
-    for child in element:
-        inside = _raw(child)
-        parts += [inside if child.tag in _INLINE else f" {inside} ", child.tail or ""]
-    return "".join(parts).replace(_BREAK, " ")
-
-
-_PADDED = re.compile(r"(?:padding|margin)-left:\s*(\d+(?:\.\d+)?)(?:px|em|rem|pt|%)")
 
 _READERS: Mapping[str, Callable[[Any, _Within], Iterator[Block]]] = {
     **dict.fromkeys(_LISTS, _items),

@@ -4,7 +4,6 @@ The lines that include a file are replaced by its text before the document is re
 the folder that was given count, none whose name or folder is hidden, and only so many and so much.
 """
 
-import errno
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,20 +11,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from textwrap import dedent
 
-from ragstone.core.errors import DocumentError
 from ragstone.ingest.formats.decode import decode
-from ragstone.ingest.formats.front_matter import split_front_matter
-from ragstone.ingest.formats.surroundings import Surroundings
-from ragstone.ingest.safe_open import read_regular
+from ragstone.ingest.formats.included_files import (
+    FILE_BYTES,
+    IncludedFiles,
+    IncludingFile,
+    pick_lines,
+)
+from ragstone.ingest.formats.metadata import extract_front_matter
+from ragstone.ingest.formats.types import Surroundings
+from ragstone.ingest.places import read_regular
 
-MOST_FILES, MOST_CHARS, MOST_DEPTH = 300, 8_000_000, 10
-"""Inclusions in one document, characters of them all, and how deep they may be in each other."""
-
-_FILE_BYTES = 4 << 20
 _LINE_CHARS = 1000
 """A longer line includes nothing: it would be costly to look at."""
 
-_SHOWN = 5
 _MENTIONED = re.compile(rb"include|8<|\{\*|\{!|:file:")
 
 _LANGUAGES = {
@@ -44,15 +43,15 @@ class Included:
     notes: tuple[str, ...] = ()
 
 
-def with_included(source: str, path: Path, around: Surroundings | None) -> Included:
+def expand_includes(source: str, path: Path, around: Surroundings | None) -> Included:
     """The text of the file at `path` with the files that it includes from around it; of a file
     without surroundings all of them are left out."""
     expand = _DIALECTS.get(path.suffix.lower())
     if expand is None or not _MENTIONED.search(source.encode("utf-8", "replace")):
         return Included(source)
-    files = _Files(around)
+    files = IncludedFiles(around)
     main = around.document if around else path
-    text = "\n".join(expand(files, source.split("\n"), _Place(main, (main,))))
+    text = "\n".join(expand(files, source.split("\n"), IncludingFile(main, (main,))))
     return Included(text, tuple(files.read_files), files.notes())
 
 
@@ -61,123 +60,16 @@ def find_included_files(path: Path, folder: Path) -> tuple[Path, ...]:
     if path.suffix.lower() not in _DIALECTS:
         return ()
     try:
-        source = decode(read_regular(path, _FILE_BYTES), path.name)
+        source = decode(read_regular(path, FILE_BYTES), path.name)
     except OSError:
         return ()
-    return with_included(source, path, Surroundings(folder, path)).files
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """A file whose lines are read, and the files that include it, itself last."""
-
-    path: Path
-    above: tuple[Path, ...]
-
-
-class _Files:
-    """Finds and reads what one document includes."""
-
-    def __init__(self, around: Surroundings | None) -> None:
-        self._around = around
-        self._left: dict[str, str] = {}
-        self._count = self._chars = 0
-        self.read_files: dict[Path, None] = {}
-        self.attributes: dict[str, str] = {}
-        """Of AsciiDoc: the values that a name in braces stands for."""
-
-    def notes(self) -> tuple[str, ...]:
-        """One sentence on what was left out, none if that is nothing."""
-        if not self._left:
-            return ()
-        shown = [f"{name} ({why})" for name, why in self._left.items()][:_SHOWN]
-        more = len(self._left) - len(shown)
-        rest = f" and {more:,} more" if more else ""
-        return (f"Included files were left out: {', '.join(shown)}{rest}.",)
-
-    def read(self, name: str, place: _Place, anywhere: bool = False) -> tuple[str, _Place] | None:
-        """The text of a file and its place; None if it is left out. `anywhere` looks for it from
-        each folder above the document too."""
-        found = self._find(name, place, anywhere)
-        if isinstance(found, str):
-            self._left.setdefault(" ".join(name.split())[:80], found)
-            return None
-        try:
-            text = decode(read_regular(found, _FILE_BYTES), found.name).replace("\x00", "")
-        except OSError as error:
-            self.leave(name, "too much" if error.errno == errno.EFBIG else "not to be read")
-            return None
-        except DocumentError:
-            self.leave(name, "no text")
-            return None
-        self._count += 1
-        self._chars += len(text)
-        self.read_files[found] = None
-        return text, _Place(found, (*place.above, found))
-
-    def leave(self, name: str, why: str) -> None:
-        """Note a file that is left out."""
-        self._left.setdefault(name[:80], why)
-
-    def _find(self, name: str, place: _Place, anywhere: bool) -> Path | str:
-        """The file that a name means, or why it is left out."""
-        if self._around is None:
-            return "the document was given without its folder"
-        outside = False
-        for base in _bases(self._around, name, place, anywhere):
-            target = self._around.find(base, name)
-            if target is None:
-                outside = True
-                continue
-            if self._around.is_hidden(target) or not _is_file(target):
-                continue
-            if target in place.above:
-                return "it includes itself"
-            if len(place.above) > MOST_DEPTH:
-                return f"more than {MOST_DEPTH} files in each other"
-            if self._count >= MOST_FILES or self._chars >= MOST_CHARS:
-                return "too much"
-            return target
-        return "outside the given folder" if outside else "not there"
-
-
-def _bases(around: Surroundings, name: str, place: _Place, anywhere: bool) -> Iterator[Path]:
-    """The folders that a name may count from, nearest first."""
-    if not name.startswith("/"):
-        yield place.path.parent
-        yield around.document.parent
-    if name.startswith("/") or anywhere:
-        for folder in around.document.parents:
-            yield folder
-            if folder == around.folder:
-                return
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except (OSError, ValueError):
-        return False
+    return expand_includes(source, path, Surroundings(folder, path)).files
 
 
 def code_language(path: Path) -> str:
     """The language of a file of code, by its ending."""
     ending = path.suffix.lower().removeprefix(".")
     return _LANGUAGES.get(ending, ending)
-
-
-def _pick_lines(lines: Sequence[str], spec: str, range_sign: str = "-") -> list[str]:
-    """The lines of numbers such as "1,3,5-10,20-", counted from 1; negative ends count back."""
-    kept: list[str] = []
-    for part in re.split(r"[,;]", spec.strip("\"' ")):
-        first, sign, last = part.strip().partition(range_sign)
-        if not re.fullmatch(r"-?\d{0,7}", first) or not re.fullmatch(r"-?\d{0,7}", last):
-            continue
-        start = int(first) if first.strip("-") else 1
-        end = (int(last) if last.strip("-") else len(lines)) if sign else start
-        end = len(lines) + 1 + end if end < 0 else end
-        kept += lines[max(start - 1, 0) : max(end, 0)]
-    return kept
 
 
 _RST = re.compile(
@@ -187,7 +79,7 @@ _RST_TABLE = re.compile(r"(?P<indent>\s*)\.\.[ \t]+csv-table::")
 _RST_OPTION = re.compile(r"\s+:(?P<name>[\w-]+):[ \t]*(?P<value>.*)")
 
 
-def _rst(files: _Files, lines: Sequence[str], place: _Place) -> Iterator[str]:
+def _rst(files: IncludedFiles, lines: Sequence[str], place: IncludingFile) -> Iterator[str]:
     at = 0
     while at < len(lines):
         line = lines[at]
@@ -222,11 +114,12 @@ def _rst_options(lines: Sequence[str], at: int) -> tuple[dict[str, str], int]:
 
 
 def _rst_included(
-    files: _Files, match: re.Match[str], options: Mapping[str, str], place: _Place
+    files: IncludedFiles, match: re.Match[str], options: Mapping[str, str], place: IncludingFile
 ) -> Iterator[str]:
     name, indent = match["name"].strip(), match["indent"]
     if name.startswith("<"):
         return
+    # The text is Markdown or of a parser of the project, not reStructuredText.
     if "parser" in options:
         files.leave(name, "of another format")
         return
@@ -256,7 +149,7 @@ def _rst_part(lines: Sequence[str], options: Mapping[str, str]) -> list[str]:
     start, end = _number(options.get("start-line")), _number(options.get("end-line"))
     lines = lines[start:end]
     if "lines" in options:
-        lines = _pick_lines(lines, options["lines"])
+        lines = pick_lines(lines, options["lines"])
     text = "\n".join(lines)
     for name, with_line in (("start-after", False), ("start-at", True)):
         if name in options and (found := text.find(options[name])) >= 0:
@@ -319,7 +212,7 @@ _SECTION = re.compile(r"-+8<-+[ \t]*\[[ \t]*(start|end)[ \t]*:[ \t]*([\w-]+)[ \t
 _ANCHOR = re.compile(r"\bANCHOR(_END)?:[ \t]*([\w-]+)")
 
 
-def _markdown(files: _Files, lines: Sequence[str], place: _Place) -> Iterator[str]:
+def _markdown(files: IncludedFiles, lines: Sequence[str], place: IncludingFile) -> Iterator[str]:
     at, listed = 0, False
     while at < len(lines):
         line = lines[at].rstrip()
@@ -346,7 +239,7 @@ def _markdown(files: _Files, lines: Sequence[str], place: _Place) -> Iterator[st
             yield lines[at - 1]
 
 
-def _snippet(files: _Files, name: str, indent: str, place: _Place) -> list[str]:
+def _snippet(files: IncludedFiles, name: str, indent: str, place: IncludingFile) -> list[str]:
     """The lines of a file, of some of its lines (`name:2:10`), or of a part of it that has a name
     (`name:part`); nothing if it is left out."""
     plain, _, part = re.sub(r"\{[\d,-]*\}$", "", name).removeprefix("@/").partition(":")
@@ -358,7 +251,7 @@ def _snippet(files: _Files, name: str, indent: str, place: _Place) -> list[str]:
         return []
     text, inside = found
     if inside.path.suffix.lower() in (".md", ".markdown", ".mdx"):
-        text = split_front_matter(text)[1]
+        text = extract_front_matter(text)[1]
     lines = _section(text.split("\n"), part)
     kept = [
         line
@@ -390,19 +283,20 @@ def _section(lines: Sequence[str], part: str) -> list[str]:
     return kept
 
 
-def _include_starred(files: _Files, match: re.Match[str], place: _Place) -> list[str]:
+def _include_starred(files: IncludedFiles, match: re.Match[str], place: IncludingFile) -> list[str]:
     """A file of code as a block of it."""
     found = files.read(match["name"], place, anywhere=True)
     if found is None:
         return []
     lines = found[0].rstrip("\n").split("\n")
     if picked := _PICKED.search(match["options"]):
-        lines = _pick_lines(lines, picked[1], ":")
+        lines = pick_lines(lines, picked[1], ":")
     return _fence_code(lines, code_language(found[1].path), match["indent"])
 
 
 def _fence_code(lines: Sequence[str], language: str, indent: str) -> list[str]:
     longest = max((len(run) for line in lines for run in re.findall(r"`+", line)), default=0)
+    # Longer than any fence in the code, which would end it.
     fence = "`" * max(3, longest + 1)
     return [f"{indent}{item}" for item in (f"{fence}{language}", *lines, fence)]
 
@@ -418,7 +312,7 @@ def _myst_options(lines: Sequence[str], at: int, fence: str) -> tuple[dict[str, 
 
 
 def _myst_included(
-    files: _Files, match: re.Match[str], options: Mapping[str, str], place: _Place
+    files: IncludedFiles, match: re.Match[str], options: Mapping[str, str], place: IncludingFile
 ) -> Iterator[str]:
     found = files.read(match["name"].strip(), place)
     if found is None:
@@ -431,7 +325,7 @@ def _myst_included(
     elif inside.path.suffix.lower() == ".rst" or options.get("parser", "").endswith("rst"):
         yield from _fence_code(lines, "{eval-rst}", match["indent"])
     else:
-        body = split_front_matter("\n".join(lines))[1].split("\n")
+        body = extract_front_matter("\n".join(lines))[1].split("\n")
         yield from (f"{match['indent']}{item}".rstrip() for item in _markdown(files, body, inside))
 
 
@@ -443,7 +337,7 @@ _HEADING = re.compile(r"(={1,6}|#{1,6})(?=\s+\S)")
 _OPTION = re.compile(r"([\w-]+)=(?:\"([^\"]*)\"|([^,]*))")
 
 
-def _asciidoc(files: _Files, lines: Sequence[str], place: _Place) -> Iterator[str]:
+def _asciidoc(files: IncludedFiles, lines: Sequence[str], place: IncludingFile) -> Iterator[str]:
     for line in lines:
         if len(line) > _LINE_CHARS:
             yield line
@@ -456,11 +350,13 @@ def _asciidoc(files: _Files, lines: Sequence[str], place: _Place) -> Iterator[st
             yield line
 
 
-def _fill_values(files: _Files, text: str) -> str:
+def _fill_values(files: IncludedFiles, text: str) -> str:
     return _REFERENCE.sub(lambda m: files.attributes.get(m[1].lower(), m[0]), text)[:1000]
 
 
-def _asciidoc_included(files: _Files, match: re.Match[str], place: _Place) -> Iterator[str]:
+def _asciidoc_included(
+    files: IncludedFiles, match: re.Match[str], place: IncludingFile
+) -> Iterator[str]:
     options = {item[1]: item[2] or item[3] or "" for item in _OPTION.finditer(match["options"])}
     name = _fill_values(files, match["name"].strip())
     family, sign, rest = name.partition("$")
@@ -476,7 +372,7 @@ def _asciidoc_included(files: _Files, match: re.Match[str], place: _Place) -> It
     text, inside = found
     lines = text.split("\n")
     if wanted := options.get("lines"):
-        lines = _pick_lines(lines, wanted, "..")
+        lines = pick_lines(lines, wanted, "..")
     tags = re.split(r"[,;]", options.get("tags") or options.get("tag") or "")
     lines = _pick_tagged(lines, {tag.strip() for tag in tags if tag.strip()})
     if options.get("indent") == "0":
@@ -514,7 +410,7 @@ def _pick_tagged(lines: Sequence[str], wanted: set[str]) -> list[str]:
     return kept
 
 
-_Expand = Callable[[_Files, Sequence[str], _Place], Iterator[str]]
+_Expand = Callable[[IncludedFiles, Sequence[str], IncludingFile], Iterator[str]]
 _DIALECTS: Mapping[str, _Expand] = {
     ".rst": _rst,
     **dict.fromkeys((".md", ".markdown", ".mdx"), _markdown),

@@ -6,6 +6,7 @@ hold it, down to a few levels, so that memory holds one record at a time. Severa
 may follow each other, as programs write them that add to a file.
 """
 
+import io
 import json
 import re
 from collections.abc import Iterable, Iterator
@@ -66,6 +67,12 @@ def _json_blocks(path: Path, max_bytes: int) -> Iterator[Block]:
             if following not in "[{":
                 raise source.invalid()
             yield from _value(source, "", 0)
+
+
+def record_blocks(path: Path, value: Any, max_bytes: int) -> Iterator[Block]:
+    """The blocks of a value as they are those of its JSON: records are rows."""
+    text = json.dumps(value, ensure_ascii=False)
+    return _value(_Source(path, io.StringIO(text), max_bytes), "", 0)
 
 
 def _value(source: "_Source", name: str, depth: int) -> Iterator[Block]:
@@ -138,6 +145,7 @@ class _Rows:
         cells = list(_lines(record, "")) if isinstance(record, dict) else []
         line = "; ".join(cells)
         split = any("\n" in cell or "; " in cell for cell in cells)
+        # A row is one line, in which "; " parts the values.
         if len(cells) < 2 or split or len(line) > ROW_CHARS:
             yield from self.rest()
             yield from value_blocks(record)
@@ -251,6 +259,7 @@ class _Source:
                 if isinstance(error, RecursionError) or not self._read_more():
                     raise self.invalid() from error
                 continue
+            # A number at the end of the window may go on behind it.
             if end == len(self._text) and self._read_more():
                 continue
             self._at = end
@@ -262,6 +271,7 @@ class _Source:
 
     def _read_more(self) -> bool:
         """Read on, doubling the window so that a long value costs linear time."""
+        # What was taken is dropped, so that memory holds one value.
         kept = self._text[self._at :]
         if len(kept) > self._max:
             raise _too_long(self._path)
@@ -272,7 +282,7 @@ class _Source:
 
 def _too_long(path: Path) -> TooLarge:
     return TooLarge(
-        f"{path.name} has a single JSON value that is larger than INGEST__MAX_MEMORY_MB allows."
+        f"{path.name} has a single JSON value that is larger than INGEST__MAX_FILE_MB allows."
     )
 
 

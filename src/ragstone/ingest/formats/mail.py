@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 
 from ragstone.core.errors import TooLarge, UnreadableDocument, WrongType
 from ragstone.ingest.document import Block, Parsed
-from ragstone.ingest.formats.decode import likeliest_encoding
+from ragstone.ingest.formats.decode import decode_as
 from ragstone.ingest.formats.members import LeftOut, member_blocks, read_member_blocks
 from ragstone.ingest.formats.plain_mail import is_earlier_mail, plain_blocks
 from ragstone.ingest.formats.types import Format
@@ -56,9 +56,21 @@ def parse_nested_eml(path: Path, ending: str, max_bytes: int, depth: int) -> Par
     data = path.read_bytes()
     if not _HEADER.search(data[:_HEAD_BYTES]):
         raise WrongType(f"{path.name} ends in .eml, but it has none of the header lines of a mail.")
+    return parse_message(path, _read_message(path, data), max_bytes, depth)
+
+
+def parse_message(path: Path, message: "Message[str, str]", max_bytes: int, depth: int) -> Parsed:
+    """The mail of a file that stands in `depth` others. Raises UnreadableDocument."""
     left_out = LeftOut()
-    mail = _Mail(path, data, max_bytes, left_out, depth)
+    mail = _Mail(path, message, max_bytes, left_out, depth)
     return Parsed(mail.subject, mail.blocks(1), metadata=mail.metadata(), last_notes=left_out.notes)
+
+
+def _read_message(path: Path, data: bytes) -> Any:
+    try:
+        return email.message_from_bytes(data, policy=email.policy.default)
+    except (*_HEADER_ERRORS, RecursionError) as error:
+        raise _damage_error(path) from error
 
 
 _HEAD_BYTES = 16_384
@@ -88,7 +100,8 @@ def parse_nested_mbox(path: Path, ending: str, max_bytes: int, depth: int) -> Pa
 
     def blocks() -> Iterator[Block]:
         for data in _mails(path, max_bytes):
-            yield from _Mail(path, data, max_bytes, left_out, depth).blocks(1)
+            message = _read_message(path, data)
+            yield from _Mail(path, message, max_bytes, left_out, depth).blocks(1)
 
     return Parsed(path.stem, blocks(), last_notes=left_out.notes)
 
@@ -116,6 +129,7 @@ def _mails(path: Path, max_bytes: int) -> Iterator[bytes]:
                     yield b"".join(held)
                 held, size, begun = [], 0, True
             elif begun:
+                # Programs quote lines of the text that look like the beginning of a mail.
                 held.append(line[1:] if re.match(rb">+From ", line) else line)
                 size += len(line)
                 if size > max_bytes:
@@ -127,7 +141,7 @@ def _mails(path: Path, max_bytes: int) -> Iterator[bytes]:
 
 def _too_large(path: Path) -> TooLarge:
     return TooLarge(
-        f"{path.name} has a single mail that is larger than INGEST__MAX_MEMORY_MB allows."
+        f"{path.name} has a single mail that is larger than INGEST__MAX_FILE_MB allows."
     )
 
 
@@ -145,17 +159,15 @@ class _Mail:
     """One mail being read."""
 
     def __init__(
-        self, path: Path, data: bytes, max_bytes: int, left_out: LeftOut, depth: int
+        self, path: Path, message: Any, max_bytes: int, left_out: LeftOut, depth: int
     ) -> None:
         self._path, self._max, self._left_out, self._depth = path, max_bytes, left_out, depth
+        self._message = message
+        self._parts = _Parts()
         try:
-            self._message: Any = email.message_from_bytes(data, policy=email.policy.default)
-            self._parts = _Parts()
-            _collect(self._message, self._parts, 0)
+            _collect(message, self._parts, 0)
         except (*_HEADER_ERRORS, RecursionError) as error:
-            raise UnreadableDocument(
-                f"{path.name} is not a mail that can be read: its parts are damaged."
-            ) from error
+            raise _damage_error(path) from error
         self.subject = _header(self._message, "subject")
 
     def metadata(self) -> dict[str, Any]:
@@ -172,6 +184,7 @@ class _Mail:
             "message_id": own,
             "in_reply_to": reply[0] if reply else "",
             "references": references,
+            # The first reference is the mail that began the thread.
             "thread": (*references, *reply, own)[0],
         }
         return {name: value for name, value in values.items() if value}
@@ -228,6 +241,10 @@ class _Mail:
                 yield block
 
 
+def _damage_error(path: Path) -> UnreadableDocument:
+    return UnreadableDocument(f"{path.name} is not a mail that can be read: its parts are damaged.")
+
+
 def _collect(part: Any, found: _Parts, depth: int) -> None:
     """Sort a part, or those within it, into texts and attachments."""
     found.count += 1
@@ -239,6 +256,7 @@ def _collect(part: Any, found: _Parts, depth: int) -> None:
         _collect_best(part, found, depth)
     elif part.is_multipart() and kind != "message/rfc822":
         inner = list(part.iter_parts())
+        # The second part of a signed mail is its signature.
         for item in inner[:1] if kind == "multipart/signed" else inner:
             _collect(item, found, depth + 1)
     elif kind in ("text/plain", "text/html") and not _is_attached(part, name):
@@ -260,6 +278,7 @@ def _collect_best(part: Any, found: _Parts, depth: int) -> None:
     rich = [text for kind, text in forms.texts if kind == "html"]
     words = sum(len(text.split()) for text in plain)
     rich_words = sum(len(_visible(text).split()) for text in rich)
+    # Newsletters have a plain part that only says to open the other one.
     chosen = "html" if rich and rich_words > _MUCH_MORE * words else "plain"
     found.texts += [item for item in forms.texts if item[0] == chosen]
     found.attached += forms.attached
@@ -298,15 +317,17 @@ def _text(part: Any) -> str:
         return str(part.get_payload() or "")
     try:
         charset = part.get_content_charset() or "utf-8"
-        return data.decode(charset)
-    except (*_HEADER_ERRORS,):
-        return data.decode(likeliest_encoding(data), "replace")
+    except _HEADER_ERRORS:
+        charset = "utf-8"
+    return decode_as(data, charset)
 
 
 def _write(part: Any, file: BinaryIO) -> None:
     if part.get_content_type() == "message/rfc822" and part.is_multipart():
         inner = part.get_payload(0)
         try:
+            # The standard forbids base64 for attached mails, and Python does not decode it; some
+            # programs use it all the same.
             if not inner.keys() and "base64" in _header(part, "content-transfer-encoding").lower():
                 file.write(base64.b64decode(str(inner.get_payload())))
             else:

@@ -18,25 +18,23 @@ from mdit_py_plugins.footnote import footnote_plugin
 
 from ragstone.core.code_spans import without_spans
 from ragstone.core.document import BlockKind
-from ragstone.ingest.document import Block, Parsed
+from ragstone.ingest.document import ADMONITIONS, Block, Parsed
 from ragstone.ingest.formats.decode import decode_file
-from ragstone.ingest.formats.front_matter import split_front_matter
 from ragstone.ingest.formats.html import define_term, page_blocks
-from ragstone.ingest.formats.includes import with_included
-from ragstone.ingest.formats.inline_code import (
+from ragstone.ingest.formats.includes import expand_includes
+from ragstone.ingest.formats.inline_text import (
     CODE,
     Literals,
     is_code_role,
+    lower_text,
     mark_code,
+    raise_text,
     restore_spans,
     strip_marks,
 )
-from ragstone.ingest.formats.labels import ADMONITIONS
-from ragstone.ingest.formats.metadata import flatten_values
-from ragstone.ingest.formats.raised import lower_text, raise_text
-from ragstone.ingest.formats.surroundings import Surroundings
+from ragstone.ingest.formats.metadata import extract_front_matter, flatten_values
 from ragstone.ingest.formats.tables import table_blocks
-from ragstone.ingest.formats.types import FORMATS, Format
+from ragstone.ingest.formats.types import FORMATS, Format, Surroundings
 
 _NESTING = 60
 """How deep lists and quotes may be in each other. What is deeper is left out."""
@@ -75,21 +73,9 @@ _TAB_LABEL = re.compile(
 )
 _CJK_BREAK = re.compile(r"(?<=[\u3000-\u9fff\uff00-\uffef]) (?=[\u3000-\u9fff\uff00-\uffef])")
 _CODE_DIRECTIVES = {
-    "code",
-    "code-block",
-    "code-cell",
-    "sourcecode",
-    "literalinclude",
-    "parsed-literal",
-}
-_SILENT_DIRECTIVES = {
-    "toctree",
-    "include",
-    "automodule",
-    "autoclass",
-    "contents",
-    "raw",
-}
+    "code", "code-block", "code-cell", "sourcecode", "literalinclude", "parsed-literal",
+}  # fmt: skip
+_SILENT_DIRECTIVES = {"toctree", "include", "automodule", "autoclass", "contents", "raw"}
 _NESTED_DIRECTIVES = {
     "tab-set", "tab-item", "dropdown", "grid", "grid-item", "grid-item-card", "card", "margin",
     "sidebar", "topic", "versionadded", "versionchanged", "epigraph", "container", "div",
@@ -107,8 +93,8 @@ def parse_markdown_file(
 ) -> Parsed:
     """The blocks of a Markdown file. Its title is that of the front matter, else its first heading
     of the first level."""
-    front, source = split_front_matter(decode_file(path).replace("\x00", ""))
-    included = with_included(source, path, around)
+    front, source = extract_front_matter(decode_file(path).replace("\x00", ""))
+    included = expand_includes(source, path, around)
     source = included.text
     title = front.pop("title", None)
     blocks = list(markdown_blocks(source, is_mdx=ending == ".mdx"))
@@ -187,6 +173,7 @@ class _Within:
 
 
 def _blocks(nodes: Sequence[SyntaxTreeNode], within: _Within) -> Iterator[Block]:
+    # CommonMark ends an HTML block at an empty line, so that one element may be several blocks.
     for type_, group in groupby(nodes, lambda node: node.type):
         if type_ == "html_block":
             yield from _html("\n\n".join(node.content for node in group), within)
@@ -202,8 +189,13 @@ def _heading(node: SyntaxTreeNode, within: _Within) -> Iterator[Block]:
     content = node.children[0].content if node.children else ""
     anchors = (_ANCHOR.search(match[2]) for match in _ATTRIBUTES.finditer(content))
     label = next((anchor[1] for anchor in anchors if anchor), "")
-    if text := strip_marks(_text(_inline_tokens(node))):
-        yield Block(" ".join(text.split()), "heading", int(node.tag[1]), label=label)
+    tokens = _inline_tokens(node)
+    if text := " ".join(strip_marks(_text(tokens)).split()):
+        # A logo is no title: what is said of it would name the document.
+        if _is_picture(tokens):
+            yield Block(text, "caption")
+        else:
+            yield Block(text, "heading", int(node.tag[1]), label=label)
 
 
 def _paragraph(node: SyntaxTreeNode, within: _Within) -> Iterator[Block]:
@@ -211,16 +203,22 @@ def _paragraph(node: SyntaxTreeNode, within: _Within) -> Iterator[Block]:
     if within.is_mdx and (_EXPORTED.match(content) or _is_expression(content)):
         return
     lines = content.split("\n")
+    # Instructions to site generators may stand in the midst of a paragraph.
     kept = [line for line in lines if not _DROPPED.fullmatch(line.strip())]
     tokens = _inline_tokens(node) if len(kept) == len(lines) else _inline("\n".join(kept))
-    if not (text := _visible_text(tokens)):
+    if not (text := _visible_text(tokens)).strip():
         return
-    if any(token.type == "image" for token in tokens) and not any(
-        token.type in ("code_inline", "text") and token.content.strip() for token in tokens
-    ):
+    if _is_picture(tokens):
         yield Block(text, "caption")
     else:
         yield Block(text, within.kind, label=within.label)
+
+
+def _is_picture(tokens: Sequence[Token]) -> bool:
+    """Whether they show pictures and nothing else."""
+    return any(token.type == "image" for token in tokens) and not any(
+        token.type in ("code_inline", "text") and token.content.strip() for token in tokens
+    )
 
 
 def _is_expression(content: str) -> bool:
@@ -235,6 +233,7 @@ def _list(node: SyntaxTreeNode, within: _Within) -> Iterator[Block]:
         first = next(blocks, None)
         if first is None:
             continue
+        # These keep their kind; a number before them would become part of code or of a record.
         if first.kind in ("heading", "code", "table", "caption", "item"):
             if label != "-":
                 yield Block(label, "item", inside.depth, label=label)
@@ -398,7 +397,7 @@ def _text(tokens: Sequence[Token]) -> str:
         if tag := _text_tag(token):
             _write_tag(tag, opened, parts)
         elif token.type == "code_inline":
-            parts.append(literals.kept(_inline_code(token.content, parts)))
+            parts.append(literals.put(_inline_code(token.content, parts)))
         elif token.type == "image":
             parts.append(strip_marks(_text(token.children or ())))
         elif token.type == "html_inline" and (code := _HTML_CODE.fullmatch(token.content)):
@@ -415,6 +414,7 @@ def _text(tokens: Sequence[Token]) -> str:
             parts.append(token.content)
     text = _without_marks("".join(parts))
     lines = (" ".join(line.split()) for line in text.split("\n"))
+    # Chinese and Japanese have no spaces, so a line break between their characters is none.
     text = _CJK_BREAK.sub("", "\n".join(line for line in lines if line))
     return literals.restore(text).strip()
 

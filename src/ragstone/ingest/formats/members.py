@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 from ragstone.core.errors import ConfigError, DocumentError, UnreadableDocument, WrongType
 from ragstone.ingest.document import Block, Parsed
-from ragstone.ingest.formats.types import FORMATS, check_type, instead
+from ragstone.ingest.formats.types import FORMATS, check_type, suggest_conversion
 
 MAX_DEPTH = 2
 """Files are read in a file, and in those, but no deeper."""
@@ -112,7 +112,7 @@ def read_member_blocks(
 
 def _unreadable_message(name: str) -> str:
     ending = PurePosixPath(name).suffix
-    advice = instead(ending)
+    advice = suggest_conversion(ending)
     said = f"files of its type ({ending or 'no ending'}) cannot be read."
     return f"{said} {advice} and ingest that." if advice else said
 

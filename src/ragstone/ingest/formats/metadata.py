@@ -1,11 +1,77 @@
-"""What a document says of itself, as metadata: simple values with common names."""
+"""What a document says of itself, as metadata: simple values with common names, and front matter.
+
+Front matter is YAML between lines of `---`, or TOML between lines of `+++`.
+"""
 
 import re
+import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import date, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
+
+import yaml  # type: ignore[import-untyped]
+
+_MAX_FRONT_CHARS = 1 << 16
+_OPENING = re.compile(r"\ufeff?(---|\+\+\+)[ \t]*\n")
+_CLOSING = {
+    "---": re.compile(r"^(?:---|\.\.\.)[ \t]*$", re.M),
+    "+++": re.compile(r"^\+\+\+[ \t]*$", re.M),
+}
+_PLAIN_LINE = re.compile(r"([A-Za-z_][\w-]*):[ \t]*(.*)")
+
+
+class WithoutAliases(yaml.SafeLoader):  # type: ignore[misc]
+    """Refuses aliases, by which a file of a few lines becomes one of billions."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            event = self.peek_event()
+            raise yaml.composer.ComposerError(
+                None, None, "aliases such as *name are not allowed", event.start_mark
+            )
+        return super().compose_node(parent, index)
+
+
+def extract_front_matter(source: str) -> tuple[dict[str, Any], str]:
+    """The front matter's values, empty if there is none, and the rest of the text.
+
+    Front matter of more than 64 KB is text. What is not valid YAML is read by its plain lines.
+    """
+    opening = _OPENING.match(source)
+    if not opening:
+        return {}, source
+    closing = _CLOSING[opening[1]].search(source, opening.end(), opening.end() + _MAX_FRONT_CHARS)
+    if not closing:
+        return {}, source
+    inner = source[opening.end() : closing.start()]
+    found = _toml(inner) if opening[1] == "+++" else _yaml(inner)
+    if not found and inner.strip():
+        return {}, source
+    return found, source[closing.end() :]
+
+
+def _toml(text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return {}
+
+
+def _yaml(text: str) -> dict[str, Any]:
+    try:
+        loader = WithoutAliases(text)
+        found = loader.get_single_data()
+    except (yaml.YAMLError, RecursionError, ValueError):
+        return _plain_lines(text)
+    return found if isinstance(found, dict) else {}
+
+
+def _plain_lines(text: str) -> dict[str, Any]:
+    matches = (_PLAIN_LINE.fullmatch(line) for line in text.splitlines())
+    return {match[1]: match[2].strip().strip("\"'") for match in matches if match}
+
 
 _COMMON = {
     "authors": "author",
@@ -94,3 +160,38 @@ def iso_date(text: str) -> str:
 def keyword_list(text: str) -> list[str]:
     """Keywords as people write them into one field."""
     return [word for part in re.split(r"[,;]", text) if (word := part.strip())]
+
+
+_PAGE_NAMES = {
+    "language": "language",
+    "description": "description",
+    "og:description": "description",
+    "author": "author",
+    "article:author": "author",
+    "dc.creator": "author",
+    "keywords": "keywords",
+    "article:tag": "keywords",
+    "date": "created",
+    "dc.date": "created",
+    "datepublished": "created",
+    "article:published_time": "created",
+    "last-modified": "modified",
+    "datemodified": "modified",
+    "article:modified_time": "modified",
+    "og:site_name": "site",
+    "dc.language": "language",
+}
+"""Names of `meta` elements, and the metadata they give."""
+
+
+def page_metadata(tree: Any) -> dict[str, Any]:
+    """Return what a web page says of itself in its `meta` elements, by the names of metadata."""
+    facts: dict[str, Any] = {}
+    for meta in tree.iter("meta"):
+        name = (meta.get("name") or meta.get("property") or meta.get("itemprop") or "").lower()
+        if name and (value := (meta.get("content") or "").strip()):
+            facts.setdefault(name, value)
+    if language := tree.get("lang") or tree.get("{http://www.w3.org/XML/1998/namespace}lang"):
+        facts["language"] = language
+    kept = {key: facts[key] for key in facts if key in _PAGE_NAMES or key == "og:title"}
+    return {_PAGE_NAMES.get(key, key): value for key, value in reversed(kept.items())}

@@ -1,8 +1,16 @@
-"""The numbers and bullets of Word's lists, which its paragraphs only refer to."""
+"""Numbers and bullets of list items; the paragraphs of Word only refer to theirs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+PICTURE_SIGNS = {
+    b"wingdings": {"o": "☐", "\xa8": "☐", "x": "☒", "\xfd": "☒", "\xfe": "☑", "\xfc": "✓",
+                   "\xfb": "✗", "\xe0": "→", "\xe8": "→"},
+    b"wingdings2": {"\xa3": "☐", "Q": "☒", "S": "☒", "R": "☑", "P": "✓", "O": "✗"},
+}  # fmt: skip
+"""Glyphs that say something wherever they stand, by their font and their place in it."""
+
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 BULLET = "-"
@@ -155,6 +163,20 @@ def numeral(number: int, kind: str) -> str:
     if kind == "ordinal":
         return f"{number}{_ordinal_ending(number)}"
     return str(number)
+
+
+def format_number(number: int, style: str) -> str:
+    """A number as an item shows it in the style 1, a, A, i or I."""
+    if style in ("a", "A") and number > 0:
+        shown = ""
+        while number > 0:
+            number, rest = divmod(number - 1, 26)
+            shown = chr(ord("a") + rest) + shown
+    elif style in ("i", "I") and 0 < number < _MAX_ROMAN:
+        shown = _roman(number)
+    else:
+        return str(number)
+    return shown.upper() if style.isupper() else shown
 
 
 def _roman(number: int) -> str:

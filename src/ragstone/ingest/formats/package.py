@@ -15,13 +15,21 @@ import zipfile
 import zlib
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 from urllib.parse import unquote
 
 from lxml import etree  # type: ignore[import-untyped]
 
-from ragstone.core.errors import ArchiveBomb, EncryptedDocument, UnreadableDocument, WrongType
+from ragstone.core.errors import (
+    ArchiveBomb,
+    DocumentError,
+    EncryptedDocument,
+    UnreadableDocument,
+    WrongType,
+)
+from ragstone.ingest.formats.metadata import keyword_list
 
 _PART = {
     ".docx": "word/",
@@ -154,6 +162,7 @@ def office_package(
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as copy:
         for name in list(parts):
+            # Popped, so that each part is in memory once.
             data = parts.pop(name)
             if name.endswith(".rels"):
                 data = _mend_relations(path, name, data, names)
@@ -194,6 +203,7 @@ def _plain_xml(path: Path, data: bytes) -> bytes:
         except UnicodeDecodeError as error:
             raise _damage_error(path, error) from error
         data = re.sub(r"^\s*<\?xml[^>]*\?>", "", text, count=1).encode("utf-8", "replace")
+    # Entities of a declaration could grow without end, or read other files.
     if b"<!DOCTYPE" in data:
         raise UnreadableDocument(
             f"{path.name} has a document type declaration in a part, which is not allowed there."
@@ -222,6 +232,7 @@ def _mend_types(path: Path, data: bytes, parts: dict[str, bytes]) -> bytes:
             ContentType="application/xml" if ending == "xml" else "application/octet-stream",
         )
     for item in tree.iter(f"{_TYPES_NS}Override"):
+        # python-docx and python-pptx refuse templates and files with macros by their type alone.
         for kind, plain in _MAIN:
             if kind.search(item.get("ContentType", "")):
                 item.set("ContentType", plain)
@@ -237,9 +248,11 @@ def _mend_relations(path: Path, name: str, data: bytes, names: dict[str, str]) -
             continue
         target = unquote(relation.get("Target", "")).partition("#")[0].replace("\\", "/")
         full = posixpath.normpath(posixpath.join("/", folder, target)).lstrip("/")
+        # Windows does not tell upper from lower case, so programs there write either.
         if full.lower() in names:
             relation.set("Target", "/" + names[full.lower()])
         else:
+            # The libraries refuse the whole file for one relation to a missing part.
             relation.getparent().remove(relation)
     return bytes(etree.tostring(tree))
 
@@ -283,5 +296,91 @@ def _has_part(names: Sequence[str], part: str) -> bool:
 def bomb_error(path: Path, max_bytes: int) -> ArchiveBomb:
     return ArchiveBomb(
         f"{path.name} would unpack to more than {max_bytes / (1 << 20):,.0f} MB "
-        "(INGEST__MAX_MEMORY_MB)."
+        "(a quarter of INGEST__MAX_FILE_MB)."
     )
+
+
+@contextmanager
+def translate_library_errors(path: Path) -> Iterator[None]:
+    """What a library raises over a file is that file's failure.
+
+    python-docx, python-pptx and openpyxl raise nearly everything over parts that are missing or not
+    as they should be, so that no list of their errors would be whole.
+    """
+    try:
+        yield
+    except DocumentError:
+        raise
+    except RecursionError as error:
+        raise UnreadableDocument(
+            f"{path.name} cannot be read: its parts stand too deep in each other."
+        ) from error
+    except MemoryError:
+        raise
+    except Exception as error:
+        reason = " ".join(str(error).split())[:120].strip("'\". ") or type(error).__name__
+        raise UnreadableDocument(
+            f"{path.name} is damaged or incomplete and cannot be read ({reason})."
+        ) from error
+
+
+_TEMPLATE_DATES = ("2013-12-23T23:15:00", "2013-01-27T09:14:16", "2013-01-27T09:15:58")
+"""Dates of the templates of python-docx and python-pptx, which say nothing about a document."""
+
+
+_CORE_PART = re.compile(r"(?i)docProps/core\d*\.xml")
+_CORE = {
+    "creator": "author", "subject": "subject", "category": "category", "language": "language",
+    "description": "description",
+}  # fmt: skip
+_DATES = ("created", "modified")
+_MADE_BY = {"python-docx", "openpyxl", "Steve Canny"}
+"""Authors that libraries write into their documents."""
+
+
+def core_properties(path: Path, package: BinaryIO) -> tuple[str, dict[str, Any]]:
+    """The title of an Open XML document, and its other properties as JSON values.
+
+    What cannot be read is left out: a document is not worse for it.
+    """
+    with zipfile.ZipFile(package) as parts:
+        name = next((item for item in parts.namelist() if _CORE_PART.fullmatch(item)), "")
+        core = _texts(path, parts.read(name) if name else b"")
+        more = parts.namelist()
+        app = _texts(path, parts.read("docProps/app.xml") if "docProps/app.xml" in more else b"")
+    package.seek(0)
+    metadata: dict[str, Any] = {ours: core[key] for key, ours in _CORE.items() if core.get(key)}
+    for key in _DATES:
+        if (date := iso_date(core.get(key, ""))) and date not in _TEMPLATE_DATES:
+            metadata[key] = date
+    if keywords := keyword_list(core.get("keywords", "")):
+        metadata["keywords"] = keywords
+    if metadata.get("author") in _MADE_BY:
+        del metadata["author"]
+    if metadata.get("description", "").startswith("generated by python-"):
+        del metadata["description"]
+    if company := app.get("Company"):
+        metadata["company"] = company
+    return core.get("title", ""), metadata
+
+
+def _texts(path: Path, data: bytes) -> dict[str, str]:
+    """The texts of the elements below the root, by their local names."""
+    try:
+        root = safe_tree(path, data) if data.strip() else ()
+    except UnreadableDocument:
+        return {}
+    found: dict[str, str] = {}
+    for item in root:
+        if isinstance(item.tag, str) and (text := " ".join((item.text or "").split())):
+            found.setdefault(item.tag.rpartition("}")[2], text)
+    return found
+
+
+def iso_date(text: str) -> str:
+    """A date of a property, to the second, in ISO 8601; "" for what is none."""
+    try:
+        date = datetime.fromisoformat(text.strip())
+    except ValueError:
+        return ""
+    return date.replace(microsecond=0, tzinfo=None).isoformat()

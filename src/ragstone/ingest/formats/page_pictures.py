@@ -20,25 +20,25 @@ from ragstone.core.errors import UnreadableDocument
 from ragstone.ingest.document import Block
 from ragstone.ingest.formats.embedded import (
     KINDS,
-    MOST_BYTES,
-    MOST_SHOWN,
+    MAX_PICTURE_BYTES,
+    MAX_SHOWN_PICTURES,
     EmbeddedPicture,
     Pictures,
     is_worth_it,
     picture_kind,
 )
-from ragstone.ingest.formats.surroundings import Surroundings
-from ragstone.ingest.safe_open import read_regular
+from ragstone.ingest.formats.types import Surroundings
+from ragstone.ingest.places import read_regular
 
-_FIRST_SIGN, _LAST_SIGN = 0x10F000, 0x10F000 + MOST_SHOWN
+_FIRST_SIGN, _LAST_SIGN = 0x10F000, 0x10F000 + MAX_SHOWN_PICTURES
 """Characters that nobody uses: the end of the last private plane."""
 
 _SIGN = re.compile(f" ?[{chr(_FIRST_SIGN)}-{chr(_LAST_SIGN)}]")
 _DATA = re.compile(r"data:image/(\w+)((?:;[\w=.+-]+)*),", re.IGNORECASE)
 _ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.IGNORECASE)
 _SHOWN = re.compile(rb"<img\b[^>]*?\bsrc\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))", re.I)
-_LARGEST_PAGE = 16 << 20
-_LONGEST_NAME = 200
+_MAX_PAGE_BYTES = 16 << 20
+_MAX_NAME_CHARS = 200
 
 
 class Signs:
@@ -53,7 +53,7 @@ class Signs:
         the address that the page has for it; pictures that are not known get no sign."""
         for element in list(tree.iter("img", "svg")):
             name = named(_address(element))
-            if self._pictures.waits(name) and len(self._names) < MOST_SHOWN:
+            if self._pictures.waits(name) and len(self._names) < MAX_SHOWN_PICTURES:
                 if element.tag == "svg":
                     element.clear(keep_tail=True)
                     element.tag = "img"
@@ -61,7 +61,7 @@ class Signs:
                 element.set("alt", f"{element.get('alt') or ''} {sign}")
                 self._names.append(name)
 
-    def replaced(self, blocks: Iterable[Block]) -> Iterator[Block]:
+    def replace_signs(self, blocks: Iterable[Block]) -> Iterator[Block]:
         """The blocks without signs, each followed by the text of its pictures."""
         if not self._names:
             yield from blocks
@@ -88,7 +88,7 @@ def page_pictures(tree: Any, path: Path, around: Surroundings | None) -> Picture
     for element in tree.iter("img", "svg"):
         address = _address(element)
         if address not in found and (picture := _picture(address, around)):
-            long = len(address) > _LONGEST_NAME
+            long = len(address) > _MAX_NAME_CHARS
             found[address] = replace(picture, name=f"#{len(found) + 1}") if long else picture
     return Pictures(path.name, found)
 
@@ -97,7 +97,7 @@ def find_picture_files(path: Path, folder: Path) -> tuple[Path, ...]:
     """The pictures beside the page at `path` that are read with it, as far as a look at its text
     shows them."""
     try:
-        source = read_regular(path, _LARGEST_PAGE)
+        source = read_regular(path, _MAX_PAGE_BYTES)
     except OSError:
         return ()
     around = Surroundings(folder, path)
@@ -108,10 +108,10 @@ def find_picture_files(path: Path, folder: Path) -> tuple[Path, ...]:
         for address in dict.fromkeys(addresses)
         if picture_kind(address)
     )
-    return tuple(dict.fromkeys(file for file in files if file))[:MOST_SHOWN]
+    return tuple(dict.fromkeys(file for file in files if file))[:MAX_SHOWN_PICTURES]
 
 
-def in_book(chapter: str, address: str) -> str:
+def resolve_in_book(chapter: str, address: str) -> str:
     """The name in a book of the picture that a chapter has by this address."""
     if _ELSEWHERE.match(address):
         return ""
@@ -166,6 +166,6 @@ def _picture_file(address: str, around: Surroundings | None) -> Path | None:
 
 def _contents(file: Path) -> bytes:
     try:
-        return read_regular(file, MOST_BYTES)
+        return read_regular(file, MAX_PICTURE_BYTES)
     except OSError as error:
         raise UnreadableDocument(f"{file.name} cannot be read: {error.strerror}.") from error

@@ -16,26 +16,27 @@ import pypdfium2.raw
 
 from ragstone.core.errors import EncryptedDocument, TooLarge, UnreadableDocument
 from ragstone.ingest.document import Block, Parsed
+from ragstone.ingest.formats.image_file import encode_picture
 from ragstone.ingest.formats.members import LeftOut, member_blocks
-from ragstone.ingest.formats.pdf_blocks import Prose, across_pages, page_blocks
+from ragstone.ingest.formats.pdf_blocks import Prose, join_pages, page_blocks
 from ragstone.ingest.formats.pdf_codes import is_unreadable
-from ragstone.ingest.formats.pdf_fields import insert_fields
 from ragstone.ingest.formats.pdf_figures import (
     PdfPicture,
     PdfPictures,
+    attach_pictures,
     draw_picture,
     picture_data,
-    with_pictures,
 )
-from ragstone.ingest.formats.pdf_frame import Frame, page_frame
 from ragstone.ingest.formats.pdf_lines import (
+    Frame,
     PageLine,
     clean,
-    top_first,
-    without_edges,
+    drop_page_edges,
+    move_header_first,
+    page_frame,
 )
 from ragstone.ingest.formats.pdf_rules import Rules, page_rules
-from ragstone.ingest.formats.pdf_text import page_lines
+from ragstone.ingest.formats.pdf_text import insert_fields, page_lines
 from ragstone.ingest.formats.recognised import Outlook, build_lines, page_block
 from ragstone.ingest.formats.recognition import (
     CHOSEN,
@@ -45,9 +46,7 @@ from ragstone.ingest.formats.recognition import (
     Recognition,
     recognise_text,
 )
-from ragstone.ingest.formats.redrawn import encode_picture
-from ragstone.ingest.formats.surroundings import Surroundings
-from ragstone.ingest.formats.types import Format
+from ragstone.ingest.formats.types import Format, Surroundings
 
 _C: Any = pypdfium2.raw
 _Document: Any = pypdfium2.PdfDocument
@@ -65,7 +64,7 @@ _STAMP_CHARS = 150
 """A picture over most of a page with no more text than this beside it is a scan with a stamp."""
 
 _COVERED = 0.6
-_MOST_OBJECTS = 200
+_MAX_OBJECTS = 200
 """So many objects of a page are looked at in search of a picture."""
 
 _MAX_SPANS = 20
@@ -74,13 +73,6 @@ _MAX_SPANS = 20
 _MAX_ATTACHMENTS = 100
 
 _POINTS = 72
-
-_PROGRAM_TITLE = re.compile(
-    r"microsoft \w+ - .*|\S+\.(?:docx?|dvi|fm|indd|odt|pmd|pptx?|qxd|rtf|tex|wpd|xlsx?)"
-    r"|(?:untitled|document)[\W\d]*",
-    re.IGNORECASE,
-)
-"""A title that the writing program made of its file's name."""
 
 _PICTURE_NAME = re.compile(r"(\d{1,6})\.(\d{1,6})")
 """A page and the number of an object on it."""
@@ -134,13 +126,13 @@ def parse_nested_pdf(path: Path, ending: str, max_bytes: int, depth: int) -> Par
             raise UnreadableDocument(reason)
         notes = (reason,)
     pictures = PdfPictures(path.name)
-    read = _blocks(path, document, pages, _Scans(scans, recognition, left_out), pictures)
+    prose = Prose()
+    read = _blocks(path, document, pages, _Scans(scans, recognition, left_out), pictures, prose)
     not_read = LeftOut()
     attachments = _attachments(path, attached, max_bytes, not_read, depth)
-    title = clean(facts.get("Title", ""))
     return Parsed(
-        "" if _PROGRAM_TITLE.fullmatch(title) else title,
-        chain(across_pages(read), attachments),
+        clean(facts.get("Title", "")),
+        chain(join_pages(read, prose.words), attachments),
         pages,
         metadata,
         recognised=len(scans),
@@ -294,7 +286,7 @@ def _page_list(indexes: frozenset[int]) -> str:
 def _is_scan(page: Any, *, empty: bool) -> bool:
     """Whether something is drawn on a page without text, or a picture covers most of one with
     little."""
-    objects = list(islice(page.get_objects(max_depth=3), _MOST_OBJECTS))
+    objects = list(islice(page.get_objects(max_depth=3), _MAX_OBJECTS))
     if empty:
         return bool(objects)
     width, height = page.get_size()
@@ -348,10 +340,9 @@ class _Read(NamedTuple):
 
 
 def _blocks(
-    path: Path, document: Any, pages: int, scans: _Scans, pictures: PdfPictures
+    path: Path, document: Any, pages: int, scans: _Scans, pictures: PdfPictures, prose: Prose
 ) -> Iterator[Block]:
     """Windows of pages are read ahead to see what repeats on every page."""
-    prose = Prose()
     running: set[str] = set()
     try:
         for window in _windows(pages, scans):
@@ -359,13 +350,13 @@ def _blocks(
             for page in read:
                 prose.learn(page.lines)
             lines_of, heights = [page.lines for page in read], [page.height for page in read]
-            kept = without_edges(lines_of, heights, running, window[0] + 1)
+            kept = drop_page_edges(lines_of, heights, running, window[0] + 1)
             for index, page, lines in zip(window, read, kept, strict=True):
                 blocks = page_blocks(lines, index + 1, prose, page.rules)
                 if page.view:
                     yield from (page_block(block, page.view) for block in blocks)
                 else:
-                    yield from with_pictures(list(blocks), page.pictures)
+                    yield from attach_pictures(list(blocks), page.pictures)
     finally:
         with _PDFIUM:
             document.close()
@@ -406,7 +397,7 @@ def _read_ruled_lines(document: Any, index: int, pictures: PdfPictures) -> _Read
         text_page = page.get_textpage()
         frame = page_frame(page)
         rules = page_rules(page, frame)
-        lines = insert_fields(top_first(page_lines(text_page, frame, rules)), page, frame)
+        lines = insert_fields(move_header_first(page_lines(text_page, frame, rules)), page, frame)
         shown = pictures.find_pictures(page, index, frame) if lines else ()
         height = page.get_height()
         text_page.close()

@@ -4,14 +4,16 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import groupby
+from statistics import median
 
 from ragstone.core.document import BlockKind, Box, Place
 from ragstone.ingest.document import Block
-from ragstone.ingest.formats.pdf_columns import in_reading_order
 from ragstone.ingest.formats.pdf_grids import extract_ruled_tables
+from ragstone.ingest.formats.pdf_layout import TableRow, sort_into_columns
 from ragstone.ingest.formats.pdf_lines import BULLETS, HYPHEN, PageLine, join_lines, learn_words
 from ragstone.ingest.formats.pdf_rules import Rules
-from ragstone.ingest.formats.pdf_tables import Table, TableRow, find_tables
+from ragstone.ingest.formats.pdf_tables import Table, find_tables
 from ragstone.ingest.formats.pdf_words import find_word_tables
 
 _NUMBERED = re.compile(r"(?:^|\s)\(?[$€£¥]?[-–—(]?\d[\d.,]*[)%]*(?=\s|$)|(?<=\s)[-–—](?=\s|$)")
@@ -29,6 +31,18 @@ _MARK = re.compile(rf"[{BULLETS}–-]")
 _NUMBER_BULLET = re.compile(r"\(?\w")
 _ENDED = re.compile(r"[.!?:;。！？：；]['\"”’)\]]*$")
 _WORD = re.compile(r"[^\W\d_]{2,}")
+_MAX_CODE = 4
+"""So many characters in type of one width stand beside each other one at most, where they are code:
+whole reports are set in such type."""
+
+_EMPTY_LINE = 1.9
+"""Lines of code that are so many line heights apart have an empty one between them."""
+
+_MAX_COLUMN = 200
+_CODE_SIGN = re.compile(r"[=(){}\[\];$<>|_\\]|\B--?\w|^[#%/]")
+"""Forms are filled in with type of one width too: with names and addresses."""
+
+_CUT_WORD = re.compile(r"[^\W\d_]-$")
 _BRACKETED = re.compile(r"\(.*\)")
 _CAPTION = re.compile(
     r"(?:Figure|Fig\.|Table|Chart|Abbildung|Abb\.|Tabelle|Tableau|Tabla|Figura|Tabella"
@@ -55,9 +69,17 @@ class Prose:
         self.words: set[str] = set()
         self.last_table: Table | None = None
         self._sizes: Counter[float] = Counter()
+        self._chars: Counter[bool] = Counter()
+
+    @property
+    def has_code(self) -> bool:
+        """Whether enough is set in other type for type of one width to tell code."""
+        return _MAX_CODE * self._chars[False] > self._chars[True]
 
     def learn(self, lines: Sequence[PageLine]) -> None:
         """Take in a page."""
+        for line in lines:
+            self._chars[line.mono] += len(line.text)
         learn_words(lines, self.words)
         self._sizes.update(_sizes(lines))
 
@@ -74,7 +96,7 @@ class Prose:
 def _sizes(lines: Sequence[PageLine]) -> Counter[float]:
     sizes: Counter[float] = Counter()
     for line in lines:
-        if len(line.runs) == 1 and len(line.text) >= _LONG_LINE:
+        if len(line.runs) == 1 and len(line.text) >= _LONG_LINE and not line.mono:
             sizes[line.size] += len(line.text)
     return sizes
 
@@ -90,12 +112,60 @@ def page_blocks(
     lines = [line for line in lines if not _ORNAMENT.fullmatch(line.text)]
     before, prose.last_table = prose.last_table, None
     lines, ruled = extract_ruled_tables(lines, rules, before, words)
-    for stretch in in_reading_order(lines):
+    for is_code, stretch in _part_code(sort_into_columns(lines), prose, rules):
+        if is_code:
+            yield _code_block(stretch, page)
+            continue
         tables = list(_tables(stretch, ruled, before, rules))
         yield from _stretch_blocks(stretch, tables, page, words, body)
         last = tables[-1] if tables else None
         ends = last is not None and len(stretch) - max(last.lines) <= _FEW_LINES
         before, prose.last_table = None, last if ends else None
+
+
+def _part_code(
+    stretches: Iterable[list[PageLine]], prose: Prose, rules: Rules
+) -> Iterator[tuple[bool, list[PageLine]]]:
+    """The stretches, those of code by themselves, and whether each is code: lines in type of one
+    width, with a sign of code in them, that are no table."""
+    for stretch in stretches:
+        held: list[PageLine] = []
+        for is_mono, group in groupby(stretch, key=lambda line: prose.has_code and line.mono):
+            lines = list(group)
+            tables = _find_aligned_tables(list(enumerate(lines)), None, rules) if is_mono else ()
+            has_signs = any(_CODE_SIGN.search(line.text) for line in lines)
+            in_tables = sum(len(table.lines) for table in tables)
+            if is_mono and has_signs and 2 * in_tables < len(lines):
+                if held:
+                    yield False, held
+                    held = []
+                yield True, lines
+            else:
+                held += lines
+        if held:
+            yield False, held
+
+
+def _code_block(lines: Sequence[PageLine], page: int) -> Block:
+    """Lines of code with their indents, gaps and empty lines: letters are equally wide."""
+    runs = [run for line in lines for run in line.runs]
+    left = min(run.box.left for run in runs)
+    width = median((run.box.right - run.box.left) / len(run.text) for run in runs) or 1.0
+    texts: list[str] = []
+    places: list[Place] = []
+    start = 0
+    for number, line in enumerate(lines):
+        if number and _has_gap(lines[number - 1], line, _EMPTY_LINE):
+            texts.append("")
+            start += 1
+        text = ""
+        for run in line.runs:
+            column = min(round((run.box.left - left) / width), _MAX_COLUMN)
+            text = (text and f"{text} ").ljust(column) + run.text.replace(HYPHEN, "-")
+        texts.append(text)
+        places.append(Place(start, page, line.box))
+        start += len(text) + 1
+    return Block("\n".join(texts), "code", page=page, places=tuple(places))
 
 
 def _tables(
@@ -124,14 +194,14 @@ def _find_aligned_tables(
     return sorted(tables, key=lambda table: min(table.lines))
 
 
-def across_pages(blocks: Iterable[Block]) -> Iterator[Block]:
+def join_pages(blocks: Iterable[Block], words: set[str]) -> Iterator[Block]:
     """Join a paragraph that a page's end divides with its rest. Footnotes between the two follow
-    after it."""
+    after it. `words` grows while the blocks are read: it tells whether a hyphen stays."""
     held: Block | None = None
     notes: list[Block] = []
     for block in blocks:
         if held is not None and _is_split_block(held, block):
-            held = _with_rest(held, block)
+            held = _append_rest(held, block, words)
             continue
         if held is not None and block.label == _NOTE_LABEL and block.page == _last_page(held):
             notes.append(replace(block, label=""))
@@ -147,12 +217,12 @@ def across_pages(blocks: Iterable[Block]) -> Iterator[Block]:
 
 
 _NOTE_LABEL = "\x00footnote"
-"""Marks a footnote on its way to `across_pages`."""
+"""Marks a footnote on its way to `join_pages`."""
 
 
-def _with_rest(block: Block, rest: Block) -> Block:
-    if block.text.endswith(HYPHEN):
-        text, (_, start) = join_lines([block.text, rest.text], set())
+def _append_rest(block: Block, rest: Block, words: set[str]) -> Block:
+    if _CUT_WORD.search(block.text):
+        text, (_, start) = join_lines([block.text[:-1] + HYPHEN, rest.text], words)
     else:
         text, start = f"{block.text} {rest.text}", len(block.text) + 1
     moved = tuple(replace(place, start=place.start + start) for place in rest.all_places)

@@ -11,20 +11,20 @@ import pypdfium2.raw
 from ragstone.core.document import Box, picture_id
 from ragstone.core.errors import UnreadableDocument
 from ragstone.ingest.document import Block
-from ragstone.ingest.formats.embedded import MOST_BYTES, MOST_SHOWN, is_worth_it
-from ragstone.ingest.formats.image_file import MOST_PIXELS
-from ragstone.ingest.formats.pdf_frame import Frame
+from ragstone.ingest.formats.embedded import MAX_PICTURE_BYTES, MAX_SHOWN_PICTURES, is_worth_it
+from ragstone.ingest.formats.image_file import MAX_PIXELS
+from ragstone.ingest.formats.pdf_lines import Frame, join_boxes, share_column
 from ragstone.ingest.pictures import is_figure_caption
 
 _C: Any = pypdfium2.raw
 
-_SHORTEST_SIDE = 36.0
+_MIN_SIDE = 36.0
 """Points of a picture that is worth a look."""
 
 _SHARES = (0.02, 0.85)
 """Of the page: what takes less is a sign or a rule, what takes more is behind the page's text."""
 
-_MOST_OBJECTS = 5_000
+_MAX_OBJECTS = 5_000
 """So many objects of a page are looked at in search of pictures."""
 
 _CAPTION_GAP = 60.0
@@ -32,7 +32,7 @@ _CAPTION_GAP = 60.0
 
 _DPI = 150.0
 _POINTS = 72.0
-_LONGEST_SIDE = 1_600
+_MAX_SIDE = 1_600
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class PdfPictures:
             return ()
         return (
             f"{self._left_out:,} pictures of {self._document} are too large, or more than the "
-            f"{MOST_SHOWN:,} that can be shown.",
+            f"{MAX_SHOWN_PICTURES:,} that can be shown.",
         )
 
     def find_pictures(self, page: Any, index: int, frame: Frame) -> list[PdfPicture]:
@@ -67,7 +67,7 @@ class PdfPictures:
             box = _box(image, frame)
             if box is None or not _is_large(box, frame) or not is_worth_it(_size(image)):
                 continue
-            if len(self._seen) >= MOST_SHOWN or not _has_room(image):
+            if len(self._seen) >= MAX_SHOWN_PICTURES or not _has_room(image):
                 self._left_out += 1
                 continue
             data = _data(image)
@@ -78,7 +78,7 @@ class PdfPictures:
         return found
 
 
-def with_pictures(blocks: Sequence[Block], pictures: Sequence[PdfPicture]) -> Iterator[Block]:
+def attach_pictures(blocks: Sequence[Block], pictures: Sequence[PdfPicture]) -> Iterator[Block]:
     """The blocks of a page, of which captions have the picture that they stand at, and the blocks
     before the other pictures those. A page without text has no place for a picture."""
     held: dict[int, list[str]] = {}
@@ -108,7 +108,7 @@ def draw_picture(page: Any, number: int, frame: Frame) -> Any:
     width, height = page.get_size()
     longest = max(box.right - box.left, box.bottom - box.top, 1.0)
     crop = (box.left, max(0.0, height - box.bottom), max(0.0, width - box.right), box.top)
-    scale = min(_DPI / _POINTS, _LONGEST_SIDE / longest)
+    scale = min(_DPI / _POINTS, _MAX_SIDE / longest)
     bitmap = page.render(scale=scale, crop=crop, may_draw_forms=False)
     shown = bitmap.to_pil().convert("RGB")
     bitmap.close()
@@ -116,7 +116,7 @@ def draw_picture(page: Any, number: int, frame: Frame) -> Any:
 
 
 def _images(page: Any) -> Iterator[tuple[int, Any]]:
-    for number in range(min(_C.FPDFPage_CountObjects(page), _MOST_OBJECTS)):
+    for number in range(min(_C.FPDFPage_CountObjects(page), _MAX_OBJECTS)):
         found = _C.FPDFPage_GetObject(page, number)
         if found and _C.FPDFPageObj_GetType(found) == _C.FPDF_PAGEOBJ_IMAGE:
             yield number, found
@@ -146,7 +146,7 @@ def _is_large(box: Box, frame: Frame) -> bool:
     width, height = box.right - box.left, box.bottom - box.top
     whole = abs((frame.right - frame.left) * (frame.top - frame.bottom)) or 1.0
     least, most = _SHARES
-    return min(width, height) >= _SHORTEST_SIDE and least <= width * height / whole <= most
+    return min(width, height) >= _MIN_SIDE and least <= width * height / whole <= most
 
 
 def _size(image: Any) -> int:
@@ -157,11 +157,15 @@ def _has_room(image: Any) -> bool:
     """Whether a picture may be unpacked."""
     width, height = ctypes.c_uint(), ctypes.c_uint()
     known = _C.FPDFImageObj_GetImagePixelSize(image, width, height)
-    return bool(known) and width.value * height.value <= MOST_PIXELS and _size(image) <= MOST_BYTES
+    return (
+        bool(known)
+        and width.value * height.value <= MAX_PIXELS
+        and _size(image) <= MAX_PICTURE_BYTES
+    )
 
 
 def _data(image: Any) -> bytes:
-    size = min(_size(image), MOST_BYTES)
+    size = min(_size(image), MAX_PICTURE_BYTES)
     buffer = ctypes.create_string_buffer(size)
     _C.FPDFImageObj_GetImageDataRaw(image, buffer, size)
     return buffer.raw
@@ -170,14 +174,7 @@ def _data(image: Any) -> bytes:
 def _around(block: Block) -> Box | None:
     """The box of all lines of a block."""
     boxes = [place.box for place in block.places if place.box]
-    if not boxes:
-        return None
-    return Box(
-        min(box.left for box in boxes),
-        min(box.top for box in boxes),
-        max(box.right for box in boxes),
-        max(box.bottom for box in boxes),
-    )
+    return join_boxes(boxes) if boxes else None
 
 
 def _caption(
@@ -187,7 +184,7 @@ def _caption(
     near = [
         (_gap(box, picture), number)
         for number, box in places
-        if is_figure_caption(blocks[number]) and _shares_column(box, picture)
+        if is_figure_caption(blocks[number]) and share_column(box, picture)
     ]
     gap, number = min(near, default=(_CAPTION_GAP + 1, -1))
     return number if gap <= _CAPTION_GAP else None
@@ -197,7 +194,7 @@ def _find_block_above(places: Sequence[tuple[int, Box]], picture: Box) -> int | 
     """The last block above a picture, in its column if there is one; else the first of the page."""
     middle = (picture.top + picture.bottom) / 2
     above = [(number, box) for number, box in places if box.bottom <= middle]
-    in_column = [(number, box) for number, box in above if _shares_column(box, picture)]
+    in_column = [(number, box) for number, box in above if share_column(box, picture)]
     if near := in_column or above:
         return max(near, key=lambda item: item[1].bottom)[0]
     return places[0][0] if places else None
@@ -205,7 +202,3 @@ def _find_block_above(places: Sequence[tuple[int, Box]], picture: Box) -> int | 
 
 def _gap(one: Box, other: Box) -> float:
     return max(one.top - other.bottom, other.top - one.bottom, 0.0)
-
-
-def _shares_column(one: Box, other: Box) -> bool:
-    return one.left < other.right and other.left < one.right

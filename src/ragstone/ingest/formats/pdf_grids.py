@@ -7,11 +7,24 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ragstone.core.document import Box
-from ragstone.ingest.formats.pdf_lines import PageLine, TextRun, around, build_line, join_lines
-from ragstone.ingest.formats.pdf_rows import build_rows, is_value
+from ragstone.ingest.formats.pdf_layout import TableRow, build_rows, is_value
+from ragstone.ingest.formats.pdf_lines import (
+    PageLine,
+    TextRun,
+    build_line,
+    join_boxes,
+    join_lines,
+    share_column,
+)
 from ragstone.ingest.formats.pdf_rules import Rule, Rules
-from ragstone.ingest.formats.pdf_tables import MAX_RUNS, Table, TableRow
-from ragstone.ingest.formats.tables import are_names, is_banner, join_names, row_line
+from ragstone.ingest.formats.pdf_tables import MAX_RUNS, Table
+from ragstone.ingest.formats.tables import (
+    are_names,
+    find_sideways,
+    is_banner,
+    name_columns,
+    row_line,
+)
 
 STANDS_FOR = "\ufffc"
 """The text of the line that stands where a ruled table does."""
@@ -29,7 +42,7 @@ _MAX_GRIDS = 40
 _MAX_TEXT = 2_000
 """A cell with more characters is a part of the page's layout."""
 
-_MOST_LABEL = 250.0
+_MAX_LABEL_DISTANCE = 250.0
 """Labels outside of the lines begin no farther away, in points."""
 
 _FILLED = 0.3
@@ -73,8 +86,9 @@ def extract_ruled_tables(
     kept = list(lines)
     if sum(len(line.runs) for line in lines) > MAX_RUNS:
         return kept, found
+    # Maps and circuit plans are made of hundreds of grids.
     for ruled in itertools.islice(_grids(rules), _MAX_GRIDS):
-        grid = _with_labels(ruled, kept)
+        grid = _add_labels(ruled, kept)
         inside = [[run for run in line.runs if grid.place(run)] for line in kept]
         table = _table(grid, [run for runs in inside for run in runs], before, words)
         if table is None:
@@ -87,11 +101,12 @@ def extract_ruled_tables(
         stands = PageLine(STANDS_FOR, table.box, runs=(TextRun(STANDS_FOR, table.box),))
         kept.insert(_place(kept, table.box), stands)
         found[table.box] = table
+        # Only the first table of a page goes on from the page before.
         before = None
     return kept, found
 
 
-def _with_labels(grid: _Grid, lines: Sequence[PageLine]) -> _Grid:
+def _add_labels(grid: _Grid, lines: Sequence[PageLine]) -> _Grid:
     """The grid with a column for the labels that stand left of its rows, outside of the lines."""
     runs = [run for line in lines for run in line.runs]
     inside = [run for run in runs if grid.place(run)]
@@ -103,10 +118,12 @@ def _with_labels(grid: _Grid, lines: Sequence[PageLine]) -> _Grid:
     ]
     rows = {place[0] for run in inside if (place := grid.place(run))}
     beside = [run for run in labels if any(_is_level(run, item) for item in inside)]
+    # Text in the margin is not a column of labels unless it stands beside most of the rows, and
+    # hardly anything of it elsewhere.
     if not labels or 2 * len(labels) < len(rows) or 5 * len(beside) < 4 * len(labels):
         return grid
     first = min(run.box.left for run in labels) - 1
-    if left - first > _MOST_LABEL:
+    if left - first > _MAX_LABEL_DISTANCE:
         return grid
     cells = [_Span(i, 0, i + 1, 1) for i in range(len(grid.ys) - 1)]
     cells += [_Span(top, left + 1, bottom, right + 1) for top, left, bottom, right in grid.cells]
@@ -119,15 +136,13 @@ def _is_level(run: TextRun, other: TextRun) -> bool:
 
 def _place(lines: Sequence[PageLine], box: Box) -> int:
     """Where among the lines a table belongs: many files draw theirs before or after all else."""
-    beside = [
-        (line.box, place)
-        for place, line in enumerate(lines)
-        if line.box.left < box.right and box.left < line.box.right
-    ]
+    beside = [(line.box, place) for place, line in enumerate(lines) if share_column(line.box, box)]
     above = [(item.bottom, place) for item, place in beside if item.bottom <= box.top + _TOUCH]
     below = [(item.top, place) for item, place in beside if item.top >= box.bottom - _TOUCH]
     if above:
         return max(above)[1] + 1
+    # Nothing may stand right above or below: then it is placed by its height alone.
+    below = below or [(0.0, at) for at, line in enumerate(lines) if line.box.top >= box.bottom]
     return min(below)[1] if below else len(lines)
 
 
@@ -185,6 +200,7 @@ def _edges(rules: Sequence[Rule], others: Sequence[Rule]) -> list[float]:
             edges.append(at)
     start = min(rule.start for rule in others)
     end = max(rule.end for rule in others)
+    # Many tables have no line at their left or right side; at least two lines must end there.
     if start < edges[0] - _OPEN and sum(rule.start < start + _TOUCH for rule in others) > 1:
         edges.insert(0, start)
     if end > edges[-1] + _OPEN and sum(rule.end > end - _TOUCH for rule in others) > 1:
@@ -196,9 +212,10 @@ def _walls(
     rules: Sequence[Rule], edges: Sequence[float], others: Sequence[float]
 ) -> list[list[bool]]:
     """For each inner edge, whether a line stands there beside each stretch between `others`."""
-    middles = [(one + other) / 2 for one, other in itertools.pairwise(others)]
+    middles = [(start + end) / 2 for start, end in itertools.pairwise(others)]
     walls = [[False] * len(middles) for _ in edges]
     for rule in rules:
+        # Lines so near to each other that they made one edge are walls of that edge.
         edge = min(range(len(edges)), key=lambda i: abs(edges[i] - rule.at))
         for i, middle in enumerate(middles):
             if rule.start <= middle <= rule.end:
@@ -247,27 +264,33 @@ def _table(
     used = [j for j in range(columns) if any(row[j] for row in cells)]
     edges = tuple((grid.xs[j], grid.xs[j + 1]) for j in used)
     numbers = [i for i in range(rows) if any(cells[i])]
-    boxes = {i: around([item.box for item in _row_lines(texts, i)]) for i in numbers}
-    box = around(list(boxes.values()))
+    boxes = {i: join_boxes([item.box for item in _row_lines(texts, i)]) for i in numbers}
+    box = join_boxes(list(boxes.values()))
     notes: list[TableRow] = []
     table = [[cells[i][j] for j in used] for i in numbers]
     while len(table) > 2 and table[0][0] and is_banner(table[0]) and not is_banner(table[1]):
         notes.append(TableRow(table.pop(0)[0], boxes[numbers.pop(0)]))
     above = before if before and _same_columns(edges, before.columns) else None
-    count = _head(table, numbers, texts)
-    names = join_names(table[:count])
+    count, names = name_columns(table, _head(table, numbers, texts))
+    # Without its own head, the first row here is data that only looks like names.
     if above is not None and any(above.names) and names != list(above.names):
         count, names = 0, list(above.names)
+    places = [boxes[i] for i in numbers]
+    if above is None and count < 2 and find_sideways(table) == 0:
+        table, count = [list(row) for row in zip(*table, strict=True)], 1
+        names = table[0]
+        places = [Box(left, box.top, right, box.bottom) for left, right in edges]
     lines = [
-        TableRow(line, boxes[i])
-        for i, row in zip(numbers[count:], table[count:], strict=True)
+        TableRow(line, place)
+        for place, row in zip(places[count:], table[count:], strict=True)
         if (line := row_line(names, row))
     ]
     unused = [
         name for j, name in enumerate(names) if name and not any(row[j] for row in table[count:])
     ]
+    # A name without a value in any row would be lost with its column.
     if unused and count:
-        lines.append(TableRow(" | ".join(unused), boxes[numbers[0]]))
+        lines.append(TableRow(" | ".join(unused), places[0]))
     return Table(tuple(lines), tuple(notes), tuple(names), frozenset(), box, edges)
 
 
@@ -291,20 +314,22 @@ def _texts(grid: _Grid, runs: Iterable[TextRun]) -> dict[_Span, list[PageLine]]:
     for span in grid.cells:
         lines = _cell_lines(found.get(span, ()))
         if span.right - span.left > 1 and lines and all(len(line.runs) > 1 for line in lines):
-            texts |= _split_columns(grid, span, lines)
+            texts |= _separate_columns(grid, span, lines)
         elif lines:
             texts[span] = lines
     return texts
 
 
-def _split_columns(
+def _separate_columns(
     grid: _Grid, span: _Span, lines: Sequence[PageLine]
 ) -> dict[_Span, list[PageLine]]:
     """What stands side by side where lines down are missing, by the columns that it is in."""
     found: dict[_Span, list[TextRun]] = {}
     end = span.left
     for run in sorted((run for line in lines for run in line.runs), key=lambda item: item.box.left):
-        inside = [j for j in range(span.left, span.right) if _is_in(run, grid.xs[j : j + 2])]
+        inside = [
+            j for j in range(span.left, span.right) if _overlaps_column(run, grid.xs[j : j + 2])
+        ]
         first, last = (inside[0], inside[-1]) if inside else (end, end)
         own = _Span(span.top, min(first, last), span.bottom, last + 1)
         touched = [item for item in found if item.left < own.right and own.left < item.right]
@@ -313,7 +338,7 @@ def _split_columns(
     return {own: _cell_lines(runs) for own, runs in found.items()}
 
 
-def _is_in(run: TextRun, edges: Sequence[float]) -> bool:
+def _overlaps_column(run: TextRun, edges: Sequence[float]) -> bool:
     shared = min(run.box.right, edges[1]) - max(run.box.left, edges[0])
     return shared > min(_TOUCH, 0.4 * (run.box.right - run.box.left))
 
@@ -341,6 +366,7 @@ def _is_table(texts: dict[_Span, list[PageLine]]) -> bool:
     if any(sum(len(line.text) for line in lines) > _MAX_TEXT for lines in texts.values()):
         return False
     crowded = [lines for lines in texts.values() if _is_crowded(lines)]
+    # A frame around whole rows is no cell; one such cell in ten may be a note in the table.
     return 10 * len(crowded) < len(texts)
 
 
@@ -355,8 +381,8 @@ def _same_columns(
     columns: Sequence[tuple[float, float]], others: Sequence[tuple[float, float]]
 ) -> bool:
     return len(columns) == len(others) and all(
-        abs(one[0] - other[0]) <= _TOUCH and abs(one[1] - other[1]) <= _TOUCH
-        for one, other in zip(columns, others, strict=True)
+        abs(left - other_left) <= _TOUCH and abs(right - other_right) <= _TOUCH
+        for (left, right), (other_left, other_right) in zip(columns, others, strict=True)
     )
 
 

@@ -1,13 +1,53 @@
-"""The lines of PDF pages: what repeats at a page's edges, and words that a line's end cuts."""
+"""Lines of PDF pages, in points from the left and the top of what is seen of a page.
+
+What repeats at the edges of pages is dropped, and words that the end of a line cuts are joined.
+"""
 
 import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ragstone.core.document import Box
 from ragstone.ingest.formats.furniture import OF_PAGES, is_page_number
+
+Edges = tuple[float, float, float, float]
+"""Left, top, right and bottom: lighter than a Box, as there is one for each character."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What is seen of a page: its edges in PDF's coordinates and its rotation in degrees."""
+
+    left: float
+    bottom: float
+    right: float
+    top: float
+    rotation: int = 0
+
+    def map_point(self, x: float, y: float) -> tuple[float, float]:
+        """A point as its distance from the left and the top of the page as it is shown."""
+        if self.rotation == 90:
+            return y - self.bottom, x - self.left
+        if self.rotation == 180:
+            return self.right - x, y - self.bottom
+        if self.rotation == 270:
+            return self.top - y, self.right - x
+        return x - self.left, self.top - y
+
+    def edges(self, one: tuple[float, float], other: tuple[float, float]) -> Edges:
+        """The rectangle between two corners, as it is shown."""
+        (x1, y1), (x2, y2) = self.map_point(*one), self.map_point(*other)
+        return min(x1, x2), min(y1, y2), max(x1, x2), max(y1, y2)
+
+
+def page_frame(page: Any) -> Frame:
+    """The frame of a pypdfium2 page."""
+    # Not the crop box: a size that all pages share stands above them, and is not found there.
+    left, bottom, right, top = page.get_bbox()
+    return Frame(left, bottom, right, top, page.get_rotation() % 360)
+
 
 HYPHEN = "\x02"
 """Stands for the mark (U+FFFE, or this) that PDFium puts where a line ends with a hyphen."""
@@ -44,13 +84,14 @@ _MAX_WORDS = 100_000
 
 class TextRun(NamedTuple):
     """A piece of a line without a wide gap in it. `baseline` is points from the top, `size` the
-    type's in points."""
+    type's in points; `mono` says that all its letters are equally wide."""
 
     text: str
     box: Box
     baseline: float = 0.0
     size: float = 0.0
     bold: bool = False
+    mono: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +104,11 @@ class PageLine:
     size: float = 0.0
     bold: bool = False
     runs: tuple[TextRun, ...] = ()
+
+    @property
+    def mono(self) -> bool:
+        """Whether it is set in type whose letters are equally wide, as code is."""
+        return bool(self.runs) and all(run.mono for run in self.runs)
 
 
 def clean(text: str) -> str:
@@ -84,10 +130,12 @@ def build_line(runs: Sequence[TextRun]) -> PageLine | None:
     if text[-1] in _HYPHENS and text[-2:-1].isalpha():
         text = text[:-1] + HYPHEN
     bold = first.bold and seen[-1].bold
-    return PageLine(text, around([run.box for run in seen]), first.baseline, first.size, bold, seen)
+    return PageLine(
+        text, join_boxes([run.box for run in seen]), first.baseline, first.size, bold, seen
+    )
 
 
-def around(boxes: Sequence[Box]) -> Box:
+def join_boxes(boxes: Sequence[Box]) -> Box:
     """The smallest box that holds all of these."""
     return Box(
         min(box.left for box in boxes),
@@ -97,7 +145,12 @@ def around(boxes: Sequence[Box]) -> Box:
     )
 
 
-def top_first(lines: list[PageLine]) -> list[PageLine]:
+def share_column(box: Box, other: Box) -> bool:
+    """Whether one box stands above the other, at least in part."""
+    return box.left < other.right and other.left < box.right
+
+
+def move_header_first(lines: list[PageLine]) -> list[PageLine]:
     """Many PDFs draw the page's header last: put the trailing lines that stand above all else
     where the reader sees them."""
     if not lines:
@@ -112,7 +165,7 @@ def top_first(lines: list[PageLine]) -> list[PageLine]:
     return lines if len(lines) - cut > 3 else lines[cut:] + lines[:cut]
 
 
-def without_edges(
+def drop_page_edges(
     pages: Sequence[Sequence[PageLine]], heights: Sequence[float], known: set[str], first: int
 ) -> list[list[PageLine]]:
     """Drop running headers, footers and page numbers from consecutive pages.

@@ -10,17 +10,17 @@ from typing import Any, NamedTuple
 
 import pypdfium2.raw
 
-from ragstone.ingest.formats.pdf_frame import Frame
+from ragstone.ingest.formats.pdf_lines import Frame
 
 _C: Any = pypdfium2.raw
 
-_MOST_PATHS = 10_000
+_MAX_PATHS = 10_000
 """What has more on a page is a drawing."""
 
-_MOST_SEGMENTS = 400
+_MAX_SEGMENTS = 400
 """So many segments of a path are looked at; an outline of letters or of a map has more."""
 
-_MOST_RULES = 3_000
+_MAX_RULES = 3_000
 _MAX_DEPTH = 3
 _THIN = 3.0
 """A path that is not a thicker is a line, in points."""
@@ -68,18 +68,18 @@ def page_rules(page: Any, frame: Frame) -> Rules:
     down: list[Rule] = []
     raw = page.raw
     count, get = _C.FPDFPage_CountObjects(raw), _C.FPDFPage_GetObject
-    if count > _MOST_PATHS:
+    if count > _MAX_PATHS:
         return _NO_RULES
-    for one, other in _lines(raw, count, get, _UNMOVED, 1):
-        left, top, right, bottom = frame.edges(one, other)
+    for start, end in _lines(raw, count, get, _UNMOVED, 1):
+        left, top, right, bottom = frame.edges(start, end)
         if right - left >= bottom - top:
             across.append(Rule((top + bottom) / 2, left, right))
         else:
             down.append(Rule((left + right) / 2, top, bottom))
-        if len(across) + len(down) > 4 * _MOST_RULES:
+        if len(across) + len(down) > 4 * _MAX_RULES:
             return _NO_RULES
     rules = Rules(tuple(_merge_rules(across)), tuple(_merge_rules(down)))
-    return rules if len(rules.across) + len(rules.down) <= _MOST_RULES else _NO_RULES
+    return rules if len(rules.across) + len(rules.down) <= _MAX_RULES else _NO_RULES
 
 
 def _lines(
@@ -93,7 +93,7 @@ def _lines(
             yield from _path_lines(piece, matrix)
         elif kind == _C.FPDF_PAGEOBJ_FORM and depth < _MAX_DEPTH:
             inner = _C.FPDFFormObj_CountObjects(piece)
-            if 0 < inner <= _MOST_PATHS:
+            if 0 < inner <= _MAX_PATHS:
                 moved = _product(_matrix(piece), matrix)
                 yield from _lines(piece, inner, _C.FPDFFormObj_GetObject, moved, depth + 1)
 
@@ -103,7 +103,7 @@ def _path_lines(path: Any, matrix: _Matrix) -> Iterator[tuple[_Point, _Point]]:
     if not _C.FPDFPath_GetDrawMode(path, ctypes.byref(fill), ctypes.byref(stroke)):
         return
     count = _C.FPDFPath_CountSegments(path)
-    if not (fill.value or stroke.value) or not 2 <= count <= _MOST_SEGMENTS:
+    if not (fill.value or stroke.value) or not 2 <= count <= _MAX_SEGMENTS:
         return
     moved = _product(_matrix(path), matrix)
     for points in _figures(path, count, moved):

@@ -1,25 +1,36 @@
-"""The text of a PDF page with its places, asked of PDFium character by character."""
+"""The text of a PDF page and its places, asked of PDFium character by character, and its fields."""
 
 import ctypes
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import pypdfium2.raw
 
 from ragstone.core.document import Box
-from ragstone.ingest.formats.pdf_codes import BREAKS, CUTS, SPACES, read_codes
-from ragstone.ingest.formats.pdf_frame import Edges, Frame
-from ragstone.ingest.formats.pdf_ligatures import find_ligatures
-from ragstone.ingest.formats.pdf_lines import BULLETS, HYPHEN, PageLine, TextRun, build_line, clean
+from ragstone.ingest.formats.inline_text import raise_text
+from ragstone.ingest.formats.pdf_codes import BREAKS, CUTS, SPACES, find_ligatures, read_codes
+from ragstone.ingest.formats.pdf_lines import (
+    BULLETS,
+    HYPHEN,
+    Edges,
+    Frame,
+    PageLine,
+    TextRun,
+    build_line,
+    clean,
+)
 from ragstone.ingest.formats.pdf_rules import Rules
-from ragstone.ingest.formats.raised import raise_text
 
 _C: Any = pypdfium2.raw
 
 _BOLD_WEIGHT = 700
 _BOLD_NAME = re.compile(rb"bold|black|heavy", re.IGNORECASE)
+_MONO_NAME = re.compile(rb"courier|mono|consol|menlo|typewriter|cmtt|fixed", re.IGNORECASE)
+_FIXED_PITCH = 1
 _NAME_BYTES = 200
 _GAP = 0.75
 """A gap of more font sizes than this parts two runs: more than between words, less than between
@@ -35,13 +46,16 @@ _MIN_RAISED, _MAX_RAISED = 0.15, 0.85
 """A raised character stands higher by more font sizes than this, and is smaller than this part of
 the text before it."""
 
+_LAM, _ALEFS = 0x644, (0x622, 0x623, 0x625, 0x627)
 _BULLET = re.compile(f"[{BULLETS}]")
 _NOWHERE = (0.0, 0.0, 0.0, 0.0)
+Character = tuple[int, int, Edges | None, float]
+"""Index, code point, edges and baseline; spaces and ends of lines have no edges."""
 
 
 def page_lines(text_page: Any, frame: Frame, rules: Rules) -> list[PageLine]:
     """The lines of a page as PDFium orders them; a ruled line parts what stands beside it."""
-    characters = list(_characters(text_page.raw, frame))
+    characters = order_arabic_ligatures(list(_characters(text_page.raw, frame)))
     found = _Lines(text_page.raw, rules, find_ligatures(text_page.raw, characters))
     for place, code, edges, baseline in characters:
         if edges is not None:
@@ -54,6 +68,16 @@ def page_lines(text_page: Any, frame: Frame, rules: Rules) -> list[PageLine]:
             found.break_line()
     found.end_line()
     return found.lines
+
+
+def order_arabic_ligatures(characters: list[Character]) -> list[Character]:
+    """The characters, those of lam with alef, which are one glyph, in the order of reading: PDFium
+    turns them with the line that they are in."""
+    for place, (first, second) in enumerate(pairwise(characters)):
+        if second[1] == _LAM and first[1] in _ALEFS and first[2] == second[2] is not None:
+            characters[place] = (first[0], second[1], *first[2:])
+            characters[place + 1] = (second[0], first[1], *second[2:])
+    return characters
 
 
 @dataclass(slots=True)
@@ -129,6 +153,9 @@ class _Lines:
         if cut and self._run is not None:
             self._run.parts.append(HYPHEN)
         self._end_run()
+        if len(self._runs) > 1 and self._runs[0].text == "o":
+            # Word's second bullet is a letter of another font, with a gap behind it.
+            self._runs[0] = self._runs[0]._replace(text="◦")
         if line := build_line(self._runs):
             self.lines.append(line)
         self._runs = []
@@ -139,35 +166,43 @@ class _Lines:
             return
         lefts, tops, rights, bottoms = zip(*run.boxes, strict=True)
         box = Box(min(lefts), min(tops), max(rights), max(bottoms))
-        bold = all(self._fonts.is_bold(self._raw, char) for char in (run.first, run.last))
+        # A bold word that begins a sentence does not make it a heading.
+        fonts = [self._fonts.look_up(self._raw, char) for char in (run.first, run.last)]
+        bold, mono = (all(said) for said in zip(*fonts, strict=True))
+        # Type of one size differs by hundredths of a point; halves still tell sizes apart.
         size = round(run.size * 2) / 2
-        self._runs.append(TextRun(clean("".join(run.parts)), box, run.baseline, size, bold))
+        self._runs.append(TextRun(clean("".join(run.parts)), box, run.baseline, size, bold, mono))
 
 
 class _Fonts:
-    """Which fonts of a page are bold: by their names, as many say no weight or a wrong one."""
+    """Which fonts of a page are bold, and whose letters are equally wide: by their names too, as
+    many say nothing of it or what is wrong."""
 
     def __init__(self) -> None:
-        self._known: dict[int, bool] = {}
+        self._known: dict[int, tuple[bool, bool]] = {}
         self._name = ctypes.create_string_buffer(_NAME_BYTES)
         self._flags = ctypes.c_int()
 
-    def is_bold(self, raw: Any, char: int) -> bool:
+    def look_up(self, raw: Any, char: int) -> tuple[bool, bool]:
+        """Whether the font of a character is bold, and whether its letters are equally wide."""
         piece = _C.FPDFText_GetTextObject(raw, char)
         font = ctypes.cast(_C.FPDFTextObj_GetFont(piece), ctypes.c_void_p).value if piece else None
+        # Asked once for each font, not for each run.
         if (font or 0) not in self._known:
-            self._known[font or 0] = self._asked(raw, char)
+            self._known[font or 0] = self._ask(raw, char)
         return self._known[font or 0]
 
-    def _asked(self, raw: Any, char: int) -> bool:
+    def _ask(self, raw: Any, char: int) -> tuple[bool, bool]:
         flags = ctypes.byref(self._flags)
         _C.FPDFText_GetFontInfo(raw, char, self._name, _NAME_BYTES, flags)
         named = _BOLD_NAME.search(self._name.value) is not None
-        return named or _C.FPDFText_GetFontWeight(raw, char) >= _BOLD_WEIGHT
+        bold = named or _C.FPDFText_GetFontWeight(raw, char) >= _BOLD_WEIGHT
+        mono = _MONO_NAME.search(self._name.value) is not None
+        return bold, mono or bool(self._flags.value & _FIXED_PITCH)
 
 
-def _characters(raw: Any, frame: Frame) -> Iterator[tuple[int, int, Edges | None, float]]:
-    """Index, code point, edges and baseline of what is seen; spaces and ends of lines have none."""
+def _characters(raw: Any, frame: Frame) -> Iterator[Character]:
+    """The characters that are seen, and spaces and ends of lines."""
     loose, origin = _C.FPDFText_GetLooseCharBox, _C.FPDFText_GetCharOrigin
     edges, x, y = _C.FS_RECTF(), ctypes.c_double(), ctypes.c_double()
     to_edges, to_x, to_y = ctypes.byref(edges), ctypes.byref(x), ctypes.byref(y)
@@ -183,6 +218,8 @@ def _characters(raw: Any, frame: Frame) -> Iterator[tuple[int, int, Edges | None
             yield place, code, _NOWHERE, 0.0
             continue
         origin(raw, place, to_x, to_y)
+        # Nearly all pages are, and calling `Frame.edges` for each character would cost most of the
+        # time.
         if upright:
             seen = edges.left - left, top - edges.top, edges.right - left, top - edges.bottom
             yield place, code, seen, top - y.value
@@ -225,5 +262,102 @@ def _height(raw: Any, char: int) -> float:
     matrix = _C.FS_MATRIX()
     if _C.FPDFText_GetMatrix(raw, char, matrix):
         scale = float((matrix.c**2 + matrix.d**2) ** 0.5)
+        # Some programs set type of 1 point and scale it by the matrix.
         return size * scale if scale else size
     return size
+
+
+_MAX_FIELDS = 2000
+"""Of a page; those behind them are not read."""
+
+_MAX_BYTES = 1 << 16
+_INVISIBLE = _C.FPDF_ANNOT_FLAG_HIDDEN | _C.FPDF_ANNOT_FLAG_NOVIEW
+
+_PASSWORD = 1 << 13
+"""The flag of fields whose text nobody sees (PDF 32000-1, table 228)."""
+
+_TEXT_SIZE = 11.0
+"""Points of the text in a field that is higher: PDFium does not tell its size."""
+
+_BOXES = (_C.FPDF_FORMFIELD_CHECKBOX, _C.FPDF_FORMFIELD_RADIOBUTTON)
+_TEXTS = (
+    _C.FPDF_FORMFIELD_TEXTFIELD,
+    _C.FPDF_FORMFIELD_COMBOBOX,
+    _C.FPDF_FORMFIELD_LISTBOX,
+)
+
+
+def insert_fields(lines: list[PageLine], page: Any, frame: Frame) -> list[PageLine]:
+    """Return the lines of a page with its fields: beside the text that they stand beside, else as
+    lines of their own.
+
+    Args:
+        lines: In the order in which they are read.
+        page: A pypdfium2 page of a document whose forms are initialised, or that has none.
+        frame: What is seen of the page.
+    """
+    # PDFium reads the text of a page without its fields, which are drawn above it.
+    lines = list(lines)
+    for run in _read_fields(page, frame) if page.formenv else ():
+        same_row = [place for place, line in enumerate(lines) if _share_row(line.box, run.box)]
+        # Of the columns of a page the nearest.
+        place = min(same_row, key=lambda at: _gap(lines[at].box, run.box), default=None)
+        if place is not None:
+            runs = sorted([*lines[place].runs, run], key=lambda part: part.box.left)
+            lines[place] = build_line(runs) or lines[place]
+        elif line := build_line([run]):
+            above = [at for at, other in enumerate(lines) if other.baseline <= run.baseline]
+            lines.insert(above[-1] + 1 if above else 0, line)
+    return lines
+
+
+def _share_row(one: Box, other: Box) -> bool:
+    return (
+        one.top <= (other.top + other.bottom) / 2 <= one.bottom
+        or other.top <= (one.top + one.bottom) / 2 <= other.bottom
+    )
+
+
+def _gap(one: Box, other: Box) -> float:
+    """Return how far apart two boxes are from left to right, 0 for those that overlap."""
+    return max(0.0, other.left - one.right, one.left - other.right)
+
+
+def _read_fields(page: Any, frame: Frame) -> Iterator[TextRun]:
+    """Yield the boxes of a page with their marks, and what other fields hold, in their order."""
+    form = page.formenv.raw
+    for number in range(min(_C.FPDFPage_GetAnnotCount(page.raw), _MAX_FIELDS)):
+        with _annotation(page, number) as annotation:
+            kind = _C.FPDFAnnot_GetFormFieldType(form, annotation)
+            text = ""
+            # Hidden fields hold what scripts of the form keep for themselves.
+            if _C.FPDFAnnot_GetFlags(annotation) & _INVISIBLE:
+                continue
+            if kind in _BOXES:
+                text = "☒" if _C.FPDFAnnot_IsChecked(form, annotation) else "☐"
+            elif kind in _TEXTS:
+                is_secret = _C.FPDFAnnot_GetFormFieldFlags(form, annotation) & _PASSWORD
+                text = "" if is_secret else _value(form, annotation)
+            edges = _C.FS_RECTF()
+            if text and _C.FPDFAnnot_GetRect(annotation, edges):
+                corners = (edges.left, edges.bottom), (edges.right, edges.top)
+                box = Box(*frame.edges(*corners))
+                size = min(box.bottom - box.top, _TEXT_SIZE)
+                yield TextRun(text, box, (box.top + box.bottom + 0.7 * size) / 2, size)
+
+
+@contextmanager
+def _annotation(page: Any, number: int) -> Iterator[Any]:
+    annotation = _C.FPDFPage_GetAnnot(page.raw, number)
+    try:
+        yield annotation
+    finally:
+        _C.FPDFPage_CloseAnnot(annotation)
+
+
+def _value(form: Any, annotation: Any) -> str:
+    buffer = (_C.FPDF_WCHAR * (_MAX_BYTES // 2))()
+    size = _C.FPDFAnnot_GetFormFieldValue(form, annotation, buffer, _MAX_BYTES)
+    if size > _MAX_BYTES:  # Then nothing of it was written.
+        return ""
+    return clean(bytes(buffer)[: max(0, size - 2)].decode("utf-16-le", "ignore"))

@@ -7,20 +7,17 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from ragstone.core.document import Box
-from ragstone.ingest.formats.pdf_lines import PageLine, around
-from ragstone.ingest.formats.pdf_rows import Cell, Row, build_rows
+from ragstone.ingest.formats.pdf_layout import NEAR, Cell, Row, TableRow, build_rows
+from ragstone.ingest.formats.pdf_lines import PageLine, join_boxes
 from ragstone.ingest.formats.pdf_rules import Rules
-from ragstone.ingest.formats.pdf_tables import MAX_RUNS, Table, TableRow
-from ragstone.ingest.formats.tables import are_names, row_line
+from ragstone.ingest.formats.pdf_tables import MAX_RUNS, Table
+from ragstone.ingest.formats.tables import are_names, name_columns, row_line
 
 _MIN_ROWS = 3
 """So many lines with cells in several columns make a table."""
 
-_MOST_ROWS = 300
+_MAX_ROWS = 300
 _MAX_COLUMNS = 12
-_NEAR = 3.0
-"""Cells of a column begin within so many points."""
-
 _CLEAR = 1.0
 """So many type sizes are between a column and the next one."""
 
@@ -36,7 +33,7 @@ _TIGHT = 1.3
 _LETTER = re.compile(r"\w")
 _FULL = 0.85
 _PROSE_WORDS = 5.0
-_MOST_WORDS = 40
+_MAX_WORDS = 40
 
 
 def find_word_tables(
@@ -45,6 +42,7 @@ def find_word_tables(
     """The tables among lines (each with its place) that no other table has taken."""
     if sum(len(line.runs) for _, line in lines) > MAX_RUNS:
         return []
+    # Without text that runs upwards; see `find_tables`.
     level = [item for item in lines if item[1].box.bottom - item[1].box.top < 4 * item[1].size]
     found = []
     for group in _groups(build_rows(level), taken):
@@ -82,11 +80,11 @@ def _stretch(rows: Sequence[Row], start: int) -> tuple[int, list[float]]:
         return start, []
     end = start
     counts = Counter[int]()
-    for row in rows[start : start + _MOST_ROWS]:
+    for row in rows[start : start + _MAX_ROWS]:
         places = [_column(cell, edges) for cell in row.cells]
         if None in places or len(set(places)) < len(places):
             break
-        if any(one.box.right > other.box.left for one, other in pairwise(row.cells)):
+        if any(cell.box.right > after.box.left for cell, after in pairwise(row.cells)):
             break
         if any(_crosses(cell, edges, row.size) for cell in row.cells):
             break
@@ -99,24 +97,26 @@ def _stretch(rows: Sequence[Row], start: int) -> tuple[int, list[float]]:
 
 def _column(cell: Cell, edges: Sequence[float]) -> int | None:
     place = min(range(len(edges)), key=lambda i: abs(edges[i] - cell.box.left))
-    return place if abs(edges[place] - cell.box.left) <= _NEAR else None
+    return place if abs(edges[place] - cell.box.left) <= NEAR else None
 
 
 def _crosses(cell: Cell, edges: Sequence[float], size: float) -> bool:
     """Whether a cell reaches the next column or almost does."""
-    after = [edge for edge in edges if edge > cell.box.left + _NEAR]
+    after = [edge for edge in edges if edge > cell.box.left + NEAR]
     return bool(after) and cell.box.right > after[0] - _CLEAR * size
 
 
 def _table(
     above: Row | None, rows: Sequence[Row], edges: Sequence[float], rules: Rules
 ) -> Table | None:
-    while len(rows[-1].cells) == 1 and rows[-1].cells[0].box.left < edges[1] - _NEAR:
+    # What follows in the first column alone is the text below the table.
+    while len(rows[-1].cells) == 1 and rows[-1].cells[0].box.left < edges[1] - NEAR:
         rows = rows[:-1]
     columns: list[list[Cell]] = [[] for _ in edges]
     for row in rows:
         for cell in row.cells:
             columns[_column(cell, edges) or 0].append(cell)
+    # Two columns of an article stay in place too, and so do the bullets of a list.
     if _is_prose(columns[0]) or all(map(_is_prose, columns)) or _are_marks(columns[0]):
         return None
     spans = [(min(c.box.left for c in col), max(c.box.right for c in col)) for col in columns]
@@ -128,11 +128,16 @@ def _table(
         head = records.pop(0).texts
     else:
         head = []
-    if len(records) < 2 or any(len(record.texts[0].split()) > _MOST_WORDS for record in records):
+    if head:
+        count, head = name_columns([head, *(record.texts for record in records)], 1)
+        records = records[count - 1 :]
+    if len(records) < 2 or any(len(record.texts[0].split()) > _MAX_WORDS for record in records):
         return None
     lines = tuple(TableRow(row_line(head, record.texts, ()), record.box) for record in records)
     places = frozenset(place for row in rows for place in row.lines)
-    return Table(lines, (), tuple(head), places, around([row.box for row in rows]), tuple(spans))
+    return Table(
+        lines, (), tuple(head), places, join_boxes([row.box for row in rows]), tuple(spans)
+    )
 
 
 @dataclass(slots=True)
@@ -147,7 +152,7 @@ def _records(rows: Sequence[Row], edges: Sequence[float]) -> list[_Record]:
     """The rows, those that only go on with cells above as a part of them. Where gaps part them, a
     label may stand beside any line of its row."""
     steps = [below.baseline - row.baseline for row, below in pairwise(rows)]
-    begins = [row.cells[0].box.left < edges[1] - _NEAR for row in rows]
+    begins = [row.cells[0].box.left < edges[1] - NEAR for row in rows]
     wide = [step > _TIGHT * row.size for step, row in zip(steps, rows[1:], strict=True)]
     starts = [0, *(place + 1 for place, apart in enumerate(wide) if apart)]
     labels = [sum(begins[item:end]) for item, end in pairwise([*starts, len(rows)])]
@@ -158,7 +163,7 @@ def _records(rows: Sequence[Row], edges: Sequence[float]) -> list[_Record]:
         goes_on = place not in starts if spaced else near and not begins[place]
         if records and goes_on:
             last = records[-1]
-            last.box = around([last.box, row.box])
+            last.box = join_boxes([last.box, row.box])
         else:
             last = _Record([""] * len(edges), row.box)
             records.append(last)
@@ -198,7 +203,7 @@ def _is_head(row: Row, below: Row, rules: Rules) -> bool:
     between = row.box.bottom - 1, below.box.top + 1
     lined = any(
         between[0] - row.size / 2 <= rule.at <= between[1]
-        and rule.start <= row.box.left + _NEAR
+        and rule.start <= row.box.left + NEAR
         and rule.end >= row.cells[-1].box.left
         for rule in rules.across
     )

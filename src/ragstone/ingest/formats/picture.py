@@ -10,13 +10,11 @@ from typing import Any
 from ragstone.core.document import picture_id
 from ragstone.core.errors import TooLarge, UnreadableDocument
 from ragstone.ingest.document import Block, Parsed
-from ragstone.ingest.formats.image_file import check_pixels, on_white, open_picture
+from ragstone.ingest.formats.image_file import check_pixels, flatten_on_white, open_picture, redraw
 from ragstone.ingest.formats.pdf_blocks import Prose, page_blocks
 from ragstone.ingest.formats.recognised import build_lines, page_block
 from ragstone.ingest.formats.recognition import CHOSEN, MOST_SIDE, Recognition, recognise_text
-from ragstone.ingest.formats.redrawn import redrawn
-from ragstone.ingest.formats.surroundings import Surroundings
-from ragstone.ingest.formats.types import Format
+from ragstone.ingest.formats.types import Format, Surroundings
 
 _POINTS = 72.0
 _RESOLUTIONS = (50, 2400)
@@ -62,7 +60,7 @@ def whole_file(
 
 def draw_page(path: Path, name: str, data: bytes) -> tuple[str, bytes]:
     """A page of such a document, by its number from 1, as it is shown."""
-    return redrawn(path.name, data, int(name) - 1 if name.isdecimal() else 0)
+    return redraw(path.name, data, int(name) - 1 if name.isdecimal() else 0)
 
 
 def _blocks(
@@ -89,7 +87,7 @@ def _pixels(image: Any) -> tuple[Any, float]:
 
     resolution, longest = _resolution(image), max(image.size)
     image.draft("RGB", (MOST_SIDE, MOST_SIDE))  # A large JPEG is unpacked at a half or less.
-    shown = on_white(ImageOps.exif_transpose(image))
+    shown = flatten_on_white(ImageOps.exif_transpose(image))
     shown.thumbnail((MOST_SIDE, MOST_SIDE))
     shrunk = longest / max(shown.size)
     pixels = numpy.ascontiguousarray(numpy.asarray(shown)[:, :, ::-1])

@@ -48,8 +48,8 @@ def is_earlier_mail(text: str) -> bool:
 def plain_blocks(text: str) -> Iterator[Block]:
     """The blocks of a mail's plain text."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "").split("\n")
-    own, earlier = _split_quoted_mail(lines)
-    own, signature = _split_signature(own)
+    own, earlier = _separate_quoted_mail(lines)
+    own, signature = _separate_signature(own)
     yield from _separate_quotes(own)
     if said := "\n".join(signature).strip():
         yield Block(said, label="signature")
@@ -57,7 +57,7 @@ def plain_blocks(text: str) -> Iterator[Block]:
         yield Block(_unwrap_lines(part), "quote")
 
 
-def _split_quoted_mail(lines: list[str]) -> tuple[list[str], list[str]]:
+def _separate_quoted_mail(lines: list[str]) -> tuple[list[str], list[str]]:
     """Where an earlier mail is quoted whole, without marks: what is above it, and the rest."""
     for number, line in enumerate(lines):
         if _DIVIDER.match(line) or (number and _is_head(lines, number)):
@@ -72,7 +72,7 @@ def _is_head(lines: list[str], number: int) -> bool:
     return sum(bool(_SENT.match(line.strip())) for line in below) >= 2
 
 
-def _split_signature(lines: list[str]) -> tuple[list[str], list[str]]:
+def _separate_signature(lines: list[str]) -> tuple[list[str], list[str]]:
     """What is above the signature, and the signature, up to what is quoted below it."""
     for number, line in enumerate(lines):
         if line in ("-- ", "--"):

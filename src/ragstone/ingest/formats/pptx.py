@@ -1,11 +1,12 @@
 """PPTX through python-pptx: a page per slide, its title as heading, then what stands on it.
 
-Shapes are read as they lie, line by line; hidden slides are read too. Notes follow the slide that
-they are of. Masters and running feet are left out.
+Shapes are read as they lie, line by line; hidden slides are read too. Notes and comments follow the
+slide that they are of. Masters and running feet are left out.
 """
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,15 @@ from ragstone.core.errors import UnreadableDocument
 from ragstone.ingest.document import Block, Parsed
 from ragstone.ingest.formats.drawing import chart_blocks, diagram_lines
 from ragstone.ingest.formats.embedded import Pictures, read_package_picture, read_package_pictures
-from ragstone.ingest.formats.furniture import add_running_heads
+from ragstone.ingest.formats.furniture import add_running_heads, comment_block
+from ragstone.ingest.formats.inline_text import lower_text, raise_text
 from ragstone.ingest.formats.numbering import BULLET, numeral
-from ragstone.ingest.formats.package import office_package, safe_tree
-from ragstone.ingest.formats.properties import core_properties, translate_library_errors
-from ragstone.ingest.formats.raised import lower_text, raise_text
+from ragstone.ingest.formats.package import (
+    core_properties,
+    office_package,
+    safe_tree,
+    translate_library_errors,
+)
 from ragstone.ingest.formats.tables import table_blocks
 from ragstone.ingest.formats.types import ZIP, Format
 
@@ -39,6 +44,7 @@ _LISTS = {PP_PLACEHOLDER.BODY, PP_PLACEHOLDER.OBJECT, PP_PLACEHOLDER.VERTICAL_BO
 _OPENING = {"title", "secHead"}
 _ROW_SHARE = 20
 """Shapes whose tops differ by less than this part of the slide's height lie side by side."""
+_AUTHORS = ("/commentAuthors", "/relationships/authors")
 _MAX_DEPTH = 40
 _MISSING = (PythonPptxError, AttributeError, LookupError, TypeError, ValueError)
 """What python-pptx raises where a slide lacks a part or an attribute."""
@@ -60,8 +66,6 @@ def parse_pptx(path: Path, ending: str, max_bytes: int) -> Parsed:
         title, metadata = core_properties(path, package)
         pages = len(presentation.slides)
         pictures = read_package_pictures(path, max_bytes)
-    if title == "PowerPoint Presentation":
-        title = ""
     return Parsed(
         title,
         _blocks(path, presentation, pictures),
@@ -119,12 +123,14 @@ class _Slide:
             yield Block(title, "heading", 1 if opening else 2, self._page)
         yield from body
         yield from self._notes()
+        yield from self._comments()
 
     def _order_shapes(self, shapes: Iterable[Any]) -> list[Any]:
         """Shapes as they are read: the title, then from the top and from the left."""
 
         def place(shape: Any) -> tuple[bool, int, int]:
             left, top = _edges(shape)
+            # Tops of shapes in one row differ by a few pixels, so they are compared by rows.
             return _placeholder(shape) not in _TITLES, top // self._row, left
 
         return sorted(shapes, key=place)
@@ -198,6 +204,7 @@ class _Slide:
         for paragraph in shape.text_frame._txBody.iterchildren(f"{_A}p"):
             text = _paragraph_text(paragraph)
             label, level = bullets.label(paragraph, bool(text))
+            # In a body each paragraph is a point of its own.
             if is_box and text and not label and len(text) <= _BOX_LINE_CHARS:
                 held.append(text)
                 continue
@@ -223,6 +230,26 @@ class _Slide:
                 yield Block(lead + text, page=self._page, label="notes")
                 lead = ""
 
+    def _comments(self) -> Iterator[Block]:
+        """What readers noted at the slide, and what others answered."""
+        part = self._slide.part
+        authors = {
+            author.get("id", ""): author.get("name", "")
+            for root in self._find_related(part.package.presentation_part, _AUTHORS)
+            for author in root.iterchildren("{*}cmAuthor", "{*}author")
+        }
+        for root in self._find_related(part, ("/comments",)):
+            for comment in root.iter("{*}cm", "{*}reply"):
+                old, new = comment.iterfind("{*}text"), comment.iterfind("{*}txBody//{*}t")
+                if text := "".join(item.text or "" for item in chain(old, new)).strip():
+                    author = authors.get(comment.get("authorId", ""), "")
+                    yield comment_block(text, author, page=self._page)
+
+    def _find_related(self, part: Any, endings: tuple[str, ...]) -> Iterator[Any]:
+        for relation in part.rels.values():
+            if relation.reltype.endswith(endings) and not relation.is_external:
+                yield safe_tree(self._path, relation.target_part.blob)
+
 
 class _Bullets:
     """The bullets and numbers of one text frame; its lists count on from paragraph to paragraph."""
@@ -242,6 +269,7 @@ class _Bullets:
             if kind is not None:
                 break
         if filled:
+            # A list below starts anew under each point.
             self._counts = {key: count for key, count in self._counts.items() if key <= level}
         if kind is None or kind.tag == f"{_A}buNone":
             if filled:

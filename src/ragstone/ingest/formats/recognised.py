@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from ragstone.core.document import Box
 from ragstone.ingest.document import Block
-from ragstone.ingest.formats.pdf_lines import PageLine, TextRun, around, build_line, clean
+from ragstone.ingest.formats.pdf_lines import PageLine, TextRun, build_line, clean, join_boxes
 from ragstone.ingest.formats.recognition import Corners, Stretch
 
 SIZE = 10.0
@@ -159,7 +159,7 @@ def _join_words(row: Sequence[TextRun]) -> list[TextRun]:
     for run in row:
         last = runs[-1] if runs else None
         if last and run.box.left - last.box.right < _TOUCH * SIZE and last.size == run.size:
-            box = around([last.box, run.box])
+            box = join_boxes([last.box, run.box])
             runs[-1] = last._replace(text=f"{last.text} {run.text}", box=box)
         else:
             runs.append(run._replace(baseline=baseline))

@@ -10,20 +10,31 @@ from ragstone.ingest.document import Block
 _NUMBER = re.compile(r"[-+(]?[$€£¥]?\s*[\d.,\s]*\d[\d.,\s]*[)%€$]?")
 _BLOCK_CHARS = 4000
 _LOOK_AHEAD = 9
-_LEAST_BELOW = 2
+_MAX_HEADS = 4
+_MAX_SIDEWAYS_ROWS, _MAX_SIDEWAYS_WIDTH = 16, 24
+"""A record of more fields than rows here could not be read."""
+
+_UNIT = re.compile(r"(?!n/?a$)(?=.*[^\W\d_]|.*[%°€$£¥‰])\S(?:.{0,18}\S)?", re.IGNORECASE)
+_IN_BRACKETS = re.compile(r"\(.+\)|\[.+\]")
+_UNITS_LABEL = re.compile(
+    r"|[-–—]|[(\[].*[)\]]|(?:units?|einheit|unité|unidad|unità|unidade|eenheid|enhet|jednostk|единиц)\w*"
+    r"|单位|單位|単位|단위",
+    re.IGNORECASE,
+)
+_MIN_BELOW = 2
 """Rows below names that stand below notes."""
 _MAX_NAME = 120
-_MOST_NOTES = 6
+_MAX_NOTES = 6
 """Rows at the end of a table that may be notes."""
 
 
 INDENT = "\u00a0"
 """Stands before the first cell of a row as often as it is indented below a row above."""
 
-_LEAST_BLANK = 1 / 3
+_MIN_BLANK = 1 / 3
 """The share of rows whose first cell is empty in a table that says its groups only once."""
 
-_LEAST_OUTLINE = 4
+_MIN_OUTLINE = 4
 
 
 def _record(header: Sequence[str], row: Sequence[str]) -> str:
@@ -54,15 +65,21 @@ def table_blocks(
     """A table whose merged cells repeat their value, as blocks of about 4,000 characters, lazily.
 
     `header` is how many rows name the columns, None to find out. Names of several rows are joined
-    ("2018 Q1"); those of empty columns are a last line. Rows above the header with one value only
+    ("2018 Q1"), with a row of units below them ("Mass (kg)"), and not said again where the header
+    is repeated; those of empty columns are a last line. Rows above the header with one value only
     are the table's title, which comes before `label`. `merged` holds what cells say that reach over
-    columns: other equal cells of a row are data. None is for a format that does not tell.
+    columns: other equal cells of a row are data. None is for a format that does not tell. A short
+    table whose columns are the records, as its values show, is turned.
     """
     source = (
         [_indent(cell) * (not at) + _single_line(cell) for at, cell in enumerate(row)]
         for row in rows
     )
-    filled = (row for row in source if any(row))
+    filled: Iterator[list[str]] = (row for row in source if any(row))
+    whole = list(islice(filled, _MAX_SIDEWAYS_ROWS + 1))
+    if header in (None, 1) and (first := find_sideways(whole, merged)) is not None:
+        whole[first:] = [list(row) for row in zip(*whole[first:], strict=True)]
+    filled = chain(whole, filled)
     ahead = list(islice(filled, _LOOK_AHEAD))
     titles = []
     while (
@@ -75,14 +92,96 @@ def table_blocks(
         header = header - 1 if header else header
     notes = ahead[: _names_below_notes(ahead)] if header is None else []
     ahead = ahead[len(notes) :]
-    count = min(header_rows(ahead) if header is None else header, len(ahead))
+    count = min(_count_name_rows(ahead) if header is None else header, len(ahead))
+    # A table of names alone has no records; then the names are its rows.
     count = 0 if count == len(ahead) else count
-    names = [_plain_name(name) for name in join_names(ahead[:count])]
+    count, names = name_columns(ahead, count)
+    names = [_plain_name(name) for name in names]
+    # Days of a month above equal figures are a record of these.
+    repeated = [
+        row
+        for row in ahead[:count]
+        if len(set(row) - {""}) > 1 and not all(map(_is_number, filter(None, row)))
+    ]
+    below = (row for row in chain(ahead[count:], filled) if row not in repeated)
     caption = ". ".join(dict.fromkeys(item for item in (*titles, label) if item))
-    lines = _table_lines(names, _nest_rows(names, chain(ahead[count:], filled), merged), merged)
+    lines = _table_lines(names, _nest_rows(names, below, merged), merged)
     above = (*(titles if not label else ()), *(row_line((), row, merged) for row in notes))
     for text in _group_lines(chain(above, lines)):
         yield Block(text, "table", page=page, label=caption)
+
+
+def name_columns(rows: Sequence[Sequence[str]], count: int) -> tuple[int, list[str]]:
+    """How many rows name the columns where the first `count` ones do, as one of units may follow;
+    and the names."""
+    count += bool(count) and _is_units_row(rows, count)
+    heads = list(rows[:count])
+    if count > 1 and _is_units_row(rows, count - 1):
+        heads[-1] = [_write_unit(*pair) for pair in zip(heads[-1], heads[-2], strict=False)]
+    return count, join_names(heads)
+
+
+def _is_units_row(rows: Sequence[Sequence[str]], place: int) -> bool:
+    """Whether the row below the names says in which units the columns are: words over columns of
+    figures, and nothing else. A single one must be in brackets, as it may be a value."""
+    names = list(filter(None, join_names(rows[:place])))
+    # What tells columns apart is a name ("Units", "Value" below "Export").
+    if place + _MIN_BELOW >= len(rows) or len(set(names)) < len(names):
+        return False
+    below = rows[place + 1 :]
+    found = []
+    for column, (cell, name) in enumerate(zip(rows[place], rows[place - 1], strict=False)):
+        if cell == name or (
+            _UNITS_LABEL.fullmatch(cell) and not (column and _IN_BRACKETS.fullmatch(cell))
+        ):
+            continue
+        values = [row[column] for row in below if column < len(row) and row[column]]
+        is_measured = bool(values) and all(map(_is_figure, values))
+        if not (column and is_measured and _UNIT.fullmatch(cell)) or _is_number(cell):
+            return False
+        found.append(cell)
+    return len(found) > 1 or any(map(_IN_BRACKETS.fullmatch, found))
+
+
+def _write_unit(cell: str, name: str) -> str:
+    if cell == name or _IN_BRACKETS.fullmatch(cell):
+        return cell
+    return "" if _UNITS_LABEL.fullmatch(cell) else f"({cell})"
+
+
+def find_sideways(
+    rows: Sequence[Sequence[str]], merged: Container[str] | None = None
+) -> int | None:
+    """The row from which on a table is sideways, with a record in each column; None for others.
+
+    In such a table rows of figures stand beside rows of words, so that no column has either alone.
+    Years as names are no records: a table of years is read by its rows."""
+    first = next((at for at, row in enumerate(rows) if not is_banner(row, merged)), len(rows))
+    table = rows[first:]
+    width = len(table[0]) if table else 0
+    if not (
+        len(rows) <= _MAX_SIDEWAYS_ROWS
+        and 2 < width <= _MAX_SIDEWAYS_WIDTH
+        and len(table) > 2
+        and all(len(row) == width and all(row) for row in table)
+    ):
+        return None
+    names, labels = table[0], [row[0] for row in table]
+    kinds = [{_is_figure(cell) for cell in row[1:]} for row in table[1:]]
+    is_one = (
+        all(len(kind) == 1 for kind in kinds)
+        and {True} in kinds
+        and any(
+            len(set(row[1:])) > 1
+            for row, kind in zip(table[1:], kinds, strict=True)
+            if kind == {False}
+        )
+        and not any(map(_is_figure, (*names, *labels)))
+        and not _is_units_row(table, 1)
+        and len(set(names)) == width
+        and len(set(labels)) == len(labels)
+    )
+    return first if is_one else None
 
 
 def _names_below_notes(rows: Sequence[Sequence[str]]) -> int:
@@ -90,17 +189,17 @@ def _names_below_notes(rows: Sequence[Sequence[str]]) -> int:
     on the table; 0 where there is none.
 
     The names fill more cells than any note, each another one, and full rows with figures follow."""
-    known = header_rows(rows)
+    known = _count_name_rows(rows)
     if known == 1:
         return 0
-    for place in range(max(known, 1), len(rows) - _LEAST_BELOW):
-        names, *below = rows[place : place + _LEAST_BELOW + 2]
+    for place in range(max(known, 1), len(rows) - _MIN_BELOW):
+        names, *below = rows[place : place + _MIN_BELOW + 2]
         width = len([cell for cell in names if cell])
         full = all(len([cell for cell in row if cell]) >= width - 1 for row in below)
         if (
             width > 2
             and full
-            and header_rows(rows[place:]) == 1
+            and _count_name_rows(rows[place:]) == 1
             and len(set(names) - {""}) == width > max(len(set(row) - {""}) for row in rows[:place])
             and any(
                 all(_is_figure(cell) for cell in column) for column in zip(*below, strict=False)
@@ -137,6 +236,7 @@ def _nest_rows(
             and is_banner(row, merged)
             and len([item for item in row if item]) > 1
         ):
+            # Where the first column has a name, the label would be taken for one of its values.
             above = [(-1, label)] if names and not names[0] and len(label) <= _MAX_NAME else []
             yield row
             continue
@@ -154,9 +254,9 @@ def fill_down(rows: Sequence[Sequence[str]], header: int) -> list[list[str]]:
     third begin with an empty cell, and what is in the other first cells is another group each."""
     found = [list(row) for row in rows]
     width = max(map(len, rows), default=0)
-    for column in range(min(_MOST_GROUPS, width - 2)):
+    for column in range(min(_MAX_GROUPS, width - 2)):
         own = [row for row in found[header:] if len(row) == width]
-        if len(own) < _LEAST_OUTLINE or not _is_outline(own, column):
+        if len(own) < _MIN_OUTLINE or not _is_outline(own, column):
             break
         held: list[str] = []
         for row in own:
@@ -167,7 +267,7 @@ def fill_down(rows: Sequence[Sequence[str]], header: int) -> list[list[str]]:
     return found
 
 
-_MOST_GROUPS = 3
+_MAX_GROUPS = 3
 
 
 def _is_outline(rows: Sequence[Sequence[str]], column: int) -> bool:
@@ -176,10 +276,10 @@ def _is_outline(rows: Sequence[Sequence[str]], column: int) -> bool:
     blank = len(rows) - len(filled)
     return (
         bool(rows[0][column])
-        and blank >= _LEAST_BLANK * len(rows)
+        and blank >= _MIN_BLANK * len(rows)
         and all(all(row[column + 1 :]) for row in filled)
         and all(row[-1] for row in rows)
-        and all(one[: column + 1] != other[: column + 1] for one, other in pairwise(filled))
+        and all(row[: column + 1] != after[: column + 1] for row, after in pairwise(filled))
         and not any(map(_is_figure, (row[column] for row in filled)))
     )
 
@@ -193,7 +293,8 @@ def _table_lines(
     held: list[Sequence[str]] = []
     figures: set[int] | None = None
     for seen, row in enumerate(rows):
-        if seen >= _LEAST_BELOW and _may_be_note(row, len(names)) and len(held) < _MOST_NOTES:
+        # Whether these rows are notes is known at the end of the table only.
+        if seen >= _MIN_BELOW and _may_be_note(row, len(names)) and len(held) < _MAX_NOTES:
             held.append(row)
             continue
         for item in (*held, row):
@@ -261,7 +362,12 @@ def is_banner(row: Sequence[str], merged: Container[str] | None = None) -> bool:
 
 
 def header_rows(rows: Sequence[Sequence[str]]) -> int:
-    """How many of the first rows name the columns."""
+    """How many of the first rows name the columns, with that of their units."""
+    count = _count_name_rows(rows)
+    return count + (bool(count) and _is_units_row(rows, count))
+
+
+def _count_name_rows(rows: Sequence[Sequence[str]]) -> int:
     if len(rows) < 2:
         return 0
     if _is_group(rows[0]) and len(rows) > 2 and are_names(rows[1]):
@@ -272,11 +378,14 @@ def header_rows(rows: Sequence[Sequence[str]]) -> int:
     spans = len(set(named)) < len(named) or "" in rows[0][1:]
     if not spans:
         return 1
-    if len(rows) > 2 and are_names(rows[1]) and not is_banner(rows[1]):
-        both = join_names(rows[:2])
+    known = len(set(named))
+    for count in range(2, min(len(rows), _MAX_HEADS + 1)):
+        if not are_names(rows[count - 1]) or is_banner(rows[count - 1]):
+            break
+        both = join_names(rows[:count])
         under = sum(bool(cell) for cell in both)
-        if len(set(both)) >= under and under > len(set(named)):
-            return 2
+        if len(set(both)) >= under and under > known:
+            return count
     return 1 if len(set(named)) > 1 and len(set(named)) == len(named) else 0
 
 

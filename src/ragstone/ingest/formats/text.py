@@ -136,6 +136,7 @@ def _text_blocks(path: Path) -> Iterator[Block]:
         held = ""
         while part := file.read(_PART_CHARS):
             held += part.replace("\x00", "")
+            # In the second half, so that parts do not become ever smaller.
             cut = held.rfind("\n\n", len(held) // 2) + 2
             cut = cut if cut > 1 else held.rfind("\n", len(held) // 2) + 1
             cut = cut or len(held)

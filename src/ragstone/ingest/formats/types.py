@@ -10,13 +10,32 @@ from ragstone.core.errors import (
     ConfigError,
     EmptyDocument,
     EncryptedDocument,
+    TooLarge,
     UnreadableDocument,
     WrongType,
 )
 from ragstone.ingest.document import Block, Parsed
 from ragstone.ingest.formats.recognition import Recognition, is_installed
-from ragstone.ingest.formats.surroundings import Surroundings
+from ragstone.ingest.places import resolve_links
 from ragstone.registry import Extension, Registry
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """The given folder, and where in it a document is; both are whole paths without links."""
+
+    folder: Path
+    document: Path
+
+    def find(self, base: Path, name: str) -> Path | None:
+        """The place that a name means from `base`, links resolved; None outside of the folder."""
+        target = Path(resolve_links(base / name.lstrip("/")))
+        return target if target.is_relative_to(self.folder) else None
+
+    def is_hidden(self, place: Path) -> bool:
+        """Whether the name of a place in the folder, or of a folder that it is in, is hidden."""
+        return any(part.startswith(".") for part in place.relative_to(self.folder).parts)
+
 
 log = logging.getLogger(__name__)
 
@@ -69,7 +88,7 @@ class Format:
     """A file format: its media type and its parser.
 
     `whole` says that the parser has the whole file in memory at once, so that it has to be smaller
-    than INGEST__MAX_MEMORY_MB, else than INGEST__MAX_FILE_MB. `magic` is what every file of it
+    than a quarter of INGEST__MAX_FILE_MB, else than that. `magic` is what every file of it
     begins with; a format without one is text, and a file that begins like something else is
     refused. `nested` takes the place of `parse` for a file in another one, where the format holds
     files itself, and `including` where a file may include others of its folder. `picture` is for
@@ -163,7 +182,7 @@ def explain_unsupported(name: str, *, pictures: bool = True) -> str:
         return f"{name} is a picture. {Recognition(pictures).why_not}"
     kind = PurePath(name).suffix or "without an ending"
     said = f"{name} is of a type that cannot be read ({kind})."
-    if advice := instead(kind):
+    if advice := suggest_conversion(kind):
         return f"{said} {advice} and ingest that."
     return f"{said} Use one of {', '.join(list_endings(pictures=pictures))}."
 
@@ -180,13 +199,13 @@ _INSTEAD = {
 }
 
 
-def instead(ending: str) -> str:
+def suggest_conversion(ending: str) -> str:
     """What to do with a file of a type that cannot be read, as a sentence without its stop; empty
     where there is nothing to say."""
     return _INSTEAD.get(ending.lower(), "")
 
 
-def media_type_ending(media_type: str) -> str:
+def find_ending(media_type: str) -> str:
     """The first ending of a media type, empty for one that no format has."""
     for name in FORMATS:
         try:
@@ -276,3 +295,46 @@ def _is_encrypted(path: Path) -> bool:
                 return True
             overlap = data[-len(name) :]
     return False
+
+
+MEGABYTE = 1 << 20
+
+LARGEST, LARGEST_WHOLE = "INGEST__MAX_FILE_MB", "a quarter of INGEST__MAX_FILE_MB"
+"""How messages call the limits."""
+
+
+class SizeSettings(Protocol):
+    """The settings for how large a file may be; see IngestSettings."""
+
+    @property
+    def max_file_mb(self) -> int: ...
+    @property
+    def max_memory_mb(self) -> int: ...
+
+
+def check_size(path: Path, size: int, whole: bool, settings: SizeSettings) -> None:
+    """Raise TooLarge for a file with more bytes than one of its format may have; `whole`: it is
+    read whole."""
+    limit = settings.max_memory_mb if whole else settings.max_file_mb
+    if size > limit * MEGABYTE:
+        raise TooLarge(
+            f"{path.name} has {size / MEGABYTE:,.0f} MB; the limit is {limit:,} MB "
+            f"({LARGEST_WHOLE if whole else LARGEST}). Split the file, or raise the limit."
+        )
+
+
+def check_before_hashing(path: Path, size: int, settings: SizeSettings) -> None:
+    """Raise for a file that is not worth its hash: it is empty, or larger than any may be. The
+    parser's process checks the others, as looking up a format loads its parser.
+
+    Raises EmptyDocument, TooLarge.
+    """
+    if not size:
+        raise EmptyDocument(f"{path.name} is empty (0 bytes).")
+    if size <= max(settings.max_file_mb, settings.max_memory_mb) * MEGABYTE:
+        return
+    try:
+        whole = FORMATS.get(path.suffix.lower().removeprefix(".")).whole
+    except ConfigError as error:
+        raise UnreadableDocument(f"{path.name} cannot be read. {error.message}") from error
+    check_size(path, size, whole, settings)

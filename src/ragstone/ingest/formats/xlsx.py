@@ -11,7 +11,7 @@ import re
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -21,12 +21,16 @@ from openpyxl.reader.excel import load_workbook
 from openpyxl.utils.cell import range_boundaries
 
 from ragstone.ingest.document import Block, Parsed
-from ragstone.ingest.formats.furniture import add_running_heads
-from ragstone.ingest.formats.number_format import format_cell
-from ragstone.ingest.formats.package import bomb_error, office_package, safe_tree
-from ragstone.ingest.formats.properties import core_properties, translate_library_errors
-from ragstone.ingest.formats.raised import lower_text, raise_text
-from ragstone.ingest.formats.sheets import add_sheet_heading, mark_cells, sheet_blocks
+from ragstone.ingest.formats.furniture import add_running_heads, comment_block
+from ragstone.ingest.formats.inline_text import lower_text, raise_text
+from ragstone.ingest.formats.package import (
+    bomb_error,
+    core_properties,
+    office_package,
+    safe_tree,
+    translate_library_errors,
+)
+from ragstone.ingest.formats.sheets import add_sheet_heading, format_cell, mark_cells, sheet_blocks
 from ragstone.ingest.formats.tables import INDENT
 from ragstone.ingest.formats.types import ZIP, Format
 
@@ -36,6 +40,14 @@ _S = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _MERGED = re.compile(rb"<(?:\w+:)?mergeCell\s[^>]*?\bref=[\"']([A-Z]+\d+:[A-Z]+\d+)[\"']")
 _PROTECTION = re.compile(rb"<(?:\w+:)?sheetProtection\b[^<>]*/>")
 _RICH = re.compile(rb"<(?:\w+:)?(?:vertAlign|strike)\b")
+_UNCALCULATED = re.compile(
+    rb"<((?:\w+:)?)c\b([^<>]*)><\1f\b[^<>]*(?:/>|>([^<>]*)</\1f>)"
+    rb"\s*(?:<\1v\s*/>|<\1v>\s*</\1v>)?\s*</\1c>"
+)
+"""A cell with a formula and no value, or an empty text."""
+
+_TYPE = re.compile(rb"\bt=[\"'](\w*)[\"']")
+
 _RUNNING = re.compile(rb"<(?:\w+:)?(odd|even|first)(Header|Footer)\b[^<>]*>([^<]*)</(?:\w+:)?\1\2>")
 _SHOWN_HEADS = re.compile(rb"<(?:\w+:)?headerFooter\b([^<>]*)>")
 _HEAD_CODE = re.compile(
@@ -87,19 +99,25 @@ def _sheets(path: Path, book: Any, parts: "_Parts", max_bytes: int) -> Iterator[
                 said = set[str]()
                 rows = _limit_rows(path, _rows(sheet, parts.layout(name), said), max_bytes)
                 found = sheet_blocks(rows, page, said)
-            found = chain(found, parts.read_drawing(name, page))
+            found = chain(found, parts.read_drawing(name, page), parts.read_comments(name, page))
             yield from add_sheet_heading(name, found, page, is_hidden=_is_hidden(sheet))
 
 
 def _plain_part(path: Path, name: str, data: bytes) -> bytes:
     """A part without what is not read and openpyxl is strict about: all of the styles but number
-    formats and struck out text, and how sheets are protected. Raised digits are written as such."""
-    if "/worksheets/" in name and b"sheetProtection" in data:
-        data = _PROTECTION.sub(b"", data)
-    if _RICH.search(data) and ("/worksheets/" in name or name.endswith("sharedStrings.xml")):
-        return _write_out(path, data)
-    if posixpath.basename(name) != "styles.xml" or not data:
-        return data
+    formats and struck out text, and how sheets are protected. Raised digits are written as such,
+    and formulas without a saved value say so."""
+    is_sheet = "/worksheets/" in name
+    if is_sheet:
+        data = _UNCALCULATED.sub(_say_uncalculated, _PROTECTION.sub(b"", data))
+    if (is_sheet or name.endswith("sharedStrings.xml")) and _RICH.search(data):
+        return _expand(path, data)
+    is_styles = posixpath.basename(name) == "styles.xml" and data
+    return _plain_styles(path, data) if is_styles else data
+
+
+def _plain_styles(path: Path, data: bytes) -> bytes:
+    """The number formats of a part with styles, and no more."""
     root = safe_tree(path, data)
     made = etree.Element(f"{_S}styleSheet", nsmap={None: _S[1:-1]})
     formats = etree.SubElement(made, f"{_S}numFmts")
@@ -123,7 +141,19 @@ def _plain_part(path: Path, name: str, data: bytes) -> bytes:
     return bytes(etree.tostring(made))
 
 
-def _write_out(path: Path, data: bytes) -> bytes:
+def _say_uncalculated(cell: re.Match[bytes]) -> bytes:
+    """A cell whose text says that its formula was not calculated, and the formula."""
+    prefix, attributes, formula = cell.groups()
+    kind = _TYPE.search(attributes)
+    if kind and kind[1] == b"str":
+        return cell[0]
+    text = b"not calculated" + (b" (=%b)" % formula if formula else b"")
+    return b'<%bc%b t="inlineStr"><%bis><%bt>%b</%bt></%bis></%bc>' % (
+        prefix, _TYPE.sub(b"", attributes), prefix, prefix, text, prefix, prefix, prefix,
+    )  # fmt: skip
+
+
+def _expand(path: Path, data: bytes) -> bytes:
     """A part with rich text as plain text that means the same: without what is struck out, which is
     said no longer, and with raised and lowered digits."""
     root = safe_tree(path, data)
@@ -269,6 +299,34 @@ class _Parts:
                 )
                 if text:
                     yield Block(text, page=page)
+
+    def read_comments(self, name: str, page: int) -> Iterator[Block]:
+        """What readers noted at cells of a sheet, and what others answered."""
+        relations = self._read_relations(self._sheets.get(name, "")).values()
+        threads = [part for kind, part in relations if kind.endswith("/threadedComment")]
+        # What is in threads stands in a part of old notes too, below a sentence on Excel's version.
+        for part in threads or [part for kind, part in relations if kind.endswith("/comments")]:
+            root = safe_tree(self._path, self._read(part) or b"<comments/>")
+            authors = [author.text or "" for author in root.iterfind("{*}authors/{*}author")]
+            for comment in root.iter("{*}comment", "{*}threadedComment"):
+                text = "".join(item.text or "" for item in comment.iter("{*}t", "{*}text"))
+                number = comment.get("authorId", "")
+                said = authors[int(number)] if number in map(str, range(len(authors))) else ""
+                author = self._persons.get(comment.get("personId", ""), said)
+                if text.strip():
+                    # Excel writes the author into the note too.
+                    text = text.strip().removeprefix(f"{author}:")
+                    yield comment_block(text, author, f"cell {comment.get('ref', '')}", page)
+
+    @cached_property
+    def _persons(self) -> dict[str, str]:
+        """The names of those who write in threads, by their ids."""
+        return {
+            person.get("id", ""): person.get("displayName", "")
+            for name in self._names
+            if name.startswith("xl/persons/")
+            for person in safe_tree(self._path, self._read(name)).iter("{*}person")
+        }
 
     def _sheet_parts(self) -> dict[str, str]:
         book = next(

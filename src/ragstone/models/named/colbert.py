@@ -68,6 +68,7 @@ class Colbert:
         place = models.find(SETTING, name)
         self.layout = read_layout(SETTING, place)
         self._model = TextModel(self.layout, threads)
+        # For the marker.
         self._model.leave_room(1)
         self.config = _config(self.layout, place, self._model.token_id)
         self._output = _output(self.layout, self._model.tried, self.config.width)
@@ -120,6 +121,7 @@ class Colbert:
                 states = self._unit(run.outputs[self._output][place, : len(ids)])
                 own = _own(marked[row])
                 added = np.setdiff1d(np.arange(len(ids)), own)
+                # What the model adds counts always, punctuation of the text never.
                 kept = [n for n, i in enumerate(own) if ids[i] not in self.config.silent]
                 vectors = states[[*added, *(own[n] for n in kept)]]
                 tokens = TokenVectors(_fold_ids([ids[i] for i in own]), vectors)

@@ -2,20 +2,91 @@
 
 import asyncio
 import hashlib
+import json
+import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
 
 from ragstone.models.named.layout import ModelLayout, read_layout
-from ragstone.models.named.likeness_scale import LikenessScale, measure_scale
 from ragstone.models.named.places import NamedModels
 from ragstone.models.named.pooling import Pooler, pooler
 from ragstone.models.named.text_model import TextModel, megabytes
 from ragstone.ports import IN_BULK, Vectors
 from ragstone.settings import EmbeddingSettings
+
+log = logging.getLogger(__name__)
+
+MIN_DISTANCE = 0.05
+"""The least distance between the two cosines, so that a likeness can be measured between them."""
+
+MULTILINGUAL_SHARE = 0.8
+"""The share of translations whose nearest fact is their own, from which a model is multilingual."""
+
+
+@dataclass(frozen=True, slots=True)
+class LikenessScale:
+    """The cosines of `unrelated` texts and of those that say the `same`; whether translations are
+    near each other."""
+
+    unrelated: float
+    same: float
+    multilingual: bool
+
+
+def measure_scale(
+    name: str, fingerprint: str, embed: Callable[[Sequence[str]], Vectors], folder: Path
+) -> LikenessScale:
+    """The scale of a model, from `folder` if it was measured before."""
+    kept = folder / "measured" / f"{hashlib.sha256(fingerprint.encode()).hexdigest()[:32]}.json"
+    try:
+        return LikenessScale(**json.loads(kept.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        scale = _measure(name, embed)
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    new = kept.with_suffix(".new")
+    new.write_text(json.dumps(asdict(scale)), encoding="utf-8")
+    new.replace(kept)
+    return scale
+
+
+def facts() -> dict[str, list[str]]:
+    """The facts, in one order: `en` and, in other words, `same`, and by languages."""
+    data = files("ragstone.models").joinpath("data/facts.json").read_text(encoding="utf-8")
+    found: dict[str, list[str]] = json.loads(data)
+    return found
+
+
+def _measure(name: str, embed: Callable[[Sequence[str]], Vectors]) -> LikenessScale:
+    texts = facts()
+    vectors = {language: embed(said) for language, said in texts.items()}
+    english, again = vectors.pop("en"), vectors.pop("same")
+    cosines = english @ again.T
+    own = np.eye(len(english), dtype=bool)
+    unrelated, same = float(np.median(cosines[~own])), float(np.median(cosines[own]))
+    if same - unrelated < MIN_DISTANCE:
+        log.warning(
+            "%s puts sentences that say the same no nearer (%.2f) than unrelated ones (%.2f). "
+            "Check the pooling (EMBEDDING__OPTIONS), and whether it is an embedding model.",
+            name,
+            same,
+            unrelated,
+        )
+    right = [
+        (vector @ english.T).argmax(axis=1) == np.arange(len(english))
+        for vector in vectors.values()
+    ]
+    return LikenessScale(
+        round(unrelated, 4),
+        round(max(same, unrelated + MIN_DISTANCE), 4),
+        float(np.mean(right)) >= MULTILINGUAL_SHARE,
+    )
+
 
 T = TypeVar("T")
 
@@ -49,6 +120,7 @@ class NamedEmbedder:
         self._model = None
 
     async def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        # A question must not wait behind the batches of an ingest.
         lane = self._bulk if IN_BULK.get() else self._quick
         return await self._call(lane, self._passages, texts)
 
@@ -72,6 +144,7 @@ class NamedEmbedder:
         model = TextModel(layout, self._settings.threads)
         self._pooler = pooler(layout, self._settings, model.tried)
         self._model = model
+        # The ONNX file need not say how long its vectors are.
         made = self._whole(model, [""], "").shape[1]
         self.dimensions = self._settings.dimensions or made
         if self.dimensions > made:
@@ -80,12 +153,9 @@ class NamedEmbedder:
             )
         self.name = place.name
         self.fingerprint = _fingerprint(layout, self._pooler, self.dimensions)
-        scale = self._scale(self._models.kept)
+        scale = measure_scale(self.name, self.fingerprint, self._passages, self._models.kept)
         self.cosines, self.multilingual = (scale.unrelated, scale.same), scale.multilingual
         self.description = self._describe(layout, self._pooler)
-
-    def _scale(self, folder: Path) -> LikenessScale:
-        return measure_scale(self.name, self.fingerprint, self._passages, folder)
 
     def _embed(self, texts: Sequence[str], prompt: str) -> Vectors:
         if self._model is None:
@@ -97,6 +167,7 @@ class NamedEmbedder:
 
     def _whole(self, model: TextModel, texts: Sequence[str], prompt: str) -> Vectors:
         """The model's vectors, of all its dimensions."""
+        # With the special token at the beginning.
         skip = model.count([prompt])[0] + 1 if prompt else 0
         vectors: Vectors = np.zeros((0, self.dimensions), np.float32)
         for batch in model.read([prompt + text for text in texts]):

@@ -17,7 +17,7 @@ from ragstone.models.named.places import ModelPlace
 
 Json = Mapping[str, Any]
 
-LONGEST = 2048
+MAX_TOKENS = 2048
 """Tokens that are read at most: attention takes 200 MB at this length, and four times as much at
 twice."""
 
@@ -85,7 +85,10 @@ def read_layout(setting: str, place: ModelPlace) -> ModelLayout:
     sentence = _json(setting, inner / "sentence_bert_config.json")
     kinds = tuple((kind, said) for kind, _, said in modules)
     sentences = _json(setting, folder / "config_sentence_transformers.json")
-    weights = _weights(place)
+    path = place.path
+    # Exporters write weights of more than 2 GB into files beside the ONNX file, by either name.
+    beside = (*sorted(path.parent.glob(f"{path.name}_data*")), *path.parent.glob("*.onnx.data"))
+    weights = [path, *beside]
     return ModelLayout(
         setting,
         place,
@@ -129,21 +132,16 @@ def _json(setting: str, path: Path, kind: type = dict) -> Any:
     return said
 
 
-def _weights(place: ModelPlace) -> list[Path]:
-    """The ONNX file, and those beside it that hold its weights."""
-    path = place.path
-    return [path, *sorted(path.parent.glob(f"{path.name}_data*")), *path.parent.glob("*.onnx.data")]
-
-
 def _max_tokens(config: Json, about: Json, sentence: Json) -> int:
-    """The longest input that the model was made for, at most `LONGEST`."""
+    """The longest input that the model was made for, at most `MAX_TOKENS`."""
     limits = [sentence.get("max_seq_length"), about.get("model_max_length")]
     positions = config.get("max_position_embeddings")
     if isinstance(positions, int) and positions > 0:
         offset = config.get("model_type") in OFFSET_TYPES
+        # RoBERTa and its kin count positions from 2 on.
         limits.append(positions - 2 * offset)
     numbers = [int(limit) for limit in limits if isinstance(limit, (int, float)) and limit > 0]
-    return min([*numbers, LONGEST]) if numbers else USUAL_LENGTH
+    return min([*numbers, MAX_TOKENS]) if numbers else USUAL_LENGTH
 
 
 def _pad(tokenizer: Path, config: Json, about: Json, special: Json) -> int:
@@ -153,13 +151,9 @@ def _pad(tokenizer: Path, config: Json, about: Json, special: Json) -> int:
     for said in (special.get("pad_token"), about.get("pad_token")):
         token = said.get("content") if isinstance(said, dict) else said
         if isinstance(token, str):
-            return _token_id(tokenizer, token)
+            added = json.loads(tokenizer.read_text(encoding="utf-8")).get("added_tokens") or ()
+            return next((int(item["id"]) for item in added if item.get("content") == token), 0)
     return 0
-
-
-def _token_id(tokenizer: Path, token: str) -> int:
-    added = json.loads(tokenizer.read_text(encoding="utf-8")).get("added_tokens") or ()
-    return next((int(item["id"]) for item in added if item.get("content") == token), 0)
 
 
 def _digest_files(files: list[Path], said: list[Json]) -> str:

@@ -6,8 +6,7 @@ from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 
 from ragstone.core.errors import ConfigError
-from ragstone.models.named.hub import Hub
-from ragstone.models.named.onnx_files import choose
+from ragstone.models.named.hub import Hub, choose
 from ragstone.settings.all import default_data_directory
 
 PACKAGE = "package:"
@@ -57,10 +56,10 @@ class NamedModels:
         Raises ConfigError, ModelUnavailable.
         """
         if name.startswith(PACKAGE):
-            return _of_package(setting, name)
+            return _find_package_model(setting, name)
         path = Path(name).expanduser()
         if _is_path(name) or path.is_dir():
-            return _of_path(setting, path.absolute())
+            return _find_folder_model(setting, path.absolute())
         match = _HUB.fullmatch(name)
         if match is None:
             raise ConfigError(
@@ -78,7 +77,7 @@ def _is_path(name: str) -> bool:
     return _PATH.match(name) is not None
 
 
-def _of_path(setting: str, path: Path) -> ModelPlace:
+def _find_folder_model(setting: str, path: Path) -> ModelPlace:
     if path.is_file() and path.suffix == ".onnx":
         folder = path.parent.parent if path.parent.name == "onnx" else path.parent
         file = path.relative_to(folder).as_posix()
@@ -98,7 +97,7 @@ def _find_onnx_file(setting: str, folder: Path) -> str:
     return choose(setting, str(folder), (item.relative_to(folder).as_posix() for item in found))
 
 
-def _of_package(setting: str, name: str) -> ModelPlace:
+def _find_package_model(setting: str, name: str) -> ModelPlace:
     """The model of an installed package: `package:NAME`, or `package:NAME:FOLDER` of several."""
     package, _, inside = name.removeprefix(PACKAGE).partition(":")
     try:

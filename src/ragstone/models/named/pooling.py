@@ -66,6 +66,7 @@ class Pooler:
             return last
         counted = mask.astype(bool)
         if not self.prompt_counts:
+            # At least one token has to remain, or the mean of an empty text is not a number.
             counted[:, : min(skip, counted.shape[1] - 1)] = False
         if self.pooling == "max":
             highest: Array = np.where(counted[..., None], states, -np.inf).max(axis=1)
@@ -79,24 +80,25 @@ def pooler(layout: ModelLayout, settings: EmbeddingSettings, tried: ModelRun) ->
     """How this model makes vectors; raises ConfigError where nothing says."""
     _check_kind(layout, tried)
     _check_modules(layout)
-    pooling: Any = settings.pooling if settings.pooling != "auto" else ""
+    given = settings.options
+    pooling: Any = given.pooling
     output = next((name for name in SENTENCES if _rank(tried, name) == 2), "")
     if pooling or not output:
         output = next((name for name in TOKEN_VECTORS if _rank(tried, name) == 3), "")
         output = output or next((name for name in tried.outputs if _rank(tried, name) == 3), "")
         if not output:
-            given = ", ".join(tried.outputs)
+            names = ", ".join(tried.outputs)
             raise layout.wrong(
-                f"has a model that gives no vectors ({given}). Name an embedding model."
+                f"has a model that gives no vectors ({names}). Name an embedding model."
             )
-        if _dense(layout):
+        if any(kind == "Dense" for kind, _ in layout.modules):
             raise layout.wrong(
                 "has a Dense layer that its ONNX file leaves out. Export it whole with "
                 "'optimum-cli export onnx --library sentence_transformers'."
             )
         pooling = pooling or _read_pooling(layout)
     prompts = _prompts(layout)
-    query, passage = settings.query_prompt, settings.passage_prompt
+    query, passage = given.query_prompt, given.passage_prompt
     counts = _module(layout, "Pooling").get("include_prompt", True)
     return Pooler(
         output,
@@ -145,10 +147,6 @@ def _module(layout: ModelLayout, kind: str) -> Mapping[str, Any]:
     return next((said for name, said in layout.modules if name == kind), {})
 
 
-def _dense(layout: ModelLayout) -> bool:
-    return any(kind == "Dense" for kind, _ in layout.modules)
-
-
 def _read_pooling(layout: ModelLayout) -> Pooling:
     """What the Pooling module says; raises ConfigError where there is none, or a mixture."""
     said = _module(layout, "Pooling")
@@ -163,7 +161,8 @@ def _read_pooling(layout: ModelLayout) -> Pooling:
         raise layout.wrong(f"pools in a way that is not known here ({', '.join(chosen)}).")
     raise layout.wrong(
         "does not say how its token vectors become one (it has no modules.json with a Pooling). "
-        "Set EMBEDDING__POOLING to mean, cls or last_token, as the model's page says."
+        'Set EMBEDDING__OPTIONS={"pooling": ...} to mean, cls or last_token, as the model\'s page '
+        "says."
     )
 
 

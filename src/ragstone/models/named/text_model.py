@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ragstone.core.errors import ConfigError, ModelUnavailable
 from ragstone.models.named.layout import ModelLayout
-from ragstone.models.onnx import session
+from ragstone.models.onnx import open_session
 
 Text = str | tuple[str, str]
 
@@ -80,6 +80,7 @@ class TextModel:
 
     def read_rows(self, encoded: Sequence[Any]) -> Iterator[ModelRun]:
         """Read texts that are tokens already, the shortest first. Raises ModelUnavailable."""
+        # Texts of like length waste no padding on each other.
         order = sorted(range(len(encoded)), key=lambda i: len(encoded[i].ids))
         for rows in _batches(order, [len(item.ids) for item in encoded]):
             yield self._forward(rows, [encoded[i] for i in rows])
@@ -126,6 +127,7 @@ class TextModel:
         """Characters that no encoding has, which a tokenizer refuses, are left out."""
         if isinstance(text, tuple):
             return tuple(self._plain(item) for item in text)
+        # Half characters come from broken documents, and the tokenizer refuses the whole batch.
         plain = text.encode("utf-8", "ignore").decode()
         return plain.lower() if self.layout.lower else plain
 
@@ -167,7 +169,7 @@ class TextModel:
         )
         if any(name.startswith(GENERATES) for name in unknown):
             raise self.layout.wrong(
-                "has a model that generates text. For answers, set LLM__MODEL_PATH to a GGUF file "
+                "has a model that generates text. For answers, set LLM__MODEL to a GGUF file "
                 "of it; here name an encoder."
             )
         if unknown or "input_ids" not in self._inputs:
@@ -203,6 +205,7 @@ def _tokenizer(layout: ModelLayout) -> Any:
             f"has a tokenizer of {tokens:,} tokens and a model of {room:,}. Copy both from the "
             "same model."
         )
+    # Files are saved with their padding; ours is by batch.
     tokenizer.no_padding()
     tokenizer.enable_truncation(layout.max_tokens)
     return tokenizer
@@ -210,7 +213,7 @@ def _tokenizer(layout: ModelLayout) -> Any:
 
 def _session(layout: ModelLayout, threads: int) -> Any:
     try:
-        return session(layout.place.path, threads)
+        return open_session(layout.place.path, threads)
     except Exception as error:
         raise ConfigError(
             f"{layout.setting}: {layout.place.path} cannot be opened ({_format_error(error)}). "

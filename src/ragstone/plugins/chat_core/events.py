@@ -54,7 +54,7 @@ class Conversation(Transcript):
         self._steps: set[str] = set()
         self._thought = ""
 
-    def said(self, event: Event) -> list[Json]:
+    def encode(self, event: Event) -> list[Json]:
         """`streaming.Transcript`."""
         if not isinstance(event, Thinking):
             self._thought = ""
@@ -95,7 +95,7 @@ class Conversation(Transcript):
             **wire.statements(turn),
         }
 
-    def failed(self, error: RagstoneError, used: Usage) -> Json:
+    def encode_failure(self, error: RagstoneError, used: Usage) -> Json:
         """`streaming.Transcript`."""
         return {
             "type": "error",

@@ -36,7 +36,7 @@ class ChatCoreRoute(APIRoute):
     """A route whose errors have the document's shape."""
 
     @staticmethod
-    def refused(refusal: Refusal) -> Response:
+    def format_refusal(refusal: Refusal) -> Response:
         """`detail` is what a program can tell errors by; a traceback is for the log. A database
         that is away is a 500."""
         status = 500 if refusal.code == StateUnavailable.code else refusal.status

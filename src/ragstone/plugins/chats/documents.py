@@ -14,7 +14,7 @@ from ragstone.core.caller import Caller
 from ragstone.core.errors import RagstoneError, UnknownCollection
 from ragstone.core.records import Document
 from ragstone.ingest.formats.types import explain_unsupported, list_endings
-from ragstone.ingest.handed import Spool, plain_name
+from ragstone.ingest.uploads import Spool, plain_name
 from ragstone.service import Handed, IngestRequest, Progress, Service
 
 Object = dict[str, Any]

@@ -23,8 +23,7 @@ from ragstone.http.identity import Who, at_least, for_guests, narrow_principal
 from ragstone.http.openapi import STREAM, document_responses
 from ragstone.http.responses import Json, json_unless_left
 from ragstone.http.streaming import Transcript, or_refusal, stream_answer, token
-from ragstone.language.language import detect
-from ragstone.language.no_answer import no_answer
+from ragstone.language.language import detect, no_answer
 from ragstone.plugins.chats.documents import ChatDocuments
 from ragstone.service import wire
 
@@ -68,7 +67,7 @@ class ChatStream(Transcript):
         self._session = session
         self._spoke = False
 
-    def said(self, event: Event) -> list[Object]:
+    def encode(self, event: Event) -> list[Object]:
         """`streaming.Transcript`."""
         match event:
             case Token(text):
@@ -164,7 +163,7 @@ def state(turn: Turn) -> Object:
     """The state of V5's document at the end; of documents the numbers, as `sources` has them."""
     intent, rewriting = turn.intent, turn.plan.rewrite
     searched = bool(turn.lists)
-    complexity = "complex" if turn.analysis and turn.analysis.demanding else "simple"
+    complexity = "complex" if turn.analysis and turn.analysis.is_complex else "simple"
     ended = [item for item in turn.trace if not item.inside]
     return {
         "detected_intent": intent.name if intent else None,

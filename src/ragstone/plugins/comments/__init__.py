@@ -6,7 +6,12 @@ PLUGIN = Plugin(
     "Customers' comments: read from tables, counted and quoted.",
     {
         "adapters": {"comments": Extension(f"{__name__}.comment_reader:open_reader")},
-        "services": {"comments": Extension(f"{__name__}.service:open_service")},
+        "dialects": {
+            "comments": Extension(
+                f"{__name__}.routes:router", "/api/v1/collections/{name}/comments"
+            )
+        },
+        "services": {"comments": Extension(f"{__name__}.contract:COMMENTS")},
         "stages": {"ask_comments": Extension(f"{__name__}.ask_comments:PLACE")},
         "commands": {
             "comments": Extension(

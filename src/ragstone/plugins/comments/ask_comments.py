@@ -7,20 +7,20 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from ragstone.answer.stream import AnswerStream
-from ragstone.core.answer import GeneratedAnswer
+from ragstone.core.answer import Computed, GeneratedAnswer
 from ragstone.core.chunk import Chunk
-from ragstone.core.comments import CustomerComment, ToneCounts
-from ragstone.core.computed import Computed
 from ragstone.core.events import Note, Sources, Token
 from ragstone.core.filters import matches
 from ragstone.core.turn import Hit, Passage, Turn
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.language.language import detect
-from ragstone.language.markers import neutral
+from ragstone.language.markers import neutralize_markers
+from ragstone.plugins.comments.comment_reader import ReadComments, own_reader
+from ragstone.plugins.comments.comments import CustomerComment, ToneCounts
 from ragstone.plugins.comments.counting import CountedComments, count_comments
 from ragstone.plugins.comments.reading_question import asks_of_comments, read_query
 from ragstone.plugins.comments.saying import sentence
-from ragstone.ports import Adapters, ReadComments
+from ragstone.ports import Adapters
 from ragstone.recipes.stages import AddedStage, RecipeKey
 from ragstone.retrieve.searching import visible
 
@@ -66,7 +66,7 @@ class AskComments(Stage):
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         wanted = turn.ask.search_type == "voc"
-        reader, collection = adapters.comments, turn.collection
+        reader, collection = own_reader(adapters), turn.collection
         if why := _skip_reason(turn):
             return Step(turn, "skipped", why)
         if reader is None or collection is None:
@@ -102,13 +102,13 @@ class AskComments(Stage):
         await emit(Sources(turn.passages))
         numbers = {passage.hit.chunk.chunk_id: passage.number for passage in turn.passages}
         lines = [
-            f"- {neutral(_quote(comment.row))} [{numbers[comment.chunk_id]}]"
+            f"- {neutralize_markers(_quote(comment.row))} [{numbers[comment.chunk_id]}]"
             for comment in quoted
             if comment.chunk_id in numbers
         ]
         said = sentence(found, detect(turn.question))
         cited = "".join(f"[{n}]" for n in dict.fromkeys(numbers.values()))
-        first = f"{neutral(said)} {cited}" if cited else neutral(said)
+        first = f"{neutralize_markers(said)} {cited}" if cited else neutralize_markers(said)
         stream = AnswerStream(turn.passages)
         text = stream.feed("\n".join([first, *lines])) + stream.end()
         computed = _build_computed(said, found)
@@ -157,7 +157,7 @@ def _choose_quotes(found: CountedComments, most: int) -> list[CustomerComment]:
     else those that speak most surely of it; each tone has its share."""
     if not found.query.topic and found.themes:
         return [found.counted[theme.places[0]] for theme in found.themes[:most]]
-    counts = ToneCounts.of("", found.counted)
+    counts = ToneCounts.count("", found.counted)
     leading = [item for item in found.counted if item.tone == counts.mostly]
     others = [item for item in found.counted if item.tone != counts.mostly]
     share = max(1, round(most * len(leading) / max(1, len(found.counted))))
@@ -204,7 +204,7 @@ def _build_computed(said: str, found: CountedComments) -> Computed:
 
 
 def _make(key: RecipeKey) -> AskComments | None:
-    return AskComments(holds=key.holds) if key.settings.rag.comments else None
+    return AskComments(holds=key.holds) if key.answers_alone else None
 
 
-PLACE = AddedStage(AskComments, before="pre_answer_gate", make=_make)
+PLACE = AddedStage(AskComments, before="generate", make=_make)

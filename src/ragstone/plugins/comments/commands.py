@@ -6,12 +6,12 @@ import typer
 
 from ragstone.cli import options as opt
 from ragstone.cli.running import Context, context_settings, fail, run
-from ragstone.core.comments import ToneName
+from ragstone.plugins.comments.comments import ToneName
 
 if TYPE_CHECKING:
-    from ragstone.core.comments import ToneCounts
+    from ragstone.plugins.comments.comments import ToneCounts
+    from ragstone.plugins.comments.contract import CommentService, CommentsView, CommentsWanted
     from ragstone.service import Service
-    from ragstone.service.comments import CommentsView, CommentsWanted
 
 app = typer.Typer(
     add_completion=False, help="Count what customers say, and quote it.", no_args_is_help=True
@@ -47,7 +47,9 @@ def show(
     async def action(service: "Service") -> int:
         from ragstone.core.turn import Principal
 
-        return _print_view(await service.comments.show(Principal(), collection, wanted), as_json)
+        return _print_view(
+            await _operations(service).show(Principal(), collection, wanted), as_json
+        )
 
     run(context_settings(context), action)
 
@@ -69,7 +71,9 @@ def answers(
     async def action(service: "Service") -> int:
         from ragstone.core.turn import Principal
 
-        return _print_view(await service.comments.of_answers(Principal().tenant, wanted), as_json)
+        return _print_view(
+            await _operations(service).of_answers(Principal().tenant, wanted), as_json
+        )
 
     run(context_settings(context), action)
 
@@ -78,7 +82,7 @@ def _build_query(
     about: str, tone: ToneName, since: str, until: str, where: list[str] | None, limit: int
 ) -> "CommentsWanted":
     from ragstone.core.errors import InputError
-    from ragstone.service.comments import CommentsWanted, column_values
+    from ragstone.plugins.comments.contract import CommentsWanted, column_values
 
     try:
         return CommentsWanted(about, tone, since, until, column_values(where or ()), limit)
@@ -119,3 +123,9 @@ def _print_view(found: "CommentsView", as_json: bool) -> int:
 
 def _row(counts: "ToneCounts") -> tuple[str, int, int, int, int]:
     return counts.name or "all", counts.comments, counts.negative, counts.neutral, counts.positive
+
+
+def _operations(service: "Service") -> "CommentService":
+    from ragstone.plugins.comments.contract import COMMENTS
+
+    return COMMENTS.of(service)

@@ -15,15 +15,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ragstone.core.comments import CustomerComment
 from ragstone.core.errors import RagstoneError
 from ragstone.core.filters import OWN_TEXT, And, Filter, eq
 from ragstone.core.records import Collection
 from ragstone.language.words import content_word_set, content_words
+from ragstone.local.added import AdapterParts
 from ragstone.plugins.comments.comment_table import read_comments
+from ragstone.plugins.comments.comments import CustomerComment
 from ragstone.plugins.comments.tone import load_weights
-from ragstone.ports import ChunkIndex, Embedder, ReadComments, Vectors, in_bulk
-from ragstone.ports.added import AdapterParts
+from ragstone.ports import Adapters, ChunkIndex, Embedder, Vectors, in_bulk
 
 log = logging.getLogger(__name__)
 
@@ -47,6 +47,17 @@ Key = tuple[str, int, str]
 
 
 @dataclass(frozen=True, slots=True)
+class ReadComments:
+    """Comments with their vectors (n, dimensions). `left_out` says which tables are not among them
+    and why; `waiting` are comments that are being read still, which are not among them either."""
+
+    comments: tuple[CustomerComment, ...]
+    vectors: Vectors
+    left_out: tuple[str, ...] = ()
+    waiting: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class _Held:
     """What a version of a document holds. `chunks` of it hold tables. `vectors` are None until they
     are made."""
@@ -57,7 +68,7 @@ class _Held:
 
 
 class LocalCommentReader:
-    """`ports.CommentReader` over an index, with a bundled embedder."""
+    """Reads tables of comments."""
 
     def __init__(self, index: ChunkIndex, embedder: Embedder) -> None:
         self._index = index
@@ -66,6 +77,9 @@ class LocalCommentReader:
         self._making: dict[Key, asyncio.Task[None]] = {}
 
     async def read(self, collection: Collection, where: Filter, seconds: float) -> ReadComments:
+        """The comments of the tables inside `where`, as far as they can be read in so many seconds;
+        what was begun goes on, for the next call. A table of which a part lies outside is left
+        out."""
         where = And((where, OWN_TEXT))
         tables = And((where, eq("kind", "table")))
         counts = await self._index.facet(collection, "revision", tables, MOST_TABLES + 1)
@@ -87,10 +101,13 @@ class LocalCommentReader:
         return await self._with_vectors(found, tuple(left_out), seconds)
 
     async def of_texts(self, comments: Sequence[CustomerComment]) -> ReadComments:
+        """Comments that stand in no document, with their tones and vectors."""
         vectors = await self._embed([comment.text for comment in comments])
         return ReadComments(self._add_tones(comments, vectors), vectors)
 
     async def score_topic(self, topic: str, read: ReadComments) -> NDArray[np.float64]:
+        """How surely each comment speaks of a topic (n,), in any words; those that do have 0 or
+        more."""
         weights = load_weights(self._embedder.name)
         [vector] = await self._embedder.embed_queries([topic])
         words = set(content_words(topic))
@@ -201,3 +218,8 @@ class LocalCommentReader:
 def open_reader(parts: AdapterParts) -> LocalCommentReader:
     """Make the adapter of this process."""
     return LocalCommentReader(parts.index, parts.embedder)
+
+
+def own_reader(adapters: Adapters) -> LocalCommentReader | None:
+    """The reader that `open_reader` has made, None where there is none."""
+    return adapters.added.get("comments")

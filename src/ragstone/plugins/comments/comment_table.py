@@ -12,8 +12,8 @@ from datetime import date
 from decimal import Decimal
 
 from ragstone.core.chunk import Chunk
-from ragstone.core.comments import CustomerComment, Tone
-from ragstone.language.word_lists import word_lists
+from ragstone.language.words import word_lists
+from ragstone.plugins.comments.comments import CustomerComment, Tone
 from ragstone.retrieve.typed_table import Column, TypedRow, TypedTable, read_tables
 
 LEAST_WORDS, MANY_WORDS = 3, 6

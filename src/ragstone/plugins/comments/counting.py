@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ragstone.core.comments import CommentQuery, CustomerComment, ToneCounts
 from ragstone.core.errors import InputError
+from ragstone.plugins.comments.comment_reader import LocalCommentReader, ReadComments
+from ragstone.plugins.comments.comments import CommentQuery, CustomerComment, ToneCounts
 from ragstone.plugins.comments.themes import Theme, find_themes
-from ragstone.ports import CommentReader, ReadComments
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class CountedComments:
 
 
 async def count_comments(
-    query: CommentQuery, read: ReadComments, reader: CommentReader
+    query: CommentQuery, read: ReadComments, reader: LocalCommentReader
 ) -> CountedComments:
     """The comments that a query means. Raises InputError for a column that no comment has."""
     known = {name for comment in read.comments for name in comment.labels}
@@ -78,4 +78,4 @@ def _group_counts(pairs: Sequence[tuple[str, CustomerComment]]) -> list[ToneCoun
     groups: dict[str, list[CustomerComment]] = {}
     for name, item in pairs:
         groups.setdefault(name, []).append(item)
-    return [ToneCounts.of(name, groups[name]) for name in sorted(groups)]
+    return [ToneCounts.count(name, groups[name]) for name in sorted(groups)]

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, timedelta
 from functools import cache
 
-from ragstone.core.comments import CommentQuery, CustomerComment, Tone
-from ragstone.language.word_lists import word_lists
-from ragstone.language.words import STOPWORDS
+from ragstone.language.words import STOPWORDS, word_lists
+from ragstone.plugins.comments.comments import CommentQuery, CustomerComment, Tone
 
 MOST_CHARACTERS = 500
 """Characters of a question that may ask this; a longer one is about something else."""

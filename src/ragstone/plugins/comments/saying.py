@@ -4,7 +4,7 @@ import calendar
 from collections.abc import Mapping
 from datetime import date
 
-from ragstone.core.comments import CommentQuery, ToneCounts
+from ragstone.plugins.comments.comments import CommentQuery, ToneCounts
 from ragstone.plugins.comments.counting import CountedComments
 from ragstone.plugins.comments.themes import Theme
 
@@ -70,7 +70,7 @@ def sentence(found: CountedComments, language: str) -> str:
     """The sentence that states what was counted."""
     texts = _TEXTS.get(language, _TEXTS["en"])
     query = found.query
-    own = ToneCounts.of("", found.about if query.topic else found.among)
+    own = ToneCounts.count("", found.about if query.topic else found.among)
     number = own.comments if query.topic else len(found.counted)
     form = "about" if query.topic else "tone" if query.tone else "every"
     if not found.among:
@@ -93,7 +93,7 @@ def sentence(found: CountedComments, language: str) -> str:
 
 
 def _theme(found: CountedComments, theme: Theme, texts: Mapping[str, str]) -> str:
-    counts = ToneCounts.of(theme.name, [found.counted[at] for at in theme.places])
+    counts = ToneCounts.count(theme.name, [found.counted[at] for at in theme.places])
     mostly = "" if found.query.tone else _mostly(counts, texts)
     return texts["theme"].format(name=theme.name, n=counts.comments, mostly=mostly)
 

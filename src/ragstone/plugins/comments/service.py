@@ -3,16 +3,17 @@
 from datetime import UTC, date, datetime
 
 from ragstone.access.asking import check_everywhere
-from ragstone.core.comments import CommentQuery, CustomerComment, ToneCounts
 from ragstone.core.errors import InputError, UnknownCollection
-from ragstone.core.filters import And, but_hidden, readable
+from ragstone.core.filters import And, exclude_hidden, reader_filter
 from ragstone.core.records import Feedback
 from ragstone.core.turn import Principal
 from ragstone.local.added import ServiceParts
+from ragstone.plugins.comments.comment_reader import LocalCommentReader, ReadComments, own_reader
 from ragstone.plugins.comments.comment_table import rate_tone
+from ragstone.plugins.comments.comments import CommentQuery, CustomerComment, ToneCounts
+from ragstone.plugins.comments.contract import CommentsView, CommentsWanted
 from ragstone.plugins.comments.counting import by_label, by_month, count_comments
-from ragstone.ports import Adapters, CommentReader, ReadComments
-from ragstone.service.comments import CommentsView, CommentsWanted
+from ragstone.ports import Adapters
 
 SECONDS = 40.0
 """Seconds that a request waits for comments that are read the first time."""
@@ -36,7 +37,7 @@ class LocalComments:
             raise UnknownCollection(collection)
         reader = self._reader()
         async with self._adapters.catalog.snapshot(known) as hidden:
-            where = And((readable(principal), but_hidden(hidden)))
+            where = And((reader_filter(principal), exclude_hidden(hidden)))
             read = await reader.read(known, where, SECONDS)
         return await _view(wanted, read, reader)
 
@@ -48,10 +49,11 @@ class LocalComments:
         read = await reader.of_texts([_comment(item) for item in kept if item.comment.strip()])
         return await _view(wanted, read, reader)
 
-    def _reader(self) -> CommentReader:
-        if self._adapters.comments is None:
+    def _reader(self) -> LocalCommentReader:
+        reader = own_reader(self._adapters)
+        if reader is None:
             raise InputError("Comments cannot be read here: there is no embedder for them.")
-        return self._adapters.comments
+        return reader
 
 
 def open_service(parts: ServiceParts) -> LocalComments:
@@ -74,18 +76,20 @@ def _is_day(text: str) -> bool:
         return False
 
 
-async def _view(wanted: CommentsWanted, read: ReadComments, reader: CommentReader) -> CommentsView:
+async def _view(
+    wanted: CommentsWanted, read: ReadComments, reader: LocalCommentReader
+) -> CommentsView:
     query = CommentQuery(
         wanted.about.strip(), wanted.tone or None, wanted.since, wanted.until, wanted.labels
     )
     found = await count_comments(query, read, reader)
     themes = tuple(
-        ToneCounts.of(theme.name, [found.counted[at] for at in theme.places])
+        ToneCounts.count(theme.name, [found.counted[at] for at in theme.places])
         for theme in found.themes
     )
     return CommentsView(
-        ToneCounts.of("", found.among),
-        ToneCounts.of(wanted.about, found.counted),
+        ToneCounts.count("", found.among),
+        ToneCounts.count(wanted.about, found.counted),
         themes,
         tuple(by_month(found.counted)),
         {name: tuple(values) for name, values in by_label(found.counted).items()},

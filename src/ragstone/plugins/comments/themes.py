@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ragstone.core.comments import CustomerComment
-from ragstone.language.words import STOPWORDS, in_pairs, stem
+from ragstone.language.words import STOPWORDS, is_paired, stem
+from ragstone.plugins.comments.comments import CustomerComment
 from ragstone.ports import Vectors
 
 LEAST = 3
@@ -87,7 +87,7 @@ def _spell_words(text: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for word in text.casefold().replace("’", "'").split():
         plain = word.strip(".,;:!?()[]\"'„“”«»…。，！？、")
-        if in_pairs(plain):
+        if is_paired(plain):
             found.update({plain[at : at + 2]: plain[at : at + 2] for at in range(len(plain) - 1)})
         elif len(plain) > 2 and plain not in STOPWORDS and plain.isalpha():
             found.setdefault(stem(plain), plain)

@@ -12,7 +12,7 @@ from importlib.resources import files
 import numpy as np
 from numpy.typing import NDArray
 
-from ragstone.core.comments import Tone
+from ragstone.plugins.comments.comments import Tone
 from ragstone.ports import Vectors
 
 

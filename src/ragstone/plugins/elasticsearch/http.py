@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import httpx2
 
 from ragstone.core.errors import ConfigError, IndexUnavailable, StorageFull
-from ragstone.index.retries import Retries, with_retries
+from ragstone.index.options import Retries, with_retries
 
 T = TypeVar("T")
 

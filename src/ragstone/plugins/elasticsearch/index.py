@@ -20,8 +20,7 @@ from ragstone.core.filters import EVERYTHING, KEYWORDS, Filter
 from ragstone.core.records import Collection
 from ragstone.core.turn import RankedList
 from ragstone.index.bm25 import counter
-from ragstone.index.late import chunk_encodings, rerank_late
-from ragstone.index.vectors import check_searches, check_vectors
+from ragstone.index.late import check_searches, check_vectors, chunk_encodings, rerank_late
 from ragstone.plugins.elasticsearch import answers
 from ragstone.plugins.elasticsearch.answers import HAS_VECTOR, VALUE
 from ragstone.plugins.elasticsearch.filter import RENAMED, Query, translate

@@ -5,6 +5,7 @@ from ragstone.registry import Extension, Plugin
 PLUGIN = Plugin(
     "Measures of retrieval and answers, and sets of questions about one's own documents.",
     {
+        "adapters": {"evaluation": Extension(f"{__name__}.store:open_store")},
         "commands": {
             "eval": Extension(
                 f"{__name__}.set_commands:app",
@@ -15,7 +16,7 @@ PLUGIN = Plugin(
             "evaluation": Extension(f"{__name__}.job:evaluation_work"),
             "question_set": Extension(f"{__name__}.service:question_set_work"),
         },
-        "services": {"evaluation": Extension(f"{__name__}.service:open_service")},
+        "services": {"evaluation": Extension(f"{__name__}.contract:EVALUATION")},
     },
     points=(f"{__name__}.commands:MEASURES",),
 )

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from contextlib import aclosing
 from pathlib import Path
 
+from ragstone.answer.pre_answer_gate import REFUSE_BELOW
 from ragstone.core.answer import GeneratedAnswer
 from ragstone.core.errors import InputError
 from ragstone.core.turn import Ask, Strategy
@@ -34,7 +35,7 @@ async def evaluate(
     `history` asks each question after what was said before it.
     """
     records = await record_answers(directory, settings, split, strategy, limit, off_corpus, history)
-    return measure(records, settings.rag.refuse_before_model)
+    return measure(records, REFUSE_BELOW)
 
 
 async def record_answers(
@@ -92,6 +93,6 @@ def _plain(text: str) -> Sequence[str]:
 
 async def _answer(engine: Engine, ask: Ask) -> GeneratedAnswer:
     try:
-        return (await engine.answered(ask)).answer or GeneratedAnswer()
+        return (await engine.answer(ask)).answer or GeneratedAnswer()
     except InputError:
         return GeneratedAnswer(finish="refused", confidence=0.0)

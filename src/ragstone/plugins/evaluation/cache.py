@@ -47,7 +47,7 @@ async def evaluate(
     """
     found = list(islice(pairs(file), limit))
     async with open_embedders(settings) as embedders:
-        embedder = embedders.for_text(_language(found))
+        embedder = embedders.choose(_language(found))
         hits = await decide_pairs(found, embedder, settings.cache.threshold_mode)
     return measure_pairs(found, hits)
 

@@ -17,7 +17,7 @@ from ragstone.plugins.evaluation.dataset import read_rows, spread
 from ragstone.ports import Checker, Claim, EvidenceSource
 from ragstone.settings import load
 from ragstone.verify.claims import answer_sentences
-from ragstone.verify.groundedness import SUPPORTED, response_score
+from ragstone.verify.groundedness import MIN_SUPPORT, response_score
 
 _SUPPORTED = (
     "supported support supports entailment entailed entails consistent faithful grounded true yes "
@@ -61,7 +61,7 @@ async def measure_grounding(given: Sequence[GroundingRow]) -> dict[str, float | 
             scores.append(await score(local, row))
             seconds.append(time.perf_counter() - started)
     right = [row.supported for row in given]
-    said = [item >= SUPPORTED for item in scores]
+    said = [item >= MIN_SUPPORT for item in scores]
     return {
         "auroc": measures.auroc(scores, right),
         "balanced_accuracy": measures.balanced_accuracy(said, right),

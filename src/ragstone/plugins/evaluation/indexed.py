@@ -49,12 +49,12 @@ async def index_passages(
             chunks = [
                 c for entry in entries for c in chunk_entry(entry, collection, settings.ingest)
             ]
-            embedder = adapters.embedders.of(collection)
+            embedder = adapters.embedders.find_indexing(collection)
             await embedder.embed_queries(["warm"])
             started = time.perf_counter()
             for start in range(0, len(chunks), BATCH):
                 batch = chunks[start : start + BATCH]
-                with_tokens = settings.ingest.token_vectors or collection.late > 0
+                with_tokens = settings.ingest.keeps_token_vectors or collection.late > 0
                 vectors = await embed(embedder, batch, with_tokens)
                 await adapters.index.upsert(collection, batch, *vectors)
             seconds = time.perf_counter() - started
@@ -70,7 +70,7 @@ def build_collection(
     found = [detect(entry.text[:4000]) for entry in entries[::step]]
     known = [language for language in found if language] or ["en"]
     language = max(set(known), key=known.count)
-    embedder = adapters.embedders.for_text(language)
+    embedder = adapters.embedders.choose(language)
     return Collection(
         "default",
         NAME,

@@ -8,6 +8,7 @@ from pathlib import Path
 from statistics import fmean
 
 from ragstone.build import open_adapters
+from ragstone.conversation.classify import Classify
 from ragstone.core.errors import InputError
 from ragstone.core.events import Event
 from ragstone.core.turn import Ask, Turn
@@ -16,7 +17,6 @@ from ragstone.plugins.evaluation.apart import apart
 from ragstone.plugins.evaluation.dataset import read_rows
 from ragstone.ports import Adapters
 from ragstone.settings import Settings
-from ragstone.understand.classify import Classify
 
 SMALL_TALK = frozenset(
     {

@@ -8,8 +8,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ragstone.core.errors import InputError
-from ragstone.jobs.added import WorkParts
 from ragstone.jobs.runner import Report, Work
+from ragstone.local.added import WorkParts
 from ragstone.ports.jobs import Job
 
 Evaluate = Callable[..., Awaitable[Mapping[str, float | None]]]

@@ -94,7 +94,7 @@ def documents(turn: Turn) -> list[str]:
 async def _rank_documents(engine: Engine, ask: Ask) -> list[str]:
     """The documents found; none for a question that is refused, such as an empty one."""
     try:
-        return documents(await engine.answered(ask))
+        return documents(await engine.answer(ask))
     except InputError:
         return []
 

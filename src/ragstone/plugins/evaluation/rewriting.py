@@ -7,13 +7,13 @@ from statistics import fmean
 from typing import Any
 
 from ragstone.build import open_embedders
+from ragstone.conversation.contextualize import Contextualize
 from ragstone.core.errors import InputError
 from ragstone.language.language import detect
 from ragstone.plugins.evaluation.answers import token_f1
 from ragstone.plugins.evaluation.dataset import read_rows, spread
 from ragstone.ports import Embedder
 from ragstone.settings import Settings
-from ragstone.understand.contextualize import Contextualize
 from ragstone.understand.follow_up import Exchange, standalone
 
 _IN_BRACKETS = re.compile(r"\s*\([^)]*\)")
@@ -34,7 +34,7 @@ async def evaluate(file: Path, settings: Settings, limit: int | None = None) -> 
     rows = list(spread(rows, limit))
     turns = Contextualize().turns
     async with open_embedders(settings) as embedders:
-        embedder = embedders.for_text(detect(" ".join(row["question"] for row in rows[:50])))
+        embedder = embedders.choose(detect(" ".join(row["question"] for row in rows[:50])))
         said = [await _rewrite(row, answered, turns, embedder) for row in rows]
     human = [row["rewrite"] for row in rows]
     asked = [row["question"] for row in rows]

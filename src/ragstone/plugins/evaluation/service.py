@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
-from ragstone.access.asking import ASKING, check_everywhere, check_known, limit_key, reader
-from ragstone.conversation.reach import readable
+from ragstone.access.asking import ASKING, check_everywhere, check_known, current_reader, limit_key
+from ragstone.conversation.reach import select_readable
 from ragstone.core.caller import Caller
 from ragstone.core.clock import state_time
 from ragstone.core.conversation import turn_origin
@@ -25,8 +25,16 @@ from ragstone.core.errors import (
     UnknownQuestionSet,
     UnknownRun,
 )
-from ragstone.core.evaluation import (
-    MOST_SETTINGS,
+from ragstone.core.events import Done, Failed
+from ragstone.core.limits import check_ask
+from ragstone.core.provenance import Provenance
+from ragstone.core.turn import Ask, Principal, Turn
+from ragstone.jobs.runner import Report, Work
+from ragstone.local.added import Answering, ServiceParts, WorkParts
+from ragstone.local.jobs import PRIORITIES, LocalJobs
+from ragstone.plugins.evaluation.contract import Which
+from ragstone.plugins.evaluation.records import (
+    MAX_SETTINGS,
     AskSetting,
     EvaluationRun,
     Outcome,
@@ -34,18 +42,10 @@ from ragstone.core.evaluation import (
     QuestionSet,
     SetQuestion,
 )
-from ragstone.core.events import Done, Failed
-from ragstone.core.limits import check_ask
-from ragstone.core.provenance import Provenance
-from ragstone.core.turn import Ask, Principal, Turn
-from ragstone.jobs.added import Answering, WorkParts
-from ragstone.jobs.runner import Report, Work
-from ragstone.local.added import ServiceParts
-from ragstone.local.jobs import PRIORITIES, LocalJobs
 from ragstone.plugins.evaluation.sets import judging, measuring, reading, reporting
-from ragstone.ports import Adapters, Catalog, EvaluationStore, StoredRun
+from ragstone.plugins.evaluation.store import SqlEvaluations, StoredRun, own_store
+from ragstone.ports import Adapters, Catalog
 from ragstone.ports.jobs import Job
-from ragstone.service.evaluation import Which
 
 QUESTION_SET = "question_set"
 """The kind of a run's job."""
@@ -62,7 +62,7 @@ class LocalEvaluation:
 
     def __init__(self, adapters: Adapters, jobs: LocalJobs, priority: int) -> None:
         self._adapters = adapters
-        self._store = adapters.evaluations
+        self._store = own_store(adapters)
         self._jobs = jobs
         self._priority = priority
 
@@ -247,7 +247,9 @@ class LocalEvaluation:
     ) -> list[Outcome]:
         """The outcomes that were made of nothing that who asks may not read now."""
         origins = list({origin for _, origin in found})
-        mine = await readable(origins, reader(), self._adapters.catalog, principal.tenant)
+        mine = await select_readable(
+            origins, current_reader(), self._adapters.catalog, principal.tenant
+        )
         return [item for item, origin in found if mine is None or origin in mine]
 
     async def _names(self, principal: Principal, ids: Sequence[str]) -> dict[str, str]:
@@ -258,7 +260,7 @@ class LocalEvaluation:
         return name if self._is_reached(name) else None
 
     def _is_reached(self, name: str | None) -> bool:
-        reached = reader().collections
+        reached = current_reader().collections
         return name is not None and (reached is None or name in reached)
 
 
@@ -269,10 +271,10 @@ def open_service(parts: ServiceParts) -> LocalEvaluation:
 
 def question_set_work(parts: WorkParts) -> Work:
     """Make the work of the jobs that ask a set of questions."""
-    return ask_all(parts.answers, parts.adapters.evaluations, parts.adapters.catalog)
+    return ask_all(parts.answers, own_store(parts.adapters), parts.adapters.catalog)
 
 
-def ask_all(answers: Answering, store: EvaluationStore, catalog: Catalog) -> Work:
+def ask_all(answers: Answering, store: SqlEvaluations, catalog: Catalog) -> Work:
     """What a job of the kind does: ask what was not asked yet, then measure all of it."""
 
     async def work(job: Job, report: Report) -> dict[str, Any]:
@@ -354,8 +356,8 @@ def _ask(
 
 def _name_settings(settings: Sequence[AskSetting]) -> tuple[AskSetting, ...]:
     """The settings with the names by which they are told apart; raises InputError."""
-    if len(settings) > MOST_SETTINGS:
-        raise InputError(f"A run compares at most {MOST_SETTINGS} settings; leave some out.")
+    if len(settings) > MAX_SETTINGS:
+        raise InputError(f"A run compares at most {MAX_SETTINGS} settings; leave some out.")
     chosen = tuple(
         replace(setting, name=" ".join(setting.name.split())[:80] or describe_setting(setting))
         for setting in settings or (AskSetting(),)

@@ -11,7 +11,8 @@ from ragstone.core.turn import Principal
 from ragstone.plugins.evaluation.commands import app
 
 if TYPE_CHECKING:
-    from ragstone.core.evaluation import AskSetting, EvaluationRun
+    from ragstone.plugins.evaluation.contract import EvaluationService
+    from ragstone.plugins.evaluation.records import AskSetting, EvaluationRun
     from ragstone.service import Service
 
 __all__ = ["app"]
@@ -106,8 +107,8 @@ def _setting(text: str) -> "AskSetting":
     from dataclasses import fields
 
     from ragstone.core.errors import InputError
-    from ragstone.core.evaluation import AskSetting
     from ragstone.core.turn import SearchOptions
+    from ragstone.plugins.evaluation.records import AskSetting
     from ragstone.service import wire
 
     inner = {field.name for field in fields(SearchOptions)}
@@ -141,18 +142,18 @@ async def _run(
     from ragstone.service import wire
 
     me = Principal()
-    questions = await service.evaluation.read_file(me, text)
-    kept = await service.evaluation.put_set(me, collection, name, questions)
-    earlier = [item for item in await service.evaluation.runs(me, kept.id, 1) if item.figures]
-    begun = await service.evaluation.start(me, kept.id, settings)
+    questions = await _operations(service).read_file(me, text)
+    kept = await _operations(service).put_set(me, collection, name, questions)
+    earlier = [item for item in await _operations(service).runs(me, kept.id, 1) if item.figures]
+    begun = await _operations(service).start(me, kept.id, settings)
     await _follow(service, begun.id, as_json)
-    done = await service.evaluation.run(me, begun.id)
+    done = await _operations(service).run(me, begun.id)
     if not done.figures:
         raise RagstoneError(done.error or f"The run {done.id} was {done.state}.")
     before = earlier[0] if earlier else None
-    changed = await service.evaluation.changes(me, done.id, before.id) if before else []
+    changed = await _operations(service).changes(me, done.id, before.id) if before else []
     if html:
-        _write(html, await service.evaluation.report(me, done.id, before.id if before else ""))
+        _write(html, await _operations(service).report(me, done.id, before.id if before else ""))
     if as_json:
         out_json({**wire.dump(done), "changes": [wire.dump(item) for item in changed]})
         return 0
@@ -208,7 +209,7 @@ async def _show(service: "Service", done: "EvaluationRun", before: "EvaluationRu
         if any(cell != "–" for cell in cells):
             rows.append((label, *cells))
     table(("", *(figure.setting for figure in done.figures)), rows)
-    wrong = await service.evaluation.outcomes(Principal(), done.id, which="wrong", limit=1000)
+    wrong = await _operations(service).outcomes(Principal(), done.id, which="wrong", limit=1000)
     for outcome in wrong:
         name = done.settings[outcome.setting].name
         asked = one_line(outcome.question.question)
@@ -222,7 +223,7 @@ async def _runs(service: "Service", limit: int, as_json: bool) -> int:
     from ragstone.plugins.evaluation.sets.reporting import format_measure
     from ragstone.service import wire
 
-    found = await service.evaluation.runs(Principal(), limit=limit)
+    found = await _operations(service).runs(Principal(), limit=limit)
     if as_json:
         out_json({"runs": [wire.dump(item) for item in found]})
         return 0
@@ -253,9 +254,15 @@ async def _feedback(service: "Service", file: Path, collection: str, limit: int)
     from ragstone.core.errors import RagstoneError
     from ragstone.plugins.evaluation.sets.reading import lines
 
-    found = await service.evaluation.from_feedback(Principal(), collection, limit)
+    found = await _operations(service).from_feedback(Principal(), collection, limit)
     if not found:
         raise RagstoneError(f"Nobody has judged an answer about {collection!r} yet.")
     _write(file, lines(found))
     print_text(f"{len(found):,} questions are in {file}.")
     return 0
+
+
+def _operations(service: "Service") -> "EvaluationService":
+    from ragstone.plugins.evaluation.contract import EVALUATION
+
+    return EVALUATION.of(service)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ragstone.core.errors import InputError
 from ragstone.language.dictionary import english
-from ragstone.language.letters import plain_words
+from ragstone.language.unicode import find_plain_words
 from ragstone.plugins.evaluation import dataset
 from ragstone.understand.misspelling import one_edit
 from ragstone.understand.question_words import unknown_words
@@ -103,7 +103,9 @@ def _words(directory: Path) -> frozenset[str] | None:
     if not dataset.dataset_file(directory, "corpus").exists():
         return None
     entries = dataset.corpus(directory)
-    return frozenset().union(*(plain_words(f"{entry.title} {entry.text}") for entry in entries))
+    return frozenset().union(
+        *(find_plain_words(f"{entry.title} {entry.text}") for entry in entries)
+    )
 
 
 def _correct_alone(question: str) -> Corrected:

@@ -9,7 +9,7 @@ from string import ascii_lowercase
 
 from ragstone.core.errors import InputError
 from ragstone.engine.engine import Engine
-from ragstone.language.letters import plain_words
+from ragstone.language.unicode import find_plain_words
 from ragstone.language.words import STOPWORDS
 from ragstone.plugins.evaluation import dataset
 from ragstone.plugins.evaluation.dataset import Question
@@ -37,7 +37,7 @@ async def evaluate(
     wrong = [replace(item, text=misspelt(item.text)) for item in asked]
     entries = dataset.corpus(directory)
     async with index_passages(entries, settings) as index:
-        words = set().union(*(plain_words(f"{entry.title} {entry.text}") for entry in entries))
+        words = set().union(*(find_plain_words(f"{entry.title} {entry.text}") for entry in entries))
         await index.adapters.vocabulary.add(index.collection, words)
 
         async def recall(questions: Sequence[Question], corrected: bool) -> dict[str, float]:

@@ -1,9 +1,10 @@
-"""Further file formats: OpenDocument, RTF, EPUB, AsciiDoc, reStructuredText, notebooks, source
-code, settings, subtitles, contacts and calendars."""
+"""Further file formats: old Office files, mails of Outlook, OpenDocument, RTF, EPUB, AsciiDoc, Org,
+reStructuredText, notebooks, source code, settings, XML, subtitles, contacts and calendars."""
 
 from ragstone.registry import Extension, Plugin
 
 _ASCIIDOC = Extension(f"{__name__}.asciidoc:ASCIIDOC", "AsciiDoc, with its notes and tables")
+_PPT = Extension(f"{__name__}.old_office:PPT", "Presentations of before 2007, slide by slide")
 _YAML = Extension(f"{__name__}.config:YAML", "YAML, value by value")
 _INI = Extension(f"{__name__}.config:INI", "Settings by sections")
 
@@ -33,7 +34,7 @@ _LANGUAGES = {
 """Programming languages and the endings of their files, by their format in `source`."""
 
 PLUGIN = Plugin(
-    "Further file formats, from OpenDocument to source code.",
+    "Further file formats, from old Office files to source code.",
     {
         "formats": {
             "rst": Extension(f"{__name__}.rst:RST", "reStructuredText, with what Sphinx adds"),
@@ -49,6 +50,13 @@ PLUGIN = Plugin(
             "toml": Extension(f"{__name__}.config:TOML", "TOML, value by value"),
             "ini": _INI,
             "cfg": _INI,
+            "doc": Extension(f"{__name__}.old_office:DOC", "Word documents of before 2007"),
+            "xls": Extension(f"{__name__}.old_office:XLS", "Excel workbooks of before 2007"),
+            "ppt": _PPT,
+            "pps": _PPT,
+            "msg": Extension(f"{__name__}.outlook:MSG", "Mails of Outlook, with their attachments"),
+            "org": Extension(f"{__name__}.org:ORG", "Org, with its headings and tables"),
+            "xml": Extension(f"{__name__}.xml:XML", "XML: texts by their titles, data by values"),
             "rtf": Extension(f"{__name__}.rtf:RTF", "Rich text"),
             "srt": Extension(f"{__name__}.subtitles:SRT", "Subtitles, with their times"),
             "vtt": Extension(f"{__name__}.subtitles:VTT", "Subtitles, with their times"),

@@ -12,17 +12,22 @@ from textwrap import dedent
 from typing import NamedTuple
 
 from ragstone.core.document import BlockKind
-from ragstone.ingest.document import Block, Parsed
+from ragstone.ingest.document import ADMONITIONS, Block, Parsed
 from ragstone.ingest.formats.decode import decode_file
 from ragstone.ingest.formats.html import define_term, page_blocks
-from ragstone.ingest.formats.includes import with_included
-from ragstone.ingest.formats.inline_code import Literals, mark_code, restore_spans, strip_marks
-from ragstone.ingest.formats.labels import ADMONITIONS, format_number
+from ragstone.ingest.formats.includes import expand_includes
+from ragstone.ingest.formats.inline_text import (
+    Literals,
+    lower_text,
+    mark_code,
+    raise_text,
+    restore_spans,
+    strip_marks,
+)
 from ragstone.ingest.formats.metadata import flatten_values
-from ragstone.ingest.formats.raised import lower_text, raise_text
-from ragstone.ingest.formats.surroundings import Surroundings
+from ragstone.ingest.formats.numbering import format_number
 from ragstone.ingest.formats.tables import table_blocks
-from ragstone.ingest.formats.types import Format
+from ragstone.ingest.formats.types import Format, Surroundings
 
 _ATTRIBUTE = re.compile(r":(!?[\w-]+!?):(?:\s+(.*))?")
 _TITLE = re.compile(r"(={1,6}|#{1,6})\s+(\S.*)")
@@ -113,7 +118,7 @@ def parse_asciidoc_file(
     path: Path, ending: str, max_bytes: int, around: Surroundings | None
 ) -> Parsed:
     """The blocks of a file. Its title is the document's, else its first heading."""
-    included = with_included(decode_file(path).replace("\x00", ""), path, around)
+    included = expand_includes(decode_file(path).replace("\x00", ""), path, around)
     lines = included.text.expandtabs(8).split("\n")
     reader = _Reader()
     read = reader.blocks([line.rstrip() for line in lines], _Within())
@@ -366,7 +371,7 @@ class _Reader:
         def keep_literal(match: re.Match[str]) -> str:
             literal = next(part for part in match.groups() if part is not None)
             is_code = match[0][0] == "`" and (match.lastindex or 0) in _CODE_LITERALS
-            return literals.kept(mark_code(literal) if is_code else literal)
+            return literals.put(mark_code(literal) if is_code else literal)
 
         text = _LITERALS.sub(keep_literal, _QUOTED.sub(r'"\1"', text))
         text = _REFERENCE.sub(self._value, text)

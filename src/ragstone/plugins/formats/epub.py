@@ -16,7 +16,7 @@ from ragstone.ingest.formats.embedded import Pictures, read_package_picture, rea
 from ragstone.ingest.formats.html import page_blocks
 from ragstone.ingest.formats.metadata import flatten_values
 from ragstone.ingest.formats.package import bomb_error, open_archive, unpack_entry
-from ragstone.ingest.formats.page_pictures import Signs, in_book
+from ragstone.ingest.formats.page_pictures import Signs, resolve_in_book
 from ragstone.ingest.formats.types import ZIP, Format
 
 _FACTS = {
@@ -60,8 +60,8 @@ def _blocks(path: Path, chapters: list[str], max_bytes: int, pictures: Pictures)
             data = _member(path, book, name, room)
             room -= len(data)
             signs = Signs(pictures)
-            blocks = page_blocks(data, partial(signs.put, named=partial(in_book, name)))
-            yield from signs.replaced(blocks)
+            blocks = page_blocks(data, partial(signs.put, named=partial(resolve_in_book, name)))
+            yield from signs.replace_signs(blocks)
 
 
 def _check_kind(path: Path, names: set[str]) -> None:

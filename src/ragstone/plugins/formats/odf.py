@@ -1,9 +1,10 @@
 """ODT, ODS and ODP (LibreOffice, OpenOffice), read from their XML.
 
-Lists have their numbers, notes follow their paragraph, merged cells repeat their value; comments,
-deleted text and tables of contents are left out. A sheet or a slide is a page.
+Lists have their numbers, notes and comments follow their paragraph, merged cells repeat their
+value; deleted text and tables of contents are left out. A sheet or a slide is a page.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -13,12 +14,17 @@ from typing import Any
 from ragstone.core.errors import EncryptedDocument
 from ragstone.ingest.document import Block, Parsed
 from ragstone.ingest.formats.embedded import Pictures, read_package_picture, read_package_pictures
-from ragstone.ingest.formats.furniture import add_running_heads
+from ragstone.ingest.formats.furniture import add_running_heads, comment_block
+from ragstone.ingest.formats.inline_text import lower_text, raise_text
 from ragstone.ingest.formats.metadata import keyword_list
 from ragstone.ingest.formats.numbering import BULLET, numeral
-from ragstone.ingest.formats.package import bomb_error, safe_tree, xml_parts
-from ragstone.ingest.formats.properties import iso_date, translate_library_errors
-from ragstone.ingest.formats.raised import lower_text, raise_text
+from ragstone.ingest.formats.package import (
+    bomb_error,
+    iso_date,
+    safe_tree,
+    translate_library_errors,
+    xml_parts,
+)
 from ragstone.ingest.formats.sheets import add_sheet_heading, mark_cells, sheet_blocks
 from ragstone.ingest.formats.tables import table_blocks
 from ragstone.ingest.formats.types import ZIP, Format
@@ -36,7 +42,7 @@ _DC = "{http://purl.org/dc/elements/1.1/}"
 _HREF = "{http://www.w3.org/1999/xlink}href"
 
 _DROPPED = {
-    *(f"{_OFFICE}{name}" for name in ("annotation", "annotation-end", "forms")),
+    *(f"{_OFFICE}{name}" for name in ("annotation-end", "forms")),
     *(
         f"{_TEXT}{name}"
         for name in (
@@ -284,6 +290,8 @@ class _Reader:
                 yield from self._table(child, depth)
             elif tag == f"{_DRAW}image":
                 yield from self._picture(child)
+            elif tag == f"{_OFFICE}annotation":
+                yield from self._comment(child, depth)
             else:
                 yield from self._children(child, depth + 1)
 
@@ -302,11 +310,12 @@ class _Reader:
         yield from self._pictures.blocks(name, next(filter(None, said), ""), self._page)
 
     def _from_cells(self) -> Iterator[Block]:
-        """The pictures in the cells of a table that has been read, once it is in no other one."""
+        """The pictures and comments in the cells of a table that has been read, once it is in no
+        other one."""
         if not self._cells:
             held, self._held = self._held, []
-            for image in held:
-                yield from self._picture(image)
+            for item in held:
+                yield from (item,) if isinstance(item, Block) else self._picture(item)
 
     def _paragraph(
         self, element: Any, depth: int, label: str = "", level: int = 0
@@ -335,6 +344,17 @@ class _Reader:
             yield from self._children(child, depth + 1)
         for note in found.notes:
             yield from self._note(note, depth)
+        for comment in found.comments:
+            yield from self._comment(comment, depth)
+
+    def _comment(self, comment: Any, depth: int) -> Iterator[Block]:
+        """What a reader noted; of a cell it is held until its table ends."""
+        if text := " ".join(block.text for block in self._children(comment, depth + 1)):
+            block = comment_block(text, comment.findtext(f"{_DC}creator") or "", page=self._page)
+            if self._cells:
+                self._held.append(block)
+            else:
+                yield block
 
     def _heading(self, element: Any, text: str, label: str) -> Block:
         given = element.get(f"{_TEXT}outline-level", "1")
@@ -412,6 +432,11 @@ class _Reader:
         if cell.get(f"{_OFFICE}value-type") == "date" and self._page is not None:
             date = cell.get(f"{_OFFICE}date-value", "")
             return str(date[:16].replace("T", " ") if "T" in date else date)
+        if not len(cell) and (formula := cell.get(f"{_TABLE}formula")):
+            # LibreOffice saves a value with each formula; other programs leave it to the reader.
+            shown = re.sub(r"\[\.?([^\]]*)\]", r"\1", formula.partition("=")[2]).replace(":.", ":")
+            is_text = cell.get(f"{_OFFICE}value-type") == "string"
+            return "" if is_text else f"not calculated (={shown})"
         if all(not len(item) and item.tag == f"{_TEXT}p" for item in cell):
             return " ".join(" ".join((item.text or "").split()) for item in cell).strip()
         self._cells += 1
@@ -428,6 +453,8 @@ class _Reader:
                 found.parts.append(" " * min(int(count) if count.isdecimal() else 1, 100))
             elif tag == f"{_TEXT}note":
                 found.notes.append(child)
+            elif tag == f"{_OFFICE}annotation":
+                found.comments.append(child)
             elif tag in _MARKS:
                 found.parts.append(_MARKS[tag])
             elif isinstance(tag, str) and tag.startswith(_DRAW) and tag != f"{_DRAW}a":
@@ -469,6 +496,7 @@ class _Inline:
         self.parts: list[str] = []
         self.boxes: list[Any] = []
         self.notes: list[Any] = []
+        self.comments: list[Any] = []
 
 
 def _levels(style: Any) -> dict[int, _Level]:

@@ -15,15 +15,14 @@ from ragstone.core.code_spans import code_span
 from ragstone.core.document import BlockKind
 from ragstone.ingest.document import Block, Parsed
 from ragstone.ingest.formats.decode import decode_file
-from ragstone.ingest.formats.html import MOST_TERM_CHARS, define_term, label_blocks, page_blocks
-from ragstone.ingest.formats.includes import with_included
-from ragstone.ingest.formats.inline_code import mark_code, restore_spans, strip_marks
-from ragstone.ingest.formats.labels import format_number
+from ragstone.ingest.formats.html import MAX_TERM_CHARS, define_term, label_blocks, page_blocks
+from ragstone.ingest.formats.includes import expand_includes
+from ragstone.ingest.formats.inline_text import mark_code, restore_spans, strip_marks
 from ragstone.ingest.formats.metadata import flatten_values
-from ragstone.ingest.formats.surroundings import Surroundings
+from ragstone.ingest.formats.numbering import format_number
 from ragstone.ingest.formats.tables import table_blocks
 from ragstone.ingest.formats.text import outline_text
-from ragstone.ingest.formats.types import Format
+from ragstone.ingest.formats.types import Format, Surroundings
 from ragstone.plugins.formats.rst_tree import REFERENCE, document_tree
 
 log = logging.getLogger(__name__)
@@ -50,7 +49,7 @@ def parse_rst(path: Path, ending: str, max_bytes: int) -> Parsed:
 
 def parse_rst_file(path: Path, ending: str, max_bytes: int, around: Surroundings | None) -> Parsed:
     """The blocks of a file. Its title is that of its first section."""
-    included = with_included(decode_file(path).replace("\x00", ""), path, around)
+    included = expand_includes(decode_file(path).replace("\x00", ""), path, around)
     source = included.text
     try:
         tree = document_tree(source)
@@ -385,7 +384,7 @@ def _terms(children: Sequence[Any]) -> dict[int, Any]:
     for place, (term, text) in enumerate(pairwise(children), 1):
         if isinstance(term, nodes.paragraph) and isinstance(text, nodes.block_quote):
             words = term.astext()
-            if len(words) <= MOST_TERM_CHARS and words[-1:] not in {*".:?!,;"}:
+            if len(words) <= MAX_TERM_CHARS and words[-1:] not in {*".:?!,;"}:
                 found[place] = term
     return found if len(found) > 1 else {}
 

@@ -18,9 +18,8 @@ from docutils.parsers.rst.directives.tables import CSVTable, ListTable, RSTTable
 from docutils.statemachine import StringList
 from docutils.utils import new_document, unescape
 
-from ragstone.ingest.formats.inline_code import OBJECT_ROLES, VERBATIM_ROLES
-from ragstone.ingest.formats.labels import ADMONITIONS
-from ragstone.ingest.formats.raised import lower_text, raise_text
+from ragstone.ingest.document import ADMONITIONS
+from ragstone.ingest.formats.inline_text import OBJECT_ROLES, VERBATIM_ROLES, lower_text, raise_text
 
 REFERENCE = "reference-by-label"
 """The class of what refers to a place by its label alone; `refname` is the label."""

@@ -16,7 +16,7 @@ from pymongo import AsyncMongoClient
 from pymongo.errors import ConfigurationError, ConnectionFailure, InvalidURI, PyMongoError
 
 from ragstone.core.errors import ConfigError, StateUnavailable
-from ragstone.language.unicode import storable
+from ragstone.language.unicode import replace_unstorable
 
 log = logging.getLogger(__name__)
 
@@ -87,9 +87,11 @@ def make_storable(value: Any) -> Any:
     """JSON values as BSON can hold them: whole characters, no NUL in keys, numbers of 64 bits."""
     match value:
         case str():
-            return storable(value)
+            return replace_unstorable(value)
         case Mapping():
-            return {storable(str(key)): make_storable(item) for key, item in value.items()}
+            return {
+                replace_unstorable(str(key)): make_storable(item) for key, item in value.items()
+            }
         case list() | tuple():
             return [make_storable(item) for item in value]
         case int() if not -_LARGEST <= value < _LARGEST:

@@ -14,8 +14,7 @@ from typing import Any
 from pymongo import ReturnDocument
 from pymongo.errors import DuplicateKeyError
 
-from ragstone.core.conversation import ConversationKey, Room, Rooms, StoredTurn, title
-from ragstone.core.conversation_turn import dump_turn
+from ragstone.core.conversation import ConversationKey, Room, Rooms, StoredTurn, dump_turn, title
 from ragstone.core.provenance import Provenance
 from ragstone.core.turn import Message, Principal, SearchType
 from ragstone.plugins.mongodb.connection import Document, Mongo, make_storable
@@ -46,7 +45,7 @@ class MongoConversations:
         with self._mongo.asked():
             await self._create_indexes()
             number = await self._count_turn(conversation, entry)
-            if not block.working:
+            if not block.is_working:
                 unfinished = {**here, "is_tool_block": True, "status": "idle"}
                 for wanted in (_TOOLS, _CALLS):
                     pulled = {"$pull": {"conversations": wanted}}
@@ -221,7 +220,7 @@ class MongoConversations:
         key, block = {"_id": _key(conversation)}, entry.block
         new: Document = {"turns": 0, "errors": 0, "numbers": 0, "created_at": entry.at}
         new["updated_at"] = entry.at
-        counted = {"numbers": 1, "turns": int(not block.working), "errors": int(block.is_error)}
+        counted = {"numbers": 1, "turns": int(not block.is_working), "errors": int(block.is_error)}
         changed = {"$inc": counted, "$set": {"updated_at": entry.at}}
         for _ in range(2):
             room = await self._rooms.find_one_and_update(
@@ -290,7 +289,7 @@ def _stored_turn(document: Document) -> StoredTurn:
     turn: Any = document.get("number")
     block = {name: value for name, value in document.items() if name not in _OURS}
     notes = load_notes(document.get("notes"), turn)
-    origin = Provenance.of(document.get("origin") or "")
+    origin = Provenance.read(document.get("origin") or "")
     return StoredTurn(readable(block, turn), notes, float(document.get("at") or 0), origin)
 
 

@@ -53,7 +53,7 @@ class RagStream(Transcript):
         self._markers = SpeltOut()
         self._sourced = False
 
-    def said(self, event: Event) -> list[dict[str, Any]]:
+    def encode(self, event: Event) -> list[dict[str, Any]]:
         """The data sent to the client for an event."""
         match event:
             case Sources(passages):
@@ -74,6 +74,6 @@ class RagStream(Transcript):
                 return [*token(self._markers.end()), end]
         return []
 
-    def failed(self, error: RagstoneError, used: Usage) -> dict[str, Any]:
+    def encode_failure(self, error: RagstoneError, used: Usage) -> dict[str, Any]:
         """The last event of an answer that cannot go on."""
         return {"type": "error", "content": error.message, "code": error.code}

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from ragstone.core.caller import Caller
 from ragstone.core.errors import InputError
-from ragstone.core.filters import under
+from ragstone.core.filters import path_filter
 from ragstone.core.turn import Ask, Level, SearchOptions, SearchType
 from ragstone.http.bodies import Name, NullableBody, Text
 from ragstone.http.dialects.pictures import pictures
@@ -69,7 +69,7 @@ class PipelineRequest(NullableBody):
             search_type=ANSWERED_FROM[self.mode],
             strategy=wanted.strategy,
             wanted=SearchOptions(rewrite=wanted.rewrite),
-            where=under(self.folder_id) if self.folder_id else None,
+            where=path_filter(self.folder_id) if self.folder_id else None,
             room=self.session_id or None,
             temperature=self.temperature_override,
             reasons=self.enable_cot,

@@ -11,8 +11,8 @@ import httpx2
 from ragstone.core.errors import ConfigError, Conflict, RagstoneError, TooLarge, Unavailable
 from ragstone.plugins.plone.credential import basic_header, ends_soon
 from ragstone.plugins.plone.names import site_path
+from ragstone.plugins.plone.settings import PloneSettings
 from ragstone.plugins.plone.summary import FIELDS, Summary, summary
-from ragstone.settings import PloneSettings
 
 Item = dict[str, Any]
 LocalRoles = tuple[str, tuple[str, ...]]
@@ -21,6 +21,12 @@ LocalRoles = tuple[str, tuple[str, ...]]
 RETRIES = 3
 """Further tries after a failed request, with growing pauses from the first one on."""
 FIRST_PAUSE = 0.5
+SILENT_SECONDS = 30.0
+"""How long the site may be silent before it is asked again."""
+
+MAX_FILE_MB = 64
+"""Largest file, or page of objects, that is fetched: it is read whole."""
+
 _MEGABYTE = 1 << 20
 LISTED_AT_ONCE = 500
 """Objects of one page of a listing, which has few fields of each."""
@@ -62,13 +68,13 @@ class PloneClient:
             raise Conflict("There is no Plone site: set PLONE__URL to its address.")
         self.site = settings.url.rstrip("/")
         self._settings = settings
-        self._token = settings.token.get_secret_value()
+        self._token = settings.bearer
         self._http = self._new_http()
         self._visitor = self._new_http()
 
     def _new_http(self) -> httpx2.AsyncClient:
         headers = {"accept": "application/json"}
-        return httpx2.AsyncClient(headers=headers, timeout=self._settings.timeout)
+        return httpx2.AsyncClient(headers=headers, timeout=SILENT_SECONDS)
 
     async def aclose(self) -> None:
         await self._http.aclose()
@@ -98,11 +104,11 @@ class PloneClient:
         if self._settings.login:
             raise ConfigError(
                 f"The site {self.site} does not know the user {self._settings.login!r} by this "
-                "password. Check PLONE__LOGIN and PLONE__PASSWORD."
+                "password. Check PLONE__TOKEN."
             )
         raise ConfigError(
             f"The site {self.site} refuses the token: it is wrong or expired. Check PLONE__TOKEN, "
-            "or set PLONE__LOGIN and PLONE__PASSWORD instead."
+            "or set it to name:password."
         )
 
     async def count(self) -> int:
@@ -256,7 +262,7 @@ class PloneClient:
         if response.status in REFUSED:
             raise ConfigError(
                 f"The site {self.site} refuses the credential (status {response.status}). Check "
-                "PLONE__TOKEN, or PLONE__LOGIN and PLONE__PASSWORD."
+                "PLONE__TOKEN."
             )
         if response.status != 200:
             raise self._status_error(response.status)
@@ -302,7 +308,7 @@ class PloneClient:
     async def _log_in(self) -> str:
         body = {
             "login": self._settings.login,
-            "password": self._settings.password.get_secret_value(),
+            "password": self._settings.password,
         }
         response = await self._try_request(
             "POST", f"{self.site}/@login", self._visitor, {}, {}, body
@@ -311,7 +317,7 @@ class PloneClient:
         if response.status in (400, *REFUSED):
             raise ConfigError(
                 f"The site {self.site} does not let the user {self._settings.login!r} in. Check "
-                "PLONE__LOGIN and PLONE__PASSWORD."
+                "PLONE__TOKEN."
             )
         if response.status != 200:
             raise self._status_error(response.status)
@@ -364,7 +370,7 @@ class PloneClient:
         query: Mapping[str, Any],
         body: Mapping[str, str] | None,
     ) -> _Response:
-        most = self._settings.max_file_mb * _MEGABYTE
+        most = MAX_FILE_MB * _MEGABYTE
         try:
             async with http.stream(
                 method, address, params=dict(query), headers=dict(headers), json=body
@@ -373,15 +379,12 @@ class PloneClient:
                 async for part in response.aiter_bytes():
                     size += len(part)
                     if size > most:
-                        raise TooLarge(
-                            f"{address[:200]} has more than {self._settings.max_file_mb} MB "
-                            "(PLONE__MAX_FILE_MB)."
-                        )
+                        raise TooLarge(f"{address[:200]} has more than {MAX_FILE_MB} MB.")
                     parts.append(part)
                 kind = response.headers.get("content-type", "")
                 return _Response(response.status_code, b"".join(parts), kind)
         except httpx2.TimeoutException as error:
-            raise _Again(f"was silent for {self._settings.timeout:g} s") from error
+            raise _Again(f"was silent for {SILENT_SECONDS:g} s") from error
         except httpx2.HTTPError as error:
             raise _Again(f"cannot be reached ({type(error).__name__})") from error
 

@@ -26,11 +26,8 @@ def sync(
         str, typer.Argument(metavar="URL", help="The site's address, instead of PLONE__URL.")
     ] = "",
     token: Annotated[
-        str, typer.Option(metavar="TOKEN", help="A bearer token, instead of PLONE__TOKEN.")
-    ] = "",
-    login: Annotated[
         str,
-        typer.Option(metavar="NAME", help="A user's name, with PLONE__PASSWORD, for PLONE__LOGIN."),
+        typer.Option(metavar="TOKEN", help="A bearer token, or name:password, for PLONE__TOKEN."),
     ] = "",
     full: Annotated[
         bool, typer.Option("--full", help="Everything, not only what changed since the last run.")
@@ -41,12 +38,13 @@ def sync(
     failed."""
     from pydantic import SecretStr
 
+    from ragstone.plugins.plone.settings import PloneSettings
+
     settings = context_settings(context)
-    plone = settings.plone.model_copy(
+    plone = PloneSettings.of(settings).model_copy(
         update={
             **({"url": url} if url else {}),
-            **({"token": SecretStr(token), "login": ""} if token else {}),
-            **({"login": login} if login else {}),
+            **({"token": SecretStr(token)} if token else {}),
         }
     )
     settings = settings.model_copy(update={"plone": plone})
@@ -59,11 +57,13 @@ async def _sync(service: "Service", settings: "Settings", full: bool, as_json: b
 
     from ragstone.cli.show import err, out_json, print_text
     from ragstone.plugins.plone.client import PloneClient
+    from ragstone.plugins.plone.settings import PloneSettings
     from ragstone.plugins.plone.sync import PloneSync, Synced
 
     done = Synced()
-    async with aclosing(PloneClient(settings.plone)) as client:
-        site = PloneSync(service, client, settings.plone, settings.ragstone_data)
+    plone = PloneSettings.of(settings)
+    async with aclosing(PloneClient(plone)) as client:
+        site = PloneSync(service, client, plone, settings.ragstone_data)
         async for done in site.run(full):
             if not as_json and not done.finished:
                 err(f"{done.seen:,} of {done.total or 0:,} objects")

@@ -9,7 +9,7 @@ import binascii
 import json
 import time
 
-from ragstone.settings import PloneSettings
+from ragstone.plugins.plone.settings import PloneSettings
 
 RENEWED_BEFORE = 300.0
 """Seconds of its life that a token has left when it is renewed."""
@@ -17,7 +17,7 @@ RENEWED_BEFORE = 300.0
 
 def basic_header(settings: PloneSettings) -> str:
     """Name and password as the header of each request."""
-    pair = f"{settings.login}:{settings.password.get_secret_value()}"
+    pair = f"{settings.login}:{settings.password}"
     return "Basic " + base64.b64encode(pair.encode()).decode()
 
 

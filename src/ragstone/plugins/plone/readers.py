@@ -23,8 +23,8 @@ from ragstone.plugins.plone.names import (
     reader_names,
     stated_readers,
 )
+from ragstone.plugins.plone.settings import PloneSettings
 from ragstone.plugins.plone.summary import Summary
-from ragstone.settings import PloneSettings
 
 VISITORS = (f"group:{CONNECTOR}", EVERYONE)
 MANAGERS = names(ALWAYS)

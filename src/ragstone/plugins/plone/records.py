@@ -3,6 +3,7 @@
 from typing import Any
 
 from ragstone.core.errors import InputError
+from ragstone.plugins.plone.settings import PloneSettings
 from ragstone.plugins.plone.visitors import SiteSettings
 from ragstone.service.settings import SettingsService
 from ragstone.settings import Settings
@@ -34,7 +35,7 @@ async def put_records(
     unknown = sorted(set(given.records) - set(TAKEN))
     if unknown:
         raise InputError(f"records: {unknown[0][:100]!r} is none that a site may set.")
-    plone = settings.plone
+    plone = PloneSettings.of(settings)
     scope, who = of_collection(plone.tenant, plone.collection), "plone"
     values = {TAKEN[item]: value for item, value in given.records.items() if value is not None}
     empty = [TAKEN[item] for item, value in given.records.items() if value is None]

@@ -23,20 +23,28 @@ from ragstone.core.errors import (
     Unavailable,
     UnknownCollection,
 )
-from ragstone.core.filters import under
+from ragstone.core.filters import path_filter
 from ragstone.core.source import passage_sources
 from ragstone.core.turn import Ask, Principal
 from ragstone.http.bodies import StrictBody, Text
 from ragstone.http.dialects import DialectParts
-from ragstone.http.identity import Who, at_least, check_role, for_guests, narrow_principal
-from ragstone.http.responses import Json, Refusal, json_unless_left, plone_error
+from ragstone.http.identity import (
+    Who,
+    at_least,
+    check_role,
+    for_guests,
+    for_visitors,
+    narrow_principal,
+    open_to_all,
+)
+from ragstone.http.responses import Json, Refusal, json_unless_left
 from ragstone.http.streaming import finish_turn, or_refusal
 from ragstone.jobs.questions import format_result, result_source
-from ragstone.language.language import detect
-from ragstone.language.no_answer import no_answer
+from ragstone.language.language import detect, no_answer
 from ragstone.plugins.plone import answers
 from ragstone.plugins.plone.names import AUTHENTICATED, filter_path
 from ragstone.plugins.plone.records import put_records
+from ragstone.plugins.plone.settings import PloneSettings
 from ragstone.plugins.plone.site import PloneSite
 from ragstone.plugins.plone.visitors import VisitorCall, site_settings, visitor_call
 from ragstone.plugins.plone.visitors import visitor_caller as visiting
@@ -47,11 +55,21 @@ from ragstone.settings import Settings
 Object = dict[str, Any]
 
 
+_TYPES = {
+    401: "Unauthorized",
+    403: "Forbidden",
+    404: "NotFound",
+    405: "MethodNotAllowed",
+    409: "Conflict",
+}
+"""How Plone calls errors of these statuses."""
+
+
 class PloneRoute(APIRoute):
     """A route whose errors plone.restapi's clients can read, with ours beside them."""
 
     @staticmethod
-    def refused(refusal: Refusal) -> Response:
+    def format_refusal(refusal: Refusal) -> Response:
         """The refusal, with the site's own message where an answer could not be made."""
         error = refusal.error
         if isinstance(error, ConfigError):
@@ -59,8 +77,17 @@ class PloneRoute(APIRoute):
         if isinstance(error, AnswerFailed):
             cause = error.cause
             detail = Refusal(cause.status, cause.message, cause.code, cause.retry)
-            return plone_error(replace(detail, headers=refusal.headers), error.message)
-        return plone_error(refusal)
+            return _format_error(replace(detail, headers=refusal.headers), error.message)
+        return _format_error(refusal)
+
+
+def _format_error(refusal: Refusal, said: str = "") -> Json:
+    """An error that plone.restapi's clients can read, with ours beside it. What is wrong with a
+    request is a bad request there. `said` is the message for readers, if it is another one."""
+    status = 400 if refusal.status == 422 else refusal.status
+    kind = "InternalServerError" if status >= 500 else _TYPES.get(status, "BadRequest")
+    body = {"type": kind, "message": said or refusal.message, "error": refusal.body}
+    return Json(body, status, refusal.headers)
 
 
 class AnswerFailed(Unavailable):
@@ -92,10 +119,11 @@ class Questions:
     def __init__(self, service: Service, settings: Settings) -> None:
         self._service = service
         self._settings = settings
+        self._plone = PloneSettings.of(settings)
 
     def ask(self, body: AskRequest, asked_at: str, caller: Caller) -> Ask:
         """The question; raises InputError, Unauthorized, UnknownCollection."""
-        plone = self._settings.plone
+        plone = self._plone
         path = filter_path(body.path or "", asked_at, plone.url, plone.site_id)
         return self.ask_below(path, body.question, body.sync, caller)
 
@@ -109,13 +137,13 @@ class Questions:
         principal = as_plone(caller)
         if sync and not principal.user:
             raise Unauthorized("Only users who are logged in may ask with sync; leave it out.")
-        plone = self._settings.plone
+        plone = self._plone
         narrow_principal(caller, plone.collection)
         return Ask(
             question=question,
             principal=principal,
             collection=plone.collection,
-            where=None if path == "/" else under(path),
+            where=None if path == "/" else path_filter(path),
             id=f"plone-{uuid.uuid4().hex}",
             profile="plone",
             guidance=guidance,
@@ -130,7 +158,7 @@ class Questions:
         except RagstoneError as error:
             if error.status < 500 or isinstance(error, ConfigError):
                 raise
-            raise AnswerFailed(self._settings.plone.error_message, error) from error
+            raise AnswerFailed(self._plone.error_message, error) from error
         # A source is shown by its beginning here, not by the span that is cited.
         shown = [result_source(source) for source in passage_sources(turn.passages)]
         return answers.answer({**format_result(turn), "sources": shown})
@@ -143,14 +171,14 @@ class Questions:
     async def poll(self, caller: Caller, id: str) -> Object:
         """How far a question is; raises UnknownJob."""
         check_enabled(self._settings)
-        narrow_principal(caller, self._settings.plone.collection)
+        narrow_principal(caller, self._plone.collection)
         job = await self._jobs.get(as_plone(caller), id)
         if job is None:
             raise UnknownQuestion(id)
         return self._format_job(job, "")
 
     def _format_job(self, job: Any, question: str) -> Object:
-        failure = self._settings.plone.error_message
+        failure = self._plone.error_message
         return answers.job(job, question, self._refusal(question), failure)
 
     @property
@@ -163,7 +191,7 @@ class Questions:
 
 def check_enabled(settings: Settings) -> None:
     """Raise ConfigError where the site is neither asked nor indexed."""
-    if not settings.plone.enabled:
+    if not PloneSettings.of(settings).enabled:
         raise ConfigError("The site's RAG is switched off. Set RAG_ENABLED=true and restart.")
 
 
@@ -181,17 +209,21 @@ def router(parts: DialectParts) -> APIRouter:
     routes = APIRouter(tags=["Plone"], route_class=PloneRoute)
     questions = Questions(service, settings)
     site = PloneSite(service, settings)
-    _add_asking(routes, questions)
+    _add_asking(routes, questions, settings)
     _add_status(routes, service, settings)
     _add_indexing(routes, site, settings)
     _add_signed(routes, site, questions, service, settings)
     return routes
 
 
-def _add_asking(routes: APIRouter, questions: Questions) -> None:
+def _add_asking(routes: APIRouter, questions: Questions, settings: Settings) -> None:
+    plone = PloneSettings.of(settings)
+    visitors = for_visitors(plone.tenant if plone.anonymous else None)
+
     @routes.post("/@rag-ask", response_model=None)
     @routes.post("/{path:path}/@rag-ask", response_model=None)
     @for_guests
+    @visitors
     async def ask(body: AskRequest, request: Request, caller: Who) -> Response:
         """Ask a question: at once with `sync`, else by a job that GET asks for."""
         asked = questions.ask(body, request.url.path, caller)
@@ -201,6 +233,7 @@ def _add_asking(routes: APIRouter, questions: Questions) -> None:
     @routes.get("/@rag-ask", response_model=None)
     @routes.get("/{path:path}/@rag-ask", response_model=None)
     @for_guests
+    @visitors
     async def poll(
         request: Request, caller: Who, job_id: Annotated[Text, Query(min_length=1, max_length=200)]
     ) -> Response:
@@ -209,21 +242,25 @@ def _add_asking(routes: APIRouter, questions: Questions) -> None:
 
 
 def _add_status(routes: APIRouter, service: Service, settings: Settings) -> None:
+    plone = PloneSettings.of(settings)
+
     @routes.get("/@rag-status", response_model=None)
     @routes.get("/{path:path}/@rag-status", response_model=None)
+    @for_visitors(plone.tenant if plone.anonymous else None)
     async def status(request: Request, caller: Who) -> Response:
         """How much of the site is indexed."""
         return Json(await _with_address(request, _status(service, settings, caller)))
 
 
 async def _status(service: Service, settings: Settings, caller: Caller) -> Object:
-    name = settings.plone.collection
+    plone = PloneSettings.of(settings)
+    name = plone.collection
     found = None
     if caller.reaches(name):
         with suppress(UnknownCollection):
             found = await service.collection(as_plone(caller), name)
     return {
-        "enabled": settings.plone.enabled,
+        "enabled": plone.enabled,
         "index_name": f"{name}-rag-chunks",
         "exists": found is not None,
         "chunk_count": found.chunks if found else 0,
@@ -255,6 +292,7 @@ def _add_indexing(routes: APIRouter, site: PloneSite, settings: Settings) -> Non
         return await json_unless_left(request, _with_address(request, site.index_all()))
 
     @routes.post("/plone/webhook", response_model=None)
+    @open_to_all
     async def webhook(request: Request) -> Response:
         """Take a signed content event: what was added or modified is fetched, what was removed is
         forgotten."""
@@ -275,6 +313,7 @@ def _add_signed(
     calls = VisitorCalls(service, settings, questions, site)
 
     @routes.post("/plone/visitor", response_model=None)
+    @open_to_all
     async def visitor(request: Request) -> Response:
         """Take a signed call that the site makes for one of its visitors: a question, the answer
         of a job, how much is indexed, or one object to index."""
@@ -283,6 +322,7 @@ def _add_signed(
         return await json_unless_left(request, calls.answer(visitor_call(body)))
 
     @routes.post("/plone/settings", response_model=None)
+    @open_to_all
     async def records(request: Request) -> Response:
         """Take signed records of the site's registry, by their name there (`rag_...`); they hold
         for its collection."""
@@ -305,7 +345,7 @@ class VisitorCalls:
 
     async def answer(self, call: VisitorCall) -> Object:
         """What the visitor gets; raises what the services of the site raise."""
-        caller = visiting(call.visitor, self._settings.plone)
+        caller = visiting(call.visitor, PloneSettings.of(self._settings))
         ASKING.set(caller)
         match call.call:
             case "ask":

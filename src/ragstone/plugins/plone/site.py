@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ragstone.core.caller import Caller
 from ragstone.core.errors import InputError, RagstoneError, Unauthorized, Unavailable
 from ragstone.http.identity import narrow_principal
+from ragstone.plugins.plone.settings import PloneSettings
 from ragstone.service import Service
 from ragstone.settings import Settings
 
@@ -41,15 +42,16 @@ class PloneSite:
 
     def __init__(self, service: Service, settings: Settings) -> None:
         self._service = service
-        self._settings = settings
+        self._settings = PloneSettings.of(settings)
+        self._data = settings.ragstone_data
         self._running: asyncio.Task[None] | None = None
         self._waiting: dict[str, bool] = {}
         self._turn = asyncio.Lock()
-        self._events = SignedEvents(settings.plone.webhook_secret.get_secret_value(), EVENT_SECONDS)
+        self._events = SignedEvents(self._settings.webhook_secret.get_secret_value(), EVENT_SECONDS)
 
     def check_reach(self, caller: Caller) -> None:
         """Raise unless the caller may change the site's collection."""
-        narrow_principal(caller, self._settings.plone.collection, self._settings.plone.tenant)
+        narrow_principal(caller, self._settings.collection, self._settings.tenant)
 
     async def index(self, uid: str, queue: bool, portal_type: str = "") -> Object:
         """Fetch one object and index it, or queue that; one that is gone is forgotten. A site that
@@ -67,7 +69,7 @@ class PloneSite:
         async with aclosing(self._client()) as client:
             count = await client.count()
         self._begin("", full=True)
-        types = list(self._settings.plone.content_types)
+        types = list(self._settings.content_types)
         return {"status": "queued", "queued_count": count, "content_types": types}
 
     def verify(self, headers: Mapping[str, str], body: bytes) -> Object:
@@ -125,12 +127,12 @@ class PloneSite:
     def _client(self) -> "PloneClient":
         from ragstone.plugins.plone.client import PloneClient
 
-        return PloneClient(self._settings.plone)
+        return PloneClient(self._settings)
 
     def _sync(self, client: "PloneClient", portal_type: str = "") -> "PloneSync":
         from ragstone.plugins.plone.sync import PloneSync
 
-        settings, data = self._settings.plone, self._settings.ragstone_data
+        settings, data = self._settings, self._data
         if portal_type:
             types = (*settings.content_types, portal_type)
             settings = settings.model_copy(update={"content_types": types})

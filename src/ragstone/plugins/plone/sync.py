@@ -14,15 +14,15 @@ from ragstone.core.chunk import EVERYONE
 from ragstone.core.errors import ConfigError, DocumentError, Unavailable, UnknownCollection
 from ragstone.core.records import Document
 from ragstone.core.turn import Principal
-from ragstone.ingest.formats.types import list_endings, media_type_ending
-from ragstone.ingest.handed import Spool, plain_name
+from ragstone.ingest.formats.types import find_ending, list_endings
+from ragstone.ingest.uploads import Spool, plain_name
 from ragstone.plugins.plone.client import Item, PloneClient, PloneUnavailable
 from ragstone.plugins.plone.names import CONNECTOR, site_path, stated_readers
 from ragstone.plugins.plone.readers import LOOKED_AT, Readers, read_site_readers
+from ragstone.plugins.plone.settings import PloneSettings
 from ragstone.plugins.plone.summary import Summary, summary
 from ragstone.plugins.plone.text import page
 from ragstone.service import FileFailure, Handed, IngestRequest, Progress, Service
-from ragstone.settings import PloneSettings
 
 log = logging.getLogger(__name__)
 
@@ -30,10 +30,7 @@ PAGE_SIZE = 50
 """Objects fetched and indexed at a time."""
 PAGE = 1000
 """Documents of the collection that are read at a time."""
-VISITOR = (
-    "No credential is set (PLONE__TOKEN, or PLONE__LOGIN and PLONE__PASSWORD): only what visitors "
-    "of the site may view is indexed."
-)
+VISITOR = "No credential is set (PLONE__TOKEN): only what visitors of the site may view is indexed."
 UNTOLD = (
     "The site does not tell this user with whom some of its content is shared: that is for its "
     "managers alone. Give the user the role Manager or Site Administrator."
@@ -384,7 +381,7 @@ class PloneSync:
             return page(item).encode("utf-8", "replace"), f"{stem}.html"
         name = plain_name(str(file.get("filename") or "")) or stem
         if not name.lower().endswith(list_endings()):
-            name += media_type_ending(str(file.get("content-type", "")).partition(";")[0].strip())
+            name += find_ending(str(file.get("content-type", "")).partition(";")[0].strip())
         size = file.get("size")
         known = size if isinstance(size, int) else None
         return await self._client.download(file["download"], known), name

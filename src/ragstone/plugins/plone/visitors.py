@@ -11,14 +11,14 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from ragstone.access.claims import user
+from ragstone.access.proxy import read_user
 from ragstone.core.caller import Caller
 from ragstone.core.errors import InputError
 from ragstone.core.turn import Principal
 from ragstone.http.bodies import Text
 from ragstone.http.responses import what_is_wrong
 from ragstone.plugins.plone.names import ANONYMOUS
-from ragstone.settings import PloneSettings
+from ragstone.plugins.plone.settings import PloneSettings
 
 OWN = "ragstone:"
 """How the groups of the connectors begin, which no visitor is in."""
@@ -91,7 +91,7 @@ def visitor_caller(visitor: Visitor, settings: PloneSettings) -> Caller:
     groups = tuple(
         dict.fromkeys(item for item in named if item != ANONYMOUS and not item.startswith(OWN))
     )
-    principal = Principal(settings.tenant, user(visitor.user), groups)
+    principal = Principal(settings.tenant, read_user(visitor.user), groups)
     role: Literal["editor", "reader"] = "editor" if visitor.indexes else "reader"
     return Caller(principal, role, (settings.collection,), f"plone:user:{visitor.user}")
 

@@ -16,14 +16,20 @@ from pgvector import HalfVector, Vector
 from psycopg.errors import LockNotAvailable, UndefinedTable
 
 from ragstone.core.chunk import Chunk
-from ragstone.core.deleted_rows import until_unseen
+from ragstone.core.disk import until_unseen
 from ragstone.core.errors import IndexUnavailable, InvalidFilter, RagstoneError
 from ragstone.core.filters import EVERYTHING, KEYWORDS, Filter
 from ragstone.core.records import Collection
 from ragstone.core.turn import RankedList, Scored
 from ragstone.index.bm25 import Bm25Encoder
-from ragstone.index.late import candidate_count, chunk_encodings, question_encoding, rerank_late
-from ragstone.index.vectors import check_searches, check_vectors
+from ragstone.index.late import (
+    candidate_count,
+    check_searches,
+    check_vectors,
+    chunk_encodings,
+    question_encoding,
+    rerank_late,
+)
 from ragstone.language.late_interaction import LateQuery
 from ragstone.plugins.postgres import building, words
 from ragstone.plugins.postgres import table as rows

@@ -11,7 +11,7 @@ from typing import Any
 
 from pgvector import SparseVector
 
-from ragstone.language.words import idf
+from ragstone.language.words import inverse_document_frequency
 from ragstone.plugins.postgres import table as rows
 from ragstone.plugins.postgres.connection import Connection
 from ragstone.plugins.postgres.filter import Sql
@@ -232,7 +232,7 @@ def weights(asked: Mapping[int, float], held: Mapping[int, int]) -> dict[int, fl
     """The inverse document frequencies of the words of a question, as Qdrant computes them."""
     every = held.get(EVERY_CHUNK, 0)
     return {
-        word: asked[word] * idf(every, chunks)
+        word: asked[word] * inverse_document_frequency(every, chunks)
         for word, chunks in held.items()
         if word != EVERY_CHUNK and chunks > 0
     }

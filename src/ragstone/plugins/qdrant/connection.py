@@ -10,7 +10,7 @@ from qdrant_client.common.client_exceptions import QdrantException, ResourceExha
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
 from ragstone.core.errors import ConfigError, IndexUnavailable, RagstoneError, StorageFull
-from ragstone.index.retries import Retries, with_retries
+from ragstone.index.options import Retries, with_retries
 
 T = TypeVar("T")
 

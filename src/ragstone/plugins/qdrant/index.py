@@ -25,8 +25,13 @@ from ragstone.core.records import Collection
 from ragstone.core.turn import RankedList
 from ragstone.index.bm25 import Bm25Encoder
 from ragstone.index.edge.shard import DENSE, LATE
-from ragstone.index.late import candidate_count, chunk_encodings, rerank_late
-from ragstone.index.vectors import check_searches, check_vectors
+from ragstone.index.late import (
+    candidate_count,
+    check_searches,
+    check_vectors,
+    chunk_encodings,
+    rerank_late,
+)
 from ragstone.plugins.qdrant.connection import Exists, Missing, QdrantConnection, connect
 from ragstone.plugins.qdrant.filter import missing_vector_filter, translate
 from ragstone.plugins.qdrant.options import QUANTIZE_FROM, USUAL, QdrantOptions

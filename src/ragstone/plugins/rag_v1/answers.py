@@ -8,7 +8,7 @@ from typing import Any
 from ragstone.answer.citation_list import SpeltOut, citation_list, spell_out_markers
 from ragstone.core.answer import GeneratedAnswer
 from ragstone.core.events import Done, Event, Rewritten, Sources, StageStarted, Thinking, Token
-from ragstone.core.source import Source, cited_sources, describe_pictures, sources
+from ragstone.core.source import Source, citation_sources, describe_pictures, sources
 from ragstone.core.turn import Turn
 from ragstone.http.streaming import Transcript, token
 from ragstone.plugins.rag_v1.requests import QueryRequest, RagRequest
@@ -23,7 +23,7 @@ RISKS: Mapping[str, str] = {"contradicted": "high", "unsupported": "high", "part
 """How likely a sentence of each verdict is made up."""
 
 REWRITING = frozenset({"contextualize", "correct", "rewrite"})
-RETRIEVING = frozenset({"retrieve", "fuse", "rerank", "subject", "deduplicate", "expand"})
+RETRIEVING = frozenset({"retrieve", "fuse", "rerank", "deduplicate", "expand"})
 GENERATING = frozenset({"generate"})
 
 
@@ -33,7 +33,7 @@ def whole(turn: Turn, seconds: float, request: RagRequest) -> Object:
     answer = turn.answer or GeneratedAnswer()
     call = next(iter(answer.calls), None)
     cites = request.include_citations and call is None
-    cited = cited_sources(answer.citations, turn.passages) if cites else ()
+    cited = citation_sources(answer.citations, turn.passages) if cites else ()
     body: Object = {
         "answer": "" if call else spell_out_markers(answer_text(turn)),
         "citations": [_citation(item) for item in cited],
@@ -90,7 +90,7 @@ def _hallucinations(turn: Turn) -> list[Object]:
 def citations(turn: Turn) -> list[Object]:
     """The sources that the answer cites, by their number in it."""
     cited = (turn.answer or GeneratedAnswer()).citations
-    return [_citation(source) for source in cited_sources(cited, turn.passages)]
+    return [_citation(source) for source in citation_sources(cited, turn.passages)]
 
 
 def _citation(source: Source) -> Object:
@@ -187,7 +187,7 @@ class GenerateStream(_Growing):
         self._counted = False
         self._markers = SpeltOut()
 
-    def said(self, event: Event) -> list[Object]:
+    def encode(self, event: Event) -> list[Object]:
         """`streaming.Transcript`."""
         match event:
             case Sources(passages):
@@ -223,7 +223,7 @@ class QueryStream(_Growing):
         self._request = request
         self._steps = 0
 
-    def said(self, event: Event) -> list[Object]:
+    def encode(self, event: Event) -> list[Object]:
         """`streaming.Transcript`."""
         match event:
             case Rewritten(text, _):

@@ -18,7 +18,7 @@ from ragstone.core.events import Event
 from ragstone.core.turn import Ask
 from ragstone.http import sse
 from ragstone.http.dialects import DialectParts
-from ragstone.http.identity import Who, for_guests
+from ragstone.http.identity import Who, for_guests, open_to_all
 from ragstone.http.openapi import STREAM, document_responses
 from ragstone.http.ops import checks
 from ragstone.http.responses import Json, Refusal, json_unless_left, what_is_wrong
@@ -41,7 +41,7 @@ class RagRoute(APIRoute):
     """
 
     @staticmethod
-    def refused(refusal: Refusal) -> Response:
+    def format_refusal(refusal: Refusal) -> Response:
         """The refusal with the status that the document states."""
         status = refusal.status
         if isinstance(refusal.error, ModelUnavailable):
@@ -172,6 +172,7 @@ def router(parts: DialectParts) -> APIRouter:
         return engine.query_stream(body, caller)
 
     @routes.get("/health", response_model=None)
+    @open_to_all
     async def health() -> Response:
         """Whether a query would be answered; 503 names what does not work."""
         found, fine = await checks(service)

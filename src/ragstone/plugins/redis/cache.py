@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ragstone.cache.codec import FORMAT, key, pack, unpack
+from ragstone.cache.codec import FORMAT, entry_id, pack, unpack
 from ragstone.cache.vector_matrix import VectorMatrix
 from ragstone.core.clock import state_time
 from ragstone.plugins.redis.client import REST, Attempts, close_client, redis_client
@@ -67,7 +67,7 @@ class RedisCache:
         return self._shelves[scope][0].near(vector, least, limit)
 
     async def exact(self, scope: str, question: str) -> Near | None:
-        return Near(key(scope, question), question, 1.0)
+        return Near(entry_id(scope, question), question, 1.0)
 
     async def take(self, scope: str, entry: Near) -> Kept | None:
         name = f"{PREFIX}e:{entry.id}"
@@ -139,7 +139,7 @@ class RedisCache:
             await pipe.execute()
 
     async def _store_entry(self, scope: str, vector: Vectors, kept: Kept) -> None:
-        id, now = key(scope, kept.question), self._clock()
+        id, now = entry_id(scope, kept.question), self._clock()
         stream, every = f"{PREFIX}s:{scope}", f"{PREFIX}all"
         question = kept.question.encode("utf-8", "surrogatepass")
         record = {"i": id, "q": question, "v": np.asarray(vector, "<f4").tobytes()}

@@ -10,19 +10,19 @@ from starlette.responses import Response
 
 from ragstone.core.caller import Caller
 from ragstone.core.errors import InputError
-from ragstone.core.filters import MOST, And, AnyOf, Filter, Range, eq, under_any
+from ragstone.core.filters import MAX_CONDITIONS, And, AnyOf, Filter, Range, eq, paths_filter
 from ragstone.core.foreign_passages import to_kdb
 from ragstone.core.source import Source, describe_pictures, hit_sources
 from ragstone.core.turn import Ask, SearchOptions, Strategy
 from ragstone.http.bodies import Body, Name, Text
 from ragstone.http.dialects import DialectParts
-from ragstone.http.identity import Who, for_guests, narrow_principal
+from ragstone.http.identity import Who, for_guests, narrow_principal, open_to_all
 from ragstone.http.responses import Json, json_unless_left
 from ragstone.service import Service
 
 Query = Annotated[Text, Field(min_length=1, max_length=20_000)]
 Value = str | int | float | bool
-Values = Annotated[list[Value], Field(max_length=MOST)]
+Values = Annotated[list[Value], Field(max_length=MAX_CONDITIONS)]
 MOST_FILTERS, LONGEST_NAME, LONGEST_VALUE = 100, 255, 4096
 
 
@@ -34,8 +34,10 @@ def _check_size(given: Any) -> Any:
         raise ValueError(f"at most {MOST_FILTERS} names")
     for name, value in given.items():
         values = value if isinstance(value, list) else [value]
-        if len(values) > MOST:
-            raise ValueError(f"at most {MOST:,} values of a name; name folders, or ask in parts")
+        if len(values) > MAX_CONDITIONS:
+            raise ValueError(
+                f"at most {MAX_CONDITIONS:,} values of a name; name folders, or ask in parts"
+            )
         texts = [item for item in values if isinstance(item, str)]
         if len(name) > LONGEST_NAME or any(len(text) > LONGEST_VALUE for text in texts):
             raise ValueError(
@@ -126,6 +128,7 @@ def router(parts: DialectParts) -> APIRouter:
         return await json_unless_left(request, _search_documents(service, _ask(body, caller)))
 
     @routes.get("/retrieval/health", response_model=None)
+    @open_to_all
     async def health() -> Response:
         """Whether a search would work."""
         await service.ready()
@@ -182,7 +185,7 @@ def _document(source: Source) -> dict[str, Any]:
 def _condition(name: str, value: Value | list[Value]) -> Filter:
     values = tuple(value) if isinstance(value, list) else (value,)
     if name in ("path", "folder"):
-        return under_any(str(item) for item in values)
+        return paths_filter(str(item) for item in values)
     if name == "modified_after":
         return Range("modified", min(_seconds(name, item) for item in values), None)
     if name == "modified_before":

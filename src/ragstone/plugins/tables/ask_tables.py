@@ -8,9 +8,8 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from ragstone.answer.stream import AnswerStream
-from ragstone.core.answer import GeneratedAnswer, Usage
+from ragstone.core.answer import Computed, GeneratedAnswer, Usage
 from ragstone.core.chunk import Chunk
-from ragstone.core.computed import Computed
 from ragstone.core.errors import Busy, ModelUnavailable, QueryRefused
 from ragstone.core.events import Note, Sources, Token
 from ragstone.core.filters import OWN_TEXT, And, Filter, eq
@@ -18,7 +17,7 @@ from ragstone.core.records import Collection
 from ragstone.core.turn import Hit, Passage, Turn
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.language.language import detect
-from ragstone.language.markers import HIGHEST, neutral
+from ragstone.language.markers import MAX_NUMBER, neutralize_markers
 from ragstone.plugins.tables.asked_model import ModelQuery, ask_model
 from ragstone.plugins.tables.computation import (
     ComputedRows,
@@ -28,13 +27,15 @@ from ragstone.plugins.tables.computation import (
     outcome,
 )
 from ragstone.plugins.tables.plain_queries import PlainQueries
+from ragstone.plugins.tables.queries import QueryResult, TableQueries
 from ragstone.plugins.tables.reading_question import (
     TableQuestion,
     asks_of_tables,
     read_question,
 )
+from ragstone.plugins.tables.sandbox import own_sandbox
 from ragstone.plugins.tables.saying import SHOWN, record, sentence
-from ragstone.ports import Adapters, QueryResult, TableQueries
+from ragstone.ports import Adapters
 from ragstone.recipes.stages import AddedStage, RecipeKey
 from ragstone.retrieve.searching import visible
 from ragstone.retrieve.typed_table import TypedRow, TypedTable, read_tables
@@ -100,7 +101,7 @@ class Tables(Stage):
         try:
             reply, why = await _by_rules(turn, adapters, [table for table, _ in tables])
             if reply is None and self.asks_model and adapters.completer:
-                if adapters.tables is None:
+                if own_sandbox(adapters) is None:
                     why += "; queries of a chat model need DuckDB: pip install 'ragstone[tables]'"
                 else:
                     found = [table for table, _ in tables]
@@ -127,7 +128,8 @@ class Tables(Stage):
         cited = "".join(f"[{n}]" for n in dict.fromkeys(numbers))
         lines = [f"{reply.sentence} {cited}"]
         lines += [
-            f"- {neutral(text)} [{n}]" for (_, text), n in zip(reply.rows, numbers, strict=True)
+            f"- {neutralize_markers(text)} [{n}]"
+            for (_, text), n in zip(reply.rows, numbers, strict=True)
         ]
         stream = AnswerStream(turn.passages)
         text = stream.feed("\n".join(lines)) + stream.end()
@@ -216,7 +218,9 @@ async def _by_rules(
     if asked.operation == "sum" and not _totals_agree(asked, found):
         return None, "the table's own total is another one"
     sql = build_sql(asked)
-    [result] = await (adapters.tables or PlainQueries()).run([number_rows(asked.table)], [sql])
+    [result] = await (own_sandbox(adapters) or PlainQueries()).run(
+        [number_rows(asked.table)], [sql]
+    )
     if not agrees(asked, found, result.rows) and not result.more:
         return None, f"two computations differ: {sql}"
     language = detect(turn.question)
@@ -230,9 +234,10 @@ async def _by_rules(
 
 
 def _queries(adapters: Adapters) -> TableQueries:
-    if adapters.tables is None:
+    sandbox = own_sandbox(adapters)
+    if sandbox is None:
         raise QueryRefused("DuckDB is not installed")
-    return adapters.tables
+    return sandbox
 
 
 def _clearest(read: Sequence[TableQuestion]) -> TableQuestion | None:
@@ -308,7 +313,7 @@ def _number(
     for passage in passages:
         if passage.hit.chunk.chunk_id == chunk.chunk_id and chunk.text in passage.text:
             return passage.number
-    if len(passages) >= HIGHEST:
+    if len(passages) >= MAX_NUMBER:
         return None
     score = max((item.hit.score for item in passages), default=0.0)
     hit = Hit(replace(chunk, collection=collection), score)
@@ -317,7 +322,7 @@ def _number(
 
 
 def _make(key: RecipeKey) -> Tables | None:
-    return Tables(holds=key.holds) if key.settings.rag.tables else None
+    return Tables(holds=key.holds) if key.answers_alone else None
 
 
-PLACE = AddedStage(Tables, before="pre_answer_gate", make=_make)
+PLACE = AddedStage(Tables, before="generate", make=_make)

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from ragstone.core.answer import Usage
 from ragstone.core.turn import Turn
 from ragstone.engine.prompts import prompt
-from ragstone.language.fences import fence_text
+from ragstone.language.code_blocks import fence_text
 from ragstone.language.json_answer import json_answer
-from ragstone.ports import Adapters, Completer, QueriedTable
+from ragstone.plugins.tables.queries import QueriedTable
+from ragstone.ports import Adapters, Completer
 from ragstone.retrieve.typed_table import TypedTable
 
 REPLY_TOKENS = 500

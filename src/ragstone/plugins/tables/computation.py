@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 
+from ragstone.plugins.tables.queries import Cell, QueriedTable
 from ragstone.plugins.tables.reading_question import Condition, TableQuestion, select_rows
-from ragstone.ports import Cell, QueriedTable
 from ragstone.retrieve.typed_table import TypedRow, TypedTable
 
 ROW = "row"

@@ -7,14 +7,13 @@ from contextlib import closing
 
 from ragstone.core.errors import QueryRefused
 from ragstone.plugins.tables.computation import quote_name
-from ragstone.ports import Cell, QueriedTable, QueryResult
-from ragstone.ports.tables import MOST_ROWS
+from ragstone.plugins.tables.queries import MAX_ROWS, Cell, QueriedTable, QueryResult
 
 _KINDS = {"number": "REAL", "date": "TEXT", "text": "TEXT"}
 
 
 class PlainQueries:
-    """`ports.TableQueries` in this process and in memory: never for what a chat model wrote."""
+    """`queries.TableQueries` in this process and in memory: never for what a chat model wrote."""
 
     async def run(
         self, tables: Sequence[QueriedTable], queries: Sequence[str]
@@ -50,10 +49,10 @@ def _load(database: sqlite3.Connection, table: QueriedTable) -> None:
 
 def _result(database: sqlite3.Connection, query: str) -> QueryResult:
     found = database.execute(query)
-    rows = found.fetchmany(MOST_ROWS + 1)
+    rows = found.fetchmany(MAX_ROWS + 1)
     columns = tuple(item[0] for item in found.description)
-    shown = tuple(tuple(map(_text, row)) for row in rows[:MOST_ROWS])
-    return QueryResult(columns, shown, len(rows) > MOST_ROWS)
+    shown = tuple(tuple(map(_text, row)) for row in rows[:MAX_ROWS])
+    return QueryResult(columns, shown, len(rows) > MAX_ROWS)
 
 
 def _text(cell: Cell | float) -> str | None:

@@ -15,9 +15,8 @@ from decimal import Decimal, InvalidOperation
 from functools import cache
 from typing import Literal
 
-from ragstone.language.word_lists import word_lists
-from ragstone.language.words import stem
-from ragstone.language.yes_no import read_yes_no
+from ragstone.language.polarity import read_yes_no
+from ragstone.language.words import stem, word_lists
 from ragstone.retrieve.typed_table import (
     LABEL,
     MONTHS,

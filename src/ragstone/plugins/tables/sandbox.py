@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from ragstone.core.errors import QueryRefused
-from ragstone.ports import QueriedTable, QueryResult
-from ragstone.ports.added import AdapterParts
-from ragstone.ports.tables import MOST_ROWS
+from ragstone.local.added import AdapterParts
+from ragstone.plugins.tables.queries import MAX_ROWS, QueriedTable, QueryResult, TableQueries
+from ragstone.ports import Adapters
 
 INSTALL = "pip install 'ragstone[tables]'"
 
@@ -47,7 +47,7 @@ class TableSandbox:
             "memory": self._memory,
             "own": _OWN_MEMORY,
             "seconds": max(1, round(self._seconds)),
-            "rows": MOST_ROWS,
+            "rows": MAX_ROWS,
         }
         async with self._places:
             return _results(await self._said(task))
@@ -97,3 +97,8 @@ def _results(said: bytes) -> list[QueryResult]:
 def open_sandbox(parts: AdapterParts) -> TableSandbox | None:
     """Make the adapter of this process, None where DuckDB is not installed."""
     return TableSandbox() if find_spec("duckdb") is not None else None
+
+
+def own_sandbox(adapters: Adapters) -> TableQueries | None:
+    """The sandbox that `open_sandbox` has made, None where there is none."""
+    return adapters.added.get("tables")

@@ -12,11 +12,12 @@ from ragstone.core.errors import InputError
 from ragstone.core.tool import Tool
 from ragstone.core.turn import Hit, Passage, Turn
 from ragstone.engine.stage import nowhere
-from ragstone.language.markers import split_cited_sentences
+from ragstone.language.markers import sentences_with_citations
 from ragstone.plugins.tables.ask_tables import LOOKED_AT, Tables, has_table, readable_tables
 from ragstone.plugins.tables.asked_model import LONGEST, describe_table
 from ragstone.plugins.tables.computation import number_rows
-from ragstone.ports import QueriedTable, QueryResult
+from ragstone.plugins.tables.queries import QueriedTable, QueryResult
+from ragstone.plugins.tables.sandbox import own_sandbox
 from ragstone.retrieve.typed_table import TypedTable
 
 DOCUMENTS, CHUNKS = 5, 3_000
@@ -58,7 +59,7 @@ class TablesTool:
         question, sql = text_argument(arguments, "question"), text_argument(arguments, "sql", "")
         if len(sql) > LONGEST:
             raise InputError(f"A query has at most {LONGEST:,} characters.")
-        if sql and context.adapters.tables is None:
+        if sql and own_sandbox(context.adapters) is None:
             raise InputError(NO_SQL)
         found = await context.search(context.turn, question)
         if not any(has_table(hit.chunk) for hit in found.hits):
@@ -87,7 +88,7 @@ async def _in_words(found: Turn, context: ToolContext) -> ToolFinding:
             text[: context.most_chars], f"nothing computed: {why}", usage=step.turn.usage
         )
     computed = answer.computed
-    numbers = {number for _, cited in split_cited_sentences(answer.text) for number in cited}
+    numbers = {number for _, cited in sentences_with_citations(answer.text) for number in cited}
     hits = tuple(passage.hit for passage in step.turn.passages if passage.number in numbers)
     checked = ", computed twice with the same result" if computed.recomputed else ""
     rows = f"{computed.used} rows of {computed.table}"
@@ -104,7 +105,7 @@ async def _in_words(found: Turn, context: ToolContext) -> ToolFinding:
 async def _by_query(sql: str, found: Turn, context: ToolContext) -> ToolFinding:
     """What a query of the chat model returns; raises QueryRefused."""
     tables = await _tables(found, context)
-    runner = context.adapters.tables
+    runner = own_sandbox(context.adapters)
     if not tables or runner is None:
         return ToolFinding(
             "No table can be read as rows and columns.", "no readable table", usage=found.usage

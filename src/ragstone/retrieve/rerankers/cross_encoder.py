@@ -8,9 +8,8 @@ from ragstone.core.chunk import Chunk
 from ragstone.core.errors import ModelUnavailable
 from ragstone.core.records import Collection
 from ragstone.language.late_interaction import EncodedQuestion
-from ragstone.models.named.pair_model import PairModel
+from ragstone.models.named.pair_models import PairModel, relevance
 from ragstone.models.named.places import NamedModels
-from ragstone.models.named.relevance import relevance
 from ragstone.ports import Judgement, Vectors
 from ragstone.settings import RerankSettings
 

@@ -15,7 +15,7 @@ from ragstone.language.late_interaction import (
     EncodedQuestion,
     Floats,
     maxsim,
-    phrases,
+    score_word_order,
     unpack_tokens,
 )
 from ragstone.ports import Embedders, Judgement, LateEmbedder, Vectors
@@ -49,7 +49,7 @@ class LateInteraction:
         encoded: EncodedQuestion | None = None,
     ) -> Judgement:
         none = np.zeros(len(chunks), np.float32)
-        embedder = self._embedders.of(collection)
+        embedder = self._embedders.find_indexing(collection)
         if not isinstance(embedder, LateEmbedder):
             return Judgement(none, 0.0, f"{embedder.name} gives no token vectors")
         asked = (encoded or await embedder.embed_question(question)).tokens
@@ -68,7 +68,7 @@ class LateInteraction:
         passages = [unpack_tokens(packed[chunks[place].chunk_id], scale) for place in places]
         idf = rarity.idf(ids)
         said = maxsim(asked, embedder.token_weights(ids, idf), passages)
-        both = MAXSIM * _spread(said) + PHRASES * phrases(asked, idf, passages)
+        both = MAXSIM * _spread(said) + PHRASES * score_word_order(asked, idf, passages)
         scores = np.full(len(chunks), np.nan, np.float32)
         scores[places] = both / (MAXSIM + PHRASES)
         language = detect(question)

@@ -12,7 +12,7 @@ import numpy as np
 from ragstone.core.chunk import Chunk
 from ragstone.core.records import Collection
 from ragstone.language.late_interaction import EncodedQuestion
-from ragstone.language.markers import neutral
+from ragstone.language.markers import neutralize_markers
 from ragstone.language.templates import load_shipped
 from ragstone.language.tokens import cut_to_budget
 from ragstone.models.prompt import fence_source
@@ -43,7 +43,8 @@ class ListwiseReranker:
         read = chunks[:MOST]
         passages = "\n".join(
             fence_source(
-                f"[{i}] {neutral(chunk.heading)}", cut_to_budget(chunk.text, PASSAGE_TOKENS)
+                f"[{i}] {neutralize_markers(chunk.heading)}",
+                cut_to_budget(chunk.text, PASSAGE_TOKENS),
             )
             for i, chunk in enumerate(read, start=1)
         )

@@ -18,6 +18,10 @@ WRONG_SHAPE = frozenset({400, 422})
 """What a server answers that wants `texts` instead of `documents`."""
 
 
+CALL_SECONDS = 20.0
+"""How long one call may take; the question then goes on with the fused order."""
+
+
 class RemoteReranker:
     """`ports.Reranker` that posts to `RERANK__BASE_URL`, the address up to and with `/rerank`.
 
@@ -29,7 +33,7 @@ class RemoteReranker:
         self._settings = settings
         key = settings.api_key.get_secret_value()
         self._client = httpx2.AsyncClient(
-            headers={"Authorization": f"Bearer {key}"} if key else {}, timeout=settings.timeout
+            headers={"Authorization": f"Bearer {key}"} if key else {}, timeout=CALL_SECONDS
         )
         self._place = _place(settings.base_url)
         self._wants_texts = False

@@ -20,7 +20,7 @@ from ragstone.core.records import Collection, Document, DocumentStatus, new_coll
 from ragstone.ports import Begun, Edition, Look, StatusCount, Total, ValueCount
 from ragstone.ports.jobs import Job
 from ragstone.settings.scope import of_collection
-from ragstone.store.sql import listing, looking, revising, rights
+from ragstone.store.sql import listing, revising, rights
 from ragstone.store.sql.database import Database
 from ragstone.store.sql.parts import check_claim
 from ragstone.store.sql.rows import batches, insert, to_collection, to_document
@@ -146,7 +146,7 @@ class SqlCatalog:
             stored = to_collection(dict(put.mappings().one()))
             if stored.name == collection.name:
                 await _end_waiting(connection, stored)
-            await connection.run_sync(self._view.putting, stored)
+            await connection.run_sync(self._view.insert_edition, stored)
             return stored
 
         await self._database.write(work, self._view.put)
@@ -179,6 +179,7 @@ class SqlCatalog:
             found = (await connection.execute(names)).scalars().all()
             gone = tuple(Revision(tenant, id, name) for name in found)
             await forget_scope(connection, of_collection(tenant, id), _DROPPED)
+            # Before the row goes: it says which index is to be dropped.
             await connection.run_sync(revising.leave_index, tenant, id)
             await connection.run_sync(rights.forget_rules, (tenant, id))
             for table in (vector_stores, store_files):
@@ -190,22 +191,22 @@ class SqlCatalog:
             )
             return Change(show=gone)
 
-        await self._database.write(work, lambda gone: self._view.dropped((tenant, id), gone))
+        await self._database.write(work, lambda gone: self._view.apply_drop((tenant, id), gone))
 
     async def list_unused(self) -> Sequence[Collection]:
         """`ports.Catalog`."""
         return await self._database.read(revising.list_unused)
 
-    async def dropped(self, unused: Sequence[Collection]) -> None:
+    async def forget_dropped(self, unused: Sequence[Collection]) -> None:
         """`ports.Catalog`."""
 
         await self._database.keep(partial(revising.forget_dropped, unused=unused))
 
     async def document(self, document_id: str) -> Document | None:
-        found = await self.known([document_id])
+        found = await self.find_documents([document_id])
         return found.get(document_id)
 
-    async def known(self, document_ids: Sequence[str]) -> Mapping[str, Document]:
+    async def find_documents(self, document_ids: Sequence[str]) -> Mapping[str, Document]:
         """`ports.Catalog`."""
 
         def read(connection: Connection) -> dict[str, Document]:
@@ -235,10 +236,12 @@ class SqlCatalog:
         """By path; the same path in two collections by collection."""
         wanted = listing.select_documents(tenant, collection, status, after)
         if below.strip("/"):
-            wanted = wanted.where(listing.below(below))
+            wanted = wanted.where(listing.folder_condition(below))
         if having:
             # Most may be read for nothing: those that are not needed are not fetched.
-            wanted = wanted.where(listing.may_have(having)).execution_options(yield_per=ROWS)
+            wanted = wanted.where(listing.metadata_condition(having)).execution_options(
+                yield_per=ROWS
+            )
         else:
             wanted = wanted.limit(limit).offset(offset or None)
 
@@ -247,12 +250,13 @@ class SqlCatalog:
             if readers is not None:
                 some = some.where(listing.readable_condition(connection, readers))
             if named is not None:
-                some = some.where(listing.named_condition(named))
+                some = some.where(listing.place_condition(named))
             with connection.execute(some) as rows:
                 found = map(to_document, map(dict, rows.mappings()))
                 if not having:
                     return list(found)
                 said = set(tokens(having))
+                # SQL compares texts; 1 and 1.0 are equal only here (`filters.token`).
                 fitting = (item for item in found if said <= set(tokens(item.metadata or {})))
                 return list(islice(fitting, offset, None if limit is None else offset + limit))
 
@@ -298,7 +302,7 @@ class SqlCatalog:
         below: Sequence[str] = (),
     ) -> Mapping[str, Sequence[str]]:
         """`ports.Catalog`."""
-        read = partial(looking.sources, place=(tenant, collection), at=at, below=below)
+        read = partial(listing.read_sources, place=(tenant, collection), at=at, below=below)
         return await self._database.read(read)
 
     async def find_including(
@@ -306,7 +310,7 @@ class SqlCatalog:
     ) -> Sequence[str]:
         """`ports.Catalog`."""
         place = (tenant, collection)
-        return await self._database.read(partial(looking.find_including, place=place, files=files))
+        return await self._database.read(partial(listing.find_including, place=place, files=files))
 
     async def statuses(self, tenant: str, collection: str) -> Sequence[StatusCount]:
         """`ports.Catalog`."""
@@ -354,7 +358,7 @@ class SqlCatalog:
                 Revision(item.tenant, item.collection, revision(item.id, begun.version))
                 for item, begun in pairs
             )
-            self._view.changed(Change(hide=tuple(hidden)))
+            self._view.apply_change(Change(hide=tuple(hidden)))
 
         def work(connection: Connection) -> list[Begun]:
             if part is not None:
@@ -407,11 +411,11 @@ class SqlCatalog:
 
     async def looks(self, document_ids: Sequence[str]) -> Mapping[str, Look]:
         """`ports.Catalog`."""
-        return await self._database.read(partial(looking.read, document_ids=document_ids))
+        return await self._database.read(partial(listing.read_looks, document_ids=document_ids))
 
     async def put_looks(self, looks: Mapping[str, Look]) -> None:
         """`ports.Catalog`."""
-        await self._database.keep(partial(looking.put, looks=looks))
+        await self._database.keep(partial(listing.put_looks, looks=looks))
 
     async def mark_embedded(self, document_ids: Sequence[str]) -> None:
         def work(connection: Connection) -> Change:
@@ -466,7 +470,7 @@ class SqlCatalog:
         fixed: bool = False,
     ) -> None:
         """`ports.Catalog`."""
-        work = partial(rights.give, document_ids=document_ids, own=own, fixed=fixed)
+        work = partial(rights.set_readers, document_ids=document_ids, own=own, fixed=fixed)
         await self._change_visibility(document_ids, work)
 
     async def list_withheld(
@@ -491,8 +495,8 @@ class SqlCatalog:
     ) -> None:
         """Change the visible versions of documents, visibility and edition at once."""
         await self._database.keep(
-            lambda connection: self._view.showing(connection, document_ids, work),
-            self._view.shown,
+            lambda connection: self._view.publish(connection, document_ids, work),
+            self._view.apply_publication,
         )
 
     async def edition(self, tenant: str, collection: str) -> Edition | None:
@@ -503,14 +507,17 @@ class SqlCatalog:
         """`ports.Catalog`."""
         return await self._database.read(partial(revising.keep_known, names=names))
 
-    def replacing(self, connection: Connection) -> Any:
-        """The store's rows have been replaced in this transaction; `replaced` takes what it
-        returns once that is committed."""
-        return self._view.replacing(connection)
+    def replace_rows(self, connection: Connection) -> Any:
+        """Take up that all rows of the store were replaced in this transaction.
 
-    def replaced(self, done: Any) -> None:
+        Returns:
+            What `apply_replacement` takes once that is committed.
+        """
+        return self._view.replace_rows(connection)
+
+    def apply_replacement(self, done: Any) -> None:
         """Replace the state in memory with the committed one."""
-        self._view.replaced(done)
+        self._view.apply_replacement(done)
 
     async def list_retired(
         self, document_ids: Sequence[str] | None = None
@@ -521,7 +528,7 @@ class SqlCatalog:
 
     async def forget_revisions(self, revisions: Sequence[str]) -> None:
         await self._database.keep(
-            partial(revising.forget_purged, names=revisions), self._view.changed
+            partial(revising.forget_purged, names=revisions), self._view.apply_change
         )
 
     def snapshot(
@@ -534,9 +541,9 @@ class SqlCatalog:
         """`ports.Catalog`."""
         return self._view.keep_all()
 
-    async def kept(self) -> bool:
+    async def is_kept(self) -> bool:
         """`ports.Catalog`."""
-        return await self._view.kept()
+        return await self._view.is_kept()
 
     async def at_index(self, place: str) -> None:
         """`ports.Catalog`."""

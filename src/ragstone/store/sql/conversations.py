@@ -22,7 +22,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ragstone.core.conversation import ConversationKey, Room, Rooms, StoredTurn, title
 from ragstone.core.turn import Message, Principal, SearchType
-from ragstone.language.unicode import storable
+from ragstone.language.unicode import replace_unstorable
 from ragstone.ports.conversations import Lease
 from ragstone.store.sql.database import Database
 from ragstone.store.sql.entry_codec import messages, text, to_entry, to_row
@@ -59,7 +59,7 @@ class SqlConversations:
             "search_type": search_type,
             "most": most,
             "since": since,
-            "classes": [storable(value) for value in classes],
+            "classes": [replace_unstorable(value) for value in classes],
             "origins": origins,
         }
         newest = _newest_turns(bool(search_type), bool(since), bool(classes), origins is not None)
@@ -126,17 +126,17 @@ class SqlConversations:
 
     async def rename(self, conversation: ConversationKey, name: str) -> bool:
         renamed = update(rooms).where(*_room_conditions(rooms, conversation)).values(title=name)
-        return bool(await self._changed_rows(renamed))
+        return bool(await self._count_changes(renamed))
 
     async def delete(self, conversation: ConversationKey) -> bool:
         return bool(
-            await self._changed_rows(delete(rooms).where(*_room_conditions(rooms, conversation)))
+            await self._count_changes(delete(rooms).where(*_room_conditions(rooms, conversation)))
         )
 
     async def remove(self, conversation: ConversationKey, chat_id: str) -> bool:
         here = _room_conditions(turns, conversation)
         room = _room_conditions(rooms, conversation)
-        gone = delete(turns).where(*here, turns.c.chat_id == storable(chat_id))
+        gone = delete(turns).where(*here, turns.c.chat_id == replace_unstorable(chat_id))
 
         async def work(connection: AsyncConnection) -> bool:
             failed = (await connection.execute(gone.returning(turns.c.is_error))).scalars().all()
@@ -192,18 +192,18 @@ class SqlConversations:
 
     async def beat(self, conversation: ConversationKey, holder: str) -> None:
         mine = (*_room_conditions(room_leases, conversation), room_leases.c.holder == holder)
-        await self._changed_rows(
+        await self._count_changes(
             update(room_leases).where(*mine).values(beat=room_leases.c.beat + 1)
         )
 
     async def release(self, conversation: ConversationKey, holder: str) -> None:
         mine = (*_room_conditions(room_leases, conversation), room_leases.c.holder == holder)
-        await self._changed_rows(delete(room_leases).where(*mine))
+        await self._count_changes(delete(room_leases).where(*mine))
 
     async def ready(self) -> None:
         await self._database.ready()
 
-    async def _changed_rows(self, statement: Any) -> int:
+    async def _count_changes(self, statement: Any) -> int:
         """Run one statement; how many rows it changed."""
 
         async def work(connection: AsyncConnection) -> int:
@@ -241,7 +241,7 @@ def _owner_conditions(
 _KEY_COLUMNS = ("tenant", "user", "user_id", "room")
 
 
-def _bound_conditions(table: Table) -> list[ColumnElement[bool]]:
+def _bind_conditions(table: Table) -> list[ColumnElement[bool]]:
     """Like `_room_conditions`, with a key that is bound when the statement is executed."""
     return [table.c[name] == bindparam(name) for name in _KEY_COLUMNS]
 
@@ -249,14 +249,14 @@ def _bound_conditions(table: Table) -> list[ColumnElement[bool]]:
 @cache
 def _newest_turns(search_type: bool, since: bool, classes: bool, origins: bool) -> Select[int, str]:
     """The last turns of a room, made once: that takes longer than to run it."""
-    wanted = [*_bound_conditions(turns), turns.c.is_error.is_(False)]
+    wanted = [*_bind_conditions(turns), turns.c.is_error.is_(False)]
     if search_type:
         wanted.append(turns.c.search_type == bindparam("search_type"))
     if since:
         wanted.append(turns.c.at > bindparam("since"))
     if classes:
         values = turn_classes.c.value.in_(bindparam("classes", expanding=True))
-        shares = select(turn_classes.c.turn_id).where(*_bound_conditions(turn_classes), values)
+        shares = select(turn_classes.c.turn_id).where(*_bind_conditions(turn_classes), values)
         wanted.append(turns.c.id.in_(shares))
     if origins:
         wanted.append(turns.c.origin.in_(bindparam("origins", expanding=True)))
@@ -264,7 +264,7 @@ def _newest_turns(search_type: bool, since: bool, classes: bool, origins: bool) 
     return newest.order_by(turns.c.id.desc()).limit(bindparam("most"))
 
 
-_TOOLS = (*_bound_conditions(turns), turns.c.is_tool_block.is_(True), turns.c.status == "idle")
+_TOOLS = (*_bind_conditions(turns), turns.c.is_tool_block.is_(True), turns.c.status == "idle")
 _WITH_TOOLS = select(turns.c.id, turns.c.conversations).where(*_TOOLS)
 _ADDED = turns.insert().returning(turns.c.id)
 _REPLACED = delete(turns).where(*_TOOLS, turns.c.chat_id == bindparam("same"))
@@ -273,13 +273,13 @@ _REPLACED = delete(turns).where(*_TOOLS, turns.c.chat_id == bindparam("same"))
 def _append(connection: Connection, conversation: ConversationKey, entry: StoredTurn) -> None:
     block, here = entry.block, _key_columns(conversation)
     _count(connection, conversation, entry)
-    if not block.working:
+    if not block.is_working:
         _prune(connection, here)
         entry = replace(entry, block=block.without_tool_calls())
-    connection.execute(_REPLACED, {**here, "same": storable(block.chat_id)})
+    connection.execute(_REPLACED, {**here, "same": replace_unstorable(block.chat_id)})
     turn = connection.execute(_ADDED, {**here, **to_row(entry)}).scalar_one()
     if block.block_classes:
-        classes = sorted({storable(value) for value in block.block_classes})
+        classes = sorted({replace_unstorable(value) for value in block.block_classes})
         values = [{**here, "turn_id": turn, "value": value} for value in classes]
         connection.execute(turn_classes.insert(), values)
 
@@ -290,7 +290,7 @@ def _count(connection: Connection, conversation: ConversationKey, entry: StoredT
     row = {
         **_key_columns(conversation),
         "title": title(entry.question),
-        "turns": int(not block.working),
+        "turns": int(not block.is_working),
         "errors": int(block.is_error),
         "created_at": entry.at,
         "updated_at": entry.at,

@@ -1,12 +1,14 @@
 """The state store's database: opening it, its transactions, and the errors it raises."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import (
     AbstractAsyncContextManager,
     asynccontextmanager,
     contextmanager,
 )
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
 
@@ -18,11 +20,90 @@ from sqlalchemy.pool import QueuePool
 
 from ragstone.core.errors import RagstoneError, StateUnavailable
 from ragstone.ports import PoolUse
-from ragstone.store.sql.group_commit import GroupCommit
 from ragstone.store.sql.migrations import is_outdated, upgrade
 from ragstone.store.sql.sqlite import Sqlite
 
 T = TypeVar("T")
+
+Work = Callable[[Connection], T]
+
+MAX_TOGETHER = 64
+"""Changes in one transaction, so that the first of them does not wait long for the last."""
+
+
+Transaction = Callable[[Work[list[Any]], Callable[[list[Any]], None]], Awaitable[list[Any]]]
+"""Runs work in a transaction, and what is to be done with its results once that is committed."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    work: Work[Any]
+    committed: Callable[[Any], None] | None
+    done: "asyncio.Future[Any]"
+
+
+class GroupCommit:
+    """Runs work by `transaction`, in the order in which it came, each of it once or not at all.
+
+    The disk is waited for once per transaction, however many changes are in it. Work that fails
+    harms no other: then nothing of the transaction is kept, and each is tried in one of its own.
+    """
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+        self._waiting: deque[_Waiting] = deque()
+        self._writer: asyncio.Task[None] | None = None
+
+    async def run(self, work: Work[T], committed: Callable[[T], None] | None = None) -> T:
+        """What `work` returns, once that is committed and `commit_results` has it. A caller that is
+        cancelled stops waiting, but the work is still done."""
+        waiting = _Waiting(work, committed, asyncio.get_running_loop().create_future())
+        self._waiting.append(waiting)
+        if self._writer is None or self._writer.done():
+            self._writer = asyncio.create_task(self._write())
+        return cast(T, await waiting.done)
+
+    async def aclose(self) -> None:
+        """Wait until all that came is written."""
+        if self._writer is not None and not self._writer.done():
+            await asyncio.wait([self._writer])
+
+    async def _write(self) -> None:
+        while self._waiting:
+            many = min(MAX_TOGETHER, len(self._waiting))
+            await self._commit([self._waiting.popleft() for _ in range(many)])
+
+    async def _commit(self, some: Sequence[_Waiting]) -> None:
+        def commit_results(results: list[Any]) -> None:
+            for waiting, result in zip(some, results, strict=True):
+                if waiting.committed is not None:
+                    # Inside the turn: the next transaction must see memory and disk agree.
+                    waiting.committed(result)
+
+        try:
+            results = await self._transaction(
+                lambda c: [waiting.work(c) for waiting in some], commit_results
+            )
+        except Exception as error:
+            # A database that is away fails each of them; trying them singly would only take longer.
+            if len(some) == 1 or isinstance(error, StateUnavailable):
+                _set_results(some, [error] * len(some))
+                return
+            for one in some:
+                await self._commit([one])
+        else:
+            _set_results(some, results)
+
+
+def _set_results(some: Sequence[_Waiting], results: Sequence[Any]) -> None:
+    for waiting, result in zip(some, results, strict=True):
+        # Its caller was cancelled and waits no more.
+        if waiting.done.done():
+            continue
+        if isinstance(result, Exception):
+            waiting.done.set_exception(result)
+        else:
+            waiting.done.set_result(result)
 
 
 class Backend(Protocol):
@@ -60,7 +141,9 @@ class Backend(Protocol):
         """Begin a transaction once no other process is writing."""
         ...
 
-    async def whole(self, engine: AsyncEngine, work: Callable[[Connection], T], writing: bool) -> T:
+    async def transact(
+        self, engine: AsyncEngine, work: Callable[[Connection], T], writing: bool
+    ) -> T:
         """Run `work` in one transaction of `engine`'s database, which is kept if it writes."""
         ...
 
@@ -127,7 +210,7 @@ class Database:
         is one trip to a thread, where `reading` takes several for every statement."""
         self._check_open()
         with translate_errors(self.backend):
-            return await self.backend.whole(self.engine, work, writing=False)
+            return await self.backend.transact(self.engine, work, writing=False)
 
     async def keep(
         self, work: Callable[[Connection], T], committed: Callable[[T], None] | None = None
@@ -157,6 +240,7 @@ class Database:
         task = asyncio.create_task(self._write(work, committed))
         self._writes.add(task)
         task.add_done_callback(self._writes.discard)
+        # A caller that leaves must not stop a transaction half-way: memory follows its commit.
         return await asyncio.shield(task)
 
     async def _write(
@@ -179,7 +263,7 @@ class Database:
     ) -> T:
         async with self._turn:
             with translate_errors(self.backend):
-                result = await self.backend.whole(self.engine, work, writing=True)
+                result = await self.backend.transact(self.engine, work, writing=True)
             committed(result)
             return result
 
@@ -201,6 +285,7 @@ class Database:
         if self._writes:
             await asyncio.wait(self._writes)
         await self._together.aclose()
+        # These release locks, for which a connection is still needed.
         for close in self.closing:
             await close()
         await self.engine.dispose()

@@ -134,9 +134,9 @@ class SqlDump:
             await connection.run_sync(lambda sync: _end_unfinished_work(sync, those))
             await connection.run_sync(lambda sync: revising.put_unused(sync, before))
             await continue_numbering(connection)
-            return await connection.run_sync(self._catalog.replacing)
+            return await connection.run_sync(self._catalog.replace_rows)
 
-        await self._database.write(work, self._catalog.replaced)
+        await self._database.write(work, self._catalog.apply_replacement)
 
 
 def _indexes(connection: Connection) -> list[Collection]:

@@ -8,12 +8,18 @@ from typing import Any, cast
 
 from pydantic import TypeAdapter, ValidationError
 
-from ragstone.core.conversation import Notes, StoredTurn
-from ragstone.core.conversation_turn import VERSION, ConversationTurn, dump_turn, load_turn
+from ragstone.core.conversation import (
+    VERSION,
+    ConversationTurn,
+    Notes,
+    StoredTurn,
+    dump_turn,
+    load_turn,
+)
 from ragstone.core.errors import InvalidBlock
 from ragstone.core.provenance import Provenance
 from ragstone.core.turn import Message
-from ragstone.language.unicode import storable
+from ragstone.language.unicode import replace_unstorable
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +41,7 @@ def to_row(entry: StoredTurn) -> dict[str, Any]:
     """The columns of `turns` besides the place."""
     block = dump_turn(entry.block)
     return {
-        "chat_id": storable(entry.block.chat_id),
+        "chat_id": replace_unstorable(entry.block.chat_id),
         **{name: block[name] for name in ("search_type", "status")},
         **{name: block[name] for name in ("is_tool_block", "is_error")},
         "tokens": entry.block.result.usage.total_tokens,
@@ -60,7 +66,7 @@ def to_entry(row: Mapping[str, Any]) -> StoredTurn:
     same = ("user_id", "chat_id", "search_type", "status", "is_tool_block", "is_error")
     block = {**parts, **{name: row[name] for name in same}, "room_id": row["room"]}
     read = readable({"version": VERSION, **block}, turn)
-    return StoredTurn(read, notes, row["at"], Provenance.of(row["origin"]))
+    return StoredTurn(read, notes, row["at"], Provenance.read(row["origin"]))
 
 
 def origin_text(entry: StoredTurn) -> str:

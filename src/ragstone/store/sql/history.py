@@ -1,15 +1,109 @@
 """Statistics: the questions per day and user, and their cost."""
 
-from sqlalchemy import Connection, delete, func, select
+from dataclasses import asdict, fields
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from sqlalchemy import Connection, Table, cast, delete, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ragstone.core.clock import state_time
-from ragstone.core.records import By, Report, Use
+from ragstone.core.records import By, DayUse, Feedback, Report, StrategyUse, Use
 from ragstone.core.turn import Principal, Turn
+from ragstone.language.unicode import replace_unstorable
 from ragstone.store.sql.database import Database
-from ragstone.store.sql.idempotency_key import first_time
-from ragstone.store.sql.statistics import count, report, use
-from ragstone.store.sql.tables import statistics
+from ragstone.store.sql.rows import add_statement, insert, put
+from ragstone.store.sql.tables import done_once, statistics, strategies
+from ragstone.store.sql.tables import feedback as table
+
+_ASKED = ("questions", "refused", "blocked", "prompt_tokens", "completion_tokens", "cost")
+_SEARCHED = ("executions", "seconds", "rated", "confidence")
+
+
+def count(connection: Connection, turn: Turn, now: float) -> None:
+    """Add the turn to the sums of its day (UTC), place and model, and of its strategy."""
+    answer, usage, ask = turn.answer, turn.usage, turn.ask
+    place = {
+        "tenant": ask.principal.tenant,
+        "user": ask.principal.user,
+        "user_id": replace_unstorable(ask.user_id),
+        "room": replace_unstorable(ask.room or ""),
+        "search_type": ask.search_type,
+    }
+    refused = int(answer is not None and answer.refused)
+    blocked = int(answer is not None and answer.finish == "blocked")
+    tokens = (usage.prompt_tokens, usage.completion_tokens)
+    key = {"day": _day(now), **place, "model": answer.model if answer else ""}
+    amounts = (1, refused, blocked, *tokens, usage.cost or 0.0)
+    row = {**key, **dict(zip(_ASKED, amounts, strict=True))}
+    connection.execute(add_statement(connection.dialect.name, statistics, _ASKED), row)
+    if turn.lists:
+        sure = answer.confidence if answer else None
+        seconds = turn.seconds
+        searched = (1, seconds, int(sure is not None), sure or 0.0)
+        by = {"day": _day(now), "tenant": place["tenant"], "strategy": turn.plan.strategy}
+        row = {**by, **dict(zip(_SEARCHED, searched, strict=True))}
+        connection.execute(add_statement(connection.dialect.name, strategies, _SEARCHED), row)
+
+
+def report(connection: Connection, tenant: str, days: int, now: float) -> Report:
+    """The sums of a tenant for today (UTC) and the days before it, `days` in all."""
+    since = _day(now) - timedelta(days=days - 1)
+    asked = _sums(connection, statistics, "day", _ASKED, tenant, since)
+    searched = _sums(connection, strategies, "strategy", _SEARCHED, tenant, since)
+    return Report(
+        tuple(DayUse(str(day), *amounts) for day, *amounts in asked),
+        tuple(
+            StrategyUse(name, times, seconds / times, sure / rated if rated else None)
+            for name, times, seconds, rated, sure in searched
+        ),
+    )
+
+
+def use(
+    connection: Connection, tenant: str, days: int, by: By, user: str | None, now: float
+) -> list[Use]:
+    """The sums of a tenant, or one user of it, by day, user, room or model."""
+    since = _day(now) - timedelta(days=days - 1)
+    found = _sums(connection, statistics, by, _ASKED, tenant, since, user)
+    return [Use(str(name), *amounts) for name, *amounts in found]
+
+
+def _sums(
+    connection: Connection,
+    table: Table,
+    by: str,
+    names: tuple[str, ...],
+    tenant: str,
+    since: date,
+    user: str | None = None,
+) -> list[Any]:
+    """Rows of `by` and the sums of `names`, in the order of `by`."""
+    # PostgreSQL adds up integers to decimals.
+    sums = (cast(func.sum(table.c[name]), table.c[name].type) for name in names)
+    rows = select(table.c[by], *sums).where(table.c.tenant == tenant, table.c.day >= since)
+    if user is not None:
+        rows = rows.where(table.c.user == user)
+    found = connection.execute(rows.group_by(table.c[by]).order_by(table.c[by]))
+    # PostgreSQL adds whole numbers up to decimals.
+    return [[int(a) if isinstance(a, Decimal) else a for a in row] for row in found.all()]
+
+
+def _day(now: float) -> date:
+    return datetime.fromtimestamp(now, UTC).date()
+
+
+REMEMBERED = 30 * 86_400.0
+"""Seconds after which finished work is not retried."""
+
+
+def first_time(connection: Connection, key: str, now: float) -> bool:
+    """Note in the transaction that does it that something is done; False if it was before."""
+    connection.execute(delete(done_once).where(done_once.c.at < now - REMEMBERED))
+    row = insert(connection, done_once).values(key=key, at=now).on_conflict_do_nothing()
+    # PostgreSQL's driver counts no rows of an INSERT.
+    return connection.execute(row.returning(done_once.c.key)).first() is not None
 
 
 class SqlHistory:
@@ -54,3 +148,29 @@ class SqlHistory:
             return int(held)
 
         return await self._database.write(work)
+
+
+_COLUMNS = tuple(field.name for field in fields(Feedback))
+
+
+class SqlFeedback:
+    """`ports.FeedbackStore` on the state store."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def put(self, feedback: Feedback) -> None:
+        """`ports.FeedbackStore`."""
+        await self._database.write(lambda connection: put(connection, table, asdict(feedback)))
+
+    async def latest(self, tenant: str, limit: int) -> list[Feedback]:
+        """`ports.FeedbackStore`."""
+        newest = (
+            select(*(table.c[name] for name in _COLUMNS))
+            .where(table.c.tenant == tenant)
+            .order_by(table.c.at.desc())
+            .limit(limit)
+        )
+        return await self._database.read(
+            lambda connection: [Feedback(**row) for row in connection.execute(newest).mappings()]
+        )

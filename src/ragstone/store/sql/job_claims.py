@@ -63,12 +63,12 @@ async def claim(
     connection: AsyncConnection, worker: str, free: Mapping[str, int], unable: Unable = NOTHING
 ) -> list[Job]:
     """Give the next jobs of each kind to `worker`, at most as many as it has free."""
-    await in_turn(connection)
+    await lock_queue(connection)
     now = state_time()
     claimed: list[Job] = []
     for kind, places in free.items():
         waiting = (await connection.execute(_WAITING, {"kind": kind})).scalars().all()
-        which = jobs.c.kind == kind, jobs.c.due_at <= now, able(unable), *READY
+        which = jobs.c.kind == kind, jobs.c.due_at <= now, can_do(unable), *READY
         if len(waiting) > 1:
             claimed += await _by_turns(connection, worker, kind, which, places, waiting)
         elif waiting:
@@ -118,7 +118,7 @@ async def _next(
         .with_for_update(skip_locked=True)
     )
     found = [to_job(row) for row in (await connection.execute(waiting)).mappings()]
-    begun = _one_per_collection(found)[:places]
+    begun = _pick_per_collection(found)[:places]
     if begun:
         now = state_time()
         mine = {"state": RUNNING, "worker": worker, "updated_at": now, "error": "", "code": ""}
@@ -154,7 +154,7 @@ async def _count_running(connection: AsyncConnection, kind: str) -> dict[str, in
     return {row[0]: row[1] for row in rows}
 
 
-def able(unable: Unable) -> ColumnElement[bool]:
+def can_do(unable: Unable) -> ColumnElement[bool]:
     """The condition that a process can do a job."""
     refused = [
         and_(jobs.c.kind == kind, jobs.c.part_of.in_(list(of))) for kind, of in unable.items() if of
@@ -162,7 +162,7 @@ def able(unable: Unable) -> ColumnElement[bool]:
     return ~or_(*refused) if refused else jobs.c.id.is_not(None)
 
 
-async def in_turn(connection: AsyncConnection) -> None:
+async def lock_queue(connection: AsyncConnection) -> None:
     """Let one process at a time decide what is queued and begun; SQLite always does."""
     if connection.dialect.name == "postgresql":
         await connection.execute(select(func.pg_advisory_xact_lock(QUEUE_LOCK)))
@@ -173,7 +173,7 @@ def to_job(row: Mapping[Any, Any]) -> Job:
     return Job(**{field.name: row[field.name] for field in fields(Job)})
 
 
-def _one_per_collection(found: Sequence[Job]) -> list[Job]:
+def _pick_per_collection(found: Sequence[Job]) -> list[Job]:
     """The jobs, with at most one job that changes each collection."""
     places: set[tuple[str, str]] = set()
     chosen = []

@@ -28,7 +28,15 @@ from ragstone.ports.jobs import (
     Unable,
 )
 from ragstone.store.sql.database import Database
-from ragstone.store.sql.job_claims import OF_RUNNING, READY, able, awaits, claim, in_turn, to_job
+from ragstone.store.sql.job_claims import (
+    OF_RUNNING,
+    READY,
+    awaits,
+    can_do,
+    claim,
+    lock_queue,
+    to_job,
+)
 from ragstone.store.sql.parts import drop, lose
 from ragstone.store.sql.rows import insert
 from ragstone.store.sql.tables import job_kinds, jobs
@@ -54,19 +62,18 @@ class SqlJobs:
         now = state_time()
 
         async def work(connection: AsyncConnection) -> Job:
-            await in_turn(connection)
+            await lock_queue(connection)
             known = await _first_job(connection, select(jobs).where(jobs.c.id == new.id))
             if known and not _may_resubmit(known, now):
                 return known
-            if same and (twin := await _unfinished_duplicate(connection, new)):
+            if same and (twin := await _find_duplicate(connection, new)):
                 return twin
             waiting = await connection.scalar(
                 select(func.count()).where(jobs.c.kind == new.kind, jobs.c.state == QUEUED)
             )
             if (waiting or 0) >= most:
                 raise QueueFull(
-                    f"{most:,} jobs of the kind {new.kind} already wait. Try again later, or raise "
-                    "JOBS__MAX_QUEUED.",
+                    f"{most:,} jobs of the kind {new.kind} already wait. Try again later.",
                     FULL_SECONDS,
                 )
             if known:
@@ -90,7 +97,7 @@ class SqlJobs:
         """When the first of the waiting jobs of these kinds may begin, None for not by itself: its
         kind is paused, or another job is changing its collection."""
         waiting = select(func.min(jobs.c.due_at)).where(
-            jobs.c.kind.in_(list(kinds)), able(unable), *READY
+            jobs.c.kind.in_(list(kinds)), can_do(unable), *READY
         )
         async with self._database.read_view() as connection:
             due: float | None = await connection.scalar(waiting)
@@ -111,9 +118,9 @@ class SqlJobs:
         async with self._database.read_view() as connection:
             return await connection.scalar(begun.limit(1)) is not None
 
-    async def held(self, worker: str) -> dict[str, int]:
+    async def list_claimed(self, worker: str) -> dict[str, int]:
         """The jobs that `worker` has, and which attempt of each; parts while the whole runs."""
-        mine = select(jobs.c.id, jobs.c.attempts).where(*_running_conditions(worker), OF_RUNNING)
+        mine = select(jobs.c.id, jobs.c.attempts).where(*_claim_by_conditions(worker), OF_RUNNING)
         async with self._database.read_view() as connection:
             rows = (await connection.execute(mine)).all()
         return {row.id: row.attempts for row in rows}
@@ -140,11 +147,13 @@ class SqlJobs:
 
     async def release(self, worker: str) -> None:
         """Queue the unfinished jobs of a worker that stops."""
-        await self._change(_running_conditions(worker), state=QUEUED, worker="")
+        await self._change(_claim_by_conditions(worker), state=QUEUED, worker="")
 
     async def give_back(self, id: str, worker: str) -> None:
         """Queue one of a worker's jobs, which it does not run."""
-        await self._change([jobs.c.id == id, *_running_conditions(worker)], state=QUEUED, worker="")
+        await self._change(
+            [jobs.c.id == id, *_claim_by_conditions(worker)], state=QUEUED, worker=""
+        )
 
     async def orphans(self, alive: Collection[str]) -> set[str]:
         """Workers that have jobs and are not among `alive`."""
@@ -154,7 +163,7 @@ class SqlJobs:
         async with self._database.read_view() as connection:
             return set((await connection.scalars(others.distinct())).all())
 
-    async def take_over(self, dead: Collection[str], deaths: int, expires_at: float) -> int:
+    async def requeue_orphans(self, dead: Collection[str], deaths: int, expires_at: float) -> int:
         """Queue what dead workers had; a job that lost its process `deaths` times fails."""
         theirs = [jobs.c.state == RUNNING, jobs.c.worker.in_(list(dead))]
         again = {"worker": "", "deaths": jobs.c.deaths + 1, "updated_at": state_time()}
@@ -277,13 +286,13 @@ class SqlJobs:
         return await self._database.write(work)
 
 
-def _running_conditions(worker: str) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+def _claim_by_conditions(worker: str) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
     return (jobs.c.state == RUNNING, jobs.c.worker == worker)
 
 
 def _claim_conditions(job: Job) -> list[ColumnElement[bool]]:
     """The conditions that a claimed job still has its worker and its attempt."""
-    return [jobs.c.id == job.id, jobs.c.attempts == job.attempts, *_running_conditions(job.worker)]
+    return [jobs.c.id == job.id, jobs.c.attempts == job.attempts, *_claim_by_conditions(job.worker)]
 
 
 def _may_resubmit(job: Job, now: float) -> bool:
@@ -300,7 +309,7 @@ async def _first_job(connection: AsyncConnection, statement: Select[Any]) -> Job
     return None if row is None else to_job(row)
 
 
-async def _unfinished_duplicate(connection: AsyncConnection, new: NewJob) -> Job | None:
+async def _find_duplicate(connection: AsyncConnection, new: NewJob) -> Job | None:
     """The unfinished job with the same owner, kind and request."""
     like = select(jobs).where(
         jobs.c.kind == new.kind,

@@ -9,10 +9,10 @@ import asyncio
 import itertools
 import logging
 import time
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Coroutine, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from hashlib import blake2b
-from typing import Any
+from typing import Any, TypeVar
 
 import psycopg
 from psycopg import AsyncConnection
@@ -22,6 +22,8 @@ from ragstone.core.errors import StateUnavailable, UnknownCollection
 from ragstone.core.records import Collection
 from ragstone.store.sql.postgres import explain_error
 from ragstone.store.sql.tables.base import storable
+
+T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
@@ -83,7 +85,7 @@ class Leases:
         self._numbers = itertools.count()
         self._works: set[_Lock] = set()
         self._index: int | None = None
-        self._ending: set[asyncio.Task[bool]] = set()
+        self._ending: set[asyncio.Task[Any]] = set()
         self._watched: dict[int, asyncio.Task[bool]] = {}
 
     @asynccontextmanager
@@ -94,6 +96,7 @@ class Leases:
         Raises UnknownCollection for one that has been dropped, and StateUnavailable, on exit too:
         then it is not known whether that held.
         """
+        # The second key of an advisory lock is a signed integer of 32 bits.
         number = next(self._numbers) % 2**31
         late = asyncio.get_running_loop().call_later(GIVES_WAY * PATIENCE, self._watch, number)
         taking = asyncio.ensure_future(self._take_lock(number, collection))
@@ -103,12 +106,12 @@ class Leases:
                 raise UnknownCollection(collection.name)
             yield hidden
         except BaseException:
-            self._end(taking, number)
+            self._end(self._release(taking, number))
             raise
         finally:
             late.cancel()
             gave_way = self._unwatch(number)
-        if not await asyncio.shield(self._end(taking, number)):
+        if not await asyncio.shield(self._end(self._release(taking, number))):
             why = (
                 "The search took so long that what it read may have been deleted since."
                 if gave_way
@@ -130,7 +133,7 @@ class Leases:
     async def _give_way(self, number: int) -> bool:
         """End the lock of a search that takes very long, as soon as anybody waits for that."""
         try:
-            while not await self._held_locks(WAITING):  # noqa: ASYNC110 - held by other servers
+            while not await self._list_locks(WAITING):  # noqa: ASYNC110 - held by other servers
                 await asyncio.sleep(LOOK_SECONDS)
             log.warning(
                 "A search takes over %g s, and others wait: it fails.", PATIENCE * GIVES_WAY
@@ -157,9 +160,9 @@ class Leases:
             cursor.nextset()
             return session, frozenset(name for (name,) in await cursor.fetchall())
 
-    def _end(self, taking: "asyncio.Future[Any]", number: int) -> "asyncio.Task[bool]":
-        """Give the lock back, also if the search was cancelled while it took it."""
-        task = asyncio.create_task(self._release(taking, number))
+    def _end(self, giving_back: Coroutine[Any, Any, T]) -> "asyncio.Task[T]":
+        """Give a lock back, also if whoever asked for it was cancelled while it was taken."""
+        task = asyncio.create_task(giving_back)
         self._ending.add(task)
         task.add_done_callback(self._ending.discard)
         return task
@@ -195,26 +198,28 @@ class Leases:
         finally:
             await session.close()
 
-    async def kept(self) -> bool:
+    async def is_kept(self) -> bool:
         """`ports.Catalog`."""
-        return bool(await self._held_locks(KEEPING))
+        return bool(await self._list_locks(KEEPING))
 
     async def drain(self) -> None:
         """Wait until every search now running, in any server, has ended."""
-        waited = await self._held_locks(SEARCHING)
+        waited = await self._list_locks(SEARCHING)
         began = time.monotonic()
         until, pause = began + PATIENCE, 0.002
         async with AsyncExitStack() as saying:
             said = False
             while waited:
                 await asyncio.sleep(pause)
+                # Most searches end within milliseconds, some take seconds.
                 pause = min(2 * pause, 0.1)
-                waited &= await self._held_locks(SEARCHING)
+                waited &= await self._list_locks(SEARCHING)
                 if not said and time.monotonic() > began + ASKED * PATIENCE:
                     said = True
                     await saying.enter_async_context(self._announce_waiting())
                 if waited and time.monotonic() > until:
                     await self._terminate_sessions({pid for pid, _ in waited})
+                    # The server needs a moment to drop the locks of a session that it ended.
                     until += 1.0
 
     @asynccontextmanager
@@ -240,12 +245,12 @@ class Leases:
     @asynccontextmanager
     async def alone(self, *key: str) -> AsyncIterator[None]:
         """One holder of `key` at a time in all servers; within this one others must wait first."""
+        # Two keys of one hash only wait for each other.
         digest = blake2b("\0".join(key).encode("utf-8", "replace"), digest_size=4).digest()
         lock = WORKING, int.from_bytes(digest, signed=True)
-        while True:
-            if await self._try_lock(lock):
-                break
+        while not await self._try_lock(lock):  # noqa: ASYNC110 - Nothing tells of a lock that is free.
             await asyncio.sleep(_TRY_SECONDS)
+        # Remembered, so that a session that is made anew takes it again.
         self._works.add(lock)
         try:
             yield
@@ -256,10 +261,26 @@ class Leases:
             except StateUnavailable as error:
                 log.info("A lock went with its connection: %s", error)
 
-    async def lonely(self) -> bool:
+    async def _try_lock(self, lock: tuple[int, int]) -> bool:
+        """Take a lock if nobody has it; one that is given after a cancellation is given back."""
+        taking = asyncio.create_task(self._execute("SELECT pg_try_advisory_lock(%s, %s)", lock))
+        try:
+            [(got,)] = await asyncio.shield(taking)
+        except asyncio.CancelledError:
+            self._end(self._give_back(taking, lock))
+            raise
+        return bool(got)
+
+    async def _give_back(self, taking: "asyncio.Task[list[Any]]", lock: tuple[int, int]) -> None:
+        with suppress(StateUnavailable):
+            [(got,)] = await taking
+            if got:
+                await self._execute("SELECT pg_advisory_unlock(%s, %s)", lock)
+
+    async def is_alone(self) -> bool:
         """Whether no other server has the database open."""
         session = await self._open()
-        return all(pid == session.info.backend_pid for pid, _ in await self._held_locks(PRESENT))
+        return all(pid == session.info.backend_pid for pid, _ in await self._list_locks(PRESENT))
 
     async def at_index(self, place: str) -> None:
         """`ports.Catalog`."""
@@ -269,7 +290,7 @@ class Leases:
 
     async def other_index(self) -> bool:
         """`ports.Catalog`."""
-        return any(number != self._index for _, number in await self._held_locks(AT_INDEX))
+        return any(number != self._index for _, number in await self._list_locks(AT_INDEX))
 
     async def aclose(self) -> None:
         """End the session, and with it everything that it holds."""
@@ -278,11 +299,7 @@ class Leases:
         if self._session is not None:
             await self._session.close()
 
-    async def _try_lock(self, lock: _Lock) -> bool:
-        [(got,)] = await self._execute("SELECT pg_try_advisory_lock(%s, %s)", lock)
-        return bool(got)
-
-    async def _held_locks(self, kind: int) -> set[_Lock]:
+    async def _list_locks(self, kind: int) -> set[_Lock]:
         return {(pid, number) for pid, number in await self._execute(_HELD, (kind,))}
 
     async def _execute(self, statement: str, values: tuple[Any, ...]) -> list[Any]:

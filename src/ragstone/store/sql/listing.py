@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Collection as Several
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
     Connection,
+    Row,
     Select,
     String,
     Text,
@@ -15,12 +16,16 @@ from sqlalchemy import (
     cast,
     exists,
     func,
+    or_,
     select,
 )
 
 from ragstone.core.filters import Scalar
 from ragstone.core.records import DocumentStatus
+from ragstone.ports import Look
+from ragstone.store.sql.rows import batches, put_now
 from ragstone.store.sql.tables import documents
+from ragstone.store.sql.tables import looks as table
 
 EXPONENT = 10**15
 """JSON may spell larger floats as 1e+16, and the same integers with all digits."""
@@ -61,7 +66,7 @@ def readable_condition(connection: Connection, names: Several[str]) -> ColumnEle
     return exists(select(1).select_from(entries).where(entries.c.value.in_(sorted(names))))
 
 
-def below(folder: str) -> ColumnElement[bool]:
+def folder_condition(folder: str) -> ColumnElement[bool]:
     """The condition that a document lies in a folder or deeper."""
     path = "/" + folder.strip("/")
     return (documents.c.path > f"{path}/") & (documents.c.path < f"{path}{AFTER_SLASH}")
@@ -72,6 +77,7 @@ def select_folders(
 ) -> Select[tuple[str, int]]:
     """The names of the folders directly in a folder, empty for the collection itself, each with
     how many documents it or a deeper one holds."""
+    # An empty folder is the collection itself: its names follow the first slash.
     inside = "/".join(("", *filter(None, [folder.strip("/")]), ""))
     place = func.strpos if connection.dialect.name == "postgresql" else func.instr
     rest = func.substr(documents.c.path, len(inside) + 1, type_=documents.c.path.type)
@@ -79,10 +85,10 @@ def select_folders(
     name = func.substr(rest, 1, slash - 1, type_=documents.c.path.type).label("name")
     mine = (documents.c.tenant == tenant) & (documents.c.collection == collection) & (slash > 1)
     some = select(name, func.count().label("documents")).where(mine).group_by(name).order_by(name)
-    return some.where(below(folder)) if folder.strip("/") else some
+    return some.where(folder_condition(folder)) if folder.strip("/") else some
 
 
-def may_have(metadata: Mapping[str, Scalar]) -> ColumnElement[bool]:
+def metadata_condition(metadata: Mapping[str, Scalar]) -> ColumnElement[bool]:
     """The condition that the keys and values of this metadata stand somewhere in a document's.
     Which values are equal no database's JSON says as `filters.token` does: that is for the
     caller."""
@@ -98,7 +104,7 @@ def _json_text(value: Scalar) -> str:
     return "" if abs(value) >= EXPONENT else str(int(value))
 
 
-def named_condition(places: Sequence[str]) -> ColumnElement[bool]:
+def place_condition(places: Sequence[str]) -> ColumnElement[bool]:
     """The condition that a document has one of these ids or paths."""
     paths = ["/" + place.strip("/") for place in places]
     return documents.c.id.in_(places) | documents.c.path.in_(paths)
@@ -108,4 +114,96 @@ def below_condition(place: str) -> ColumnElement[bool]:
     """The condition that this is a document's id, its path, or a folder above it. No folder is
     above all: nothing names everything by leaving something out."""
     path = "/" + place.strip("/")
-    return (documents.c.id == place) | (documents.c.path == path) | below(place)
+    return (documents.c.id == place) | (documents.c.path == path) | folder_condition(place)
+
+
+PLACES = 100
+"""Conditions of one statement: SQLite nests them, and 1,000 deep at most."""
+
+ROWS = 1_000
+"""Rows that are read at a time."""
+
+Place = tuple[str, str]
+"""A collection's tenant and id."""
+
+
+def read_sources(
+    connection: Connection, *, place: Place, at: Sequence[str] | None, below: Sequence[str]
+) -> dict[str, tuple[str, ...]]:
+    """The paths of documents by their sources, of those at these places or below those."""
+    wanted = select(documents.c.source, documents.c.path).where(_place_condition(place))
+    by_source: dict[str, tuple[str, ...]] = {}
+
+    def take(rows: Iterable[Row[Any]]) -> None:
+        for row in rows:
+            source, path = row.source, row.path
+            before = by_source.get(source, ())
+            if path not in before:
+                by_source[source] = tuple(sorted((*before, path))) if before else (path,)
+
+    if at is None:
+        # A million of them are not held twice.
+        take(connection.execute(wanted.execution_options(yield_per=ROWS)))
+        return by_source
+    for some in batches([*at, *below]):
+        take(connection.execute(wanted.where(documents.c.source.in_(some))))
+    for start in range(0, len(below), PLACES):
+        inside = [_below(connection, text) for text in below[start : start + PLACES]]
+        take(connection.execute(wanted.where(or_(*inside))))
+    return by_source
+
+
+def _below(connection: Connection, folder: str) -> ColumnElement[bool]:
+    """The condition that a source lies in a folder or deeper."""
+    source = documents.c.source
+    if connection.dialect.name == "sqlite":  # Which compares bytes, and matches regardless of case.
+        return (source > f"{folder}/") & (source < f"{folder}{AFTER_SLASH}")
+    return source.startswith(f"{folder}/", autoescape=True)
+
+
+def find_including(connection: Connection, *, place: Place, files: Sequence[str]) -> list[str]:
+    """The sources of documents that include any of these files."""
+    included = cast(table.c.included, String)
+    wanted = (
+        select(documents.c.source, table.c.included)
+        .join(table, table.c.document_id == documents.c.id)
+        .where(_place_condition(place), included != "[]")
+    )
+    names = set(files)
+    return [
+        source
+        for source, some in connection.execute(wanted)
+        if any(path in names for path, _, _ in some)
+    ]
+
+
+def _place_condition(place: Place) -> ColumnElement[bool]:
+    tenant, collection = place
+    return (documents.c.tenant == tenant) & (documents.c.collection == collection)
+
+
+def read_looks(connection: Connection, *, document_ids: Sequence[str]) -> dict[str, Look]:
+    """The looks of those documents that have one."""
+    found = {}
+    for ids in batches(document_ids):
+        rows = connection.execute(select(table).where(table.c.document_id.in_(ids)))
+        for id, size, modified, said, included in rows:
+            files = tuple((str(path), int(length), float(at)) for path, length, at in included)
+            found[id] = Look(size, modified, said, files)
+    return found
+
+
+def put_looks(connection: Connection, *, looks: Mapping[str, Look]) -> None:
+    """Keep looks, of documents that exist."""
+    for ids in batches(list(looks)):
+        there = select(documents.c.id).where(documents.c.id.in_(ids))
+        for id in connection.execute(there).scalars().all():
+            look = looks[id]
+            row = {
+                "document_id": id,
+                "size": look.size,
+                "modified": look.modified,
+                "said": look.said,
+                "included": [list(item) for item in look.included],
+            }
+            put_now(connection, table, row)

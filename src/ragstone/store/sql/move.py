@@ -77,7 +77,7 @@ async def _refuse_if_used(database: Database) -> None:
         return
     from ragstone.store.sql.shared_view import open_leases
 
-    if not await open_leases(database).lonely():
+    if not await open_leases(database).is_alone():
         raise Conflict(
             f"A server uses the database {database.backend.name}. Stop every server, then move."
         )

@@ -8,7 +8,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, delete, func, insert, select
+from sqlalchemy import ColumnElement, Connection, delete, func, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ragstone.core.clock import state_time
 from ragstone.core.errors import JobEnded
@@ -16,6 +17,7 @@ from ragstone.ports.jobs import QUEUED, READ_PART, RUNNING, Job, NewPart
 from ragstone.store.sql import revising
 from ragstone.store.sql.database import Database
 from ragstone.store.sql.job_claims import to_job
+from ragstone.store.sql.rows import insert
 from ragstone.store.sql.tables import job_workers, jobs
 
 
@@ -40,11 +42,11 @@ class SqlParts:
                 return
             whole, now = to_job(row), state_time()
             new = [asdict(_part(whole, part, now)) for part in parts]
-            connection.execute(insert(jobs), new)
+            connection.execute(jobs.insert(), new)
 
         await self._database.keep(work)
 
-    async def of(self, job: str) -> Sequence[Job]:
+    async def list_parts(self, job: str) -> Sequence[Job]:
         """`ports.Parts`."""
         told = [column for column in jobs.c if column.name != "request"]
         mine = select(*told).where(jobs.c.part_of == job).order_by(jobs.c.created_at, jobs.c.id)
@@ -113,3 +115,43 @@ def _part(whole: Job, part: NewPart, now: float) -> Job:
 def _documents(request: Mapping[str, Any]) -> list[str]:
     """The ids of the documents of a part."""
     return [str(file["document"]["id"]) for file in request["files"]]
+
+
+class SqlWorkers:
+    """The workers that run jobs, and their heartbeats. Methods raise StateUnavailable."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def enter(self, worker: str, host: str) -> None:
+        """Begin to be seen."""
+
+        async def work(connection: AsyncConnection) -> None:
+            row = insert(connection, job_workers).values(id=worker, host=host, beat=0)
+            await connection.execute(row.on_conflict_do_nothing())
+
+        await self._database.write(work)
+
+    async def beat(self, worker: str) -> bool:
+        """Say that it lives; False if another process has taken it for dead."""
+
+        async def work(connection: AsyncConnection) -> bool:
+            this = update(job_workers).where(job_workers.c.id == worker)
+            return (await connection.execute(this.values(beat=job_workers.c.beat + 1))).rowcount > 0
+
+        return await self._database.write(work)
+
+    async def beats(self) -> dict[str, int]:
+        """How often each has said that it lives."""
+        async with self._database.read_view() as connection:
+            rows = await connection.execute(select(job_workers.c.id, job_workers.c.beat))
+            return {row.id: row.beat for row in rows.all()}
+
+    async def leave(self, *workers: str) -> None:
+        """Forget workers that stopped or died."""
+
+        async def work(connection: AsyncConnection) -> None:
+            gone = delete(job_workers).where(job_workers.c.id.in_(workers))
+            await connection.execute(gone)
+
+        await self._database.write(work)

@@ -13,7 +13,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from ragstone.core.clock import compare
-from ragstone.core.deleted_rows import until_unseen
+from ragstone.core.disk import until_unseen
 from ragstone.core.errors import ConfigError, RagstoneError, StateUnavailable, StorageFull
 
 log = logging.getLogger(__name__)
@@ -103,6 +103,7 @@ class Postgres:
             pool_size=CONNECTIONS,
             max_overflow=0,
             pool_timeout=self.timeout,
+            # Firewalls and restarts close connections without a word.
             pool_pre_ping=True,
             pool_recycle=KEEP_SECONDS,
             pool_use_lifo=True,
@@ -127,7 +128,9 @@ class Postgres:
         await connection.begin()
         await connection.execute(_WRITING)
 
-    async def whole(self, engine: AsyncEngine, work: Callable[[Connection], T], writing: bool) -> T:
+    async def transact(
+        self, engine: AsyncEngine, work: Callable[[Connection], T], writing: bool
+    ) -> T:
         async with engine.connect() as connection:
             await (self.begin_writing if writing else self.begin_reading)(connection)
             result = await connection.run_sync(work)
@@ -161,6 +164,7 @@ class Postgres:
             async with await psycopg.AsyncConnection.connect(
                 **self.parameters, autocommit=True
             ) as connection:
+                # VACUUM FULL locks the whole table: behind a long reader everybody else would wait.
                 await connection.execute(f"SET lock_timeout = '{REWRITE_WAIT_SECONDS}s'")
                 if not await until_unseen(connection):
                     raise StateUnavailable(
@@ -222,6 +226,7 @@ def explain_error(error: BaseException | None, name: str) -> RagstoneError | Non
     state = getattr(error, "sqlstate", None) or ""
     said = str(error)
     for matches, raised, message in _MEANINGS:
+        # Errors while a connection is made have no SQLSTATE.
         if any(state == match or (not state and match in said) for match in matches):
             return raised(message.format(name))
     if isinstance(error, psycopg.IntegrityError | psycopg.ProgrammingError | psycopg.DataError):
@@ -267,7 +272,7 @@ _MEANINGS: tuple[tuple[tuple[str, ...], type[RagstoneError], str], ...] = (
     (
         ("57014", "55P03"),
         StateUnavailable,
-        "The database {} took longer than STATE__TIMEOUT. Try again.",
+        "The database {} took longer than a statement may. Try again.",
     ),
     (
         ("40001", "40P01"),

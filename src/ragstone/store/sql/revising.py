@@ -20,7 +20,7 @@ from ragstone.core.chunk import revision
 from ragstone.core.errors import UnknownCollection
 from ragstone.core.records import Collection, Document
 from ragstone.ports import Begun
-from ragstone.store.sql.rights import settle, withhold
+from ragstone.store.sql.rights import resolve_all, withhold
 from ragstone.store.sql.rows import (
     add_statement,
     batches,
@@ -68,7 +68,7 @@ def read(connection: Connection) -> Read:
 
 def begin_all(connection: Connection, *, several: Sequence[Document]) -> list[Begun]:
     """`begin` for each; those that were never there take a few statements in all."""
-    several = settle(connection, several)
+    several = resolve_all(connection, several)
     ids = [document.id for document in several]
     known = _ids_among(connection, documents.c.id, ids)
     known |= _ids_among(connection, revisions.c.document_id, ids)
@@ -107,6 +107,7 @@ def _begin_fresh(connection: Connection, fresh: Sequence[Document]) -> dict[str,
         connection.execute(insert(connection, revisions), opened)
         connection.execute(put_statement(connection.dialect.name, documents, tuple(new[0])), new)
     except IntegrityError as error:
+        # The foreign key fails where the collection was dropped meanwhile.
         raise UnknownCollection(fresh[0].collection) from error
     return {id: Begun(number, False) for id, number in numbers.items()}
 
@@ -170,7 +171,7 @@ def publish_all(connection: Connection, *, several: Sequence[Document]) -> Chang
     """`publish` for each; the first versions take a few statements in all. What was written under
     other readers than the document has by now stays hidden until its chunks have these."""
     written = {revision(document.id, document.version): document.allowed for document in several}
-    several = settle(connection, several)
+    several = resolve_all(connection, several)
     outdated = {
         name
         for document in several
@@ -225,7 +226,7 @@ def publish(connection: Connection, *, document: Document) -> Change:
 
 def fail_all(connection: Connection, *, several: Sequence[Document]) -> None:
     """Retire the unfinished revisions and store the reasons; the live ones stay live."""
-    several = settle(connection, several)
+    several = resolve_all(connection, several)
     by_id = {document.id: document for document in several}
     being_written = revisions.c.state.in_(["writing", "abandoned"])
     answering: set[str] = set()

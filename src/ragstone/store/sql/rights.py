@@ -14,10 +14,9 @@ from sqlalchemy import ColumnElement, Connection, delete, select, update
 from ragstone.core.chunk import revision
 from ragstone.core.readers import FolderReaders, resolve_readers
 from ragstone.core.records import Document
-from ragstone.store.sql.editions import Key
 from ragstone.store.sql.rows import batches, put_now, to_document
 from ragstone.store.sql.tables import collections, documents, folder_readers, revisions
-from ragstone.store.sql.visibility import Change, Revision
+from ragstone.store.sql.visibility import Change, Key, Revision
 
 
 def read_rules(connection: Connection, key: Key) -> list[FolderReaders]:
@@ -33,6 +32,7 @@ def read_rules(connection: Connection, key: Key) -> list[FolderReaders]:
 def put_rules(connection: Connection, key: Key, rules: Iterable[FolderReaders]) -> None:
     """Put rules in the place of those of the same folder and kind: they hold from now on for what
     is published, and wait to be applied to the documents that are there."""
+    # Publishing reads the rules under a shared lock: it comes before or after, not between.
     _lock(connection, key, shared=False)
     known = {
         (folder, by_file): (readers, file)
@@ -95,7 +95,7 @@ def forget_rules(connection: Connection, key: Key) -> None:
     connection.execute(delete(folder_readers).where(*_collection_conditions(key)))
 
 
-def give(
+def set_readers(
     connection: Connection,
     *,
     document_ids: Sequence[str],
@@ -131,7 +131,7 @@ def give(
     return Change(hide=tuple(hide))
 
 
-def settle(connection: Connection, several: Sequence[Document]) -> list[Document]:
+def resolve_all(connection: Connection, several: Sequence[Document]) -> list[Document]:
     """The documents with the readers that they have as of this transaction, whatever was known when
     their ingest began."""
     known: dict[str, Document] = {}

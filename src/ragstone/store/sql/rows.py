@@ -67,7 +67,7 @@ def add_statement(
     return statement.on_conflict_do_update(index_elements=keys, set_=changed)
 
 
-def one_value(connection: AsyncConnection, texts: Sequence[str]) -> Select[tuple[Any]]:
+def select_texts(connection: AsyncConnection, texts: Sequence[str]) -> Select[tuple[Any]]:
     """`texts` as rows, for an IN: a thousand bound values take longer than looking them up."""
     if connection.dialect.name == "postgresql":
         from sqlalchemy.dialects import postgresql
@@ -78,7 +78,7 @@ def one_value(connection: AsyncConnection, texts: Sequence[str]) -> Select[tuple
     return select(listed.c.value)
 
 
-async def count_up(connection: AsyncConnection, name: str) -> None:
+async def increment(connection: AsyncConnection, name: str) -> None:
     """Tell every server that its copy in memory under this name is out of date."""
     row = insert(connection, counters).values(name=name, value=1)
     more = {"value": counters.c.value + 1}
@@ -86,7 +86,7 @@ async def count_up(connection: AsyncConnection, name: str) -> None:
 
 
 def read_count(connection: Connection, name: str) -> int:
-    """How often `count_up` was called."""
+    """How often `increment` was called."""
     value = select(counters.c.value).where(counters.c.name == name)
     return connection.execute(value).scalar() or 0
 

@@ -14,7 +14,7 @@ from ragstone.store.sql.migrations import REVISIONS, upgrade
 from ragstone.store.sql.tables import metadata
 
 MAGIC = b"SQLite format 3\0"
-MOST_FLAWS = 3
+MAX_FLAWS = 3
 COPIES = 2
 """The damaged file, and what can be read of it."""
 ERRORS = (sqlite3.Error, UnicodeDecodeError)
@@ -44,7 +44,7 @@ def flaws(path: Path) -> list[str]:
         if meant := disk_error(error, path):
             raise meant from error
         return [str(error)]
-    return [line for line in said if line != "ok"][:MOST_FLAWS]
+    return [line for line in said if line != "ok"][:MAX_FLAWS]
 
 
 def read_schema(path: Path) -> str | None:

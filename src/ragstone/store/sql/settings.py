@@ -1,5 +1,6 @@
 """Settings changed at run time, in the state database."""
 
+import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,9 +10,28 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from ragstone.core.clock import state_time
 from ragstone.core.records import SettingChange, SettingEdit, StoredSetting
 from ragstone.store.sql.database import Database
-from ragstone.store.sql.marks import SETTINGS, mark, marks
 from ragstone.store.sql.rows import put
+from ragstone.store.sql.tables import marks as table
 from ragstone.store.sql.tables import settings, settings_log
+
+SETTINGS, PROMPTS = "settings", "prompts"
+
+
+async def read_marks(database: Database) -> Mapping[str, int]:
+    """The mark of each thing that ever changed."""
+    wanted = select(table.c.name, table.c.mark)
+    rows = await database.read(lambda connection: connection.execute(wanted).all())
+    return {str(name): int(mark) for name, mark in rows}
+
+
+async def set_mark(connection: AsyncConnection, name: str) -> None:
+    """Say, first of all in the transaction that changes it, that something changes: writers of
+    other processes wait there until it has ended.
+
+    A random number and not the next one: after a restore of an older state, the next change must
+    not look like one that a process or a cache has seen already.
+    """
+    await put(connection, table, {"name": name, "mark": secrets.randbits(62)})
 
 
 class SqlSettings:
@@ -21,7 +41,7 @@ class SqlSettings:
         self._database = database
 
     async def marks(self) -> Mapping[str, int]:
-        return await marks(self._database)
+        return await read_marks(self._database)
 
     async def list_stored(self) -> Sequence[StoredSetting]:
         wanted = select(settings.c.scope, settings.c.key, settings.c.value)
@@ -31,7 +51,7 @@ class SqlSettings:
 
     async def edit(self, edits: Sequence[SettingEdit], who: str) -> None:
         async def work(connection: AsyncConnection) -> None:
-            await mark(connection, SETTINGS)
+            await set_mark(connection, SETTINGS)
             now = state_time()
             lines = [
                 line for item in edits if (line := await _apply_edit(connection, item, now, who))
@@ -58,7 +78,7 @@ async def forget_scope(connection: AsyncConnection, scope: str, who: str) -> Non
     keys = select(settings.c.key).where(settings.c.scope == scope)
     held = (await connection.execute(keys)).scalars().all()
     if held:
-        await mark(connection, SETTINGS)
+        await set_mark(connection, SETTINGS)
         now = state_time()
         edits = [SettingEdit(scope, key, removes=True) for key in held]
         lines = [line for edit in edits if (line := await _apply_edit(connection, edit, now, who))]

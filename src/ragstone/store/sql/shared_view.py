@@ -14,14 +14,13 @@ from ragstone.ports import Edition
 from ragstone.ports.jobs import PARTS, RUNNING
 from ragstone.store.sql import revising
 from ragstone.store.sql.database import Database
-from ragstone.store.sql.editions import Key, visible_readers
 from ragstone.store.sql.job_claims import OF_RUNNING
 from ragstone.store.sql.leases import Leases
 from ragstone.store.sql.postgres import Postgres
 from ragstone.store.sql.rows import batches, insert, to_collection
 from ragstone.store.sql.tables import collections, documents, editions, jobs, readers
 from ragstone.store.sql.view import ViewWriters, Work
-from ragstone.store.sql.visibility import Change
+from ragstone.store.sql.visibility import Change, Key, visible_readers
 
 PART_SECONDS = 0.25
 """How often it is looked whether parts have ended."""
@@ -43,7 +42,7 @@ class SharedView:
     async def open(cls, database: Database) -> "SharedView":
         """Join the servers of this database; the first one repairs the state after a crash."""
         leases = open_leases(database)
-        lonely = await leases.lonely()
+        lonely = await leases.is_alone()
 
         def work(connection: Connection) -> None:
             if lonely:
@@ -84,7 +83,11 @@ class SharedView:
         numbered = (
             _select_collection(key)
             .add_columns(editions.c.number)
-            .join(editions, _same_collection(editions))
+            .join(
+                editions,
+                (editions.c.tenant == collections.c.tenant)
+                & (editions.c.collection == collections.c.id),
+            )
         )
         async with self._database.read_view() as connection:
             row = (await connection.execute(numbered)).mappings().first()
@@ -110,8 +113,8 @@ class SharedView:
     def keep_all(self) -> AbstractAsyncContextManager[None]:
         return self._leases.keep_all()
 
-    async def kept(self) -> bool:
-        return await self._leases.kept()
+    async def is_kept(self) -> bool:
+        return await self._leases.is_kept()
 
     async def at_index(self, place: str) -> None:
         await self._leases.at_index(place)
@@ -134,20 +137,20 @@ class SharedView:
         part = part.where(jobs.c.collection == key[1], OF_RUNNING)
         return await self._database.read(lambda c: c.execute(part).first() is not None)
 
-    def showing(self, connection: Connection, document_ids: Sequence[str], work: Work) -> Any:
+    def publish(self, connection: Connection, document_ids: Sequence[str], work: Work) -> Any:
         before = visible_readers(connection, document_ids)
         work(connection)
         after = visible_readers(connection, document_ids)
         for key in sorted({*before, *after}):
             _renumber(connection, key, after.get(key, set()))
 
-    def shown(self, done: Any) -> None:
+    def apply_publication(self, done: Any) -> None:
         """The database knows."""
 
-    def changed(self, change: Change) -> None:
+    def apply_change(self, change: Change) -> None:
         """The database knows."""
 
-    def putting(self, connection: Connection, collection: Collection) -> None:
+    def insert_edition(self, connection: Connection, collection: Collection) -> None:
         first = insert(connection, editions).values(
             tenant=collection.tenant, collection=collection.id, number=_NOW
         )
@@ -156,16 +159,16 @@ class SharedView:
     def put(self, collection: Collection) -> None:
         """The database knows."""
 
-    def dropped(self, key: Key, change: Change) -> None:
+    def apply_drop(self, key: Key, change: Change) -> None:
         self._readers.pop(key, None)
 
-    def replacing(self, connection: Connection) -> Any:
+    def replace_rows(self, connection: Connection) -> Any:
         """Every collection gets a number that it has never had."""
         connection.execute(delete(readers))
         connection.execute(delete(editions))
         _complete_editions(connection)
 
-    def replaced(self, done: Any) -> None:
+    def apply_replacement(self, done: Any) -> None:
         self._readers.clear()
 
 
@@ -180,11 +183,6 @@ def open_leases(database: Database) -> Leases:
 
 def _select_collection(key: Key) -> Any:
     return select(collections).where(collections.c.tenant == key[0], collections.c.id == key[1])
-
-
-def _same_collection(table: Any) -> Any:
-    """The condition that a row belongs to a collection."""
-    return (table.c.tenant == collections.c.tenant) & (table.c.collection == collections.c.id)
 
 
 def _renumber(connection: Connection, key: Key, names: set[str]) -> None:

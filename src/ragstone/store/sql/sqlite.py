@@ -15,8 +15,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
-from ragstone.core.deleted_rows import rewrite
-from ragstone.core.disk import disk_error, need_floor
+from ragstone.core.disk import disk_error, need_floor, rewrite
 from ragstone.core.errors import RagstoneError, StateUnavailable, StorageFull
 
 T = TypeVar("T")
@@ -47,6 +46,7 @@ class Sqlite:
         try:
             with closing(sqlite3.connect(self.path)) as connection:
                 connection.execute("PRAGMA journal_mode = WAL")
+                # The first pragma opens no log; reading does, and fails here on a full disk.
                 connection.execute("PRAGMA schema_version")
         except sqlite3.Error as error:
             if isinstance(disk_error(error, self.path), StorageFull) and self.path.exists():
@@ -101,7 +101,9 @@ class Sqlite:
         await connection.execution_options(**_WRITING)
         await connection.begin()
 
-    async def whole(self, engine: AsyncEngine, work: Callable[[Connection], T], writing: bool) -> T:
+    async def transact(
+        self, engine: AsyncEngine, work: Callable[[Connection], T], writing: bool
+    ) -> T:
         """All in one trip to a thread: a statement of aiosqlite is four, each of which waits for
         the processor, and an answer keeps a dozen statements."""
         direct = self._writer if writing else self._reader
@@ -133,6 +135,7 @@ class Sqlite:
                 source.backup(target)
             with draft.open("rb") as written:
                 os.fsync(written.fileno())
+            # A copy that was cut off must not look like one.
             draft.replace(kept)
         except (OSError, sqlite3.Error) as error:
             draft.unlink(missing_ok=True)

@@ -16,8 +16,8 @@ from sqlalchemy import Connection, Select, String, cast, func, select, type_coer
 from ragstone.core.filters import Scalar, token
 from ragstone.ports import Edition, StatusCount, Total, ValueCount
 from ragstone.store.sql.database import Database
-from ragstone.store.sql.editions import ALLOWED
 from ragstone.store.sql.tables import documents
+from ragstone.store.sql.visibility import ALLOWED
 
 T = TypeVar("T")
 Key = tuple[str, str]
@@ -25,8 +25,8 @@ Key = tuple[str, str]
 
 _METADATA = cast(documents.c.metadata, String)
 
-MOST_KEPT = 64
-MOST_VALUES = 10_000
+MAX_KEPT = 64
+MAX_VALUES = 10_000
 """Values of more are counted anew for each question, instead of filling the memory."""
 
 
@@ -100,9 +100,9 @@ class Tallies:
             found: T = known[1]
             return found
         made = await self._database.read(make)
-        if _size(made) <= MOST_VALUES:
+        if _size(made) <= MAX_VALUES:
             self._kept[name] = stamp, made
-            while len(self._kept) > MOST_KEPT:
+            while len(self._kept) > MAX_KEPT:
                 self._kept.popitem(last=False)
         return made
 

@@ -8,6 +8,7 @@ that mark is taken from Redis. Without Redis, or without what it had, the databa
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Protocol
 
 from sqlalchemy import func, insert, select
@@ -15,9 +16,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ragstone.core.clock import state_time
 from ragstone.core.records import TemplateVersion
-from ragstone.language.templates import check, describe_prompt
+from ragstone.language.templates import check_prompt, describe_prompt
 from ragstone.store.sql.database import Database
-from ragstone.store.sql.marks import PROMPTS, mark, marks
+from ragstone.store.sql.settings import PROMPTS, read_marks, set_mark
 from ragstone.store.sql.tables import prompts
 
 Texts = Mapping[str, Mapping[str, str]]
@@ -54,6 +55,7 @@ class SqlTemplates:
         if self._mark is None:
             await self.refresh()
         if tenant not in self._texts:
+            # Tenants without prompts of their own share one merged table.
             tenant = ""
         found = self._merged.get(tenant)
         if found is None:
@@ -64,16 +66,16 @@ class SqlTemplates:
 
     async def put(self, name: str, text: str, tenant: str = "", who: str = "") -> int:
         if text:
-            check(name, text)
+            check_prompt(name, text)
         describe_prompt(name)
 
         async def work(connection: AsyncConnection) -> int:
-            await mark(connection, PROMPTS)
+            await set_mark(connection, PROMPTS)
             place = (prompts.c.tenant == tenant) & (prompts.c.name == name)
             newest = select(func.max(prompts.c.version)).where(place)
             version = int((await connection.execute(newest)).scalar() or 0) + 1
             row = TemplateVersion(name, version, text, state_time(), tenant, who)
-            await connection.execute(insert(prompts), [_row(row)])
+            await connection.execute(insert(prompts), [asdict(row)])
             return version
 
         version = await self._database.write(work)
@@ -104,7 +106,7 @@ class SqlTemplates:
         return [TemplateVersion(**row) for row in rows]
 
     async def refresh(self) -> None:
-        known = (await marks(self._database)).get(PROMPTS, 0)
+        known = (await read_marks(self._database)).get(PROMPTS, 0)
         if known == self._mark:
             return
         found = await self._shared.get(known) if self._shared and known else None
@@ -121,7 +123,3 @@ def _by_tenant(current: Sequence[TemplateVersion]) -> Texts:
         if version.text:
             found.setdefault(version.tenant, {})[version.name] = version.text
     return found
-
-
-def _row(version: TemplateVersion) -> dict[str, object]:
-    return {name: getattr(version, name) for name in TemplateVersion.__dataclass_fields__}

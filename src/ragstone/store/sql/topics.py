@@ -9,10 +9,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from ragstone.core.clock import state_time
 from ragstone.core.records import BlockedQuestion, Topic
 from ragstone.store.sql.database import Database
-from ragstone.store.sql.rows import batches, count_up, insert, put, read_count
+from ragstone.store.sql.rows import batches, increment, insert, put, read_count
 from ragstone.store.sql.tables import blocked_questions, topic_vectors, topics
 
-MOST_BLOCKED = 100_000
+MAX_BLOCKED = 100_000
 """Blocked questions kept at most, so that a flood of them cannot fill the disk."""
 
 COUNTER = "topics"
@@ -44,7 +44,7 @@ class SqlTopics:
 
     async def put(self, topics_: Sequence[Topic]) -> None:
         async def work(connection: AsyncConnection) -> None:
-            await count_up(connection, COUNTER)
+            await increment(connection, COUNTER)
             await _forget(connection, [topic.id for topic in topics_])
             rows = [
                 {**asdict(t), "synonyms": list(t.synonyms), "examples": list(t.examples)}
@@ -57,7 +57,7 @@ class SqlTopics:
 
     async def remove(self, ids: Sequence[str]) -> None:
         async def work(connection: AsyncConnection) -> None:
-            await count_up(connection, COUNTER)
+            await increment(connection, COUNTER)
             await _forget(connection, ids)
 
         await self._database.write(work)
@@ -92,7 +92,7 @@ class SqlTopics:
             )
             newest = int(added.scalar_one())
             old = blocked_questions.c.at < state_time() - keep_days * _DAY
-            over = blocked_questions.c.id <= newest - MOST_BLOCKED
+            over = blocked_questions.c.id <= newest - MAX_BLOCKED
             await connection.execute(delete(blocked_questions).where(old | over))
 
         await self._database.write(work)

@@ -19,7 +19,7 @@ DAY = 86_400.0
 SWEEP_SECONDS = 600.0
 """How often old traces are looked for."""
 
-MOST_MEASURED = 10_000
+MAX_MEASURED = 10_000
 """The newest traces that stage times are measured over."""
 
 
@@ -92,7 +92,7 @@ class SqlTraces:
         seconds: defaultdict[str, list[float]] = defaultdict(list)
         failed: defaultdict[str, int] = defaultdict(int)
         async with self._database.read_view() as connection:
-            newest = wanted.order_by(traces.c.at.desc()).limit(MOST_MEASURED)
+            newest = wanted.order_by(traces.c.at.desc()).limit(MAX_MEASURED)
             for stages in (await connection.execute(newest)).scalars():
                 for stage in stages:
                     seconds[stage["stage"]].append(stage["seconds"])

@@ -15,9 +15,17 @@ from ragstone.core.records import Collection
 from ragstone.ports import Edition
 from ragstone.store.sql import revising
 from ragstone.store.sql.database import Database
-from ragstone.store.sql.editions import Key, next_number, read_number, read_readers, visible_readers
 from ragstone.store.sql.tables import editions
-from ragstone.store.sql.visibility import Change, Revision, Visibility
+from ragstone.store.sql.visibility import (
+    Change,
+    Key,
+    Revision,
+    Visibility,
+    next_number,
+    read_number,
+    read_readers,
+    visible_readers,
+)
 
 Work = Callable[[Connection], Change]
 
@@ -44,7 +52,7 @@ class View(Protocol):
 
     def keep_all(self) -> AbstractAsyncContextManager[None]: ...
 
-    async def kept(self) -> bool: ...
+    async def is_kept(self) -> bool: ...
 
     async def at_index(self, place: str) -> None: ...
 
@@ -52,29 +60,33 @@ class View(Protocol):
 
     def alone(self, key: Key) -> AbstractAsyncContextManager[None]: ...
 
-    def showing(self, connection: Connection, document_ids: Sequence[str], work: Work) -> Any:
-        """Run `work`, which changes these documents' visibility; `shown` takes its result."""
+    def publish(self, connection: Connection, document_ids: Sequence[str], work: Work) -> Any:
+        """Run `work`, which changes these documents' visibility.
+
+        Returns:
+            What `apply_publication` takes once that is committed.
+        """
         ...
 
-    def shown(self, done: Any) -> None: ...
+    def apply_publication(self, done: Any) -> None: ...
 
-    def changed(self, change: Change) -> None:
+    def apply_change(self, change: Change) -> None:
         """Revisions were hidden or shown, by a committed transaction of this process."""
         ...
 
-    def putting(self, connection: Connection, collection: Collection) -> None:
+    def insert_edition(self, connection: Connection, collection: Collection) -> None:
         """A collection is being inserted or replaced."""
         ...
 
     def put(self, collection: Collection) -> None: ...
 
-    def dropped(self, key: Key, change: Change) -> None: ...
+    def apply_drop(self, key: Key, change: Change) -> None: ...
 
-    def replacing(self, connection: Connection) -> Any:
-        """Every row has been replaced; `replaced` takes what this returns."""
+    def replace_rows(self, connection: Connection) -> Any:
+        """Take up that every row was replaced; `apply_replacement` takes what this returns."""
         ...
 
-    def replaced(self, done: Any) -> None: ...
+    def apply_replacement(self, done: Any) -> None: ...
 
 
 class ViewWriters:
@@ -94,7 +106,7 @@ class Shown(NamedTuple):
     readers: frozenset[str]
 
 
-def _read_shown(connection: Connection, key: Key) -> Shown | None:
+def _read_edition(connection: Connection, key: Key) -> Shown | None:
     try:
         return Shown(read_number(connection, key), frozenset(read_readers(connection, key)))
     except IntegrityError:  # It was dropped meanwhile.
@@ -138,7 +150,7 @@ class MemoryView:
             return None
         if key not in self._shown:
             # In turn with the writers, so that no change falls between reading and keeping.
-            await self._database.keep(partial(_read_shown, key=key), partial(self._show, key))
+            await self._database.keep(partial(_read_edition, key=key), partial(self._show, key))
         shown = self._shown.get(key)
         if shown is None:
             return None
@@ -168,7 +180,7 @@ class MemoryView:
         finally:
             self._keeping -= 1
 
-    async def kept(self) -> bool:
+    async def is_kept(self) -> bool:
         return self._keeping > 0
 
     async def at_index(self, place: str) -> None:
@@ -182,7 +194,7 @@ class MemoryView:
         async with self._turns(key):
             yield
 
-    def showing(
+    def publish(
         self, connection: Connection, document_ids: Sequence[str], work: Work
     ) -> tuple[Change, Mapping[Key, Shown]]:
         before = visible_readers(connection, document_ids)
@@ -193,7 +205,7 @@ class MemoryView:
             for key in {*before, *after}
         }
 
-    def shown(self, done: tuple[Change, Mapping[Key, Shown]]) -> None:
+    def apply_publication(self, done: tuple[Change, Mapping[Key, Shown]]) -> None:
         """Visibility and edition in the same instant."""
         self._visibility.apply(done[0])
         for key, shown in done[1].items():
@@ -201,10 +213,10 @@ class MemoryView:
                 # Names only come: one too many makes two principals differ that need not.
                 self._shown[key] = Shown(shown.number, known.readers | shown.readers)
 
-    def changed(self, change: Change) -> None:
+    def apply_change(self, change: Change) -> None:
         self._visibility.apply(change)
 
-    def putting(self, connection: Connection, collection: Collection) -> None:
+    def insert_edition(self, connection: Connection, collection: Collection) -> None:
         pass
 
     def put(self, collection: Collection) -> None:
@@ -215,19 +227,19 @@ class MemoryView:
         self._known[tenant, id] = collection
         self._named[tenant, collection.name] = id
 
-    def dropped(self, key: Key, change: Change) -> None:
+    def apply_drop(self, key: Key, change: Change) -> None:
         self._visibility.apply(change)
         old = self._known.pop(key, None)
         if old is not None:
             del self._named[old.tenant, old.name]
         self._shown.pop(key, None)
 
-    def replacing(self, connection: Connection) -> revising.Read:
+    def replace_rows(self, connection: Connection) -> revising.Read:
         """Every collection gets a number that it has never had."""
         connection.execute(delete(editions))
         return revising.read(connection)
 
-    def replaced(self, done: revising.Read) -> None:
+    def apply_replacement(self, done: revising.Read) -> None:
         hidden, known = done
         self._visibility.replace(hidden)
         self._set_collections(known)

@@ -8,7 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ragstone.core.records import Collection
 from ragstone.store.sql.database import Database
-from ragstone.store.sql.rows import insert, one_value
+from ragstone.store.sql.rows import insert, select_texts
 from ragstone.store.sql.tables import collections, revisions, vocabulary, vocabulary_read
 
 STALE = 0.1
@@ -21,11 +21,11 @@ class SqlVocabulary:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def known(self, collection: Collection, words: Words[str]) -> frozenset[str]:
+    async def find_words(self, collection: Collection, words: Words[str]) -> frozenset[str]:
         async with self._database.read_view() as connection:
             rows = select(vocabulary.c.word).where(
                 *_collection_conditions(vocabulary, collection),
-                vocabulary.c.word.in_(one_value(connection, sorted(words))),
+                vocabulary.c.word.in_(select_texts(connection, sorted(words))),
             )
             return frozenset((await connection.execute(rows)).scalars())
 

@@ -12,7 +12,7 @@ from pydantic import SecretStr
 from ragstone.core.errors import ConfigError
 from ragstone.plugins.plone.client import PloneClient
 from ragstone.plugins.plone.credential import ends_soon, token_expiry
-from ragstone.settings import PloneSettings
+from ragstone.plugins.plone.settings import PloneSettings
 from tests.plone_server import PASSWORD, TOKEN, USER, PloneServer, plone_server
 
 
@@ -31,7 +31,7 @@ def a_token(seconds: float) -> str:
 
 
 def a_client(site: PloneServer, **changes: object) -> PloneClient:
-    given = {"url": site.site, "login": USER, "password": SecretStr(PASSWORD)}
+    given = {"url": site.site, "token": SecretStr(f"{USER}:{PASSWORD}")}
     return PloneClient(PloneSettings(**{**given, **changes}))  # type: ignore[arg-type]
 
 
@@ -43,14 +43,15 @@ async def seen(client: PloneClient) -> list[str]:
 async def test_given_name_and_password_then_a_token_or_both_with_each_request(
     site: PloneServer, basic: bool
 ) -> None:
-    async with aclosing(a_client(site, basic=basic)) as client:
+    way = "basic:" if basic else ""
+    async with aclosing(a_client(site, token=SecretStr(f"{way}{USER}:{PASSWORD}"))) as client:
         assert await client.check()
         assert await seen(client) == ["closed", "open"]
         assert [item.uid async for item in client.list_objects(visitor=True)] == ["open"]
     assert site.logins == (0 if basic else 1)
-    for wrong in ({"password": SecretStr("x")}, {"login": "x"}):
-        async with aclosing(a_client(site, basic=basic, **wrong)) as client:
-            with pytest.raises(ConfigError, match="PLONE__PASSWORD"):
+    for wrong in (f"{USER}:x", f"x:{PASSWORD}"):
+        async with aclosing(a_client(site, token=SecretStr(f"{way}{wrong}"))) as client:
+            with pytest.raises(ConfigError, match="PLONE__TOKEN"):
                 await client.check()
 
 
@@ -59,7 +60,7 @@ async def test_given_a_token_that_ends_then_it_is_renewed_or_asked_for_anew(
 ) -> None:
     site.tokens = {a_token(60), a_token(3600), TOKEN}
     [soon] = [token for token in site.tokens if token != TOKEN and ends_soon(token)]
-    async with aclosing(a_client(site, login="", token=SecretStr(soon))) as client:
+    async with aclosing(a_client(site, token=SecretStr(soon))) as client:
         assert await seen(client) == ["closed", "open"]
     assert site.renewed == 1
     async with aclosing(a_client(site)) as client:

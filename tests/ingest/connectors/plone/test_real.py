@@ -16,7 +16,7 @@ from ragstone.local import Ragstone
 from ragstone.settings import Settings
 from tests.plone.compared import TYPES, VISITOR, assert_as_plone, paths, principal, synced
 from tests.plone.editors import Editors, in_days
-from tests.plone.site import PloneSite
+from tests.plone.site import PASSWORD, PloneSite
 
 pytestmark = [pytest.mark.real, pytest.mark.slow, pytest.mark.timeout(3600)]
 
@@ -57,10 +57,12 @@ async def test_given_a_wrong_or_expired_token_then_nothing_is_deleted_and_the_se
     header, body, _ = plone.token().split(".")
     for token in ("nonsense", f"{header}.{body}.wrong"):
         with pytest.raises(ConfigError, match="PLONE__TOKEN"):
-            await synced(ragstone, plone, tmp_path, token=SecretStr(token), login="")
+            await synced(ragstone, plone, tmp_path, token=SecretStr(token))
     for basic in (True, False):
-        with pytest.raises(ConfigError, match="PLONE__PASSWORD"):
-            await synced(ragstone, plone, tmp_path, password=SecretStr("wrong"), basic=basic)
+        with pytest.raises(ConfigError, match="PLONE__TOKEN"):
+            await synced(
+                ragstone, plone, tmp_path, token=SecretStr(f"{'basic:' if basic else ''}sync:wrong")
+            )
     assert await paths(ragstone, principal(plone, "sync")) == before
 
 
@@ -69,8 +71,8 @@ async def test_given_a_token_login_or_basic_auth_then_the_same_is_seen(
 ) -> None:
     done = await synced(ragstone, plone, tmp_path)
     token = SecretStr(plone.token())
-    by_token = await synced(ragstone, plone, tmp_path, token=token, login="")
-    by_basic = await synced(ragstone, plone, tmp_path, basic=True)
+    by_token = await synced(ragstone, plone, tmp_path, token=token)
+    by_basic = await synced(ragstone, plone, tmp_path, token=SecretStr(f"basic:sync:{PASSWORD}"))
     same = (0, done.indexed, 0)
     assert (by_token.indexed, by_token.unchanged, by_token.deleted) == same
     assert (by_basic.indexed, by_basic.unchanged, by_basic.deleted) == same
@@ -79,7 +81,7 @@ async def test_given_a_token_login_or_basic_auth_then_the_same_is_seen(
 async def test_given_no_credential_then_what_visitors_view_and_a_note(
     ragstone: Ragstone, plone: PloneSite, tmp_path: Path
 ) -> None:
-    done = await synced(ragstone, plone, tmp_path, login="")
+    done = await synced(ragstone, plone, tmp_path, token=SecretStr(""))
     assert "PLONE__TOKEN" in done.notes[0]
     public = set(plone.found_by("", portal_type=list(TYPES)).values())
     assert await paths(ragstone, VISITOR) == public

@@ -169,7 +169,7 @@ async def test_given_tokens_that_end_meanwhile_then_they_are_renewed_by_the_site
     plone.tokens_last(int(RENEWED_BEFORE) + 2)
     try:
         token = SecretStr(plone.token())
-        settings = a_setting(plone, url=proxy.site, token=token, login="")
+        settings = a_setting(plone, url=proxy.site, token=token)
         async with aclosing(PloneClient(settings)) as client:
             first = [item.uid async for item in client.list_objects()]
             await asyncio.sleep(3)
@@ -196,7 +196,7 @@ async def test_given_a_token_that_has_ended_then_nothing_is_deleted_and_the_sett
         token = SecretStr(plone.token())
         await asyncio.sleep(2)
         with pytest.raises(ConfigError, match="PLONE__TOKEN"):
-            await synced(ragstone, plone, tmp_path, token=token, login="")
+            await synced(ragstone, plone, tmp_path, token=token)
         assert await paths(ragstone, principal(plone, "sync")) == kept
         # With name and password each token is asked for anew, however short it lives.
         done = await synced(ragstone, plone, tmp_path)

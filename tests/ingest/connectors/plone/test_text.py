@@ -17,9 +17,9 @@ from ragstone.plugins.plone.names import (
     site_path,
     stated_readers,
 )
+from ragstone.plugins.plone.settings import PloneSettings
 from ragstone.plugins.plone.text import page
 from ragstone.settings import IngestSettings
-from ragstone.settings.plone import PloneSettings
 
 SITE = "https://x.org/Plone"
 ANY = f"group:{CONNECTOR}"

@@ -9,7 +9,7 @@ from ragstone.answer.first_cited import cited_numbers
 from ragstone.core.answer import GeneratedAnswer, Usage
 from ragstone.core.errors import RagstoneError
 from ragstone.core.events import Done, Event, Sources, Thinking, Token
-from ragstone.core.source import Source, cited_sources, passage_sources, sources
+from ragstone.core.source import Source, citation_sources, passage_sources, sources
 from ragstone.core.turn import Passage, Turn
 from ragstone.http.addresses import source_addresses
 from ragstone.http.dialects.openai.requests import ChatRequest
@@ -31,7 +31,7 @@ def list_cited(turn: Turn, base: str) -> list[CitedSource]:
     """The sources that an answer cites, by number; `base` is the server's own address."""
     numbers = cited_numbers(turn)
     known = {
-        source.number: source for source in cited_sources(_answer(turn).citations, turn.passages)
+        source.number: source for source in citation_sources(_answer(turn).citations, turn.passages)
     }
     known |= {source.number: source for source in sources(turn)}
     found = [known[number] for number in sorted(numbers)]
@@ -89,7 +89,7 @@ class Completion(Transcript):
             "ragstone": extension_fields(turn, cited, bool(self._request.trace)),
         }
 
-    def said(self, event: Event) -> list[dict[str, Any]]:
+    def encode(self, event: Event) -> list[dict[str, Any]]:
         """`streaming.Transcript`."""
         match event:
             case Sources(passages):
@@ -105,7 +105,7 @@ class Completion(Transcript):
                 return [*self._opening_events(), *self._closing_events(turn)]
         return []
 
-    def failed(self, error: RagstoneError, used: Usage) -> dict[str, Any]:
+    def encode_failure(self, error: RagstoneError, used: Usage) -> dict[str, Any]:
         """`streaming.Transcript`."""
         return openai_error(error.status, error.message, error.code)
 

@@ -7,7 +7,7 @@ from pydantic import ConfigDict, Field, field_validator, model_validator
 from ragstone.core.answer import Usage
 from ragstone.core.errors import RagstoneError
 from ragstone.core.events import Event
-from ragstone.core.limits import MOST_STOPS
+from ragstone.core.limits import MAX_STOPS
 from ragstone.core.turn import Turn
 from ragstone.http.bodies import Name, StrictBody
 from ragstone.http.dialects.openai.answers import Completion
@@ -50,7 +50,7 @@ class CompletionRequest(StrictBody):
     frequency_penalty: float | None = Field(None, ge=-2, le=2)
     presence_penalty: float | None = Field(None, ge=-2, le=2)
     seed: int | None = Field(None, ge=-(2**63), lt=2**63)
-    stop: Name | Annotated[list[Name], Field(max_length=MOST_STOPS)] | None = None
+    stop: Name | Annotated[list[Name], Field(max_length=MAX_STOPS)] | None = None
     stream: bool | None = None
     stream_options: StreamOptions | None = None
     user: Annotated[str, Field(max_length=LONGEST_USER)] | None = None
@@ -92,10 +92,10 @@ class LegacyCompletion(Transcript):
         (choice,) = made["choices"]
         return _as_text(made, choice["message"]["content"] or "", choice["finish_reason"])
 
-    def said(self, event: Event) -> list[Object]:
+    def encode(self, event: Event) -> list[Object]:
         """`streaming.Transcript`."""
         made = []
-        for chunk in self._completion.said(event):
+        for chunk in self._completion.encode(event):
             if not chunk["choices"]:
                 made.append({**chunk, "object": "text_completion"})
                 continue
@@ -105,9 +105,9 @@ class LegacyCompletion(Transcript):
                 made.append(_as_text(chunk, text, finish))
         return made
 
-    def failed(self, error: RagstoneError, used: Usage) -> Object:
+    def encode_failure(self, error: RagstoneError, used: Usage) -> Object:
         """`streaming.Transcript`."""
-        return self._completion.failed(error, used)
+        return self._completion.encode_failure(error, used)
 
 
 def _as_text(made: Object, text: str, finish: str | None) -> Object:

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, ConfigDict, Field, field_validator, model_v
 
 from ragstone.core.conversation import room_name, user_name
 from ragstone.core.errors import InputError, InvalidRoom, UnknownModel
-from ragstone.core.limits import MOST_MESSAGES, MOST_STOPS
+from ragstone.core.limits import MAX_MESSAGES, MAX_STOPS
 from ragstone.core.tool import Tool
 from ragstone.core.turn import (
     LEVELS,
@@ -32,7 +32,7 @@ from ragstone.http.dialects.openai.messages import (
 )
 from ragstone.http.dialects.openai.token_texts import decode_tokens
 from ragstone.http.responses import well_formed
-from ragstone.language.json_schema import schema_error
+from ragstone.language.json_answer import schema_error
 
 CHAT_MODELS: dict[str, Level] = {
     "ragstone": "standard",
@@ -142,11 +142,11 @@ class ChatRequest(StrictBody):
     model_config = ConfigDict(strict=True, json_schema_extra={"example": CHAT_EXAMPLE})
 
     model: Name
-    messages: list[ChatMessage] = Field(min_length=1, max_length=MOST_MESSAGES)
+    messages: list[ChatMessage] = Field(min_length=1, max_length=MAX_MESSAGES)
     temperature: float | None = Field(None, ge=0, le=2)
     max_tokens: int | None = Field(None, ge=1)
     max_completion_tokens: int | None = Field(None, ge=1)
-    stop: Name | Annotated[list[Name], Field(max_length=MOST_STOPS)] | None = None
+    stop: Name | Annotated[list[Name], Field(max_length=MAX_STOPS)] | None = None
     stream: bool | None = None
     stream_options: StreamOptions | None = None
     n: int | None = None

@@ -21,31 +21,22 @@ from ragstone.http.dialects import DialectParts
 from ragstone.http.dialects.openai import shapes
 from ragstone.http.dialects.openai.answers import Completion
 from ragstone.http.dialects.openai.completions import CompletionRequest, LegacyCompletion
-from ragstone.http.dialects.openai.files import add_file_routes
 from ragstone.http.dialects.openai.housekeeping import do_chore, find_chore
-from ragstone.http.dialects.openai.kept_responses import KeptResponses, add_response_routes
-from ragstone.http.dialects.openai.members import Members
 from ragstone.http.dialects.openai.requests import CHAT_MODELS, ChatRequest, EmbeddingRequest
-from ragstone.http.dialects.openai.responses import ResponseObject
-from ragstone.http.dialects.openai.responses_requests import ResponsesRequest
-from ragstone.http.dialects.openai.store_routes import add_store_routes
-from ragstone.http.dialects.openai.stores import Stores
 from ragstone.http.identity import Who, for_guests, narrow_principal
 from ragstone.http.openapi import STREAM, document_responses
 from ragstone.http.responses import (
     OPENAI_PREFIX,
     Json,
     Refusal,
+    format_refusal,
     json_unless_left,
-    refusal_response,
 )
-from ragstone.http.streaming import finish_turn, or_refusal, stream_answer
-from ragstone.ingest.kept_files import Files
+from ragstone.http.streaming import finish_turn, stream_answer
 from ragstone.service import Service
 from ragstone.settings import ServerSettings
 
 CHARACTERS_PER_TOKEN = 4
-NOTHING_YET = "There are no documents in this vector store yet."
 Kind = Literal["chat", "embedding"]
 
 
@@ -53,26 +44,23 @@ class OpenAiRoute(APIRoute):
     """A route whose refusals have the status that OpenAI's servers give them."""
 
     @staticmethod
-    def refused(refusal: Refusal) -> Response:
+    def format_refusal(refusal: Refusal) -> Response:
         """The refusal of images that no model can look at is 400, as all that is about images."""
         unseen = isinstance(refusal.error, NoChatModel | NoVision)
-        return refusal_response(OPENAI_PREFIX, replace(refusal, status=400) if unseen else refusal)
+        return format_refusal(OPENAI_PREFIX, replace(refusal, status=400) if unseen else refusal)
+
+
+def open_router() -> APIRouter:
+    """A router for routes below /v1."""
+    return APIRouter(prefix=OPENAI_PREFIX, tags=["OpenAI-compatible"], route_class=OpenAiRoute)
 
 
 def router(parts: DialectParts) -> APIRouter:
-    """The routes below /v1."""
+    """Completions, models and embeddings."""
     service, server = parts.service, parts.settings.server
-    routes = APIRouter(prefix=OPENAI_PREFIX, tags=["OpenAI-compatible"], route_class=OpenAiRoute)
-    files = Files(parts.settings.ragstone_data)
-    members = Members(service, files)
-    stores = Stores(service, members)
-    kept = KeptResponses(service)
+    routes = open_router()
     _add_completions(routes, service, server)
-    _add_responses(routes, service, server, stores, kept)
-    add_response_routes(routes, kept, server)
     _add_models(routes, service)
-    add_file_routes(routes, service, files, server.upload_types)
-    add_store_routes(routes, stores, members)
     return routes
 
 
@@ -124,38 +112,6 @@ def _add_completions(routes: APIRouter, service: Service, server: ServerSettings
         return await answer(chat, request, caller, made.id, LegacyCompletion(made))
 
 
-def _add_responses(
-    routes: APIRouter,
-    service: Service,
-    server: ServerSettings,
-    stores: Stores,
-    kept: KeptResponses,
-) -> None:
-    @routes.post(
-        "/responses",
-        response_model=None,
-        responses=document_responses("application/json", STREAM, shape=shapes.ResponseAnswer),
-    )
-    @for_guests
-    async def responses(body: ResponsesRequest, request: Request, caller: Who) -> Response:
-        """Answer the last message of the input from the documents, streamed or in one piece."""
-        asked = body.ask(uuid.uuid4().hex)
-        if body.previous_response_id:
-            await kept.find(caller, body.previous_response_id)
-        lists = server.list_sources if body.list_sources is None else body.list_sources
-        made = ResponseObject(body, asked.id, base_address(request, server), lists)
-        ask = replace(asked, principal=caller.principal, streams=bool(body.stream))
-        events = service.ask(ask)
-        if not ask.pictures:
-            narrow_principal(caller, ask.collection)
-            if body.searching and await stores.is_empty(caller, ask.collection):
-                events = or_refusal(ask, events, NOTHING_YET)
-        events = number_sources(events)
-        if body.stream:
-            return sse.EventStream(stream_answer(events, made, named=True))
-        return await json_unless_left(request, _whole(made, events))
-
-
 def _add_models(routes: APIRouter, service: Service) -> None:
     @routes.get(
         "/models", response_model=None, responses=document_responses(shape=shapes.ModelList)
@@ -188,7 +144,7 @@ def _add_models(routes: APIRouter, service: Service) -> None:
 
 
 async def _whole(
-    made: Completion | LegacyCompletion | ResponseObject, events: AsyncGenerator[Event, None]
+    made: Completion | LegacyCompletion, events: AsyncGenerator[Event, None]
 ) -> dict[str, Any]:
     return made.whole(await finish_turn(events))
 

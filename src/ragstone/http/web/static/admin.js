@@ -11,7 +11,7 @@ const VIEWS = { overview: Health, statistics: StatisticsView, settings: Settings
 export default function AdminPage() {
   const current = VIEWS[page.route[1]] ? page.route[1] : "overview";
   const View = VIEWS[current];
-  const tabs = [["overview", t("Overview")], ["statistics", t("Statistics")], ["settings", t("Settings")], ["prompts", t("Prompts")], ["topics", t("Forbidden topics")],
+  const tabs = [["overview", t("Overview")], ["statistics", t("Statistics")], ["settings", t("Settings")], ["prompts", t("Prompts")], ["topics", t("Blocked topics")],
     ["keys", t("Keys")], ["jobs", t("Jobs")], ...(may("feedback.list_all") ? [["feedback", t("Feedback")]] : [])];
   if (!isAdmin()) return html`<div class="sheet"><h1>${t("Admin")}</h1><p>${t("Your key does not allow this. Sign in with the key of an administrator.")}</p></div>`;
   return html`<div class="sheet"><h1>${t("Admin")}</h1>
@@ -35,13 +35,13 @@ function Health() {
   const ready = useLoaded(() => request("/ready").catch((error) => { if (error.status === 503) return { status: "unavailable", checks: {} }; throw error; }), []);
   const overview = useLoaded(() => (may("overview") ? call("overview") : Promise.resolve(null)), []);
   const cache = useLoaded(() => (may("cache_figures") ? call("cache_figures") : Promise.resolve(null)), []);
-  const emptied = () => tried(() => call("clear_cache"), (count) => { notify(t("{count} questions are forgotten.", { count })); cache.reload(); });
+  const emptied = () => tried(() => call("clear_cache"), (count) => { notify(t("{count} questions were removed from the cache.", { count })); cache.reload(); });
   if (ready.error) return html`<${Failure} error=${ready.error} again=${ready.reload} />`;
   const parts = Object.entries(ready.value?.checks || {});
   return html`<div class="tiles">
     <section class="card"><h2>${t("Health")}</h2>${ready.busy && html`<${Busy} />`}
       <ul class="checks">${parts.map(([name, said]) => html`<li key=${name}><${Icon} name=${said.startsWith("ok") ? "check" : "warn"} /> <strong>${name}</strong> <span class=${said.startsWith("ok") ? "dim" : "bad"}>${said}</span></li>`)}</ul>
-      <${Button} icon="again" label=${t("Look again")} onClick=${ready.reload} /></section>
+      <${Button} icon="again" label=${t("Refresh")} onClick=${ready.reload} /></section>
     ${overview.value && html`<section class="card"><h2>${t("Data")}</h2><dl class="figures">
       ${[[t("Version"), overview.value.version], [t("Collections"), number(overview.value.collections)], [t("Documents"), number(overview.value.documents)], [t("Passages"), number(overview.value.chunks)],
         [t("Failed"), number(overview.value.failed)], [t("On the disk"), size(overview.value.disk_bytes)], [t("Answers"), overview.value.answerer]].map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
@@ -49,7 +49,7 @@ function Health() {
     ${may("check_models") && html`<${ChatModels} />`}
     ${cache.value && html`<section class="card"><h2>${t("Cache")}</h2><dl class="figures">
       ${[[t("Questions"), number(cache.value.entries)], [t("Answered from it"), number(cache.value.hits)], [t("Not known"), number(cache.value.misses)], [t("Time saved"), duration(cache.value.saved_seconds)]].map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
-      <p class="dim"><bdi dir="ltr">${cache.value.where}</bdi></p><${Button} icon="trash" label=${t("Forget every question")} onClick=${emptied} /></section>`}
+      <p class="dim"><bdi dir="ltr">${cache.value.where}</bdi></p><${Button} icon="trash" label=${t("Clear the cache")} onClick=${emptied} /></section>`}
     ${may("maintenance.back_up") && html`<${Backup} />`}</div>`;
 }
 
@@ -102,17 +102,17 @@ function OnePrompt({ prompt, reload }) {
   const [text, setText] = useState(prompt.text);
   const at = `/api/v1/prompts/${encodeURIComponent(prompt.name)}`;
   const versions = useLoaded(() => request(`${at}/versions`), [prompt.name]);
-  const kept = () => { notify(t("Kept. It holds for the next question.")); reload(); };
+  const kept = () => { notify(t("Saved. It applies from the next question.")); reload(); };
   const put = () => tried(() => request(at, { method: "PUT", json: { text } }), kept);
-  const check = () => tried(() => request(`${at}/check`, { method: "POST", json: { text } }), () => notify(t("This can be the prompt.")));
+  const check = () => tried(() => request(`${at}/check`, { method: "POST", json: { text } }), () => notify(t("No problems found.")));
   const back = (version) => tried(() => request(`${at}/rollback`, { method: "POST", json: { version } }), kept);
   const reset = () => tried(() => request(at, { method: "DELETE" }), kept);
   return html`<section class="card"><h2 dir="auto">${prompt.name}</h2><p dir="auto">${prompt.help}</p>
-    ${prompt.places.length > 0 && html`<p class="dim">${t("It must hold:")} ${prompt.places.map((one) => html`<code>{${one}}</code> `)}</p>`}
-    ${prompt.allowed.length > 0 && html`<p class="dim">${t("It may hold:")} ${prompt.allowed.map((one) => html`<code>{${one}}</code> `)}</p>`}
+    ${prompt.places.length > 0 && html`<p class="dim">${t("Required placeholders:")} ${prompt.places.map((one) => html`<code>{${one}}</code> `)}</p>`}
+    ${prompt.allowed.length > 0 && html`<p class="dim">${t("Optional placeholders:")} ${prompt.allowed.map((one) => html`<code>{${one}}</code> `)}</p>`}
     <label class="field"><span>${t("Text")}</span><textarea rows="14" dir="auto" class="code-text" value=${text} onInput=${(event) => setText(event.target.value)}></textarea></label>
-    <p class="row"><button type="button" class="button primary" disabled=${text === prompt.text} onClick=${put}>${t("Keep")}</button><${Button} label=${t("Check it")} onClick=${check} />
-      ${prompt.source === "store" && html`<${Button} icon="again" label=${t("Back to the shipped text")} onClick=${reset} />`}</p>
+    <p class="row"><button type="button" class="button primary" disabled=${text === prompt.text} onClick=${put}>${t("Save")}</button><${Button} label=${t("Validate")} onClick=${check} />
+      ${prompt.source === "store" && html`<${Button} icon="again" label=${t("Reset to the default text")} onClick=${reset} />`}</p>
     ${versions.value?.versions.length > 0 && html`<h3>${t("Versions")}</h3><ul class="plain">${versions.value.versions.map((one) => html`<li key=${one.version} class="row"><span>${one.version} · ${when(one.updated_at)} · ${one.who}</span>
       <${Button} kind="small" label=${t("Show")} onClick=${() => setText(one.text)} />${one.version !== prompt.version && html`<${Button} kind="small" label=${t("Restore")} onClick=${() => back(one.version)} />`}</li>`)}</ul>`}</section>`;
 }
@@ -137,18 +137,18 @@ function Topics() {
   };
   if (found.error) return html`<${Failure} error=${found.error} again=${found.reload} />`;
   return html`<p>${t("Questions about these topics are not answered. The words are compared by meaning too.")}</p><div class="tiles">
-    <form class="card" onSubmit=${add}><h2>${t("Forbid a topic")}</h2>
+    <form class="card" onSubmit=${add}><h2>${t("Block a topic")}</h2>
       <label class="field"><span>${t("Word or phrase")}</span><input required dir="auto" value=${form.term} onInput=${set("term")} /></label>
       <label class="field"><span>${t("Other words for it, with commas")}</span><input dir="auto" value=${form.synonyms} onInput=${set("synonyms")} /></label>
       <label class="field"><span>${t("Questions about it, one in a line")}</span><textarea rows="3" dir="auto" value=${form.examples} onInput=${set("examples")}></textarea></label>
-      <p><button class="button primary">${t("Forbid")}</button></p></form>
+      <p><button class="button primary">${t("Block")}</button></p></form>
     <form class="card" onSubmit=${check}><h2>${t("Try a question")}</h2><label class="field"><span>${t("Question")}</span><input required dir="auto" value=${question} onInput=${(event) => setQuestion(event.target.value)} /></label>
       <p><button class="button">${t("Would it be answered?")}</button></p>
-      ${ruling && html`<div class=${`callout ${ruling.blocked ? "bad" : ""}`} role="status"><div>${ruling.blocked ? t("No, it is forbidden.") : t("Yes, it may be answered.")}
+      ${ruling && html`<div class=${`callout ${ruling.blocked ? "bad" : ""}`} role="status"><div>${ruling.blocked ? t("No, it is blocked.") : t("Yes, it may be answered.")}
         ${ruling.match && html`<p dir="auto">${ruling.match.topic.term} · ${ruling.match.match} · ${percent(ruling.match.score)} · ${ruling.rule}</p>`}</div></div>`}</form></div>
     <h2>${t("Topics")}</h2>${found.value?.topics.length ? html`<div class="scroll" tabindex="0"><table class="list"><tbody>${found.value.topics.map((one) => html`<tr key=${one.id}><td dir="auto"><strong>${one.term}</strong></td><td dir="auto">${one.synonyms.join(", ")}</td><td dir="auto">${one.examples.join(" · ")}</td>
-      <td><${Button} icon="trash" quiet label=${t("Allow {term} again", { term: one.term })} onClick=${() => remove(one.term)} /></td></tr>`)}</tbody></table></div>` : html`<p class="dim">${t("Nothing is forbidden.")}</p>`}
-    ${blocked.value?.blocked.length > 0 && html`<h2>${t("Questions that were blocked")}</h2><div class="scroll" tabindex="0"><table class="list"><tbody>${blocked.value.blocked.map((one) => html`<tr><td>${when(one.at)}</td><td dir="auto">${one.user}</td><td dir="auto">${one.question}</td><td dir="auto">${one.term}</td><td>${percent(one.score)}</td></tr>`)}</tbody></table></div>`}`;
+      <td><${Button} icon="trash" quiet label=${t("Unblock {term}", { term: one.term })} onClick=${() => remove(one.term)} /></td></tr>`)}</tbody></table></div>` : html`<p class="dim">${t("No topics are blocked.")}</p>`}
+    ${blocked.value?.blocked.length > 0 && html`<h2>${t("Blocked questions")}</h2><div class="scroll" tabindex="0"><table class="list"><tbody>${blocked.value.blocked.map((one) => html`<tr><td>${when(one.at)}</td><td dir="auto">${one.user}</td><td dir="auto">${one.question}</td><td dir="auto">${one.term}</td><td>${percent(one.score)}</td></tr>`)}</tbody></table></div>`}`;
 }
 
 function Keys() {
@@ -173,17 +173,17 @@ function Keys() {
   return html`${first && html`<div class="callout"><div>${t("With the first key, everybody needs one: this server then asks each visitor for a key.")}</div></div>`}
     <form class="card options" onSubmit=${create}>
       <label class="field"><span>${t("Who or what it is for")}</span><input required dir="auto" value=${form.name} onInput=${(event) => set("name")(event.target.value)} /></label>
-      <${Choice} label=${t("Role")} value=${form.role} options=${[["reader", t("Reader: asks")], ["editor", t("Editor: also changes documents")], ["admin", t("Admin: everything")], ["widget", t("Widget: asks on one site")]]} onChange=${set("role")} />
-      <${Choice} label=${t("Reaches")} value=${form.collection} options=${[["", t("Every collection")], ...names]} onChange=${set("collection")} />
+      <${Choice} label=${t("Role")} value=${form.role} options=${[["reader", t("Reader: can ask")], ["editor", t("Editor: can also change documents")], ["admin", t("Administrator: everything")], ["widget", t("Widget: can ask from one site")]]} onChange=${set("role")} />
+      <${Choice} label=${t("Access to")} value=${form.collection} options=${[["", t("All collections")], ...names]} onChange=${set("collection")} />
       ${form.role === "widget" && html`<label class="field"><span>${t("Address of the site")}</span><input required dir="ltr" value=${form.site} placeholder="https://www.example.org" onInput=${(event) => set("site")(event.target.value)} /></label>`}
-      <label class="field"><span>${t("Ends after days")}</span><input type="number" min="1" value=${form.days} placeholder=${t("never")} onInput=${(event) => set("days")(event.target.value)} /></label>
-      <button class="button primary">${t("Make a key")}</button></form>
+      <label class="field"><span>${t("Expires in (days)")}</span><input type="number" min="1" value=${form.days} placeholder=${t("never")} onInput=${(event) => set("days")(event.target.value)} /></label>
+      <button class="button primary">${t("Create key")}</button></form>
     ${issued?.key.sites && html`<div class="callout" role="status"><div><p>${t("Put this into a page of the site. It is no secret: the key asks on this site alone, and can do nothing else.")}</p>
       <p class="row"><code class="secret" dir="ltr">${tag(issued.key.id)}</code><${Button} icon="copy" label=${t("Copy")} onClick=${async () => { await copy(tag(issued.key.id)); notify(t("Copied")); }} /></p></div></div>`}
     ${issued && !issued.key.sites && html`<div class="callout" role="status"><div><p>${t("This is the key. Nobody can read it again:")}</p><p class="row"><code class="secret">${issued.secret || issued.key_secret}</code>
       <${Button} icon="copy" label=${t("Copy")} onClick=${async () => { await copy(issued.secret); notify(t("Copied")); }} /></p></div></div>`}
-    ${first ? html`<p class="dim">${t("There are no keys.")}</p>` : html`<div class="scroll" tabindex="0"><table class="list"><thead><tr>${[t("Name"), t("Role"), t("Reaches"), t("Made"), t("Used"), t("Ends"), t("State")].map((one) => html`<th scope="col">${one}</th>`)}<td></td></tr></thead>
-      <tbody>${(found.value?.keys || []).map((one) => html`<tr key=${one.id}><td dir="auto">${one.name}</td><td>${one.sites ? html`${t("Widget")} <span class="dim" dir="ltr">${one.sites.join(", ")}</span>` : one.role}</td><td dir="auto">${one.collections?.join(", ") ?? t("Every collection")}</td><td>${when(one.created_at)}</td>
+    ${first ? html`<p class="dim">${t("There are no keys.")}</p>` : html`<div class="scroll" tabindex="0"><table class="list"><thead><tr>${[t("Name"), t("Role"), t("Access to"), t("Made"), t("Used"), t("Ends"), t("State")].map((one) => html`<th scope="col">${one}</th>`)}<td></td></tr></thead>
+      <tbody>${(found.value?.keys || []).map((one) => html`<tr key=${one.id}><td dir="auto">${one.name}</td><td>${one.sites ? html`${t("Widget")} <span class="dim" dir="ltr">${one.sites.join(", ")}</span>` : one.role}</td><td dir="auto">${one.collections?.join(", ") ?? t("All collections")}</td><td>${when(one.created_at)}</td>
         <td>${one.used_at ? when(one.used_at) : t("never")}</td><td>${one.expires_at ? when(one.expires_at) : t("never")}</td><td>${one.revoked_at ? t("Revoked") : t("Valid")}</td>
         <td>${!one.revoked_at && html`<${Button} icon="trash" quiet label=${t("Revoke {name}", { name: one.name })} onClick=${() => revoke(one)} />`}</td></tr>`)}</tbody></table></div>`}`;
 }
@@ -212,12 +212,12 @@ function Jobs() {
   const actions = { queued: ["cancel", "pause"], running: ["cancel", "pause"], paused: ["resume", "cancel"], failed: ["retry"], cancelled: ["retry"], done: [] };
   const names = { cancel: t("Cancel"), pause: t("Pause"), resume: t("Resume"), retry: t("Retry") };
   const states = { queued: t("Queued"), running: t("Running"), paused: t("Paused"), done: t("Done"), failed: t("Failed"), cancelled: t("Cancelled") };
-  return html`<div class="row end"><${Button} icon="again" label=${t("Look again")} onClick=${found.reload} /></div>
+  return html`<div class="row end"><${Button} icon="again" label=${t("Refresh")} onClick=${found.reload} /></div>
     ${!found.value.jobs.length && html`<p class="dim">${t("There are no jobs.")}</p>`}
     <ul class="jobs">${found.value.jobs.map((one) => html`<li key=${one.id} class="card"><div class="row spread"><span><strong>${one.kind}</strong> <span class="badge">${states[one.state]}</span> <span class="dim" dir="auto">${[one.collection, one.user, when(one.created_at)].filter(Boolean).join(" · ")}</span></span>
       <span class="row">${actions[one.state].map((action) => html`<${Button} kind="small" label=${names[action]} onClick=${() => steer(one.id, action)} />`)}</span></div>
       ${["running", "queued"].includes(one.state) && html`<${Bar} share=${one.progress.share} />`}
-      ${one.progress.files !== undefined && html`<p class="dim">${t("{indexed} indexed, {unchanged} unchanged, {failed} failed", { indexed: one.progress.indexed, unchanged: one.progress.unchanged, failed: one.progress.failed?.length ?? 0 })}${one.eta ? ` · ${t("{time} to go", { time: duration(one.eta) })}` : ""}</p>`}
+      ${one.progress.files !== undefined && html`<p class="dim">${t("{indexed} indexed, {unchanged} unchanged, {failed} failed", { indexed: one.progress.indexed, unchanged: one.progress.unchanged, failed: one.progress.failed?.length ?? 0 })}${one.eta ? ` · ${t("{time} left", { time: duration(one.eta) })}` : ""}</p>`}
       ${one.progress.failed?.length > 0 && html`<ul class="plain">${one.progress.failed.slice(0, 20).map((file) => html`<li class="bad" dir="auto">${file.path}: ${file.reason}</li>`)}</ul>`}
       ${one.error && html`<p class="bad" dir="auto">${one.error}</p>`}</li>`)}</ul>`;
 }

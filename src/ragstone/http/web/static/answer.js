@@ -7,17 +7,17 @@ import { Button, Icon } from "./ui.js";
 import { duration, percent, sentence, t } from "./words.js";
 
 const STAGES = {
-  memory: "Remembering the conversation", contextualize: "Making it a question of its own",
-  guard: "Looking at forbidden topics", narrow: "Reading filters", classify: "Understanding the question",
-  retrieval_gate: "Deciding whether to search", correct: "Checking the spelling", recall: "Looking into the cache",
-  route: "Choosing a search", rewrite: "Finding other words", retrieve: "Searching", fuse: "Ranking",
-  search_subqueries: "Searching each question", sum_up: "Reading in parts",
+  contextualize: "Resolving the follow-up",
+  guard: "Checking blocked topics", classify: "Understanding the question",
+  correct: "Checking the spelling", recall: "Checking the cache",
+  route: "Choosing a search", rewrite: "Rephrasing the search", retrieve: "Searching", fuse: "Ranking",
+  search_subqueries: "Searching each question",
   traverse: "Reading the tree of summaries",
-  rerank: "Comparing the best again", subject: "Comparing subjects", deduplicate: "Leaving out repetitions",
-  expand: "Reading on", grade_passages: "Grading passages", rounds: "Searching once more", tool_agent: "Calling tools",
-  assemble: "Choosing passages", build_prompt: "Writing the prompt", pre_answer_gate: "Deciding whether to answer",
-  reason: "Thinking", generate: "Answering", cite: "Citing", check: "Checking every sentence", score: "Measuring confidence",
-  converse: "Conversing", persist: "Keeping the conversation", remember: "Keeping the answer", record: "Keeping the figures",
+  rerank: "Reranking the best passages", deduplicate: "Removing duplicates",
+  expand: "Reading neighbouring passages", grade_passages: "Grading passages", rounds: "Searching again", tool_agent: "Calling tools",
+  assemble: "Choosing passages",
+  generate: "Answering", cite: "Citing", check: "Checking every sentence", score: "Measuring confidence",
+  converse: "Conversing", persist: "Saving the conversation",
 };
 
 export function stageName(name) {
@@ -58,7 +58,7 @@ export function openEvidence(source, said) {
   update({ panel: { source, said } });
 }
 
-export function Answer({ turn, last, onAsk, onStop, onEdit }) {
+export function Answer({ turn, last, onAsk, onEdit }) {
   const [checks, setChecks] = useState(false);
   const sources = sourcesOf(turn);
   const titles = useMemo(() => new Map(sources.map((one) => [one.number, one.title || one.path])),
@@ -82,7 +82,6 @@ export function Answer({ turn, last, onAsk, onStop, onEdit }) {
       ${turn.text && html`<${Markdown} text=${turn.text} cited=${titles} verdicts=${checks ? turn.verdicts : null}
         onCite=${cite} onVerdict=${verdict} />`}</div>`}
     ${turn.waits && html`<p class="note" role="status"><span class="spinner"></span> ${t("The connection was lost. The answer goes on as soon as it is back.")}</p>`}
-    ${running && html`<div class="row"><${Button} icon="stop" label=${t("Stop")} onClick=${onStop} /></div>`}
     ${turn.error && html`<div class="callout bad" role="alert"><${Icon} name="warn" /><div><p>${sentence(turn.error)}</p>
       <${Button} icon="again" label=${t("Try again")} onClick=${() => onAsk(turn.question)} /></div></div>`}
     ${turn.state === "stopped" && html`<p class="note">${t("Stopped.")}</p>`}
@@ -112,9 +111,9 @@ function Stages({ turn, running }) {
 function Refusal({ turn, sources }) {
   const blocked = turn.answer.finish === "blocked";
   return html`<section class="refusal" aria-live="polite">
-    <h3><${Icon} name="warn" /> ${blocked ? t("This question may not be answered here") : t("The documents do not hold an answer")}</h3>
+    <h3><${Icon} name="warn" /> ${blocked ? t("This question may not be answered here") : t("No answer found in your documents")}</h3>
     <p dir="auto">${turn.text}</p>
-    ${sources.length > 0 && html`<h4>${t("The nearest passages")}</h4><ol class="nearest">
+    ${sources.length > 0 && html`<h4>${t("Closest passages")}</h4><ol class="nearest">
       ${sources.slice(0, 3).map((one) => html`<li key=${one.number}><button type="button" class="passage" onClick=${() => openEvidence(one)}>
         <strong dir="auto">${one.title || one.path}</strong><${Where} source=${one} />
         <span class="snippet" dir="auto">${one.text.slice(0, 240)}</span></button></li>`)}</ol>`}
@@ -218,6 +217,6 @@ function Thumbs({ turn }) {
       <label><span class="unseen">${t("Comment")}</span><input value=${comment} maxlength="2000" placeholder=${t("What was good or wrong?")}
         onInput=${(event) => setComment(event.target.value)} /></label>
       <button class="button small">${t("Send")}</button></form>`}
-    ${given && comment === null && html`<span role="status">${t("Kept. Thank you.")}</span>`}
+    ${given && comment === null && html`<span role="status">${t("Saved. Thank you.")}</span>`}
     ${failed && html`<span class="bad" role="alert">${failed}</span>`}</span>`;
 }

@@ -199,15 +199,51 @@ export function AskPage() {
     ${page.panel && html`<${Evidence} ...${page.panel} />`}`;
 }
 
+// Keeps the newest answer in view until its reader scrolls up: its end while it grows, then as much of it as
+// there is room for below its question.
+function useFollowing() {
+  const turns = useRef(null);
+  const following = useRef(true);
+  const [away, setAway] = useState(false);
+  const newest = talk.turns.at(-1);
+  useEffect(() => {
+    const list = turns.current, box = list.parentElement;
+    let { scrollTop: place, scrollHeight: height } = box;
+    const look = () => {
+      const left = box.scrollHeight - box.clientHeight - box.scrollTop;
+      // What is taken away moves the page as well.
+      if (box.scrollTop < place - 2 && box.scrollHeight >= height) following.current = false;
+      if (left < 40) following.current = true;
+      ({ scrollTop: place, scrollHeight: height } = box);
+      setAway(left > box.clientHeight / 2);
+    };
+    const follow = () => {
+      const [turn] = [...list.querySelectorAll(".turn")].slice(-1);
+      if (turn && following.current) {
+        const end = box.scrollHeight - box.clientHeight;
+        const begin = box.scrollTop + turn.getBoundingClientRect().top - box.getBoundingClientRect().top - 8;
+        box.scrollTop = Math.max(box.scrollTop, talk.turns.at(-1)?.state === "running" ? end : Math.min(end, begin));
+      }
+      look();
+    };
+    const sizes = new ResizeObserver(follow);
+    sizes.observe(list);
+    box.addEventListener("scroll", look, { passive: true });
+    return () => { sizes.disconnect(); box.removeEventListener("scroll", look); };
+  }, []);
+  useLayoutEffect(() => { following.current = true; }, [newest?.id]);
+  const jump = () => { following.current = true; turns.current.parentElement.scrollTop = turns.current.parentElement.scrollHeight; };
+  return { turns, away, jump };
+}
+
 function Turns({ onEdit }) {
-  const end = useRef(null);
-  useLayoutEffect(() => { end.current?.scrollIntoView({ block: "nearest" }); }, [talk.turns.length]);
+  const { turns, away, jump } = useFollowing();
   // A page of hundreds of answers is slow: the latest are drawn, and the others on demand.
   const hidden = Math.max(0, talk.turns.length - talk.shown);
-  return html`${hidden > 0 && html`<${Button} label=${t("Show {count} earlier questions", { count: number(hidden) })} onClick=${() => { talk.shown += 30; changed(); }} />`}
+  return html`<div class="turns" ref=${turns}>${hidden > 0 && html`<${Button} label=${t("Show {count} earlier questions", { count: number(hidden) })} onClick=${() => { talk.shown += 30; changed(); }} />`}
     ${talk.turns.slice(hidden).map((turn, place) => html`<${Answer} key=${turn.id} turn=${turn}
-    last=${hidden + place === talk.turns.length - 1} onAsk=${put} onStop=${() => talk.stop?.()} onEdit=${onEdit} />`)}
-    <div ref=${end} class="end"></div>`;
+    last=${hidden + place === talk.turns.length - 1} onAsk=${put} onEdit=${onEdit} />`)}</div>
+    ${away && html`<div class="jump"><${Button} icon="down" label=${t("Jump to the latest")} onClick=${jump} /></div>`}`;
 }
 
 // What somebody sees who has not asked yet.
@@ -215,7 +251,7 @@ function Welcome({ documents, known }) {
   const samples = useLoaded(() => sampleQuestions(known), [talk.collection, documents]);
   if (!documents && may("collections")) {
     return html`<section class="welcome"><h2>${t("Ask your own documents")}</h2>
-      <p>${t("Every sentence of an answer shows where it comes from. Nothing leaves this server.")}</p>
+      <p>${t("Every sentence of an answer shows where it comes from.")}</p>
       ${may("ingest") ? html`<p>${t("First, add some documents: drop files or whole folders here.")}</p>
         <a class="button primary" href="#/documents"><${Icon} name="upload" /><span>${t("Add documents")}</span></a>
         <p class="hint">${t("Or from the command line:")} <code>ragstone ingest FOLDER</code></p>
@@ -225,7 +261,9 @@ function Welcome({ documents, known }) {
         <p class="hint"><code>ragstone ingest FOLDER</code></p>`}</section>`;
   }
   return html`<section class="welcome"><h2>${t("Ask your own documents")}</h2>
-    <p>${t("Every sentence of an answer shows where it comes from. Nothing leaves this server.")}</p>
+    <p>${t("Every sentence of an answer shows where it comes from.")}</p>
+    ${!may("collections") && html`<p>${t("You are a guest here: you can ask. Sign in to see and add documents.")}</p>
+      <${Button} icon="key" label=${t("Sign in")} onClick=${() => update({ signsIn: true })} />`}
     ${samples.value?.length > 0 && html`<h3>${t("Try one of these")}</h3>
       ${samples.value.map((one) => html`<button type="button" class="suggestion" dir="auto" onClick=${() => put(one)}>${one}</button>`)}`}
   </section>`;
@@ -248,7 +286,7 @@ async function sampleQuestions(known) {
   }));
 }
 
-const wordings = () => [["", t("As usual")], ["simple", t("Short")], ["advanced", t("In detail")], ["precise", t("Exact")]];
+const wordings = () => [["", t("Default")], ["simple", t("Short")], ["advanced", t("In detail")], ["precise", t("Exact")]];
 
 const STATES = { waiting: "Waiting", sending: "Sending", sent: "Sent", reading: "Being read", done: "Done", failed: "Failed", skipped: "Skipped" };
 
@@ -321,7 +359,7 @@ export function Conversations() {
     <label class="search"><${Icon} name="search" /><span class="unseen">${t("Search conversations")}</span>
       <input type="search" value=${wanted} placeholder=${t("Search conversations")} onInput=${(event) => setWanted(event.target.value)} /></label>
     <ul>${rooms.map((one) => html`<${Room} key=${one.user_id + one.room} room=${one} />`)}</ul>
-    ${!rooms.length && html`<p class="hint">${t("None has these words in its title.")}</p>`}</section>`;
+    ${!rooms.length && html`<p class="hint">${t("No title contains these words.")}</p>`}</section>`;
 }
 
 // The files that were added to a conversation go with it.

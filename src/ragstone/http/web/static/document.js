@@ -47,8 +47,8 @@ function WholeDocument({ collection, path, span, page }) {
   if (!isPdf || drawn.error) return html`<${DocumentText} collection=${collection} path=${path} span=${span} />`;
   const boxes = span ? boxesOf(about.value, span) : [];
   return html`<div class="row views" role="group" aria-label=${t("Views of the document")}>
-      <button type="button" class="button small" aria-pressed=${String(!plain && !missing)} disabled=${Boolean(missing)} onClick=${() => setPlain(false)}>${t("As it looks")}</button>
-      <button type="button" class="button small" aria-pressed=${String(plain || Boolean(missing))} onClick=${() => setPlain(true)}>${t("As it was read")}</button></div>
+      <button type="button" class="button small" aria-pressed=${String(!plain && !missing)} disabled=${Boolean(missing)} onClick=${() => setPlain(false)}>${t("Original")}</button>
+      <button type="button" class="button small" aria-pressed=${String(plain || Boolean(missing))} onClick=${() => setPlain(true)}>${t("Extracted text")}</button></div>
     ${missing && html`<p class="note">${sentence(missing)}</p>`}
     ${plain || missing ? html`<${DocumentText} collection=${collection} path=${path} span=${span} />`
       : drawn.value ? html`<${drawn.value.PdfPage} collection=${collection} path=${path} page=${boxes[0]?.page || page} boxes=${boxes} onMissing=${setMissing} />` : html`<${Busy} />`}`;

@@ -31,11 +31,11 @@ function Overview({ named }) {
     if (name?.trim()) { setFresh([...fresh, name.trim()]); go("documents", name.trim()); }
   };
   const rebuild = async () => {
-    const sure = await askUser({ title: t("Index this collection anew?"), text: t("With the configured embedding model; the old index answers until the new one is whole."), confirm: t("Index anew") });
+    const sure = await askUser({ title: t("Reindex this collection?"), text: t("With the configured embedding model; the old index answers until the new one is whole."), confirm: t("Reindex") });
     if (!sure) return;
     try {
       for await (const progress of stream("rebuild", { collection: current })) { queue.progress = progress; changed(); }
-      notify(t("The collection is indexed anew."));
+      notify(t("The collection was reindexed."));
     } catch (error) { notify(sentence(error), "bad"); }
     queue.progress = null;
     update({ ingested: (page.ingested || 0) + 1 });
@@ -44,11 +44,11 @@ function Overview({ named }) {
   return html`<div class="sheet"><div class="row spread"><h1>${t("Documents")}</h1>
       <div class="row"><${Choice} label=${t("Collection")} value=${current} options=${names.map((one) => [one, one])} onChange=${(name) => go("documents", name)} />
       ${may("ingest") && html`<${Button} icon="plus" label=${t("New collection")} onClick=${create} />`}
-      ${may("readers.set_folder") && html`<${Button} icon="key" label=${t("Who may read it")} onClick=${() => setFolderReaders(current)} />`}
-      ${summary && may("rebuild") && html`<${Button} icon="again" label=${t("Index anew")} onClick=${rebuild} />`}</div></div>
+      ${may("readers.set_folder") && html`<${Button} icon="key" label=${t("Who can read it")} onClick=${() => setFolderReaders(current)} />`}
+      ${summary && may("rebuild") && html`<${Button} icon="again" label=${t("Reindex")} onClick=${rebuild} />`}</div></div>
     ${summary && html`<p class="dim">${t("{documents} documents, {chunks} passages, {model}", {
       documents: number(summary.documents), chunks: number(summary.chunks), model: summary.collection.model })}
-      ${summary.pending > 0 && html` · ${t("{count} passages wait for their vectors", { count: number(summary.pending) })}`}</p>`}
+      ${summary.pending > 0 && html` · ${t("{count} passages still being indexed", { count: number(summary.pending) })}`}</p>`}
     ${summary?.note && html`<div class="callout"><div>${summary.note}</div></div>`}
     ${may("ingest") && html`<${Drop} collection=${current} />`}
     ${(queue.files.length > 0 || queue.progress) && html`<${Queue} />`}
@@ -73,7 +73,7 @@ function Drop({ collection }) {
     <${Icon} name="upload" /><p>${t("Drop files or folders here, or choose them.")}</p>
     <div class="row"><${Button} kind="primary" label=${t("Choose files")} onClick=${() => files.current.click()} />
       <${Button} label=${t("Choose a folder")} onClick=${() => folder.current.click()} /></div>
-    <label class="readers">${t("Who may read it")}
+    <label class="readers">${t("Who can read it")}
       <input type="text" list="readers" maxlength="1000" value=${readers} placeholder=${t("As folder and collection say")} onInput=${(event) => setReaders(event.target.value)} /></label>
     <datalist id="readers">${["everyone", `user:${principal().user}`, ...principal().groups.map((name) => `group:${name}`)].map((name) => html`<option value=${name} />`)}</datalist>
     <p class="hint">${t("Groups and people by their names, such as {example}", { example: "group:hr, user:ada" })}</p>
@@ -125,9 +125,9 @@ function share(progress) {
 }
 
 function phase(progress) {
-  const names = { reading: t("Reading"), embedding: t("Making vectors"), building: t("Building the index"), done: t("Done") };
-  const rate = progress.seconds > 1 ? t("{rate} passages a second", { rate: number(progress.embedded / progress.seconds, 1) }) : "";
-  const eta = progress.eta ? t("{time} to go", { time: duration(progress.eta) }) : "";
+  const names = { reading: t("Reading"), embedding: t("Computing embeddings"), building: t("Building the index"), done: t("Done") };
+  const rate = progress.seconds > 1 ? t("{rate} passages per second", { rate: number(progress.embedded / progress.seconds, 1) }) : "";
+  const eta = progress.eta ? t("{time} left", { time: duration(progress.eta) }) : "";
   const read = t("{files} of {total} files read, {embedded} of {chunks} passages searchable by meaning", {
     files: number(progress.files), total: progress.total === null ? "?" : number(progress.total),
     embedded: number(progress.embedded), chunks: number(progress.chunks) });
@@ -218,11 +218,11 @@ function List({ collection, summary }) {
     <div class="row filters">
       <label class="search"><${Icon} name="search" /><span class="unseen">${t("Filter by title or path")}</span><input type="search" value=${wanted} placeholder=${t("Filter by title or path")}
         onInput=${(event) => setWanted(event.target.value)} /></label>
-      <${Choice} hidden label=${t("State")} value=${only} options=${[["all", t("Every state")], ...Object.entries(STATES).map(([key, name]) => [key, t(name)])]} onChange=${setOnly} />
-      ${may("readers.give") && (picked.size > 0 || folder) && html`<${Button} icon="key" label=${t("Who may read it")} onClick=${restrict} />`}
+      <${Choice} hidden label=${t("State")} value=${only} options=${[["all", t("All states")], ...Object.entries(STATES).map(([key, name]) => [key, t(name)])]} onChange=${setOnly} />
+      ${may("readers.give") && (picked.size > 0 || folder) && html`<${Button} icon="key" label=${t("Who can read it")} onClick=${restrict} />`}
       ${picked.size > 0 && html`<${Button} icon="trash" kind="danger" label=${t("Delete {count}", { count: picked.size })} onClick=${remove} />`}</div>
     <${MetadataFilter} collection=${collection} having=${having} onChange=${setHaving} />
-    ${!all.length && html`<p class="dim" role="status">${t("No document is like that.")}</p>`}
+    ${!all.length && html`<p class="dim" role="status">${t("No documents match.")}</p>`}
     <div class="scroll" tabindex="0"><table class="list"><thead><tr>${may("delete") && html`<td></td>`}<th scope="col">${t("Document")}</th><th scope="col">${t("State")}</th>
       <th scope="col">${t("Passages")}</th><th scope="col">${t("Pages")}</th><th scope="col">${t("Size")}</th><th scope="col">${t("Changed")}</th></tr></thead>
     <tbody>${some.slice(0, shown).map((one) => html`<tr key=${one.id}>
@@ -287,7 +287,7 @@ function OneDocument({ collection, id }) {
       ${may("delete") && html`<${Button} icon="trash" label=${t("Delete")} onClick=${remove} />`}</div></div>
     <p class="dim" dir="auto">${[document.path, document.media_type, size(document.size), document.pages && t("{count} pages", { count: number(document.pages) }), t("{count} passages", { count: number(document.chunks) }), t("{count} characters", { count: number(total) })].filter(Boolean).join(" · ")}</p>
     ${document.error && html`<div class="callout bad"><${Icon} name="warn" /><div dir="auto">${document.error}</div></div>`}
-    <${Tabs} label=${t("Views of the document")} current=${view} onChange=${setView} tabs=${[["text", t("Document")], ["chunks", t("As it is indexed")], ["metadata", t("Metadata")], ["readers", t("Who may read it")]]} />
+    <${Tabs} label=${t("Views of the document")} current=${view} onChange=${setView} tabs=${[["text", t("Document")], ["chunks", t("Index view")], ["metadata", t("Metadata")], ["readers", t("Who can read it")]]} />
     <div class="card">${view === "metadata" ? html`<${Metadata} document=${document} />`
       : view === "readers" ? html`<${DocumentReaders} collection=${collection} id=${id} />`
       : view === "chunks" ? html`<${DocumentText} collection=${collection} path=${id} span=${span} chunks />`
@@ -296,7 +296,7 @@ function OneDocument({ collection, id }) {
 
 function Metadata({ document }) {
   const rows = [[t("Title"), document.title], [t("Path"), document.path], [t("Type"), document.media_type], [t("State"), t(STATES[document.status])],
-    [t("Who may read it"), document.allowed.map((one) => (one === "*" ? t("Everyone") : one)).join(", ")], [t("Version"), document.version], [t("From"), document.source],
+    [t("Who can read it"), document.allowed.map((one) => (one === "*" ? t("Everyone") : one)).join(", ")], [t("Version"), document.version], [t("From"), document.source],
     ...Object.entries(document.metadata || {})];
   return html`<div class="scroll" tabindex="0"><table><tbody>${rows.filter(([, value]) => value !== "" && value !== null).map(([name, value]) => html`<tr key=${name}>
     <th scope="row" dir="auto">${name}</th><td dir="auto">${typeof value === "object" ? JSON.stringify(value) : String(value)}</td></tr>`)}</tbody></table></div>`;

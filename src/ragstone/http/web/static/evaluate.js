@@ -12,11 +12,11 @@ const MEASURES = {
   source_cited: "Expected document cited", source_found: "Expected document among the first five",
   mrr: "Mean of 1 / place of the expected document", f1: "Words in common with the expected answer (F1)",
   supported: "Claims that the documents support", confidence: "Mean confidence", calibration_error: "Gap between confidence and truth",
-  wrong_but_sure: "Wrong with high confidence", p50_seconds: "Half of the answers within", p95_seconds: "19 of 20 answers within",
-  tokens: "Tokens a question", cost: "Cost in dollars", questions: "Questions", judged: "Judged",
+  wrong_but_sure: "Wrong with high confidence", p50_seconds: "Half of the answers within", p95_seconds: "95% of answers within",
+  tokens: "Tokens per question", cost: "Cost in dollars", questions: "Questions", judged: "Judged",
 };
 const REASONS = {
-  refused: "It refused, though this can be answered.", answered: "It answered, though the documents do not hold this.",
+  refused: "It refused, though this can be answered.", answered: "It answered, although the documents do not contain this.",
   other_answer: "None of the accepted answers stands in it.", other_source: "It cites none of the expected documents.",
   unlike_the_liked: "It is unlike the answer that was good.", like_the_disliked: "It is the answer that was bad.", failed: "The question failed.",
 };
@@ -96,7 +96,7 @@ function Runs({ found }) {
   }, [found.value]);
   if (found.error) return html`<${Failure} error=${found.error} again=${found.reload} />`;
   if (!found.value) return html`<${Busy} />`;
-  if (!found.value.length) return html`<p class="dim">${t("Nothing was evaluated yet.")}</p>`;
+  if (!found.value.length) return html`<p class="dim">${t("No evaluations yet.")}</p>`;
   return html`<div class="scroll" tabindex="0"><table class="list"><thead><tr>${[t("When"), t("Questions"), t("Collection"), t("State"), t("Right")].map((one) => html`<th scope="col">${one}</th>`)}</tr></thead>
     <tbody>${found.value.map((one) => html`<tr key=${one.id}><td class="figure"><a href=${`#/evaluate/run/${one.id}`}>${when(one.started_at)}</a></td><td class="wide" dir="auto">${one.set_name}</td><td dir="auto">${one.collection}</td>
       <td>${one.state === "running" ? t("{asked} of {total} asked", { asked: number(one.asked), total: number(one.total) }) : t(STATES[one.state])}</td>
@@ -129,7 +129,7 @@ function SetForm({ given, isNew }) {
     setChanged(false);
     return kept;
   };
-  const kept = (event) => { event.preventDefault(); tried(keep, (one) => { notify(t("The questions are kept.")); go("evaluate", "set", one.id); }); };
+  const kept = (event) => { event.preventDefault(); tried(keep, (one) => { notify(t("The questions are saved.")); go("evaluate", "set", one.id); }); };
   const remove = async () => {
     const sure = await askUser({ title: t("Delete this set of questions?"), text: name, confirm: t("Delete"), danger: true });
     if (sure) tried(() => call("evaluation.remove_set", { id: given.id }), () => go("evaluate"));
@@ -146,7 +146,7 @@ function SetForm({ given, isNew }) {
         onRemove=${() => { setQuestions(questions.filter((_, place) => place !== index)); setChanged(true); }} />`)}</ol>
       ${questions.length > limit && html`<p><${Button} label=${t("Show {count} more questions", { count: number(questions.length - limit) })} onClick=${() => setLimit(limit + SHOWN)} /></p>`}
       <div class="row"><${Button} icon="plus" label=${t("Another question")} onClick=${() => { setQuestions([...questions, blank()]); setLimit(Math.max(limit, questions.length + 1)); setChanged(true); }} />
-        <button class="button primary" disabled=${!changed || !filled.length}>${t("Keep")}</button>
+        <button class="button primary" disabled=${!changed || !filled.length}>${t("Save")}</button>
         <${Button} icon="save" label=${t("Download")} onClick=${download} />
         ${!isNew && html`<${Button} icon="trash" label=${t("Delete")} onClick=${remove} />`}</div></form>
     ${filled.length > 0 && html`<${Begin} ready=${Boolean(name.trim())} keep=${changed ? keep : () => Promise.resolve(given)} />`}
@@ -168,7 +168,7 @@ function OneQuestion({ number: place, one, onChange, onRemove }) {
         onInput=${(event) => { setAnswers(event.target.value); onChange({ answers: lines(event.target.value) }); }}></textarea></label>
       <label class="field"><span>${t("Documents that hold it, one in a line")}</span><textarea rows="2" dir="auto" disabled=${!one.answerable} value=${sources} placeholder="report.pdf#page=3"
         onInput=${(event) => { setSources(event.target.value); onChange({ sources: lines(event.target.value) }); }}></textarea></label></div>
-    <label class="row"><input type="checkbox" checked=${!one.answerable} onChange=${(event) => onChange({ answerable: !event.target.checked })} /> <span>${t("The documents do not hold the answer")}</span></label>
+    <label class="row"><input type="checkbox" checked=${!one.answerable} onChange=${(event) => onChange({ answerable: !event.target.checked })} /> <span>${t("The documents do not contain the answer")}</span></label>
     ${one.liked && html`<p class="judged"><${Icon} name="up" /> <strong>${t("Good answer")}:</strong> <span dir="auto">${one.liked.slice(0, 400)}</span></p>`}
     ${one.disliked && html`<p class="judged"><${Icon} name="down" /> <strong>${t("Bad answer")}:</strong> <span dir="auto">${one.disliked.slice(0, 400)}</span></p>`}
     ${one.comment && html`<p class="dim" dir="auto">${one.comment}</p>`}</li>`;
@@ -205,7 +205,7 @@ function Begin({ ready, keep }) {
       <${Choice} label=${t("Search")} value=${one.strategy} options=${named(STRATEGIES)} onChange=${(strategy) => change(index, { strategy })} />
       <label class="field"><span>${t("Passages")}</span><input type="number" min="1" max="50" value=${one.top_k} placeholder=${t("as planned")} onInput=${(event) => change(index, { top_k: event.target.value })} /></label>
       <label class="field"><span>${t("Share of meaning (0 to 1)")}</span><input type="number" min="0" max="1" step="0.05" value=${one.dense_weight} placeholder=${t("as planned")} onInput=${(event) => change(index, { dense_weight: event.target.value })} /></label>
-      <${Choice} label=${t("Compare the best again")} value=${one.rerank} options=${[["", t("as planned")], ["true", t("yes")], ["false", t("no")]]} onChange=${(rerank) => change(index, { rerank })} />
+      <${Choice} label=${t("Rerank the best passages")} value=${one.rerank} options=${[["", t("as planned")], ["true", t("yes")], ["false", t("no")]]} onChange=${(rerank) => change(index, { rerank })} />
       <${Choice} label=${t("Other words")} value=${one.rewrite} options=${named(REWRITING)} onChange=${(rewrite) => change(index, { rewrite })} />
       ${settings.length > 1 && html`<${Button} icon="trash" label=${t("Remove")} onClick=${() => setSettings(settings.filter((_, place) => place !== index))} />`}</section>`)}
     <div class="row"><${Button} kind="primary" icon="send" label=${t("Begin")} disabled=${busy || !ready} onClick=${begin} />
@@ -271,7 +271,7 @@ function OneRun({ id }) {
   return html`<div class="sheet"><p><a href="#/evaluate">${t("Evaluate")}</a> · <a href=${`#/evaluate/set/${run.set_id}`} dir="auto">${run.set_name}</a></p>
     <div class="row spread"><h1 dir="auto">${run.set_name}</h1><div class="row">
       ${going && html`<${Button} icon="stop" label=${t("Cancel")} onClick=${() => tried(() => call("jobs.cancel", { id }), found.reload)} />`}
-      ${["failed", "cancelled"].includes(run.state) && html`<${Button} icon="again" label=${t("Go on")} onClick=${() => tried(() => call("jobs.retry", { id }), found.reload)} />`}
+      ${["failed", "cancelled"].includes(run.state) && html`<${Button} icon="again" label=${t("Continue")} onClick=${() => tried(() => call("jobs.retry", { id }), found.reload)} />`}
       ${run.figures.length > 0 && html`<${Button} icon="save" label=${t("Report as HTML")} onClick=${report} />`}
       <${Button} icon="trash" label=${t("Delete")} onClick=${remove} /></div></div>
     <p class="dim">${[run.collection, when(run.started_at), t(STATES[run.state])].join(" · ")}</p>
@@ -316,8 +316,8 @@ function Outcomes({ run }) {
   if (found.error) return html`<${Failure} error=${found.error} again=${found.reload} />`;
   return html`<h2>${t("Answers")}</h2><div class="row filters">
       <${Choice} hidden label=${t("Which")} value=${which} options=${[["wrong", t("The wrong ones")], ["all", t("All")]]} onChange=${setWhich} />
-      ${run.settings.length > 1 && html`<${Choice} hidden label=${t("Setting")} value=${setting} options=${[["", t("Every setting")], ...run.settings.map((one, index) => [String(index), one.name])]} onChange=${setSetting} />`}</div>
-    ${!found.value ? html`<${Busy} />` : !found.value.length ? html`<p class="dim">${which === "wrong" ? t("None of the judged answers is wrong.") : t("Nothing was asked yet.")}</p>`
+      ${run.settings.length > 1 && html`<${Choice} hidden label=${t("Setting")} value=${setting} options=${[["", t("All settings")], ...run.settings.map((one, index) => [String(index), one.name])]} onChange=${setSetting} />`}</div>
+    ${!found.value ? html`<${Busy} />` : !found.value.length ? html`<p class="dim">${which === "wrong" ? t("None of the judged answers is wrong.") : t("No questions yet.")}</p>`
       : html`<ul class="outcomes">${found.value.map((one) => html`<li key=${`${one.number}-${one.setting}`} class=${`card ${one.right === null ? "" : one.right ? "is-right" : "is-wrong"}`}>
         <div class="row spread"><a dir="auto" href=${`#/why/run/${run.id}/${one.setting}/${one.number}`}><strong>${one.question.question}</strong></a>
           <span class=${`badge ${one.right === null ? "" : one.right ? "high" : "low"}`}><${Icon} name=${one.right ? "check" : one.right === null ? "ask" : "warn"} />${one.right === null ? t("not judged") : one.right ? t("right") : t("wrong")}</span></div>

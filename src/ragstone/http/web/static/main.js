@@ -21,7 +21,7 @@ function App() {
   const [where] = page.route;
   const pages = [["ask", t("Ask")], ...(may("documents") ? [["documents", t("Documents")]] : []), ...(may("graph.show") ? [["graph", t("Graph")]] : []), ["why", t("Why")], ...(may("evaluation.sets") ? [["evaluate", t("Evaluate")]] : []), ...(isAdmin() ? [["admin", t("Admin")]] : [])];
   const close = () => update({ side: false });
-  return html`<a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); document.getElementById("main").focus(); }}>${t("To the content")}</a>
+  return html`<a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); document.getElementById("main").focus(); }}>${t("Skip to content")}</a>
     <header class="top"><${Button} icon="menu" quiet label=${t("Menu")} aria-expanded=${String(page.side)} onClick=${() => update({ side: !page.side })} />
       <${Brand} /></header>
     <div class=${`side ${page.side ? "open" : ""}`}>
@@ -57,13 +57,13 @@ function Foot() {
   return html`<footer class="foot">
     <details><summary><${Icon} name="theme" /><span>${t("Appearance")}</span></summary>
       <${Choice} label=${t("Language")} value=${language} options=${Object.entries(LANGUAGES)} onChange=${async (name) => { await speak(name); update({}); }} />
-      <${Choice} label=${t("Colours")} value=${theme} options=${[["auto", t("As the system")], ["light", t("Light")], ["dark", t("Dark")]]} onChange=${dress} /></details>
-    <p class="who"><span>${principal.user || t("Anonymous")} · ${t(ROLES[role])}</span>
+      <${Choice} label=${t("Colours")} value=${theme} options=${[["auto", t("Same as system")], ["light", t("Light")], ["dark", t("Dark")]]} onChange=${dress} /></details>
+    <p class="who"><span>${principal.user || t("Guest")} · ${t(ROLES[role])}</span>
       ${credential() || key ? html`<${Button} icon="out" quiet label=${t("Sign out")} onClick=${() => leave().catch((error) => notify(sentence(error), "bad"))} />`
-        : html`<${Button} icon="key" quiet label=${t("Sign in")} onClick=${() => update({ signsIn: true })} />`}</p></footer>`;
+        : html`<${Button} icon="key" label=${t("Sign in")} onClick=${() => update({ signsIn: true })} />`}</p></footer>`;
 }
 
-const ROLES = { reader: "reads", editor: "edits documents", admin: "administers" };
+const ROLES = { reader: "read only", editor: "Editor", admin: "Administrator" };
 
 function SignIn() {
   const [key, setKey] = useState("");
@@ -103,15 +103,19 @@ function wear(theme) {
   else document.documentElement.dataset.theme = theme;
 }
 
+const loginEnded = () => new Error(t("This sign-in address does not count any more. Open the one that is printed now, or enter a key."));
+
 async function start() {
   update({ failure: null });
   const given = /^#key=(.+)$/.exec(location.hash)?.[1];
   // Out of the address at once: it would stay in the history.
-  if (given) history.replaceState(null, "", "#/ask");
+  const ended = location.hash === "#login-ended";
+  if (given || ended) history.replaceState(null, "", "#/ask");
   try {
     const back = await end();
     talk.draft = back?.draft || talk.draft;
     await enter(back?.token ?? (given && decodeURIComponent(given)));
+    if (ended && !credential() && !page.session.caller.key) update({ signsIn: loginEnded() });
   } catch (failure) { update(failure.status === 401 ? { signsIn: given || credential() ? failure : true } : { failure }); }
 }
 

@@ -253,5 +253,5 @@ export const VERDICTS = {
   partly: "Partly supported",
   contradicted: "Contradicted",
   unsupported: "Not supported",
-  no_claim: "Claims nothing",
+  no_claim: "Makes no claim",
 };

@@ -14,7 +14,7 @@ const shown = (readers) => readers.map((name) => (name === "*" ? t("Everyone") :
 
 // Ask for readers; none are those of folder and collection. Null where nothing is to be done.
 export async function wantedReaders(what, now) {
-  const text = await askUser({ title: t("Who may read it"), text: `${what}. ${t("Leave it empty for what folders and the collection say.")}`,
+  const text = await askUser({ title: t("Who can read it"), text: `${what}. ${t("Leave it empty for what folders and the collection say.")}`,
     field: t("Groups and people by their names, such as {example}", { example: "group:hr, user:ada" }), value: said(now), confirm: t("Save") });
   const names = text === null ? null : readerNames(text);
   return names && (await agreed(names)) ? names : null;
@@ -24,7 +24,7 @@ export async function wantedReaders(what, now) {
 async function agreed(names) {
   const mine = ["*", `user:${principal().user}`, ...principal().groups.map((name) => `group:${name}`)];
   if (!names.length || names.some((name) => mine.includes(name))) return true;
-  return askUser({ title: t("Who may read it"), text: t("You are not among them, and will not find it here any more."), confirm: t("Save"), danger: true });
+  return askUser({ title: t("Who can read it"), text: t("You are not among them, and will not find it here any more."), confirm: t("Save"), danger: true });
 }
 
 // The readers of a folder, for what is in it and for what comes; of the collection without one.
@@ -63,7 +63,7 @@ export function DocumentReaders({ collection, id }) {
     } catch (error) { notify(sentence(error), "bad"); }
   };
   const sent = (event) => { event.preventDefault(); give(readerNames(text ?? own)); };
-  return html`<section class="grants" aria-label=${t("Who may read it")}><p><strong dir="auto">${shown(readers)}</strong></p>
+  return html`<section class="grants" aria-label=${t("Who can read it")}><p><strong dir="auto">${shown(readers)}</strong></p>
     <h2>${t("Why")}</h2><ol class="reasons">${reasons.map((one) => html`<li key=${one.kind + one.place}><span dir="auto">${because(one)}</span>: <span dir="auto">${shown(one.readers)}</span></li>`)}</ol>
     ${may("readers.give") && html`<form onSubmit=${sent}><label class="field"><span>${t("Groups and people by their names, such as {example}", { example: "group:hr, user:ada" })}</span>
         <input type="text" maxlength="10000" value=${text ?? own} onInput=${(event) => setText(event.target.value)} /></label>

@@ -22,7 +22,7 @@ export function SettingsView() {
     try {
       const value = await work();
       setChanged({ ...changed, [value.key]: value });
-      notify(t("Kept. It holds for the next question."));
+      notify(t("Saved. It applies from the next question."));
       log.reload();
     } catch (error) { notify(sentence(error), "bad"); }
   };
@@ -32,7 +32,7 @@ export function SettingsView() {
   const undo = (one) => (one.old === null ? unset(one.key) : put(one.key, one.old));
   return html`<div class="row filters"><label class="search"><${Icon} name="search" /><span class="unseen">${t("Search the settings")}</span>
       <input type="search" value=${wanted} placeholder=${t("Search the settings")} onInput=${(event) => setWanted(event.target.value)} /></label>
-      <${Choice} hidden label=${t("Which")} value=${only} onChange=${setOnly} options=${[["changeable", t("That can change while it runs")], ["set", t("That are not as shipped")], ["all", t("All")]]} /></div>
+      <${Choice} hidden label=${t("Which")} value=${only} onChange=${setOnly} options=${[["changeable", t("Changeable without restart")], ["set", t("Changed settings only")], ["all", t("All")]]} /></div>
     <p class="dim" role="status">${t("{count} settings", { count: some.length })}</p>
     <ul class="settings">${some.slice(0, MOST).map((one) => html`<${OneSetting} key=${one.key + JSON.stringify(one.value)} setting=${one} onPut=${put} onUnset=${unset} />`)}</ul>
     ${some.length > MOST && html`<p class="hint">${t("and {count} more", { count: some.length - MOST })}</p>`}
@@ -54,9 +54,9 @@ function OneSetting({ setting, onPut, onUnset }) {
   if (fixed || secret) field = html`<code>${shown(value) || "–"}</code>`;
   else if (typeof value === "boolean") field = html`<label class="row"><input type="checkbox" checked=${value} onChange=${(event) => onPut(key, event.target.checked)} /><span class="unseen">${key}</span></label>`;
   else if (choices) field = html`<${Choice} hidden label=${key} value=${value} options=${choices.map((one) => [one, one])} onChange=${(chosen) => onPut(key, chosen)} />`;
-  else field = html`<form class="row" onSubmit=${sent}><label><span class="unseen">${key}</span><input value=${draft} type=${typeof value === "number" ? "number" : "text"} step="any" onInput=${(event) => setDraft(event.target.value)} /></label><button class="button small">${t("Keep")}</button></form>`;
+  else field = html`<form class="row" onSubmit=${sent}><label><span class="unseen">${key}</span><input value=${draft} type=${typeof value === "number" ? "number" : "text"} step="any" onInput=${(event) => setDraft(event.target.value)} /></label><button class="button small">${t("Save")}</button></form>`;
   return html`<li class="card setting"><div><code>${key}</code><p dir="auto">${setting.help}</p><p class="hint" dir="auto">${[kind, setting.bounds, `${t("from")} ${[setting.source, setting.where].filter(Boolean).join(", ")}`, restart && t("read at the start"), setting.variable].filter(Boolean).join(" · ")}</p></div>
-    <div class="row">${field}${setting.source === "store" && html`<${Button} icon="again" quiet label=${t("Back to what stands below")} onClick=${() => onUnset(key)} />`}</div></li>`;
+    <div class="row">${field}${setting.source === "store" && html`<${Button} icon="again" quiet label=${t("Reset to the inherited value")} onClick=${() => onUnset(key)} />`}</div></li>`;
 }
 
 // What was typed, as the kind of value that was there.

@@ -23,10 +23,10 @@ export function StatisticsView() {
     <div class="scroll" tabindex="0"><table class="list"><thead><tr>${[t("Name"), t("Questions"), t("Refused"), t("Blocked"), t("Tokens"), t("Cost")].map((one) => html`<th scope="col">${one}</th>`)}</tr></thead>
       <tbody>${rows.map((one) => html`<tr key=${one.name}><td dir="auto">${one.name || "–"}</td><td class="figure">${number(one.questions)}</td><td class="figure">${number(one.refused)}</td><td class="figure">${number(one.blocked)}</td>
         <td class="figure">${number(one.prompt_tokens + one.completion_tokens)}</td><td class="figure">$${one.cost.toFixed(4)}</td></tr>`)}</tbody></table></div>
-    ${!rows.length && html`<p class="dim">${t("Nothing was asked yet.")}</p>`}
+    ${!rows.length && html`<p class="dim">${t("No questions yet.")}</p>`}
     <h2>${t("Time of each step")}</h2><ol class="timeline">${(stages.value?.stages || []).map((one) => html`<li key=${one.stage}><span class="stage">${stageName(one.stage)}</span><span class="took">${duration(one.mean)}</span>
       <svg class="lane" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true"><rect x="0" y="1" height="4" width=${(one.mean / longest) * 100} /></svg>
-      <span class="decided">${t("19 of 20 within {time}", { time: duration(one.p95) })} · ${t("{count} times", { count: number(one.runs) })}${one.failed ? ` · ${t("{count} failed", { count: one.failed })}` : ""}</span></li>`)}</ol>`;
+      <span class="decided">${t("95% under {time}", { time: duration(one.p95) })} · ${t("{count} times", { count: number(one.runs) })}${one.failed ? ` · ${t("{count} failed", { count: one.failed })}` : ""}</span></li>`)}</ol>`;
 }
 
 // Days without a question are days too.

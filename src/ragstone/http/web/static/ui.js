@@ -12,6 +12,7 @@ const ICONS = {
   plus: "M12 5v14M5 12h14",
   send: "M5 12h13M12 5l7 7-7 7",
   stop: "M7 7h10v10H7z",
+  down: "M12 5v14M6 13l6 6 6-6",
   copy: "M9 9h11v11H9zM5 15H4V4h11v1",
   again: "M20 11a8 8 0 1 0-2.3 6.3M20 4v7h-7",
   up: "M7 11v9H4v-9zM7 11l4-8c2 0 3 1 2.5 3L13 9h6l-1.5 9-1.5 2H7",

@@ -29,9 +29,9 @@ function Recent() {
     ${traces.value?.traces.length > 0 && html`<h2>${t("Questions of everybody, the newest first")}</h2>
       <div class="scroll" tabindex="0"><table class="list"><thead><tr>${[t("When"), t("Who"), t("Question"), t("End"), t("Time"), t("Tokens")].map((one) => html`<th scope="col">${one}</th>`)}</tr></thead>
       <tbody>${traces.value.traces.map((one) => html`<tr key=${one.id}><td><a href=${`#/why/${encodeURIComponent(one.id)}`}>${when(one.at)}</a></td><td dir="auto">${one.user}</td>
-        <td dir="auto">${one.question || html`<span class="dim">${t("not kept")}</span>`}</td><td>${one.finish}</td><td class="figure">${duration(one.seconds)}</td>
+        <td dir="auto">${one.question || html`<span class="dim">${t("not saved")}</span>`}</td><td>${one.finish}</td><td class="figure">${duration(one.seconds)}</td>
         <td class="figure">${number(one.prompt_tokens + one.completion_tokens)}</td></tr>`)}</tbody></table></div>`}
-    ${!own.length && !traces.value?.traces.length && !traces.busy && html`<p class="dim">${t("Nothing was asked yet.")} <a href="#/ask">${t("Ask a question")}</a></p>`}
+    ${!own.length && !traces.value?.traces.length && !traces.busy && html`<p class="dim">${t("No questions yet.")} <a href="#/ask">${t("Ask a question")}</a></p>`}
   </div>`;
 }
 
@@ -71,7 +71,7 @@ function OneOutcome({ run: id, setting: place, number: at }) {
     redraw((count) => count + 1);
   };
   const expected = one.question;
-  const rows = [[t("Setting"), name], [t("Expected"), expected.answerable ? null : t("The documents do not hold the answer")], [t("Accepted answers"), expected.answers.join(" | ")], [t("Expected documents"), expected.sources.join(" | ")],
+  const rows = [[t("Setting"), name], [t("Expected"), expected.answerable ? null : t("The documents do not contain the answer")], [t("Accepted answers"), expected.answers.join(" | ")], [t("Expected documents"), expected.sources.join(" | ")],
     [t("Confidence"), one.confidence === null ? null : percent(one.confidence)], [t("Claims that the documents support"), one.supported === null ? null : percent(one.supported)], [t("Search"), one.strategy], [t("Searched as"), one.queries.join(" · ")],
     [t("Time"), duration(one.seconds)], [t("Model"), one.model], [t("Tokens"), one.tokens ? number(one.tokens) : t("none")], [t("Cost"), one.cost === null ? null : `$${one.cost.toFixed(4)}`]];
   return html`<div class="sheet"><p><a href=${`#/evaluate/run/${encodeURIComponent(id)}`} dir="auto">${t("Back to the evaluation")}</a></p>
@@ -167,7 +167,7 @@ function Candidates({ turn }) {
   return html`<p>${t("Each row is a passage. The left columns say at which place a search found it and with which score; the right ones what became of it.")}</p>
     <div class="scroll" tabindex="0"><table class="list"><thead><tr><th scope="col">${t("Passage")}</th>
       ${turn.full.lists.map((list) => html`<th scope="col" title=${list.query}>${t(LISTS[list.source])}</th>`)}
-      ${[t("Compared again"), t("Similarity"), t("Final score"), t("Place"), t("Given as"), t("Cited")].map((one) => html`<th scope="col">${one}</th>`)}</tr></thead>
+      ${[t("Reranked"), t("Similarity"), t("Final score"), t("Place"), t("Given as"), t("Cited")].map((one) => html`<th scope="col">${one}</th>`)}</tr></thead>
     <tbody>${rows.slice(0, all ? rows.length : 25).map((row) => html`<tr key=${row.id} class=${row.cited ? "touched" : ""}>
       <td class="wide">${row.chunk ? html`<details><summary dir="auto">${row.chunk.title || row.chunk.path}${row.chunk.page ? `, ${t("Page {page}", { page: row.chunk.page })}` : ""}<span class="path">${row.chunk.section.slice(-1)}</span></summary><p dir="auto" class="text rows">${row.chunk.text}</p></details>` : html`<span class="dim">${t("not read")}</span>`}</td>
       ${turn.full.lists.map((list, index) => { const at = row.places.get(index); return html`<td class="figure">${at ? html`${at.place}. <span class="dim">${figure(at.score)}</span>` : ""}</td>`; })}
@@ -213,7 +213,7 @@ function Again({ turn }) {
       <${Choice} label=${t("Search")} value=${form.strategy} options=${named(STRATEGIES)} onChange=${set("strategy")} />
       <label class="field"><span>${t("Passages")}</span><input type="number" min="1" max="50" value=${form.top_k} placeholder=${t("as planned")} onInput=${(event) => set("top_k")(event.target.value)} /></label>
       <label class="field"><span>${t("Share of meaning (0 to 1)")}</span><input type="number" min="0" max="1" step="0.05" value=${form.dense_weight} placeholder=${t("as planned")} onInput=${(event) => set("dense_weight")(event.target.value)} /></label>
-      <${Choice} label=${t("Compare the best again")} value=${form.rerank} options=${WHETHER()} onChange=${set("rerank")} />
+      <${Choice} label=${t("Rerank the best passages")} value=${form.rerank} options=${WHETHER()} onChange=${set("rerank")} />
       <${Choice} label=${t("Other words")} value=${form.rewrite} options=${named(REWRITING)} onChange=${set("rewrite")} />
       <${Choice} label=${t("Size of a passage")} value=${form.unit} options=${named(["", "chunk", "paragraph", "section"])} onChange=${set("unit")} />
       <${Choice} label=${t("Wording")} value=${form.mode} options=${named(["", "simple", "advanced", "precise"])} onChange=${set("mode")} />

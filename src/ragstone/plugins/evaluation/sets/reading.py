@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from ragstone.core.errors import InputError
-from ragstone.core.evaluation import MOST_QUESTIONS, SetQuestion
+from ragstone.plugins.evaluation.records import MAX_QUESTIONS, SetQuestion
 
 LONGEST_QUESTION = 20_000
 LONGEST_ANSWER = 100_000
@@ -32,7 +32,7 @@ def questions(text: str) -> list[SetQuestion]:
     text = text.removeprefix("\ufeff")
     if not text.strip():
         raise InputError("The file is empty. Write one question in each line.")
-    first = islice(_rows(text), MOST_QUESTIONS + 1)
+    first = islice(_rows(text), MAX_QUESTIONS + 1)
     return check_questions([_question(row, number) for number, row in first])
 
 
@@ -40,9 +40,9 @@ def check_questions(given: Sequence[SetQuestion]) -> list[SetQuestion]:
     """The questions without those that come twice. Raises InputError for what no set can hold."""
     if not given:
         raise InputError("There is no question. Write at least one.")
-    if len(given) > MOST_QUESTIONS:
+    if len(given) > MAX_QUESTIONS:
         raise InputError(
-            f"There are more questions than a set has: at most {MOST_QUESTIONS:,}. Make several "
+            f"There are more questions than a set has: at most {MAX_QUESTIONS:,}. Make several "
             "sets of them."
         )
     for number, question in enumerate(given, start=1):

@@ -6,7 +6,10 @@ Times are seconds since 1970, like `Document.modified`. A change here needs a ne
 
 from ragstone.store.sql.tables.base import metadata
 from ragstone.store.sql.tables.conversations import (
+    evaluation_outcomes,
+    evaluation_runs,
     feedback,
+    question_sets,
     room_leases,
     rooms,
     statistics,
@@ -31,11 +34,6 @@ from ragstone.store.sql.tables.documents import (
     vocabulary,
     vocabulary_read,
 )
-from ragstone.store.sql.tables.evaluation import (
-    evaluation_outcomes,
-    evaluation_runs,
-    question_sets,
-)
 from ragstone.store.sql.tables.graph import (
     chunk_readings,
     entity_mentions,
@@ -57,16 +55,15 @@ from ragstone.store.sql.tables.operation import (
     jobs,
     marks,
     prompts,
+    running_answers,
+    running_parts,
     settings,
     settings_log,
     topic_vectors,
     topics,
-)
-from ragstone.store.sql.tables.running import (
-    running_answers,
-    running_parts,
     waiting_approvals,
 )
+from ragstone.store.sql.tables.sources import source_items, source_runs, sources
 
 __all__ = [
     "api_keys",
@@ -103,6 +100,9 @@ __all__ = [
     "running_parts",
     "settings",
     "settings_log",
+    "source_items",
+    "source_runs",
+    "sources",
     "statistics",
     "store_files",
     "strategies",

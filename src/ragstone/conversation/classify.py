@@ -1,0 +1,169 @@
+"""Recognises what is asked: terms, intent, and what needs no documents, which ends here."""
+
+import asyncio
+import json
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from pydantic import Field
+
+from ragstone.conversation.retrieval_gate import answer_from_conversation
+from ragstone.core.answer import GeneratedAnswer
+from ragstone.core.errors import RagstoneError
+from ragstone.core.events import Token
+from ragstone.core.intent import Intent
+from ragstone.core.turn import Turn
+from ragstone.engine.prompts import prompt
+from ragstone.engine.stage import Emit, Stage, Step, run_part
+from ragstone.language.language import detect
+from ragstone.ports import Adapters, Completer, Likeness
+from ragstone.understand import small_talk
+from ragstone.understand.intents import NAMES, parse_intent
+from ragstone.understand.narrow import narrow
+from ragstone.understand.question_kinds import by_rules
+from ragstone.understand.small_talk import SmallTalk
+
+NAME = "small talk"
+"""Stands for the model's name in an answer that needed none."""
+
+DOUBTFUL = 0.5
+"""From here up to the threshold, small talk is a question for the chat model."""
+
+UNKNOWN = Intent("factual", 0.5, 1)
+"""What a question is taken for that nothing recognises."""
+
+BY_MODEL = 0.8
+"""Confidence in what the chat model says."""
+
+READ_CHARS = 1000
+"""What the chat model reads of a question; rules and examples read less."""
+
+REPLY_TOKENS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class _Guess:
+    """An intent, which small talk if it is, whether a model should be asked, and the reason."""
+
+    intent: Intent
+    talk: SmallTalk | None = None
+    unsure: bool = False
+    reason: str = ""
+
+
+class Classify(Stage):
+    """Takes terms such as `year:2024` out of the question (`narrow`), and recognises its intent
+    (`intent`): by rules, by examples, and by the chat model where those are unsure.
+
+    Small talk is answered with a fixed reply in its language, and what is about the conversation
+    from it (`retrieval_gate`), without a search. If only terms fail, the question does too: they
+    may keep out what is not wanted.
+    """
+
+    name: ClassVar[str] = "classify"
+    needs: ClassVar[frozenset[str]] = frozenset({"question", "queries"})
+    gives: ClassVar[frozenset[str]] = frozenset({"ask", "question", "queries", "intent"})
+
+    timeout: float = Field(90.0, gt=0, description="Seconds that the stage may take.")
+    answers: bool = Field(
+        True,
+        description="Whether small talk, and what is about the conversation, is answered; else it "
+        "is searched.",
+    )
+    asks_model: bool = Field(
+        True, description="Whether the chat model is asked where rules and examples are unsure."
+    )
+    asks_documents: bool = Field(
+        False, description="Whether it is asked if documents are needed, where no phrase says so."
+    )
+    threshold: float = Field(
+        0.75, ge=0, le=1, description="How sure examples must be of an intent."
+    )
+    model_timeout: float = Field(10.0, gt=0, description="Seconds that the chat model may take.")
+
+    async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
+        terms = await run_part(self, "narrow", turn, narrow(turn, adapters), fails="closed")
+        step = await run_part(
+            self, "intent", terms.turn, self._recognise(terms.turn, adapters, emit)
+        )
+        if step.leaves or not self.answers:
+            return step
+        work = answer_from_conversation(step.turn, adapters, emit, self.asks_documents)
+        gate = await run_part(self, "retrieval_gate", step.turn, work)
+        return gate if gate.leaves else replace(step, turn=gate.turn)
+
+    async def _recognise(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
+        """The step with the intent, which is small talk's answer where it is that."""
+        guess = await self._guess(turn, adapters)
+        if guess.unsure and self.asks_model and adapters.completer:
+            turn, guess = await self._model_intent(turn, guess, adapters, adapters.completer)
+        turn = replace(turn, intent=guess.intent)
+        decision = f"{guess.intent.name}, {guess.intent.confidence:.2f}"
+        if guess.talk is None or guess.intent.name != "small_talk":
+            return Step(turn, decision, guess.reason)
+        text = small_talk.reply(guess.talk.kind, guess.talk.language)
+        await emit(Token(text))
+        answered = replace(turn, answer=GeneratedAnswer(text, model=NAME))
+        return Step(answered, decision, f"{guess.reason}: {guess.talk.kind}", leaves=True)
+
+    async def _guess(self, turn: Turn, adapters: Adapters) -> _Guess:
+        """Layers 0 and 1."""
+        if self.answers and (talk := small_talk.match_small_talk(turn.ask.question)):
+            return _Guess(Intent("small_talk"), talk, reason="rules")
+        question = small_talk.without_opening(turn.question) or turn.question
+        language = detect(question)
+        intent = by_rules(question, language, continues=_continues(turn))
+        talks = self.answers and not _is_follow_up(intent) and small_talk.possible(question)
+        like: Likeness | None = None
+        if adapters.intents.knows(language) and (talks or intent is None):
+            like = await adapters.intents.likeness(question)
+        talk = SmallTalk(like.kind if like else "help", language or small_talk.FALLBACK)
+        share = like.small_talk if like and talks else 0.0
+        if share >= self.threshold:
+            found = Intent("small_talk", share, 1)
+            return _Guess(found, talk, reason="examples")
+        if intent:
+            return _Guess(intent, talk, share >= DOUBTFUL, "rules")
+        if like and like.confidence >= self.threshold:
+            return _Guess(Intent(like.name, like.confidence, 1), talk, reason="examples")
+        return _Guess(UNKNOWN, talk, unsure=True, reason="nothing recognised it")
+
+    async def _model_intent(
+        self, turn: Turn, guess: _Guess, adapters: Adapters, model: Completer
+    ) -> tuple[Turn, _Guess]:
+        """Layer 2. Any failure keeps the guess."""
+        before = [m.text for m in turn.ask.history if m.role == "user"][-1:]
+        asked = {"before": before, "message": [turn.question]}
+        read = {name: "".join(texts)[:READ_CHARS] for name, texts in asked.items()}
+        text = json.dumps(read, ensure_ascii=False)
+        rules = await prompt(turn, adapters, "intent", kinds=", ".join(NAMES))
+        try:
+            async with asyncio.timeout(self.model_timeout):
+                said = await model.complete(rules, text, REPLY_TOKENS)
+        except (RagstoneError, TimeoutError) as error:
+            failed = str(error) or "it took too long"
+            return turn, replace(
+                guess, reason=f"{guess.reason}; {model.name} did not say: {failed}"
+            )
+        turn = replace(turn, usage=turn.usage + said.usage)
+        name = parse_intent(said.text)
+        if name is None or not self._is_plausible(name, turn):
+            return turn, replace(guess, reason=f"{guess.reason}; {model.name} named no intent")
+        return turn, replace(guess, intent=Intent(name, BY_MODEL, 2), reason=model.name)
+
+    def _is_plausible(self, name: str, turn: Turn) -> bool:
+        """Whether the model's intent is possible: a long text is a question, and a follow-up needs
+        a conversation."""
+        if name == "small_talk":
+            return self.answers and len(turn.question) <= small_talk.MOST_CHARS
+        return name != "follow_up" or _continues(turn)
+
+
+def _continues(turn: Turn) -> bool:
+    """Whether something was said before."""
+    return any(message.role != "system" for message in turn.ask.history)
+
+
+def _is_follow_up(intent: Intent | None) -> bool:
+    """Whether the question is a follow-up, which can look like small talk."""
+    return intent is not None and intent.name == "follow_up"

@@ -1,0 +1,307 @@
+"""Which of the found files are to be read: what looks as it did when it was read is unchanged, what
+looks otherwise is hashed."""
+
+import asyncio
+import hashlib
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ragstone.core.errors import DocumentError, EmptyDocument, PathTaken, ReadersRefused
+from ragstone.core.readers import FolderReaders, list_folders
+from ragstone.core.records import Collection, Document
+from ragstone.core.turn import Principal
+from ragstone.ingest import changes, file_threads, readers, uploads
+from ragstone.ingest.files import WITHOUT_TEXT, FoundFile, printable_path
+from ragstone.ingest.formats.types import check_before_hashing, is_picture
+from ragstone.ingest.metadata import FoundMetadata, MetadataFiles
+from ragstone.ingest.places import keep_folder
+from ragstone.ingest.progress import Tracker
+from ragstone.ports import Catalog, ChunkIndex, Look
+from ragstone.service import IngestRequest
+from ragstone.settings import IngestSettings
+
+SETTLED_SECONDS = 2.0
+"""A file that was changed so lately may change again within the same tick of its clock, and look
+the same: it is hashed once more the next time."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedFile:
+    """A file to read, its document as it will be, and the one that is known."""
+
+    item: FoundFile
+    document: Document
+    known: Document | None
+    look: Look | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _DescribedFile:
+    item: FoundFile
+    said: FoundMetadata
+    document: Document
+
+
+class FileComparison:
+    """Compares the files of one ingest with the documents of a collection."""
+
+    def __init__(
+        self,
+        index: ChunkIndex,
+        catalog: Catalog,
+        originals: uploads.Originals,
+        settings: IngestSettings,
+        tracker: Tracker,
+    ) -> None:
+        self._index = index
+        self._catalog = catalog
+        self._originals = originals
+        self._settings = settings
+        self._beside = MetadataFiles(settings.follow_links)
+        self._folders: set[str] = set()
+        self._ruled: set[str] = set()
+        self._tracker = tracker
+
+    async def find_changed(
+        self, collection: Collection, request: IngestRequest, found: Sequence[FoundFile]
+    ) -> list[ChangedFile]:
+        """Those of the files that are to be read; of the others the tracker hears."""
+        roots = {str(item.root) for item in found}
+        described = await file_threads.run(roots, self._describe_files, collection, request, found)
+        rules = await self._rules(collection, described)
+        ids = [entry.document.id for entry in described]
+        known = await self._catalog.find_documents(ids)
+        described = [
+            replace(
+                entry,
+                document=changes.assign_readers(
+                    entry.document, known.get(entry.document.id), rules
+                ),
+            )
+            for entry in described
+        ]
+        looks = await self._catalog.looks(ids)
+        compared = await file_threads.run(
+            roots, _compare_all, described, known, looks, request.by, rules, self._settings
+        )
+        new: list[ChangedFile] = []
+        same: list[_DescribedFile] = []
+        refused: list[tuple[_DescribedFile, DocumentError]] = []
+        seen: dict[str, Look] = {}
+        for entry, result in zip(described, compared, strict=True):
+            for beside in entry.said.refused:
+                self._tracker.count_failed(printable_path(beside.path), beside.error.message)
+            item = entry.item
+            if isinstance(result, ChangedFile):
+                self._tracker.count_changed(item.size)
+                new.append(result)
+            elif isinstance(result, DocumentError):
+                refused.append((entry, result))
+            elif result is _ENDED:
+                self._report_earlier_end(known.get(entry.document.id), item)
+            else:
+                same.append(entry)
+                if isinstance(result, Look):
+                    seen[entry.document.id] = result
+                if item.handed:
+                    await asyncio.to_thread(self._originals.keep, item, entry.document)
+        await self._give_readers(collection, same, known)
+        await self._refuse(refused, known)
+        if seen:
+            await self._catalog.put_looks(seen)
+        return new
+
+    async def _rules(
+        self, collection: Collection, described: Sequence[_DescribedFile]
+    ) -> Sequence[FolderReaders]:
+        """The readers of the collection's folders, with those that their files say now."""
+        place = collection.tenant, collection.id
+        found = {rule.folder: rule for item in described for rule in item.said.readers}
+        self._ruled |= found.keys()
+        for item in described:
+            if item.item.handed is None and not item.said.closed:
+                self._folders.update(list_folders(item.document.path))
+        known = await self._catalog.folder_readers(*place)
+        if not set(known).issuperset(found.values()):
+            await readers.put_folder_readers(
+                self._index, self._catalog, collection, list(found.values())
+            )
+            known = await self._catalog.folder_readers(*place)
+        return known
+
+    async def note_former_rules(self, collection: Collection) -> None:
+        """Tell of folders whose files spoke of readers and do not any more: they stay closed."""
+        for rule in await self._catalog.folder_readers(collection.tenant, collection.id):
+            if rule.file and rule.folder in self._folders - self._ruled:
+                self._tracker.note(
+                    f"{printable_path(rule.file)} says nothing of readers any more. What is in "
+                    f"{rule.folder} stays for {', '.join(rule.readers)}; 'ragstone readers folder "
+                    f"{rule.folder} inherit' ends that."
+                )
+
+    async def _give_readers(
+        self, collection: Collection, same: Sequence[_DescribedFile], known: Mapping[str, Document]
+    ) -> None:
+        """Give documents whose content has not changed the readers that they come with."""
+        # By readers, as one transaction gives many documents the same ones.
+        given: dict[tuple[str, ...] | None, list[str]] = {}
+        for described in same:
+            document, size = described.document, described.item.size
+            if changes.gives_readers(known[document.id], document):
+                given.setdefault(document.own_readers, []).append(document.id)
+                self._tracker.count_rights(size)
+            else:
+                self._tracker.count_unchanged(size)
+        for own, some in given.items():
+            await readers.give_readers(self._index, self._catalog, collection, some, own)
+
+    def _describe_files(
+        self, collection: Collection, request: IngestRequest, found: Sequence[FoundFile]
+    ) -> list[_DescribedFile]:
+        described = []
+        for item in found:
+            said = FoundMetadata() if item.handed else self._beside.describe(item)
+            document = changes.describe_file(collection, request, item, said.metadata)
+            described.append(_DescribedFile(item, said, document))
+        return described
+
+    async def _refuse(
+        self, refused: Sequence[tuple[_DescribedFile, DocumentError]], known: Mapping[str, Document]
+    ) -> None:
+        """Keep why files are not read, where that is not known already, and tell it."""
+        failed = []
+        for item, error in refused:
+            document = replace(item.document, status="failed", error=error.message)
+            before = known.get(document.id)
+            if before is None and is_textless_picture(item.item, error):
+                self._tracker.count_passed(WITHOUT_TEXT, item.item.size, read=False)
+                continue
+            self._tracker.count_failed(item.item.path, error.message, item.item.size)
+            untold = isinstance(error, PathTaken | ReadersRefused) or error is item.said.closed
+            if not untold and not (before and _is_known_failure(before, document)):
+                failed.append(document)
+        if failed:
+            await self._catalog.fail_all(failed)
+        for item, _ in refused:
+            # How it ended is known when its content goes.
+            if item.item.handed:
+                await asyncio.to_thread(uploads.forget, item.item)
+
+    def _report_earlier_end(self, known: Document | None, item: FoundFile) -> None:
+        """Tell how an earlier run of this job, which was cut off, left a document."""
+        if known and known.status != "failed":
+            self._tracker.count_unchanged(item.size)
+        else:
+            error = known.error if known else "It is gone before it was indexed. Send it again."
+            self._tracker.count_failed(item.path, error, item.size)
+
+
+_SAME, _ENDED = object(), object()
+
+
+def _compare_all(
+    described: Sequence[_DescribedFile],
+    known: Mapping[str, Document],
+    looks: Mapping[str, Look],
+    by: Principal | None,
+    rules: Sequence[FolderReaders],
+    settings: IngestSettings,
+) -> list[ChangedFile | DocumentError | Look | object]:
+    with keep_folder():
+        return [
+            _compare(item, known.get(item.document.id), looks, by, rules, settings)
+            for item in described
+        ]
+
+
+def is_textless_picture(item: FoundFile, error: DocumentError) -> bool:
+    """Whether this is a logo or a drawing in a folder, which nobody asked to read."""
+    alone = item.source == item.root
+    return not alone and isinstance(error, EmptyDocument) and is_picture(item.source.name)
+
+
+def _is_known_failure(known: Document, failed: Document) -> bool:
+    """Whether a document is known to have failed so."""
+    if known.version:  # The last good version is described, but for how the newest one failed.
+        one = (known.status, known.error, known.source)
+        return one == (failed.status, failed.error, failed.source)
+    return replace(known, own_readers=failed.own_readers) == failed
+
+
+def _compare(
+    described: _DescribedFile,
+    known: Document | None,
+    looks: Mapping[str, Look],
+    by: Principal | None,
+    rules: Sequence[FolderReaders],
+    settings: IngestSettings,
+) -> ChangedFile | DocumentError | Look | object:
+    """What is to be done with a file: read it, refuse it, note its new look, or nothing."""
+    item, document = described.item, described.document
+    try:
+        changes.refuse_if_hidden(known, by)
+        if described.said.closed:
+            raise described.said.closed
+        changes.refuse_readers(document, known, rules, by)
+        if item.refusal:
+            raise item.refusal
+        if item.handed is not None and uploads.is_ingested(item):
+            return _ENDED
+        said = _description_hash(document)
+        old = None if item.handed else looks.get(document.id)
+        if known and old and _has_same_look(old, item, said):
+            as_known = replace(document, content_hash=known.content_hash)
+            if changes.is_unchanged(known, as_known):
+                return _SAME
+        # Hashing ten gigabytes takes a minute, and the file is refused all the same.
+        check_before_hashing(item.source, item.size, settings)
+        fingerprint, included = uploads.hash_document(item, document)
+        document = replace(document, content_hash=fingerprint)
+        # Files of the spool and of archives are unpacked anew each time, and look new.
+        look = None if item.handed or item.digest else _look(item, said, included)
+        if known and changes.is_unchanged(known, document):
+            return look or _SAME
+        if known:
+            changes.refuse_if_taken(known, document, by)
+    except DocumentError as error:
+        return error
+    return ChangedFile(item, document, known, look)
+
+
+def _description_hash(document: Document) -> str:
+    """A hash of what is said about a document apart from its content."""
+    text = json.dumps([document.title, document.metadata], sort_keys=True, default=str)
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def _look(item: FoundFile, said: str, included: Sequence[Path]) -> Look | None:
+    """How a file looks; None if it was changed so lately that this says nothing."""
+    files = []
+    for path in included:
+        file_threads.report_progress(path)
+        try:
+            facts = path.stat()
+        except OSError:
+            return None
+        files.append((str(path), facts.st_size, facts.st_mtime))
+    newest = max([item.modified, *(at for _, _, at in files)])
+    if time.time() - newest < SETTLED_SECONDS:
+        return None
+    return Look(item.size, item.modified, said, tuple(files))
+
+
+def _has_same_look(look: Look, item: FoundFile, said: str) -> bool:
+    if (look.size, look.modified, look.said) != (item.size, item.modified, said):
+        return False
+    for path, size, modified in look.included:
+        file_threads.report_progress(path)
+        try:
+            facts = Path(path).stat()
+        except OSError:
+            return False
+        if (facts.st_size, facts.st_mtime) != (size, modified):
+            return False
+    return True

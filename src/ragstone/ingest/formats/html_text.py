@@ -1,0 +1,200 @@
+"""What a reader of a page sees of an element: its text in a line, fields and code, but no menus."""
+
+import re
+from typing import Any
+
+from ragstone.ingest.formats.inline_text import (
+    lower_text,
+    mark_code,
+    raise_text,
+    restore_spans,
+    strip_marks,
+)
+from ragstone.ingest.formats.tables import INDENT
+
+SILENT = {
+    "script", "style", "noscript", "template", "svg", "iframe", "object", "head", "button",
+    "select", "input", "textarea", "math-annotation", "annotation", "audio", "video", "canvas",
+    "rp", "del", "s", "strike", "option", "optgroup",
+}  # fmt: skip
+"""What is not read; what is struck out is no longer said."""
+
+_FURNITURE = {"nav", "footer", "aside"}
+_TEXT_FIELDS = {
+    "text", "email", "tel", "url", "number", "date", "datetime-local", "month", "time", "week",
+}  # fmt: skip
+_MIN_FILLED = 3
+"""Fields that are filled in where a form shows what somebody has said; fields for searching and
+signing in, and the lists of languages and countries beside them, are fewer."""
+
+_CHARS_PER_FIELD = 100
+"""Of a form with more text than this it is text that the page is about."""
+
+_FURNITURE_ROLES = {
+    "navigation", "banner", "contentinfo", "search", "dialog", "alertdialog", "menu", "menubar",
+    "doc-toc", "complementary", "doc-backlink", "doc-noteref",
+}  # fmt: skip
+_FURNITURE_NAME = re.compile(
+    r"\b(?:cookie|consent|gdpr|onetrust|skip-?link|"
+    r"headerlink|hash-link|heading-?anchor|anchorjs-link|footnote-(?:ref|reference|back|backref)|"
+    r"linenos?|lineno|fn-?backref|copybtn)\b"
+)
+
+_LINKS_NAME = re.compile(
+    r"\b(?:breadcrumbs?|sphinxsidebar|toctree-wrapper|navfooter|navheader|toc|table-of-contents|"
+    r"related)\b"
+)
+"""Such an element is made of links; others are named so for what they tell of
+("security-related-bugs")."""
+
+_LINKS_SHARE = 0.25
+_KEPT_NAME = re.compile(r"\b(?:admonition|topic|footnotes?|footnote-list|sidebar|callout)\b")
+INLINE = {
+    "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn",
+    "em", "font", "i", "img", "ins", "kbd", "label", "br", "mark", "q", "rt", "ruby", "s", "samp",
+    "small", "span", "strike", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr", "math",
+    "nobr", "input", "select", "textarea",
+}  # fmt: skip
+_CODE = {"code", "tt", "samp"}
+_SHIFTED = {"sup": raise_text, "sub": lower_text}
+_BREAK = "\u2028"
+"""Stands for a line break of the page while white space is folded."""
+
+_SIGNS = {"¶", "#", "§", "🔗", "\uf0c1", "↩", "↩︎", "↑"}
+
+
+def link_text_length(element: Any) -> int:
+    """Characters of the links in an element."""
+    return sum(len(item.text_content()) for item in element.iter("a"))
+
+
+def text_length(element: Any) -> int:
+    """Characters of the text that an element shows, menus counted."""
+    size = len((element.text or "").strip())
+    for child in element:
+        if isinstance(child.tag, str) and child.tag not in SILENT:
+            size += text_length(child)
+        size += len((child.tail or "").strip())
+    return size
+
+
+def is_furniture(element: Any, tag: str) -> bool:
+    """Whether an element belongs to the site, not to the page's text."""
+    if tag in SILENT:
+        return True
+    name = f"{element.get('class') or ''} {element.get('id') or ''}"
+    if is_hidden(element):
+        return True
+    if _KEPT_NAME.search(name) or element.get("role") in ("note", "doc-footnote"):
+        return False
+    if element.get("role") in _FURNITURE_ROLES or (
+        name.strip() and tag not in ("body", "main", "html") and _is_named_so(element, name.lower())
+    ):
+        return True
+    return _is_empty_form(element) if tag == "form" else tag in _FURNITURE
+
+
+def _is_empty_form(form: Any) -> bool:
+    """Whether a form is for visitors to fill in. Some sites make a form of a whole page, and a page
+    that was saved may show what somebody has filled in."""
+    states = [_field_state(field) for field in form.iter("input", "select", "textarea")]
+    fields = [state for state in states if state is not None]
+    filled = sum(state not in ("", "☐ ") for state in fields)
+    return filled < _MIN_FILLED and text_length(form) < _CHARS_PER_FIELD * max(1, len(fields))
+
+
+def _field_state(field: Any) -> str | None:
+    """Return what a field shows, empty for one that waits to be filled in; None for one without a
+    state that is seen."""
+    if field.tag == "input":
+        kind = (field.get("type") or "text").lower()
+        if kind in ("checkbox", "radio"):
+            return "☐ " if field.get("checked") is None else "☒ "
+        return (field.get("value") or "").strip() if kind in _TEXT_FIELDS else None
+    if field.tag == "textarea":
+        return (field.text or "").strip()
+    chosen = (option for option in field.iter("option") if option.get("selected") is not None)
+    return ", ".join(" ".join(option.text_content().split()) for option in chosen)
+
+
+def _is_named_so(element: Any, name: str) -> bool:
+    if _FURNITURE_NAME.search(name):
+        return True
+    return bool(_LINKS_NAME.search(name)) and link_text_length(
+        element
+    ) >= _LINKS_SHARE * text_length(element)
+
+
+def is_hidden(element: Any) -> bool:
+    if element.get("hidden") is not None or element.get("aria-hidden") == "true":
+        return True
+    return "display:none" in (element.get("style") or "").replace(" ", "")
+
+
+def verbatim_text(element: Any) -> str:
+    """All text below an element as it is written, but for line numbers."""
+    parts = [element.text or ""]
+    for child in element:
+        if isinstance(child.tag, str) and not is_furniture(child, child.tag):
+            parts.append("\n" if child.tag == "br" else verbatim_text(child))
+        parts.append(child.tail or "")
+    return "".join(parts)
+
+
+def cell_indent(cell: Any) -> str:
+    """How far the text of a cell is indented, by spaces that are not folded or by its style."""
+    text = _inline(cell).lstrip(" \t\r\n")
+    spaces = len(text) - len(text.lstrip("\u00a0\u2003\u2002"))
+    styled = _PADDED.search(cell.get("style") or "")
+    return INDENT * min(spaces or (round(float(styled[1])) if styled else 0), 40)
+
+
+def fold(text: str) -> str:
+    lines = (" ".join(line.split()) for line in restore_spans(text).split(_BREAK))
+    return "\n".join(line for line in lines if line)
+
+
+def raw_text(element: Any, alternatives: bool = True) -> str:
+    """All text below an element except of silent ones, with marks where it has line breaks, and
+    what its fields show."""
+    if element.tag in ("input", "select", "textarea"):
+        return "" if is_hidden(element) else f" {_field_state(element) or ''} "
+    if not isinstance(element.tag, str) or is_furniture(element, element.tag):
+        return ""
+    if element.tag == "img":
+        return f" {element.get('alt') or ''} " if alternatives else ""
+    # Links of a heading to itself.
+    if element.tag == "a" and (element.text or "").strip() in _SIGNS and not len(element):
+        return ""
+    parts = [_BREAK if element.tag == "br" else element.text or ""]
+    for child in element:
+        inside = raw_text(child, alternatives)
+        parts.append(inside if child.tag in INLINE else f" {inside} ")
+        parts.append(child.tail or "")
+    text = "".join(parts)
+    if write := _SHIFTED.get(element.tag):
+        return write(text)
+    return _BREAK.join(map(mark_code, text.split(_BREAK))) if element.tag in _CODE else text
+
+
+def line_text(element: Any) -> str:
+    """The text of an element in one line, with code between backticks."""
+    return " ".join(restore_spans(_inline(element)).split())
+
+
+def plain_text(element: Any) -> str:
+    """The text of a title or heading in one line."""
+    return " ".join(strip_marks(_inline(element)).split())
+
+
+def _inline(element: Any) -> str:
+    if element is None:
+        return ""
+    parts = [element.text or ""]
+    for child in element:
+        inside = raw_text(child)
+        parts += [inside if child.tag in INLINE else f" {inside} ", child.tail or ""]
+    return "".join(parts).replace(_BREAK, " ")
+
+
+_PADDED = re.compile(r"(?:padding|margin)-left:\s*(\d+(?:\.\d+)?)(?:px|em|rem|pt|%)")

@@ -1,0 +1,125 @@
+"""What a run of a source works with, and what it counts."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ragstone.core.errors import InputError
+from ragstone.core.records import Collection
+from ragstone.core.sync import MAX_REASONS, FailedItem, SourceRun, StoredSource
+from ragstone.ingest import changes
+from ragstone.ingest.pipeline import Pipeline
+from ragstone.ingest.write import document_id
+from ragstone.ports import Catalog
+from ragstone.ports.sources import SourceStore
+from ragstone.settings import IngestSettings
+
+MAX_NAME = 1_000
+"""Characters of an item's path that are told."""
+
+
+@dataclass(frozen=True, slots=True)
+class SyncParts:
+    """What runs of sources work with. What sources keep is in `data`."""
+
+    pipeline: Pipeline
+    catalog: Catalog
+    store: SourceStore
+    settings: IngestSettings
+    data: Path
+
+    def folder(self, source: str) -> Path:
+        """The folder of a source's own, by its id."""
+        return self.data / "sources" / source
+
+
+@dataclass(frozen=True, slots=True)
+class SyncRequest:
+    """What a run is to do. `dry`: only count. `accept_removals`: remove also what would be held
+    back."""
+
+    dry: bool = False
+    accept_removals: bool = False
+
+
+class RunRecord:
+    """One attempt at a run of a source: what it counts is stored from time to time, and reported.
+
+    `earlier` is how far an attempt was that was cut off: what it did is found unchanged now.
+    """
+
+    def __init__(
+        self,
+        parts: SyncParts,
+        source: StoredSource,
+        request: SyncRequest,
+        earlier: SourceRun,
+        report: Callable[[SourceRun], None],
+    ) -> None:
+        self.parts = parts
+        self.source = source
+        self.request = request
+        self.run = replace(earlier, unchanged=0, failed=0, held=0, failures=(), notes=())
+        self._report = report
+
+    async def store(self) -> None:
+        """Keep how far it is."""
+        await self.parts.store.put_run(self.run)
+        self._report(self.run)
+
+    def change(self, run: SourceRun) -> None:
+        """Take over other counts, and report them."""
+        self.run = run
+        self._report(run)
+
+    def count(self, **numbers: int) -> None:
+        """Add to what is counted."""
+        added: dict[str, Any] = {
+            name: getattr(self.run, name) + number for name, number in numbers.items()
+        }
+        self.run = replace(self.run, **added)
+
+    def fail(self, path: str, reason: str) -> None:
+        """Count an item that failed."""
+        self.count(failed=1)
+        if len(self.run.failures) < MAX_REASONS:
+            # It is told over HTTP, which takes no broken Unicode.
+            named = path[:MAX_NAME].encode("utf-8", "replace").decode()
+            failed = FailedItem(named, reason)
+            self.run = replace(self.run, failures=(*self.run.failures, failed))
+
+    def note(self, sentence: str) -> None:
+        """Add a sentence for whoever keeps the source."""
+        self.run = replace(self.run, notes=(*self.run.notes, sentence))
+
+    def may_remove(self, gone: int, known: int, *, empty: bool) -> bool:
+        """Whether what is gone is to be removed. It is counted as held back where the source is
+        `empty` or has lost so much at once that it is more likely not whole."""
+        suspicious = changes.is_suspicious(gone, known, empty=empty)
+        if suspicious and not self.request.accept_removals:
+            self.count(held=gone)
+            self.note(changes.explain_held(gone, known))
+            return False
+        if self.request.dry:
+            self.count(removed=gone)
+        return not self.request.dry
+
+    def document_id(self, path: str) -> str:
+        """The id of the document at a path."""
+        return document_id(self.source.tenant, self.source.collection, path)
+
+    async def find_collection(self) -> Collection | None:
+        """The collection, None for one that is still to come."""
+        return await self.parts.catalog.find_by_id(self.source.tenant, self.source.collection)
+
+    async def name_collection(self) -> str:
+        """The name of the collection. Raises InputError where it was deleted."""
+        id = self.source.collection
+        names = await self.parts.catalog.names(self.source.tenant, [id])
+        if id not in names:
+            raise InputError(
+                "The collection of this source was deleted. Remove the source, and add it again if "
+                "its documents are to come back."
+            )
+        return names[id]

@@ -1,0 +1,106 @@
+"""One run of a source, however it ends."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+
+from ragstone.core.clock import state_time
+from ragstone.core.errors import RagstoneError, StateUnavailable, StorageFull
+from ragstone.core.sync import SourceRun, StoredSource
+from ragstone.ingest.sources import SOURCES
+from ragstone.ingest.sources.folder_run import preview_folder, sync_folder
+from ragstone.ingest.sources.item_run import ItemRun
+from ragstone.ingest.sources.options import open_options
+from ragstone.ingest.sources.run import RunRecord, SyncParts, SyncRequest
+from ragstone.ports.sources import FolderSource, ItemSource, SourceParts
+
+log = logging.getLogger(__name__)
+
+MAX_PAUSE = 86_400.0
+"""Seconds that a source which fails waits at most, unless it is synced less often anyway."""
+
+
+def open_source(parts: SyncParts, source: StoredSource) -> ItemSource | FolderSource:
+    """Make the source itself. Raises ConfigError, InputError."""
+    declared = SOURCES.get(source.kind)
+    options = open_options(source.kind, declared, source.options)
+    with SOURCES.explain_errors(source.kind):
+        follow_links, folder = parts.settings.follow_links, parts.folder(source.id)
+        return declared.open(SourceParts(source.name, options, folder, follow_links))
+
+
+async def run_source(
+    parts: SyncParts,
+    source: StoredSource,
+    request: SyncRequest,
+    earlier: SourceRun,
+    report: Callable[[SourceRun], None],
+) -> SourceRun:
+    """Sync a source, store how it went and when the next run is due; what fails is in the run.
+
+    Nobody else syncs it meanwhile. Raises StateUnavailable and StorageFull: then the same run is to
+    be run again.
+    """
+    async with parts.catalog.alone(source.tenant, f"source {source.id}"):
+        # Another run may have gone further while this one waited, or somebody has removed it.
+        now = await parts.store.get(source.id)
+        if now is None:
+            return replace(earlier, state="stopped", ended_at=state_time())
+        source = now
+        record = RunRecord(parts, source, request, earlier, report)
+        checkpoint, retry_after = None, 0.0
+        try:
+            await record.store()
+            checkpoint = await _sync(record)
+            ended = replace(record.run, state="done")
+        except (StateUnavailable, StorageFull):
+            raise
+        except RagstoneError as error:
+            retry_after = getattr(error, "retry_after", None) or 0.0
+            ended = replace(record.run, state="failed", error=error.message)
+        except Exception as error:
+            # Its text may hold an address or a secret; the log is the operator's alone.
+            log.exception("The source %s broke", source.name)
+            sentence = f"The kind {source.kind} broke ({type(error).__name__}); the log says where."
+            ended = replace(record.run, state="failed", error=sentence)
+        ended = replace(ended, ended_at=state_time())
+        record.change(ended)
+        await record.store()
+        if not request.dry:
+            await _schedule(parts, source, ended, checkpoint, retry_after)
+        return ended
+
+
+async def _sync(record: RunRecord) -> str | None:
+    opened = open_source(record.parts, record.source)
+    try:
+        await opened.check()
+        if not isinstance(opened, FolderSource):
+            return await ItemRun(record, opened).sync()
+        folder = await opened.update()
+        if record.request.dry:
+            await preview_folder(record, folder)
+        else:
+            await sync_folder(record, folder)
+        return None
+    finally:
+        await opened.aclose()
+
+
+async def _schedule(
+    parts: SyncParts,
+    source: StoredSource,
+    run: SourceRun,
+    checkpoint: str | None,
+    retry_after: float,
+) -> None:
+    """Say when the next run is due: after each failure twice as late."""
+    failures = source.failures + 1 if run.state == "failed" else 0
+    due = None
+    if source.every is not None:
+        pause = source.every * 2.0 ** min(failures, 20)
+        due = state_time() + max(source.every, min(MAX_PAUSE, pause), retry_after)
+    values: dict[str, object] = {"failures": failures, "next_at": due}
+    if checkpoint is not None:
+        values["checkpoint"] = checkpoint
+    await parts.store.change(source.id, **values)

@@ -1,1 +1,0 @@
-"""The entity graph: what chunks name, and how a question finds by it what its words do not."""

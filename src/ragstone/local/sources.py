@@ -1,0 +1,302 @@
+"""Sources in this process: what is stored of them, and when their runs are due."""
+
+import asyncio
+import logging
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, replace
+from typing import Any
+from uuid import uuid4
+
+from ragstone.core.clock import state_time
+from ragstone.core.errors import (
+    Conflict,
+    Forbidden,
+    InputError,
+    JobEnded,
+    RagstoneError,
+    UnknownJob,
+    UnknownSource,
+)
+from ragstone.core.limits import check_collection_name
+from ragstone.core.readers import check_readers
+from ragstone.core.sync import SourceRun, StoredSource
+from ragstone.core.turn import Principal
+from ragstone.ingest.sources import SOURCES
+from ragstone.ingest.sources.options import check_options, list_secrets
+from ragstone.ingest.sources.run import SyncParts, SyncRequest
+from ragstone.ingest.sources.sync import open_source, run_source
+from ragstone.ingest.write import document_id
+from ragstone.jobs.runner import Report, Work
+from ragstone.local.jobs import LocalJobs
+from ragstone.ports.jobs import Job
+from ragstone.ports.sources import SourceStore
+from ragstone.service import wire
+from ragstone.service.sources import SourceView
+
+log = logging.getLogger(__name__)
+
+KIND = "source"
+"""The kind of jobs that sync a source."""
+
+LOOK_SECONDS = 2.0
+"""How often it is looked for sources that are due."""
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+PAGE = 1_000
+"""Documents, or items, that are listed in one step."""
+
+
+class LocalSources:
+    """`service.sources.SourcesService` in this process."""
+
+    def __init__(self, parts: SyncParts, jobs: LocalJobs) -> None:
+        self._parts = parts
+        self._store = parts.store
+        self._catalog = parts.catalog
+        self._jobs = jobs
+
+    async def add(
+        self,
+        principal: Principal,
+        name: str,
+        kind: str,
+        collection: str = "default",
+        *,
+        options: Mapping[str, str] = {},
+        every: float | None = None,
+        readers: Sequence[str] = (),
+        operator: bool = False,
+    ) -> SourceView:
+        """`service.sources.SourcesService`."""
+        if not _NAME.fullmatch(name):
+            raise InputError(
+                f"Not a valid name of a source: {name[:100]!r}. Use letters, digits, dots, hyphens "
+                "and underscores, such as handbook."
+            )
+        if every is not None and every < 1:
+            raise InputError("A source is synced once a second at most: give an interval of 1 s.")
+        check_collection_name(collection)
+        check_readers(readers)
+        declared = SOURCES.get(kind)
+        if declared.of_server and not operator:
+            raise Forbidden(
+                f"A source of the kind {kind} reads what is on the server: only its operator may "
+                "add one, with 'ragstone source add' there."
+            )
+        check_options(kind, declared, options)
+        if list_secrets(declared) & options.keys() and not operator:
+            raise Forbidden(
+                "Only the server's operator may have a source use a secret of its environment."
+            )
+        id = await self._catalog.identity(principal.tenant, collection)
+        source = StoredSource(
+            uuid4().hex,
+            principal.tenant,
+            name,
+            kind,
+            id,
+            dict(options),
+            tuple(dict.fromkeys(readers)),
+            every,
+            state_time(),
+        )
+        await self._refuse_if_taken(source)
+        opened = open_source(self._parts, source)
+        try:
+            await opened.check()
+        finally:
+            await opened.aclose()
+        due = source.created_at if every is not None else None
+        if not await self._store.add(replace(source, next_at=due)):
+            raise Conflict(f"There is a source {name!r} already. Choose another name.")
+        return await self.show(principal, name)
+
+    async def list(self, principal: Principal) -> Sequence[SourceView]:
+        """`service.sources.SourcesService`."""
+        stored = await self._store.list_all(principal.tenant)
+        ids = {source.collection for source in stored}
+        names = await self._catalog.names(principal.tenant, ids)
+        reach = principal.collections
+        return [
+            await self._view(source, names.get(source.collection, ""))
+            for source in stored
+            if reach is None or names.get(source.collection) in reach
+        ]
+
+    async def show(self, principal: Principal, name: str) -> SourceView:
+        """`service.sources.SourcesService`."""
+        source, collection = await self._find(principal, name)
+        return await self._view(source, collection)
+
+    async def sync(
+        self,
+        principal: Principal,
+        name: str,
+        *,
+        dry: bool = False,
+        accept_removals: bool = False,
+    ) -> SourceRun:
+        """`service.sources.SourcesService`."""
+        source, collection = await self._find(principal, name)
+        wanted = SyncRequest(dry, accept_removals)
+        return await _submit(self._jobs, self._store, source, collection, wanted)
+
+    async def runs(self, principal: Principal, name: str, limit: int = 20) -> Sequence[SourceRun]:
+        """`service.sources.SourcesService`."""
+        source, _ = await self._find(principal, name)
+        return [
+            await self._compare_with_job(run) for run in await self._store.runs(source.id, limit)
+        ]
+
+    async def remove(self, principal: Principal, name: str, *, documents: bool = False) -> int:
+        """`service.sources.SourcesService`."""
+        source, _ = await self._find(principal, name)
+        # Nothing is due any more, so no other run begins.
+        await self._store.change(source.id, next_at=None, every=None)
+        for run in await self._store.runs(source.id, PAGE):
+            if run.state == "running":
+                with suppress(JobEnded, UnknownJob):
+                    await self._jobs.cancel(Principal(source.tenant), run.id, admin=True)
+        async with self._catalog.alone(source.tenant, f"source {source.id}"):
+            removed = await self._delete_documents(source) if documents else 0
+            await self._store.remove(source.id)
+            folder = self._parts.folder(source.id)
+            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+        return removed
+
+    async def _find(self, principal: Principal, name: str) -> tuple[StoredSource, str]:
+        """A source, and its collection's name. Raises UnknownSource."""
+        source = await self._store.find(principal.tenant, name)
+        if source is None:
+            raise UnknownSource(name)
+        names = await self._catalog.names(source.tenant, [source.collection])
+        collection = names.get(source.collection, "")
+        if principal.collections is not None and collection not in principal.collections:
+            raise UnknownSource(name)
+        return source, collection
+
+    async def _view(self, source: StoredSource, collection: str) -> SourceView:
+        last = next(iter(await self._store.runs(source.id, 1)), None)
+        return SourceView(
+            source.name,
+            source.kind,
+            collection,
+            source.options,
+            source.readers,
+            source.every,
+            source.next_at,
+            await self._compare_with_job(last) if last else None,
+        )
+
+    async def _compare_with_job(self, run: SourceRun) -> SourceRun:
+        """The run as it is: one whose job was cancelled or forgotten goes on no more."""
+        if run.state != "running":
+            return run
+        source = await self._store.get(run.source)
+        whose = Principal(source.tenant if source else "")
+        job = await self._jobs.get(whose, run.id, admin=True)
+        if job is not None and not job.ended:
+            return run
+        return replace(run, state="stopped", error=job.error if job else "")
+
+    async def _refuse_if_taken(self, source: StoredSource) -> None:
+        """Raise Conflict where the source's folder has documents that are not its own."""
+        place = source.tenant, source.collection
+        below = f"/{source.name}"
+        after = ""
+        while page := await self._catalog.documents(*place, below=below, after=after, limit=PAGE):
+            if any((item.metadata or {}).get("source") != source.name for item in page):
+                raise Conflict(
+                    f"The folder {below} of the collection has other documents already. Choose "
+                    "another name."
+                )
+            after = page[-1].path
+
+    async def _delete_documents(self, source: StoredSource) -> int:
+        """Delete what came from a source; how many documents."""
+        collection = await self._catalog.find_by_id(source.tenant, source.collection)
+        if collection is None:
+            return 0
+        place = source.tenant, source.collection
+        known = await self._catalog.sources(*place, [], [source.folder]) if source.folder else {}
+        paths = [path for several in known.values() for path in several]
+        after = ""
+        while page := await self._store.list_items(source.id, after, PAGE):
+            paths += [item.path for item in page]
+            after = page[-1].key
+        found = await self._catalog.find_documents([document_id(*place, path) for path in paths])
+        await self._parts.pipeline.forget(collection, list(found))
+        return len(found)
+
+
+class SourceSchedule:
+    """Begins the runs of sources when they are due."""
+
+    def __init__(self, parts: SyncParts, jobs: LocalJobs) -> None:
+        self._catalog = parts.catalog
+        self._store = parts.store
+        self._jobs = jobs
+
+    async def watch(self) -> None:
+        """Begin the runs that are due, from now on and for as long as this is not cancelled."""
+        while True:
+            try:
+                await self.begin_due()
+            except RagstoneError as error:
+                log.warning("Sources that are due wait: %s", error)
+            await asyncio.sleep(LOOK_SECONDS)
+
+    async def begin_due(self) -> None:
+        """Begin the runs that are due now."""
+        for source in await self._store.list_due(state_time()):
+            names = await self._catalog.names(source.tenant, [source.collection])
+            # Before the run: one that is cancelled waits for the next time too.
+            due = None if source.every is None else state_time() + source.every
+            await self._store.change(source.id, next_at=due)
+            await _submit(
+                self._jobs, self._store, source, names.get(source.collection, ""), SyncRequest()
+            )
+
+
+async def _submit(
+    jobs: LocalJobs,
+    store: SourceStore,
+    source: StoredSource,
+    collection: str,
+    wanted: SyncRequest,
+) -> SourceRun:
+    """Queue a run, unless an equal one waits or goes on already."""
+    request: dict[str, Any] = {"source": source.id, **asdict(wanted)}
+    # A job about a collection that is gone is about none.
+    request |= {"collection": collection} if collection else {}
+    whose = Principal(source.tenant)
+    job = await jobs.submit(KIND, request, principal=whose)
+    begun = SourceRun(job.id, source.id, job.created_at, dry=wanted.dry)
+    return await store.begin_run(begun)
+
+
+def source_work(parts: SyncParts) -> Work:
+    """Make the work of jobs that sync a source."""
+
+    async def work(job: Job, report: Report) -> dict[str, Any]:
+        source = await parts.store.get(str(job.request["source"]))
+        if source is None:
+            return {}
+        wanted = SyncRequest(bool(job.request["dry"]), bool(job.request["accept_removals"]))
+        begun = SourceRun(job.id, source.id, job.created_at, dry=wanted.dry)
+        earlier = await parts.store.begin_run(begun)
+        if job.attempts > 1 and "run" in job.progress:
+            # An ingest of a folder stores nothing of how far it is but this.
+            earlier = wire.load(SourceRun, job.progress["run"])
+
+        def report_run(run: SourceRun) -> None:
+            report({"share": None, "run": wire.dump(run)})
+
+        ended = await run_source(parts, source, wanted, earlier, report_run)
+        return {"run": wire.dump(ended)}
+
+    return work

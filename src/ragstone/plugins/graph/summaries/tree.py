@@ -1,0 +1,124 @@
+"""The tree of a document: runs of its chunks, runs of these, up to one root, and the sentences that
+tell most of each."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import takewhile
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragstone.core.chunk import SUMMARY, Chunk, summary_id
+from ragstone.core.summary_node import SummaryNode, TellingSentence
+from ragstone.plugins.graph.summaries.central import (
+    Candidate,
+    Weights,
+    candidates,
+    central,
+    rarities,
+    together,
+)
+from ragstone.plugins.graph.summaries.runs import MOST, means, runs
+
+LEAST_CHUNKS = MOST + 1
+"""A document of fewer chunks has no tree: one node would be all of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What stands below a node: its number among the nodes or the chunks, its sentences, and the
+    words of all sentences in it."""
+
+    number: int
+    first: int
+    last: int
+    said: Sequence[Candidate]
+    about: Weights
+
+
+def extractive_tree(
+    chunks: Sequence[Chunk], vectors: NDArray[np.float32], recipe: str
+) -> list[SummaryNode]:
+    """The tree of the chunks of a document, in order, each with its vector; by their numbers, and
+    the same for the same chunks and vectors."""
+    rarity = rarities(chunks)
+    parts = [_leaf(chunk, rarity) for chunk in chunks]
+    nodes: list[SummaryNode] = []
+    level = 0
+    while level == 0 or len(parts) > 1:
+        level += 1
+        cut = runs(vectors)
+        above: list[_Part] = []
+        for begin, end in cut:
+            below = parts[begin:end]
+            part = _node_part(len(nodes), below)
+            children = () if level == 1 else tuple(item.number for item in below)
+            said = tuple(candidate.excerpt for candidate in part.said)
+            nodes.append(
+                SummaryNode(part.number, 0, level, part.first, part.last, children, said, recipe)
+            )
+            above.append(part)
+        vectors, parts = means(vectors, cut), above
+    return [replace(node, count=len(nodes)) for node in nodes]
+
+
+def _leaf(chunk: Chunk, rarity: Weights) -> _Part:
+    said = candidates(chunk, rarity)
+    about = together([item.words for item in said])
+    return _Part(chunk.chunk_index, chunk.chunk_index, chunk.chunk_index, said, about)
+
+
+def _node_part(number: int, below: Sequence[_Part]) -> _Part:
+    about = together([part.about for part in below])
+    said = central([part.said for part in below], about)
+    return _Part(number, below[0].first, below[-1].last, said, about)
+
+
+def sentences_of_few(chunks: Sequence[Chunk]) -> list[TellingSentence]:
+    """The sentences that tell most of a document that is too short for a tree, the best first."""
+    rarity = rarities(chunks)
+    return [
+        candidate.excerpt
+        for candidate in _node_part(0, [_leaf(chunk, rarity) for chunk in chunks]).said
+    ]
+
+
+def excerpt_text(excerpt: TellingSentence, chunk: Chunk) -> str:
+    """The words of a sentence, on one line."""
+    return " ".join(chunk.text[excerpt.start - chunk.start : excerpt.end - chunk.start].split())
+
+
+def in_order(said: Sequence[TellingSentence]) -> list[TellingSentence]:
+    """Sentences as they stand in the document."""
+    return sorted(said, key=lambda item: (item.start, item.end))
+
+
+def node_chunk(node: SummaryNode, text: str, chunks: Sequence[Chunk]) -> Chunk:
+    """A node as the index holds it. `chunks` are those of its document, by their indexes."""
+    below = chunks[node.first : node.last + 1]
+    first = below[0]
+    return replace(
+        first,
+        chunk_id=summary_id(first.document_id, first.version, node.number),
+        chunk_index=node.number,
+        text=text,
+        start=first.start,
+        end=max(item.end for item in below),
+        section=_find_shared_section(below),
+        kind=SUMMARY,
+        layout=node.encode(),
+    )
+
+
+def _find_shared_section(chunks: Sequence[Chunk]) -> tuple[str, ...]:
+    """The headings above all of these chunks."""
+    sections = [chunk.section for chunk in chunks]
+    same = takewhile(lambda names: len(set(names)) == 1, zip(*sections, strict=False))
+    return tuple(names[0] for names in same)
+
+
+def excerpt_lines(said: Sequence[TellingSentence], chunks: Sequence[Chunk]) -> str:
+    """The text of a node without a chat model: its sentences in order, each on a line."""
+    return "\n".join(
+        excerpt_text(sentence, chunks[sentence.chunk_index]) for sentence in in_order(said)
+    )

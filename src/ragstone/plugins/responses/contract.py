@@ -1,0 +1,60 @@
+"""What clients of OpenAI's API say of collections, and which of their files are in them."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from ragstone.core.turn import Principal
+from ragstone.plugins.responses.records import StoreFile, VectorStore
+from ragstone.service.added import AddedService
+
+
+class VectorStoreService(Protocol):
+    """The vector stores of a principal's tenant, by the names of their collections, which need not
+    be there yet. It says of no file that the principal may read it: the dialect does."""
+
+    async def put(self, store: VectorStore) -> None:
+        """Keep a store, instead of what was said of its collection before."""
+        ...
+
+    async def list_all(self, principal: Principal) -> list[VectorStore]:
+        """Those of the principal's tenant."""
+        ...
+
+    async def find(self, principal: Principal, collection: str) -> VectorStore | None:
+        """That of a collection."""
+        ...
+
+    async def drop(self, principal: Principal, collection: str) -> None:
+        """Forget a store with its collection and all documents of that."""
+        ...
+
+    async def put_files(self, files: Sequence[StoreFile]) -> None:
+        """Note that files were put into stores."""
+        ...
+
+    async def files(
+        self,
+        principal: Principal,
+        collection: str | None = None,
+        file: str | None = None,
+        job: str | None = None,
+    ) -> list[StoreFile]:
+        """The files that were put into stores: into one of them, those of one id, of one job."""
+        ...
+
+    async def remove_file(self, principal: Principal, collection: str, file: str) -> None:
+        """Forget that a file was put into a store."""
+        ...
+
+    async def delete_file(self, principal: Principal, file: str) -> None:
+        """Delete a file of the principal's and what was made of it in every store.
+
+        Raises UnknownFile, FileInUse while it is being indexed, Forbidden where it is in a store
+        that the principal's credential does not reach.
+        """
+        ...
+
+
+VECTOR_STORES: AddedService[VectorStoreService] = AddedService(
+    "vector_stores", VectorStoreService, "ragstone.plugins.responses.service:open_service"
+)

@@ -1,0 +1,8 @@
+"""Kinds of sources that a collection is kept in sync with, besides folders."""
+
+from ragstone.registry import Extension, Plugin
+
+PLUGIN = Plugin(
+    "Kinds of sources besides folders: Git repositories.",
+    {"sources": {"git": Extension(f"{__name__}.git:GIT")}},
+)

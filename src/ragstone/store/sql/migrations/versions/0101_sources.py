@@ -1,0 +1,68 @@
+"""Add sources that are kept in sync."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0101"
+down_revision = "0100"
+
+TEXT = sa.Text()
+
+
+def upgrade() -> None:
+    op.create_table(
+        "sources",
+        sa.Column("id", TEXT, nullable=False),
+        sa.Column("tenant", TEXT, nullable=False),
+        sa.Column("name", TEXT, nullable=False),
+        sa.Column("kind", TEXT, nullable=False),
+        sa.Column("collection", TEXT, nullable=False),
+        sa.Column("options", sa.JSON(), nullable=False),
+        sa.Column("readers", sa.JSON(), nullable=False),
+        sa.Column("every", sa.Double(), nullable=True),
+        sa.Column("created_at", sa.Double(), nullable=False),
+        sa.Column("next_at", sa.Double(), nullable=True),
+        sa.Column("failures", sa.Integer(), nullable=False),
+        sa.Column("checkpoint", TEXT, nullable=False),
+        sa.Column("folder", TEXT, nullable=False),
+        sa.PrimaryKeyConstraint("id", name="pk_sources"),
+    )
+    op.create_index("ix_sources_tenant_name", "sources", ["tenant", "name"], unique=True)
+    op.create_index("ix_sources_next_at", "sources", ["next_at"])
+    op.create_table(
+        "source_items",
+        sa.Column("source", TEXT, nullable=False),
+        sa.Column("key", TEXT, nullable=False),
+        sa.Column("version", TEXT, nullable=False),
+        sa.Column("path", TEXT, nullable=False),
+        sa.Column("error", TEXT, nullable=False),
+        sa.ForeignKeyConstraint(
+            ["source"], ["sources.id"], name="fk_source_items_sources", ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("source", "key", name="pk_source_items"),
+    )
+    op.create_index("ix_source_items_source_path", "source_items", ["source", "path"])
+    op.create_table(
+        "source_runs",
+        sa.Column("id", TEXT, nullable=False),
+        sa.Column("source", TEXT, nullable=False),
+        sa.Column("started_at", sa.Double(), nullable=False),
+        sa.Column("ended_at", sa.Double(), nullable=True),
+        sa.Column("state", TEXT, nullable=False),
+        sa.Column("dry", sa.Boolean(), nullable=False),
+        sa.Column("added", sa.Integer(), nullable=False),
+        sa.Column("changed", sa.Integer(), nullable=False),
+        sa.Column("rights", sa.Integer(), nullable=False),
+        sa.Column("removed", sa.Integer(), nullable=False),
+        sa.Column("held", sa.Integer(), nullable=False),
+        sa.Column("unchanged", sa.Integer(), nullable=False),
+        sa.Column("failed", sa.Integer(), nullable=False),
+        sa.Column("error", TEXT, nullable=False),
+        sa.Column("failures", sa.JSON(), nullable=False),
+        sa.Column("notes", sa.JSON(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["source"], ["sources.id"], name="fk_source_runs_sources", ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("id", name="pk_source_runs"),
+    )
+    op.create_index("ix_source_runs_source_started_at", "source_runs", ["source", "started_at"])
