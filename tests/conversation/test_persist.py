@@ -1,5 +1,7 @@
 """What a question leaves, and what is left where one of the stores fails."""
 
+import asyncio
+import gc
 import logging
 from collections.abc import Mapping
 from typing import Any
@@ -91,3 +93,13 @@ async def test_given_no_days_for_traces_then_none_is_kept() -> None:
 async def test_given_a_question_that_wants_nothing_kept_then_nothing_is() -> None:
     ask = Ask("How high?", Principal("acme", "ann"), room="r1", keeps=False)
     assert await persist(Persist(), Turn(ask, question="How high?")) == set()
+
+
+async def test_given_a_stop_before_its_parts_began_then_none_is_left_behind() -> None:
+    task = asyncio.create_task(persist(Persist()))
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    # A part that nobody will await warns as soon as it is collected.
+    gc.collect()

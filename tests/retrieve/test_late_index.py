@@ -57,10 +57,10 @@ def written(folder: Path, **texts: str) -> Path:
 
 
 async def searched(service: Ragstone, question: str, principal: Principal = ANYBODY) -> Turn:
-    recipes = Recipes(Settings())
-    return await Engine(service._adapters, recipes.search_recipe).answer(
-        Ask(question, principal=principal)
-    )
+    engine = Engine(service._adapters, Recipes(Settings()).search_recipe)
+    turn = await engine.answer(Ask(question, principal=principal))
+    await engine.aclose()
+    return turn
 
 
 async def late_texts(service: Ragstone, question: str, **changes: Any) -> list[str] | None:

@@ -3,9 +3,9 @@
 import asyncio
 import logging
 import uuid
-from collections.abc import Awaitable
+from collections.abc import Coroutine
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pydantic import Field
 
@@ -41,28 +41,25 @@ class Persist(Stage):
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         if not turn.ask.keeps:
             return Step(turn, "skipped", "the request wants nothing kept")
-        parts = [_keep("cache entry", remember(turn, adapters, self.ttl))]
+        parts: dict[str, Coroutine[Any, Any, object]] = {
+            "cache entry": remember(turn, adapters, self.ttl)
+        }
         if self.stores:
-            parts.append(_keep("turn", _store_turn(turn, adapters)))
-            parts.append(_keep("statistics", adapters.history.save(turn)))
+            parts["turn"] = _store_turn(turn, adapters)
+            parts["statistics"] = adapters.history.save(turn)
         if self.days:
-            parts.append(_keep("trace", self._keep_trace(turn, adapters)))
+            parts["trace"] = self._keep_trace(turn, adapters)
         # At once, so that a store that holds several can keep them in one transaction.
-        await asyncio.gather(*parts)
+        ended = await asyncio.gather(*parts.values(), return_exceptions=True)
+        for part, result in zip(parts, ended, strict=True):
+            if isinstance(result, RagstoneError):
+                log.warning("The %s of a question could not be kept: %s", part, result)
+            elif isinstance(result, Exception):
+                log.error("The %s of a question could not be kept", part, exc_info=result)
         return Step(turn)
 
     async def _keep_trace(self, turn: Turn, adapters: Adapters) -> None:
         await adapters.traces.keep(build_trace(turn, self.questions), self.days)
-
-
-async def _keep(what: str, done: Awaitable[object]) -> None:
-    """Wait for one part; one that fails is logged."""
-    try:
-        await done
-    except RagstoneError as error:
-        log.warning("The %s of a question could not be kept: %s", what, error)
-    except Exception:
-        log.exception("The %s of a question could not be kept", what)
 
 
 async def _store_turn(turn: Turn, adapters: Adapters) -> None:

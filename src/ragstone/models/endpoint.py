@@ -146,18 +146,14 @@ async def read_window(client: AsyncOpenAI, model: str) -> Window | None:
         _read_ollama_window,
         _read_lm_studio_window,
     )
-    found: list[Window | None] = []
-    with suppress(Exception):
+    found: list[Window | BaseException | None] = []
+    with suppress(TimeoutError):
         async with asyncio.timeout(WINDOW_SECONDS):
             # Of servers that answer, most know one of the four: the others end with a 404.
-            found = await asyncio.gather(*(_quietly(read(client, model)) for read in readers))
-    return next((item for item in found if item and item.tokens >= MIN_WINDOW), None)
-
-
-async def _quietly(reading: Any) -> Window | None:
-    with suppress(Exception):
-        return await reading  # type: ignore[no-any-return]
-    return None
+            reading = (read(client, model) for read in readers)
+            found = await asyncio.gather(*reading, return_exceptions=True)
+    windows = (item for item in found if isinstance(item, Window))
+    return next((window for window in windows if window.tokens >= MIN_WINDOW), None)
 
 
 async def _read_listed_window(client: AsyncOpenAI, model: str) -> Window | None:
