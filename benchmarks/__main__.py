@@ -37,6 +37,7 @@ NAMES = (
     "refusals",
     "statements",
     "statement_kinds",
+    "json_fields",
     "reader",
     "graph",
     "multi_hop",

@@ -17,7 +17,7 @@ from ragstone.core.turn import Ask, JsonFormat, Turn
 from ragstone.ports import Said
 from ragstone.verify.check import Check, CheckHeld
 from ragstone.verify.cite import Cite
-from ragstone.verify.json_fields import MAX_FIELDS, find_fields, json_sentences
+from ragstone.verify.json_fields import MAX_FIELDS, find_fields, json_sentences, state_fields
 from ragstone.verify.score import Score
 from tests.engine.adapters import ran
 from tests.engine.samples import a_passage
@@ -131,9 +131,39 @@ def test_large_and_deep_texts_are_read(text: str, values: list[str]) -> None:
 def test_a_field_claims_its_value_under_its_keys() -> None:
     text = '{"contract": {"endDate": "2026"}, "net_price": [5], "half": "\\ud800\\u0000x"}'
 
-    said = [field.statement for field in find_fields(text)]
+    said = state_fields(list(find_fields(text)))
 
-    assert said == ["contract end Date = 2026", "net price = 5", "half =   x"]
+    assert said == ["contract end Date is 2026.", "net price is 5.", "half is   x."]
+
+
+def test_a_field_of_an_object_in_an_array_is_told_by_its_first_other_value() -> None:
+    text = '{"of": [{"name": "flour", "amount_g": 200, "kind": "rye"}, {"name": "salt"}, ["a"]]}'
+
+    said = state_fields(list(find_fields(text)))
+
+    assert said == [
+        "200: name flour",
+        "flour: amount g 200",
+        "flour: kind rye",
+        "of name is salt.",
+        "of is a.",
+    ]
+
+
+async def test_values_of_two_objects_that_are_exchanged_are_found() -> None:
+    text = '{"ships": [{"name": "Alma", "crew": 12}, {"name": "Bora", "crew": 340}]}'
+    passage = a_passage(1, "The Alma has a crew of 12, the Bora one of 340.")
+    right = replace(make_turn(text), passages=(passage,))
+    wrong = replace(make_turn(text.replace("12", "1").replace("340", "12")), passages=(passage,))
+
+    likely = []
+    for turn in (right, wrong):
+        step, _ = await ran(Check(), turn, checker=local_checker())
+        assert step.turn.answer is not None
+        assert step.turn.answer.supported is not None
+        likely.append(step.turn.answer.supported.confidence)
+
+    assert likely[0] > likely[1]
 
 
 def test_values_of_the_schema_and_empty_ones_claim_nothing() -> None:
