@@ -243,7 +243,7 @@ function Turns({ onEdit }) {
   return html`<div class="turns" ref=${turns}>${hidden > 0 && html`<${Button} label=${t("Show {count} earlier questions", { count: number(hidden) })} onClick=${() => { talk.shown += 30; changed(); }} />`}
     ${talk.turns.slice(hidden).map((turn, place) => html`<${Answer} key=${turn.id} turn=${turn}
     last=${hidden + place === talk.turns.length - 1} onAsk=${put} onEdit=${onEdit} />`)}</div>
-    ${away && html`<div class="jump"><${Button} icon="down" label=${t("Jump to the latest")} onClick=${jump} /></div>`}`;
+    ${away && html`<div class="jump"><${Button} icon="latest" label=${t("Jump to the latest")} onClick=${jump} /></div>`}`;
 }
 
 // What somebody sees who has not asked yet.
@@ -330,6 +330,25 @@ function Composer({ known }) {
       <${Choice} label=${t("Wording")} value=${talk.mode} options=${wordings()} onChange=${forNow("mode")} /></div>`}</form>`;
 }
 
+// The edge between answer and document, which is dragged, or moved by the arrow keys. Its place is a share of the page.
+function Edge() {
+  const [share, setShare] = useState(remembered("panel", 50));
+  const move = (wanted) => { const next = Math.round(Math.min(75, Math.max(25, wanted))); setShare(next); remember("panel", next); };
+  useEffect(() => { document.getElementById("main").style.setProperty("--panel", `${share}%`); }, [share]);
+  const away = () => (document.documentElement.dir === "rtl" ? -1 : 1);
+  const drag = (event) => {
+    if (!event.currentTarget.hasPointerCapture(event.pointerId)) return;
+    const { left, right, width } = document.getElementById("main").getBoundingClientRect();
+    move((100 * (away() > 0 ? right - event.clientX : event.clientX - left)) / width);
+  };
+  const keys = (event) => {
+    const step = { ArrowLeft: 5, ArrowRight: -5 }[event.key];
+    if (step) { event.preventDefault(); move(share + step * away()); }
+  };
+  return html`<div class="edge" role="separator" tabindex="0" aria-orientation="vertical" aria-label=${t("Width of the document")} aria-valuemin="25" aria-valuemax="75" aria-valuenow=${share}
+    onPointerDown=${(event) => event.currentTarget.setPointerCapture(event.pointerId)} onPointerMove=${drag} onKeyDown=${keys}></div>`;
+}
+
 // The document beside the answer, at what supports it.
 function Evidence({ source, said }) {
   const box = useRef(null);
@@ -337,12 +356,12 @@ function Evidence({ source, said }) {
   const close = () => update({ panel: null });
   const name = source ? source.title || source.path : t("No source");
   return html`<aside class="panel" ref=${box} tabindex="-1" aria-label=${t("Evidence")} onKeyDown=${(event) => event.key === "Escape" && close()}>
-    <header><div><h2 dir="auto">${name}</h2>
+    <${Edge} /><header><div><h2 dir="auto">${name}</h2>
       ${source && html`<p class="where" dir="auto">${[source.path, source.page && t("Page {page}", { page: source.page }), ...(source.section || []).slice(-1)].filter(Boolean).join(" · ")}</p>`}</div>
       <${Button} icon="close" quiet label=${t("Close")} onClick=${close} /></header>
     ${said && html`<div class=${`callout verdict ${said.label}`}><div><strong>${t(VERDICTS[said.label])}</strong> · ${percent(said.confidence)}
       <p dir="auto">“${said.sentence}”</p>${said.reason && html`<p>${said.reason}</p>`}</div></div>`}
-    ${source ? html`<${DocumentView} key=${source.document_id} collection=${source.collection} path=${source.document_id} span=${source.span} page=${source.page} passage=${source.chunk_id} />`
+    ${source ? html`<${DocumentView} key=${source.document_id} collection=${source.collection} path=${source.document_id} spans=${source.spans} page=${source.page} passage=${source.chunk_id} />`
       : html`<p>${t("No sentence of the documents comes near to this one.")}</p>`}
     ${source && may("reading.read") && html`<footer><a class="button" href=${`#/documents/${encodeURIComponent(source.collection)}/${encodeURIComponent(source.document_id)}`}>
       <${Icon} name="documents" /><span>${t("Open the document")}</span></a></footer>`}

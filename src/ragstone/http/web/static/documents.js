@@ -2,7 +2,7 @@
 import { html, changed, go, notify, page, update, useEffect, useLoaded, useRef, useState } from "./lib.js";
 import { call, may, principal, stream } from "./api.js";
 import { add, chosen, clear, counts, dropped, queue, retry } from "./adding.js";
-import { DocumentText, DocumentView } from "./document.js";
+import { DocumentView } from "./document.js";
 import { FolderPath } from "./folders.js";
 import { DocumentReaders, readerNames, setFolderReaders, wantedReaders } from "./readers.js";
 import { ask as askUser, Bar, Busy, Button, Choice, Failure, Icon, Tabs } from "./ui.js";
@@ -279,7 +279,7 @@ function OneDocument({ collection, id }) {
     if (file) { add([{ file, path: document.path }], collection); go("documents", collection); }
   };
   const [from, to] = (page.route[3] || "").split("-").map(Number);
-  const span = to > from ? { start: from, end: to } : null;
+  const spans = to > from ? [{ start: from, end: to }] : [];
   const at = Number(/^page=(\d+)$/.exec(page.route[4] || "")?.[1]) || undefined;
   return html`<div class="sheet"><p><a href=${`#/documents/${encodeURIComponent(collection)}`}>${collection}</a></p>
     <div class="row spread"><h1 dir="auto">${document.title || document.path}</h1>
@@ -287,11 +287,10 @@ function OneDocument({ collection, id }) {
       ${may("delete") && html`<${Button} icon="trash" label=${t("Delete")} onClick=${remove} />`}</div></div>
     <p class="dim" dir="auto">${[document.path, document.media_type, size(document.size), document.pages && t("{count} pages", { count: number(document.pages) }), t("{count} passages", { count: number(document.chunks) }), t("{count} characters", { count: number(total) })].filter(Boolean).join(" · ")}</p>
     ${document.error && html`<div class="callout bad"><${Icon} name="warn" /><div dir="auto">${document.error}</div></div>`}
-    <${Tabs} label=${t("Views of the document")} current=${view} onChange=${setView} tabs=${[["text", t("Document")], ["chunks", t("Index view")], ["metadata", t("Metadata")], ["readers", t("Who can read it")]]} />
+    <${Tabs} label=${t("Views of the document")} current=${view} onChange=${setView} tabs=${[["text", t("Document")], ["metadata", t("Metadata")], ["readers", t("Who can read it")]]} />
     <div class="card">${view === "metadata" ? html`<${Metadata} document=${document} />`
       : view === "readers" ? html`<${DocumentReaders} collection=${collection} id=${id} />`
-      : view === "chunks" ? html`<${DocumentText} collection=${collection} path=${id} span=${span} chunks />`
-        : html`<${DocumentView} collection=${collection} path=${id} span=${span} page=${at} />`}</div></div>`;
+      : html`<${DocumentView} collection=${collection} path=${id} spans=${spans} page=${at} />`}</div></div>`;
 }
 
 function Metadata({ document }) {
