@@ -137,6 +137,29 @@ class TestAsking:
         assert sum(shades[:64]) > 100
         assert not app.all(".printing")
 
+    def test_ticked_documents_alone_are_asked_about(self, app: WebApp, tmp_path: Path) -> None:
+        herd = tmp_path / "herd"
+        herd.mkdir()
+        for animal in ("ibex", "marten", "lynx"):
+            (herd / f"{animal}.txt").write_text(f"The {animal} of Uri sleeps for seven hours.\n")
+        assert run(app.data, "ingest", str(herd)).returncode == 0
+        app.go("#/documents/default")
+        app.find(".filters input").send_keys("herd")
+        for animal in ("ibex", "lynx"):
+            app.find(f"input[type=checkbox][aria-label*='{animal}']").click()
+        app.click("Ask about 2")
+        app.says("2 documents")
+        before = len(app.model.calls)
+        app.ask("How long do the animals of Uri sleep?")
+        said = str(app.model.calls[before:])
+        assert "ibex of Uri" in said
+        assert "lynx of Uri" in said
+        assert "marten of Uri" not in said
+        app.click("Ask about all documents")
+        app.ask("For how long do the animals of Uri sleep?")
+        assert "marten of Uri" in str(app.model.calls[before:])
+        unharmed(app)
+
     def test_a_folder_and_a_wording_are_chosen(self, app: WebApp, tmp_path: Path) -> None:
         notes = tmp_path / "notes"
         (notes / "deep").mkdir(parents=True)
@@ -187,9 +210,12 @@ class TestAsking:
     def test_a_refusal_looks_like_one_and_shows_what_is_nearest(self, app: WebApp) -> None:
         app.ask("Who was the first king of France?")
         assert "do not hold an answer" in app.find(".refusal").text
-        nearest = app.all(".refusal .passage")
+        nearest = [item.text for item in app.all(".refusal .passage")]
         assert 1 <= len(nearest) <= 3
-        nearest[0].click()
+        app.chrome.refresh()
+        app.find(".refusal .passage")
+        assert [item.text for item in app.all(".refusal .passage")] == nearest
+        app.find(".refusal .passage").click()
         app.find(".panel mark.evidence, .panel .box")
 
     def test_tables_and_code_are_drawn_and_links_and_pictures_harmless(self, app: WebApp) -> None:

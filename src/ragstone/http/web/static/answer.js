@@ -29,7 +29,7 @@ export function sourcesOf(turn) {
   const cited = new Map();
   for (const one of turn.answer?.citations || []) if (!cited.has(one.number)) cited.set(one.number, one);
   if (!turn.passages.length) {
-    return [...cited.values()].map((one) => ({ ...one, cited: true, spans: spansOf(one),
+    return [...cited.values(), ...(turn.nearest || [])].map((one) => ({ ...one, cited: cited.has(one.number), spans: spansOf(one),
       text: one.snippet, collection: turn.collection }));
   }
   return turn.passages.map(({ number, text, hit }) => {
