@@ -591,6 +591,7 @@ async def holds_for(days: list[list[Change]], seed: int, root: Path, open_house:
             last = await check_equal(house, last, open_house)
 
 
+@pytest.mark.slow
 @given(histories, st.integers(0, 1000))
 @with_settings(max_examples=12, deadline=None)
 def test_whatever_changes_an_incremental_backup_restores_to_what_a_whole_one_does(
@@ -600,6 +601,7 @@ def test_whatever_changes_an_incremental_backup_restores_to_what_a_whole_one_doe
         asyncio.run(holds_for(days, seed, Path(folder), elsewhere(Path(folder))))
 
 
+@pytest.mark.slow
 @given(histories, st.integers(0, 1000))
 @with_settings(
     max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
