@@ -225,7 +225,7 @@ async def test_given_an_upload_that_is_not_what_its_line_says_then_nothing_chang
         return json.dumps({**json.loads(data), **change}).encode() if "ls.jsonl" in name else data
 
     _copy(file, other, changed)
-    await upload(house, "/new.txt", b"A bridge.")
+    await upload(house, "/tower.txt", b"A bridge.")
     before = await uploads(house)
     with pytest.raises(InputError, match="damaged"):
         await house.restore(other)
