@@ -43,7 +43,7 @@ test-random: $(VENV)/.ragstone-dev
 # Tests with other projects' packages, in environments of their own (noxfile.py says which): they weigh
 # more than Ragstone. And tests that take minutes: servers that are killed, every page's commands.
 test-real: $(VENV)/.ragstone-dev browser axe tracer proxy  ## slow tests, real servers, browsers, Plone and clients
-	$(NOX) slow real plone "plone_addon(6.2)" clients
+	HYPOTHESIS_PROFILE=same $(NOX) slow real plone "plone_addon(6.2)" clients
 
 # Chromium reads the streams in the tests. Without it those are skipped, but fail in CI.
 browser:
@@ -111,7 +111,9 @@ lint: $(VENV)/.ragstone-dev  ## ruff and mypy
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/mypy
-	$(BIN)/mypy --platform win32 --cache-dir .mypy_cache/win32 src  # What only other systems have is asked for nowhere else.
+	@# What only other systems have is asked for nowhere else. Its cache is apart, or each would empty
+	@# the other's.
+	$(BIN)/mypy --platform win32 --cache-dir .mypy_cache/win32 src
 
 format: $(VENV)/.ragstone-dev  ## write the code as ruff wants it
 	$(BIN)/ruff check --fix $(CODE)
