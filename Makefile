@@ -26,12 +26,15 @@ serve: $(VENV)/.ragstone  ## start a server on this machine
 TOGETHER = -n $(shell $(PYTHON) -c 'import os; print(os.cpu_count())') --dist loadfile \
   --no-loadscope-reorder
 
-test: lint browser  ## every test but the real ones (25 minutes)
-	HYPOTHESIS_PROFILE=same $(BIN)/pytest $(TOGETHER)
+# Those that start Ragstone as a process or take long beside what they prove run with the real ones.
+QUICK = -m "not slow and not real"
+
+test: lint browser  ## every test but the slow and the real ones (10 minutes)
+	HYPOTHESIS_PROFILE=same $(BIN)/pytest $(TOGETHER) $(QUICK)
 
 # The same, and afterwards the processor seconds of each file and the most memory of all processes.
 test-measure: $(VENV)/.ragstone-dev
-	$(BIN)/python -m tests.measure $(TOGETHER)
+	HYPOTHESIS_PROFILE=same $(BIN)/python -m tests.measure $(TOGETHER) $(QUICK)
 
 # The tests of properties with 2,000 new examples each, in about an hour.
 test-random: $(VENV)/.ragstone-dev
@@ -39,8 +42,8 @@ test-random: $(VENV)/.ragstone-dev
 
 # Tests with other projects' packages, in environments of their own (noxfile.py says which): they weigh
 # more than Ragstone. And tests that take minutes: servers that are killed, every page's commands.
-test-real: $(VENV)/.ragstone-dev browser axe tracer proxy  ## real servers, browsers, Plone and clients
-	$(NOX) real plone "plone_addon(6.2)" clients
+test-real: $(VENV)/.ragstone-dev browser axe tracer proxy  ## slow tests, real servers, browsers, Plone and clients
+	HYPOTHESIS_PROFILE=same $(NOX) slow real plone "plone_addon(6.2)" clients
 
 # Chromium reads the streams in the tests. Without it those are skipped, but fail in CI.
 browser:
@@ -79,11 +82,11 @@ proxy:
 	  apt-get update -q && apt-get install -yq --no-install-recommends nginx-light; \
 	else echo "Tests need nginx, which only root can install: apt-get install nginx-light"; fi
 
-# Folders whose tests start servers or whole Ragstones. Slow tests elsewhere are marked.
+# Folders whose tests open whole Ragstones or databases.
 WITH_SERVERS = backup cli conformance e2e http store
 
 test-fast: $(VENV)/.ragstone-dev  ## what finds most mistakes in under a minute
-	HYPOTHESIS_PROFILE=few $(BIN)/pytest $(TOGETHER) -m "not slow and not real" $(WITH_SERVERS:%=--ignore=tests/%)
+	HYPOTHESIS_PROFILE=few $(BIN)/pytest $(TOGETHER) $(QUICK) $(WITH_SERVERS:%=--ignore=tests/%)
 
 test-permissions: $(VENV)/.ragstone-dev
 	RAGSTONE_PERMISSION_CASES=10000 $(BIN)/pytest tests/conformance/test_permissions.py
@@ -108,7 +111,9 @@ lint: $(VENV)/.ragstone-dev  ## ruff and mypy
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/mypy
-	$(BIN)/mypy --platform win32 src  # What only other systems have is asked for nowhere else.
+	@# What only other systems have is asked for nowhere else. Its cache is apart, or each would empty
+	@# the other's.
+	$(BIN)/mypy --platform win32 --cache-dir .mypy_cache/win32 src
 
 format: $(VENV)/.ragstone-dev  ## write the code as ruff wants it
 	$(BIN)/ruff check --fix $(CODE)

@@ -19,7 +19,7 @@ import nox
 nox.needs_version = ">=2026.10"
 nox.options.default_venv_backend = "venv"
 nox.options.reuse_venv = "yes"
-nox.options.sessions = ["real", "plone", "plone_addon(6.2)", "clients"]
+nox.options.sessions = ["slow", "real", "plone", "plone_addon(6.2)", "clients"]
 
 ROOT = Path(__file__).parent
 REAL_PYTHON = str(ROOT / ".nox/real_environment/bin/python")
@@ -42,9 +42,11 @@ def install(session: nox.Session, *requirements: str) -> None:
     session.install("--quiet", "--no-compile", *requirements)
 
 
-def run_tests(session: nox.Session, *arguments: str, python: str = sys.executable) -> None:
+def run_tests(
+    session: nox.Session, *arguments: str, python: str = sys.executable, marker: str = "real"
+) -> None:
     """Run real tests, by default with the Python of `.venv`."""
-    session.run(python, "-m", "pytest", "-m", "real", *arguments, *session.posargs, external=True)
+    session.run(python, "-m", "pytest", "-m", marker, *arguments, *session.posargs, external=True)
 
 
 def install_node_packages(session: nox.Session, package: str, *npm: str) -> None:
@@ -61,11 +63,17 @@ def real_environment(session: nox.Session) -> None:
     install(session, "-e", ".[dev]", "-r", "tests/real_requirements.txt")
 
 
+@nox.session(venv_backend="none")
+def slow(session: nox.Session) -> None:
+    """Ragstones and model servers as processes of their own, many files, many restarts."""
+    run_tests(session, *PARALLEL, marker="slow and not real")
+
+
 @nox.session(venv_backend="none", requires=["provider", "real_environment"])
 def real(session: nox.Session) -> None:
     """Servers, browsers and libraries that weigh more than Ragstone; what takes minutes."""
     others = ("tests/clients", LARGE_TESTS, BOMBS, CHAT_MODEL_TESTS, *PLONE_TESTS)
-    run_tests(session, *(f"--ignore={path}" for path in others), python=REAL_PYTHON)
+    run_tests(session, *PARALLEL, *(f"--ignore={path}" for path in others), python=REAL_PYTHON)
 
 
 @nox.session(venv_backend="none", requires=["real_environment"])

@@ -14,6 +14,7 @@ import ragstone
 from ragstone import errors, filters
 from ragstone.core.turn import Message, SearchOptions
 from tests.documents import DOCUMENTS
+from tests.in_turn import in_turn
 from tests.model_server import model_server
 from tests.patience import PATIENCE
 
@@ -288,7 +289,7 @@ async def test_a_data_directory_is_opened_once_in_a_program(data: Path) -> None:
             await ragstone.AsyncClient(data).status()
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("question", "params", "kind", "said"),
     [
         ("", {}, errors.EmptyQuestion, "The question is empty"),
@@ -326,7 +327,7 @@ async def test_what_cannot_be_ingested_is_told_in_one_line(opened: ragstone.Asyn
         await opened.ingest()
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("given", "said"),
     [
         ({"path": "/"}, "A document has a path with an ending"),

@@ -23,6 +23,7 @@ from ragstone.core.filters import (
 from ragstone.core.limits import check_ask
 from ragstone.core.turn import Ask, Message
 from tests.attack.house import House, a_house
+from tests.in_turn import in_turn
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 MANY = [f"/a/b{number}" for number in range(100_000)]
@@ -45,7 +46,7 @@ def chat(*messages: str, **given: Any) -> dict[str, Any]:
     return {"model": "ragstone", "collection": "manuals", "messages": said, **given}
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("path", "body"),
     [
         (SEARCH, search(folder=MANY)),
@@ -69,7 +70,6 @@ def chat(*messages: str, **given: Any) -> dict[str, Any]:
         ("/api/chat/completions", {"message": QUESTION, "collection_filter": MANY}),
         ("/api/v1/rag/batch", {"queries": [QUESTION] * 1000}),
     ],
-    ids=lambda given: given if isinstance(given, str) else "",
 )  # fmt: skip
 async def test_a_request_that_holds_too_much_is_refused(
     house: House, path: str, body: dict[str, Any]

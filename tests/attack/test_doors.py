@@ -18,6 +18,7 @@ from ragstone.core.errors import InputError
 from ragstone.core.events import Event, Thinking
 from tests.attack.house import OPERATOR, House, a_house
 from tests.credentials import bearer
+from tests.in_turn import in_turn
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -79,7 +80,7 @@ async def test_an_exported_conversation_holds_no_links(house: House) -> None:
     assert not any(map(is_live, heads))
 
 
-@pytest.mark.parametrize(
+@in_turn(
     "headers",
     [
         [("host", "127.0.0.1"), ("host", "evil.example")],

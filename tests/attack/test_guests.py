@@ -24,6 +24,7 @@ from tests.attack.house import LOCAL, House, a_house
 from tests.credentials import MemoryKeys, bearer
 from tests.fake_service import FakeService
 from tests.http_server import running
+from tests.in_turn import in_turn
 from tests.memory_store import MemoryNames
 from tests.wire_values import as_service, example, recorder
 
@@ -169,7 +170,7 @@ async def test_a_guest_opens_a_cited_passage_and_what_stands_around_it_and_no_mo
 
 
 @pytest.mark.asyncio(loop_scope="module")
-@pytest.mark.parametrize("passage", ["", "x", "../token", "1" * 255])
+@in_turn("passage", ["", "x", "../token", "1" * 255])
 async def test_no_passage_is_opened_by_another_name(house: House, passage: str) -> None:
     refused = await call(
         house.http, "reading.passage", principal=Principal(), collection="default", passage=passage

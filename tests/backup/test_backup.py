@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import shutil
+import tempfile
 import zipfile
 from collections.abc import AsyncIterator
 from io import BytesIO
@@ -29,6 +30,7 @@ from ragstone.store.sql.jobs import SqlJobs
 from ragstone.store.sql.tables import documents, jobs, statistics
 from tests.backup.house import House, opened
 from tests.databases import DatabaseOpener
+from tests.in_turn import in_turn
 from tests.store.sql.next_schema import NEXT, next_schema
 
 TEXT = "The museum opens at nine. Guided tours begin at ten and last an hour. "
@@ -80,7 +82,7 @@ async def test_given_uploads_then_a_restore_brings_them_back_and_the_doctor_read
 ) -> None:
     file, tower = tmp_path / "backup.zip", b"The tower opens at ten."
     await upload(house, "/tower.txt", tower)
-    await upload(house, "/large.txt", (large := b"The hall is closed. " * 150_000))
+    await upload(house, "/large.txt", (large := b"The hall is closed." + b" " * 3_000_000))
     done = await house.back_up(file)
     assert "2 uploads" in done.notes[0]
     assert file.stat().st_mode & 0o777 == 0o600
@@ -187,7 +189,7 @@ async def test_given_a_backup_without_uploads_then_those_of_its_documents_stay(
     assert await uploads(house) == {"/tower.txt": b"The tower opens at ten."}
 
 
-@pytest.mark.parametrize(
+@in_turn(
     "change",
     [
         {"size": 22},
@@ -212,7 +214,8 @@ async def test_given_a_backup_without_uploads_then_those_of_its_documents_stay(
 async def test_given_an_upload_that_is_not_what_its_line_says_then_nothing_changes(
     house: House, tmp_path: Path, change: dict[str, object] | None
 ) -> None:
-    file, other = tmp_path / "backup.zip", tmp_path / "other.zip"
+    folder = Path(tempfile.mkdtemp(dir=tmp_path))
+    file, other = folder / "backup.zip", folder / "other.zip"
     await upload(house, "/tower.txt", b"The tower opens at ten.")
     await house.back_up(file)
 
@@ -222,7 +225,7 @@ async def test_given_an_upload_that_is_not_what_its_line_says_then_nothing_chang
         return json.dumps({**json.loads(data), **change}).encode() if "ls.jsonl" in name else data
 
     _copy(file, other, changed)
-    await upload(house, "/new.txt", b"A bridge.")
+    await upload(house, "/tower.txt", b"A bridge.")
     before = await uploads(house)
     with pytest.raises(InputError, match="damaged"):
         await house.restore(other)
@@ -384,11 +387,12 @@ async def test_given_a_file_that_somebody_else_wrote_meanwhile_then_it_is_not_ov
     assert file.read_text() == "mine"
 
 
-@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.9, 0.999])
+@in_turn("share", [0.0, 0.1, 0.5, 0.9, 0.999])
 async def test_given_a_file_that_was_cut_off_then_nothing_changes(
     house: House, tmp_path: Path, share: float
 ) -> None:
-    file, cut = tmp_path / "backup.zip", tmp_path / "cut.zip"
+    folder = Path(tempfile.mkdtemp(dir=tmp_path))
+    file, cut = folder / "backup.zip", folder / "cut.zip"
     await house.back_up(file)
     data = file.read_bytes()
     cut.write_bytes(data[: int(share * len(data))])

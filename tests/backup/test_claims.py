@@ -14,6 +14,7 @@ from ragstone.backup.chain import Chain
 from ragstone.core.errors import InputError
 from tests.backup.house import House
 from tests.backup.test_backup import house  # noqa: F401
+from tests.in_turn import in_turn
 
 Change = Callable[[dict[str, bytes]], None]
 
@@ -93,7 +94,7 @@ def test_no_claim_of_a_manifest_is_believed(backup: Path) -> None:
     refuses()
 
 
-@pytest.mark.parametrize(
+@in_turn(
     "change",
     [
         lambda manifest: manifest["parts"].clear(),
@@ -102,7 +103,6 @@ def test_no_claim_of_a_manifest_is_believed(backup: Path) -> None:
         lambda manifest: manifest["parts"][0]["collection"].update(tenant="other"),
         lambda manifest: manifest.update(made=float("inf")),
     ],
-    ids=["no collection", "one twice", "another one", "another tenant", "no time"],
 )
 def test_a_manifest_that_tells_other_collections_is_refused(
     backup: Path, change: Callable[[Any], None]

@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
@@ -15,6 +16,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 from ragstone.core.records import Collection, Document
 from ragstone.ports import Catalog
 from tests.conformance.test_catalog import LAW, Opener, opener
+
+pytestmark = pytest.mark.slow
 
 __all__ = ["opener"]
 

@@ -41,6 +41,7 @@ from ragstone.plugins.postgres.index import PostgresIndex
 from ragstone.plugins.qdrant.index import QdrantIndex
 from ragstone.ports import ChunkIndex, Search
 from tests.conformance.shared_index import SharedWithOthers
+from tests.in_turn import in_turn
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:Payload indexes have no effect"),
@@ -359,7 +360,7 @@ async def test_given_a_vector_of_the_wrong_width_then_a_clear_error_and_nothing_
     assert await index.count(collection) == 0
 
 
-@pytest.mark.parametrize(
+@in_turn(
     "wrong",
     [
         eq("nonsense", "x"),

@@ -22,6 +22,8 @@ from tests.conformance.test_chunk_index import (
     vectors,
 )
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def index(tmp_path: Path) -> EdgeIndex:

@@ -34,6 +34,8 @@ from tests.conformance.postgres_server import PostgresServer
 from tests.conformance.test_chunk_index import a_chunk, a_collection, vectors
 from tests.patience import PATIENCE
 
+pytestmark = pytest.mark.slow
+
 CHUNKS = 3000
 SHARE = 1 / np.arange(4, 2004)
 SHARE /= SHARE.sum()

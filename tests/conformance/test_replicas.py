@@ -16,6 +16,8 @@ from ragstone.store.sql.catalog import SqlCatalog
 from tests.conformance.test_catalog import DOC, LAW, hidden, publish, purge
 from tests.databases import NAME, Databases
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 async def two(

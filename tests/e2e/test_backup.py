@@ -2,8 +2,12 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.documents import DOCUMENTS
 from tests.e2e.processes import here, json_here, run, serving
+
+pytestmark = pytest.mark.slow
 
 
 def test_given_a_server_then_its_data_is_backed_up_and_restored_while_it_serves(

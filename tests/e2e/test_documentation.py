@@ -21,7 +21,7 @@ PAGES = [
     for page in pages()
     if any(block.language in RUN and not block.not_run for block in page.blocks)
 ]
-"""The README in every run; the other pages, most of which start a server, with `make test-real`."""
+"""The pages but the README are real too: most start a server."""
 
 pytestmark = pytest.mark.slow
 

@@ -20,6 +20,8 @@ from tests.e2e.processes import json_here, run, run_json, serving
 from tests.patience import PATIENCE
 from tests.with_constants import constants
 
+pytestmark = pytest.mark.slow
+
 EVA = Principal("default", "eva", ("staff",))
 QUESTIONS = tuple(f"How long does a full charge last, attempt {n}?" for n in range(8))
 

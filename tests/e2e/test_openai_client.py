@@ -12,6 +12,8 @@ from tests.documents import copied
 from tests.e2e.processes import serving
 from tests.patience import PATIENCE
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def server(indexed_documents: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:

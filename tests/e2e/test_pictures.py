@@ -12,6 +12,8 @@ from tests.documents import copied
 from tests.e2e.processes import serving
 from tests.model_server import ModelServer, model_server
 
+pytestmark = pytest.mark.slow
+
 URL = "data:image/png;base64," + base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"\0" * 8).decode()
 SHOWN: dict[str, Any] = {
     "role": "user",

@@ -12,6 +12,8 @@ from tests.conformance.postgres_server import PostgresServer
 from tests.documents import DOCUMENTS
 from tests.e2e.processes import RAGSTONE, environment, here, json_here, run, run_json
 
+pytestmark = pytest.mark.slow
+
 QUESTION = "How long does a full charge last without sun?"
 
 

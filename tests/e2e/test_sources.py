@@ -18,7 +18,7 @@ ME = Principal()
 FILES = 120
 KILLS = 3
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 def remote(data: Path) -> Service:

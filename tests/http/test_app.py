@@ -13,6 +13,7 @@ from ragstone.service.wire import OPERATION_HEADER
 from ragstone.settings import ServerSettings, Settings
 from tests.fake_service import FakeService
 from tests.http_server import running
+from tests.in_turn import in_turn
 
 CHAT = "/v1/chat/completions"
 
@@ -35,20 +36,18 @@ def url(settings: Settings) -> Iterator[str]:
         yield address
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.1:8006", "localhost:80", "[::1]:1"])
+@in_turn("host", ["127.0.0.1", "127.0.0.1:8006", "localhost:80", "[::1]:1"])
 async def test_hosts_of_this_machine(http: httpx2.AsyncClient, host: str) -> None:
     assert (await http.get("/health", headers={"host": host})).status_code == 200
 
 
-@pytest.mark.parametrize(
-    "host", ["example.com", "127.0.0.1.example.com", "10.0.0.1", "", "[", "localhost.evil:80"]
-)
+@in_turn("host", ["example.com", "127.0.0.1.example.com", "10.0.0.1", "", "[", "localhost.evil:80"])
 async def test_other_hosts(http: httpx2.AsyncClient, host: str) -> None:
     response = await http.get("/health", headers={"host": host})
     assert (response.status_code, response.json()["error"]["code"]) == (403, "forbidden")
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("origin", "status"),
     [
         ("http://localhost:3000", 400),

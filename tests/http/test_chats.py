@@ -21,6 +21,7 @@ from ragstone.settings import DialectSettings, ServerSettings, Settings
 from tests.fake_service import FakeService
 from tests.http.transcripts import replayed, transcripts
 from tests.http_server import running
+from tests.in_turn import in_turn
 from tests.patience import PATIENCE
 
 HERE = "http://127.0.0.1"
@@ -129,7 +130,7 @@ async def test_given_metadata_with_an_upload_then_its_documents_have_it(
     }
 
 
-@pytest.mark.parametrize("metadata", ["[1]", "{", '{"a": {"b": 1}}', "[" * 50_000])
+@in_turn("metadata", ["[1]", "{", '{"a": {"b": 1}}', "[" * 50_000])
 async def test_given_metadata_that_is_no_object_then_the_upload_is_refused(
     http: httpx.AsyncClient, metadata: str
 ) -> None:

@@ -10,6 +10,7 @@ from ragstone.plugins.comments.contract import CommentsWanted
 from ragstone.settings import Settings
 from tests.credentials import a_key, bearer
 from tests.fake_service import FakeService
+from tests.in_turn import in_turn
 
 PATH = "/api/v1/collections"
 
@@ -119,7 +120,7 @@ async def test_given_an_admin_then_a_collection_gets_another_name(
     assert service.renamed == [("acme", "default", "a/b c")]
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("name", "body", "status", "code"),
     [
         ("no/where", {"name": "x"}, 404, "unknown_collection"),

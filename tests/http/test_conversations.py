@@ -26,6 +26,7 @@ from ragstone.store.sql.traces import SqlTraces
 from tests.conformance.test_conversations import a_turn
 from tests.engine.adapters import a_kit
 from tests.fake_service import FakeService
+from tests.in_turn import in_turn
 
 PATH = "/api/v1/conversations"
 EVA, BOB = Principal("acme", "eva"), Principal("acme", "bob")
@@ -138,7 +139,7 @@ async def test_nobody_but_an_admin_names_another_user(http: Any) -> None:
     assert (await http.eva.post(f"{PATH}/forget", json={})).json()["rooms"] == 1
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("method", "path", "content", "status"),
     [
         ("GET", f"{PATH}/{'x' * 10_000}", None, 400),

@@ -18,6 +18,7 @@ from tests.fake_jobs import ToldJobs
 from tests.fake_service import FakeService
 from tests.http.transcripts import replayed, transcripts
 from tests.http_server import running
+from tests.in_turn import in_turn
 
 PATH = "/api/v1/jobs"
 KEY = {"authorization": "Bearer secret-token"}
@@ -141,7 +142,7 @@ async def test_kinds_are_paused_only_by_the_operator(
     assert (await http.post(f"{PATH}/kinds/none/pause", headers=KEY)).status_code == 400
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("method", "path", "status"),
     [
         ("GET", "/unknown", 404),

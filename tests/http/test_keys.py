@@ -10,6 +10,7 @@ from ragstone.http.app import create_app
 from ragstone.settings import Settings
 from tests.credentials import a_key, bearer
 from tests.fake_service import FakeService
+from tests.in_turn import in_turn
 
 PATH = "/api/v1/keys"
 OPERATOR = bearer("token")
@@ -130,7 +131,7 @@ async def test_given_the_local_user_then_keys_need_the_operators_token(
     assert (await http.post(PATH, json={"name": "n"}, headers=OPERATOR)).status_code == 201
 
 
-@pytest.mark.parametrize(
+@in_turn(
     "body",
     [
         {},

@@ -21,6 +21,7 @@ from ragstone.settings.dialects import DialectSettings
 from tests.credentials import a_key
 from tests.fake_service import FakeService
 from tests.http_server import running
+from tests.in_turn import in_turn
 from tests.patience import wait_for
 
 NAMES = {"search", "ask", "list_collections", "read_document"}
@@ -104,7 +105,7 @@ async def test_given_the_other_tools_then_collections_and_text(client: Connect) 
     assert (found["text"], found["next_offset"], found["total"]) == ("234", 5, 10)
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("name", "arguments", "said"),
     [
         ("ask", {"question": " "}, "empty"),
@@ -176,7 +177,7 @@ def test_given_a_client_that_leaves_then_the_answer_ends(url: str, service: Fake
     assert wait_for(lambda: service.closed == ["silent"])
 
 
-@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"3", b'{"jsonrpc": "1.0"}', b"\xff"])
+@in_turn("body", [b"", b"{", b"[]", b"3", b'{"jsonrpc": "1.0"}', b"\xff"])
 def test_given_bytes_that_are_no_message_then_no_5xx(url: str, body: bytes) -> None:
     headers = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
     assert 400 <= httpx.post(url, content=body, headers=headers).status_code < 500

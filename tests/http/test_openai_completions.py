@@ -8,6 +8,7 @@ import openai
 import pytest
 
 from tests.http.open_documents import OpenDocuments, opened
+from tests.in_turn import in_turn
 
 QUESTION = "How long does a full battery charge last without sun?"
 
@@ -46,7 +47,7 @@ async def test_a_prompt_is_answered_whole_and_streamed(documents: OpenDocuments)
     assert chunks[-1].usage is not None
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("fields", "words"),
     [
         ({"echo": True}, "echo cannot be had"),

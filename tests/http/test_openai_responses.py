@@ -12,6 +12,7 @@ from ragstone.core.filters import And, AnyOf, Not, Or, Range
 from ragstone.core.turn import Principal
 from ragstone.plugins.responses.requests import ResponsesRequest, condition
 from tests.http.open_documents import OpenDocuments, opened
+from tests.in_turn import in_turn
 from tests.model_server import ModelServer, model_server
 
 QUESTION = "How long does a full battery charge last without sun?"
@@ -170,7 +171,7 @@ async def test_a_deleted_response_is_gone_and_the_others_stay(documents: OpenDoc
     assert (await documents.service.conversations.rooms(Principal())).total == 0
 
 
-@pytest.mark.parametrize("id", ["resp_1", f"resp_{'0' * 32}_{'1' * 32}", f"resp_{'a' * 65}", "x"])
+@in_turn("id", ["resp_1", f"resp_{'0' * 32}_{'1' * 32}", f"resp_{'a' * 65}", "x"])
 async def test_a_response_that_is_not_there_is_404(documents: OpenDocuments, id: str) -> None:
     for method, path in (("GET", ""), ("DELETE", ""), ("POST", "/cancel"), ("GET", "/input_items")):
         response = await documents.http.request(method, f"/v1/responses/{id}{path}")
@@ -239,7 +240,7 @@ async def test_json_of_a_schema(modelled: tuple[OpenDocuments, ModelServer]) -> 
     assert kept.output_text == response.output_text
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("fields", "words"),
     [
         ({"input": []}, "input"),

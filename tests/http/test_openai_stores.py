@@ -15,6 +15,7 @@ from ragstone.local import Ragstone
 from ragstone.plugins.responses import disposal
 from ragstone.plugins.responses.contract import VECTOR_STORES
 from tests.http.open_documents import OpenDocuments, opened
+from tests.in_turn import in_turn
 from tests.patience import PATIENCE
 
 TEXT = b"# Ferry\n\nThe ferry to Ost leaves at 9:40 every morning from pier 7.\n"
@@ -298,7 +299,7 @@ async def test_a_store_is_called_as_a_collection_may_be(documents: OpenDocuments
             await stores.create(name=name)
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("method", "path", "body", "status"),
     [
         ("GET", "/v1/files/file-none", None, 404),

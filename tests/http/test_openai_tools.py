@@ -9,6 +9,7 @@ import pytest
 from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
 from tests.http.conftest import QUESTION, Server
+from tests.in_turn import in_turn
 
 TOOL = {
     "type": "function",
@@ -101,7 +102,7 @@ async def test_given_a_choice_then_the_model_is_told(
         assert body["tool_choice"] == "required"
 
 
-@pytest.mark.parametrize(
+@in_turn(
     "messages",
     [
         [ASKED, {"role": "tool", "tool_call_id": "x", "content": "Rain."}],
@@ -127,7 +128,7 @@ async def test_given_results_of_no_call_then_a_clear_error(
         await ask(client, *messages)
 
 
-@pytest.mark.parametrize(
+@in_turn(
     "fields",
     [
         {"tools": [{"type": "function", "function": {"name": "a b"}}]},

@@ -14,6 +14,7 @@ from ragstone.settings import Settings
 from ragstone.telemetry.metrics import MAX_KEYS, Metrics
 from tests.credentials import a_key
 from tests.fake_service import FakeService, limited_app
+from tests.in_turn import in_turn
 
 
 @pytest.fixture
@@ -47,7 +48,7 @@ async def test_ready(http: httpx2.AsyncClient, service: FakeService) -> None:
     assert response.json()["checks"]["models"] == "It does not answer."
 
 
-@pytest.mark.parametrize(
+@in_turn(
     "path", ["/health", "/ready", "/api/v1/rag/health", "/metrics", "/", "/docs", "/v1/models"]
 )
 async def test_monitors_may_ask_with_head(http: httpx2.AsyncClient, path: str) -> None:
@@ -64,8 +65,8 @@ async def test_head_does_not_wait_for_the_end_of_a_stream(
     assert (await http.head("/ready")).status_code == 503
 
 
-@pytest.mark.parametrize("method", ["GET", "HEAD", "POST"])
-@pytest.mark.parametrize(
+@in_turn("method", ["GET", "HEAD", "POST"])
+@in_turn(
     "path", ["/.well-known/openid-configuration", "/.well-known/a/b", "/nothing", "/web/no.js"]
 )
 async def test_what_is_not_there_is_404_also_with_keys(

@@ -27,6 +27,7 @@ from tests.credentials import a_key
 from tests.fake_service import FakeService
 from tests.http.transcripts import replayed, transcripts
 from tests.http_server import running
+from tests.in_turn import in_turn
 from tests.patience import PATIENCE
 from tests.plone_jobs import PloneJobs
 from tests.plone_server import TOKEN, PloneServer, plone_server
@@ -226,7 +227,7 @@ async def test_given_an_event_of_a_folder_then_what_it_holds_follows(
     await until_paths(ragstone, ["/contact", "/news"])
 
 
-@pytest.mark.parametrize(
+@in_turn(
     "request_",
     [
         {"content": b'{"event":"added","uid":"u1"}'},
@@ -243,9 +244,7 @@ async def test_given_a_forged_event_then_401(
     assert (await http.post("/plone/webhook", **request_)).status_code == 401
 
 
-@pytest.mark.parametrize(
-    "event", [[], "x", {}, {"uid": 7}, {"uid": "u1"}, {"uid": "../x", "event": "added"}]
-)
+@in_turn("event", [[], "x", {}, {"uid": 7}, {"uid": "u1"}, {"uid": "../x", "event": "added"}])
 async def test_given_a_signed_event_that_is_none_then_400(
     http: httpx.AsyncClient, event: Any
 ) -> None:

@@ -23,6 +23,7 @@ from ragstone.plugins.plone.site import SIGNATURE, TIMESTAMP, sign
 from ragstone.plugins.plone.visitors import Visitor, visitor_call, visitor_caller
 from ragstone.settings import Settings
 from tests.fake_service import FakeService
+from tests.in_turn import in_turn
 from tests.patience import PATIENCE
 from tests.plone_server import TOKEN, PloneServer, plone_server
 
@@ -187,7 +188,7 @@ async def test_given_a_forged_old_or_repeated_call_then_401(
     assert (await http.post(other, **signed(fresh))).status_code == 400
 
 
-@pytest.mark.parametrize(
+@in_turn(
     "content",
     [
         b"{",
@@ -243,7 +244,7 @@ async def test_given_records_then_they_hold_for_the_sites_collection(
     assert (await ragstone.settings.get("rag.top_k", "default", "plone")).source != "store"
 
 
-@pytest.mark.parametrize(
+@in_turn(
     "records",
     [
         {},

@@ -14,6 +14,7 @@ from ragstone.http.app import create_app
 from ragstone.http.identity import current_caller
 from ragstone.settings import Settings
 from tests.fake_service import FakeService
+from tests.in_turn import in_turn
 
 PATH = "/api/v1/settings"
 PROMPTS = "/api/v1/prompts"
@@ -77,7 +78,7 @@ async def test_a_setting_lives(http: httpx2.AsyncClient) -> None:
     assert audit[0]["who"] == "local"
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("method", "path", "body", "status"),
     [
         ("PUT", PATH, {"values": {"rag.top_k": 5, "rag.candidates": 1}}, 400),
@@ -138,8 +139,8 @@ async def test_a_prompt_lives(http: httpx2.AsyncClient) -> None:
     assert {"rewrite_query", "forbidden_guidance", "add_room_system_prompt", "answer"} <= names
 
 
-@pytest.mark.parametrize("role", ["reader", "editor"])
-@pytest.mark.parametrize(
+@in_turn("role", ["reader", "editor"])
+@in_turn(
     ("method", "path"),
     [
         ("GET", PATH),

@@ -8,6 +8,7 @@ import pytest
 from ragstone.http.app import create_app
 from ragstone.settings import Settings
 from tests.fake_service import FakeService
+from tests.in_turn import in_turn
 
 
 @pytest.fixture
@@ -40,7 +41,7 @@ async def test_the_newest_questions_and_one(http: httpx2.AsyncClient) -> None:
     assert missing.json()["error"]["code"] == "unknown_trace"
 
 
-@pytest.mark.parametrize(
+@in_turn(
     "query",
     ["stats?by=hour", "stats?days=0", "stats?days=99999", "traces?limit=0", "traces?limit=x"],
 )

@@ -8,6 +8,7 @@ import pytest
 from ragstone.http.app import create_app
 from ragstone.settings import Settings
 from tests.fake_service import FakeService
+from tests.in_turn import in_turn
 
 KEY = {"authorization": "Bearer secret-token"}
 PATH = "/api/v1/topics"
@@ -27,7 +28,7 @@ async def http(service: FakeService) -> AsyncIterator[httpx2.AsyncClient]:
         yield client
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("method", "path"),
     [
         ("GET", PATH),
@@ -63,7 +64,7 @@ async def test_a_list_lives(http: httpx2.AsyncClient) -> None:
     assert len((await http.get(f"{PATH}/blocked", params={"limit": 1})).json()["blocked"]) == 1
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("path", "content"),
     [
         (f"{PATH}/import", b"\xff\xfe"),

@@ -12,6 +12,7 @@ from ragstone.service.keys import KeyGrant
 from ragstone.settings import LimitSettings, Settings
 from tests.credentials import MemoryKeys, bearer
 from tests.fake_service import FakeService
+from tests.in_turn import in_turn
 from tests.memory_store import MemoryNames
 
 SITE = "https://shop.example.org"
@@ -93,7 +94,7 @@ async def test_a_session_asks_and_does_nothing_else(
         assert (await http.get(path, headers=mine)).status_code == 403, path
 
 
-@pytest.mark.parametrize(
+@in_turn(
     "body",
     [
         {},

@@ -19,6 +19,7 @@ from ragstone.local.collections import identify_collection
 from ragstone.service import IngestRequest, Progress
 from ragstone.service.keys import KeyGrant
 from ragstone.settings import CacheSettings, Settings
+from tests.in_turn import in_turn
 from tests.memory_store import MemoryNames
 
 pytestmark = pytest.mark.slow
@@ -203,7 +204,7 @@ async def test_given_a_question_in_the_background_then_it_is_asked_of_the_rename
     assert same.id == job.id
 
 
-@pytest.mark.parametrize("name", ["", " ", "a ", "\n", "a\0b", "x" * 256, "\ud800", "a\x1b[2J"])
+@in_turn("name", ["", " ", "a ", "\n", "a\0b", "x" * 256, "\ud800", "a\x1b[2J"])
 async def test_given_what_is_no_name_then_one_line_says_so(ragstone: Ragstone, name: str) -> None:
     with pytest.raises(InputError, match="name of a collection") as caught:
         await ragstone.rename_collection(ME, "notes", name)

@@ -24,6 +24,7 @@ from ragstone.local import Ragstone
 from ragstone.service import IngestRequest, Progress
 from ragstone.settings import IngestSettings, Settings
 from tests.credentials import a_key, bearer
+from tests.in_turn import in_turn
 
 pytestmark = pytest.mark.slow
 
@@ -105,7 +106,7 @@ async def test_given_no_right_to_the_document_then_its_pictures_are_unknown(
         await ragstone.reading.picture(ME, "notes", "/manual.docx", id)
 
 
-@pytest.mark.parametrize(
+@in_turn(
     "change",
     [
         lambda id: id.replace("image1", "image2"),

@@ -24,6 +24,7 @@ from ragstone.service.contract import operations
 from ragstone.service.wire import OPERATION_HEADER
 from ragstone.settings import Settings
 from tests.credentials import a_key, bearer
+from tests.in_turn import in_turn
 from tests.packages import Site, site
 from tests.patience import PATIENCE
 
@@ -154,7 +155,7 @@ async def test_what_is_due_runs_by_itself_and_again_after_its_interval(
     assert (first.added, newest.unchanged) == (1, 1)
 
 
-@pytest.mark.parametrize(
+@in_turn(
     ("kind", "options", "error", "sentence"),
     [
         ("folder", {}, InputError, "path: Field required. Its options: path."),
@@ -163,7 +164,6 @@ async def test_what_is_due_runs_by_itself_and_again_after_its_interval(
         ("folder", {"path": "/nowhere/at/all"}, SourceUnavailable, "is not a folder that can be"),
         ("folder", {"path": f"ftp://eva:{SECRET}@x.org"}, InputError, "with a password is stored"),
     ],
-    ids=["missing", "relative", "unknown", "not there", "password"],
 )
 async def test_a_source_with_wrong_options_is_refused_in_a_sentence(
     ragstone: Ragstone, kind: str, options: dict[str, str], error: type, sentence: str

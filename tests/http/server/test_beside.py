@@ -14,6 +14,8 @@ from ragstone.service.server_file import SERVER_FILE, find_server
 from ragstone.settings import Settings
 from tests.fake_service import FakeService
 
+pytestmark = pytest.mark.slow
+
 
 def settings_of(folder: Path) -> Settings:
     return Settings(ragstone_data=folder)

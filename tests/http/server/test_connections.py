@@ -20,6 +20,8 @@ from tests.e2e.processes import environment
 from tests.patience import PATIENCE
 from tests.with_constants import constants
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[3]
 CHAT = "/v1/chat/completions"
 IDLE = 2000

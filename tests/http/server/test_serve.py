@@ -22,6 +22,8 @@ from tests.e2e.processes import environment
 from tests.patience import PATIENCE
 from tests.with_constants import constants
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[3]
 BODY = {"model": "ragstone", "messages": [{"role": "user", "content": "slow"}], "stream": True}
 

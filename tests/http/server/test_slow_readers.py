@@ -18,6 +18,8 @@ from tests.http.server.long_answers import LONG, LongService, piece
 from tests.http_server import running
 from tests.patience import PATIENCE
 
+pytestmark = pytest.mark.slow
+
 AHEAD = 500
 """Pieces that may be under way: the engine's 64, and what both ends of a connection hold."""
 MESSAGES = [{"role": "user", "content": "long"}]

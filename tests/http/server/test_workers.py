@@ -19,6 +19,8 @@ from ragstone.settings import IndexSettings, ServerSettings, Settings, StateSett
 from tests.e2e.processes import RAGSTONE, environment
 from tests.patience import PATIENCE
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[3]
 SERVERS = {
     "SERVER__WORKERS": "2",
