@@ -73,7 +73,7 @@ def slow(session: nox.Session) -> None:
 def real(session: nox.Session) -> None:
     """Servers, browsers and libraries that weigh more than Ragstone; what takes minutes."""
     others = ("tests/clients", LARGE_TESTS, BOMBS, CHAT_MODEL_TESTS, *PLONE_TESTS)
-    run_tests(session, *PARALLEL, *(f"--ignore={path}" for path in others), python=REAL_PYTHON)
+    run_tests(session, *(f"--ignore={path}" for path in others), python=REAL_PYTHON)
 
 
 @nox.session(venv_backend="none", requires=["real_environment"])

@@ -22,7 +22,6 @@ from tests.compiled_statements import compiling_once
 from tests.conformance.postgres_server import postgres
 from tests.databases import all_postgres_databases, open_state, postgres_databases, state
 from tests.documents import indexed_documents
-from tests.remembered_fields import remembering_fields
 from tests.remembered_models import remembering
 
 if TYPE_CHECKING:
@@ -150,11 +149,4 @@ def streams_wait_for_their_status() -> Iterator[None]:
 def statements_stay_compiled() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         compiling_once(patch)
-        yield
-
-
-@pytest.fixture(scope="session", autouse=True)
-def validators_stay_built() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        remembering_fields(patch)
         yield
