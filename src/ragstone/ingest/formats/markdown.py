@@ -14,12 +14,16 @@ from markdown_it.token import Token
 from markdown_it.tree import SyntaxTreeNode
 from mdit_py_plugins.container import container_plugin
 from mdit_py_plugins.deflist import deflist_plugin
+from mdit_py_plugins.dollarmath import dollarmath_plugin
 from mdit_py_plugins.footnote import footnote_plugin
+from mdit_py_plugins.subscript import sub_plugin
+from mdit_py_plugins.superscript import superscript_plugin
 
 from ragstone.core.code_spans import without_spans
 from ragstone.core.document import BlockKind
 from ragstone.ingest.document import ADMONITIONS, Block, Parsed
 from ragstone.ingest.formats.decode import decode_file
+from ragstone.ingest.formats.formulas import formula_text, write_formulas
 from ragstone.ingest.formats.html import define_term, page_blocks
 from ragstone.ingest.formats.includes import expand_includes
 from ragstone.ingest.formats.inline_text import (
@@ -116,7 +120,14 @@ def markdown_blocks(source: str, is_mdx: bool = False) -> Iterator[Block]:
 @cache
 def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"maxNesting": _NESTING}).enable(["table", "strikethrough"])
-    parser.use(footnote_plugin).use(deflist_plugin)
+    parser.use(footnote_plugin).use(deflist_plugin).use(superscript_plugin).use(sub_plugin)
+    parser.use(
+        dollarmath_plugin,
+        allow_labels=False,
+        allow_space=False,
+        allow_digits=False,
+        double_inline=True,
+    )
     container_plugin(parser, "note", validate=lambda params, *_: bool(_container_kind(params)))
     parser.block.ruler.before(
         "fence",
@@ -335,6 +346,11 @@ def _html(content: str, within: _Within) -> Iterator[Block]:
         )
 
 
+def _formula(node: SyntaxTreeNode, within: _Within) -> Iterator[Block]:
+    if text := formula_text(node.content):
+        yield Block(text, within.kind, label=within.label)
+
+
 def _table(node: SyntaxTreeNode, within: _Within) -> Iterator[Block]:
     rows = [
         [" ".join(_visible_text(_inline_tokens(cell)).split()) for cell in row.children]
@@ -364,6 +380,7 @@ _READERS: Mapping[str, Callable[[SyntaxTreeNode, _Within], Iterator[Block]]] = {
     "container_note": _container,
     "fence": _code,
     "code_block": _code,
+    "math_block": _formula,
     "table": _table,
     "dl": _definition_list,
 }
@@ -410,6 +427,9 @@ def _text(tokens: Sequence[Token]) -> str:
             parts.append("\n")
         elif token.type == "html_inline" and token.content.startswith("<img"):
             parts += [block.text for block in page_blocks(token.content)]
+        elif token.type.startswith("math_inline"):
+            written = write_formulas(f"{token.markup}{token.content}{token.markup}")
+            parts.append(literals.put(written))
         elif token.type == "text":
             parts.append(token.content)
     text = _without_marks("".join(parts))
@@ -442,8 +462,9 @@ _WRITTEN: Mapping[str, Callable[[str], str]] = {
 def _text_tag(token: Token) -> str:
     """Return the name of an element in `_WRITTEN` that a token opens, with a slash if it closes
     one; empty for any other token."""
-    if token.type in ("s_open", "s_close"):
-        return "s" if token.type == "s_open" else "/s"
+    name, _, side = token.type.partition("_")
+    if name in _WRITTEN and side in ("open", "close"):
+        return name if side == "open" else f"/{name}"
     tag = token.content.strip("<> ").lower() if token.type == "html_inline" else ""
     return tag if tag.removeprefix("/") in _WRITTEN else ""
 
