@@ -28,7 +28,7 @@ _SIGNS: Final = {
     "cup": "∪", "cap": "∩", "emptyset": "∅", "forall": "∀", "exists": "∃", "neg": "¬", "land": "∧",
     "wedge": "∧", "lor": "∨", "vee": "∨", "mid": "|", "vert": "|", "Vert": "‖", "langle": "⟨",
     "rangle": "⟩", "lfloor": "⌊", "rfloor": "⌋", "lceil": "⌈", "rceil": "⌉", "ast": "*",
-    "star": "*", "hbar": "ℏ", "ell": "ℓ", "percent": "%", "micro": "µ", "ohm": "Ω",
+    "star": "*", "hbar": "ℏ", "ell": "ℓ", "percent": "%", "micro": "µ", "ohm": "Ω", "euro": "€",
     "quad": " ", "qquad": " ", "backslash": "\\", "lbrace": "{", "rbrace": "}",
 }  # fmt: skip
 _SILENT: Final = {
@@ -78,22 +78,22 @@ def _read_group(tokens: list[str], depth: int) -> str:
     """Read up to a closing brace; `tokens` are in reverse order."""
     parts: list[str] = []
     while tokens:
-        token = tokens.pop()
-        if token == "}":
+        piece = tokens.pop()
+        if piece == "}":
             break
-        parts.append(_read(token, tokens, depth))
+        parts.append(_read(piece, tokens, depth))
     return "".join(parts)
 
 
-def _read(token: str, tokens: list[str], depth: int) -> str:
-    if token == "{":
+def _read(piece: str, tokens: list[str], depth: int) -> str:
+    if piece == "{":
         return _read_group(tokens, depth + 1) if depth < _MAX_DEPTH else ""
-    if token in "^_":
+    if piece in "^_":
         part = _argument(tokens, depth)
-        return {"∘": "°", "′": "′"}.get(part, token + write_term(part)) if part else ""
-    if token in "&~" or token.isspace():
+        return {"∘": "°", "′": "′"}.get(part, piece + write_term(part)) if part else ""
+    if piece in "&~" or piece.isspace():
         return " "
-    return _read_macro(token[1:], tokens, depth) if token[0] == "\\" and token[1:] else token
+    return _read_macro(piece[1:], tokens, depth) if piece[0] == "\\" and piece[1:] else piece
 
 
 def _read_macro(name: str, tokens: list[str], depth: int) -> str:
@@ -138,7 +138,7 @@ def _letter(name: str) -> str:
 
 
 def _argument(tokens: list[str], depth: int) -> str:
-    """Return what a macro, a raised or a lowered sign applies to: a group, or one token."""
+    """Return what a macro, a raised or a lowered sign applies to: a group, or one piece."""
     while tokens and tokens[-1].isspace():
         tokens.pop()
     if not tokens or tokens[-1] == "}" or depth > _MAX_DEPTH:
@@ -151,8 +151,8 @@ def _optional(tokens: list[str], depth: int) -> str:
         return ""
     tokens.pop()
     parts: list[str] = []
-    while tokens and (token := tokens.pop()) != "]":
-        parts.append(_read(token, tokens, depth + 1))
+    while tokens and (piece := tokens.pop()) != "]":
+        parts.append(_read(piece, tokens, depth + 1))
     return "".join(parts)
 
 

@@ -413,8 +413,8 @@ def _text(tokens: Sequence[Token]) -> str:
     for token in tokens:
         if tag := _text_tag(token):
             _write_tag(tag, opened, parts)
-        elif token.type == "code_inline":
-            parts.append(literals.put(_inline_code(token.content, parts)))
+        elif literal := _literal(token, parts):
+            parts.append(literals.put(literal))
         elif token.type == "image":
             parts.append(strip_marks(_text(token.children or ())))
         elif token.type == "html_inline" and (code := _HTML_CODE.fullmatch(token.content)):
@@ -427,9 +427,6 @@ def _text(tokens: Sequence[Token]) -> str:
             parts.append("\n")
         elif token.type == "html_inline" and token.content.startswith("<img"):
             parts += [block.text for block in page_blocks(token.content)]
-        elif token.type.startswith("math_inline"):
-            written = write_formulas(f"{token.markup}{token.content}{token.markup}")
-            parts.append(literals.put(written))
         elif token.type == "text":
             parts.append(token.content)
     text = _without_marks("".join(parts))
@@ -437,6 +434,13 @@ def _text(tokens: Sequence[Token]) -> str:
     # Chinese and Japanese have no spaces, so a line break between their characters is none.
     text = _CJK_BREAK.sub("", "\n".join(line for line in lines if line))
     return literals.restore(text).strip()
+
+
+def _literal(token: Token, parts: list[str]) -> str:
+    """Return code and formulas, which hold no further marks; empty for other tokens."""
+    if token.type.startswith("math_inline"):
+        return write_formulas(f"{token.markup}{token.content}{token.markup}")
+    return _inline_code(token.content, parts) if token.type == "code_inline" else ""
 
 
 def _inline_code(content: str, parts: list[str]) -> str:

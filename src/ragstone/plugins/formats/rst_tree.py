@@ -41,7 +41,7 @@ _ADDRESSED = {
     "bpo": "bpo-{}",
 }
 _LABELS = {"ref", "doc", "numref", "std:ref", "std:doc", "any", "anyref"}
-_AS_WRITTEN = {"kbd", "program"}
+_AS_WRITTEN = {"math", "kbd", "program"}
 """Roles whose text is not code, but has its backslashes."""
 
 _SILENT = {
@@ -127,9 +127,7 @@ def _visible_node(text: str, raw: str, role: str) -> nodes.Node:
     if name in VERBATIM_ROLES:
         return nodes.literal(raw, re.sub(r"\{([^{}]*)\}", r"\1", raw) if name == "samp" else raw)
     if name in _AS_WRITTEN:
-        return nodes.inline(raw, raw)
-    if name == "math":
-        return nodes.math(raw, raw)
+        return (nodes.math if name == "math" else nodes.inline)(raw, raw)
     if write := _WRITTEN.get(name):
         return nodes.inline(text, write(text))
     if titled := _TITLED.fullmatch(text):

@@ -205,6 +205,10 @@ class _Reader:
             self._say(_SIGNS[word])
         elif word == "u" and number is not None:
             self._unicode(number)
+        elif word in ("strike", "striked"):
+            self._state.struck = number != 0
+        elif word in _SHIFTS:
+            self._state.shift = _SHIFTS[word] if number != 0 else 0
         elif not self._structure(word) and not self._font_word(word, number):
             self._property(word, number)
 
@@ -276,10 +280,6 @@ class _Reader:
         on = number != 0
         if word in ("v", "deleted"):
             state.hidden = on
-        elif word in ("strike", "striked"):
-            state.struck = on
-        elif word in _SHIFTS:
-            state.shift = _SHIFTS[word] if on else 0
         elif word == "s" and number is not None:
             state.style = number
         elif word == "outlinelevel" and number is not None:
