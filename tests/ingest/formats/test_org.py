@@ -73,3 +73,16 @@ def test_no_letter_of_a_text_is_lost(text: str) -> None:
     for line in lines:
         assert _inline(line).count("a") == line.count("a") or "[[" in line
     list(_markdown_lines(text.splitlines(), {}))
+
+
+def test_footnotes_and_a_table_behind_a_list_are_blocks_of_their_own(tmp_path: Path) -> None:
+    source = (
+        "The boat has 31[fn:1] seats.\n- [ ] Export\n| Quay | Length |\n|---+---|\n"
+        "| North | 412 |\n[fn:1] Without the crew.\n"
+    )
+    assert [(block.kind, block.text) for block in read(tmp_path, "a.org", source)] == [
+        ("paragraph", "The boat has 31 seats."),
+        ("item", "- ☐ Export"),
+        ("table", "Quay: North; Length: 412"),
+        ("paragraph", "Footnote: Without the crew."),
+    ]

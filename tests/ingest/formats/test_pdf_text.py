@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from ragstone.ingest.formats.pdf_rules import Rule, Rules
+from ragstone.ingest.formats.pdf_text import Character, drop_struck
 from ragstone.ingest.parse import parse
 from ragstone.settings import IngestSettings
 from tests.ingest.pdf_files import Placed, arabic_pdf, ligature_pdf, placed_pdf
@@ -58,3 +60,28 @@ def test_lam_and_alef_in_one_glyph_are_in_order(tmp_path: Path, glyphs: list[str
     (block,) = parse(arabic_pdf(tmp_path / "a.pdf", glyphs), IngestSettings()).blocks
 
     assert block.text == "".join(glyphs)
+
+
+WORDS = "Fee 40 55"
+LETTERS: list[Character] = [
+    (place, ord(sign), None if sign == " " else (6.0 * place, 0.0, 6.0 * place + 6, 12.0), 10.0)
+    for place, sign in enumerate(WORDS)
+]
+
+
+@pytest.mark.parametrize(
+    ("at", "start", "end", "left"),
+    [
+        (7.5, 24, 36, "Fee  55"),
+        (11, 24, 36, WORDS),
+        (7.5, 0, 300, WORDS),
+        (7.5, 24, 62, WORDS),
+        (1, 24, 36, WORDS),
+    ],
+    ids=["through a word", "under it", "past the text", "past its end", "over it"],
+)
+def test_text_is_struck_out_by_a_line_through_it_alone(
+    at: float, start: float, end: float, left: str
+) -> None:
+    kept = drop_struck(LETTERS, Rules(across=(Rule(at, start, end),)))
+    assert "".join(chr(code) for _, code, _, _ in kept) == left

@@ -71,7 +71,16 @@ def test_raised_letters_are_letters(text: str) -> None:
         ("a.html", "<p>Dust: 412<sup>7</sup> t. Sum 10<sup>5</sup>. Fee <del>30</del> 45.</p>"),
         ("a.md", "Dust: 412<sup>7</sup> t. Sum 10<sup>5</sup>. Fee ~~30~~ 45."),
         ("a.rst", "Dust: 412\\ :sup:`7` t. Sum 10\\ :sup:`5`. Fee 45."),
-        ("a.adoc", "Dust: 412^7^ t. Sum 10^5^. Fee 45."),
+        ("a.adoc", "Dust: 412^7^ t. Sum 10^5^. Fee [.line-through]#30# 45."),
+        (
+            "a.rtf",
+            r"{\rtf1\ansi Dust: 412{\super 7} t. Sum 10{\up6\fs12 5}. Fee {\strike 30}"
+            r"\striked1 31\striked0  45.\par}",
+        ),
+        ("a.org", "Dust: 412^{7} t. Sum $10^5$. Fee +30+ 45."),
+        ("b.md", "Dust: 412^7^ t. Sum $10^5$. Fee ~~30~~ 45."),
+        ("b.rst", "Dust: 412\\ :sup:`7` t. Sum :math:`10^{5}`. Fee 45."),
+        ("b.adoc", "Dust: 412^7^ t. Sum stem:[10^{5}]. Fee 45."),
     ],
 )
 def test_formats_of_text_tell_raised_and_struck_text(
@@ -90,7 +99,10 @@ def test_word_tells_raised_and_struck_text_and_formulas(tmp_path: Path) -> None:
     paragraph.add_run("30").font.strike = True
     paragraph.add_run("45, H")
     paragraph.add_run("2").font.subscript = True
-    paragraph.add_run("O. Share ")
+    paragraph.add_run("O. Rise 88")
+    mark = paragraph.add_run("3")
+    mark._r.get_or_add_rPr().append(parse_xml(f'<w:position {nsdecls("w")} w:val="10"/>'))
+    paragraph.add_run(" m. Share ")
     paragraph._p.append(
         parse_xml(
             f"<m:oMath {nsdecls('m')}><m:f><m:num><m:r><m:t>3</m:t></m:r></m:num>"
@@ -103,7 +115,10 @@ def test_word_tells_raised_and_struck_text_and_formulas(tmp_path: Path) -> None:
         parse_xml(f'<w:sym {nsdecls("w")} w:font="Symbol" w:char="F0B0"/>')
     )
     document.save(str(tmp_path / "a.docx"))
-    assert read(tmp_path / "a.docx") == "Dust: 412 ⁷ t. Fee 45, H₂O. Share 3/16+x^(n+1) at 5°"
+    assert (
+        read(tmp_path / "a.docx")
+        == "Dust: 412 ⁷ t. Fee 45, H₂O. Rise 88 ³ m. Share 3/16+x^(n+1) at 5°"
+    )
 
 
 def test_slides_tell_raised_and_struck_text(tmp_path: Path) -> None:
@@ -136,3 +151,45 @@ def test_places_keep_their_text() -> None:
         "10^5 g",
         "end",
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [
+        ("a.md", "$$\n\\frac{3}{16} = x\n$$\n"),
+        ("a.rst", ".. math:: \\frac{3}{16} = x\n"),
+        ("a.adoc", "[stem]\n++++\n\\frac{3}{16} = x\n++++\n"),
+    ],
+)
+def test_formulas_on_lines_of_their_own_are_written_out(
+    tmp_path: Path, name: str, source: str
+) -> None:
+    file = tmp_path / name
+    file.write_text(source)
+    assert read(file) == "3/16 = x"
+
+
+def test_footnotes_of_asciidoc_are_kept_and_join_no_number(tmp_path: Path) -> None:
+    file = tmp_path / "a.adoc"
+    file.write_text("It has 31footnote:[Without the crew, see https://x.org[x].] seats.\n\nEnd.\n")
+    assert read(file) == "It has 31 seats.\nFootnote: Without the crew, see x.\nEnd."
+
+
+def test_a_page_without_a_marked_main_part_keeps_paragraphs_whose_digits_are_raised(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "a.html"
+    file.write_text(
+        "<html><body><h1>Harbour</h1>"
+        "<p>The harbour handled many thousands of tonnes of fish in the last year and grew.</p>"
+        "<p>The harbour handled 412<sup>7</sup> tonnes, the fee was <del>40</del> 55 euros.</p>"
+        "<p>The gap is <math><mfrac><mn>3</mn><mn>16</mn></mfrac></math> of an inch.</p>"
+        "<p>It has 88<span style='vertical-align: super'>3</span> boats, "
+        "<span style='text-decoration:line-through'>90</span> and \\(10^{5}\\) nets.</p>"
+        "<p>It was founded in the year 1871 by the merchants of the town, who wanted it.</p>"
+        "</body></html>"
+    )
+    said = read(file)
+    assert "handled 412 ⁷ tonnes, the fee was 55 euros." in said
+    assert "The gap is 3/16 of an inch." in said
+    assert "It has 88 ³ boats, and 10^5 nets." in said

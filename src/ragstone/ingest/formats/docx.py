@@ -255,6 +255,10 @@ class _Reader:
         kind = attribute(element.find(f"{W}rPr/{W}vertAlign"))
         if write := {"superscript": raise_text, "subscript": lower_text}.get(kind):
             return write(text)
+        # Some writers move a run by half points instead of naming it raised.
+        moved = attribute(element.find(f"{W}rPr/{W}position"))
+        if re.fullmatch(r"-?[1-9]\d{0,3}", moved):
+            return lower_text(text) if moved.startswith("-") else raise_text(text)
         return mark_code(text) if self._is_code(element) else text
 
     def _is_code(self, run: Any) -> bool:

@@ -24,8 +24,10 @@ from ragstone.ingest.formats.html_text import (
     link_text_length,
     plain_text,
     raw_text,
+    replace_text,
     text_length,
     verbatim_text,
+    write_out,
 )
 from ragstone.ingest.formats.inline_text import (
     strip_marks,
@@ -80,12 +82,14 @@ def parse_html_file(path: Path, ending: str, max_bytes: int, around: Surrounding
     pictures = page_pictures(tree, path, around)
     signs = Signs(pictures)
     signs.put(tree, str)
+    blocks, left_out = _main_blocks(tree)
+    note = f"{left_out:,} words beside the main part of the page were left out."
     return Parsed(
         title or facts.pop("og:title", ""),
-        signs.replace_signs(_main_blocks(tree, source)),
+        signs.replace_signs(blocks),
         metadata=flatten_values(facts) | pictures.metadata,
         recognised=pictures.recognised,
-        notes=pictures.notes,
+        notes=(*pictures.notes, note) if left_out else pictures.notes,
         last_notes=pictures.last_notes,
     )
 
@@ -128,6 +132,7 @@ def _tree(source: str | bytes) -> Any:
     tree = lxml_html.document_fromstring(source, parser)
     for frame in list(tree.iter("iframe")):
         _open_frame(frame)
+    write_out(tree)
     _mend(tree)
     return tree
 
@@ -159,8 +164,9 @@ def _mend(tree: Any) -> None:
                     element.attrib.pop(name, None)
 
 
-def _main_blocks(tree: Any, source: str) -> list[Block]:
-    """The part the page marks as main, else what trafilatura finds of it, else all blocks.
+def _main_blocks(tree: Any) -> tuple[list[Block], int]:
+    """The part the page marks as main, else what trafilatura finds of it, else all blocks; and how
+    many words of the page are in none of them.
 
     trafilatura guesses well on pages without marks, but drops code, lists and tables: those between
     what it finds are kept, and tables before and after it too.
@@ -169,20 +175,33 @@ def _main_blocks(tree: Any, source: str) -> list[Block]:
     marked = tree.xpath("//main | //*[@role='main']") or tree.xpath("//article")
     # A `main` that holds only a title, or an article beside the real one, is not the page.
     enough = max(_ENOUGH * _size(visible), 1)
-    if len(marked) == 1 and _size(own := list(_blocks(marked[0], _TOP))) >= enough:
-        return own
-    main = _find_main_text(visible, source)
-    return main if _size(main) >= enough else visible
+    main = list(_blocks(marked[0], _TOP)) if len(marked) == 1 else []
+    if _size(main) < enough:
+        main = _find_main_text(visible, tree)
+    if _size(main) < enough:
+        return visible, 0
+    return main, max(_count_words(visible) - _count_words(main), 0)
 
 
 _ALWAYS_KEPT = ("heading", "code", "table", "caption", "item")
 """Kinds of blocks that are content wherever they stand between what was found."""
 
 
-def _find_main_text(visible: list[Block], source: str) -> list[Block]:
+def _find_main_text(visible: list[Block], tree: Any) -> list[Block]:
     import trafilatura  # Loads for longer than most files are read.
 
-    text = trafilatura.extract(source, include_comments=False, favor_recall=True) or ""
+    # It reads the tree, not the source, so that both have the same words: formulas, raised digits,
+    # and what a form says, which it would leave out as one.
+    for form in [item for item in tree.iter("form") if not is_furniture(item, "form")]:
+        form.tag = "div"
+        for field in list(form.iter("input", "select", "textarea")):
+            replace_text(field, raw_text(field))
+    text = (
+        trafilatura.extract(
+            lxml_html.tostring(tree, encoding="unicode"), include_comments=False, favor_recall=True
+        )
+        or ""
+    )
     words = _words(text)
     runs = {tuple(words[at : at + _FOUND_WORDS]) for at in range(len(words))}
     text = f" {' '.join(words)} "
@@ -221,6 +240,10 @@ def _is_wordless(block: Block) -> bool:
 
 def _words(text: str) -> list[str]:
     return re.findall(r"\w+", text)
+
+
+def _count_words(blocks: Iterable[Block]) -> int:
+    return sum(len(_words(block.text)) for block in blocks)
 
 
 def _size(blocks: Iterable[Block]) -> int:

@@ -3,6 +3,9 @@
 import re
 from typing import Any
 
+from lxml import etree  # type: ignore[import-untyped]
+
+from ragstone.ingest.formats.formulas import mathml_text, write_formulas
 from ragstone.ingest.formats.inline_text import (
     lower_text,
     mark_code,
@@ -15,9 +18,16 @@ from ragstone.ingest.formats.tables import INDENT
 SILENT = {
     "script", "style", "noscript", "template", "svg", "iframe", "object", "head", "button",
     "select", "input", "textarea", "math-annotation", "annotation", "audio", "video", "canvas",
-    "rp", "del", "s", "strike", "option", "optgroup",
+    "rp", "option", "optgroup",
 }  # fmt: skip
-"""What is not read; what is struck out is no longer said."""
+"""What is not read."""
+
+_STRUCK = {"del", "s", "strike"}
+"""What is struck out is no longer said."""
+
+_STRUCK_STYLE = re.compile(r"text-decoration(?:-line)?:[^;]*line-through")
+_SHIFTED_STYLE = re.compile(r"vertical-align:\s*(super|sub)\b")
+_VERBATIM = {"pre", "code", "tt", "samp", "script", "style", "textarea", "listing", "xmp"}
 
 _FURNITURE = {"nav", "footer", "aside"}
 _TEXT_FIELDS = {
@@ -50,17 +60,49 @@ _LINKS_NAME = re.compile(
 _LINKS_SHARE = 0.25
 _KEPT_NAME = re.compile(r"\b(?:admonition|topic|footnotes?|footnote-list|sidebar|callout)\b")
 INLINE = {
-    "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn",
-    "em", "font", "i", "img", "ins", "kbd", "label", "br", "mark", "q", "rt", "ruby", "s", "samp",
-    "small", "span", "strike", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr", "math",
+    "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "dfn",
+    "em", "font", "i", "img", "ins", "kbd", "label", "br", "mark", "q", "rt", "ruby", "samp",
+    "small", "span", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr",
     "nobr", "input", "select", "textarea",
 }  # fmt: skip
 _CODE = {"code", "tt", "samp"}
-_SHIFTED = {"sup": raise_text, "sub": lower_text}
+_SHIFTED = {"sup": raise_text, "sub": lower_text, "super": raise_text}
 _BREAK = "\u2028"
 """Stands for a line break of the page while white space is folded."""
 
 _SIGNS = {"¶", "#", "§", "🔗", "\uf0c1", "↩", "↩︎", "↑"}
+
+
+def write_out(tree: Any) -> None:
+    """Write in the tree itself what a reader sees of formulas, of raised and lowered digits, and
+    of what is struck out."""
+    for element in list(tree.iter()):
+        tag = element.tag if isinstance(element.tag, str) else ""
+        style = (element.get("style") or "").lower() if tag else ""
+        if not tag or element.getparent() is None:
+            continue
+        if tag in _STRUCK or _STRUCK_STYLE.search(style):
+            element.drop_tree()
+        elif tag == "math":
+            replace_text(element, mathml_text(element))
+        elif shifted := tag if tag in _SHIFTED else (_SHIFTED_STYLE.search(style) or ("", ""))[1]:
+            text = raw_text(element)
+            if (written := _SHIFTED[shifted](text)) != text:
+                replace_text(element, written)
+    verbatim = {item for holder in tree.iter(*_VERBATIM) for item in holder.iter()}
+    for element in tree.iter(etree.Element):
+        if element.text and element not in verbatim:
+            element.text = write_formulas(element.text, single=False)
+        if element.tail and element.getparent() not in verbatim:
+            element.tail = write_formulas(element.tail, single=False)
+
+
+def replace_text(element: Any, text: str) -> None:
+    """Make an element one that has only this text, as part of a line."""
+    tail = element.tail
+    for child in list(element):
+        element.remove(child)
+    element.tag, element.text, element.tail = "span", text, tail
 
 
 def link_text_length(element: Any) -> int:
@@ -172,8 +214,6 @@ def raw_text(element: Any, alternatives: bool = True) -> str:
         parts.append(inside if child.tag in INLINE else f" {inside} ")
         parts.append(child.tail or "")
     text = "".join(parts)
-    if write := _SHIFTED.get(element.tag):
-        return write(text)
     return _BREAK.join(map(mark_code, text.split(_BREAK))) if element.tag in _CODE else text
 
 

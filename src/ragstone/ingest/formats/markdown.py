@@ -14,12 +14,16 @@ from markdown_it.token import Token
 from markdown_it.tree import SyntaxTreeNode
 from mdit_py_plugins.container import container_plugin
 from mdit_py_plugins.deflist import deflist_plugin
+from mdit_py_plugins.dollarmath import dollarmath_plugin
 from mdit_py_plugins.footnote import footnote_plugin
+from mdit_py_plugins.subscript import sub_plugin
+from mdit_py_plugins.superscript import superscript_plugin
 
 from ragstone.core.code_spans import without_spans
 from ragstone.core.document import BlockKind
 from ragstone.ingest.document import ADMONITIONS, Block, Parsed
 from ragstone.ingest.formats.decode import decode_file
+from ragstone.ingest.formats.formulas import formula_text, write_formulas
 from ragstone.ingest.formats.html import define_term, page_blocks
 from ragstone.ingest.formats.includes import expand_includes
 from ragstone.ingest.formats.inline_text import (
@@ -116,7 +120,14 @@ def markdown_blocks(source: str, is_mdx: bool = False) -> Iterator[Block]:
 @cache
 def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"maxNesting": _NESTING}).enable(["table", "strikethrough"])
-    parser.use(footnote_plugin).use(deflist_plugin)
+    parser.use(footnote_plugin).use(deflist_plugin).use(superscript_plugin).use(sub_plugin)
+    parser.use(
+        dollarmath_plugin,
+        allow_labels=False,
+        allow_space=False,
+        allow_digits=False,
+        double_inline=True,
+    )
     container_plugin(parser, "note", validate=lambda params, *_: bool(_container_kind(params)))
     parser.block.ruler.before(
         "fence",
@@ -335,6 +346,11 @@ def _html(content: str, within: _Within) -> Iterator[Block]:
         )
 
 
+def _formula(node: SyntaxTreeNode, within: _Within) -> Iterator[Block]:
+    if text := formula_text(node.content):
+        yield Block(text, within.kind, label=within.label)
+
+
 def _table(node: SyntaxTreeNode, within: _Within) -> Iterator[Block]:
     rows = [
         [" ".join(_visible_text(_inline_tokens(cell)).split()) for cell in row.children]
@@ -364,6 +380,7 @@ _READERS: Mapping[str, Callable[[SyntaxTreeNode, _Within], Iterator[Block]]] = {
     "container_note": _container,
     "fence": _code,
     "code_block": _code,
+    "math_block": _formula,
     "table": _table,
     "dl": _definition_list,
 }
@@ -396,8 +413,8 @@ def _text(tokens: Sequence[Token]) -> str:
     for token in tokens:
         if tag := _text_tag(token):
             _write_tag(tag, opened, parts)
-        elif token.type == "code_inline":
-            parts.append(literals.put(_inline_code(token.content, parts)))
+        elif literal := _literal(token, parts):
+            parts.append(literals.put(literal))
         elif token.type == "image":
             parts.append(strip_marks(_text(token.children or ())))
         elif token.type == "html_inline" and (code := _HTML_CODE.fullmatch(token.content)):
@@ -417,6 +434,13 @@ def _text(tokens: Sequence[Token]) -> str:
     # Chinese and Japanese have no spaces, so a line break between their characters is none.
     text = _CJK_BREAK.sub("", "\n".join(line for line in lines if line))
     return literals.restore(text).strip()
+
+
+def _literal(token: Token, parts: list[str]) -> str:
+    """Return code and formulas, which hold no further marks; empty for other tokens."""
+    if token.type.startswith("math_inline"):
+        return write_formulas(f"{token.markup}{token.content}{token.markup}")
+    return _inline_code(token.content, parts) if token.type == "code_inline" else ""
 
 
 def _inline_code(content: str, parts: list[str]) -> str:
@@ -442,8 +466,9 @@ _WRITTEN: Mapping[str, Callable[[str], str]] = {
 def _text_tag(token: Token) -> str:
     """Return the name of an element in `_WRITTEN` that a token opens, with a slash if it closes
     one; empty for any other token."""
-    if token.type in ("s_open", "s_close"):
-        return "s" if token.type == "s_open" else "/s"
+    name, _, side = token.type.partition("_")
+    if name in _WRITTEN and side in ("open", "close"):
+        return name if side == "open" else f"/{name}"
     tag = token.content.strip("<> ").lower() if token.type == "html_inline" else ""
     return tag if tag.removeprefix("/") in _WRITTEN else ""
 

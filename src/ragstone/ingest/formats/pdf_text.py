@@ -2,6 +2,7 @@
 
 import ctypes
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -46,6 +47,9 @@ _MIN_RAISED, _MAX_RAISED = 0.15, 0.85
 """A raised character stands higher by more font sizes than this, and is smaller than this part of
 the text before it."""
 
+_STRUCK_TOP, _STRUCK = 0.4, 0.12
+"""A line strikes text out between so many of its heights above the baseline."""
+
 _LAM, _ALEFS = 0x644, (0x622, 0x623, 0x625, 0x627)
 _BULLET = re.compile(f"[{BULLETS}]")
 _NOWHERE = (0.0, 0.0, 0.0, 0.0)
@@ -55,7 +59,8 @@ Character = tuple[int, int, Edges | None, float]
 
 def page_lines(text_page: Any, frame: Frame, rules: Rules) -> list[PageLine]:
     """The lines of a page as PDFium orders them; a ruled line parts what stands beside it."""
-    characters = order_arabic_ligatures(list(_characters(text_page.raw, frame)))
+    characters = drop_struck(list(_characters(text_page.raw, frame)), rules)
+    characters = order_arabic_ligatures(characters)
     found = _Lines(text_page.raw, rules, find_ligatures(text_page.raw, characters))
     for place, code, edges, baseline in characters:
         if edges is not None:
@@ -68,6 +73,31 @@ def page_lines(text_page: Any, frame: Frame, rules: Rules) -> list[PageLine]:
             found.break_line()
     found.end_line()
     return found.lines
+
+
+def drop_struck(characters: list[Character], rules: Rules) -> list[Character]:
+    """The characters without those that a ruled line strikes out. It goes through their middle and
+    begins and ends with them, so that no border of a table, underline or bar of a fraction is one.
+    """
+    heights = [rule.at for rule in rules.across]
+    crossed: dict[int, list[int]] = {}
+    for place, (_, _, edges, baseline) in enumerate(characters if heights else ()):
+        if edges is None:
+            continue
+        left, top, right, bottom = edges
+        highest, lowest = (baseline - share * (bottom - top) for share in (_STRUCK_TOP, _STRUCK))
+        for number in range(bisect_left(heights, highest), bisect_right(heights, lowest)):
+            if rules.across[number].start <= (left + right) / 2 <= rules.across[number].end:
+                crossed.setdefault(number, []).append(place)
+    struck: set[int] = set()
+    for number, places in crossed.items():
+        boxes = [edges for place in places if (edges := characters[place][2]) is not None]
+        near = _GAP / 2 * max(bottom - top for _, top, _, bottom in boxes)
+        rule = rules.across[number]
+        starts = abs(min(box[0] for box in boxes) - rule.start) <= near
+        if starts and abs(max(box[2] for box in boxes) - rule.end) <= near:
+            struck.update(places)
+    return [item for place, item in enumerate(characters) if place not in struck]
 
 
 def order_arabic_ligatures(characters: list[Character]) -> list[Character]:

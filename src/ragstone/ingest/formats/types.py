@@ -193,8 +193,8 @@ _INSTEAD = {
     **dict.fromkeys((".ppt", ".pps"), "Save it as .pptx"),
     **dict.fromkeys((".msg", ".pst"), "Save its mails as .eml or .mbox"),
     **dict.fromkeys((".mobi", ".azw", ".azw3", ".fb2", ".lit"), "Convert it to .epub"),
-    **dict.fromkeys((".tex", ".ltx", ".ps", ".djvu", ".pages", ".xps"), "Make a .pdf of it"),
-    **dict.fromkeys((".org", ".wiki", ".textile", ".pod"), "Export it as .md or .html"),
+    **dict.fromkeys((".ltx", ".ps", ".djvu", ".pages", ".xps"), "Make a .pdf of it"),
+    **dict.fromkeys((".wiki", ".textile", ".pod"), "Export it as .md or .html"),
     **dict.fromkeys((".gz", ".tgz", ".tar", ".bz2", ".xz", ".7z", ".rar"), "Unpack it"),
 }
 

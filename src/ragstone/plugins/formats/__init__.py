@@ -1,5 +1,5 @@
 """Further file formats: old Office files, mails of Outlook, OpenDocument, RTF, EPUB, AsciiDoc, Org,
-reStructuredText, notebooks, source code, settings, XML, subtitles, contacts and calendars."""
+LaTeX, reStructuredText, notebooks, source code, settings, XML, subtitles, contacts, calendars."""
 
 from ragstone.registry import Extension, Plugin
 
@@ -57,6 +57,7 @@ PLUGIN = Plugin(
             "msg": Extension(f"{__name__}.outlook:MSG", "Mails of Outlook, with their attachments"),
             "org": Extension(f"{__name__}.org:ORG", "Org, with its headings and tables"),
             "xml": Extension(f"{__name__}.xml:XML", "XML: texts by their titles, data by values"),
+            "tex": Extension(f"{__name__}.latex:LATEX", "LaTeX, with its headings and tables"),
             "rtf": Extension(f"{__name__}.rtf:RTF", "Rich text"),
             "srt": Extension(f"{__name__}.subtitles:SRT", "Subtitles, with their times"),
             "vtt": Extension(f"{__name__}.subtitles:VTT", "Subtitles, with their times"),

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from ragstone.core.document import BlockKind
 from ragstone.ingest.document import ADMONITIONS, Block, Parsed
 from ragstone.ingest.formats.decode import decode_file
+from ragstone.ingest.formats.formulas import formula_text
 from ragstone.ingest.formats.html import define_term, page_blocks
 from ragstone.ingest.formats.includes import expand_includes
 from ragstone.ingest.formats.inline_text import (
@@ -60,9 +61,10 @@ _QUOTES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     for pattern, shown in (
         (r"(?<!\w)(?:\(\(\()[^()]*(?:\)\)\))", ""),
         (r"\(\(([^()]+)\)\)", r"\1"),
-        (r"(?:indexterm|footnote|anchor|bibitem):[\w-]*\[[^\]]*\]", ""),
+        (r"\[\.?(?:line-through|strike)\](#{1,2})[^#\n]+\1", ""),
+        (r"(?:indexterm|anchor|bibitem):[\w-]*\[[^\]]*\]", ""),
         (r"(?:image|icon):[^\s\[\]:][^\s\[\]]*\[([^\],]*)[^\]]*\]", r"\1"),
-        (r"(?:kbd|btn|menu|latexmath|asciimath|stem|pass|q|a|indexterm2):\w*\[([^\]]*)\]", r"\1"),
+        (r"(?:kbd|btn|menu|pass|q|a|indexterm2):\w*\[([^\]]*)\]", r"\1"),
         (r"(?:link|xref|mailto|git\w*|linkgit):([^\s\[\]]+)\[\]", r"\1"),
         (r"linkgit:([\w-]+)\[(\d)\]", r"\1(\2)"),
         (
@@ -86,6 +88,8 @@ _QUOTES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"\\(?=[*_`#{<\[:h(~^-])", ""),
     )
 )
+_FORMULA = re.compile(r"(?:latexmath|asciimath|stem):\w*\[((?:[^\[\]]|\[[^\[\]]*\])*)\]")
+_FOOTNOTE = re.compile(r"footnote(?:ref)?:[\w-]*\[((?:[^\[\]]|\[[^\[\]]*\])*)\]")
 _LITERALS = re.compile(
     r"\+\+\+(.+?)\+\+\+|`\+(.+?)\+`|``(.+?)``|(?<![\w\\`])`([^`\s]|[^`\s][^`]*?[^`\s])`(?![\w`])|"
     r"(?<![\w+\\])\+([^+\s]|[^+\s][^+]*?[^+\s])\+(?![\w+])|pass:\w*\[(.*?)\]",
@@ -169,6 +173,8 @@ class _Reader:
     """Reads lines into blocks; attributes that are set hold for what comes after."""
 
     attributes: dict[str, str] = field(default_factory=dict)
+    footnotes: list[str] = field(default_factory=list)
+    """Those of the blocks that were read, until they are blocks themselves."""
 
     def blocks(self, lines: Sequence[str], within: _Within) -> Iterator[Block]:
         at = 0
@@ -200,6 +206,8 @@ class _Reader:
                 end = _paragraph_end(lines, at)
                 yield from self._paragraph(lines[at:end], marks, within)
                 at, marks = end, _Marks()
+            yield from (Block(f"Footnote: {note}") for note in self.footnotes)
+            self.footnotes.clear()
 
     def _is_setting(self, line: str) -> bool:
         match = _ATTRIBUTE.fullmatch(line)
@@ -273,7 +281,9 @@ class _Reader:
         if delimiter[1:4] == "===" and delimiter[0] in "|,:!":
             yield from self._table(lines, marks, delimiter[0])
         elif delimiter.startswith("+"):
-            if marks.style not in ("stem", "latexmath", "asciimath"):
+            if marks.style in ("stem", "latexmath", "asciimath"):
+                yield from self._formula(lines)
+            else:
                 yield from page_blocks("\n".join(lines))
         elif (
             marks.style in ("source", "listing", "literal", "diag", "plantuml", "mermaid")
@@ -285,6 +295,10 @@ class _Reader:
             yield from _code(lines, fenced)
         else:
             yield from self._read_nested(delimiter, lines, marks, within)
+
+    def _formula(self, lines: Sequence[str]) -> Iterator[Block]:
+        if text := formula_text("\n".join(lines)):
+            yield Block(text)
 
     def _read_nested(
         self, delimiter: str, lines: Sequence[str], marks: _Marks, within: _Within
@@ -374,7 +388,9 @@ class _Reader:
             return literals.put(mark_code(literal) if is_code else literal)
 
         text = _LITERALS.sub(keep_literal, _QUOTED.sub(r'"\1"', text))
+        text = _FORMULA.sub(lambda match: literals.put(formula_text(match[1].strip("$"))), text)
         text = _REFERENCE.sub(self._value, text)
+        text = _FOOTNOTE.sub(self._keep_footnote, text)
         text = _RAISED.sub(lambda match: raise_text(match[1]), text)
         text = _LOWERED.sub(lambda match: lower_text(match[1]), text)
         for pattern, shown in _QUOTES:
@@ -382,6 +398,12 @@ class _Reader:
         parts = re.split(r" \+\n", text)
         text = "\n".join(" ".join(part.split()) for part in parts)
         return literals.restore(text).strip()
+
+    def _keep_footnote(self, match: re.Match[str]) -> str:
+        """Keep what a note says, if it is not only named, for behind its block."""
+        if note := self.inline(match[1]):
+            self.footnotes.append(note)
+        return ""
 
     def _value(self, match: re.Match[str]) -> str:
         name = match[1].lower()

@@ -7,6 +7,8 @@ from typing import Any
 
 from ragstone.ingest.document import Parsed
 from ragstone.ingest.formats.decode import decode_file
+from ragstone.ingest.formats.formulas import write_formulas
+from ragstone.ingest.formats.inline_text import lower_text, raise_text
 from ragstone.ingest.formats.markdown import markdown_blocks
 from ragstone.ingest.formats.metadata import flatten_values
 from ragstone.ingest.formats.types import Format
@@ -18,6 +20,9 @@ _END = re.compile(r"\s*#\+end_(\w+)\s*", re.IGNORECASE)
 _DRAWER = re.compile(r"\s*:[A-Za-z_]+:\s*")
 _RULE = re.compile(r"\s*\|[-+|]+\s*")
 _ROW = re.compile(r"\s*\|.*\|\s*")
+_NOTE = re.compile(r"\[fn:([\w-]+)\]\s*(?=\S)")
+_NOTE_MARK = re.compile(r"\[fn:([\w-]*)(?::[^\[\]]*)?\]")
+_SHIFTED = re.compile(r"(?<=\w)([\^_])\{([^{}\n]{1,40})\}")
 _LINK = re.compile(r"\[\[([^\[\]]+)\](?:\[([^\[\]]+)\])?\]")
 _MARKED = re.compile(r"(?<![\w*/+=~])([*/+=~])(?=\S)([^\n]{0,200}?\S)\1(?!\w)|[*_`~<\\]")
 """What is marked, or a sign that is one of Markdown's alone."""
@@ -52,6 +57,9 @@ def _markdown_lines(lines: list[str], facts: dict[str, Any]) -> Iterator[str]:
                 verbatim = begin[1].lower()
                 yield f"```{begin[2]}"
         else:
+            # A note, and a table behind a list, begin a block of their own.
+            if (not rows and _ROW.fullmatch(line)) or _NOTE.match(line):
+                yield ""
             yield from _read_line(line, rows, facts)
         rows = rows + 1 if _ROW.fullmatch(line) else 0
 
@@ -78,7 +86,21 @@ def _read_line(line: str, rows: int, facts: dict[str, Any]) -> Iterator[str]:
 
 
 def _inline(text: str) -> str:
+    text = _NOTE.sub("Footnote: ", text) if _NOTE.match(text) else text
+    text = _NOTE_MARK.sub(lambda match: _write_note(match[0]), text)
+    text = _SHIFTED.sub(_shift, write_formulas(text))
     return _MARKED.sub(_mark, _LINK.sub(lambda match: match[2] or match[1], text))
+
+
+def _write_note(mark: str) -> str:
+    """Return what a mark says of its note, if the note stands in it; a mark alone is not read."""
+    said = mark[1:-1].split(":", 2)[2:]
+    return f" ({said[0].strip()})" if said and said[0].strip() else ""
+
+
+def _shift(match: re.Match[str]) -> str:
+    written = (raise_text if match[1] == "^" else lower_text)(match[2])
+    return written if written != match[2] else match[0]
 
 
 def _mark(match: re.Match[str]) -> str:

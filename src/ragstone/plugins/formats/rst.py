@@ -15,6 +15,7 @@ from ragstone.core.code_spans import code_span
 from ragstone.core.document import BlockKind
 from ragstone.ingest.document import Block, Parsed
 from ragstone.ingest.formats.decode import decode_file
+from ragstone.ingest.formats.formulas import formula_text
 from ragstone.ingest.formats.html import MAX_TERM_CHARS, define_term, label_blocks, page_blocks
 from ragstone.ingest.formats.includes import expand_includes
 from ragstone.ingest.formats.inline_text import mark_code, restore_spans, strip_marks
@@ -104,7 +105,7 @@ class _Reader:
             "option_list_item": self._option,
             "literal_block": self._code,
             "doctest_block": self._code,
-            "math_block": self._code,
+            "math_block": self._formula,
             "line_block": self._lines,
             "block_quote": self._quote,
             "table": self._table,
@@ -234,6 +235,10 @@ class _Reader:
         if text := node.astext().strip("\n").rstrip():
             yield Block(text, "code", label=label)
 
+    def _formula(self, node: Any, within: _Within) -> Iterator[Block]:
+        if text := formula_text(node.astext()):
+            yield Block(text, within.kind, label=within.label)
+
     def _lines(self, node: Any, within: _Within) -> Iterator[Block]:
         lines = (self._inline(line) for line in node.findall(nodes.line))
         if text := "\n".join(line for line in lines if line):
@@ -339,7 +344,7 @@ class _Reader:
             elif isinstance(child, nodes.literal):
                 yield mark_code(child.astext().replace("\n", " "))
             elif isinstance(child, nodes.math):
-                yield child.astext().replace("\n", " ")
+                yield formula_text(child.astext())
             elif isinstance(child, nodes.image):
                 yield child.get("alt", "")
             elif isinstance(child, nodes.substitution_reference):

@@ -61,7 +61,7 @@ _CODE = {
     "click:example", "click:run", "command-output",
 }  # fmt: skip
 _LANGUAGES = {
-    "ipython": "ipython", "plot": "python", "graphviz": "dot", "digraph": "dot", "math": "latex",
+    "ipython": "ipython", "plot": "python", "graphviz": "dot", "digraph": "dot",
     "click:example": "python",
     "doctest": "pycon", "testcode": "python", "mermaid": "mermaid", "jupyter-execute": "python",
 }  # fmt: skip
@@ -127,7 +127,7 @@ def _visible_node(text: str, raw: str, role: str) -> nodes.Node:
     if name in VERBATIM_ROLES:
         return nodes.literal(raw, re.sub(r"\{([^{}]*)\}", r"\1", raw) if name == "samp" else raw)
     if name in _AS_WRITTEN:
-        return nodes.inline(raw, raw)
+        return (nodes.math if name == "math" else nodes.inline)(raw, raw)
     if write := _WRITTEN.get(name):
         return nodes.inline(text, write(text))
     if titled := _TITLED.fullmatch(text):
@@ -241,8 +241,9 @@ class _Code(_Lenient):
         name = self.name.lower()
         language = self.argument.split("\n")[0].split(" ")[0] if name not in _LANGUAGES else ""
         text = "\n".join(self.content)
-        if name == "math" and self.argument:
+        if name == "math":
             text = "\n".join(part for part in (self.argument, text) if part)
+            return [nodes.math_block(text, text)] if text.strip() else []
         found = _LANGUAGES.get(name, language)
         return [nodes.literal_block(text, text, classes=["code", found])] if text.strip() else []
 

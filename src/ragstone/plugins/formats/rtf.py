@@ -15,6 +15,7 @@ from typing import Any
 from ragstone.core.errors import EmptyDocument, UnreadableDocument
 from ragstone.ingest.document import Block, Parsed
 from ragstone.ingest.formats.furniture import add_running_heads
+from ragstone.ingest.formats.inline_text import lower_text, raise_text
 from ragstone.ingest.formats.metadata import keyword_list
 from ragstone.ingest.formats.numbering import BULLET
 from ragstone.ingest.formats.tables import table_blocks
@@ -42,6 +43,7 @@ _SIGNS = {
     "rdblquote": "”", "bullet": "•", "emspace": " ", "enspace": " ", "line": "\n",
     "lbr": "\n", "softline": "\n", "page": "\n", "column": "\n", "qmspace": " ",
 }  # fmt: skip
+_SHIFTS = {"super": 1, "sub": -1, "nosupersub": 0, "up": 1, "dn": -1}
 _CHARSETS = {
     0: "cp1252", 77: "mac_roman", 128: "cp932", 129: "cp949", 134: "gbk", 136: "big5",
     161: "cp1253", 162: "cp1254", 163: "cp1258", 177: "cp1255", 178: "cp1256", 186: "cp1257",
@@ -66,6 +68,9 @@ class _State:
     """How many bytes after a Unicode character stand for it in older readers."""
     target: str = "body"
     hidden: bool = False
+    struck: bool = False
+    shift: int = 0
+    """Above 0 for raised text, below 0 for lowered."""
     style: int = -1
     outline: int = -1
     list_level: int = 0
@@ -200,6 +205,10 @@ class _Reader:
             self._say(_SIGNS[word])
         elif word == "u" and number is not None:
             self._unicode(number)
+        elif word in ("strike", "striked"):
+            self._state.struck = number != 0
+        elif word in _SHIFTS:
+            self._state.shift = _SHIFTS[word] if number != 0 else 0
         elif not self._structure(word) and not self._font_word(word, number):
             self._property(word, number)
 
@@ -259,6 +268,7 @@ class _Reader:
             )
         elif word == "plain":
             self._state.codec, self._state.hidden = self._default, False
+            self._state.struck, self._state.shift = False, 0
         elif word == "uc" and number is not None:
             self._state.skip = max(number, 0)
         else:
@@ -331,9 +341,18 @@ class _Reader:
         elif state.target in document.running:
             document.running[state.target][-1] += text
         elif state.target == "note" and document.notes:
-            document.notes[-1].append(text)
+            document.notes[-1].append(self._format(text))
         else:
-            document.parts.append(text)
+            document.parts.append(self._format(text))
+
+    def _format(self, text: str) -> str:
+        """Return text as raised or lowered, if it is; nothing if it is struck out."""
+        state = self._state
+        if state.struck:
+            return ""
+        if state.shift:
+            return raise_text(text) if state.shift > 0 else lower_text(text)
+        return text
 
     def _take_text(self) -> str:
         """The text since the last paragraph or cell, with its label."""
