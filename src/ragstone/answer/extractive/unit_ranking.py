@@ -9,8 +9,6 @@ from ragstone.answer.extractive import unit_words
 from ragstone.answer.extractive.answer_type import (
     Kind,
     answer_kind,
-    defined_term,
-    defines,
     fit,
     things,
 )
@@ -61,9 +59,6 @@ CODE = -1.0
 
 SECTION = 1.0
 """Added to the score of what stands below a heading whose words the question has."""
-
-DEFINITION = 3.0
-"""Added to the score of a definition, where the question asks for one."""
 
 SHOWN = 3.0
 """Added to the score of what comes with code, where it is asked how something is done."""
@@ -178,8 +173,6 @@ def rank_units(
         else 0.0
         for (_, _, unit), text in zip(places, texts, strict=True)
     ]
-    if term := defined_term(question):
-        scores += [DEFINITION * defines(text.text, term) for text in texts]
     likeness = np.concatenate(meant) if meant is not None else None
     if likeness is not None:
         scores += MEANT * likeness
