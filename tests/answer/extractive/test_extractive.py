@@ -124,16 +124,6 @@ async def test_given_the_same_sentence_twice_then_it_is_said_once() -> None:
     assert text(await answer("When was the mill built?", MILL, twin)).count("1871") == 1
 
 
-async def test_asked_what_something_is_the_sentence_that_says_so_comes_first() -> None:
-    license = a_passage(
-        1,
-        "You may not convey a covered work, or propagate a covered work, if your covered work is "
-        'sold. To "propagate" a work is to copy it. A "covered work" means the program.',
-    )
-    said = text(await answer("What is a covered work?", license))
-    assert said.startswith('A "covered work" means the program. [1]')
-
-
 async def test_a_numbered_title_or_half_a_sentence_is_no_answer_where_there_is_another() -> None:
     license = a_passage(
         1,

@@ -12,7 +12,6 @@ from ragstone.answer.extractive.lists import candidate_text
 from ragstone.answer.extractive.unit_ranking import RankedUnit
 from ragstone.answer.extractive.units import UNANSWERING
 from ragstone.answer.extractive.values_apart import ValuesApart, name_source
-from ragstone.language.named import find_names
 from ragstone.language.words import content_word_set
 from ragstone.retrieve.documents_saying import says_all
 from ragstone.understand.comparison import comparison
@@ -25,10 +24,10 @@ def both_sides(question: str, best: Sequence[RankedUnit]) -> ValuesApart | None:
     """The best unit of each of the two things that are compared, with its document where it does
     not name the thing; None where nothing is compared, where the best unit speaks of both, or where
     nothing likely is about one of them."""
-    sides = _find_sides(question)
-    if sides is None or not best:
+    compared = comparison(question)
+    if compared is None or not best:
         return None
-    first, second = map(content_word_set, sides)
+    first, second = content_word_set(compared.first), content_word_set(compared.second)
     mine, theirs = first - second, second - first
     if not (mine and theirs) or all(says_all(_unit_text(best[0]), own) for own in (mine, theirs)):
         return None
@@ -46,18 +45,6 @@ def both_sides(question: str, best: Sequence[RankedUnit]) -> ValuesApart | None:
         for unit, own in ((one, mine), (other, theirs))
     ]
     return ValuesApart((one, other), labels, compares=True)
-
-
-def _find_sides(question: str) -> tuple[str, str] | None:
-    """What a question compares: by its words, or two things that differ by their number alone, as
-    "Is the Tern 400 heavier than the Tern 200?" has them."""
-    if compared := comparison(question):
-        return compared.first, compared.second
-    numbered = [thing for thing in find_names(question).numbered if thing.name]
-    if len(numbered) != 2 or len({thing.name for thing in numbered}) != 1:
-        return None
-    first, second = sorted(f"{thing.name} {thing.number}" for thing in numbered)
-    return first, second
 
 
 def _is_about(unit: RankedUnit, own: frozenset[str], others: frozenset[str]) -> bool:
