@@ -1,9 +1,10 @@
 """Answers without a language model: the sentences of the passages that answer the question.
 
-Every unit of the passages (`units`) gets a score from how near its tokens and words are
-to the question and from its passage's place (`unit_ranking`). The best one is said first, each with its source. Where the passages seem to
-be of something else, or the answer not to be what was asked (`answering_likelihood`), nothing is
-said but that. A document is summed up by its own structure (`summary`).
+Every unit of the passages (`units`) gets a score from how near its tokens and words are to the
+question and from its passage's place (`unit_ranking`), and from reading (`unit_reading`). The best
+is said first, each with its source. Where the passages seem to be of something else, or the answer
+not to be what was asked (`answering_likelihood`), nothing is said but that. A document is summed up
+by its own structure (`summary`).
 """
 
 import asyncio
