@@ -1,6 +1,6 @@
 """Fetches the libraries of the web app from the npm registry, as `npm` is set up to reach it, and
 writes `preact.js`, `hooks.js`, `htm.js`, `markdown-it.js`, `purify.js`, `uplot.js`, `uplot.css`,
-`temml.js`, `pdf.js` and `pdf.worker.js`:
+`temml.js`, `pdf.js`, `pdf.worker.js` and `pdf.viewer.js`:
 
     python -m training.web_vendor
 
@@ -93,6 +93,12 @@ FILES = (
         "pdfjs-dist@5.6.205",
         "build/pdf.worker.min.mjs",
         "51a2fd1ea47f1a9b0814e65e0c336c739c54957795ee774e8f93cb81e8028dd1",
+    ),
+    Vendored(
+        "pdf.viewer.js",
+        "pdfjs-dist@5.6.205",
+        "web/pdf_viewer.mjs",
+        "a03a32c5a15f69bd6ec2a7b2164b4bf8f9ec95fe591cc5148c5eda6ef4079d5f",
     ),
 )
 

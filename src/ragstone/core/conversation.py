@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, cast
 
 from pydantic import AfterValidator, BeforeValidator, TypeAdapter, ValidationError
 
-from ragstone.core.answer import GeneratedAnswer, Usage, Verdict
+from ragstone.core.answer import Citation, GeneratedAnswer, Usage, Verdict
 from ragstone.core.chunk import EVERYONE
 from ragstone.core.errors import InvalidBlock, InvalidRoom
 from ragstone.core.foreign_passages import references
@@ -139,6 +139,10 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 
 
 LONGEST_NAME = 255
+MAX_NEAREST = 3
+"""Passages that are kept of a refused question,"""
+SNIPPET_CHARS = 240
+"""and characters of each."""
 TITLE_CHARS = 80
 _FORBIDDEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
@@ -155,7 +159,8 @@ class ConversationKey:
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """What is known of a turn besides its block."""
+    """What is known of a turn besides its block. `nearest` are the passages that came nearest to
+    a question that was refused, each with its beginning as snippet."""
 
     collection: str = "default"
     level: str = "standard"
@@ -163,6 +168,7 @@ class Notes:
     verdicts: tuple[Verdict, ...] = ()
     usage: Usage = Usage()
     trace: tuple[StageTrace, ...] = ()
+    nearest: tuple[Citation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,7 +310,32 @@ def turn_origin(turn: Turn) -> Provenance:
 
 def turn_notes(turn: Turn, ask: Ask, answer: GeneratedAnswer) -> Notes:
     """What is known of the turn besides its block."""
-    return Notes(ask.collection, ask.level, answer, turn.verdicts, turn.usage, turn.trace)
+    nearest = turn.passages[:MAX_NEAREST] if answer.refused else ()
+    return Notes(
+        ask.collection,
+        ask.level,
+        answer,
+        turn.verdicts,
+        turn.usage,
+        turn.trace,
+        tuple(
+            Citation(
+                number=passage.number,
+                document_id=chunk.document_id,
+                chunk_id=chunk.chunk_id,
+                title=chunk.title,
+                path=chunk.path,
+                page=chunk.page,
+                section=chunk.section,
+                start=chunk.start,
+                end=chunk.end,
+                snippet=passage.text[:SNIPPET_CHARS],
+                score=passage.hit.score,
+            )
+            for passage in nearest
+            for chunk in [passage.hit.chunk]
+        ),
+    )
 
 
 def iso(at: float) -> str:

@@ -17,7 +17,6 @@ from selenium.webdriver.remote.webelement import WebElement
 from ragstone.service.contract import operations
 from ragstone.service.wire import OPERATION_HEADER
 from tests.model_server import ModelServer
-from tests.patience import PATIENCE
 
 SECONDS = 60.0
 """How long the page may take to show anything, on a busy machine."""
@@ -108,19 +107,26 @@ class WebApp:
 
         self.until(clicked, label)
 
+    def document(self, name: str) -> str:
+        """The id of the document whose path ends so."""
+        listed = self.call("documents", collection="default", limit=1000, principal={})
+        return next(str(item["id"]) for item in listed if item["path"].endswith(name))
+
     def forget(self) -> None:
         """Empty the cache: an equal question is asked of the model again."""
-        request = urllib.request.Request(
-            f"{self.url}/local/call/clear_cache",
-            b"{}",
-            {
-                "authorization": f"Bearer {self.token}",
-                "content-type": "application/json",
-                OPERATION_HEADER: operations()["clear_cache"].fingerprint,
-            },
-        )
-        with urllib.request.urlopen(request, timeout=PATIENCE) as response:
-            assert response.status == 200
+        self.call("clear_cache")
+
+    def call(self, name: str, **arguments: Any) -> Any:
+        """The result of an operation, as the operator."""
+        headers = {
+            "authorization": f"Bearer {self.token}",
+            "content-type": "application/json",
+            OPERATION_HEADER: operations()[name].fingerprint,
+        }
+        body = json.dumps(arguments).encode()
+        request = urllib.request.Request(f"{self.url}/local/call/{name}", body, headers)
+        with urllib.request.urlopen(request, timeout=300) as response:
+            return json.load(response)
 
     def says(self, text: str) -> None:
         """Wait until the page shows this."""

@@ -2,16 +2,12 @@
 
 import json
 import time
-import urllib.request
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 from selenium.webdriver.common.keys import Keys
 
-from ragstone.service.contract import operations
-from ragstone.service.wire import OPERATION_HEADER
 from tests.http.web.app import WebApp
 from tests.http.web.large_pdf import ledger
 
@@ -23,19 +19,6 @@ LATER = 140
 """Answers between the two looks at the memory."""
 MOST_GROWN = 8_000_000
 """Bytes that the page may hold more after these: 60 kB an answer, whose own texts are kept."""
-
-
-def call(app: WebApp, name: str, **arguments: Any) -> Any:
-    """The result of an operation, as the operator."""
-    headers = {
-        "authorization": f"Bearer {app.token}",
-        "content-type": "application/json",
-        OPERATION_HEADER: operations()[name].fingerprint,
-    }
-    body = json.dumps(arguments).encode()
-    request = urllib.request.Request(f"{app.url}/local/call/{name}", body, headers)
-    with urllib.request.urlopen(request, timeout=300) as response:
-        return json.load(response)
 
 
 def patiently(app: WebApp, text: str) -> None:
@@ -84,7 +67,7 @@ def test_a_page_of_two_thousand_is_opened_at_its_line(app: WebApp, tmp_path: Pat
         "return data.data.some((value, index) => index % 4 < 3 && value < 100)"
     )
     assert drawn
-    call(app, "delete", principal={}, collection="default", paths=["/ledger.pdf"])
+    app.call("delete", principal={}, collection="default", paths=["/ledger.pdf"])
 
 
 def test_five_hundred_files_are_dropped_at_once(app: WebApp) -> None:
@@ -101,20 +84,20 @@ def test_five_hundred_files_are_dropped_at_once(app: WebApp) -> None:
     )
     app.says("of 500 files")
     patiently(app, "500 added, 0 failed, 0 skipped")
-    found = call(app, "documents", principal={}, collection="default")
+    found = app.call("documents", principal={}, collection="default")
     notes = [item for item in found if item["path"].startswith("/note-")]
     assert len(notes) == FILES
     assert {note["status"] for note in notes} == {"ready"}
     app.until(lambda: len(app.all("table.list tbody tr")) == 200 or None, "rows in parts")
     paths = [note["path"] for note in notes]
-    assert call(app, "delete", principal={}, collection="default", paths=paths) == FILES
+    assert app.call("delete", principal={}, collection="default", paths=paths) == FILES
 
 
 def test_a_conversation_of_five_hundred_turns_is_opened_and_goes_on(app: WebApp) -> None:
     app.ask(BATTERY)
     room = app.run("return location.hash").rpartition("/")[2]
     here = {"tenant": "default", "user": "local", "room": room, "user_id": ""}
-    told = json.loads(call(app, "conversations.export", conversation=here, form="json"))
+    told = json.loads(app.call("conversations.export", conversation=here, form="json"))
     [first] = told["blocks"]
     many = []
     for number in range(TURNS):
@@ -126,7 +109,7 @@ def test_a_conversation_of_five_hundred_turns_is_opened_and_goes_on(app: WebApp)
         many.append(one)
     for start in range(0, TURNS, 50):  # As one request has a largest size.
         text = json.dumps(many[start : start + 50])
-        assert call(app, "conversations.take_in", principal={}, text=text) == 50
+        assert app.call("conversations.take_in", principal={}, text=text) == 50
     app.open()
     app.go("#/ask/five-hundred")
     app.says("Question number 499?")

@@ -41,23 +41,82 @@ class TestAsking:
         assert "Lantern 3 field manual" in app.find(".panel header").text
         unharmed(app)
 
-    def test_a_page_of_a_pdf_file_is_drawn_with_the_place_marked(self, app: WebApp) -> None:
+    def test_a_page_of_a_pdf_file_is_drawn_with_the_words_marked(self, app: WebApp) -> None:
         app.model.says = ("Revenue was 48.6 million euros in 2024 [1].",)
         app.find("#question").send_keys("What was the revenue in 2024?" + Keys.ENTER)
         app.find(".markdown .cite").click()
-        app.find(".paper .box")
+        app.find(".paper .box.current")
         app.says("Page 2 of 3")
-        box, paper = app.find(".paper .box").rect, app.find(".paper").rect
-        assert paper["y"] < box["y"] < paper["y"] + paper["height"] / 3
+        page = app.find(".page[data-page-number='2']")
+        box = app.find(".paper .box.current").rect
+        assert page.rect["y"] < box["y"] < page.rect["y"] + page.rect["height"] / 3
+        words = app.until(lambda: page.find_elements(By.CSS_SELECTOR, ".textLayer span") or None)
+        line = next(item.rect for item in words if "48.6" in item.text)
+        assert abs(line["y"] - box["y"]) < box["height"], "another line is marked"
         drawn = app.run(
-            "const canvas = document.querySelector('.paper canvas');"
+            "const canvas = arguments[0].querySelector('canvas');"
             "const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);"
-            "return data.data.some((value, index) => index % 4 < 3 && value < 100)"
+            "return data.data.some((value, index) => index % 4 < 3 && value < 100)",
+            page,
         )
         assert drawn, "the page is empty"
         app.click("Extracted text")
         app.find(".panel mark.evidence")
         assert any("48.6 million" in item.text for item in app.all(".panel mark.evidence"))
+        unharmed(app)
+
+    def test_a_pdf_file_is_read_like_in_a_reader_of_its_own(self, app: WebApp) -> None:
+        document = app.document("annual-report-2024.pdf")
+        app.go(f"#/documents/default/{document}")
+        app.says("Page 1 of 3")
+        first = app.find(".page[data-page-number='1']")
+        width = app.until(lambda: first.size["width"] or None)
+        app.click("Zoom in")
+        app.until(lambda: first.size["width"] > width or None, "a larger page")
+        app.click("Fit width")
+        app.until(lambda: first.size["width"] == width or None, "the page as it was")
+        field = app.find(".page-field input")
+        field.send_keys(Keys.BACKSPACE + "3" + Keys.ENTER)
+        app.says("Page 3 of 3")
+        app.click("Small pictures of the pages")
+        app.until(
+            lambda: sum(item.size["height"] > 50 for item in app.all(".strip canvas")) or None
+        )
+        app.all(".strip button")[0].click()
+        app.says("Page 1 of 3")
+        app.find(".finding input").send_keys("48.6 MILLION" + Keys.ENTER)
+        app.says("1 of ")
+        found = app.find(".textLayer .highlight.selected")
+        assert found.text.lower() == "48.6 million"
+        unharmed(app)
+
+    def test_words_are_found_in_the_text_of_a_document(self, app: WebApp, tmp_path: Path) -> None:
+        file = tmp_path / "long.txt"
+        lines = [f"Entry {number} is dull.\n\n" for number in range(5_000)]
+        lines[100] = lines[4_900] = "The 𝒏arwhal\n surfaces.\n\n"
+        file.write_text("".join(lines), encoding="utf-8")
+        assert run(app.data, "ingest", str(file)).returncode == 0
+        app.go(f"#/documents/default/{app.document('long.txt')}")
+        app.find(".finding input").send_keys("𝒏arwhal surfaces" + Keys.ENTER)
+        app.says("1 of 2")
+        app.find(".finding input").send_keys(Keys.ENTER)
+        app.says("2 of 2")
+        mark = app.find("mark.evidence.current")
+        assert "".join(mark.text.split()) == "𝒏arwhalsurfaces"
+        assert 0 < mark.rect["y"] < 900
+        app.says("Entry 4901 is dull.")
+        unharmed(app)
+
+    def test_the_document_beside_an_answer_is_made_wider(self, app: WebApp) -> None:
+        app.find("#question").send_keys(BATTERY + Keys.ENTER)
+        app.find(".markdown .cite").click()
+        width = app.find(".panel").size["width"]
+        app.find(".edge").send_keys(Keys.ARROW_LEFT * 3)
+        app.until(lambda: app.find(".panel").size["width"] > width + 50 or None, "a wider panel")
+        app.chrome.refresh()
+        app.ask(BATTERY)
+        app.find(".markdown .cite").click()
+        assert app.find(".panel").size["width"] > width + 50
         unharmed(app)
 
     def test_an_answer_is_printed_alone_with_its_sources_in_dark_ink(self, app: WebApp) -> None:
@@ -77,6 +136,29 @@ class TestAsking:
         assert shades[255] > sum(shades) / 2
         assert sum(shades[:64]) > 100
         assert not app.all(".printing")
+
+    def test_ticked_documents_alone_are_asked_about(self, app: WebApp, tmp_path: Path) -> None:
+        herd = tmp_path / "herd"
+        herd.mkdir()
+        for animal in ("ibex", "marten", "lynx"):
+            (herd / f"{animal}.txt").write_text(f"The {animal} of Uri sleeps for seven hours.\n")
+        assert run(app.data, "ingest", str(herd)).returncode == 0
+        app.go("#/documents/default")
+        app.find(".filters input").send_keys("herd")
+        for animal in ("ibex", "lynx"):
+            app.find(f"input[type=checkbox][aria-label*='{animal}']").click()
+        app.click("Ask about 2")
+        app.says("2 documents")
+        before = len(app.model.calls)
+        app.ask("How long do the animals of Uri sleep?")
+        said = str(app.model.calls[before:])
+        assert "ibex of Uri" in said
+        assert "lynx of Uri" in said
+        assert "marten of Uri" not in said
+        app.click("Ask about all documents")
+        app.ask("For how long do the animals of Uri sleep?")
+        assert "marten of Uri" in str(app.model.calls[before:])
+        unharmed(app)
 
     def test_a_folder_and_a_wording_are_chosen(self, app: WebApp, tmp_path: Path) -> None:
         notes = tmp_path / "notes"
@@ -128,9 +210,12 @@ class TestAsking:
     def test_a_refusal_looks_like_one_and_shows_what_is_nearest(self, app: WebApp) -> None:
         app.ask("Who was the first king of France?")
         assert "do not hold an answer" in app.find(".refusal").text
-        nearest = app.all(".refusal .passage")
+        nearest = [item.text for item in app.all(".refusal .passage")]
         assert 1 <= len(nearest) <= 3
-        nearest[0].click()
+        app.chrome.refresh()
+        app.find(".refusal .passage")
+        assert [item.text for item in app.all(".refusal .passage")] == nearest
+        app.find(".refusal .passage").click()
         app.find(".panel mark.evidence, .panel .box")
 
     def test_tables_and_code_are_drawn_and_links_and_pictures_harmless(self, app: WebApp) -> None:

@@ -24,12 +24,12 @@ export function stageName(name) {
   return t(STAGES[name] ?? name);
 }
 
-// What a turn stands on, by number: {number, title, path, page, section, span, text, score}.
+// What a turn stands on, by number: {number, title, path, page, section, spans, text, score}.
 export function sourcesOf(turn) {
   const cited = new Map();
   for (const one of turn.answer?.citations || []) if (!cited.has(one.number)) cited.set(one.number, one);
   if (!turn.passages.length) {
-    return [...cited.values()].map((one) => ({ ...one, cited: true, span: { start: one.start, end: one.end },
+    return [...cited.values(), ...(turn.nearest || [])].map((one) => ({ ...one, cited: cited.has(one.number), spans: spansOf(one),
       text: one.snippet, collection: turn.collection }));
   }
   return turn.passages.map(({ number, text, hit }) => {
@@ -38,10 +38,16 @@ export function sourcesOf(turn) {
     return {
       number, title: chunk.title, path: chunk.path, section: chunk.section, document_id: chunk.document_id, chunk_id: one?.chunk_id || chunk.chunk_id,
       page: one ? one.page : chunk.page, cited: Boolean(one), text: one ? one.snippet : text, score: hit.score,
-      span: one ? { start: one.start, end: one.end } : { start: chunk.start, end: chunk.end },
+      spans: spansOf(one || chunk),
       collection: turn.collection, pictures: picturesOf(chunk, one),
     };
   });
+}
+
+// What is marked of a source, in the order of the document: each sentence that cites it may stand on another part.
+function spansOf({ start, end, spans }) {
+  const marked = (spans?.length ? spans : [{ start, end }]).map((span) => ({ start: span.start, end: span.end })).sort((a, b) => a.start - b.start);
+  return marked.filter((span, index) => !index || span.start !== marked[index - 1].start || span.end !== marked[index - 1].end);
 }
 
 // The ids of the pictures that a citation touches in its chunk: `layout` lists the chunk's blocks as
@@ -69,7 +75,7 @@ export function Answer({ turn, last, onAsk, onEdit }) {
   const verdict = (index) => {
     const said = turn.verdicts[index];
     const source = said.citation && { ...said.citation, collection: turn.collection,
-      span: { start: said.citation.start, end: said.citation.end }, text: said.citation.snippet };
+      spans: spansOf({ ...said.citation, spans: [] }), text: said.citation.snippet };
     openEvidence(source, said);
   };
   return html`<article class="turn">
@@ -109,10 +115,8 @@ function Stages({ turn, running }) {
 
 // A refusal is no answer: it looks otherwise, and shows what came nearest.
 function Refusal({ turn, sources }) {
-  const blocked = turn.answer.finish === "blocked";
   return html`<section class="refusal" aria-live="polite">
-    <h3><${Icon} name="warn" /> ${blocked ? t("This question may not be answered here") : t("No answer found in your documents")}</h3>
-    <p dir="auto">${turn.text}</p>
+    <h3><${Icon} name="warn" /><span dir="auto">${turn.text}</span></h3>
     ${sources.length > 0 && html`<h4>${t("Closest passages")}</h4><ol class="nearest">
       ${sources.slice(0, 3).map((one) => html`<li key=${one.number}><button type="button" class="passage" onClick=${() => openEvidence(one)}>
         <strong dir="auto">${one.title || one.path}</strong><${Where} source=${one} />

@@ -15,7 +15,7 @@ export const levelNames = () => [["basic", t("Fast")], ["standard", t("Standard"
 
 // The conversation on the screen. It goes on while another page is looked at.
 export const talk = { room: "", title: "", turns: [], more: false, stop: null, draft: "", only: true, shown: 30,
-  collection: remembered("collection", ""), level: remembered("level", "standard"), folder: "", mode: "", choices: false };
+  collection: remembered("collection", ""), level: remembered("level", "standard"), folder: "", documents: [], mode: "", choices: false };
 
 export function newTurn(question, collection) {
   return { id: newId(), question, collection, state: "running", stages: [], text: "", thinking: "", notes: [],
@@ -123,9 +123,10 @@ function folder(room) {
   return `/conversations/${room}`;
 }
 
-// What is asked about: the files of this conversation, a folder, or everything.
+// What is asked about: the files of this conversation, chosen documents, a folder, or everything.
 function within() {
   if (talk.only && attached().some((one) => one.state === "done")) return below(folder(talk.room));
+  if (talk.documents.length) return { any_of: ["path", ...talk.documents] };
   return talk.folder ? below(talk.folder) : null;
 }
 
@@ -138,17 +139,24 @@ function attach(given) {
 
 export function startNew() {
   talk.stop?.();
-  Object.assign(talk, { room: "", title: "", turns: [], more: false, stop: null, shown: 30 });
+  Object.assign(talk, { room: "", title: "", turns: [], more: false, stop: null, shown: 30, documents: [] });
   update({ panel: null, side: false });
   go("ask");
   setTimeout(() => document.getElementById("question")?.focus());
+}
+
+// A new conversation about these documents alone.
+export function askAbout(collection, paths) {
+  startNew();
+  Object.assign(talk, { collection, documents: paths, folder: "" });
+  changed();
 }
 
 const PART = 20; // Turns that are read at a time.
 
 async function open(room) {
   talk.stop?.();
-  Object.assign(talk, { room, turns: [], more: false, stop: null, shown: 30 });
+  Object.assign(talk, { room, turns: [], more: false, stop: null, shown: 30, documents: [] });
   await earlier();
 }
 
@@ -165,7 +173,7 @@ function stored(entry) {
   const asked = block.conversations.find((one) => one.role === "user");
   const turn = newTurn(asked?.content || "", notes.collection);
   return Object.assign(turn, { id: block.chat_id || turn.id, answerId: block.chat_id, state: "done", answer: notes.answer.text && !block.is_error ? notes.answer : null,
-    text: block.result.final_response, verdicts: notes.verdicts, trace: notes.trace,
+    text: block.result.final_response, verdicts: notes.verdicts, nearest: notes.nearest || [], trace: notes.trace,
     stages: notes.trace.map((traced) => ({ stage: traced.stage, traced })),
     error: block.is_error ? { message: t("This question failed.") } : null });
 }
@@ -243,7 +251,7 @@ function Turns({ onEdit }) {
   return html`<div class="turns" ref=${turns}>${hidden > 0 && html`<${Button} label=${t("Show {count} earlier questions", { count: number(hidden) })} onClick=${() => { talk.shown += 30; changed(); }} />`}
     ${talk.turns.slice(hidden).map((turn, place) => html`<${Answer} key=${turn.id} turn=${turn}
     last=${hidden + place === talk.turns.length - 1} onAsk=${put} onEdit=${onEdit} />`)}</div>
-    ${away && html`<div class="jump"><${Button} icon="down" label=${t("Jump to the latest")} onClick=${jump} /></div>`}`;
+    ${away && html`<div class="jump"><${Button} icon="latest" label=${t("Jump to the latest")} onClick=${jump} /></div>`}`;
 }
 
 // What somebody sees who has not asked yet.
@@ -297,7 +305,7 @@ function Composer({ known }) {
   const send = (event) => { event?.preventDefault(); put(talk.draft); };
   const key = (event) => { if (event.key === "Enter" && !event.shiftKey && !event.isComposing) send(event); };
   const choose = (name) => (value) => { talk[name] = value; remember(name, value); changed(); };
-  const chooseCollection = (value) => { talk.folder = ""; choose("collection")(value); };
+  const chooseCollection = (value) => { Object.assign(talk, { folder: "", documents: [] }); choose("collection")(value); };
   const forNow = (name) => (value) => { talk[name] = value; changed(); };
   const choices = talk.choices || talk.folder || talk.mode;
   const names = known.map((one) => [one.collection.name, one.collection.name]);
@@ -311,6 +319,9 @@ function Composer({ known }) {
       <${Icon} name=${one.state === "done" ? "check" : one.state === "failed" || one.state === "skipped" ? "warn" : "documents"} /><span dir="auto">${one.file.name}</span>
       <span class="dim" role="status">${one.reason || (one.state === "sending" ? percent(one.share) : t(STATES[one.state]))}</span></li>`)}
       <li class="plainly"><label class="row"><input type="checkbox" checked=${talk.only} onChange=${(event) => { talk.only = event.target.checked; changed(); }} /> <span>${t("Answer from these files only")}</span></label></li></ul>`}
+    ${talk.documents.length > 0 && html`<ul class="attached" aria-label=${t("Documents that are asked about")}><li><${Icon} name="documents" />
+      <span dir="auto" title=${talk.documents.join("\n")}>${talk.documents.length === 1 ? talk.documents[0].split("/").pop() : t("{count} documents", { count: number(talk.documents.length) })}</span>
+      <${Button} icon="close" quiet label=${t("Ask about all documents")} onClick=${() => forNow("documents")([])} /></li></ul>`}
     <label class="unseen" for="question">${t("Your question")}</label>
     <textarea id="question" ref=${field} rows="1" dir="auto" maxlength="20000" autofocus placeholder=${t("Ask a question about your documents")}
       value=${talk.draft} onInput=${(event) => { talk.draft = event.target.value; changed(); }} onKeyDown=${key}></textarea>
@@ -330,6 +341,25 @@ function Composer({ known }) {
       <${Choice} label=${t("Wording")} value=${talk.mode} options=${wordings()} onChange=${forNow("mode")} /></div>`}</form>`;
 }
 
+// The edge between answer and document, which is dragged, or moved by the arrow keys. Its place is a share of the page.
+function Edge() {
+  const [share, setShare] = useState(remembered("panel", 50));
+  const move = (wanted) => { const next = Math.round(Math.min(75, Math.max(25, wanted))); setShare(next); remember("panel", next); };
+  useEffect(() => { document.getElementById("main").style.setProperty("--panel", `${share}%`); }, [share]);
+  const away = () => (document.documentElement.dir === "rtl" ? -1 : 1);
+  const drag = (event) => {
+    if (!event.currentTarget.hasPointerCapture(event.pointerId)) return;
+    const { left, right, width } = document.getElementById("main").getBoundingClientRect();
+    move((100 * (away() > 0 ? right - event.clientX : event.clientX - left)) / width);
+  };
+  const keys = (event) => {
+    const step = { ArrowLeft: 5, ArrowRight: -5 }[event.key];
+    if (step) { event.preventDefault(); move(share + step * away()); }
+  };
+  return html`<div class="edge" role="separator" tabindex="0" aria-orientation="vertical" aria-label=${t("Width of the document")} aria-valuemin="25" aria-valuemax="75" aria-valuenow=${share}
+    onPointerDown=${(event) => event.currentTarget.setPointerCapture(event.pointerId)} onPointerMove=${drag} onKeyDown=${keys}></div>`;
+}
+
 // The document beside the answer, at what supports it.
 function Evidence({ source, said }) {
   const box = useRef(null);
@@ -337,12 +367,12 @@ function Evidence({ source, said }) {
   const close = () => update({ panel: null });
   const name = source ? source.title || source.path : t("No source");
   return html`<aside class="panel" ref=${box} tabindex="-1" aria-label=${t("Evidence")} onKeyDown=${(event) => event.key === "Escape" && close()}>
-    <header><div><h2 dir="auto">${name}</h2>
+    <${Edge} /><header><div><h2 dir="auto">${name}</h2>
       ${source && html`<p class="where" dir="auto">${[source.path, source.page && t("Page {page}", { page: source.page }), ...(source.section || []).slice(-1)].filter(Boolean).join(" · ")}</p>`}</div>
       <${Button} icon="close" quiet label=${t("Close")} onClick=${close} /></header>
     ${said && html`<div class=${`callout verdict ${said.label}`}><div><strong>${t(VERDICTS[said.label])}</strong> · ${percent(said.confidence)}
       <p dir="auto">“${said.sentence}”</p>${said.reason && html`<p>${said.reason}</p>`}</div></div>`}
-    ${source ? html`<${DocumentView} key=${source.document_id} collection=${source.collection} path=${source.document_id} span=${source.span} page=${source.page} passage=${source.chunk_id} />`
+    ${source ? html`<${DocumentView} key=${source.document_id} collection=${source.collection} path=${source.document_id} spans=${source.spans} page=${source.page} passage=${source.chunk_id} />`
       : html`<p>${t("No sentence of the documents comes near to this one.")}</p>`}
     ${source && may("reading.read") && html`<footer><a class="button" href=${`#/documents/${encodeURIComponent(source.collection)}/${encodeURIComponent(source.document_id)}`}>
       <${Icon} name="documents" /><span>${t("Open the document")}</span></a></footer>`}

@@ -2,12 +2,12 @@
 import { html, changed, go, notify, page, update, useEffect, useLoaded, useRef, useState } from "./lib.js";
 import { call, may, principal, stream } from "./api.js";
 import { add, chosen, clear, counts, dropped, queue, retry } from "./adding.js";
-import { DocumentText, DocumentView } from "./document.js";
+import { DocumentView } from "./document.js";
 import { FolderPath } from "./folders.js";
 import { DocumentReaders, readerNames, setFolderReaders, wantedReaders } from "./readers.js";
 import { ask as askUser, Bar, Busy, Button, Choice, Failure, Icon, Tabs } from "./ui.js";
 import { duration, number, sentence, size, t, when } from "./words.js";
-import { talk } from "./ask.js";
+import { askAbout, talk } from "./ask.js";
 
 const STATES = { writing: "Being read", text: "Searchable by words", ready: "Searchable", failed: "Failed" };
 const SHOWN = 200; // Rows that are drawn at a time.
@@ -219,14 +219,15 @@ function List({ collection, summary }) {
       <label class="search"><${Icon} name="search" /><span class="unseen">${t("Filter by title or path")}</span><input type="search" value=${wanted} placeholder=${t("Filter by title or path")}
         onInput=${(event) => setWanted(event.target.value)} /></label>
       <${Choice} hidden label=${t("State")} value=${only} options=${[["all", t("All states")], ...Object.entries(STATES).map(([key, name]) => [key, t(name)])]} onChange=${setOnly} />
+      ${picked.size > 0 && html`<${Button} icon="ask" kind="primary" label=${t("Ask about {count}", { count: number(picked.size) })} onClick=${() => askAbout(collection, [...picked])} />`}
       ${may("readers.give") && (picked.size > 0 || folder) && html`<${Button} icon="key" label=${t("Who can read it")} onClick=${restrict} />`}
-      ${picked.size > 0 && html`<${Button} icon="trash" kind="danger" label=${t("Delete {count}", { count: picked.size })} onClick=${remove} />`}</div>
+      ${may("delete") && picked.size > 0 && html`<${Button} icon="trash" kind="danger" label=${t("Delete {count}", { count: picked.size })} onClick=${remove} />`}</div>
     <${MetadataFilter} collection=${collection} having=${having} onChange=${setHaving} />
     ${!all.length && html`<p class="dim" role="status">${t("No documents match.")}</p>`}
-    <div class="scroll" tabindex="0"><table class="list"><thead><tr>${may("delete") && html`<td></td>`}<th scope="col">${t("Document")}</th><th scope="col">${t("State")}</th>
+    <div class="scroll" tabindex="0"><table class="list"><thead><tr><td></td><th scope="col">${t("Document")}</th><th scope="col">${t("State")}</th>
       <th scope="col">${t("Passages")}</th><th scope="col">${t("Pages")}</th><th scope="col">${t("Size")}</th><th scope="col">${t("Changed")}</th></tr></thead>
     <tbody>${some.slice(0, shown).map((one) => html`<tr key=${one.id}>
-      ${may("delete") && html`<td><input type="checkbox" aria-label=${t("Choose {title}", { title: one.title || one.path })} checked=${picked.has(one.path)} onChange=${(event) => pick(one.path, event.target.checked)} /></td>`}
+      <td><input type="checkbox" aria-label=${t("Choose {title}", { title: one.title || one.path })} checked=${picked.has(one.path)} onChange=${(event) => pick(one.path, event.target.checked)} /></td>
       <td class="wide"><a dir="auto" href=${`#/documents/${encodeURIComponent(collection)}/${encodeURIComponent(one.id)}`}>${one.title || one.path}</a><span class="path" dir="auto">${one.path}</span>
         ${one.error && html`<span class="bad" dir="auto">${one.error}</span>`}</td>
       <td><span class=${`badge ${{ ready: "high", failed: "low" }[one.status] || "medium"}`}>${t(STATES[one.status])}</span></td>
@@ -279,19 +280,19 @@ function OneDocument({ collection, id }) {
     if (file) { add([{ file, path: document.path }], collection); go("documents", collection); }
   };
   const [from, to] = (page.route[3] || "").split("-").map(Number);
-  const span = to > from ? { start: from, end: to } : null;
+  const spans = to > from ? [{ start: from, end: to }] : [];
   const at = Number(/^page=(\d+)$/.exec(page.route[4] || "")?.[1]) || undefined;
   return html`<div class="sheet"><p><a href=${`#/documents/${encodeURIComponent(collection)}`}>${collection}</a></p>
     <div class="row spread"><h1 dir="auto">${document.title || document.path}</h1>
-      <div class="row">${may("ingest") && html`<${Button} icon="upload" label=${t("Replace")} onClick=${() => input.current.click()} /><input type="file" hidden ref=${input} onChange=${replace} aria-label=${t("Replace")} />`}
+      <div class="row"><${Button} icon="ask" kind="primary" label=${t("Ask about this document")} onClick=${() => askAbout(collection, [document.path])} />
+      ${may("ingest") && html`<${Button} icon="upload" label=${t("Replace")} onClick=${() => input.current.click()} /><input type="file" hidden ref=${input} onChange=${replace} aria-label=${t("Replace")} />`}
       ${may("delete") && html`<${Button} icon="trash" label=${t("Delete")} onClick=${remove} />`}</div></div>
     <p class="dim" dir="auto">${[document.path, document.media_type, size(document.size), document.pages && t("{count} pages", { count: number(document.pages) }), t("{count} passages", { count: number(document.chunks) }), t("{count} characters", { count: number(total) })].filter(Boolean).join(" · ")}</p>
     ${document.error && html`<div class="callout bad"><${Icon} name="warn" /><div dir="auto">${document.error}</div></div>`}
-    <${Tabs} label=${t("Views of the document")} current=${view} onChange=${setView} tabs=${[["text", t("Document")], ["chunks", t("Index view")], ["metadata", t("Metadata")], ["readers", t("Who can read it")]]} />
+    <${Tabs} label=${t("Views of the document")} current=${view} onChange=${setView} tabs=${[["text", t("Document")], ["metadata", t("Metadata")], ["readers", t("Who can read it")]]} />
     <div class="card">${view === "metadata" ? html`<${Metadata} document=${document} />`
       : view === "readers" ? html`<${DocumentReaders} collection=${collection} id=${id} />`
-      : view === "chunks" ? html`<${DocumentText} collection=${collection} path=${id} span=${span} chunks />`
-        : html`<${DocumentView} collection=${collection} path=${id} span=${span} page=${at} />`}</div></div>`;
+      : html`<${DocumentView} collection=${collection} path=${id} spans=${spans} page=${at} />`}</div></div>`;
 }
 
 function Metadata({ document }) {
