@@ -29,7 +29,7 @@ from ragstone.answer.extractive.unit_ranker import (
     WEIGHTS,
     WORD_NAMES,
 )
-from ragstone.answer.extractive.unit_ranking import KINDS, kind_features, sureness_features, table
+from ragstone.answer.extractive.unit_ranking import sureness_features, table
 from ragstone.answer.extractive.unit_words import read
 from ragstone.answer.extractive.units import units
 from ragstone.core.turn import Ask, Passage
@@ -72,7 +72,6 @@ def example(
     found = [[read(p.text, unit) for unit in units(p.text)] for p in passages]
     rows = table(question.text, passages, found, near)
     texts = [text for own_ in found for text in own_]
-    rows[:, KINDS] = kind_features(question.text, texts)
     accepted = [normalise_answer(answer) for answer in question.answers]
     said = [f" {normalise_answer(text.text)} " for text in texts]
     right = [any(item and f" {item} " in text for item in accepted) for text in said]

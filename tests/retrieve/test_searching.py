@@ -160,6 +160,24 @@ async def test_given_a_summary_then_no_document_is_read_that_the_asker_may_not(
     assert not set(texts(turn)) & set(TEXTS["secret"])
 
 
+async def test_given_a_question_for_all_documents_then_each_that_says_it_is_found_once(
+    adapters: Adapters,
+) -> None:
+    turn = await answered(adapters, "How many documents mention whales?")
+    assert {hit.chunk.document_id for hit in turn.hits} == {"whales"}
+    assert turn.answer is not None
+    assert turn.answer.text.splitlines()[0] == "Documents (1):"
+    assert "board" not in turn.answer.text
+
+
+async def test_given_a_reader_of_more_then_more_documents_are_counted(adapters: Adapters) -> None:
+    board = Principal(groups=("board",))
+    ask = Ask("How many documents mention whales?", principal=board, cache=False)
+    turn = await Engine(adapters, Recipes(Settings()).answer_recipe).answer(ask)
+    assert turn.answer is not None
+    assert turn.answer.text.splitlines()[0] == "Documents (2):"
+
+
 async def test_given_another_language_then_the_english_passage_is_first(
     adapters: Adapters,
 ) -> None:

@@ -2,7 +2,11 @@
 
 import pytest
 
-from ragstone.understand.document_questions import sought_in_documents
+from ragstone.understand.document_questions import (
+    DocumentList,
+    find_document_list,
+    sought_in_documents,
+)
 
 
 @pytest.mark.parametrize(
@@ -52,3 +56,41 @@ def test_what_a_document_is_to_say_is_found(question: str, sought: str) -> None:
 )
 def test_a_question_for_something_else_is_left_alone(question: str) -> None:
     assert not sought_in_documents(question)
+
+
+@pytest.mark.parametrize(
+    ("question", "about", "called"),
+    [
+        ("How many documents are about travel?", "travel", "documents"),
+        ("Which documents mention the noise limit?", "the noise limit", "documents"),
+        ("How many of the files mention dogs?", "dogs", "files"),
+        ("How many PDFs are there about noise?", "noise", "PDFs"),
+        ("In how many files is the warranty mentioned?", "the warranty", "files"),
+        ("List all documents that mention dogs", "dogs", "documents"),
+        ("Show me all emails about kosher meals.", "kosher meals", "emails"),
+        ("Wie viele Dokumente erwähnen Lärm?", "Lärm", "Dokumente"),
+        ("In welchen Dateien steht etwas über Urlaub?", "Urlaub", "Dateien"),
+        ("Combien de documents parlent du tarif ?", "tarif", "documents"),
+        ("¿Cuántos documentos mencionan el aforo?", "el aforo", "documentos"),
+        ("有多少份文件提到夜间噪音？", "夜间噪音", "文件"),
+        ("保証について書かれている文書はいくつありますか。", "保証", "文書"),
+    ],
+)
+def test_what_all_documents_are_to_say_is_found(question: str, about: str, called: str) -> None:
+    assert find_document_list(question) == DocumentList(about, called)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which document mentions the noise limit?",
+        "How many documents do I need for a visa?",
+        "Which documents are required for a visa?",
+        "How many pages does the manual have?",
+        "How many employees are there?",
+        "Wie viele Dokumente brauche ich?",
+        "需要哪些文件？",
+    ],
+)
+def test_a_question_for_one_document_or_something_else_lists_none(question: str) -> None:
+    assert find_document_list(question) is None

@@ -152,6 +152,9 @@ class Assemble(Stage):
         found = list(zip(texts, hits, strict=True))
         if turn.digest:
             chosen, used = found, adapters.count(turn.digest)
+        elif turn.plan.lists_documents and whole and not adapters.chat:
+            # Whoever counts documents needs all of them; no prompt has to hold their text.
+            chosen, used = found, 0
         else:
             ranked = _by_worth(found, turn.plan.excerpts) if whole else found
             chosen, used = _within_tokens(ranked, most, adapters.count)

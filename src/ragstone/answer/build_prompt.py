@@ -88,6 +88,7 @@ async def build_prompt(
         layout=layout,
         digest=turn.digest,
         excerpts=turn.plan.excerpts,
+        lists=bool(turn.plan.lists_documents) and turn.plan.strategy == "sequential",
     )
     return Step(replace(turn, instructions=made), said)
 

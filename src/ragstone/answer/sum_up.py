@@ -51,7 +51,8 @@ async def sum_up(turn: Turn, adapters: Adapters, emit: Emit) -> Step:
     if turn.digest:
         return Step(turn, "skipped", "it is summed up already")
     model = adapters.completer
-    if turn.plan.strategy != "sequential" or model is None or not turn.hits:
+    lists = bool(turn.plan.lists_documents)
+    if turn.plan.strategy != "sequential" or lists or model is None or not turn.hits:
         return Step(turn, "skipped", "nothing long is to be summed up by a chat model")
     hits = in_reading_order(turn)
     room = share_budget(adapters.profile.context_window, adapters.profile.tier).passages

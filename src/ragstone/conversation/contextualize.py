@@ -22,7 +22,7 @@ from ragstone.language.tokens import Tier
 from ragstone.language.words import STOPWORDS, content_words, words
 from ragstone.ports import Adapters, Completer, find_collection
 from ragstone.understand.follow_up import Exchange, standalone
-from ragstone.understand.politeness import social
+from ragstone.understand.small_talk import match_small_talk
 
 log = logging.getLogger(__name__)
 
@@ -123,7 +123,7 @@ class Contextualize(Stage):
         before = exchanges(turn.ask.history)[-self.turns :]
         if not before:
             return Step(turn, "as asked", "nothing was said before")
-        if social(question):
+        if match_small_talk(question):
             return Step(turn, "as asked", "it is no question")
         try:
             return await self._follow_up(turn, adapters, before)

@@ -81,7 +81,8 @@ class Instructions:
     fence before the conversation or behind it, or as chat-core's references. `digest` are summaries
     of all parts of the sources, which are then too long to be read. `excerpts` says that the
     sources are single sentences of what is to be summed up, those that tell most of it. `alone`
-    says that nobody answers if this answerer does not, so that it may take its time.
+    says that nobody answers if this answerer does not, so that it may take its time. `lists` says
+    that the sources are those of all documents that say what was asked, the best of each.
     """
 
     text: str = ""
@@ -95,6 +96,7 @@ class Instructions:
     digest: str = ""
     excerpts: bool = False
     alone: bool = False
+    lists: bool = False
 
 
 @dataclass(frozen=True, slots=True)

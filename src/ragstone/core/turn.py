@@ -210,6 +210,7 @@ class Plan:
     for what is to be summed up (traversal), and to find passages too (collapsed). `excerpts` says
     that the passages are the sentences that such a tree chose, in their order. `late_weight` is
     what late interaction counts against meaning and words together, where there is an index of it.
+    `lists_documents` is what all documents are wanted for that say it, empty where none are.
     """
 
     strategy: Strategy = "hybrid"
@@ -234,6 +235,7 @@ class Plan:
     late_weight: float = 0.5
     excerpts: bool = False
     per_document: int = 0
+    lists_documents: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.language.language import detect
 from ragstone.language.late_interaction import EncodedQuestion
 from ragstone.ports import Adapters, Retriever, find_collection
+from ragstone.retrieve.documents_saying import documents_saying
 from ragstone.retrieve.searching import (
     CollectionCandidates,
     Searching,
@@ -109,6 +110,8 @@ class Retrieve(Stage):
 
 async def _candidates(search: Searching, queries: Sequence[str]) -> CollectionCandidates:
     found = await STRATEGIES[search.plan.strategy](search, queries)
+    if about := search.plan.lists_documents:
+        return await documents_saying(search, about, found) or found
     if search.plan.sums_up is None:
         return found
     return await whole_document(search, queries[0], search.plan.sums_up, found) or found

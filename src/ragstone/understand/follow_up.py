@@ -16,7 +16,8 @@ from ragstone.language.language import detect
 from ragstone.language.words import STOPWORDS, content_words, word_lists
 from ragstone.ports import Embedder
 from ragstone.understand.mentions import names
-from ragstone.understand.politeness import plain, social
+from ragstone.understand.politeness import plain
+from ragstone.understand.small_talk import match_small_talk
 
 UNSPACED = frozenset({"zh", "ja"})
 CLINGING = frozenset({"ja", "ko"})
@@ -96,8 +97,8 @@ async def standalone(question: str, before: Sequence[Exchange], embedder: Embedd
 
     Nothing in the conversation is followed as an instruction; words are only copied from it.
     """
-    before = [exchange for exchange in before if not social(exchange.question)]
-    if not before or len(question) > MAX_QUESTION_CHARS or social(question):
+    before = [exchange for exchange in before if not match_small_talk(exchange.question)]
+    if not before or len(question) > MAX_QUESTION_CHARS or match_small_talk(question):
         return FollowUp(question)
     said = " ".join(exchange.question for exchange in before)
     language = detect(question) or detect(f"{said} {question}") or "en"

@@ -1,9 +1,6 @@
-"""The polite phrases around a question: greetings, thanks, fillers."""
+"""The fillers around a question."""
 
 import re
-from functools import cache
-
-from ragstone.language.words import word_lists
 
 _LEAD = re.compile(
     r"^(?:(?:so|and|but|then|also|or|ok|okay|oh|btw|by the way|anyway|wow|hm+|i see|thanks|"
@@ -14,26 +11,9 @@ _LEAD = re.compile(
     re.IGNORECASE,
 )
 _PLEASE = re.compile(r",?\s?\bplease\b,?", re.IGNORECASE)
-_WORD = re.compile(r"[\w'’]+")
-_LONGEST_SOCIAL = 80
 
 
 def plain(question: str) -> str:
     """The question without fillers before it and without `please`; as it is if little is left."""
     bare = _PLEASE.sub("", _LEAD.sub("", question)).strip()
     return bare if len(bare.split()) > 1 else question
-
-
-def social(text: str) -> bool:
-    """Whether the text is only a greeting, thanks or a goodbye."""
-    if len(text) > _LONGEST_SOCIAL:
-        return False
-    said = " ".join(_WORD.findall(text.casefold()))
-    return bool(said) and _social_pattern().fullmatch(said) is not None
-
-
-@cache
-def _social_pattern() -> re.Pattern[str]:
-    phrases = sorted(word_lists("understand", "follow_up")["social"], key=len, reverse=True)
-    either = "|".join(map(re.escape, phrases))
-    return re.compile(rf"(?:{either})(?:\s(?:{either}))*+")

@@ -11,6 +11,7 @@ from ragstone.core.turn import IN_ORDER, Ask, Level, Mode, Plan, SearchOptions, 
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.ports import Adapters
 from ragstone.understand.complexity import analyse_question
+from ragstone.understand.document_questions import find_document_list
 from ragstone.understand.intents import intent_hints
 from ragstone.understand.summaries import find_wanted_document, wants_everything
 
@@ -101,7 +102,7 @@ class Route(Stage):
         plan = replace(plan, **_requested_options(ask.wanted))
         _check(plan)
         if self.sums_up and not ask.strategy and plan.strategy != "dense":
-            plan = self._plan_summary(plan, turn)
+            plan = self._plan_documents(plan, turn)
         turn = replace(turn, plan=plan, analysis=analysis, usage=turn.usage + usage)
         return Step(
             replace(turn, queries=_queries(turn)),
@@ -109,10 +110,13 @@ class Route(Stage):
             f"{why}, complexity {analysis.complexity} by {analysis.by}",
         )
 
-    def _plan_summary(self, plan: Plan, turn: Turn) -> Plan:
+    def _plan_documents(self, plan: Plan, turn: Turn) -> Plan:
+        """The plan that sums up or lists documents, where the question asks for that."""
         name = find_wanted_document(turn.question, turn.intent)
         whole = self.sums_up_all or (name == "" and wants_everything(turn.question))
-        return replace(plan, sums_up=name, sums_up_all=whole)
+        listed = find_document_list(turn.question)
+        about = listed.about if listed else ""
+        return replace(plan, sums_up=name, sums_up_all=whole, lists_documents=about)
 
     def _base_plan(self, ask: Ask, analysis: Analysis, intent: Intent | None) -> Decided:
         """The plan for a question, before what the request wants in detail."""

@@ -22,7 +22,7 @@ FALLBACK = "en"
 MOST_CHARS = 100
 """Longer utterances are more than small talk."""
 
-_PREFERRED = ("en", "de", "es", "fr", "zh", "ja", "ko")
+_PREFERRED = ("en", "de", "es", "fr", "zh", "ja", "ko", "ru")
 """Where a phrase is in several languages ("hi"), the first of these."""
 
 _CLAUSE = re.compile(r"[.,!?;:…、。，！？；：\n]+")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragstone.answer.extractive.answering_likelihood import likelihood
+from ragstone.answer.extractive.answering_likelihood import lacks_code, likelihood
 from ragstone.answer.extractive.extractive import Extractive
 from ragstone.answer.extractive.unit_ranking import RankedUnit, UnitReading
 from ragstone.answer.extractive.units import AnswerUnit
@@ -93,6 +93,21 @@ async def test_given_a_code_that_no_passage_has_then_another_is_no_answer() -> N
     assert unknown < 0.25 < known
     spelt = a_passage(1, "The player is an MP3 player of 1999. It is sold in Ost.")
     assert await sure("Where is the MP3-player sold?", spelt) > 0.25
+
+
+@pytest.mark.parametrize(
+    ("question", "lacks"),
+    [
+        ("这座桥在第3季建成了吗？", False),
+        ("ATtiny28的价格是多少？", True),
+        ("2019년에 누가 이겼나요?", True),
+        ("Wie groß ist Größe3?", True),
+    ],
+)
+def test_letters_of_scripts_without_spaces_are_no_part_of_a_code(
+    question: str, lacks: bool
+) -> None:
+    assert lacks_code(question, "桥建成了。") is lacks
 
 
 async def test_given_a_document_of_another_number_then_it_is_no_answer() -> None:

@@ -62,3 +62,22 @@ async def test_what_no_document_says_is_refused() -> None:
     said = await answer("Which document mentions the bakery?", make_passage(1, RULES, "rules"))
 
     assert "".join(said) == "Nothing."
+
+
+async def test_all_documents_that_say_it_are_counted_and_named() -> None:
+    passages = [
+        make_passage(1, "Quiet hours\n\nThe noise limit is 45 decibels.", "rules"),
+        make_passage(2, "Cars rest. The noise limit of the yard is 60 decibels.", "yard"),
+    ]
+    told = Instructions("", "Nothing.", lists=True)
+    stream = Extractive(no_tokens).answer(
+        Ask("How many files mention the noise limit?"), passages, told
+    )
+
+    assert "".join([said.text async for said in stream]).splitlines() == [
+        "Files (2):",
+        "- rules:",
+        "  The noise limit is 45 decibels. [1]",
+        "- yard:",
+        "  The noise limit of the yard is 60 decibels. [2]",
+    ]

@@ -19,7 +19,6 @@ def test_a_unit_with_the_words_holds_them_and_the_one_after_it_may_lean_on_them(
     assert found["words"] == [1, 0, 0]
     assert found["words_before"] == [0, 1, 0]
     assert found["words_carried"] == [0, 1, 0]
-    assert found["first"] == [1, 0, 0]
 
 
 def test_what_the_heading_says_is_added_apart() -> None:

@@ -48,6 +48,10 @@ _CODE = re.compile(
 )
 """A word with digits behind its letters or with an underscore inside, or a year."""
 
+_UNSPACED = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
+"""Letters of scripts that do not part words, or whose particles cling to a code, and so are none of
+its."""
+
 _NUMBER = re.compile(r"(?<![\w-])\d[\d.,']*(?!\w)")
 
 _FIRST_CELL = re.compile(r"(?:[^:;|\n]*: )?(?P<value>[^;|\n]*)")
@@ -117,8 +121,8 @@ def _odds_of_missing_words(
         odds += ROW_UNCOVERED * (1 - coverage(asked, (everywhere, about))[0])
     titled = "\n".join(f"{chunk.title}\n{chunk.path}" for chunk in cited)
     whole = "\n".join([about, *(unit.passage.text for unit in chosen)])
-    lacks_code = _lacks_code(question, f"{said if is_row else everywhere}\n{about}")
-    if lacks_code or _is_of_another_number(question, titled, whole):
+    is_without_code = lacks_code(question, f"{said if is_row else everywhere}\n{about}")
+    if is_without_code or _is_of_another_number(question, titled, whole):
         odds += OTHER_THING
     return odds
 
@@ -137,9 +141,9 @@ def _is_named_by_number(question: str, row: RankedUnit) -> bool:
     return any(word in held for word in words(question) if any(map(str.isdigit, word)))
 
 
-def _lacks_code(question: str, text: str) -> bool:
+def lacks_code(question: str, text: str) -> bool:
     """Whether a text lacks a code of the question, with and without its hyphens."""
-    codes = [code.group().casefold() for code in _CODE.finditer(question)]
+    codes = [code.group().casefold() for code in _CODE.finditer(_UNSPACED.sub(" ", question))]
     spelt = text.casefold() if codes else ""
     return any(
         not any(code.replace("-", joint) in spelt for joint in ("-", " ", "")) for code in codes

@@ -12,8 +12,8 @@ from ragstone.answer.extractive.lists import candidate_text
 from ragstone.answer.extractive.unit_ranking import RankedUnit
 from ragstone.answer.extractive.units import UNANSWERING
 from ragstone.answer.extractive.values_apart import ValuesApart, name_source
-from ragstone.language.named import find_names
-from ragstone.language.words import content_word_set, similar_words
+from ragstone.language.words import content_word_set
+from ragstone.retrieve.documents_saying import says_all
 from ragstone.understand.comparison import comparison
 
 LEAST = 0.01
@@ -24,12 +24,12 @@ def both_sides(question: str, best: Sequence[RankedUnit]) -> ValuesApart | None:
     """The best unit of each of the two things that are compared, with its document where it does
     not name the thing; None where nothing is compared, where the best unit speaks of both, or where
     nothing likely is about one of them."""
-    sides = _find_sides(question)
-    if sides is None or not best:
+    compared = comparison(question)
+    if compared is None or not best:
         return None
-    first, second = map(content_word_set, sides)
+    first, second = content_word_set(compared.first), content_word_set(compared.second)
     mine, theirs = first - second, second - first
-    if not (mine and theirs) or all(_holds(_unit_text(best[0]), own) for own in (mine, theirs)):
+    if not (mine and theirs) or all(says_all(_unit_text(best[0]), own) for own in (mine, theirs)):
         return None
     least = best[0].score + math.log(LEAST)
     likely = [item for item in best if item.score >= least and item.unit.form not in UNANSWERING]
@@ -41,30 +41,18 @@ def both_sides(question: str, best: Sequence[RankedUnit]) -> ValuesApart | None:
     if one is None or other is None or one is other:
         return None
     labels = [
-        "" if _holds(candidate_text(unit), own) else name_source(unit.passage)
+        "" if says_all(candidate_text(unit), own) else name_source(unit.passage)
         for unit, own in ((one, mine), (other, theirs))
     ]
     return ValuesApart((one, other), labels, compares=True)
 
 
-def _find_sides(question: str) -> tuple[str, str] | None:
-    """What a question compares: by its words, or two things that differ by their number alone, as
-    "Is the Tern 400 heavier than the Tern 200?" has them."""
-    if compared := comparison(question):
-        return compared.first, compared.second
-    numbered = [thing for thing in find_names(question).numbered if thing.name]
-    if len(numbered) != 2 or len({thing.name for thing in numbered}) != 1:
-        return None
-    first, second = sorted(f"{thing.name} {thing.number}" for thing in numbered)
-    return first, second
-
-
 def _is_about(unit: RankedUnit, own: frozenset[str], others: frozenset[str]) -> bool:
     """Whether a unit names one of the things, or its passage this one alone."""
-    if _holds(_unit_text(unit), own):
+    if says_all(_unit_text(unit), own):
         return True
     whole = f"{_unit_titles(unit)}\n{unit.passage.text}"
-    return _holds(whole, own) and not any(_holds(whole, frozenset((item,))) for item in others)
+    return says_all(whole, own) and not any(says_all(whole, frozenset((item,))) for item in others)
 
 
 def _unit_text(unit: RankedUnit) -> str:
@@ -75,9 +63,3 @@ def _unit_titles(unit: RankedUnit) -> str:
     """What the document and the section are called."""
     chunk = unit.passage.hit.chunk
     return f"{chunk.subject}\n{PurePosixPath(chunk.path).stem}\n{chunk.heading}"
-
-
-def _holds(text: str, wanted: frozenset[str]) -> bool:
-    """Whether a text has all of these words."""
-    missing = wanted - content_word_set(text)
-    return not missing - similar_words(missing, text.casefold())

@@ -1,10 +1,10 @@
 """Answers without a language model: the sentences of the passages that answer the question.
 
-Every unit of the passages (`units`) gets a score from how near its tokens and words are
-to the question, from its passage's place, and from whether it holds the kind of thing that is asked
-for (`unit_ranking`). The best one is said first, each with its source. Where the passages seem to
-be of something else, or the answer not to be what was asked (`answering_likelihood`), nothing is
-said but that. A document is summed up by its own structure (`summary`).
+Every unit of the passages (`units`) gets a score from how near its tokens and words are to the
+question and from its passage's place (`unit_ranking`), and from reading (`unit_reading`). The best
+is said first, each with its source. Where the passages seem to be of something else, or the answer
+not to be what was asked (`answering_likelihood`), nothing is said but that. A document is summed up
+by its own structure (`summary`).
 """
 
 import asyncio
@@ -28,7 +28,15 @@ from ragstone.answer.extractive.unit_ranking import (
 )
 from ragstone.answer.extractive.unit_reading import read_units, whether
 from ragstone.answer.extractive.unit_words import leans
-from ragstone.answer.extractive.units import LED, UNANSWERING, AnswerUnit, Excerpt, Form, units
+from ragstone.answer.extractive.units import (
+    LED,
+    LIST_ITEMS,
+    UNANSWERING,
+    AnswerUnit,
+    Excerpt,
+    Form,
+    units,
+)
 from ragstone.answer.extractive.values_apart import (
     ValuesApart,
     find_values_apart,
@@ -43,8 +51,13 @@ from ragstone.core.document import HIDDEN, LEAD_ENDS, find_page
 from ragstone.core.turn import Ask, Passage
 from ragstone.language.code_blocks import fence_around
 from ragstone.language.markers import neutralize_markers
+from ragstone.language.words import content_word_set
 from ragstone.ports import PairReader, Said, Vectors
-from ragstone.understand.document_questions import sought_in_documents
+from ragstone.understand.document_questions import (
+    DocumentList,
+    find_document_list,
+    sought_in_documents,
+)
 from ragstone.verify.checker import ReadingChecker
 
 Closeness = Callable[
@@ -136,7 +149,12 @@ class Extractive:
             yield Said(summed)
             yield Said(finish="stop", confidence=instructions.sums_up)
             return
-        sought = sought_in_documents(ask.question)
+        listed = find_document_list(ask.question)
+        if listed and instructions.lists:
+            yield Said(_document_list(listed, passages))
+            yield Said(finish="stop", confidence=SAME_QUESTION)
+            return
+        sought = f"{listed.about}?" if listed else sought_in_documents(ask.question)
         # Who reads "Which document mentions X?" looks for a document's name beside X.
         ask = replace(ask, question=sought or ask.question)
         if document := which_document(ask.question, passages):
@@ -280,6 +298,21 @@ def _excerpts_text(passages: Sequence[Passage]) -> str:
         joint = ("\n" if heading else " ") if said else ""
         said.append(f"{joint}{heading}{_clean_line(line.text)} [{line.number}]")
     return "".join(said)
+
+
+def _document_list(wanted: DocumentList, passages: Sequence[Passage]) -> str:
+    """How many documents say what is wanted of all, and of each its name and the sentence that says
+    most of it."""
+    about = content_word_set(wanted.about)
+    said = [f"{wanted.called[:1].upper()}{wanted.called[1:]} ({len(passages)}):"]
+    for passage in passages[:LIST_ITEMS]:
+        found = _units([passage])[0]
+        answering = [unit for unit in found if unit.form not in ALONE] or found
+        texts = [_clean_line(passage.text[unit.start : unit.end]) for unit in answering]
+        best = max(texts, key=lambda text: len(about & content_word_set(text)), default="")
+        # A sentence alone on its line is a quotation, which is supported as such.
+        said.append(f"- {_clean_line(name_source(passage))}:\n  {best} [{passage.number}]")
+    return "\n".join(said)
 
 
 def _summary_text(passages: Sequence[Passage]) -> str:

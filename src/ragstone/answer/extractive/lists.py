@@ -5,7 +5,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ragstone.answer.extractive.answer_type import answer_kind
 from ragstone.answer.extractive.unit_ranking import (
     RankedUnit,
     asks_for_several,
@@ -36,8 +35,7 @@ def with_lists(
     if rows := _find_rows(chosen[0], passages, found):
         return [chosen[0], *rows]
     several = asks_for_several(question)
-    if several or not answer_kind(question):
-        chosen = replace_with_list(chosen, passages, found, several)
+    chosen = replace_with_list(chosen, passages, found, several)
     listed = next((unit for unit in chosen if unit.unit.form == "list"), chosen[0])
     return [*chosen, *continue_list(listed, passages, found)]
 

@@ -20,8 +20,7 @@ Which = Literal["tokens", "words", "pairs"]
 
 WEIGHTS = "unit-ranker.json"
 PASSAGE_NAMES = ("score", "similarity", "bm25", "rerank", "place")
-KIND_NAMES = ("fits", "fits_exactly", "things")
-WORD_NAMES = (*unit_words.NAMES, *PASSAGE_NAMES, *KIND_NAMES)
+WORD_NAMES = (*unit_words.NAMES, *PASSAGE_NAMES)
 TOKEN_NAMES = (*WORD_NAMES, *unit_closeness.NAMES)
 SURE_WORD_NAMES = ("words", "words_best", "similarity", "similarity_mean")
 SURE_TOKEN_NAMES = (

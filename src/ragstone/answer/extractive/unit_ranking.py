@@ -6,18 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ragstone.answer.extractive import unit_words
-from ragstone.answer.extractive.answer_type import (
-    Kind,
-    answer_kind,
-    defined_term,
-    defines,
-    fit,
-    things,
-)
 from ragstone.answer.extractive.cells import cell_score, record
 from ragstone.answer.extractive.unit_ranker import (
-    KIND_NAMES,
-    PASSAGE_NAMES,
     TOKEN_NAMES,
     WORD_NAMES,
     Which,
@@ -32,23 +22,8 @@ from ragstone.language.words import content_words, is_mostly_paired
 from ragstone.ports import Vectors
 from ragstone.understand.question_kinds import by_rules
 
-KINDS = slice(
-    len(unit_words.NAMES) + len(PASSAGE_NAMES),
-    len(unit_words.NAMES) + len(PASSAGE_NAMES) + len(KIND_NAMES),
-)
-"""The columns of the kind of thing that is asked for."""
-
-EXACT: frozenset[Kind] = frozenset({"time", "number", "money", "share"})
-"""Kinds whose shape is certain, and so their absence."""
-
-CELL_KINDS: frozenset[Kind] = EXACT | {""}
-"""Kinds of things that stand in the cells of tables."""
-
 CLOSER = 20
-"""Units that are searched for the kind of thing that is asked for."""
-
-MANY = 3
-"""More things of the kind in one unit than this count no more."""
+"""Units that may be said or read."""
 
 HEADING = -4.0
 """Added to the score of a line that is mostly a heading."""
@@ -56,14 +31,8 @@ HEADING = -4.0
 FRAGMENT = -2.0
 """Added to the score of a sentence without its beginning."""
 
-CODE = -1.0
-"""Added to the score of code, where a person, a number, a time or the like is asked for."""
-
 SECTION = 1.0
 """Added to the score of what stands below a heading whose words the question has."""
-
-DEFINITION = 3.0
-"""Added to the score of a definition, where the question asks for one."""
 
 SHOWN = 3.0
 """Added to the score of what comes with code, where it is asked how something is done."""
@@ -164,8 +133,6 @@ def rank_units(
         for (_, _, unit), text in zip(places, texts, strict=True)
     ]
     scores = rows @ ranker.scores
-    kind = answer_kind(question)
-    scores += [CODE * (kind != "" and unit.form == "code") for _, _, unit in places]
     scores += [_form_score(unit, item) for (_, _, unit), item in zip(places, same, strict=True)]
     scores += [SECTION * named for own in _below_named(asked, passages, found) for named in own]
     if is_how_to_question(question):
@@ -173,20 +140,13 @@ def rank_units(
     if asks_for_several(question):
         scores += [LISTED * (unit.form == "list") for _, _, unit in places]
     scores += [
-        cell_score(question, record(text.text, unit.context))
-        if unit.form == "row" and kind in CELL_KINDS
-        else 0.0
+        cell_score(question, record(text.text, unit.context)) if unit.form == "row" else 0.0
         for (_, _, unit), text in zip(places, texts, strict=True)
     ]
-    if term := defined_term(question):
-        scores += [DEFINITION * defines(text.text, term) for text in texts]
     likeness = np.concatenate(meant) if meant is not None else None
     if likeness is not None:
         scores += MEANT * likeness
-    closer = np.argsort(-scores, kind="stable")[:CLOSER]
-    rows[closer, KINDS] = kind_features(question, [texts[i] for i in closer])
-    scores[closer] += rows[closer, KINDS] @ ranker.scores[KINDS]
-    order = closer[np.argsort(-scores[closer], kind="stable")].tolist()
+    order = np.argsort(-scores, kind="stable")[:CLOSER].tolist()
     told = sureness_features(rows, order[0])
     sure = float(told @ ranker.sureness) + ranker.bias
     if likeness is not None:
@@ -249,11 +209,10 @@ def table(
     texts: Sequence[Sequence[UnitText]],
     near: Sequence[Vectors] | None,
 ) -> Floats:
-    """The features (units, TOKEN_NAMES or WORD_NAMES) of all units; those of KINDS are 0."""
+    """The features (units, TOKEN_NAMES or WORD_NAMES) of all units."""
     words = unit_words.features(question, texts, [p.hit.chunk.heading for p in passages])
     shared = _passage_features(passages, [len(own) for own in texts])
-    kinds = [np.zeros((len(own), len(KIND_NAMES)), np.float32) for own in texts]
-    columns = [words, shared, kinds, *([list(near)] if near is not None else [])]
+    columns = [words, shared, *([list(near)] if near is not None else [])]
     return np.concatenate([np.concatenate(parts, axis=1) for parts in zip(*columns, strict=True)])
 
 
@@ -276,17 +235,6 @@ def _passage_features(passages: Sequence[Passage], units: Sequence[int]) -> list
         for place, hit in enumerate(hits)
     ]
     return [np.tile(row, (number, 1)) for row, number in zip(rows, units, strict=True)]
-
-
-def kind_features(question: str, texts: Sequence[UnitText]) -> Floats:
-    """Whether each unit holds the kind of thing that is asked for (units, KIND_NAMES)."""
-    kind = answer_kind(question)
-    rows = np.zeros((len(texts), len(KIND_NAMES)), np.float32)
-    for row, unit in zip(rows, texts, strict=True):
-        number = len(things(kind, unit.text, question)) if kind else 0
-        fits = fit(kind, unit.text, number)
-        row[:] = fits, fits if kind in EXACT else 0.5, min(MANY, number)
-    return rows
 
 
 def sureness_features(features: Floats, best: int) -> Floats:

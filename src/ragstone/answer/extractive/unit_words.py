@@ -15,13 +15,13 @@ from ragstone.language.words import content_words, similar_words
 
 NAMES = (
     "words", "words_alike", "words_before", "words_heading", "words_carried", "pairs", "lead",
-    "length", "new", "anaphor", "first",
+    "length", "new",
 )  # fmt: skip
 """The columns of `features`. Shares of the question's words, by rarity: of those in the unit, of
 those that it holds in another form or in a compound, of those that only the unit before or the
 heading holds, of those in the one before where this unit leans on it. Then that of neighbouring
 words, whether the unit begins with one of the question's; its length and the number of its other
-words (logarithms); whether it begins with an anaphor, and whether it is its passage's first."""
+words (logarithms)."""
 
 LEAD_CHARS = 40
 
@@ -85,7 +85,6 @@ def _rows(
         words = frozenset(unit.words)
         held = rarity.keys() & words
         lead = content_words(unit.text[:LEAD_CHARS])
-        anaphor = leans(unit.text)
         earlier = sum(rarity[word] for word in rarity.keys() & before)
         alike = similar_words(rarity.keys() - held, unit.text.casefold())
         rows[place] = (
@@ -93,13 +92,11 @@ def _rows(
             sum(rarity[word] for word in alike) / whole,
             sum(rarity[word] for word in (rarity.keys() & before) - held) / whole,
             sum(rarity[word] for word in (rarity.keys() & heading) - held) / whole,
-            earlier / whole if anaphor else 0.0,
+            earlier / whole if leans(unit.text) else 0.0,
             len(pairs & set(pairwise(unit.words))) / max(1, len(pairs)),
             any(word in rarity for word in lead),
             math.log(1 + len(unit.text)),
             math.log(1 + len(words) - len(held)),
-            anaphor,
-            place == 0,
         )
         before = words
     return rows
