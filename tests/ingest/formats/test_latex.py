@@ -66,3 +66,18 @@ def test_given_marks_that_are_deep_or_open_when_read_then_the_words_are_kept(
 @given(st.text(alphabet="\\{}[]$&%~^_\"'`-ab 1\n.", max_size=120))
 def test_given_any_marks_when_read_then_it_ends(text: str) -> None:
     assert isinstance(_Reader().write(text), str)
+
+
+@pytest.mark.parametrize(
+    "opened",
+    [r"\[", r"\(", "$", "$$", r"\begin{verbatim}", r"\begin{align}", r"\emph{", r"\verb|"],
+)
+def test_what_follows_something_never_closed_is_read(opened: str, tmp_path: Path) -> None:
+    source = f"{opened} The fee is 40 euros.\n" * 2_000
+    found = " ".join(block.text for block in read(tmp_path, "open.tex", source))
+    assert "The fee is 40 euros." in " ".join(found.split())
+
+
+def test_an_escaped_dollar_is_money_inside_a_formula(tmp_path: Path) -> None:
+    [block] = read(tmp_path, "money.tex", r"It costs $\$5 + \$6$ a day.")
+    assert block.text == "It costs $5 + $6 a day."

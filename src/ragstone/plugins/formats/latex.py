@@ -16,17 +16,21 @@ from ragstone.ingest.formats.types import Format
 _MAX_DEPTH = 40
 _LISTING_OPTIONS = re.compile(r"^\[[^\]]*\]|^\{[^}]*\}")
 _PARTS = re.compile(
-    r"\\begin\{(?P<verbatim>verbatim\*?|lstlisting|minted|Verbatim)\}(?P<code>.*?)\\end\{(?P=verbatim)\}"
-    r"|\\verb\*?(?P<quote>[^\w\s*])(?P<literal>[^\n]*?)(?P=quote)"
+    r"\\begin\{(?P<verbatim>verbatim\*?|lstlisting|minted|Verbatim|comment)\}"
+    r"|\\verb\*?(?P<quote>[^\w\s*])(?P<literal>[^\n]{0,500}?)(?P=quote)"
     r"|\\begin\{(?P<shown>(?:equation|align|gather|multline|displaymath|math|eqnarray|flalign)\*?)\}"
-    r"(?P<lines>.*?)\\end\{(?P=shown)\}"
-    r"|\$\$(?P<block>.+?)\$\$|\\\[(?P<display>.+?)\\\]|\\\((?P<round>.+?)\\\)"
-    r"|(?<!\\)\$(?P<inline>(?:[^$\\]|\\.)+)\$"
+    r"|(?P<formula>\$\$|\\\[|\\\(|(?<!\\)\$)"
     r"|\\(?:begin|end)\{(?P<environment>[A-Za-z]+\*?)\}"
     r"|\\(?P<command>[A-Za-z]+)\*?|\\(?P<sign>[^A-Za-z])|(?P<brace>[{}])|(?P<tie>~|&)"
     r"|(?P<comment>%[^\n]*\n?[ \t]*)|(?P<dashes>---?)|(?P<quotes>``|'')|(?P<empty>\n\s*\n)",
     re.DOTALL,
 )
+_VERBATIM: Final = {"verbatim", "lstlisting", "minted", "Verbatim"}
+_BRACES = re.compile(r"\\.|[{}]", re.DOTALL)
+_DOLLAR = re.compile(r"(?<!\\)\$")
+_LETTER = re.compile(r"\s*(\\?.)", re.DOTALL)
+_CLOSERS: Final = {"$$": "$$", "\\[": "\\]", "\\(": "\\)", "$": "$"}
+_IN_LINE = {"$", "\\("}
 _HEADINGS: Final = {
     "part": "h1", "chapter": "h1", "section": "h2", "subsection": "h3", "subsubsection": "h4",
     "paragraph": "h5", "subparagraph": "h6",
@@ -104,6 +108,7 @@ class _Reader:
         """Return a source as HTML; what stands deeper than `_MAX_DEPTH` has no marks."""
         if depth > _MAX_DEPTH:
             return escape(source)
+        text = _Source(source)
         parts: list[str] = []
         notes: list[str] = []
         at = 0
@@ -114,11 +119,16 @@ class _Reader:
             if match["empty"] or match["environment"] or match["command"] == "item":
                 parts += notes
                 notes.clear()
-            if match["command"] or match["environment"]:
-                text, at = self._command(match, source, at, depth, notes)
-                parts.append(text)
+            if whole := match["verbatim"] or match["shown"] or match["formula"]:
+                closer = _CLOSERS.get(whole) or f"\\end{{{whole}}}"
+                if (end := text.find(closer, at)) >= 0:
+                    parts.append(_write_whole(whole, source[at:end]))
+                    at = end + len(closer)
+            elif match["command"] or match["environment"]:
+                written, at = self._command(match, text, at, depth, notes)
+                parts.append(written)
             elif (match["sign"] or "") in _ACCENTS and match["sign"]:
-                given, at = _argument(source, at)
+                given, at = text.argument(at)
                 parts.append(_accent(match["sign"], given))
             else:
                 parts.append(self._plain(match))
@@ -127,14 +137,8 @@ class _Reader:
 
     def _plain(self, match: re.Match[str]) -> str:
         """Return what is no command as HTML."""
-        if (code := match["code"]) is not None:
-            return f"<pre>{escape(_LISTING_OPTIONS.sub('', code))}</pre>"
         if (literal := match["literal"]) is not None:
             return f"<code>{escape(literal)}</code>"
-        if shown := match["lines"] or match["block"] or match["display"]:
-            return f"<p>{escape(formula_text(shown))}</p>"
-        if formula := match["round"] or match["inline"]:
-            return escape(formula_text(formula))
         if match["dashes"] or match["quotes"]:
             return {"---": "—", "--": "–", "``": "“", "''": "”"}[match[0]]
         if self._tables and (mark := _TABLE_MARKS.get(match[0])):
@@ -147,23 +151,23 @@ class _Reader:
         )
 
     def _command(
-        self, match: re.Match[str], source: str, at: int, depth: int, notes: list[str]
+        self, match: re.Match[str], source: "_Source", at: int, depth: int, notes: list[str]
     ) -> tuple[str, int]:
         """Return a command as HTML, and where it ends."""
         if environment := match["environment"]:
             return self._environment(environment, match[0].startswith("\\begin"), source, at)
         name = match["command"]
         if name in _ACCENTS:
-            given, at = _argument(source, at)
+            given, at = source.argument(at)
             return _accent(name, given), at
         if name in _SIGNS:
             return self._sign(name, source, at)
-        arguments, end = _arguments(source, _option(source, at)[1], _COUNTS.get(name, 1))
+        arguments, end = source.arguments(source.option(at)[1], _COUNTS.get(name, 1))
         if name in _SILENT:
             if name in ("input", "include"):
                 self.included.append(arguments[-1].strip())
-            while source[end : end + 1] in ("{", "["):
-                _, end = _arguments(source, max(_option(source, end)[1], end), 1)
+            while source.text[end : end + 1] in ("{", "["):
+                _, end = source.arguments(source.option(end)[1], 1)
             return "", end
         if name in _FORMULAS:
             braced = "".join(f"{{{argument}}}" for argument in arguments)
@@ -183,70 +187,104 @@ class _Reader:
         element = _ELEMENTS.get(name, "")
         return f"<{element}>{inside}</{element}>" if element else inside
 
-    def _sign(self, name: str, source: str, at: int) -> tuple[str, int]:
+    def _sign(self, name: str, source: "_Source", at: int) -> tuple[str, int]:
         text = _SIGNS[name]
         if name == "item":
-            term, at = _option(source, at)
+            term, at = source.option(at)
             text += f"{escape(formula_text(term))}: " if term else ""
-        elif source[at : at + 2] == "{}":
+        elif source.text[at : at + 2] == "{}":
             at += 2
-        elif source[at : at + 1] == " " and text not in (" ", "<li>", "<p>"):
+        elif source.text[at : at + 1] == " " and text not in (" ", "<li>", "<p>"):
             at += 1
         return text if text.startswith("<") else escape(text), at
 
-    def _environment(self, name: str, begins: bool, source: str, at: int) -> tuple[str, int]:
+    def _environment(self, name: str, begins: bool, source: "_Source", at: int) -> tuple[str, int]:
         name = name.rstrip("*")
         side = "" if begins else "/"
         if element := _LISTS.get(name):
-            return f"<{side}{element}>", _option(source, at)[1]
+            return f"<{side}{element}>", source.option(at)[1]
         if count := _TABLES.get(name):
             self._tables = max(self._tables + (1 if begins else -1), 0)
             if not begins:
                 return "</td></tr></table>", at
-            at = _option(source, at)[1]
-            return "<table><tr><td>", _arguments(source, at, count)[1]
+            return "<table><tr><td>", source.arguments(source.option(at)[1], count)[1]
         if name in ("quote", "quotation", "verse"):
             return f"<{side}blockquote>", at
-        if name in ("thebibliography", "comment"):
-            end = source.find(f"\\end{{{name}}}", at) if begins and name == "comment" else -1
-            return "", at if end < 0 else end
-        return f"<{side}div>", _option(source, at)[1] if begins else at
+        if name == "thebibliography":
+            return "", at
+        return f"<{side}div>", source.option(at)[1] if begins else at
+
+
+class _Source:
+    """A source whose groups are found at once: looking for the end of each anew would take a
+    hostile file quadratic time."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._missing: set[str] = set()
+        self._ends: dict[int, int] = {}
+        opened: list[int] = []
+        for brace in _BRACES.finditer(text):
+            if brace[0] == "{":
+                opened.append(brace.start())
+            elif brace[0] == "}" and opened:
+                self._ends[opened.pop()] = brace.start()
+
+    def find(self, closer: str, at: int) -> int:
+        """Return where it stands from a place on, -1 for nowhere; a later call asks for a later
+        place."""
+        if closer in self._missing:
+            return -1
+        if closer == "$":  # "\\$" is money, also inside a formula.
+            match = _DOLLAR.search(self.text, at)
+            found = match.start() if match else -1
+        else:
+            found = self.text.find(closer, at)
+        if found < 0:
+            self._missing.add(closer)
+        return found
+
+    def option(self, at: int) -> tuple[str, int]:
+        """Return what stands in brackets, and where it ends."""
+        if self.text[at : at + 1] != "[" or (end := self.text.find("]", at, at + 500)) < 0:
+            return "", at
+        return self.text[at + 1 : end], end + 1
+
+    def arguments(self, at: int, count: int) -> tuple[list[str], int]:
+        """Return groups that follow each other, empty where there are none, and where they end."""
+        found = []
+        for _ in range(count):
+            text, at = self._group(at)
+            found.append(text)
+        return found, at
+
+    def argument(self, at: int) -> tuple[str, int]:
+        """Return the group or the letter at a place, and where it ends."""
+        if self.text[at : at + 1] == "{":
+            return self._group(at)
+        match = _LETTER.match(self.text, at)
+        return (match[1], match.end()) if match else ("", at)
+
+    def _group(self, at: int) -> tuple[str, int]:
+        if self.text[at : at + 1] != "{":
+            return "", at
+        end = self._ends.get(at)
+        return (self.text[at + 1 : end], end + 1) if end is not None else ("", at + 1)
+
+
+def _write_whole(kind: str, content: str) -> str:
+    """Return code or a formula as HTML; a comment is nothing."""
+    if kind == "comment":
+        return ""
+    if kind.rstrip("*") in _VERBATIM:
+        return f"<pre>{escape(_LISTING_OPTIONS.sub('', content))}</pre>"
+    text = escape(formula_text(content))
+    return text if kind in _IN_LINE else f"<p>{text}</p>"
 
 
 def _accent(sign: str, letter: str) -> str:
     letter = {"\\i": "i", "\\j": "j"}.get(letter, letter)
     return unicodedata.normalize("NFC", letter[:1] + _ACCENTS[sign] + letter[1:])
-
-
-def _option(source: str, at: int) -> tuple[str, int]:
-    """Return what stands in brackets, and where it ends."""
-    if source[at : at + 1] != "[" or (end := source.find("]", at, at + 500)) < 0:
-        return "", at
-    return source[at + 1 : end], end + 1
-
-
-def _arguments(source: str, at: int, count: int) -> tuple[list[str], int]:
-    """Return groups that follow each other, empty where there are none, and where they end."""
-    found = []
-    for _ in range(count):
-        text, at = _argument(source, at, braces=True)
-        found.append(text)
-    return found, at
-
-
-def _argument(source: str, at: int, braces: bool = False) -> tuple[str, int]:
-    """Return the group or, unless it has to be in braces, the letter at a place."""
-    if source[at : at + 1] != "{":
-        if braces:
-            return "", at
-        match = re.compile(r"\s*(\\?.)", re.DOTALL).match(source, at)
-        return (match[1], match.end()) if match else ("", at)
-    deep = 0
-    for brace in re.compile(r"\\.|[{}]", re.DOTALL).finditer(source, at):
-        deep += {"{": 1, "}": -1}.get(brace[0], 0)
-        if not deep:
-            return source[at + 1 : brace.start()], brace.end()
-    return "", at + 1
 
 
 LATEX = Format("text/x-tex", parse_latex, whole=True)
