@@ -4,7 +4,8 @@ import { t } from "./words.js";
 import MarkdownIt from "./vendor/markdown-it.js";
 import DOMPurify from "./vendor/purify.js";
 
-const reader = new MarkdownIt({ html: false, linkify: false, typographer: false });
+// Rows and items of an answer are lines of their own.
+const reader = new MarkdownIt({ html: false, breaks: true, linkify: false, typographer: false });
 const DELIMITERS = [["$$", "$$"], ["\\[", "\\]"], ["\\(", "\\)"], ["$", "$"]];
 // A picture's address would tell its server that somebody reads this.
 reader.disable("image");
