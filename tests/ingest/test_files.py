@@ -186,7 +186,7 @@ def test_given_content_when_hashed_then_only_the_content_counts(tmp_path: Path) 
 
 @pytest.mark.parametrize(
     ("name", "advice"),
-    [("a.wpd", "Save it as .docx"), ("a.tex", "Make a .pdf of it"), ("a.tar", "Unpack it")],
+    [("a.wpd", "Save it as .docx"), ("a.djvu", "Make a .pdf of it"), ("a.tar", "Unpack it")],
 )
 def test_given_a_type_that_cannot_be_read_then_it_is_said_what_to_do(
     tmp_path: Path, name: str, advice: str
