@@ -34,7 +34,8 @@ from ragstone.language.unicode import replace_surrogates, replace_value_surrogat
 _PROGRAM_TITLE = re.compile(
     r"microsoft \w+ - .*"
     r"|\S+\.(?:docx?|dot[mx]?|dvi|fm|indd|odt|ott|pmd|pot[mx]?|pptx?|qxd|rtf|tex|wpd|xlsx?|xlt[mx]?)"
-    r"|(?:untitled|document|dokument|presentation|powerpoint[ -]presentation|workbook)[\W\d]*",
+    r"|\W*(?:untitled|anonymous|unspecified|document|dokument|presentation"
+    r"|powerpoint[ -]presentation|workbook)[\W\d]*",
     re.IGNORECASE,
 )
 """A title that a program made, mostly of its file's name."""

@@ -159,6 +159,7 @@ def test_given_a_foot_with_the_number_of_pages_when_read_then_it_appears_once(
         "report_final.indd",
         "Untitled-1",
         "untitled",
+        "(anonymous)",
         "House.dotx",
         "PowerPoint Presentation",
         "Corporate letter template",
