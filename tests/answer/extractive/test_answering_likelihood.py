@@ -110,6 +110,19 @@ def test_letters_of_scripts_without_spaces_are_no_part_of_a_code(
     assert lacks_code(question, "桥建成了。") is lacks
 
 
+@pytest.mark.parametrize(
+    ("question", "lacks"),
+    [
+        ("How long is the hall in plan.dwg?", True),
+        ("How long is the hall in PLAN-2.DWG?", True),
+        ("How long is the hall in budget.txt?", False),
+        ("How long is the hall, e.g. in St.John or on https://a.example/plan.dwg?", False),
+    ],
+)
+def test_a_file_that_no_document_is_cannot_answer(question: str, lacks: bool) -> None:
+    assert lacks_code(question, "/hall/budget.txt\nThe hall is 30 metres long.") is lacks
+
+
 async def test_given_a_document_of_another_number_then_it_is_no_answer() -> None:
     nine = a_passage(1, "Pino supports Node.js 18, 20 and 22 for two years.")
     chunk = replace(nine.hit.chunk, title="Pino 9", path="/pino-9/lts.md")

@@ -45,8 +45,10 @@ another number of what the question names (Jest 30, for Jest 31): then it is of 
 _CODE = re.compile(
     r"(?<![\w-])(?:(?:\w+-)*[^\W\d_]+\d\w*(?:-\w+)*|\w*[^\W\d_]\w*_\w*[^\W_]\w*)(?![\w-])"
     r"|(?<![\d.,])(?:1[5-9]|20)\d\d(?![\d.,]*\d)"
+    r"|(?<![\w./@:-])(?:[\w-]+\.[a-z][a-z\d]{1,4}|[A-Z\d_-]+\.[A-Z][A-Z\d]{1,4})(?![\w./])"
 )
-"""A word with digits behind its letters or with an underscore inside, or a year."""
+"""A word with digits behind its letters or with an underscore inside, a year, or a file's name: a
+file that could not be read is in no document, and another one does not answer for it."""
 
 _UNSPACED = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 """Letters of scripts that do not part words, or whose particles cling to a code, and so are none of
