@@ -29,7 +29,7 @@ TOGETHER = -n $(shell $(PYTHON) -c 'import os; print(os.cpu_count())') --dist lo
 # Those that start Ragstone as a process or take long beside what they prove run with the real ones.
 QUICK = -m "not slow and not real"
 
-test: lint browser  ## every test but the slow and the real ones (10 minutes)
+test: lint browser  ## every test but the slow and the real ones (15 minutes)
 	HYPOTHESIS_PROFILE=same $(BIN)/pytest $(TOGETHER) $(QUICK)
 
 # The same, and afterwards the processor seconds of each file and the most memory of all processes.
