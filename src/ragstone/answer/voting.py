@@ -192,8 +192,8 @@ async def _agreement(
         return float(answers[i].refused and answers[j].refused)
     return fmean(
         [
-            await _support(checker, claims[one], [_source(claims[other])])
-            for one, other in ((i, j), (j, i))
+            await _support(checker, claims[first], [_source(claims[other])])
+            for first, other in ((i, j), (j, i))
         ]
     )
 

@@ -249,23 +249,23 @@ def preferences(question: str, editions: Mapping[K, DocumentEdition]) -> Iterato
     numbers = [version_parts(item.number) for item in asked.numbered]
     years = sorted(int(year) for year in asked.years)
     outdone = {older for _, older in newer}
-    for one, other in newer:
-        mine, theirs = editions[one], editions[other]
+    for edition, other in newer:
+        mine, theirs = editions[edition], editions[other]
         if any(_begins_alike(theirs.version, number) for number in numbers):
-            yield other, one
+            yield other, edition
         elif years:
             if not (mine.date and theirs.date):
                 continue
             if mine.date[0] > years[-1] >= theirs.date[0]:
-                yield other, one
+                yield other, edition
             elif mine.date[0] <= years[-1] and theirs.date[0] < years[0]:
-                yield one, other
+                yield edition, other
         elif mentions_any(question, "first") or _is_ahead(mine, theirs):
-            yield other, one
+            yield other, edition
         elif mentions_any(question, "previous"):
-            yield (one, other) if one in outdone else (other, one)
+            yield (edition, other) if edition in outdone else (other, edition)
         else:
-            yield one, other
+            yield edition, other
 
 
 def _edition_pairs(editions: Mapping[K, DocumentEdition]) -> Iterable[tuple[K, K]]:

@@ -336,8 +336,8 @@ def _words(asked: Named) -> Iterator[tuple[str, str]]:
     """The question's words, alone and two as one, and how a text has them."""
     for word in dict.fromkeys(asked.words):
         yield word, word
-    for one, other in pairwise(asked.words):
-        yield one + other, f"{one} {other}"
+    for word, other in pairwise(asked.words):
+        yield word + other, f"{word} {other}"
 
 
 def _alike(word: str, other: str, written: bool) -> bool:

@@ -62,8 +62,8 @@ async def whole_document(
     known = dict(found.chunks)
     if name:
         more = await hybrid(replace(search, parts=True), (name,))
-        for one, score in _scores(search, more).items():
-            proposed[one] = max(score, proposed.get(one, 0.0))
+        for document, score in _scores(search, more).items():
+            proposed[document] = max(score, proposed.get(document, 0.0))
         known |= more.chunks
     documents = sorted(proposed, key=lambda item: (-proposed[item], item))[:PROPOSED]
     everything = search.plan.sums_up_all

@@ -84,7 +84,7 @@ def _similar(name: str, names: Mapping[str, str] | tuple[str, ...]) -> str:
     for near in find_similar(name, names, 3, NEAR):
         theirs = near.split("__")
         if len(theirs) == len(parts) and all(
-            similarity(one, other) > NEAR - 0.1 for one, other in zip(parts, theirs, strict=True)
+            similarity(part, other) > NEAR - 0.1 for part, other in zip(parts, theirs, strict=True)
         ):
             return near
     return ""

@@ -98,12 +98,12 @@ def _substitutions() -> Costs:
         for row, keys in enumerate(_KEYBOARD)
         for column, letter in enumerate(keys)
     }
-    for one, (row, column) in places.items():
+    for word, (row, column) in places.items():
         for other, (row2, column2) in places.items():
             if abs(row - row2) <= 1 and abs(column - column2) <= 1:
-                cost[ord(one), ord(other)] = _NEIGHBOUR
-            if one in _VOWELS and other in _VOWELS:
-                cost[ord(one), ord(other)] = _SOUND
+                cost[ord(word), ord(other)] = _NEIGHBOUR
+            if word in _VOWELS and other in _VOWELS:
+                cost[ord(word), ord(other)] = _SOUND
     for pair in _ALIKE.split():
         one, other = pair[0], pair[1]
         cost[ord(one), ord(other)] = cost[ord(other), ord(one)] = _SOUND

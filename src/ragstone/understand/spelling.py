@@ -176,14 +176,14 @@ def alike(question: str, corrected: str) -> bool:
     """Whether the two share at least half of their words and are similar enough by characters."""
     words, others = question.split(), corrected.split()
     pairs = list(zip(words, others, strict=False))
-    changed = [(one, other) for one, other in pairs if one != other]
+    changed = [(word, other) for word, other in pairs if word != other]
     most = max(len(words), len(others))
     if len(pairs) - len(changed) < SHARED_WORDS * most:
         return False
     # Only the changed words are compared letter by letter: a question may be long.
     total = sum(map(len, words)) + sum(map(len, others))
-    kept = total - sum(len(one) + len(other) for one, other in changed)
-    same = kept + sum(similarity(one, other) * (len(one) + len(other)) for one, other in changed)
+    kept = total - sum(len(word) + len(other) for word, other in changed)
+    same = kept + sum(similarity(word, other) * (len(word) + len(other)) for word, other in changed)
     return same >= SIMILARITY * total
 
 

@@ -67,8 +67,8 @@ def without_other_editions(question: str, best: Sequence[RankedUnit]) -> list[Ra
     }
     superseded = {
         id(compared[other])
-        for one, other in preferences(question, sections)
-        if same_matter(candidate_text(compared[one]), candidate_text(compared[other]))
+        for preferred, other in preferences(question, sections)
+        if same_matter(candidate_text(compared[preferred]), candidate_text(compared[other]))
     }
     return [unit for unit in best if id(unit) not in superseded]
 

@@ -104,8 +104,8 @@ def _turn(stretch: Stretch) -> int:
 def _direction(found: Sequence[Stretch]) -> tuple[int, float]:
     """The quarter in which most text runs, and its exact angle, which the long lines tell."""
     weights = dict.fromkeys((0, 90, 180, 270), 0)
-    for one in found:
-        weights[_turn(one)] += len(one.text)
+    for item in found:
+        weights[_turn(item)] += len(item.text)
     turn = max(weights, key=lambda quarter: weights[quarter])
     level = sorted(
         (stretch for stretch in found if _turn(stretch) == turn), key=lambda item: -len(item.text)

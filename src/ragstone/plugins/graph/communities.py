@@ -58,9 +58,11 @@ def communities(
     """The themes of what chunks name, without summaries, those of the most passages first."""
     same = same_entities(mentions)
     chunks: dict[Place, Counter[str]] = {}
-    for one in mentions:
-        place = one.revision, one.chunk_index
-        chunks.setdefault(place, Counter())[same.get(one.entity, one.entity)] += one.count
+    for mention in mentions:
+        place = mention.revision, mention.chunk_index
+        chunks.setdefault(place, Counter())[same.get(mention.entity, mention.entity)] += (
+            mention.count
+        )
     spread = Counter(key for named in chunks.values() for key in named)
     most = max(FREQUENT, EVERYWHERE * len(chunks))
     joining = {key for key, count in spread.items() if 2 <= count <= most}
@@ -87,8 +89,8 @@ def _edges(
         for pair in combinations(some, 2):
             weight = 1 / (len(some) - 1) / math.sqrt(spread[pair[0]] * spread[pair[1]])
             edges[pair] = edges.get(pair, 0.0) + weight
-    for one in sorted(relations, key=lambda item: (item.entity, item.other, item.said)):
-        here, there = sorted(same.get(key, key) for key in (one.entity, one.other))
+    for relation in sorted(relations, key=lambda item: (item.entity, item.other, item.said)):
+        here, there = sorted(same.get(key, key) for key in (relation.entity, relation.other))
         if here != there and {here, there} <= joining:
             weight = 1 / math.sqrt(spread[here] * spread[there])
             edges[here, there] = edges.get((here, there), 0.0) + weight

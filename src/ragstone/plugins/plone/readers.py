@@ -66,13 +66,13 @@ class Readers:
         found: dict[str, tuple[str, ...]] = {}
         closed: list[Summary] = []
         now = time.time()
-        for one in objects:
-            if one.uid in public:
-                found[one.uid] = VISITORS
-            elif one.hidden(now) or self._client.is_visitor:
-                found[one.uid] = MANAGERS
+        for item in objects:
+            if item.uid in public:
+                found[item.uid] = VISITORS
+            elif item.hidden(now) or self._client.is_visitor:
+                found[item.uid] = MANAGERS
             else:
-                closed.append(one)
+                closed.append(item)
         chains = {summary.uid: await self._above(summary) for summary in closed}
         uids = {item.uid for chain in chains.values() for item in chain} - self._roles.keys()
         self._roles |= await self._client.local_roles(sorted(uids)) if uids else {}

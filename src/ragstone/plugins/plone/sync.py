@@ -351,11 +351,11 @@ class PloneSync:
         readers = Readers(self._client, self._settings, [*places, *now])
         allowed = await readers.of(now, public)
         found = {}
-        for one in now:
-            if (told := read_site_readers(items[one.uid], one, time.time())) is not None:
-                allowed[one.uid] = told
-            path = self._path(one) or ""
-            found[one.uid] = _Ready(items[one.uid], one, path, allowed[one.uid])
+        for item in now:
+            if (told := read_site_readers(items[item.uid], item, time.time())) is not None:
+                allowed[item.uid] = told
+            path = self._path(item) or ""
+            found[item.uid] = _Ready(items[item.uid], item, path, allowed[item.uid])
         return found
 
     async def _spool_object(self, ready: _Ready) -> Handed:

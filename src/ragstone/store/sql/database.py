@@ -89,8 +89,8 @@ class GroupCommit:
             if len(some) == 1 or isinstance(error, StateUnavailable):
                 _set_results(some, [error] * len(some))
                 return
-            for one in some:
-                await self._commit([one])
+            for waiting in some:
+                await self._commit([waiting])
         else:
             _set_results(some, results)
 

@@ -165,10 +165,10 @@ def _choose_hits(wanted: Sequence[_Wanted], room: int, count: Count) -> Iterator
     for place, document in enumerate(wanted):
         for depth in range(document.deepest + 1):
             for node in document.nodes_at_depth(depth):
-                for rank, one in enumerate(node.said):
-                    if (place, one.start) not in known:
-                        known.add((place, one.start))
-                        ranked.setdefault((depth, rank), []).append((place, one))
+                for rank, sentence in enumerate(node.said):
+                    if (place, sentence.start) not in known:
+                        known.add((place, sentence.start))
+                        ranked.setdefault((depth, rank), []).append((place, sentence))
     chosen: dict[tuple[int, int], tuple[TellingSentence, float]] = {}
     for number, (_, group) in enumerate(sorted(ranked.items())):
         group.sort(key=lambda entry: (entry[0], entry[1].start))
@@ -184,9 +184,9 @@ def _choose_hits(wanted: Sequence[_Wanted], room: int, count: Count) -> Iterator
             room -= needed[at]
         if len(taken) < len(group):
             break
-    for (place, _), (one, score) in sorted(chosen.items(), key=lambda item: item[0]):
-        chunk = wanted[place].chunks[one.chunk_index]
-        span = Span(one.start - chunk.start, one.end - chunk.start)
+    for (place, _), (sentence, score) in sorted(chosen.items(), key=lambda item: item[0]):
+        chunk = wanted[place].chunks[sentence.chunk_index]
+        span = Span(sentence.start - chunk.start, sentence.end - chunk.start)
         yield Hit(narrow_chunk(chunk, span), score)
 
 
