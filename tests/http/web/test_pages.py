@@ -694,5 +694,6 @@ def test_an_empty_server_shows_how_to_begin_and_a_reader_only_what_it_may_do(
         assert [item.text for item in fresh.all("nav a")] == ["Ask", "Documents", "Graph", "Why"]
         fresh.find(".suggestion")
         fresh.go("#/documents")
-        fresh.find("table.list")
-        assert not fresh.all(".drop, table.list input")
+        fresh.find("table.list input").click()
+        fresh.button("Ask about 1")
+        assert not fresh.all(".drop, .filters .danger")
