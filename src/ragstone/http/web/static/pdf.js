@@ -157,8 +157,9 @@ function cutToWords(drawn, line, width, height) {
     const place = node.parentElement.getBoundingClientRect();
     const middle = ((place.top + place.bottom) / 2 - paper.top) * scale.y;
     if (middle < line.top || middle > line.bottom) continue;
+    // By halves of characters, as the place that is looked for below counts them.
     Array.from(node.data).reduce((offset, letter) => {
-      for (const same of bare(letter)) letters.push({ same, node, start: offset, end: offset + letter.length });
+      for (const same of bare(letter).split("")) letters.push({ same, node, start: offset, end: offset + letter.length });
       return offset + letter.length;
     }, 0);
   }
