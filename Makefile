@@ -9,8 +9,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 # Compiled modules and tests are kept: where they may not be, every process makes them anew.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: help demo serve browser tracer proxy test test-random test-fast test-real test-permissions \
-  test-requests attack test-kills test-damage test-measure lock lint format bench docs site coverage \
+.PHONY: help demo serve browser tracer proxy test test-random test-fast test-real real-services \
+  real-clients test-permissions test-requests attack test-kills test-damage test-measure lock lint format bench docs site coverage \
   conformance api clean size reader reader-further train-environment axe web-vendor
 
 demo: $(VENV)/.ragstone  ## answer the questions of the example
@@ -43,7 +43,15 @@ test-random: $(VENV)/.ragstone-dev
 # Tests with other projects' packages, in environments of their own (noxfile.py says which): they weigh
 # more than Ragstone. And tests that take minutes: servers that are killed, every page's commands.
 test-real: $(VENV)/.ragstone-dev browser axe tracer proxy  ## slow tests, real servers, browsers, Plone and clients
-	HYPOTHESIS_PROFILE=same $(NOX) slow real plone "plone_addon(6.2)" clients
+	HYPOTHESIS_PROFILE=same $(NOX) slow
+	HYPOTHESIS_PROFILE=same $(MAKE) -j2 -Otarget real-services real-clients
+
+# Each waits for other programs most of the time, so they run beside each other.
+real-services:
+	$(NOX) real
+
+real-clients:
+	$(NOX) plone "plone_addon(6.2)" clients
 
 # Chromium reads the streams in the tests. Without it those are skipped, but fail in CI.
 browser:
