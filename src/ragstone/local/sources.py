@@ -81,10 +81,10 @@ class LocalSources:
             raise InputError("A source is synced once a second at most: give an interval of 1 s.")
         check_collection_name(collection)
         check_readers(readers)
-        declared = SOURCES.get(kind)
+        declared = await asyncio.to_thread(SOURCES.get, kind)
         if declared.of_server and not operator:
             raise Forbidden(
-                f"A source of the kind {kind} reads what is on the server: only its operator may "
+                f"A source of the kind {kind} reaches what the server does: only its operator may "
                 "add one, with 'ragstone source add' there."
             )
         check_options(kind, declared, options)
@@ -105,7 +105,7 @@ class LocalSources:
             state_time(),
         )
         await self._refuse_if_taken(source)
-        opened = open_source(self._parts, source)
+        opened = await asyncio.to_thread(open_source, self._parts, source)
         try:
             await opened.check()
         finally:

@@ -88,8 +88,8 @@ class SourceParts(Generic[Options]):
 
 @dataclass(frozen=True, slots=True)
 class SourceKind(Generic[Options]):
-    """A kind of source. `of_server` says that its options may name what is on the server, so that
-    only the server's operator may add one."""
+    """A kind of source. `of_server` says that its options may name what is on the server, or what
+    only that reaches, so that only the server's operator may add one."""
 
     help: str
     options: type[Options]

@@ -66,7 +66,7 @@ class SourcesService(Protocol):
         """Keep a collection in sync with a source from now on, the first time at once if there is
         an interval. The collection may be still to come.
 
-        Only the server's operator may add a kind that reads what is on the server, and name a
+        Only the server's operator may add a kind that reaches what the server does, and name a
         secret. Raises InputError, Forbidden, Conflict for a name that is taken, and
         SourceUnavailable where the source does not answer.
         """

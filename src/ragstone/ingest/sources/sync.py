@@ -1,5 +1,6 @@
 """One run of a source, however it ends."""
 
+import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,7 +22,8 @@ MAX_PAUSE = 86_400.0
 
 
 def open_source(parts: SyncParts, source: StoredSource) -> ItemSource | FolderSource:
-    """Make the source itself. Raises ConfigError, InputError."""
+    """Make the source itself, for which its kind may have much to import. Raises ConfigError,
+    InputError."""
     declared = SOURCES.get(source.kind)
     options = open_options(source.kind, declared, source.options)
     with SOURCES.explain_errors(source.kind):
@@ -72,7 +74,7 @@ async def run_source(
 
 
 async def _sync(record: RunRecord) -> str | None:
-    opened = open_source(record.parts, record.source)
+    opened = await asyncio.to_thread(open_source, record.parts, record.source)
     try:
         await opened.check()
         if not isinstance(opened, FolderSource):
