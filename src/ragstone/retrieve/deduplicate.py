@@ -103,10 +103,11 @@ def _of_each(hits: Sequence[Hit], most: int) -> tuple[Hit, ...]:
 def _similar_hits(hits: Sequence[Hit], least: float) -> list[Hit]:
     """Hits of at least this similarity; those without a vector, or found by their words, stay."""
     best = max((hit.bm25 or 0.0 for hit in hits), default=0.0)
-    return [
+    kept = [
         hit
         for hit in hits
         if hit.similarity is None
         or hit.similarity >= least
         or (best and (hit.bm25 or 0.0) >= WORDS_COUNT * best)
     ]
+    return kept or list(hits)
