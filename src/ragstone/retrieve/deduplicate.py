@@ -55,6 +55,9 @@ class Deduplicate(Stage):
         low, high = (asked or adapters.embedders.find_indexing(turn.collection)).cosines
         measured = [self._with_similarity(h, turn.encoded.vector, held, low, high) for h in hits]
         near = _similar_hits(measured, plan.min_similarity)
+        if turn.ask.wanted.min_similarity is None:
+            # Whether any of them answers is for the reader to say, unless the request decides.
+            near = near or measured
         kept = distinct(near, held, self.near_duplicate)
         if plan.diversity:
             kept = diverse(kept, held, plan.diversity, plan.top_k)
@@ -103,11 +106,10 @@ def _of_each(hits: Sequence[Hit], most: int) -> tuple[Hit, ...]:
 def _similar_hits(hits: Sequence[Hit], least: float) -> list[Hit]:
     """Hits of at least this similarity; those without a vector, or found by their words, stay."""
     best = max((hit.bm25 or 0.0 for hit in hits), default=0.0)
-    kept = [
+    return [
         hit
         for hit in hits
         if hit.similarity is None
         or hit.similarity >= least
         or (best and (hit.bm25 or 0.0) >= WORDS_COUNT * best)
     ]
-    return kept or list(hits)
