@@ -106,9 +106,9 @@ class Spool:
         if place.parent.parent == self._folder:
             shutil.rmtree(place.parent, ignore_errors=True)
 
-    def forget(self, whose: Principal) -> None:
-        """Delete all that a user has added."""
-        for folder in self._folder.glob(f"*-{owner_digits(whose.tenant, whose.user)}"):
+    def forget(self, whose: str) -> None:
+        """Delete all of a user or a source, by the digits that its folders' names end in."""
+        for folder in self._folder.glob(f"*-{whose}"):
             shutil.rmtree(folder)
 
     def sweep(self, seconds: float = FORGOTTEN) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from ragstone.core.conversation import Forgotten
 from ragstone.core.turn import Principal
 from ragstone.ingest.pipeline import Pipeline
-from ragstone.ingest.uploads import Spool, kept_folder
+from ragstone.ingest.uploads import Spool, kept_folder, owner_digits
 from ragstone.jobs.runner import Runner
 from ragstone.local.keys import LocalKeys
 from ragstone.ports import Adapters, Erasure, erase
@@ -121,7 +121,7 @@ class UserErasure:
 
     def _delete_files(self, whose: Principal, jobs: Sequence[Job]) -> None:
         spool = Spool(self._data)
-        spool.forget(whose)
+        spool.forget(owner_digits(whose.tenant, whose.user))
         shutil.rmtree(kept_folder(self._data, whose), ignore_errors=True)
         for job in jobs:
             for handed in job.request.get("handed", ()):

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import re
-import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
@@ -164,8 +163,7 @@ class LocalSources:
         async with self._catalog.alone(source.tenant, f"source {source.id}"):
             removed = await self._delete_documents(source) if documents else 0
             await self._store.remove(source.id)
-            folder = self._parts.folder(source.id)
-            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+            await asyncio.to_thread(self._parts.delete_files, source.id)
         return removed
 
     async def _find(self, principal: Principal, name: str) -> tuple[StoredSource, str]:

@@ -13,6 +13,7 @@ from ragstone.core.sync import SourceItem, SourceRun
 from ragstone.ingest.sources import item_run
 from ragstone.ingest.sources.run import SyncRequest
 from ragstone.ingest.sources.sync import run_source
+from ragstone.ingest.uploads import Spool
 from ragstone.service import IngestRequest
 from tests.ingest.sources.scripted_source import (
     ScriptedSource,
@@ -538,12 +539,16 @@ async def test_a_run_that_was_cut_off_goes_on_where_it_was(
         scripted.put(f"{number}.txt", f"Text {number}.")
     scripted.hangs_at = "4.txt"
     async with opened_collection(tmp_path) as synced:
-        task = asyncio.create_task(synced.sync())
-        async with asyncio.timeout(60):
-            while "5.txt" not in scripted.fetched:
-                await asyncio.sleep(0.01)
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        with monkeypatch.context() as killed:
+            # A process that is killed deletes nothing any more.
+            killed.setattr(Spool, "drop", lambda spool, file: None)
+            task = asyncio.create_task(synced.sync())
+            async with asyncio.timeout(60):
+                while "5.txt" not in scripted.fetched:
+                    await asyncio.sleep(0.01)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+    assert list((tmp_path / "spool").glob("*"))
 
     scripted.hangs_at = ""
     scripted.fetched.clear()

@@ -23,7 +23,7 @@ from ragstone.ingest.files import is_description_file
 from ragstone.ingest.formats.types import list_endings
 from ragstone.ingest.pipeline import unwrap_error_group
 from ragstone.ingest.places import is_archive
-from ragstone.ingest.sources.run import RunRecord
+from ragstone.ingest.sources.run import RunRecord, spool_owner
 from ragstone.ingest.uploads import Spool
 from ragstone.ports.sources import ItemSource
 from ragstone.service import Handed, IngestRequest
@@ -85,6 +85,7 @@ class ItemRun:
         self._store = record.parts.store
         self._source = record.source
         self._spool = Spool(record.parts.data)
+        self._owner = spool_owner(record.source.id)
         # Digests, as a source may list a million keys.
         self._seen: set[bytes] = set()
         self._to_try_again = False
@@ -93,6 +94,8 @@ class ItemRun:
     async def sync(self) -> str | None:
         """Do it; the new checkpoint, None where the next run is to begin from the old one. Raises
         SourceUnavailable and what the collection raises."""
+        # What a run was fetching when its process was killed.
+        await asyncio.to_thread(self._spool.forget, self._owner)
         since = "" if self._record.request.accept_removals else self._source.checkpoint
         async for page in _pages(self._opened.list_items(since)):
             await self._sync_page(page)
@@ -255,7 +258,9 @@ class ItemRun:
             length = content.tell()
             content.seek(0)
             name = item.path.rpartition("/")[2]
-            file = await asyncio.to_thread(self._spool.add, cast(BinaryIO, content), name)
+            file = await asyncio.to_thread(
+                self._spool.add, cast(BinaryIO, content), name, self._owner
+            )
         # A source may say what it likes, and a document's source that is a path is a file here.
         place = item.url if _ADDRESS.match(item.url) else f"{source.kind}:{source.name}/{item.path}"
         handed = Handed(file, entry.path, place, item.title, item.modified, entry.readers, metadata)

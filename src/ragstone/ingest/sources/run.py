@@ -1,5 +1,6 @@
 """What a run of a source works with, and what it counts."""
 
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from ragstone.core.records import Collection
 from ragstone.core.sync import MAX_REASONS, FailedItem, SourceRun, StoredSource
 from ragstone.ingest import changes
 from ragstone.ingest.pipeline import Pipeline
+from ragstone.ingest.uploads import Spool, owner_digits
 from ragstone.ingest.write import document_id
 from ragstone.ports import Catalog
 from ragstone.ports.sources import SourceStore
@@ -32,6 +34,16 @@ class SyncParts:
     def folder(self, source: str) -> Path:
         """The folder of a source's own, by its id."""
         return self.data / "sources" / source
+
+    def delete_files(self, source: str) -> None:
+        """Delete all that is kept of a source, also what a killed run was fetching. Blocking."""
+        Spool(self.data).forget(spool_owner(source))
+        shutil.rmtree(self.folder(source), ignore_errors=True)
+
+
+def spool_owner(source: str) -> str:
+    """Whose files in the spool those are that a run of a source fetches."""
+    return owner_digits("", "source", source)
 
 
 @dataclass(frozen=True, slots=True)
