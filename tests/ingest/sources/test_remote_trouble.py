@@ -269,8 +269,8 @@ async def test_what_s3_says_is_told(tmp_path: Path, code: str, status: int, sent
 
 
 @asynccontextmanager
-async def served_sftp(folder: Path, key: asyncssh.SSHKey) -> AsyncIterator[dict[str, str]]:
-    """A server of a folder; yields the options of a source of it."""
+async def served_sftp(folder: Path, owner_key: asyncssh.SSHKey) -> AsyncIterator[dict[str, str]]:
+    """A server of a folder, for who has its key or a password; yields the options of a source."""
 
     class Login(asyncssh.SSHServer):
         def password_auth_supported(self) -> bool:
@@ -279,16 +279,22 @@ async def served_sftp(folder: Path, key: asyncssh.SSHKey) -> AsyncIterator[dict[
         def validate_password(self, username: str, password: str) -> bool:
             return (username, password) == ("ada", "sesame")
 
+        def public_key_auth_supported(self) -> bool:
+            return True
+
+        def validate_public_key(self, username: str, key: asyncssh.SSHKey) -> bool:
+            return key.public_data == owner_key.public_data
+
     class Files(asyncssh.SFTPServer):
         def __init__(self, channel: "asyncssh.SSHServerChannel[bytes]") -> None:
             super().__init__(channel, chroot=str(folder))
 
     server = await asyncssh.listen(
-        "127.0.0.1", 0, server_factory=Login, server_host_keys=[key], sftp_factory=Files
+        "127.0.0.1", 0, server_factory=Login, server_host_keys=[owner_key], sftp_factory=Files
     )
     port = server.get_port()
     login = {"user": "ada", "password": "sesame"}
-    host_key = f"127.0.0.1 {key.export_public_key().decode().strip()} a comment"
+    host_key = f"127.0.0.1 {owner_key.export_public_key().decode().strip()} a comment"
     yield {"host": "127.0.0.1", "port": str(port), "path": "/", "host_key": host_key, **login}
     server.close()
     await server.wait_closed()
@@ -339,9 +345,11 @@ async def test_names_in_another_encoding_are_listed_and_lead_to_their_files(
         ({"host_key": "other"}, "its host key is not the known one: see host_key"),
         ({"password": "wrong"}, "it refuses the user, the password or the key"),
         ({"path": "/none"}, "it is not there"),
+        ({"host": "x..org"}, "no machine of this name is known"),
         ({"key_file": "/none"}, "key_file names no private key without a passphrase"),
+        ({"key_file": "locked"}, "key_file names no private key without a passphrase"),
     ],
-    ids=["unknown host", "other host key", "password", "folder", "key file"],
+    ids=["unknown host", "other host key", "password", "folder", "host", "key file", "passphrase"],
 )
 async def test_what_is_wrong_with_an_sftp_server_is_told(
     tmp_path: Path,
@@ -355,6 +363,9 @@ async def test_what_is_wrong_with_an_sftp_server_is_told(
     if other.get("host_key"):
         made = asyncssh.generate_private_key("ssh-ed25519")
         other = {"host_key": made.export_public_key().decode()}
+    if other.get("key_file") == "locked":
+        key.write_private_key(tmp_path / "locked", passphrase="secret")
+        other = {"key_file": str(tmp_path / "locked")}
     async with served_sftp(files, key) as options:
         source = open_source("sftp", tmp_path, **{**options, **other})
         with pytest.raises(SourceUnavailable) as raised:
@@ -362,6 +373,17 @@ async def test_what_is_wrong_with_an_sftp_server_is_told(
         await source.aclose()
 
     assert raised.value.message.endswith(f" cannot be read: {sentence}.")
+
+
+async def test_a_key_lets_in_who_has_no_password(
+    tmp_path: Path, files: Path, key: asyncssh.SSHKey
+) -> None:
+    key.write_private_key(tmp_path / "key")
+    async with served_sftp(files, key) as options:
+        place = {name: value for name, value in options.items() if name != "password"}
+        source = open_source("sftp", tmp_path, key_file=str(tmp_path / "key"), **place)
+        assert await list_paths(source) == ["sub/x.txt"]
+        await source.aclose()
 
 
 async def test_a_host_that_the_server_knows_needs_no_key(
@@ -382,9 +404,14 @@ async def test_a_host_that_the_server_knows_needs_no_key(
     [
         ("webdav", {"url": "ftp://x.org/a"}),
         ("webdav", {"url": "https://x.org/a?b"}),
+        ("webdav", {"url": "https://x.org:port/a"}),
+        ("webdav", {"url": "https://x.org/a\nb"}),
         ("webdav", {"url": "https://ada:sesame@x.org/a"}),
         ("webdav", {"url": "https://x.org/a", "password": "sesame"}),
         ("s3", {"bucket": "a/../b"}),
+        ("s3", {"bucket": "früchte"}),
+        ("s3", {"bucket": "files", "endpoint": "http://file_server:9000"}),
+        ("s3", {"bucket": "files", "region": ""}),
         ("s3", {"bucket": "files", "key": "AKIA"}),
         ("s3", {"bucket": "files", "endpoint": "files.x.org"}),
         ("sftp", {"host": "x.org/a", "user": "ada"}),

@@ -180,7 +180,7 @@ def explain_connection(error: BaseException) -> ServerTrouble:
     cause: BaseException | None = error
     while cause is not None:
         match cause:
-            case socket.gaierror():
+            case socket.gaierror() | UnicodeError():
                 return ServerTrouble("no machine of this name is known")
             case ssl.SSLCertVerificationError():
                 return ServerTrouble(f"its certificate is not valid ({cause.verify_message})")

@@ -7,6 +7,7 @@ from aiobotocore.config import AioConfig
 from aiobotocore.session import get_session
 from botocore import UNSIGNED
 from botocore.exceptions import BotoCoreError, ClientError
+from botocore.utils import is_valid_endpoint_url
 from pydantic import Field, SecretStr, model_validator
 
 from ragstone.plugins.sources.remote_files import (
@@ -30,17 +31,17 @@ _REFUSALS = ("InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "Inv
 class S3Options(SourceOptions):
     """Options of a bucket."""
 
-    bucket: str = Field(description="The bucket's name.", pattern=r"^[A-Za-z0-9][\w.-]+$")
+    bucket: str = Field(description="The bucket's name.", pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]+$")
     prefix: str = Field("", description="A folder in it.")
     endpoint: str = Field("", description="The address of a service that is not AWS.")
-    region: str = Field("us-east-1", description="The region.")
+    region: str = Field("us-east-1", description="The region.", pattern=r"^[a-z0-9-]+$")
     key: str = Field("", description="The access key; without one, those that AWS's tools find.")
     secret: SecretStr = Field(SecretStr(""), description="The secret of the key.")
 
     @model_validator(mode="after")
     def _check_together(self) -> Self:
-        if self.endpoint:
-            check_address(self.endpoint)
+        if self.endpoint and not is_valid_endpoint_url(check_address(self.endpoint)):
+            raise ValueError("the endpoint's name has characters, such as _, that S3 does not take")
         if bool(self.key) != bool(self.secret.get_secret_value()):
             raise ValueError("key and secret go together")
         return self
@@ -53,7 +54,7 @@ class Bucket(RemoteFiles):
         self._options = options = parts.options
         self._prefix = f"{options.prefix.strip('/')}/".lstrip("/")
         super().__init__(f"s3://{options.bucket}/{self._prefix}")
-        self._session = get_session()  # type: ignore[no-untyped-call]
+        self._session = get_session()
         # A large file, which would keep the event loop waiting later.
         self._session.get_component("data_loader").load_service_model("s3", "service-2")
         if options.key:

@@ -106,7 +106,7 @@ class SftpFolder(RemoteFiles):
                 return ServerTrouble("it refuses the user, the password or the key")
             case asyncssh.KeyImportError() | FileNotFoundError() | PermissionError():
                 return ServerTrouble("key_file names no private key without a passphrase")
-            case asyncssh.Error() | OSError():
+            case asyncssh.Error() | OSError() | UnicodeError():
                 return explain_connection(error)
         return None
 

@@ -34,8 +34,11 @@ _LIST: dict[str, Any] = {
 
 def check_address(address: str) -> str:
     """The address of a server; raises ValueError for what is none."""
-    parts = urlsplit(address)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+    try:
+        url = httpx2.URL(address)
+    except httpx2.InvalidURL:
+        url = httpx2.URL()
+    if url.scheme not in ("http", "https") or not url.host or url.query or url.fragment:
         raise ValueError("this is no address such as https://files.example.org/documents")
     return address
 
