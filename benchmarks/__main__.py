@@ -73,6 +73,7 @@ APART = {
     "hidden": "python -m benchmarks hidden",
     "backups": "python -m benchmarks backups",
     "moves": "python -m benchmarks moves",
+    "sources": "python -m benchmarks sources",
     "slow_backup": "python -m benchmarks slow_backup",
     "sizes": "python -m benchmarks sizes",
     "per_document": "python -m benchmarks per_document",

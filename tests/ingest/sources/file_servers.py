@@ -26,6 +26,8 @@ class FileServer:
     root: Path
     port: int = field(default_factory=lambda: _find_port())
     host_key: str = ""
+    remembers: str = "0s"
+    """For how long it answers without a look at the disk."""
     process: "subprocess.Popen[bytes] | None" = None
 
     @property
@@ -62,7 +64,12 @@ class FileServer:
         self.process = subprocess.Popen(
             [
                 *(RCLONE, "--config=", "serve", self.kind, str(self.root)),
-                *("--addr", f"127.0.0.1:{self.port}", "--dir-cache-time=0s", *arguments),
+                *(
+                    "--addr",
+                    f"127.0.0.1:{self.port}",
+                    f"--dir-cache-time={self.remembers}",
+                    *arguments,
+                ),
             ],
             stderr=subprocess.DEVNULL,
         )
