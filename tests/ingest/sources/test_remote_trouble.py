@@ -269,8 +269,11 @@ async def test_what_s3_says_is_told(tmp_path: Path, code: str, status: int, sent
 
 
 @asynccontextmanager
-async def served_sftp(folder: Path, owner_key: asyncssh.SSHKey) -> AsyncIterator[dict[str, str]]:
-    """A server of a folder, for who has its key or a password; yields the options of a source."""
+async def served_sftp(
+    folder: Path, owner_key: asyncssh.SSHKey, *, told: bool = True
+) -> AsyncIterator[dict[str, str]]:
+    """A server of a folder, for who has its key or a password; yields the options of a source.
+    Whether files are folders may not be told."""
 
     class Login(asyncssh.SSHServer):
         def password_auth_supported(self) -> bool:
@@ -288,6 +291,10 @@ async def served_sftp(folder: Path, owner_key: asyncssh.SSHKey) -> AsyncIterator
     class Files(asyncssh.SFTPServer):
         def __init__(self, channel: "asyncssh.SSHServerChannel[bytes]") -> None:
             super().__init__(channel, chroot=str(folder))
+
+        async def scandir(self, path: bytes) -> AsyncIterator[asyncssh.SFTPName]:
+            async for name in super().scandir(path):
+                yield name if told else asyncssh.SFTPName(name.filename)
 
     server = await asyncssh.listen(
         "127.0.0.1", 0, server_factory=Login, server_host_keys=[owner_key], sftp_factory=Files
@@ -373,6 +380,16 @@ async def test_what_is_wrong_with_an_sftp_server_is_told(
         await source.aclose()
 
     assert raised.value.message.endswith(f" cannot be read: {sentence}.")
+
+
+async def test_a_listing_that_does_not_tell_folders_from_files_ends_the_run(
+    tmp_path: Path, files: Path, key: asyncssh.SSHKey
+) -> None:
+    async with served_sftp(files, key, told=False) as options:
+        source = open_source("sftp", tmp_path, **options)
+        with pytest.raises(SourceUnavailable, match="does not say what is a folder"):
+            await list_paths(source)
+        await source.aclose()
 
 
 async def test_a_key_lets_in_who_has_no_password(

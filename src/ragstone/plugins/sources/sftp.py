@@ -75,8 +75,10 @@ class SftpFolder(RemoteFiles):
         client = await self._connect()
         async for entry in client.scandir(self._folder + folder or "."):
             name, told = str(entry.filename), entry.attrs
-            is_folder = stat.S_ISDIR(told.permissions or 0)
-            if name not in (".", "..") and (is_folder or stat.S_ISREG(told.permissions or 0)):
+            if told.permissions is None:
+                raise ServerTrouble("its listing does not say what is a folder")
+            is_folder = stat.S_ISDIR(told.permissions)
+            if name not in (".", "..") and (is_folder or stat.S_ISREG(told.permissions)):
                 path = f"{folder}/{name}" if folder else name
                 yield ListedFile(path, is_folder, f"{told.size} {told.mtime}", told.mtime or 0.0)
 
