@@ -4,6 +4,7 @@ import asyncio
 import random
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -52,6 +53,27 @@ async def test_only_what_is_new_or_changed_is_fetched(
     assert await synced.texts() == {"There is bread.", "The director earns 9,000 euros."}
     document = (await synced.documents())["/house/menu.txt"]
     assert document.metadata == {"source": "house"}
+
+
+async def test_changes_that_are_far_from_each_other_are_handed_over_together(
+    synced: SyncedCollection, scripted: ScriptedSource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(item_run, "PAGE", 3)
+    for number in range(9):
+        scripted.put(f"{number}.txt", f"Text {number}.")
+    await synced.sync()
+    hand_over, calls = synced.parts.pipeline.ingest, list[int]()
+
+    async def count(run: str, request: IngestRequest, *others: Any) -> Any:
+        calls.append(len(request.handed))
+        return await hand_over(run, request, *others)
+
+    monkeypatch.setattr(synced.parts.pipeline, "ingest", count)
+    for number in range(0, 9, 3):
+        scripted.put(f"{number}.txt", f"Text {number}, changed.")
+    run = await synced.sync()
+
+    assert (calls, run.changed) == ([3], 3)
 
 
 async def test_a_run_that_waited_while_its_source_was_removed_brings_nothing_back(
@@ -299,10 +321,19 @@ async def test_a_new_item_at_the_path_of_one_that_is_gone_has_its_own_readers(
     assert await synced.texts() == {"Open."}
 
 
+@pytest.mark.parametrize("page", [1, 2, 200])
 async def test_the_second_item_of_a_path_is_refused(
-    synced: SyncedCollection, scripted: ScriptedSource
+    synced: SyncedCollection,
+    scripted: ScriptedSource,
+    monkeypatch: pytest.MonkeyPatch,
+    page: int,
 ) -> None:
+    monkeypatch.setattr(item_run, "PAGE", page)
+    scripted.put("3", "Between.", "group:board", path="b.txt")
+    await synced.sync()
+    del scripted.items["3"]
     scripted.put("1", "Closed.", "group:hr", path="a.txt")
+    scripted.put("3", "Between.", "group:board", path="b.txt")
     scripted.put("2", "Open.", path="a.txt")
 
     for _ in range(2):

@@ -88,6 +88,8 @@ class ItemRun:
         self._owner = spool_owner(record.source.id)
         # Digests, as a source may list a million keys.
         self._seen: set[bytes] = set()
+        # A hand-over takes a process of its own, so changes are gathered over pages.
+        self._waiting: list[_ListedItem] = []
         self._to_try_again = False
         self._left_out: Counter[str] = Counter()
 
@@ -99,6 +101,7 @@ class ItemRun:
         since = "" if self._record.request.accept_removals else self._source.checkpoint
         async for page in _pages(self._opened.list_items(since)):
             await self._sync_page(page)
+        await self._fetch_waiting()
         checkpoint = self._opened.get_checkpoint()
         if since:
             self._seen = {_digest(key) async for key in self._opened.list_keys()}
@@ -109,7 +112,7 @@ class ItemRun:
         return None if self._to_try_again else checkpoint
 
     async def _sync_page(self, page: Sequence[SourceItem]) -> None:
-        """Bring some items up to date: first who may read them, then what they hold."""
+        """Bring some items up to date: at once who may read them, soon what they hold."""
         listed = await self._look_up(await self._select(page))
         rights = [entry for entry in listed if entry.has_other_readers]
         to_fetch = [entry for entry in listed if not entry.is_read]
@@ -125,14 +128,16 @@ class ItemRun:
             self._record.count(added=new, changed=len(to_fetch) - new)
         else:
             await self._give_readers(rights)
-            await self._fetch_all(to_fetch)
+            self._waiting += to_fetch
+            if len(self._waiting) >= PAGE:
+                await self._fetch_waiting()
         await self._record.store()
 
     async def _select(self, page: Sequence[SourceItem]) -> list[SourceItem]:
         """The items that can be documents, each path once."""
         fit = [self._path(item) for item in page if not _find_fault(item)]
         holders = await self._store.keys_at(self._source.id, fit)
-        taken: set[str] = set()
+        taken = {entry.path for entry in self._waiting}
         selected = []
         unfit = []
         usurped: dict[str, str] = {}
@@ -198,9 +203,9 @@ class ItemRun:
             for readers, ids in by_readers.items():
                 await self._record.parts.pipeline.tell_readers(collection, ids, readers)
 
-    async def _fetch_all(self, listed: Sequence[_ListedItem]) -> None:
-        """Fetch items and index them, as many at a time as the spool is to hold."""
-        waiting = list(listed)
+    async def _fetch_waiting(self) -> None:
+        """Fetch what waits and index it, as many at a time as the spool is to hold."""
+        waiting, self._waiting = self._waiting, []
         while waiting:
             handed, refused = await self._fetch_some(waiting)
             try:
