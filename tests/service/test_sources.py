@@ -1,6 +1,7 @@
 """Sources as their keeper has them: who may add one, what is shown of it, and when it runs."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -153,6 +154,19 @@ async def test_what_is_due_runs_by_itself_and_again_after_its_interval(
     newest, first = (await ragstone.sources.runs(ME, "house"))[-2:]
     assert newest.started_at - first.started_at >= 1.0
     assert (first.added, newest.unchanged) == (1, 1)
+
+
+async def test_a_source_with_a_cron_expression_waits_for_its_time(
+    ragstone: Ragstone, house: Path
+) -> None:
+    before = time.time()
+    await add_folder(ragstone, house, cron="0 6 * * *")
+
+    [view] = await ragstone.sources.list(ME)
+    assert (view.every, view.cron, view.last) == (None, "0 6 * * *", None)
+    assert view.next_at is not None
+    assert before < view.next_at <= before + 25 * 3600
+    assert time.localtime(view.next_at)[3:5] == (6, 0)
 
 
 @in_turn(

@@ -254,10 +254,11 @@ class AsyncSyncedSources:
         *,
         options: Mapping[str, str] | None = None,
         every: float | None = None,
+        cron: str | None = None,
         readers: Sequence[str] = (),
     ) -> SourceView:
-        """Keep a collection in sync with a source, every so many seconds or only when `sync` is
-        called. `readers` are those of items that the source says nothing of.
+        """Keep a collection in sync with a source: every so many seconds, at the times of `cron`,
+        or only when `sync` is called. `readers` are those of items that the source says nothing of.
 
         Raises InputError, Forbidden, Conflict, SourceUnavailable.
         """
@@ -269,6 +270,7 @@ class AsyncSyncedSources:
             collection,
             options=options or {},
             every=every,
+            cron=cron,
             readers=readers,
             operator=True,
         )

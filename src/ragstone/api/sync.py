@@ -212,15 +212,18 @@ class SyncedSources(Twin[AsyncSyncedSources]):
         *,
         options: Mapping[str, str] | None = None,
         every: float | None = None,
+        cron: str | None = None,
         readers: Sequence[str] = (),
     ) -> SourceView:
-        """Keep a collection in sync with a source, every so many seconds or only when `sync` is
-        called. `readers` are those of items that the source says nothing of.
+        """Keep a collection in sync with a source: every so many seconds, at the times of `cron`,
+        or only when `sync` is called. `readers` are those of items that the source says nothing of.
 
         Raises InputError, Forbidden, Conflict, SourceUnavailable.
         """
         return self._thread.run(
-            self._inner.add(name, kind, collection, options=options, every=every, readers=readers)
+            self._inner.add(
+                name, kind, collection, options=options, every=every, cron=cron, readers=readers
+            )
         )
 
     def list(self) -> Sequence[SourceView]:

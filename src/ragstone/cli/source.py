@@ -44,6 +44,14 @@ async def add(
     every: Annotated[
         str, typer.Option(metavar="TIME", help="How often it is synced, as 15m, 6h or 1d.")
     ] = "",
+    cron: Annotated[
+        str,
+        typer.Option(
+            metavar="EXPRESSION",
+            help="At which times it is synced instead, as '0 6 * * mon-fri', by the clock of the "
+            "server's time zone.",
+        ),
+    ] = "",
     readers: Annotated[
         str,
         typer.Option(
@@ -62,6 +70,7 @@ async def add(
         collection,
         options=_parse_options(option or []),
         every=_parse_interval(every) if every else None,
+        cron=cron or None,
         readers=parse_names(readers),
         operator=True,
     )
@@ -75,10 +84,10 @@ async def list_(service: "Service", as_json: opt.AsJson = False) -> int:
 
     found = await service.sources.list(Principal())
     rows = (
-        (v.name, v.kind, v.collection, _interval(v), *(_row(v.last) if v.last else [""] * 8))
+        (v.name, v.kind, v.collection, _schedule(v), *(_row(v.last) if v.last else [""] * 8))
         for v in found
     )
-    head = ("source", "kind", "collection", "every", *_HEAD)
+    head = ("source", "kind", "collection", "schedule", *_HEAD)
     return show_list("sources", found, as_json, head, rows, "There are no sources yet.")
 
 
@@ -174,10 +183,10 @@ def _parse_interval(text: str) -> float:
         ) from error
 
 
-def _interval(view: "SourceView") -> str:
-    from ragstone.cli.show import duration
+def _schedule(view: "SourceView") -> str:
+    from ragstone.cli.show import duration, one_line
 
-    return duration(view.every) if view.every is not None else ""
+    return f"every {duration(view.every)}" if view.every is not None else one_line(view.cron or "")
 
 
 def _row(run: "SourceRun") -> tuple[object, ...]:
@@ -201,7 +210,7 @@ def _show(view: "SourceView", as_json: bool) -> int:
         print_text(f"  {one_line(key)}: {one_line(value)}")
     print_text(f"  readers: {format_readers(view.readers)}")
     due = f", next at {format_time(view.next_at, seconds=True)}" if view.next_at else ""
-    print_text(f"  every: {_interval(view) or 'only when synced by hand'}{due}")
+    print_text(f"  schedule: {_schedule(view) or 'only when synced by hand'}{due}")
     if view.last:
         _describe(view.last)
     return 0

@@ -51,8 +51,10 @@ class StoredSource:
     readers: tuple[str, ...]
     """Of items that the source says nothing of; none for those of folder and collection."""
     every: float | None
-    """Seconds between two runs, None for a source that is synced only when somebody says so."""
+    """Seconds between two runs. Without this and `cron` it is synced only when somebody says so."""
     created_at: float
+    cron: str | None = None
+    """At which times it is synced, by the clock of the server's time zone."""
     next_at: float | None = None
     failures: int = 0
     """Runs that failed since the last one that did not."""

@@ -27,6 +27,7 @@ from ragstone.core.turn import Principal
 from ragstone.ingest.sources import SOURCES
 from ragstone.ingest.sources.options import check_options, list_secrets
 from ragstone.ingest.sources.run import SyncParts, SyncRequest
+from ragstone.ingest.sources.schedule import check_schedule, find_due
 from ragstone.ingest.sources.sync import open_source, run_source
 from ragstone.ingest.write import document_id
 from ragstone.jobs.runner import Report, Work
@@ -68,6 +69,7 @@ class LocalSources:
         *,
         options: Mapping[str, str] = {},
         every: float | None = None,
+        cron: str | None = None,
         readers: Sequence[str] = (),
         operator: bool = False,
     ) -> SourceView:
@@ -77,8 +79,7 @@ class LocalSources:
                 f"Not a valid name of a source: {name[:100]!r}. Use letters, digits, dots, hyphens "
                 "and underscores, such as handbook."
             )
-        if every is not None and every < 1:
-            raise InputError("A source is synced once a second at most: give an interval of 1 s.")
+        check_schedule(every, cron)
         check_collection_name(collection)
         check_readers(readers)
         declared = SOURCES.get(kind)
@@ -103,6 +104,7 @@ class LocalSources:
             tuple(dict.fromkeys(readers)),
             every,
             state_time(),
+            cron,
         )
         await self._refuse_if_taken(source)
         opened = open_source(self._parts, source)
@@ -110,7 +112,7 @@ class LocalSources:
             await opened.check()
         finally:
             await opened.aclose()
-        due = source.created_at if every is not None else None
+        due = source.created_at if every is not None else find_due(every, cron, state_time())
         if not await self._store.add(replace(source, next_at=due)):
             raise Conflict(f"There is a source {name!r} already. Choose another name.")
         return await self.show(principal, name)
@@ -156,7 +158,7 @@ class LocalSources:
         """`service.sources.SourcesService`."""
         source, _ = await self._find(principal, name)
         # Nothing is due any more, so no other run begins.
-        await self._store.change(source.id, next_at=None, every=None)
+        await self._store.change(source.id, next_at=None, every=None, cron=None)
         for run in await self._store.runs(source.id, PAGE):
             if run.state == "running":
                 with suppress(JobEnded, UnknownJob):
@@ -188,6 +190,7 @@ class LocalSources:
             source.options,
             source.readers,
             source.every,
+            source.cron,
             source.next_at,
             await self._compare_with_job(last) if last else None,
         )
@@ -255,7 +258,7 @@ class SourceSchedule:
         for source in await self._store.list_due(state_time()):
             names = await self._catalog.names(source.tenant, [source.collection])
             # Before the run: one that is cancelled waits for the next time too.
-            due = None if source.every is None else state_time() + source.every
+            due = find_due(source.every, source.cron, state_time())
             await self._store.change(source.id, next_at=due)
             await _submit(
                 self._jobs, self._store, source, names.get(source.collection, ""), SyncRequest()

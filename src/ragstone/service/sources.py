@@ -27,13 +27,22 @@ OptionTexts = Annotated[
 Interval = Annotated[
     Seconds, Field(description="Seconds between two runs, at least 1; none for never by itself.")
 ]
+Cron = Annotated[
+    str,
+    text(100, 1),
+    Field(
+        description="When it runs, instead of an interval: a cron expression of five fields, such "
+        "as `0 6 * * mon-fri`, by the clock of the server's time zone."
+    ),
+]
 
 
 @dataclass(frozen=True, slots=True)
 class SourceView:
     """A source as its keeper sees it. `readers` are those of items that the source says nothing
-    of. `every` is in seconds, None for a source that is synced only when somebody says so, and
-    `next_at` when its next run is due, in seconds since 1970. `last` is its newest run."""
+    of. It is synced `every` so many seconds, at the times of `cron`, or, without both, only when
+    somebody says so. `next_at` is when its next run is due, in seconds since 1970. `last` is its
+    newest run."""
 
     name: str
     kind: str
@@ -41,6 +50,7 @@ class SourceView:
     options: Mapping[str, str]
     readers: tuple[str, ...]
     every: float | None
+    cron: str | None
     next_at: float | None
     last: SourceRun | None = None
 
@@ -60,11 +70,12 @@ class SourcesService(Protocol):
         *,
         options: OptionTexts = {},  # noqa: B006
         every: Interval | None = None,
+        cron: Cron | None = None,
         readers: Names = (),
         operator: bool = False,
     ) -> SourceView:
-        """Keep a collection in sync with a source from now on, the first time at once if there is
-        an interval. The collection may be still to come.
+        """Keep a collection in sync with a source from now on: the first time at once if there is
+        an interval, at the next time of a cron expression. The collection may be still to come.
 
         Only the server's operator may add a kind that reads what is on the server, and name a
         secret. Raises InputError, Forbidden, Conflict for a name that is taken, and
