@@ -275,6 +275,34 @@ class AsyncSyncedSources:
             operator=True,
         )
 
+    async def change(
+        self,
+        name: str,
+        *,
+        every: float | None = None,
+        cron: str | None = None,
+        by_hand: bool = False,
+        options: Mapping[str, str] | None = None,
+        readers: Sequence[str] | None = None,
+    ) -> SourceView:
+        """Give a source another schedule, where `by_hand` ends the one that it has; other values of
+        the `options` that are named, where an empty one takes its option away; other readers. What
+        is not said stays. Other options and readers are taken over by a run that is due at once.
+
+        Raises InputError, Forbidden, SourceUnavailable.
+        """
+        service = await self._session.service()
+        return await service.sources.change(
+            self._session.principal,
+            name,
+            every=every,
+            cron=cron,
+            by_hand=by_hand,
+            options=options or {},
+            readers=readers,
+            operator=True,
+        )
+
     async def list(self) -> Sequence[SourceView]:
         """The sources by name, each with its newest run."""
         service = await self._session.service()

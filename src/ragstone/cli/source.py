@@ -22,6 +22,27 @@ app = typer.Typer(
 LOOK_SECONDS = 0.2
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The source's name.")]
+OptionTexts = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--option",
+        "-o",
+        metavar="KEY=VALUE",
+        help="An option of the kind, as path=/srv/handbook; a secret as "
+        "password=env:RAGSTONE_SOURCE_PASSWORD. May be repeated.",
+    ),
+]
+Every = Annotated[
+    str, typer.Option(metavar="TIME", help="How often it is synced, as 15m, 6h or 1d.")
+]
+Cron = Annotated[
+    str,
+    typer.Option(
+        metavar="EXPRESSION",
+        help="At which times it is synced instead, as '0 6 * * mon-fri', by the clock of the "
+        "server's time zone.",
+    ),
+]
 
 
 @command(app)
@@ -31,27 +52,9 @@ async def add(
     kind: Annotated[
         str, typer.Argument(metavar="KIND", help="'ragstone plugins sources' shows the kinds.")
     ],
-    option: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--option",
-            "-o",
-            metavar="KEY=VALUE",
-            help="An option of the kind, as path=/srv/handbook; a secret as "
-            "password=env:RAGSTONE_SOURCE_PASSWORD. May be repeated.",
-        ),
-    ] = None,
-    every: Annotated[
-        str, typer.Option(metavar="TIME", help="How often it is synced, as 15m, 6h or 1d.")
-    ] = "",
-    cron: Annotated[
-        str,
-        typer.Option(
-            metavar="EXPRESSION",
-            help="At which times it is synced instead, as '0 6 * * mon-fri', by the clock of the "
-            "server's time zone.",
-        ),
-    ] = "",
+    option: OptionTexts = None,
+    every: Every = "",
+    cron: Cron = "",
     readers: Annotated[
         str,
         typer.Option(
@@ -72,6 +75,41 @@ async def add(
         every=_parse_interval(every) if every else None,
         cron=cron or None,
         readers=parse_names(readers),
+        operator=True,
+    )
+    return _show(view, as_json)
+
+
+@command(app)
+async def change(
+    service: "Service",
+    name: Name,
+    option: OptionTexts = None,
+    every: Every = "",
+    cron: Cron = "",
+    by_hand: Annotated[
+        bool, typer.Option("--by-hand", help="Sync it only when somebody says so from now on.")
+    ] = False,
+    readers: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="Who may read what the source says nothing of; 'inherit' for what folder and "
+            "collection say.",
+        ),
+    ] = None,
+    as_json: opt.AsJson = False,
+) -> int:
+    """Change schedule, options or readers of a source; what is not given stays. KEY= takes an
+    option away. Other options and readers are taken over by a run that is due at once."""
+    view = await service.sources.change(
+        Principal(),
+        name,
+        every=_parse_interval(every) if every else None,
+        cron=cron or None,
+        by_hand=by_hand,
+        options=_parse_options(option or []),
+        readers=None if readers is None else parse_names(readers),
         operator=True,
     )
     return _show(view, as_json)

@@ -26,10 +26,9 @@ from ragstone.core.sync import SourceRun, StoredSource
 from ragstone.core.turn import Principal
 from ragstone.ingest.sources import SOURCES
 from ragstone.ingest.sources.options import check_options, list_secrets
-from ragstone.ingest.sources.run import SyncParts, SyncRequest
+from ragstone.ingest.sources.run import PAGE, SyncParts, SyncRequest, forget_documents
 from ragstone.ingest.sources.schedule import check_schedule, find_due
 from ragstone.ingest.sources.sync import open_source, run_source
-from ragstone.ingest.write import document_id
 from ragstone.jobs.runner import Report, Work
 from ragstone.local.jobs import LocalJobs
 from ragstone.ports.jobs import Job
@@ -46,9 +45,6 @@ LOOK_SECONDS = 2.0
 """How often it is looked for sources that are due."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-
-PAGE = 1_000
-"""Documents, or items, that are listed in one step."""
 
 
 class LocalSources:
@@ -82,17 +78,7 @@ class LocalSources:
         check_schedule(every, cron)
         check_collection_name(collection)
         check_readers(readers)
-        declared = SOURCES.get(kind)
-        if declared.of_server and not operator:
-            raise Forbidden(
-                f"A source of the kind {kind} reads what is on the server: only its operator may "
-                "add one, with 'ragstone source add' there."
-            )
-        check_options(kind, declared, options)
-        if list_secrets(declared) & options.keys() and not operator:
-            raise Forbidden(
-                "Only the server's operator may have a source use a secret of its environment."
-            )
+        _check_permitted(kind, options, operator)
         id = await self._catalog.identity(principal.tenant, collection)
         source = StoredSource(
             uuid4().hex,
@@ -107,14 +93,62 @@ class LocalSources:
             cron,
         )
         await self._refuse_if_taken(source)
-        opened = open_source(self._parts, source)
-        try:
-            await opened.check()
-        finally:
-            await opened.aclose()
+        await self._check_answers(source)
         due = source.created_at if every is not None else find_due(every, cron, state_time())
         if not await self._store.add(replace(source, next_at=due)):
             raise Conflict(f"There is a source {name!r} already. Choose another name.")
+        return await self.show(principal, name)
+
+    async def change(
+        self,
+        principal: Principal,
+        name: str,
+        *,
+        every: float | None = None,
+        cron: str | None = None,
+        by_hand: bool = False,
+        options: Mapping[str, str] = {},
+        readers: Sequence[str] | None = None,
+        operator: bool = False,
+    ) -> SourceView:
+        """`service.sources.SourcesService`."""
+        source, _ = await self._find(principal, name)
+        check_schedule(every, cron)
+        scheduled = every is not None or cron is not None
+        if by_hand and scheduled:
+            raise InputError("Not a valid schedule: by hand, or when it runs, not both.")
+        if not (by_hand or scheduled or options) and readers is None:
+            raise InputError("Nothing to change: give a schedule, options or readers.")
+        changed = source
+        if by_hand or scheduled:
+            changed = replace(source, every=every, cron=cron)
+        if options:
+            given = {key: value for key, value in {**source.options, **options}.items() if value}
+            _check_permitted(source.kind, given, operator)
+            changed = replace(changed, options=given)
+            await self._check_answers(changed)
+        if readers is not None:
+            check_readers(readers)
+            changed = replace(changed, readers=tuple(dict.fromkeys(readers)))
+        values: dict[str, object] = {
+            "every": changed.every,
+            "cron": changed.cron,
+            "next_at": find_due(changed.every, changed.cron, state_time()),
+        }
+        if (changed.options, changed.readers) == (source.options, source.readers):
+            await self._store.change(source.id, **values)
+            return await self.show(principal, name)
+        values |= {
+            "options": changed.options,
+            "readers": changed.readers,
+            # Every item may be another one, or for others.
+            "checkpoint": "",
+            "failures": 0,
+            "next_at": state_time(),
+        }
+        await self._stop_runs(source)
+        async with self._catalog.alone(source.tenant, f"source {source.id}"):
+            await self._store.change(source.id, **values)
         return await self.show(principal, name)
 
     async def list(self, principal: Principal) -> Sequence[SourceView]:
@@ -159,16 +193,28 @@ class LocalSources:
         source, _ = await self._find(principal, name)
         # Nothing is due any more, so no other run begins.
         await self._store.change(source.id, next_at=None, every=None, cron=None)
-        for run in await self._store.runs(source.id, PAGE):
-            if run.state == "running":
-                with suppress(JobEnded, UnknownJob):
-                    await self._jobs.cancel(Principal(source.tenant), run.id, admin=True)
+        await self._stop_runs(source)
         async with self._catalog.alone(source.tenant, f"source {source.id}"):
-            removed = await self._delete_documents(source) if documents else 0
+            removed = await forget_documents(self._parts, source) if documents else 0
             await self._store.remove(source.id)
             folder = self._parts.folder(source.id)
             await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
         return removed
+
+    async def _check_answers(self, source: StoredSource) -> None:
+        """Raise SourceUnavailable unless the source answers."""
+        opened = open_source(self._parts, source)
+        try:
+            await opened.check()
+        finally:
+            await opened.aclose()
+
+    async def _stop_runs(self, source: StoredSource) -> None:
+        """Cancel the runs that go on or wait."""
+        for run in await self._store.runs(source.id, PAGE):
+            if run.state == "running":
+                with suppress(JobEnded, UnknownJob):
+                    await self._jobs.cancel(Principal(source.tenant), run.id, admin=True)
 
     async def _find(self, principal: Principal, name: str) -> tuple[StoredSource, str]:
         """A source, and its collection's name. Raises UnknownSource."""
@@ -219,21 +265,21 @@ class LocalSources:
                 )
             after = page[-1].path
 
-    async def _delete_documents(self, source: StoredSource) -> int:
-        """Delete what came from a source; how many documents."""
-        collection = await self._catalog.find_by_id(source.tenant, source.collection)
-        if collection is None:
-            return 0
-        place = source.tenant, source.collection
-        known = await self._catalog.sources(*place, [], [source.folder]) if source.folder else {}
-        paths = [path for several in known.values() for path in several]
-        after = ""
-        while page := await self._store.list_items(source.id, after, PAGE):
-            paths += [item.path for item in page]
-            after = page[-1].key
-        found = await self._catalog.find_documents([document_id(*place, path) for path in paths])
-        await self._parts.pipeline.forget(collection, list(found))
-        return len(found)
+
+def _check_permitted(kind: str, options: Mapping[str, str], operator: bool) -> None:
+    """Raise InputError unless these are options of the kind, Forbidden where only the operator may
+    give them."""
+    declared = SOURCES.get(kind)
+    if declared.of_server and not operator:
+        raise Forbidden(
+            f"A source of the kind {kind} reads what is on the server: only its operator may say "
+            "what, with 'ragstone source' there."
+        )
+    check_options(kind, declared, options)
+    if list_secrets(declared) & options.keys() and not operator:
+        raise Forbidden(
+            "Only the server's operator may have a source use a secret of its environment."
+        )
 
 
 class SourceSchedule:

@@ -84,6 +84,29 @@ class SourcesService(Protocol):
         ...
 
     @require_role("admin")
+    @route("PATCH", "/sources/{name}")
+    async def change(
+        self,
+        principal: Principal,
+        name: SourceName,
+        *,
+        every: Interval | None = None,
+        cron: Cron | None = None,
+        by_hand: bool = False,
+        options: OptionTexts = {},  # noqa: B006
+        readers: Names | None = None,
+        operator: bool = False,
+    ) -> SourceView:
+        """Give a source another schedule, where `by_hand` ends the one that it has; other values of
+        the `options` that are named, where an empty one takes its option away; other readers. What
+        is not said stays.
+
+        With other options or readers its run ends, and another one is due at once. The operator
+        alone gives options as in `add`. Raises InputError, Forbidden and SourceUnavailable.
+        """
+        ...
+
+    @require_role("admin")
     @route("GET", "/sources", "sources")
     async def list(self, principal: Principal) -> Sequence[SourceView]:
         """The sources by name, each with its newest run."""
