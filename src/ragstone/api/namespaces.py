@@ -26,7 +26,7 @@ from ragstone.service.conversations import Format
 from ragstone.service.jobs import JobState, JobView
 from ragstone.service.readers import FolderRule, ReadersView
 from ragstone.service.reading import DocumentText, Facet, Folder
-from ragstone.service.sources import SourceView
+from ragstone.service.sources import SourceKindView, SourceView
 
 MOST_CHARACTERS = 1_000_000
 PAGE = 1000
@@ -274,6 +274,11 @@ class AsyncSyncedSources:
             readers=readers,
             operator=True,
         )
+
+    async def kinds(self) -> Sequence[SourceKindView]:
+        """The kinds of sources that there are, with their options."""
+        service = await self._session.service()
+        return await service.sources.kinds(self._session.principal)
 
     async def change(
         self,

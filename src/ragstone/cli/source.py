@@ -11,7 +11,7 @@ from ragstone.cli.running import command
 from ragstone.core.turn import Principal
 
 if TYPE_CHECKING:
-    from ragstone.core.sync import SourceRun
+    from ragstone.core.sync import SourceOption, SourceRun
     from ragstone.service import Service
     from ragstone.service.sources import SourceView
 
@@ -50,7 +50,7 @@ async def add(
     service: "Service",
     name: Name,
     kind: Annotated[
-        str, typer.Argument(metavar="KIND", help="'ragstone plugins sources' shows the kinds.")
+        str, typer.Argument(metavar="KIND", help="'ragstone source kinds' shows the kinds.")
     ],
     option: OptionTexts = None,
     every: Every = "",
@@ -78,6 +78,29 @@ async def add(
         operator=True,
     )
     return _show(view, as_json)
+
+
+@command(app)
+async def kinds(service: "Service", as_json: opt.AsJson = False) -> int:
+    """List the kinds of sources, with their options."""
+    from ragstone.cli.show import show_list
+
+    found = await service.sources.kinds(Principal())
+    rows = [
+        row
+        for kind in found
+        for row in (
+            (kind.name, "", kind.help),
+            *((kind.name, option.name, _describe_option(option)) for option in kind.options),
+        )
+    ]
+    return show_list("kinds", found, as_json, ("kind", "option", ""), rows, "There are none.")
+
+
+def _describe_option(option: "SourceOption") -> str:
+    values = f" One of {', '.join(option.choices)}." if option.choices else ""
+    default = f" {option.default} by default." if option.default else ""
+    return option.help + values + (" Needed." if option.required else default)
 
 
 @command(app)

@@ -37,6 +37,19 @@ class SourceItem:
 
 
 @dataclass(frozen=True, slots=True)
+class SourceOption:
+    """An option of a kind of source. With `choices` it has one of these values; a `secret` is given
+    by the name of its environment variable."""
+
+    name: str
+    help: str
+    required: bool
+    default: str = ""
+    secret: bool = False
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class StoredSource:
     """A source as it is stored. `collection` is the collection's id, `options` are as they were
     given: a secret is there by the name of its environment variable. Times are seconds since

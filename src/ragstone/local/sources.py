@@ -12,6 +12,7 @@ from uuid import uuid4
 
 from ragstone.core.clock import state_time
 from ragstone.core.errors import (
+    ConfigError,
     Conflict,
     Forbidden,
     InputError,
@@ -25,7 +26,7 @@ from ragstone.core.readers import check_readers
 from ragstone.core.sync import SourceRun, StoredSource
 from ragstone.core.turn import Principal
 from ragstone.ingest.sources import SOURCES
-from ragstone.ingest.sources.options import check_options, list_secrets
+from ragstone.ingest.sources.options import check_options, describe_options, list_secrets
 from ragstone.ingest.sources.run import PAGE, SyncParts, SyncRequest, forget_documents
 from ragstone.ingest.sources.schedule import check_schedule, find_due
 from ragstone.ingest.sources.sync import open_source, run_source
@@ -34,7 +35,7 @@ from ragstone.local.jobs import LocalJobs
 from ragstone.ports.jobs import Job
 from ragstone.ports.sources import SourceStore
 from ragstone.service import wire
-from ragstone.service.sources import SourceView
+from ragstone.service.sources import SourceKindView, SourceView
 
 log = logging.getLogger(__name__)
 
@@ -98,6 +99,16 @@ class LocalSources:
         if not await self._store.add(replace(source, next_at=due)):
             raise Conflict(f"There is a source {name!r} already. Choose another name.")
         return await self.show(principal, name)
+
+    async def kinds(self, principal: Principal) -> Sequence[SourceKindView]:
+        """`service.sources.SourcesService`."""
+        found = []
+        for name in sorted(SOURCES):
+            with suppress(ConfigError):  # `ragstone plugins` says what is broken.
+                kind = SOURCES.get(name)
+                options = tuple(describe_options(kind))
+                found.append(SourceKindView(name, kind.help, kind.of_server, options))
+        return found
 
     async def change(
         self,

@@ -6,7 +6,7 @@ from typing import Annotated, Protocol
 
 from pydantic import Field
 
-from ragstone.core.sync import SourceRun
+from ragstone.core.sync import SourceOption, SourceRun
 from ragstone.core.turn import Principal
 from ragstone.service.allowed import require_role
 from ragstone.service.bounds import Count, Seconds, text
@@ -35,6 +35,16 @@ Cron = Annotated[
         "as `0 6 * * mon-fri`, by the clock of the server's time zone."
     ),
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceKindView:
+    """A kind of source. Only the server's operator adds one that is `of_server`."""
+
+    name: str
+    help: str
+    of_server: bool
+    options: tuple[SourceOption, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +91,12 @@ class SourcesService(Protocol):
         secret. Raises InputError, Forbidden, Conflict for a name that is taken, and
         SourceUnavailable where the source does not answer.
         """
+        ...
+
+    @require_role("admin")
+    @route("GET", "/source-kinds", "kinds")
+    async def kinds(self, principal: Principal) -> Sequence[SourceKindView]:
+        """The kinds of sources that there are, by name, with their options."""
         ...
 
     @require_role("admin")

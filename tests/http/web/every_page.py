@@ -30,6 +30,7 @@ PAGES = {
     "prompts": "admin/prompts",
     "topics": "admin/topics",
     "keys": "admin/keys",
+    "sources": "admin/sources",
     "jobs": "admin/jobs",
     "feedback": "admin/feedback",
 }
