@@ -19,6 +19,7 @@ from ragstone.core.errors import (
     SourceUnavailable,
     UnknownSource,
 )
+from ragstone.core.sync import SourceOption
 from ragstone.core.turn import Principal
 from ragstone.http.app import create_app
 from ragstone.local import Ragstone, sources
@@ -37,13 +38,16 @@ ME = Principal()
 SECRET = "open-sesame-4711"
 
 KIND = """
-from pydantic import SecretStr
+from typing import Literal
+from pydantic import Field, SecretStr
 from ragstone.core.sync import SourceItem
 from ragstone.ports.sources import SourceKind, SourceOptions
 
 class Options(SourceOptions):
     password: SecretStr | None = None
-    address: str = ""
+    address: str = Field("here", description="Where it is.")
+    deep: bool = True
+    order: Literal["new", "old"] = Field("new")
 
 class Vault:
     def __init__(self, parts):
@@ -288,6 +292,23 @@ async def test_a_change_that_cannot_be_changes_nothing(
         await ragstone.sources.change(ME, "house", operator=True, **change)
 
     assert await ragstone.sources.show(ME, "house") == before
+
+
+@pytest.mark.usefixtures("vault")
+async def test_the_kinds_are_told_with_what_a_form_asks_for(ragstone: Ragstone) -> None:
+    kinds = {kind.name: kind for kind in await ragstone.sources.kinds(ME)}
+
+    [path] = kinds["folder"].options
+    assert (kinds["folder"].of_server, path.required, path.secret) == (True, True, False)
+    assert kinds["folder"].help
+    assert path.help
+    assert not kinds["vault"].of_server
+    assert kinds["vault"].options == (
+        SourceOption("password", "", required=False, secret=True),
+        SourceOption("address", "Where it is.", required=False, default="here"),
+        SourceOption("deep", "", required=False, default="true", choices=("false", "true")),
+        SourceOption("order", "", required=False, default="new", choices=("new", "old")),
+    )
 
 
 @pytest.mark.usefixtures("vault")

@@ -28,7 +28,7 @@ from ragstone.service.conversations import Format
 from ragstone.service.jobs import JobState, JobView
 from ragstone.service.readers import FolderRule, ReadersView
 from ragstone.service.reading import DocumentText, Facet, Folder
-from ragstone.service.sources import SourceView
+from ragstone.service.sources import SourceKindView, SourceView
 
 
 class Collections(Twin[AsyncCollections]):
@@ -225,6 +225,10 @@ class SyncedSources(Twin[AsyncSyncedSources]):
                 name, kind, collection, options=options, every=every, cron=cron, readers=readers
             )
         )
+
+    def kinds(self) -> Sequence[SourceKindView]:
+        """The kinds of sources that there are, with their options."""
+        return self._thread.run(self._inner.kinds())
 
     def change(
         self,

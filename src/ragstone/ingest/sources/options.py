@@ -72,9 +72,7 @@ def describe_options(declared: SourceKind[Any]) -> list[SourceOption]:
             values = get_args(field.annotation)
         choices = tuple(map(_write, values))
         described.append(
-            SourceOption(
-                name, field.description or "", field.is_required(), shown, secret, choices
-            )
+            SourceOption(name, field.description or "", field.is_required(), shown, secret, choices)
         )
     return described
 
