@@ -87,6 +87,7 @@ async def test_given_no_model_then_what_is_missing_is_searched_until_the_answer_
 async def test_given_rounds_then_only_the_best_answer_leaves_and_once() -> None:
     step, events = await rounds(stage=Answers(confidences=(0.6, 0.2, 0.1)))
     assert text(step) == "By How high?."
+    assert (step.turn.iteration, step.turn.scores) == (1, (0.6, 0.2, 0.1))
     assert [type(event) for event in events] == [Note, Note, Note, Sources, Token]
     assert events[-1] == Token("By How high?.")
 

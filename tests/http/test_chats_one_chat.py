@@ -78,7 +78,7 @@ async def test_given_a_summary_of_several_documents_then_all_are_read(
 ) -> None:
     http, model = chat
     events = await told(http, message, session=message)
-    assert events[-1]["state"]["detected_intent"] in ("summary", "factual")
+    assert events[-1]["state"]["detected_intent"] in ("summarize", "question")
     for fact in ("1871", "rye and wheat", "nine carriages"):
         assert fact in answering(model)
 
@@ -114,5 +114,35 @@ async def test_given_a_complex_question_then_it_is_rewritten_and_a_simple_one_is
     assert (state["iteration"], state["max_iterations"], state["errors"]) == (1, 1, [])
     assert state["processing_steps"][0] == "contextualize"
     talk = (await told(http, "Thank you!", session="t"))[-1]["state"]
-    assert talk["query_complexity"] == "conversational"
-    assert talk["detected_intent"] == "small_talk"
+    assert (talk["query_complexity"], talk["detected_intent"]) == ("conversational", "gratitude")
+    assert state["detected_intent"] == "question"
+
+
+@pytest.mark.conforms("V5", "State Schema", "retrieved_documents, relevant_documents: documents")
+async def test_given_an_answer_then_the_state_names_the_documents(chat: Chat) -> None:
+    http, model = chat
+    state = (await told(http, "When was the lighthouse of Ost built?", session="s"))[-1]["state"]
+    assert {"ost.md"} <= {item["name"] for item in state["relevant_documents"]}
+    assert len(state["relevant_documents"]) == answering(model).count("[Source ")
+    known = {item["id"] for item in state["retrieved_documents"]}
+    assert known >= {item["id"] for item in state["relevant_documents"]}
+
+
+@pytest.mark.conforms("V5", "1. Intent Router", "Intents are named greeting, gratitude, question")
+@pytest.mark.parametrize(
+    ("message", "name"),
+    [
+        ("Hello!", "greeting"),
+        ("Vielen Dank", "gratitude"),
+        ("谢谢", "gratitude"),
+        ("Bye", "goodbye"),
+    ],
+)
+async def test_given_small_talk_after_a_question_then_no_model_is_asked(
+    chat: Chat, message: str, name: str
+) -> None:
+    http, model = chat
+    await told(http, "How high is the lighthouse of Ost?", session=message)
+    model.calls.clear()
+    state = (await told(http, message, session=message))[-1]["state"]
+    assert (state["detected_intent"], model.calls) == (name, [])

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragstone.answer.citation_list import SpeltOut, spell_out_markers
-from ragstone.core.answer import Verdict
+from ragstone.core.answer import Citation, GeneratedAnswer, Verdict
 from ragstone.core.caller import LOCAL, Caller
 from ragstone.core.errors import Forbidden, UnknownCollection
+from ragstone.core.intent import Analysis, Intent
 from ragstone.core.tool import Tool
-from ragstone.core.turn import Ask, Principal, Turn
+from ragstone.core.turn import Ask, Plan, Principal, Turn
 from ragstone.http.app import create_app
 from ragstone.local.configured import Configured
-from ragstone.plugins.rag_v1.answers import metadata
+from ragstone.plugins.rag_v1.answers import metadata, query_citations
 from ragstone.plugins.rag_v1.requests import QueryRequest, RagRequest
 from ragstone.plugins.rag_v1.routes import AT_ONCE
 from ragstone.settings import DialectSettings, Origin, Settings, load
@@ -342,3 +344,53 @@ def test_given_verdicts_then_what_no_source_supports_is_listed() -> None:
         ("unsupported.", "high"),
     ]
     assert found[0]["reason"] == "no source says it"
+
+
+@pytest.mark.conforms("RAG engine v1", "Adaptive RAG", "query_type, complexity, strategy_used")
+@pytest.mark.parametrize(
+    ("turn", "query_type", "strategy"),
+    [
+        (Turn(Ask("q"), intent=Intent("factual")), "SIMPLE_FACT", "HYBRID"),
+        (Turn(Ask("q"), plan=Plan(rewrite="none")), "SIMPLE_FACT", "DIRECT"),
+        (Turn(Ask("q"), plan=Plan(strategy="dense")), "SIMPLE_FACT", "DIRECT"),
+        (Turn(Ask("q"), analysis=Analysis(7)), "COMPLEX_REASONING", "HYBRID"),
+        (Turn(Ask("q"), imagined=("It is red.",)), "SIMPLE_FACT", "HYDE"),
+        (
+            Turn(Ask("q"), intent=Intent("comparison"), plan=Plan(rewrite="decompose")),
+            "COMPARISON",
+            "QUERY_DECOMPOSITION",
+        ),
+        (
+            Turn(Ask("q"), intent=Intent("multi_hop"), plan=Plan(strategy="iterative")),
+            "MULTI_HOP",
+            "ITERATIVE",
+        ),
+    ],
+)
+def test_given_a_plan_then_metadata_has_the_names_of_the_adaptive_service(
+    turn: Turn, query_type: str, strategy: str
+) -> None:
+    found = metadata(turn, 0.0)
+    assert (found["query_type"], found["strategy_used"]) == (query_type, strategy)
+
+
+@pytest.mark.conforms("RAG engine v1", "Self-RAG", "quality_score, iterations, iteration_details")
+def test_given_rounds_then_metadata_has_the_quality_of_each() -> None:
+    found = metadata(Turn(Ask("q"), scores=(0.65, 0.82)), 0.0)
+    assert (found["quality_score"], found["iterations"]) == (8.2, 2)
+    assert [item["quality_score"] for item in found["iteration_details"]] == [6.5, 8.2]
+
+
+CITED = Citation(1, "d", "c", "Paint", "/paint.md", None, (), 0, 10, "It is red.", 0.9)
+
+
+@pytest.mark.conforms("RAG engine v1", "Citation tracker", "position and answer_segment")
+def test_given_several_markers_then_each_has_its_place_and_its_sentence() -> None:
+    text = "It is red [1]. It was blue before [1][2]. Nobody knows why."
+    turn = Turn(Ask("q"), answer=GeneratedAnswer(text, citations=(CITED, replace(CITED, number=2))))
+    found = query_citations(turn)
+    assert [text[item["position"] :][:3] for item in found] == ["[1]", "[1]", "[2]"]
+    assert [item["answer_segment"] for item in found] == [
+        "It is red.",
+        *["It was blue before."] * 2,
+    ]

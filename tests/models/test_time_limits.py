@@ -20,7 +20,7 @@ from tests.patience import until
 
 pytestmark = pytest.mark.slow
 
-SECONDS = 1.5
+SECONDS = 3.0
 HANGING = ("hang", "hang after headers", "hang mid-stream", "drip")
 SILENT = HANGING[:2]
 Make = Callable[..., ChatModel]

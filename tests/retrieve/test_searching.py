@@ -21,7 +21,7 @@ from ragstone.ports import Adapters, Judgement
 from ragstone.recipes.recipe import Recipes
 from ragstone.retrieve.rerank import Rerank
 from ragstone.retrieve.strategies import hop
-from ragstone.settings import CacheSettings, Settings
+from ragstone.settings import CacheSettings, RagSettings, Settings
 from tests.engine.adapters import ran
 from tests.engine.samples import a_chunk, a_hit
 
@@ -220,6 +220,19 @@ async def test_given_a_least_similarity_then_what_is_unlike_the_question_goes(
         assert hit.similarity is not None
         assert hit.dense is not None
         assert hit.similarity == pytest.approx(min(1, max(0, hit.dense / 0.8)))
+
+
+async def test_given_nothing_like_the_question_then_the_reader_decides_unless_the_request_does(
+    adapters: Adapters,
+) -> None:
+    question = "What do whales eat?"
+    settings = Settings(rag=RagSettings(similarity_threshold=0.99))
+    recipe = Recipes(settings).search_recipe
+    kept = await Engine(adapters, recipe).answer(Ask(question, strategy="dense"))
+    every = await searched(adapters, question, strategy="dense")
+    assert texts(kept) == texts(every)
+    wanted = SearchOptions(min_similarity=0.99)
+    assert not (await searched(adapters, question, strategy="dense", wanted=wanted)).hits
 
 
 async def test_given_a_caller_who_may_not_read_it_then_no_strategy_brings_it(

@@ -7,7 +7,7 @@ import pytest
 
 from ragstone.core.answer import Usage
 from ragstone.core.errors import InputError, ModelUnavailable
-from ragstone.core.intent import Intent
+from ragstone.core.intent import Intent, IntentName
 from ragstone.core.turn import Ask, Plan, SearchOptions, Turn
 from ragstone.ports import Said
 from ragstone.understand.route import FAST_TOP_K, WIDE, Route
@@ -149,7 +149,9 @@ async def test_given_what_a_request_wants_then_only_that_changes_the_plan() -> N
 
 
 async def routed(question: str, **ask: Any) -> Plan:
-    step, _ = await ran(Route(by_complexity=True), Turn(Ask("q", **ask), question))
+    intent = ask.pop("intent", None)
+    turn = Turn(Ask("q", **ask), question, intent=intent)
+    step, _ = await ran(Route(by_complexity=True), turn)
     return step.turn.plan
 
 
@@ -158,6 +160,14 @@ async def test_given_complexity_decides_then_a_plain_fact_is_searched_by_meaning
     found = await routed(PLAIN)
     assert (found.strategy, found.top_k, found.rerank) == ("dense", 5, False)
     assert (await routed(PLAIN, level="enhanced")).strategy == "hybrid"
+
+
+@pytest.mark.parametrize(("name", "top_k"), [("list", 15), ("summary", 20), ("comparison", 12)])
+async def test_given_complexity_decides_then_a_short_list_is_no_plain_fact(
+    name: IntentName, top_k: int
+) -> None:
+    found = await routed("List all stations", intent=Intent(name, 0.9))
+    assert (found.strategy, found.top_k, found.rerank) == ("hybrid", top_k, Plan().rerank)
 
 
 @pytest.mark.conforms("Query pipeline", "Step 5", "Moderate: HYBRID, 10 passages")

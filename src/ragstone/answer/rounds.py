@@ -63,6 +63,7 @@ class Rounds(Stage):
         started = time.monotonic()
         best: _RoundResult | None = None
         asked = turn
+        scores: list[float] = []
         for number in range(1, self.most + 1):
             try:
                 tried = await self._round(asked, adapters, emit, number)
@@ -70,6 +71,7 @@ class Rounds(Stage):
                 if best is None:
                     raise
                 break
+            scores.append(tried.said.score)
             best = tried if best is None or tried.said.score > best.said.score else best
             spent = tried.turn.usage.total_tokens
             late = time.monotonic() - started > self.seconds or spent > self.tokens
@@ -88,6 +90,7 @@ class Rounds(Stage):
             trace=asked.trace,
             iteration=best.number,
             max_iterations=self.most,
+            scores=tuple(scores),
         )
         return await _send_best(found, best, number, emit)
 

@@ -9,7 +9,7 @@ from ragstone.core.turn import Principal
 from ragstone.service import Service, wire
 
 STAGE = "stage"
-KINDS = ("day", "user", "room", "model", STAGE)
+KINDS = ("day", "user", "user_id", "room", "model", STAGE)
 
 
 async def show(service: Service, days: int, by: str, as_json: bool) -> int:

@@ -103,7 +103,8 @@ class Classify(Stage):
             return Step(turn, decision, guess.reason)
         text = small_talk.reply(guess.talk.kind, guess.talk.language)
         await emit(Token(text))
-        answered = replace(turn, answer=GeneratedAnswer(text, model=NAME))
+        intent = replace(guess.intent, talk=guess.talk.kind)
+        answered = replace(turn, intent=intent, answer=GeneratedAnswer(text, model=NAME))
         return Step(answered, decision, f"{guess.reason}: {guess.talk.kind}", leaves=True)
 
     async def _guess(self, turn: Turn, adapters: Adapters) -> _Guess:

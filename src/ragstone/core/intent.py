@@ -24,12 +24,13 @@ SMALL_TALK_KINDS: tuple[SmallTalkKind, ...] = get_args(SmallTalkKind)
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """What kind of question it is: `confidence` in 0..1, and which layer (0 rules, 1 examples,
-    2 the chat model) says so."""
+    """What kind of question it is: `confidence` in 0..1, which layer (0 rules, 1 examples, 2 the
+    chat model) says so, and of small talk that was answered its kind."""
 
     name: IntentName
     confidence: float = 1.0
     layer: int = 0
+    talk: SmallTalkKind | None = None
 
 
 @dataclass(frozen=True, slots=True)

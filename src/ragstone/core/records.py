@@ -108,13 +108,14 @@ class DayUse:
     cost: float
 
 
-By = Literal["day", "user", "room", "model"]
+By = Literal["day", "user", "user_id", "room", "model"]
+"""`user_id` is the client's own account, as its requests name it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """The sums of a day, user, room or model, by its `name`: `cost` in US dollars, as far as prices
-    are known."""
+    """The sums of a day, user, account, room or model, by its `name`: `cost` in US dollars, as far
+    as prices are known."""
 
     name: str
     questions: int

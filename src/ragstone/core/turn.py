@@ -361,7 +361,8 @@ class Turn:
     `notes` are sentences for the reader that are no part of the answer.
     `remembered` is what the turns were answered from that the conversation gives it.
     `digest` are summaries of all parts of what is too long to be read at once, with the numbers of
-    its passages. `iteration` of at most `max_iterations` rounds is the one whose answer this is.
+    its passages. `iteration` of at most `max_iterations` rounds is the one whose answer this is,
+    and `scores` (0..1) are the judgements of all that were taken.
     `called` are the tools that were called for it, and `cut_short` says which limit ended that
     early, empty where none did. `grades` (0..10, by chunk) are the chat model's
     of the passages, `advice` is what it said should be better in the next answer.
@@ -400,6 +401,7 @@ class Turn:
     digest: str = ""
     iteration: int = 1
     max_iterations: int = 1
+    scores: tuple[float, ...] = ()
     remembered: Provenance | None = None
 
     @property

@@ -115,7 +115,7 @@ class History(Protocol):
         ...
 
     async def use(self, tenant: str, days: int, by: By, user: str | None = None) -> list[Use]:
-        """The sums over these days by day, user, room or model, of one user or of all."""
+        """The sums over these days by day, user, account, room or model, of one user or of all."""
         ...
 
     async def forget(self, principal: Principal, user_id: str | None) -> int:

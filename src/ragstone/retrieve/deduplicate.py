@@ -55,6 +55,9 @@ class Deduplicate(Stage):
         low, high = (asked or adapters.embedders.find_indexing(turn.collection)).cosines
         measured = [self._with_similarity(h, turn.encoded.vector, held, low, high) for h in hits]
         near = _similar_hits(measured, plan.min_similarity)
+        if turn.ask.wanted.min_similarity is None:
+            # Whether any of them answers is for the reader to say, unless the request decides.
+            near = near or measured
         kept = distinct(near, held, self.near_duplicate)
         if plan.diversity:
             kept = diverse(kept, held, plan.diversity, plan.top_k)

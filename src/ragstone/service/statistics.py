@@ -26,8 +26,8 @@ class StatisticsService(Protocol):
         by=Field("day"),
     )
     async def use(self, tenant: str, days: Days, by: By, user: User = None) -> list[Use]:
-        """Questions, tokens and cost by day, user, room or model: the sums over today
-        (UTC) and the days before, `days` in all, by name."""
+        """Questions, tokens and cost by day, user, account of the client (`user_id`), room or
+        model: the sums over today (UTC) and the days before, `days` in all, by name."""
         ...
 
     @route(

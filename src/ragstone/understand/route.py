@@ -133,11 +133,15 @@ class Route(Stage):
             return _accurate_plan(level, analysis, intent)
         if self.by_complexity:
             precise = (ask.mode or self.mode) == "precise"
-            return _plan_by_complexity(level, ask.level in ROUTED, analysis, precise)
+            # Lists, comparisons and the like need the passages of several places.
+            plain = analysis.complexity <= SIMPLE and intent_hints(intent).top_k is None
+            return _plan_by_complexity(level, ask.level in ROUTED, analysis, plain, precise)
         return level, f"level {ask.level}"
 
 
-def _plan_by_complexity(level: Plan, smaller: bool, analysis: Analysis, precise: bool) -> Decided:
+def _plan_by_complexity(
+    level: Plan, smaller: bool, analysis: Analysis, plain: bool, precise: bool
+) -> Decided:
     """The query pipeline document's way: every way of searching for a demanding question, the best
     documents first for one that spans several, two stages where precision is wanted, meaning alone
     for a plain fact; the last only where the plan may become `smaller` than the level's."""
@@ -149,7 +153,7 @@ def _plan_by_complexity(level: Plan, smaller: bool, analysis: Analysis, precise:
         return with_strategy("hierarchical", level), "it spans documents"
     if precise:
         return with_strategy("two_stage", level), "precision"
-    if analysis.complexity <= SIMPLE and smaller:
+    if plain and smaller:
         plan = with_strategy("dense", level)
         return replace(plan, top_k=min(plan.top_k, FAST_TOP_K)), "a plain fact"
     return level, "neither plain nor demanding"

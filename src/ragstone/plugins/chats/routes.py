@@ -11,8 +11,10 @@ from starlette.responses import Response
 
 from ragstone.core.answer import GeneratedAnswer
 from ragstone.core.caller import Caller
+from ragstone.core.chunk import Chunk
 from ragstone.core.errors import InputError
 from ragstone.core.events import Done, Event, Token
+from ragstone.core.intent import Intent
 from ragstone.core.metadata import check_input_metadata
 from ragstone.core.source import sources
 from ragstone.core.turn import Ask, Turn
@@ -28,6 +30,9 @@ from ragstone.plugins.chats.documents import ChatDocuments
 from ragstone.service import wire
 
 Object = dict[str, Any]
+
+INTENTS = {"follow_up": "followup", "summary": "summarize", "thanks": "gratitude"}
+"""V5's names of kinds of messages. Other small talk has our names, the rest is a question."""
 
 MOST_FILES = 100
 MOST_METADATA = 100_000
@@ -160,23 +165,33 @@ def is_grounded(turn: Turn) -> bool | None:
 
 
 def state(turn: Turn) -> Object:
-    """The state of V5's document at the end; of documents the numbers, as `sources` has them."""
+    """The state of V5's document at the end; the text of documents is in `sources`."""
     intent, rewriting = turn.intent, turn.plan.rewrite
     searched = bool(turn.lists)
     complexity = "complex" if turn.analysis and turn.analysis.is_complex else "simple"
     ended = [item for item in turn.trace if not item.inside]
+    found = dict.fromkeys(item.chunk_id for ranked in turn.lists for item in ranked.found)
     return {
-        "detected_intent": intent.name if intent else None,
+        "detected_intent": _intent_name(intent) if intent else None,
         "intent_confidence": intent.confidence if intent else 0.0,
         "query_complexity": complexity if searched else "conversational",
         "skip_rewrite": rewriting in ("auto", "none"),
-        "retrieved_documents": len({item.chunk_id for found in turn.lists for item in found.found}),
-        "relevant_documents": len(turn.passages),
+        "retrieved_documents": [_document(turn.chunks[id]) for id in found if id in turn.chunks],
+        "relevant_documents": [_document(passage.hit.chunk) for passage in turn.passages],
         "iteration": turn.iteration,
         "max_iterations": turn.max_iterations,
         "errors": [item.stage for item in ended if item.status in ("failed", "timeout")],
         "processing_steps": [item.stage for item in ended if item.decision != "skipped"],
     }
+
+
+def _intent_name(intent: Intent) -> str:
+    name = intent.talk or intent.name
+    return INTENTS.get(name, name if intent.talk else "question")
+
+
+def _document(chunk: Chunk) -> Object:
+    return {"id": chunk.chunk_id, "name": chunk.path.rpartition("/")[2], "page": chunk.page}
 
 
 def _chat_collection(chat_id: str, caller: Caller) -> str:

@@ -113,7 +113,13 @@ class MongoHistory:
         return len(days)
 
 
-_NAMES: Mapping[By, str] = {"day": "date", "user": "user", "room": "room_id", "model": "model"}
+_NAMES: Mapping[By, str] = {
+    "day": "date",
+    "user": "user",
+    "user_id": "user_id",
+    "room": "room_id",
+    "model": "model",
+}
 _ADDED = {
     **{name: {"$sum": f"${name}"} for name in ("questions", "refused", "blocked", "cost")},
     "prompt": {"$sum": "$usage.prompt_tokens"},

@@ -8,16 +8,30 @@ from typing import Any
 from ragstone.answer.citation_list import SpeltOut, citation_list, spell_out_markers
 from ragstone.core.answer import GeneratedAnswer
 from ragstone.core.events import Done, Event, Rewritten, Sources, StageStarted, Thinking, Token
+from ragstone.core.intent import Analysis
 from ragstone.core.source import Source, citation_sources, describe_pictures, sources
 from ragstone.core.turn import Turn
 from ragstone.http.streaming import Transcript, token
+from ragstone.language.markers import find_cited_spans, find_markers, strip_markers
 from ragstone.plugins.rag_v1.requests import QueryRequest, RagRequest
 from ragstone.service import wire
+from ragstone.understand.route import DEMANDING
 
 Object = dict[str, Any]
 
 NOTHING_FOUND = "I couldn't find relevant information to answer your question."
 SNIPPET_CHARS = 2000
+
+QUERY_TYPES: Mapping[str, str] = {
+    "comparison": "COMPARISON",
+    "multi_hop": "MULTI_HOP",
+    "aggregation": "AGGREGATION",
+    "analytical": "COMPLEX_REASONING",
+    "summary": "OPEN_ENDED",
+    "list": "OPEN_ENDED",
+    "procedural": "OPEN_ENDED",
+}
+"""The document's types by our intents; the others are simple facts, or complex by their words."""
 
 RISKS: Mapping[str, str] = {"contradicted": "high", "unsupported": "high", "partly": "medium"}
 """How likely a sentence of each verdict is made up."""
@@ -65,12 +79,51 @@ def metadata(turn: Turn, seconds: float) -> Object:
         "model": answer.model,
         "usage": wire.usage(turn.usage),
         "finish_reason": answer.finish,
-        "strategy_used": turn.plan.strategy,
+        **_analysis(turn),
+        **_quality(turn),
         "cache_hit": bool(turn.recalled and turn.recalled.content),
         "confidence": answer.confidence,
         "is_grounded": answer.is_grounded,
         "hallucinations": _hallucinations(turn),
         **wire.statements(turn),
+    }
+
+
+def _analysis(turn: Turn) -> Object:
+    """What kind of query it is and how it was searched, by the names of the document's adaptive
+    service."""
+    analysis = turn.analysis or Analysis()
+    intent = turn.intent.name if turn.intent else ""
+    reasons = analysis.reasoning or analysis.complexity >= DEMANDING
+    kind = "COMPARISON" if analysis.comparison else "COMPLEX_REASONING" if reasons else ""
+    plan = turn.plan
+    if plan.strategy == "iterative":
+        strategy = "ITERATIVE"
+    elif turn.imagined:
+        strategy = "HYDE"
+    elif turn.subqueries or plan.rewrite == "decompose":
+        strategy = "QUERY_DECOMPOSITION"
+    elif plan.strategy in ("dense", "bm25") or plan.rewrite == "none":
+        strategy = "DIRECT"
+    else:
+        strategy = "HYBRID"
+    return {
+        "query_type": QUERY_TYPES.get(intent) or kind or "SIMPLE_FACT",
+        "complexity": analysis.complexity,
+        "strategy_used": strategy,
+    }
+
+
+def _quality(turn: Turn) -> Object:
+    """What Self-RAG made of the rounds, 0 to 10 as the document prints it; null without one."""
+    scores = [round(10 * score, 1) for score in turn.scores]
+    return {
+        "quality_score": max(scores, default=None),
+        "iterations": len(scores) or 1,
+        "iteration_details": [
+            {"iteration": number, "quality_score": score}
+            for number, score in enumerate(scores, start=1)
+        ],
     }
 
 
@@ -144,15 +197,20 @@ def _source(source: Source) -> Object:
 
 
 def query_citations(turn: Turn) -> list[Object]:
-    """The markers of the answer with how sure each is."""
+    """The markers of the answer: where each stands, for what, and how sure it is."""
     answer = turn.answer or GeneratedAnswer()
+    known = {citation.number: citation for citation in answer.citations}
     return [
         {
             "citation_num": citation.number,
             "source_id": citation.document_id,
             "confidence": citation.confidence,
+            "position": marker.start(),
+            "answer_segment": strip_markers(answer.text[span.start : span.end]),
         }
-        for citation in answer.citations
+        for span, _ in find_cited_spans(answer.text)
+        for marker in find_markers(answer.text, span.start)
+        if marker.end() <= span.end and (citation := known.get(int(marker[1])))
     ]
 
 

@@ -64,7 +64,7 @@ def report(connection: Connection, tenant: str, days: int, now: float) -> Report
 def use(
     connection: Connection, tenant: str, days: int, by: By, user: str | None, now: float
 ) -> list[Use]:
-    """The sums of a tenant, or one user of it, by day, user, room or model."""
+    """The sums of a tenant, or one user of it, by day, user, account, room or model."""
     since = _day(now) - timedelta(days=days - 1)
     found = _sums(connection, statistics, by, _ASKED, tenant, since, user)
     return [Use(str(name), *amounts) for name, *amounts in found]
