@@ -131,7 +131,7 @@ OTHERS = {
     *("jobs.resume", "jobs.retry", "jobs.watch", "jobs.pause_kind", "jobs.resume_kind"),
     *("conversations.remove", "vector_stores.put", "vector_stores.put_files"),
     *("vector_stores.delete_file", "vector_stores.remove_file", "vector_stores.drop"),
-    *("sources.add", "sources.sync", "sources.remove"),
+    *("sources.add", "sources.change", "sources.kinds", "sources.sync", "sources.remove"),
     *(
         "readers.give",
         "readers.set_folder",

@@ -1,7 +1,9 @@
 """Sources as their keeper has them: who may add one, what is shown of it, and when it runs."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from ragstone.core.errors import (
     SourceUnavailable,
     UnknownSource,
 )
+from ragstone.core.sync import SourceOption
 from ragstone.core.turn import Principal
 from ragstone.http.app import create_app
 from ragstone.local import Ragstone, sources
@@ -35,13 +38,16 @@ ME = Principal()
 SECRET = "open-sesame-4711"
 
 KIND = """
-from pydantic import SecretStr
+from typing import Literal
+from pydantic import Field, SecretStr
 from ragstone.core.sync import SourceItem
 from ragstone.ports.sources import SourceKind, SourceOptions
 
 class Options(SourceOptions):
     password: SecretStr | None = None
-    address: str = ""
+    address: str = Field("here", description="Where it is.")
+    deep: bool = True
+    order: Literal["new", "old"] = Field("new")
 
 class Vault:
     def __init__(self, parts):
@@ -155,6 +161,19 @@ async def test_what_is_due_runs_by_itself_and_again_after_its_interval(
     assert (first.added, newest.unchanged) == (1, 1)
 
 
+async def test_a_source_with_a_cron_expression_waits_for_its_time(
+    ragstone: Ragstone, house: Path
+) -> None:
+    before = time.time()
+    await add_folder(ragstone, house, cron="0 6 * * *")
+
+    [view] = await ragstone.sources.list(ME)
+    assert (view.every, view.cron, view.last) == (None, "0 6 * * *", None)
+    assert view.next_at is not None
+    assert before < view.next_at <= before + 25 * 3600
+    assert time.localtime(view.next_at)[3:5] == (6, 0)
+
+
 @in_turn(
     ("kind", "options", "error", "sentence"),
     [
@@ -190,6 +209,106 @@ async def test_a_folder_of_the_collection_with_other_documents_is_refused(
 
         with pytest.raises(Conflict, match="The folder /house of the collection has other"):
             await rag.sources.add("house", "folder", options={"path": str(house)})
+
+
+async def test_a_schedule_is_changed_and_ended_and_the_rest_stays(
+    ragstone: Ragstone, house: Path
+) -> None:
+    await add_folder(ragstone, house, every=3600.0, readers=["group:hr"])
+    before = await ragstone.sources.show(ME, "house")
+
+    timed = await ragstone.sources.change(ME, "house", cron="0 6 * * *")
+    by_hand = await ragstone.sources.change(ME, "house", by_hand=True)
+
+    assert timed == replace(before, every=None, cron="0 6 * * *", next_at=timed.next_at)
+    assert timed.next_at is not None
+    assert by_hand == replace(before, every=None, next_at=None)
+
+
+async def test_other_readers_are_taken_over_at_once_by_a_source_that_is_synced_by_hand(
+    ragstone: Ragstone, house: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "LOOK_SECONDS", 0.05)
+    await add_folder(ragstone, house)
+    await ragstone.sources.sync(ME, "house")
+    await wait_for_run(ragstone, "house")
+    await ragstone.start_jobs()
+
+    await ragstone.sources.change(ME, "house", readers=["group:hr"])
+    await wait_for_run(ragstone, "house", number=2)
+
+    view = await ragstone.sources.show(ME, "house")
+    assert view.last is not None
+    assert (view.last.rights, view.last.changed, view.next_at) == (1, 0, None)
+    assert await ragstone.documents(ME, "default") == []
+    assert len(await ragstone.documents(Principal(groups=("hr",)), "default")) == 1
+
+
+async def test_a_source_of_another_folder_has_only_that_ones_documents(
+    ragstone: Ragstone, tmp_path: Path, house: Path
+) -> None:
+    other = tmp_path / "moved" / "house"
+    other.mkdir(parents=True)
+    (other / "menu.txt").write_text("On Monday there is fish.")
+    (other / "rooms.txt").write_text("There are nine rooms.")
+    (house / "garden.txt").write_text("The garden has a pond.")
+    await add_folder(ragstone, house)
+    await ragstone.sources.sync(ME, "house")
+    await wait_for_run(ragstone, "house")
+
+    await ragstone.sources.change(ME, "house", options={"path": str(other)}, operator=True)
+    await ragstone.sources.sync(ME, "house")
+    await wait_for_run(ragstone, "house", number=2)
+
+    [run, _] = await ragstone.sources.runs(ME, "house")
+    assert (run.state, run.added, run.removed, run.failed) == ("done", 2, 2, 0)
+    found = [item.path for item in await ragstone.documents(ME, "default")]
+    assert found == ["/house/menu.txt", "/house/rooms.txt"]
+    text = await ragstone.reading.read(ME, "default", "/house/menu.txt", 0, 100)
+    assert text.text == "On Monday there is fish."
+
+
+@in_turn(
+    ("change", "error", "sentence"),
+    [
+        ({}, InputError, "Nothing to change"),
+        ({"every": 60.0, "cron": "0 6 * * *"}, InputError, "not both"),
+        ({"every": 60.0, "by_hand": True}, InputError, "not both"),
+        ({"cron": "soon"}, InputError, "Not a valid cron expression: 'soon'"),
+        ({"every": 0.5}, InputError, "once a second at most"),
+        ({"readers": ["hr"]}, InputError, "Not a valid reader"),
+        ({"options": {"path": ""}}, InputError, "path: Field required"),
+        ({"options": {"path": "/nowhere"}}, SourceUnavailable, "is not a folder that can be"),
+    ],
+)
+async def test_a_change_that_cannot_be_changes_nothing(
+    ragstone: Ragstone, house: Path, change: dict[str, Any], error: type, sentence: str
+) -> None:
+    if not await ragstone.sources.list(ME):
+        await add_folder(ragstone, house)
+    before = await ragstone.sources.show(ME, "house")
+
+    with pytest.raises(error, match=sentence):
+        await ragstone.sources.change(ME, "house", operator=True, **change)
+
+    assert await ragstone.sources.show(ME, "house") == before
+
+
+@pytest.mark.usefixtures("vault")
+async def test_the_kinds_are_told_with_what_a_form_asks_for(ragstone: Ragstone) -> None:
+    kinds = {kind.name: kind for kind in await ragstone.sources.kinds(ME)}
+
+    [path] = kinds["folder"].options
+    assert (kinds["folder"].of_server, path.required, path.secret) == (True, True, False)
+    assert kinds["folder"].help
+    assert path.help
+    assert not kinds["vault"].of_server
+    assert kinds["vault"].options == (
+        SourceOption("password", "", required=False, secret=True),
+        SourceOption("address", "Where it is.", required=False, default="here"),
+        SourceOption("deep", "", required=False, default="true", choices=("false", "true")),
+        SourceOption("order", "", required=False, default="new", choices=("new", "old")),
+    )
 
 
 @pytest.mark.usefixtures("vault")
@@ -243,7 +362,7 @@ async def test_an_administrator_adds_sources_but_none_of_the_servers_files_and_s
     plain = await http.post("/api/v1/sources", json=body, headers=eva)
 
     assert folder.status_code == 403
-    assert "only its operator may add one" in folder.json()["error"]["message"]
+    assert "only its operator may say what" in folder.json()["error"]["message"]
     assert lying.status_code == 422
     assert named.status_code == 403
     assert plain.status_code == 200
@@ -254,7 +373,28 @@ async def test_an_administrator_adds_sources_but_none_of_the_servers_files_and_s
         json=operation.dump({**call, "operator": True}),
         headers={**eva, OPERATION_HEADER: operation.fingerprint},
     )
-    assert "only its operator may add one" in local.text
+    assert "only its operator may say what" in local.text
+
+
+@pytest.mark.usefixtures("vault")
+async def test_an_administrator_sends_no_secret_of_the_operator_elsewhere(
+    ragstone: Ragstone, http: httpx2.AsyncClient, house: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAGSTONE_SOURCE_VAULT", SECRET)
+    named = {"password": "env:RAGSTONE_SOURCE_VAULT", "address": "ours"}
+    await ragstone.sources.add(ME, "vault", "vault", options=named, operator=True)
+    await add_folder(ragstone, house)
+    eva = bearer(await a_key(ragstone, "admin"))
+
+    async def change(name: str, **body: Any) -> int:
+        answer = await http.patch(f"/api/v1/sources/{name}", json=body, headers=eva)
+        return answer.status_code
+
+    assert await change("vault", options={"address": "theirs"}) == 403
+    assert await change("house", options={"path": "/etc"}) == 403
+    assert await change("house", every=60, readers=["group:hr"]) == 200
+    assert (await ragstone.sources.show(ME, "vault")).options == named
+    assert (await ragstone.sources.show(ME, "house")).options == {"path": str(house)}
 
 
 @pytest.mark.parametrize("role", ["reader", "editor"])
@@ -269,6 +409,7 @@ async def test_only_administrators_have_sources(
         ("GET", "/api/v1/sources/house"),
         ("GET", "/api/v1/sources/house/runs"),
         ("POST", "/api/v1/sources/house/sync"),
+        ("PATCH", "/api/v1/sources/house"),
         ("DELETE", "/api/v1/sources/house"),
     ):
         response = await http.request(method, path, headers=headers)

@@ -23,8 +23,11 @@ def near(passage: Passage, similarity: float) -> Passage:
 
 
 FIRST = near(a_passage(1, "The lighthouse of Ost is 34 metres high."), 0.9)
-SAME = a_passage(2, "It stands in the west. The lighthouse of Ost is 34 metres high.")
-OTHER = near(a_passage(2, "The lighthouse of Ost is 43 metres high."), 0.2)
+SAME = a_passage(
+    2, "It stands in the west. The lighthouse of Ost is 34 metres high.", document_id="d2"
+)
+OTHER = near(a_passage(2, "The lighthouse of Ost is 43 metres high.", document_id="d2"), 0.2)
+SECTION = a_passage(2, "The lighthouse of Ost is 43 metres high.")
 
 
 class Judge:
@@ -72,6 +75,11 @@ async def test_given_a_quotation_that_does_not_answer_then_it_is_supported_and_n
 async def test_given_passages_that_contradict_each_other_then_they_are_not_sufficient() -> None:
     answer = await scored(GeneratedAnswer(f"{FIRST.text} [1]", confidence=0.9), FIRST, OTHER)
     assert answer.sufficiency == Sufficiency(False, 1.0, has_conflicts=True)
+
+
+async def test_given_sections_of_one_document_then_their_values_are_of_different_things() -> None:
+    answer = await scored(GeneratedAnswer(f"{FIRST.text} [1]", confidence=0.9), FIRST, SECTION)
+    assert answer.sufficiency == Sufficiency(True, 1.0)
 
 
 async def test_given_a_model_without_a_confidence_then_the_judge_says_whether_it_answers() -> None:

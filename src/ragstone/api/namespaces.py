@@ -26,7 +26,7 @@ from ragstone.service.conversations import Format
 from ragstone.service.jobs import JobState, JobView
 from ragstone.service.readers import FolderRule, ReadersView
 from ragstone.service.reading import DocumentText, Facet, Folder
-from ragstone.service.sources import SourceView
+from ragstone.service.sources import SourceKindView, SourceView
 
 MOST_CHARACTERS = 1_000_000
 PAGE = 1000
@@ -254,10 +254,11 @@ class AsyncSyncedSources:
         *,
         options: Mapping[str, str] | None = None,
         every: float | None = None,
+        cron: str | None = None,
         readers: Sequence[str] = (),
     ) -> SourceView:
-        """Keep a collection in sync with a source, every so many seconds or only when `sync` is
-        called. `readers` are those of items that the source says nothing of.
+        """Keep a collection in sync with a source: every so many seconds, at the times of `cron`,
+        or only when `sync` is called. `readers` are those of items that the source says nothing of.
 
         Raises InputError, Forbidden, Conflict, SourceUnavailable.
         """
@@ -269,6 +270,40 @@ class AsyncSyncedSources:
             collection,
             options=options or {},
             every=every,
+            cron=cron,
+            readers=readers,
+            operator=True,
+        )
+
+    async def kinds(self) -> Sequence[SourceKindView]:
+        """The kinds of sources that there are, with their options."""
+        service = await self._session.service()
+        return await service.sources.kinds(self._session.principal)
+
+    async def change(
+        self,
+        name: str,
+        *,
+        every: float | None = None,
+        cron: str | None = None,
+        by_hand: bool = False,
+        options: Mapping[str, str] | None = None,
+        readers: Sequence[str] | None = None,
+    ) -> SourceView:
+        """Give a source another schedule, where `by_hand` ends the one that it has; other values of
+        the `options` that are named, where an empty one takes its option away; other readers. What
+        is not said stays. Other options and readers are taken over by a run that is due at once.
+
+        Raises InputError, Forbidden, SourceUnavailable.
+        """
+        service = await self._session.service()
+        return await service.sources.change(
+            self._session.principal,
+            name,
+            every=every,
+            cron=cron,
+            by_hand=by_hand,
+            options=options or {},
             readers=readers,
             operator=True,
         )

@@ -28,7 +28,7 @@ from ragstone.service.conversations import Format
 from ragstone.service.jobs import JobState, JobView
 from ragstone.service.readers import FolderRule, ReadersView
 from ragstone.service.reading import DocumentText, Facet, Folder
-from ragstone.service.sources import SourceView
+from ragstone.service.sources import SourceKindView, SourceView
 
 
 class Collections(Twin[AsyncCollections]):
@@ -212,15 +212,44 @@ class SyncedSources(Twin[AsyncSyncedSources]):
         *,
         options: Mapping[str, str] | None = None,
         every: float | None = None,
+        cron: str | None = None,
         readers: Sequence[str] = (),
     ) -> SourceView:
-        """Keep a collection in sync with a source, every so many seconds or only when `sync` is
-        called. `readers` are those of items that the source says nothing of.
+        """Keep a collection in sync with a source: every so many seconds, at the times of `cron`,
+        or only when `sync` is called. `readers` are those of items that the source says nothing of.
 
         Raises InputError, Forbidden, Conflict, SourceUnavailable.
         """
         return self._thread.run(
-            self._inner.add(name, kind, collection, options=options, every=every, readers=readers)
+            self._inner.add(
+                name, kind, collection, options=options, every=every, cron=cron, readers=readers
+            )
+        )
+
+    def kinds(self) -> Sequence[SourceKindView]:
+        """The kinds of sources that there are, with their options."""
+        return self._thread.run(self._inner.kinds())
+
+    def change(
+        self,
+        name: str,
+        *,
+        every: float | None = None,
+        cron: str | None = None,
+        by_hand: bool = False,
+        options: Mapping[str, str] | None = None,
+        readers: Sequence[str] | None = None,
+    ) -> SourceView:
+        """Give a source another schedule, where `by_hand` ends the one that it has; other values of
+        the `options` that are named, where an empty one takes its option away; other readers. What
+        is not said stays. Other options and readers are taken over by a run that is due at once.
+
+        Raises InputError, Forbidden, SourceUnavailable.
+        """
+        return self._thread.run(
+            self._inner.change(
+                name, every=every, cron=cron, by_hand=by_hand, options=options, readers=readers
+            )
         )
 
     def list(self) -> Sequence[SourceView]:

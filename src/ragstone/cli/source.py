@@ -11,7 +11,7 @@ from ragstone.cli.running import command
 from ragstone.core.turn import Principal
 
 if TYPE_CHECKING:
-    from ragstone.core.sync import SourceRun
+    from ragstone.core.sync import SourceOption, SourceRun
     from ragstone.service import Service
     from ragstone.service.sources import SourceView
 
@@ -22,6 +22,27 @@ app = typer.Typer(
 LOOK_SECONDS = 0.2
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The source's name.")]
+OptionTexts = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--option",
+        "-o",
+        metavar="KEY=VALUE",
+        help="An option of the kind, as path=/srv/handbook; a secret as "
+        "password=env:RAGSTONE_SOURCE_PASSWORD. May be repeated.",
+    ),
+]
+Every = Annotated[
+    str, typer.Option(metavar="TIME", help="How often it is synced, as 15m, 6h or 1d.")
+]
+Cron = Annotated[
+    str,
+    typer.Option(
+        metavar="EXPRESSION",
+        help="At which times it is synced instead, as '0 6 * * mon-fri', by the clock of the "
+        "server's time zone.",
+    ),
+]
 
 
 @command(app)
@@ -29,21 +50,11 @@ async def add(
     service: "Service",
     name: Name,
     kind: Annotated[
-        str, typer.Argument(metavar="KIND", help="'ragstone plugins sources' shows the kinds.")
+        str, typer.Argument(metavar="KIND", help="'ragstone source kinds' shows the kinds.")
     ],
-    option: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--option",
-            "-o",
-            metavar="KEY=VALUE",
-            help="An option of the kind, as path=/srv/handbook; a secret as "
-            "password=env:RAGSTONE_SOURCE_PASSWORD. May be repeated.",
-        ),
-    ] = None,
-    every: Annotated[
-        str, typer.Option(metavar="TIME", help="How often it is synced, as 15m, 6h or 1d.")
-    ] = "",
+    option: OptionTexts = None,
+    every: Every = "",
+    cron: Cron = "",
     readers: Annotated[
         str,
         typer.Option(
@@ -62,7 +73,66 @@ async def add(
         collection,
         options=_parse_options(option or []),
         every=_parse_interval(every) if every else None,
+        cron=cron or None,
         readers=parse_names(readers),
+        operator=True,
+    )
+    return _show(view, as_json)
+
+
+@command(app)
+async def kinds(service: "Service", as_json: opt.AsJson = False) -> int:
+    """List the kinds of sources, with their options."""
+    from ragstone.cli.show import show_list
+
+    found = await service.sources.kinds(Principal())
+    rows = [
+        row
+        for kind in found
+        for row in (
+            (kind.name, "", kind.help),
+            *((kind.name, option.name, _describe_option(option)) for option in kind.options),
+        )
+    ]
+    return show_list("kinds", found, as_json, ("kind", "option", ""), rows, "There are none.")
+
+
+def _describe_option(option: "SourceOption") -> str:
+    values = f" One of {', '.join(option.choices)}." if option.choices else ""
+    default = f" {option.default} by default." if option.default else ""
+    return option.help + values + (" Needed." if option.required else default)
+
+
+@command(app)
+async def change(
+    service: "Service",
+    name: Name,
+    option: OptionTexts = None,
+    every: Every = "",
+    cron: Cron = "",
+    by_hand: Annotated[
+        bool, typer.Option("--by-hand", help="Sync it only when somebody says so from now on.")
+    ] = False,
+    readers: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="Who may read what the source says nothing of; 'inherit' for what folder and "
+            "collection say.",
+        ),
+    ] = None,
+    as_json: opt.AsJson = False,
+) -> int:
+    """Change schedule, options or readers of a source; what is not given stays. KEY= takes an
+    option away. Other options and readers are taken over by a run that is due at once."""
+    view = await service.sources.change(
+        Principal(),
+        name,
+        every=_parse_interval(every) if every else None,
+        cron=cron or None,
+        by_hand=by_hand,
+        options=_parse_options(option or []),
+        readers=None if readers is None else parse_names(readers),
         operator=True,
     )
     return _show(view, as_json)
@@ -75,10 +145,10 @@ async def list_(service: "Service", as_json: opt.AsJson = False) -> int:
 
     found = await service.sources.list(Principal())
     rows = (
-        (v.name, v.kind, v.collection, _interval(v), *(_row(v.last) if v.last else [""] * 8))
+        (v.name, v.kind, v.collection, _schedule(v), *(_row(v.last) if v.last else [""] * 8))
         for v in found
     )
-    head = ("source", "kind", "collection", "every", *_HEAD)
+    head = ("source", "kind", "collection", "schedule", *_HEAD)
     return show_list("sources", found, as_json, head, rows, "There are no sources yet.")
 
 
@@ -174,10 +244,10 @@ def _parse_interval(text: str) -> float:
         ) from error
 
 
-def _interval(view: "SourceView") -> str:
-    from ragstone.cli.show import duration
+def _schedule(view: "SourceView") -> str:
+    from ragstone.cli.show import duration, one_line
 
-    return duration(view.every) if view.every is not None else ""
+    return f"every {duration(view.every)}" if view.every is not None else one_line(view.cron or "")
 
 
 def _row(run: "SourceRun") -> tuple[object, ...]:
@@ -201,7 +271,7 @@ def _show(view: "SourceView", as_json: bool) -> int:
         print_text(f"  {one_line(key)}: {one_line(value)}")
     print_text(f"  readers: {format_readers(view.readers)}")
     due = f", next at {format_time(view.next_at, seconds=True)}" if view.next_at else ""
-    print_text(f"  every: {_interval(view) or 'only when synced by hand'}{due}")
+    print_text(f"  schedule: {_schedule(view) or 'only when synced by hand'}{due}")
     if view.last:
         _describe(view.last)
     return 0

@@ -37,6 +37,19 @@ class SourceItem:
 
 
 @dataclass(frozen=True, slots=True)
+class SourceOption:
+    """An option of a kind of source. With `choices` it has one of these values; a `secret` is given
+    by the name of its environment variable."""
+
+    name: str
+    help: str
+    required: bool
+    default: str = ""
+    secret: bool = False
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class StoredSource:
     """A source as it is stored. `collection` is the collection's id, `options` are as they were
     given: a secret is there by the name of its environment variable. Times are seconds since
@@ -51,8 +64,10 @@ class StoredSource:
     readers: tuple[str, ...]
     """Of items that the source says nothing of; none for those of folder and collection."""
     every: float | None
-    """Seconds between two runs, None for a source that is synced only when somebody says so."""
+    """Seconds between two runs. Without this and `cron` it is synced only when somebody says so."""
     created_at: float
+    cron: str | None = None
+    """At which times it is synced, by the clock of the server's time zone."""
     next_at: float | None = None
     failures: int = 0
     """Runs that failed since the last one that did not."""

@@ -150,7 +150,7 @@ def explain_held(gone: int, known: int) -> str:
     """What is said of removals that are held back."""
     return (
         f"{gone:,} of {known:,} are gone at once, as where a listing is not whole: they stay. If "
-        "they are gone for good, sync once with --accept-removals."
+        "they are gone for good, sync once and accept the removals (--accept-removals)."
     )
 
 

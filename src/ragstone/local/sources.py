@@ -12,6 +12,7 @@ from uuid import uuid4
 
 from ragstone.core.clock import state_time
 from ragstone.core.errors import (
+    ConfigError,
     Conflict,
     Forbidden,
     InputError,
@@ -25,16 +26,16 @@ from ragstone.core.readers import check_readers
 from ragstone.core.sync import SourceRun, StoredSource
 from ragstone.core.turn import Principal
 from ragstone.ingest.sources import SOURCES
-from ragstone.ingest.sources.options import check_options, list_secrets
-from ragstone.ingest.sources.run import SyncParts, SyncRequest
+from ragstone.ingest.sources.options import check_options, describe_options, list_secrets
+from ragstone.ingest.sources.run import PAGE, SyncParts, SyncRequest, forget_documents
+from ragstone.ingest.sources.schedule import check_schedule, find_due
 from ragstone.ingest.sources.sync import open_source, run_source
-from ragstone.ingest.write import document_id
 from ragstone.jobs.runner import Report, Work
 from ragstone.local.jobs import LocalJobs
 from ragstone.ports.jobs import Job
 from ragstone.ports.sources import SourceStore
 from ragstone.service import wire
-from ragstone.service.sources import SourceView
+from ragstone.service.sources import SourceKindView, SourceView
 
 log = logging.getLogger(__name__)
 
@@ -45,9 +46,6 @@ LOOK_SECONDS = 2.0
 """How often it is looked for sources that are due."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-
-PAGE = 1_000
-"""Documents, or items, that are listed in one step."""
 
 
 class LocalSources:
@@ -68,6 +66,7 @@ class LocalSources:
         *,
         options: Mapping[str, str] = {},
         every: float | None = None,
+        cron: str | None = None,
         readers: Sequence[str] = (),
         operator: bool = False,
     ) -> SourceView:
@@ -77,21 +76,10 @@ class LocalSources:
                 f"Not a valid name of a source: {name[:100]!r}. Use letters, digits, dots, hyphens "
                 "and underscores, such as handbook."
             )
-        if every is not None and every < 1:
-            raise InputError("A source is synced once a second at most: give an interval of 1 s.")
+        check_schedule(every, cron)
         check_collection_name(collection)
         check_readers(readers)
-        declared = SOURCES.get(kind)
-        if declared.of_server and not operator:
-            raise Forbidden(
-                f"A source of the kind {kind} reads what is on the server: only its operator may "
-                "add one, with 'ragstone source add' there."
-            )
-        check_options(kind, declared, options)
-        if list_secrets(declared) & options.keys() and not operator:
-            raise Forbidden(
-                "Only the server's operator may have a source use a secret of its environment."
-            )
+        _check_permitted(kind, options, operator)
         id = await self._catalog.identity(principal.tenant, collection)
         source = StoredSource(
             uuid4().hex,
@@ -103,16 +91,75 @@ class LocalSources:
             tuple(dict.fromkeys(readers)),
             every,
             state_time(),
+            cron,
         )
         await self._refuse_if_taken(source)
-        opened = open_source(self._parts, source)
-        try:
-            await opened.check()
-        finally:
-            await opened.aclose()
-        due = source.created_at if every is not None else None
+        await self._check_answers(source)
+        due = source.created_at if every is not None else find_due(every, cron, state_time())
         if not await self._store.add(replace(source, next_at=due)):
             raise Conflict(f"There is a source {name!r} already. Choose another name.")
+        return await self.show(principal, name)
+
+    async def kinds(self, principal: Principal) -> Sequence[SourceKindView]:
+        """`service.sources.SourcesService`."""
+        found = []
+        for name in sorted(SOURCES):
+            with suppress(ConfigError):  # `ragstone plugins` says what is broken.
+                kind = SOURCES.get(name)
+                options = tuple(describe_options(kind))
+                found.append(SourceKindView(name, kind.help, kind.of_server, options))
+        return found
+
+    async def change(
+        self,
+        principal: Principal,
+        name: str,
+        *,
+        every: float | None = None,
+        cron: str | None = None,
+        by_hand: bool = False,
+        options: Mapping[str, str] = {},
+        readers: Sequence[str] | None = None,
+        operator: bool = False,
+    ) -> SourceView:
+        """`service.sources.SourcesService`."""
+        source, _ = await self._find(principal, name)
+        check_schedule(every, cron)
+        scheduled = every is not None or cron is not None
+        if by_hand and scheduled:
+            raise InputError("Not a valid schedule: by hand, or when it runs, not both.")
+        if not (by_hand or scheduled or options) and readers is None:
+            raise InputError("Nothing to change: give a schedule, options or readers.")
+        changed = source
+        if by_hand or scheduled:
+            changed = replace(source, every=every, cron=cron)
+        if options:
+            given = {key: value for key, value in {**source.options, **options}.items() if value}
+            _check_permitted(source.kind, given, operator)
+            changed = replace(changed, options=given)
+            await self._check_answers(changed)
+        if readers is not None:
+            check_readers(readers)
+            changed = replace(changed, readers=tuple(dict.fromkeys(readers)))
+        values: dict[str, object] = {
+            "every": changed.every,
+            "cron": changed.cron,
+            "next_at": find_due(changed.every, changed.cron, state_time()),
+        }
+        if (changed.options, changed.readers) == (source.options, source.readers):
+            await self._store.change(source.id, **values)
+            return await self.show(principal, name)
+        values |= {
+            "options": changed.options,
+            "readers": changed.readers,
+            # Every item may be another one, or for others.
+            "checkpoint": "",
+            "failures": 0,
+            "next_at": state_time(),
+        }
+        await self._stop_runs(source)
+        async with self._catalog.alone(source.tenant, f"source {source.id}"):
+            await self._store.change(source.id, **values)
         return await self.show(principal, name)
 
     async def list(self, principal: Principal) -> Sequence[SourceView]:
@@ -156,17 +203,29 @@ class LocalSources:
         """`service.sources.SourcesService`."""
         source, _ = await self._find(principal, name)
         # Nothing is due any more, so no other run begins.
-        await self._store.change(source.id, next_at=None, every=None)
-        for run in await self._store.runs(source.id, PAGE):
-            if run.state == "running":
-                with suppress(JobEnded, UnknownJob):
-                    await self._jobs.cancel(Principal(source.tenant), run.id, admin=True)
+        await self._store.change(source.id, next_at=None, every=None, cron=None)
+        await self._stop_runs(source)
         async with self._catalog.alone(source.tenant, f"source {source.id}"):
-            removed = await self._delete_documents(source) if documents else 0
+            removed = await forget_documents(self._parts, source) if documents else 0
             await self._store.remove(source.id)
             folder = self._parts.folder(source.id)
             await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
         return removed
+
+    async def _check_answers(self, source: StoredSource) -> None:
+        """Raise SourceUnavailable unless the source answers."""
+        opened = open_source(self._parts, source)
+        try:
+            await opened.check()
+        finally:
+            await opened.aclose()
+
+    async def _stop_runs(self, source: StoredSource) -> None:
+        """Cancel the runs that go on or wait."""
+        for run in await self._store.runs(source.id, PAGE):
+            if run.state == "running":
+                with suppress(JobEnded, UnknownJob):
+                    await self._jobs.cancel(Principal(source.tenant), run.id, admin=True)
 
     async def _find(self, principal: Principal, name: str) -> tuple[StoredSource, str]:
         """A source, and its collection's name. Raises UnknownSource."""
@@ -188,6 +247,7 @@ class LocalSources:
             source.options,
             source.readers,
             source.every,
+            source.cron,
             source.next_at,
             await self._compare_with_job(last) if last else None,
         )
@@ -216,21 +276,21 @@ class LocalSources:
                 )
             after = page[-1].path
 
-    async def _delete_documents(self, source: StoredSource) -> int:
-        """Delete what came from a source; how many documents."""
-        collection = await self._catalog.find_by_id(source.tenant, source.collection)
-        if collection is None:
-            return 0
-        place = source.tenant, source.collection
-        known = await self._catalog.sources(*place, [], [source.folder]) if source.folder else {}
-        paths = [path for several in known.values() for path in several]
-        after = ""
-        while page := await self._store.list_items(source.id, after, PAGE):
-            paths += [item.path for item in page]
-            after = page[-1].key
-        found = await self._catalog.find_documents([document_id(*place, path) for path in paths])
-        await self._parts.pipeline.forget(collection, list(found))
-        return len(found)
+
+def _check_permitted(kind: str, options: Mapping[str, str], operator: bool) -> None:
+    """Raise InputError unless these are options of the kind, Forbidden where only the operator may
+    give them."""
+    declared = SOURCES.get(kind)
+    if declared.of_server and not operator:
+        raise Forbidden(
+            f"A source of the kind {kind} reads what is on the server: only its operator may say "
+            "what, with 'ragstone source' there."
+        )
+    check_options(kind, declared, options)
+    if list_secrets(declared) & options.keys() and not operator:
+        raise Forbidden(
+            "Only the server's operator may have a source use a secret of its environment."
+        )
 
 
 class SourceSchedule:
@@ -255,7 +315,7 @@ class SourceSchedule:
         for source in await self._store.list_due(state_time()):
             names = await self._catalog.names(source.tenant, [source.collection])
             # Before the run: one that is cancelled waits for the next time too.
-            due = None if source.every is None else state_time() + source.every
+            due = find_due(source.every, source.cron, state_time())
             await self._store.change(source.id, next_at=due)
             await _submit(
                 self._jobs, self._store, source, names.get(source.collection, ""), SyncRequest()

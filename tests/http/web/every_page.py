@@ -30,6 +30,7 @@ PAGES = {
     "prompts": "admin/prompts",
     "topics": "admin/topics",
     "keys": "admin/keys",
+    "sources": "admin/sources",
     "jobs": "admin/jobs",
     "feedback": "admin/feedback",
 }
@@ -45,8 +46,14 @@ def main(documents: str, question: str, language: str = "en") -> None:
     """Write one picture for each page, with its four views."""
     with tempfile.TemporaryDirectory() as folder, chromium() as chrome:
         data = Path(folder) / "data"
-        done = run(data, "ingest", documents)
-        assert done.returncode == 0, done.stderr
+        option = f"path={Path(documents).resolve()}"
+        for command in (
+            ("ingest", documents),
+            ("source", "add", "archive", "folder", "-o", option, "-c", "archive", "--every", "6h"),
+            ("source", "sync", "archive"),
+        ):
+            done = run(data, *command)
+            assert done.returncode == 0, done.stderr
         with serving(data) as url:
             app = WebApp(chrome, url, data, ModelServer())
             names = PAGES if language == "en" else FOREIGN

@@ -1,6 +1,7 @@
 """What people do in the web app, in a real Chromium before a real server."""
 
 import base64
+import json
 import time
 from functools import partial
 from pathlib import Path
@@ -549,6 +550,61 @@ class TestAdministering:
         unharmed(app)
 
 
+class TestSources:
+    def test_a_source_is_added_followed_changed_and_removed(
+        self, app: WebApp, tmp_path: Path
+    ) -> None:
+        house = tmp_path / "attic"
+        house.mkdir()
+        for number in range(12):
+            (house / f"{number}.txt").write_text(f"Box {number} of the attic holds hats.\n")
+        (house / "wrong.pdf").write_text("no pdf")
+        app.go("#/admin/sources")
+        app.click("Add a source")
+        app.find("form input[placeholder=handbook]").send_keys("attic")
+        app.find("form .hint + div input").send_keys(str(house))
+        app.click("Add")
+        app.says("12 added · 1 failed")
+        app.find(".jobs details summary").click()
+        app.says("by its content it is plain text")
+
+        for number in range(12):
+            (house / f"{number}.txt").unlink()
+        app.click("Dry run")
+        app.until(lambda: len(app.all(".jobs .card .badge.high")) == 2 or None)
+        app.click("Sync now")
+        app.says("12 documents are gone from the source at once.")
+        app.click("Remove these documents")
+        app.says("12 removed")
+
+        app.click("Change")
+        Select(app.find("form select")).select_by_visible_text("At set times")
+        app.all("form input")[1].send_keys(Keys.CONTROL + "a" + Keys.NULL + "soon")
+        app.click("Save")
+        app.says("Not a valid cron expression: 'soon'")
+        app.all("form input")[1].send_keys(Keys.CONTROL + "a" + Keys.NULL + "0 6 * * mon")
+        app.click("Save")
+        app.until(lambda: "0 6 * * mon" in app.find(".figures").text or None)
+        app.click("Remove with the documents")
+        app.press("dialog .danger")
+        app.says("There are no sources yet.")
+        unharmed(app)
+
+    def test_files_and_secrets_of_the_server_are_offered_to_its_operator_alone(
+        self, tmp_path: Path, app: WebApp
+    ) -> None:
+        data = tmp_path / "data"
+        made = run(data, "keys", "create", "eva", "--role", "admin", "--json")
+        with serving(data) as url:
+            eva = WebApp(app.chrome, url, data, app.model)
+            eva.chrome.get(f"{url}/#key={json.loads(made.stdout)['secret']}")
+            eva.find("nav")
+            eva.go("#/admin/sources")
+            eva.click("Add a source")
+            eva.says("as they read what is on it: folder")
+            assert "folder" not in [item.text for item in eva.all("form select option")]
+
+
 @pytest.mark.parametrize(
     "place",
     [
@@ -564,6 +620,7 @@ class TestAdministering:
         "admin/prompts",
         "admin/topics",
         "admin/keys",
+        "admin/sources",
         "admin/jobs",
         "admin/feedback",
     ],
@@ -581,6 +638,8 @@ def test_nothing_keeps_people_from_using_a_page(app: WebApp, place: str, theme: 
     else:
         app.go(f"#/{place}")
         app.until(lambda: not app.all("main .busy") or None)
+        if place == "admin/sources":
+            app.click("Add a source")
         time.sleep(0.5)
     app.run(AXE.read_text(encoding="utf-8"))
     found = app.chrome.execute_async_script(
@@ -609,6 +668,7 @@ def test_nothing_keeps_people_from_using_a_page(app: WebApp, place: str, theme: 
         "admin/prompts",
         "admin/topics",
         "admin/keys",
+        "admin/sources",
         "admin/jobs",
         "admin/feedback",
     ],

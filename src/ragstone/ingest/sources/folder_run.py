@@ -9,7 +9,7 @@ from ragstone.core.sync import MAX_REASONS, FailedItem, SourceRun
 from ragstone.ingest import file_threads
 from ragstone.ingest.files import FoundFile, discover
 from ragstone.ingest.places import find_archive, resolve_links
-from ragstone.ingest.sources.run import RunRecord
+from ragstone.ingest.sources.run import RunRecord, forget_documents
 from ragstone.service import IngestRequest, Progress
 
 
@@ -26,6 +26,10 @@ async def sync_folder(record: RunRecord, folder: Path) -> None:
         hold=not record.request.accept_removals,
     )
     real = await file_threads.run([folder], resolve_links, folder)
+    if source.folder not in ("", real):
+        # Somebody has named another folder: nothing of the earlier one is found in it.
+        record.count(removed=await forget_documents(parts, source))
+        before = record.run
     await parts.store.change(source.id, folder=real)
     last = await parts.pipeline.ingest(
         before.id,

@@ -7,12 +7,13 @@ it.
 import os
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 from urllib.parse import urlsplit
 
 from pydantic import SecretStr, ValidationError
 
 from ragstone.core.errors import ConfigError, InputError
+from ragstone.core.sync import SourceOption
 from ragstone.ports.sources import SourceKind, SourceOptions
 
 PREFIX = "RAGSTONE_SOURCE_"
@@ -57,6 +58,28 @@ def list_secrets(declared: SourceKind[Any]) -> set[str]:
     """The options of a kind that are secrets."""
     fields = declared.options.model_fields
     return {name for name, field in fields.items() if _is_secret(field.annotation)}
+
+
+def describe_options(declared: SourceKind[Any]) -> list[SourceOption]:
+    """The options of a kind, as a form asks for them."""
+    described = []
+    for name, field in declared.options.model_fields.items():
+        secret = _is_secret(field.annotation)
+        default = field.get_default(call_default_factory=True)
+        shown = "" if secret or field.is_required() or default is None else _write(default)
+        values: tuple[object, ...] = (False, True) if field.annotation is bool else ()
+        if get_origin(field.annotation) is Literal:
+            values = get_args(field.annotation)
+        choices = tuple(map(_write, values))
+        described.append(
+            SourceOption(name, field.description or "", field.is_required(), shown, secret, choices)
+        )
+    return described
+
+
+def _write(value: object) -> str:
+    """A value as the text that is given for it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _is_secret(annotation: Any) -> bool:

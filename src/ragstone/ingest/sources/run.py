@@ -18,6 +18,9 @@ from ragstone.settings import IngestSettings
 MAX_NAME = 1_000
 """Characters of an item's path that are told."""
 
+PAGE = 1_000
+"""Documents, or items, that are listed in one step."""
+
 
 @dataclass(frozen=True, slots=True)
 class SyncParts:
@@ -123,3 +126,20 @@ class RunRecord:
                 "its documents are to come back."
             )
         return names[id]
+
+
+async def forget_documents(parts: SyncParts, source: StoredSource) -> int:
+    """Delete what came from a source; how many documents."""
+    collection = await parts.catalog.find_by_id(source.tenant, source.collection)
+    if collection is None:
+        return 0
+    place = source.tenant, source.collection
+    known = await parts.catalog.sources(*place, [], [source.folder]) if source.folder else {}
+    paths = [path for several in known.values() for path in several]
+    after = ""
+    while page := await parts.store.list_items(source.id, after, PAGE):
+        paths += [item.path for item in page]
+        after = page[-1].key
+    found = await parts.catalog.find_documents([document_id(*place, path) for path in paths])
+    await parts.pipeline.forget(collection, list(found))
+    return len(found)

@@ -12,12 +12,10 @@ from ragstone.ingest.sources.folder_run import preview_folder, sync_folder
 from ragstone.ingest.sources.item_run import ItemRun
 from ragstone.ingest.sources.options import open_options
 from ragstone.ingest.sources.run import RunRecord, SyncParts, SyncRequest
+from ragstone.ingest.sources.schedule import find_due
 from ragstone.ports.sources import FolderSource, ItemSource, SourceParts
 
 log = logging.getLogger(__name__)
-
-MAX_PAUSE = 86_400.0
-"""Seconds that a source which fails waits at most, unless it is synced less often anyway."""
 
 
 def open_source(parts: SyncParts, source: StoredSource) -> ItemSource | FolderSource:
@@ -96,10 +94,9 @@ async def _schedule(
 ) -> None:
     """Say when the next run is due: after each failure twice as late."""
     failures = source.failures + 1 if run.state == "failed" else 0
-    due = None
-    if source.every is not None:
-        pause = source.every * 2.0 ** min(failures, 20)
-        due = state_time() + max(source.every, min(MAX_PAUSE, pause), retry_after)
+    # It may have got another schedule meanwhile.
+    now = await parts.store.get(source.id) or source
+    due = find_due(now.every, now.cron, state_time(), failures=failures, retry_after=retry_after)
     values: dict[str, object] = {"failures": failures, "next_at": due}
     if checkpoint is not None:
         values["checkpoint"] = checkpoint

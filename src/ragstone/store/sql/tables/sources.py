@@ -15,6 +15,7 @@ sources = Table(
     Column("options", JSON, nullable=False),
     Column("readers", JSON, nullable=False),
     Column("every", Double),
+    Column("cron", Text),
     Column("created_at", Double, nullable=False),
     Column("next_at", Double),
     Column("failures", Integer, nullable=False),

@@ -20,6 +20,7 @@ def upgrade() -> None:
         sa.Column("options", sa.JSON(), nullable=False),
         sa.Column("readers", sa.JSON(), nullable=False),
         sa.Column("every", sa.Double(), nullable=True),
+        sa.Column("cron", TEXT, nullable=True),
         sa.Column("created_at", sa.Double(), nullable=False),
         sa.Column("next_at", sa.Double(), nullable=True),
         sa.Column("failures", sa.Integer(), nullable=False),
