@@ -1,4 +1,4 @@
-"""A real nginx with the configuration of `deploy/proxies`."""
+"""A real nginx, with the configuration of `deploy/proxies` or one of a test's own."""
 
 import os
 import shutil
@@ -40,13 +40,7 @@ def free_port() -> int:
 @contextmanager
 def nginx(upstream: str, changes: Mapping[str, str] = {}) -> Iterator[str]:
     """Stands before `upstream`; yields the address of its site. `changes` are pieces of the
-    example and what stands instead; skips where nginx is not installed, but fails in CI."""
-    program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/local/sbin")
-    if program is None:
-        reason = "nginx is not installed (make test-real installs it as root)"
-        if os.environ.get("CI"):
-            pytest.fail(reason)
-        pytest.skip(reason)
+    example and what stands instead."""
     port = free_port()
     servers = EXAMPLE.read_text()
     replaced = {
@@ -58,15 +52,29 @@ def nginx(upstream: str, changes: Mapping[str, str] = {}) -> Iterator[str]:
     for before, after in replaced.items():
         assert before in servers, before
         servers = servers.replace(before, after)
+    with run_nginx(servers, port):
+        yield f"http://localhost:{port}"
+
+
+@contextmanager
+def run_nginx(servers: str, port: int) -> Iterator[Path]:
+    """With these servers, of which one listens at the port; yields a folder that its workers can
+    read. Skips where nginx is not installed, but fails in CI."""
+    program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/local/sbin")
+    if program is None:
+        reason = "nginx is not installed (make test-real installs it as root)"
+        if os.environ.get("CI"):
+            pytest.fail(reason)
+        pytest.skip(reason)
     with TemporaryDirectory(prefix="ragstone-nginx-") as folder:
         # The workers of root's nginx are another user.
         Path(folder).chmod(0o755)
         config = Path(folder) / "nginx.conf"
-        config.write_text(MAIN.format(folder=folder, servers=servers))
+        config.write_text(MAIN.format(folder=folder, servers=servers.replace("@folder@", folder)))
         process = subprocess.Popen([program, "-c", str(config), "-p", folder])
         try:
             _wait_for(port, process)
-            yield f"http://localhost:{port}"
+            yield Path(folder)
         finally:
             process.terminate()
             process.wait(PATIENCE)

@@ -47,6 +47,16 @@ class ItemSource(Protocol):
 
 
 @runtime_checkable
+class PartialSource(ItemSource, Protocol):
+    """An ItemSource whose listing may name less than it has."""
+
+    def explain_gap(self) -> str:
+        """Why the listing that has ended is not whole, in a sentence for whoever keeps the source;
+        empty if it is. What a listing with a gap does not name stays."""
+        ...
+
+
+@runtime_checkable
 class FolderSource(Protocol):
     """A source that is a folder of this machine: files are read where they are, with the sidecars
     and readers beside them, as `ragstone ingest` does."""

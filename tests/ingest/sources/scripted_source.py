@@ -40,6 +40,7 @@ class ScriptedSource:
     fetched: list[str] = field(default_factory=list)
     checkpoints: list[str] = field(default_factory=list)
     hangs_at: str = ""
+    gap: str = ""
 
     def put(self, key: str, text: str, *readers: str, path: str = "") -> None:
         version = str(hash(text))
@@ -63,6 +64,9 @@ class ScriptedSource:
 
     def get_checkpoint(self) -> str:
         return "" if self.changed is None else str(len(self.checkpoints))
+
+    def explain_gap(self) -> str:
+        return self.gap
 
     async def fetch(self, item: SourceItem, target: BinaryIO) -> None:
         if item.key == self.hangs_at:

@@ -94,6 +94,24 @@ async def test_a_run_that_waited_while_its_source_was_removed_brings_nothing_bac
     assert await synced.documents() == {}
 
 
+async def test_a_listing_with_a_gap_removes_nothing_and_says_why(
+    synced: SyncedCollection, scripted: ScriptedSource
+) -> None:
+    scripted.put("a.txt", "One.")
+    scripted.put("b.txt", "Two.")
+    await synced.sync()
+
+    del scripted.items["a.txt"]
+    scripted.put("c.txt", "Three.")
+    scripted.gap = "Half of it was not looked at."
+    run = await synced.sync()
+    accepted = await synced.sync(accept_removals=True)
+
+    assert (run.state, run.added, run.removed) == ("done", 1, 0)
+    assert run.notes == ("Half of it was not looked at. Nothing was removed.",)
+    assert (accepted.removed, accepted.notes) == (1, ())
+
+
 async def test_what_is_gone_is_removed(synced: SyncedCollection, scripted: ScriptedSource) -> None:
     scripted.put("a.txt", "One.")
     scripted.put("b.txt", "Two.")

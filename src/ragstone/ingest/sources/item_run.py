@@ -25,7 +25,7 @@ from ragstone.ingest.pipeline import unwrap_error_group
 from ragstone.ingest.places import is_archive
 from ragstone.ingest.sources.run import RunRecord, spool_owner
 from ragstone.ingest.uploads import Spool
-from ragstone.ports.sources import ItemSource
+from ragstone.ports.sources import ItemSource, PartialSource
 from ragstone.service import Handed, IngestRequest
 
 PAGE = 200
@@ -105,7 +105,12 @@ class ItemRun:
         checkpoint = self._opened.get_checkpoint()
         if since:
             self._seen = {_digest(key) async for key in self._opened.list_keys()}
-        await self._remove_gone()
+        opened = self._opened
+        gap = opened.explain_gap() if isinstance(opened, PartialSource) else ""
+        if gap and not self._record.request.accept_removals:
+            self._record.note(f"{gap} Nothing was removed.")
+        else:
+            await self._remove_gone()
         if self._left_out:
             kinds = ", ".join(f"{kind} ({n:,})" for kind, n in self._left_out.most_common(10))
             self._record.note(f"Left out, as nothing reads them: {kinds}.")

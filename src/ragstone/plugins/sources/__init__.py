@@ -3,13 +3,15 @@
 from ragstone.registry import Extension, Plugin
 
 PLUGIN = Plugin(
-    "Kinds of sources besides folders: Git repositories, WebDAV, S3, SFTP.",
+    "Kinds of sources besides folders: Git repositories, web sites, feeds, WebDAV, S3, SFTP.",
     {
         "sources": {
+            "feed": Extension(f"{__name__}.feed:FEED"),
             "git": Extension(f"{__name__}.git:GIT"),
-            "webdav": Extension(f"{__name__}.webdav:WEBDAV"),
             "s3": Extension(f"{__name__}.s3:S3", extra="s3"),
             "sftp": Extension(f"{__name__}.sftp:SFTP", extra="sftp"),
+            "web": Extension(f"{__name__}.web:WEB"),
+            "webdav": Extension(f"{__name__}.webdav:WEBDAV"),
         }
     },
 )
