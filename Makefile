@@ -180,8 +180,8 @@ lock:  ## write the lock of the container image
 	  $(foreach extra,postgres qdrant redis telemetry mcp oidc,--extra $(extra)) \
 	  -o deploy/requirements.txt
 
-size:  ## how large an installation is
-	$(PYTHON) benchmarks/installed_size.py
+size: $(VENV)/.ragstone-dev  ## how large an installation is
+	$(BIN)/python -m benchmarks.installed_size
 
 clean:  ## remove every environment
 	rm -rf .chat-models .nox $(VENV) build .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -393,7 +393,7 @@ async def test_of_many_who_take_a_lease_at_once_one_gets_it(store: Store) -> Non
     assert len({lease.holder for lease in found}) == 1
 
 
-@pytest.mark.conforms("chat-core", "9.2", "Statistics by day, user, room and model")
+@pytest.mark.conforms("chat-core", "9.2", "Statistics by the user_id that requests name")
 async def test_statistics_by_account_are_of_the_users_that_requests_name(store: Store) -> None:
     for account in ("eva", "bob", "eva"):
         turn = a_turn()
@@ -402,6 +402,7 @@ async def test_statistics_by_account_are_of_the_users_that_requests_name(store: 
     assert [(item.name, item.questions) for item in found] == [("bob", 1), ("eva", 2)]
 
 
+@pytest.mark.conforms("chat-core", "9.2", "Statistics by day, user, room and model")
 async def test_statistics_add_up_by_day_and_strategy_of_one_tenant(store: Store) -> None:
     found = (RankedList("bm25", "Why?", ()),)
     searched = replace(a_turn(), plan=Plan(strategy="bm25"), lists=found)
