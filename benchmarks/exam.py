@@ -3,7 +3,8 @@
 `EXAM_MODEL` is a chat model's GGUF file, which llama.cpp serves in this process; without it only
 the documents' own sentences answer. Every `EXAM_EVERY`th question (20 by default) of
 `RAGSTONE_EVAL_DATA/exam` is asked of both, and graded as its own `run.py` does. `BENCH_INDEX`
-names a data directory that has the documents already; else they are indexed first.
+names a data directory that has the documents already; else they are indexed first. `EXAM_PROFILE`
+asks with the numbers of a dialect, as `pipeline`.
 """
 
 import asyncio
@@ -32,6 +33,7 @@ from ragstone.settings import CacheSettings, LlmSettings, Settings
 from tests.llama import llama_server
 
 EVERY = int(os.environ.get("EXAM_EVERY", "20"))
+PROFILE = os.environ.get("EXAM_PROFILE", "")
 KEY = "exam"
 PATIENCE = 600.0
 """Seconds that a reply may take on a busy machine: what is slow shall not count as refused."""
@@ -74,6 +76,7 @@ def run() -> Iterator[Row]:
 
 
 def _rows(who: str, asked: Sequence[Asked]) -> Iterator[Row]:
+    who = f"{who}, profile {PROFILE}" if PROFILE else who
     counts, note = Counter(item.outcome for item in asked), f"{len(asked)} questions"
     for outcome in OUTCOMES:
         yield Row(f"Exam {who}: {outcome.replace('_', ' ')}", counts[outcome], note=note)
@@ -108,7 +111,7 @@ async def _ask(
     tokens, started = 0, time.monotonic()
     turn: Turn | None = None
     for question in row["turns"]:
-        ask = Ask(question, collection=row["collection"], history=history)
+        ask = Ask(question, collection=row["collection"], history=history, profile=PROFILE)
         async for event in service.ask(ask):
             turn = event.turn if isinstance(event, Done) else turn
         answer = (turn.answer if turn else None) or GeneratedAnswer()
