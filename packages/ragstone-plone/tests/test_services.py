@@ -98,8 +98,10 @@ class Services(SiteCase):
             answer.json(), {"@id": f"{self.url}/@rag-index", "status": "queued", "uid": uid}
         )
         self.assertEqual(self.waiting()[uid], False)
-        self.post("@rag-index", b'{"uid": "nobody", "async": false}', self.boss)
-        self.assertEqual(self.waiting()["nobody"], True)
+        for body in (b'{"uid": "nobody"}', b'{"uid": "nobody", "async": false}'):
+            unknown = self.post("@rag-index", body, self.boss)
+            self.assertEqual((unknown.status_code, unknown.json()["type"]), (404, "NotFound"))
+        self.assertNotIn("nobody", self.waiting())
         self.configure(rag_content_types=["Document"])
         folder = json.dumps({"uid": IUUID(self.folder)})
         self.assertEqual(self.post("@rag-index", folder, self.boss).status_code, 400)

@@ -39,13 +39,15 @@ class Index(_Indexing):
             raise BadRequest("uid: it must be the UID of an object.")
         queue = flag(body, "async", True)
         brains = api.portal.get_tool("portal_catalog").unrestrictedSearchResults(UID=uid)
-        portal_type = brains[0].portal_type if brains else ""
-        if brains and portal_type not in settings.content_types:
+        if not brains:
+            raise NotAnswered(404, "NotFound", "uid: the site has no object of this UID.")
+        portal_type = brains[0].portal_type
+        if portal_type not in settings.content_types:
             raise BadRequest(f"uid: objects of type {portal_type!r} are not indexed here.")
-        if not queue and brains:
+        if not queue:
             found = self.call(settings, "index", uid=uid, portal_type=portal_type, sync=True)
             return {**found, "uid": uid}
-        self.outbox().put(send_after_commit(self.site), uid, not brains)
+        self.outbox().put(send_after_commit(self.site), uid)
         return {"status": "queued", "uid": uid}
 
 
