@@ -249,6 +249,9 @@ async def test_given_nothing_is_found_then_the_printed_sentence(
         found = (await http.post(path, json={"query": QUESTION})).json()
         assert found["answer"] == NOTHING
         assert found.get("retrieved_count", found["metadata"].get("chunks_found")) == 0
+        german = {"query": "Wie lange hält der Akku ohne Sonne?"}
+        said = (await http.post(path, json=german)).json()["answer"]
+        assert said == "Die Dokumente enthalten keine Antwort auf diese Frage."
 
 
 @pytest.mark.conforms("RAG engine v1", "Failure paths", "A model that goes on failing: 500, detail")

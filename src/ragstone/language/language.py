@@ -210,9 +210,10 @@ def language_name(code: str) -> str:
 
 
 ENGLISH = "The documents do not hold an answer to this question."
+NOTHING_FOUND = "I couldn't find relevant information to answer your question."
+"""The sentence of the VoiceHelper document."""
 
 _NO_ANSWERS = {
-    "en": ENGLISH,
     "de": "Die Dokumente enthalten keine Antwort auf diese Frage.",
     "fr": "Les documents ne contiennent pas de réponse à cette question.",
     "es": "Los documentos no contienen una respuesta a esta pregunta.",
@@ -227,5 +228,6 @@ _NO_ANSWERS = {
 
 
 def no_answer(configured: str, language: str) -> str:
-    """Return the refusal: the configured sentence; the default one as `language` says it."""
-    return _NO_ANSWERS.get(language, ENGLISH) if configured == ENGLISH else configured
+    """Return the refusal: the configured sentence; a default one as `language` says it."""
+    is_default = configured in (ENGLISH, NOTHING_FOUND)
+    return _NO_ANSWERS.get(language, configured) if is_default else configured

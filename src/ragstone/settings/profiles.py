@@ -9,6 +9,8 @@ request has a default for stands in its dialect.
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from ragstone.language.language import NOTHING_FOUND
+
 Dialect = Literal["chat_core", "pipeline", "rag_v1", "plone", "chats"]
 
 WHOLE_SHARE = 1_000_000
@@ -47,7 +49,7 @@ PROFILES: Mapping[Dialect, Mapping[str, Any]] = {
         "rag.hyde_enabled": True,
         "stages.rewrite.imagines_from": 20,
         "stages.rewrite.temperature": 0.7,
-        "rag.no_answer": "I couldn't find relevant information to answer your question.",
+        "rag.no_answer": NOTHING_FOUND,
         "llm.temperature": 0.7,
         "llm.max_tokens": 2000,
         "llm.fallback": "none",

@@ -10,8 +10,9 @@ from ragstone.core.answer import GeneratedAnswer
 from ragstone.core.events import Done, Event, Rewritten, Sources, StageStarted, Thinking, Token
 from ragstone.core.intent import Analysis
 from ragstone.core.source import Source, citation_sources, describe_pictures, sources
-from ragstone.core.turn import Turn
+from ragstone.core.turn import Ask, Turn
 from ragstone.http.streaming import Transcript, token
+from ragstone.language.language import NOTHING_FOUND, detect, no_answer
 from ragstone.language.markers import find_cited_spans, find_markers, strip_markers
 from ragstone.plugins.rag_v1.requests import QueryRequest, RagRequest
 from ragstone.service import wire
@@ -19,7 +20,6 @@ from ragstone.understand.route import DEMANDING
 
 Object = dict[str, Any]
 
-NOTHING_FOUND = "I couldn't find relevant information to answer your question."
 SNIPPET_CHARS = 2000
 
 QUERY_TYPES: Mapping[str, str] = {
@@ -64,7 +64,12 @@ def whole(turn: Turn, seconds: float, request: RagRequest) -> Object:
 def answer_text(turn: Turn) -> str:
     """The answer's text; the document's own sentence where nothing was found."""
     answer = turn.answer or GeneratedAnswer()
-    return NOTHING_FOUND if answer.refused and not turn.passages else answer.text
+    return nothing_found(turn.ask) if answer.refused and not turn.passages else answer.text
+
+
+def nothing_found(ask: Ask) -> str:
+    """The document's own sentence, in the language of the question."""
+    return no_answer(NOTHING_FOUND, detect(ask.question))
 
 
 def metadata(turn: Turn, seconds: float) -> Object:

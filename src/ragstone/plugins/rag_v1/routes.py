@@ -119,7 +119,7 @@ class RagEngine:
     def _events(self, ask: Ask, named: str | None) -> AsyncGenerator[Event, None]:
         """The answer; only a collection that the client named must exist."""
         events = self._service.ask(ask)
-        return events if named else or_refusal(ask, events, answers.NOTHING_FOUND)
+        return events if named else or_refusal(ask, events, answers.nothing_found(ask))
 
 
 def router(parts: DialectParts) -> APIRouter:
