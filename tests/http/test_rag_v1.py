@@ -19,7 +19,7 @@ from ragstone.core.caller import LOCAL, Caller
 from ragstone.core.errors import Forbidden, UnknownCollection
 from ragstone.core.intent import Analysis, Intent
 from ragstone.core.tool import Tool
-from ragstone.core.turn import Ask, Plan, Principal, Turn
+from ragstone.core.turn import Ask, Plan, Principal, StageTrace, Turn
 from ragstone.http.app import create_app
 from ragstone.local.configured import Configured
 from ragstone.plugins.rag_v1.answers import metadata, query_citations
@@ -372,6 +372,15 @@ def test_given_a_plan_then_metadata_has_the_names_of_the_adaptive_service(
 ) -> None:
     found = metadata(turn, 0.0)
     assert (found["query_type"], found["strategy_used"]) == (query_type, strategy)
+
+
+@pytest.mark.conforms("RAG engine v1", "Metadata", "Times of the stages add up to total_time")
+def test_given_stages_then_their_times_add_up() -> None:
+    took = {"contextualize": 0.1, "retrieve": 0.2, "generate": 0.4, "check": 0.3}
+    trace = tuple(StageTrace(stage, seconds, "done") for stage, seconds in took.items())
+    found = metadata(Turn(Ask("q"), trace=trace), 1.05)
+    names = ("rewrite_time", "retrieve_time", "generate_time", "other_time")
+    assert [found[name] for name in names] == pytest.approx([0.1, 0.2, 0.4, 0.35])
 
 
 @pytest.mark.conforms("RAG engine v1", "Self-RAG", "quality_score, iterations, iteration_details")

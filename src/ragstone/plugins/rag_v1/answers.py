@@ -75,11 +75,16 @@ def nothing_found(ask: Ask) -> str:
 def metadata(turn: Turn, seconds: float) -> Object:
     """Times in seconds, the hits and the model, followed by a few added fields."""
     answer = turn.answer or GeneratedAnswer()
-    return {
-        "total_time": seconds,
+    times = {
         "rewrite_time": _time(turn, REWRITING),
         "retrieve_time": _time(turn, RETRIEVING),
         "generate_time": _time(turn, GENERATING),
+    }
+    return {
+        "total_time": seconds,
+        **times,
+        # What understands and checks, which the document has no field for.
+        "other_time": max(0.0, round(seconds - sum(times.values()), 6)),
         "chunks_found": max(len(turn.hits), len(turn.passages)) if turn.passages else 0,
         "model": answer.model,
         "usage": wire.usage(turn.usage),
