@@ -371,7 +371,7 @@ async def test_what_is_wrong_with_an_sftp_server_is_told(
         made = asyncssh.generate_private_key("ssh-ed25519")
         other = {"host_key": made.export_public_key().decode()}
     if other.get("key_file") == "locked":
-        key.write_private_key(tmp_path / "locked", passphrase="secret")
+        key.write_private_key(tmp_path / "locked", "pkcs8-pem", passphrase="secret")
         other = {"key_file": str(tmp_path / "locked")}
     async with served_sftp(files, key) as options:
         source = open_source("sftp", tmp_path, **{**options, **other})
