@@ -19,6 +19,8 @@ def read(text: str) -> list[tuple[str, str]]:
         f"Q: How do I reset it?\nA: {HOLD}\n\nQ: Is it safe?\nA: Yes, it is.",
         f"### How do I reset it?\n\n{HOLD}\n\n### Is it safe?\n\nYes, it is.",
         f"1. How do I reset it?\n{HOLD}\n2. Is it safe?\nYes, it is.",
+        f"question: How do I reset it?; answer: {HOLD}\nquestion: Is it safe?; answer: Yes, it is.",
+        f"Frage: How do I reset it?; Antwort: {HOLD}\nFrage: Is it safe?; Antwort: Yes, it is.",
     ],
 )
 def test_given_a_list_of_questions_then_each_with_its_whole_answer(text: str) -> None:

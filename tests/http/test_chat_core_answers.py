@@ -12,6 +12,7 @@ from pydantic import SecretStr
 from ragstone.core.conversation import conversation_key
 from ragstone.core.turn import Principal
 from ragstone.models.prompt import MEANS, REFER
+from ragstone.service import IngestRequest
 from ragstone.settings import CacheSettings, ConversationSettings, IndexSettings, McpSettings
 from tests.http.conftest import QUESTION, ROWS, KnowledgeBase, Server
 from tests.mcp_gateway import gateway
@@ -254,6 +255,25 @@ async def test_given_the_local_index_stands_by_then_its_finds_are_not_kept(
     events = await heard(http, QUESTION, room_id="c")
     assert len(kdb.asked) == 3
     assert {event["p_id"] for event in events[-1]["references"]} <= {"p1", "p2"}
+
+
+@pytest.mark.conforms("chat-core", "7.4", "A CSV with question and answer columns is a FAQ")
+async def test_given_a_csv_of_questions_and_answers_then_the_model_is_not_asked(
+    with_model: Server, tmp_path: Path
+) -> None:
+    table = tmp_path / "faq.csv"
+    table.write_text(
+        "question,answer\nHow do I reset my password?,Press Reset. You get a mail.\n"
+        "Can I return a used lamp?,Within 30 days.\n",
+        encoding="utf-8",
+    )
+    http, model = await with_model.start(name=NAME), a_model(with_model)
+    assert with_model.service is not None
+    async for _ in with_model.service.ingest(IngestRequest(paths=(str(table),))):
+        pass
+    events = await heard(http, "How can I reset the password?")
+    assert "".join(said(events, "token")).strip() == "Press Reset. You get a mail. [1]"
+    assert not prompts(model)
 
 
 @pytest.mark.conforms(

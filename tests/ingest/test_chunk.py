@@ -196,6 +196,21 @@ def test_given_a_section_of_a_known_kind_when_cut_then_its_pieces_say_so(
     assert piece.kind == kind
 
 
+@pytest.mark.parametrize(
+    ("row", "kind"),
+    [
+        ("question: When is it open?; answer: From 9 to 17.", "faq"),
+        ("问题: 几点开门?; 答案: 九点。", "faq"),
+        ("question: 12; score: 3", "table"),
+    ],
+)
+def test_given_a_table_of_questions_and_answers_when_cut_then_it_is_a_faq(
+    row: str, kind: str
+) -> None:
+    (piece,) = chunk([Block(f"{row}\n{row}", "table")], 1000, 0)
+    assert piece.kind == kind
+
+
 def test_given_an_endless_document_when_cut_then_memory_stays_bounded() -> None:
     def blocks() -> Iterator[Block]:
         for number in range(8_000):

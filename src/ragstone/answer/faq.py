@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 
 from ragstone.answer.extractive.units import units
+from ragstone.language.faq_rows import FAQ_ROW
 from ragstone.language.sentences import Span
 
 _ASKS = re.compile(
@@ -30,6 +31,9 @@ def pairs(text: str) -> list[FaqEntry]:
     starts = [unit.start for unit in found if unit.form in ("answer", "heading")]
     made = []
     for unit in found:
+        row = FAQ_ROW.fullmatch(text, unit.start, unit.end)
+        if row and len(row["answer"]) <= LONGEST:
+            made.append(FaqEntry(row["question"], Span(*row.span("answer"))))
         if unit.form != "answer":
             continue
         start = unit.said[0].start

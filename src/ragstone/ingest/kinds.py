@@ -2,6 +2,8 @@
 
 import re
 
+from ragstone.language.faq_rows import FAQ_ROW
+
 _NAMES = {
     "glossary": {
         "glossary", "glossary of terms", "definitions", "defined terms", "abbreviations",
@@ -41,14 +43,17 @@ _NUMBERED_END = re.compile(r"\D.*\s\d{1,4}$")
 
 
 def chunk_kind(text: str, section: tuple[str, ...], only_table: bool) -> str:
-    """toc, glossary, faq, credits, table or normal. A section's name counts for those below it."""
+    """toc, glossary, faq, credits, table or normal. A section's name counts for those below it, and
+    a table of questions and answers is a FAQ."""
     names = [_NUMBERING.sub("", heading).strip(" :.").casefold() for heading in section]
     if _is_contents(text, any(name in _TOC_NAMES for name in names)):
         return "toc"
     for kind, known in _NAMES.items():
         if any(name in known for name in names):
             return kind
-    return "table" if only_table else "normal"
+    if only_table:
+        return "faq" if all(map(FAQ_ROW.match, text.splitlines())) else "table"
+    return "normal"
 
 
 def _is_contents(text: str, named: bool) -> bool:
