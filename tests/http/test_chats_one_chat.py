@@ -112,7 +112,7 @@ async def test_given_a_complex_question_then_it_is_rewritten_and_a_simple_one_is
     assert not asked(model, TAKES_APART)
     assert (state["query_complexity"], state["skip_rewrite"]) == ("simple", True)
     assert (state["iteration"], state["max_iterations"], state["errors"]) == (1, 1, [])
-    assert state["processing_steps"][0] == "contextualize"
+    assert "contextualize" in state["processing_steps"]
     talk = (await told(http, "Thank you!", session="t"))[-1]["state"]
     assert (talk["query_complexity"], talk["detected_intent"]) == ("conversational", "gratitude")
     assert state["detected_intent"] == "question"

@@ -561,6 +561,7 @@ class TestSources:
         (house / "wrong.pdf").write_text("no pdf")
         app.go("#/admin/sources")
         app.click("Add a source")
+        Select(app.find("form select")).select_by_visible_text("folder")
         app.find("form input[placeholder=handbook]").send_keys("attic")
         app.find("form .hint + div input").send_keys(str(house))
         app.click("Add")
@@ -601,7 +602,7 @@ class TestSources:
             eva.find("nav")
             eva.go("#/admin/sources")
             eva.click("Add a source")
-            eva.says("as they read what is on it: folder")
+            eva.says("as they read what is on it: feed, folder, git")
             assert "folder" not in [item.text for item in eva.all("form select option")]
 
 
