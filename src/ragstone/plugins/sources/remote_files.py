@@ -10,6 +10,8 @@ from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass
 from typing import BinaryIO, TypeVar
 
+import httpx2
+
 from ragstone.core.errors import DocumentError, SourceUnavailable
 from ragstone.core.sync import SourceItem
 from ragstone.ingest.places import is_hidden
@@ -152,6 +154,17 @@ class RemoteFiles(ABC):
         # A name may be no valid Unicode, and what is told must be.
         place = f"{self._place}{folder}".encode("utf-8", "replace").decode()
         return SourceUnavailable(f"{place} cannot be read: {trouble}.", trouble.retry_after)
+
+
+def check_address(address: str) -> str:
+    """The address of a server; raises ValueError for what is none."""
+    try:
+        url = httpx2.URL(address)
+    except httpx2.InvalidURL:
+        url = httpx2.URL()
+    if url.scheme not in ("http", "https") or not url.host or url.query or url.fragment:
+        raise ValueError("this is no address such as https://files.example.org/documents")
+    return address
 
 
 _STATUSES = {

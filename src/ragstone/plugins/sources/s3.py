@@ -16,10 +16,10 @@ from ragstone.plugins.sources.remote_files import (
     ListedFile,
     RemoteFiles,
     ServerTrouble,
+    check_address,
     explain_connection,
     explain_status,
 )
-from ragstone.plugins.sources.webdav import check_address
 from ragstone.ports.sources import SourceKind, SourceOptions, SourceParts
 
 PAGE = 250

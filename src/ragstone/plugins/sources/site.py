@@ -9,8 +9,6 @@ import zlib
 from asyncio import sleep
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from datetime import datetime
-from email.utils import parsedate_to_datetime
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from urllib.parse import urljoin
 
@@ -22,6 +20,7 @@ from ragstone import __version__
 from ragstone.core.clock import state_time
 from ragstone.core.errors import DocumentError, SourceUnavailable, TooLarge
 from ragstone.ingest.formats.decode import decode_as
+from ragstone.plugins.sources.http_dates import parse_http_date
 from ragstone.ports.sources import SourceOptions
 
 AGENT = "ragstone"
@@ -238,23 +237,15 @@ def _refuse_trouble(url: str, response: httpx2.Response) -> None:
     wanted = response.headers.get("retry-after", "")
     pause = BUSY_SECONDS if status == 429 else None
     if status in (429, 503) and wanted:
-        try:
-            until = float(wanted) if wanted.isdigit() else _read_time(wanted) - state_time()
-            pause = min(max(until, 0.0), MAX_PAUSE)
-        except ValueError:
+        if wanted.isdecimal():
+            pause = min(float(wanted), MAX_PAUSE)
+        elif (until := parse_http_date(wanted)) is not None:
+            pause = min(max(until - state_time(), 0.0), MAX_PAUSE)
+        else:
             pause = BUSY_SECONDS
     raise SourceUnavailable(f"{url} answers {status}.", pause)
 
 
-def _read_time(date: str) -> float:
-    """A date of a header in seconds since 1970. Raises ValueError."""
-    moment: datetime = parsedate_to_datetime(date)
-    return moment.timestamp()
-
-
 def modified_at(response: httpx2.Response) -> float:
     """When the content was changed, in seconds since 1970; 0 if it is not said."""
-    try:
-        return max(_read_time(response.headers.get("last-modified", "")), 0.0)
-    except (ValueError, OverflowError):
-        return 0.0
+    return max(parse_http_date(response.headers.get("last-modified", "")) or 0.0, 0.0)

@@ -6,7 +6,6 @@ takes the % of a name for an escape, and keeps an answer and the tree of its XML
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
-from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
@@ -14,12 +13,14 @@ import httpx2
 from lxml import etree  # type: ignore[import-untyped]
 from pydantic import Field, SecretStr, field_validator
 
+from ragstone.plugins.sources.http_dates import parse_http_date
 from ragstone.plugins.sources.remote_files import (
     CHUNK,
     SECONDS,
     ListedFile,
     RemoteFiles,
     ServerTrouble,
+    check_address,
     explain_connection,
     explain_status,
 )
@@ -30,17 +31,6 @@ _LIST: dict[str, Any] = {
     "content": b'<?xml version="1.0"?><propfind xmlns="DAV:"><prop><resourcetype/><getetag/>'
     b"<getlastmodified/><getcontentlength/></prop></propfind>",
 }
-
-
-def check_address(address: str) -> str:
-    """The address of a server; raises ValueError for what is none."""
-    try:
-        url = httpx2.URL(address)
-    except httpx2.InvalidURL:
-        url = httpx2.URL()
-    if url.scheme not in ("http", "https") or not url.host or url.query or url.fragment:
-        raise ValueError("this is no address such as https://files.example.org/documents")
-    return address
 
 
 class WebdavOptions(SourceOptions):
@@ -116,7 +106,7 @@ class WebdavFolder(RemoteFiles):
         modified = node.findtext(".//{DAV:}getlastmodified") or ""
         size = node.findtext(".//{DAV:}getcontentlength")
         version = node.findtext(".//{DAV:}getetag") or f"{size} {modified}"
-        return ListedFile(path, False, version, _parse_time(modified))
+        return ListedFile(path, False, version, parse_http_date(modified) or 0.0)
 
     def _link(self, path: str) -> str:
         return self._url + quote(path, errors="surrogateescape")
@@ -138,13 +128,6 @@ async def _read_responses(response: httpx2.Response) -> AsyncIterator[etree._Ele
 def _decode(address: str) -> str:
     """The path of an address; bytes that are no UTF-8 are kept as lone surrogates."""
     return unquote(urlsplit(address).path, errors="surrogateescape")
-
-
-def _parse_time(value: str) -> float:
-    try:
-        return parsedate_to_datetime(value).timestamp()
-    except ValueError:
-        return 0.0
 
 
 WEBDAV = SourceKind("A folder over WebDAV.", WebdavOptions, WebdavFolder, of_server=True)
