@@ -354,7 +354,7 @@ def source_work(parts: SyncParts) -> Work:
         wanted = SyncRequest(bool(job.request["dry"]), bool(job.request["accept_removals"]))
         begun = SourceRun(job.id, source.id, job.created_at, dry=wanted.dry)
         earlier = await parts.store.begin_run(begun)
-        if job.attempts > 1 and "run" in job.progress:
+        if earlier.state == "running" and job.attempts > 1 and "run" in job.progress:
             # An ingest of a folder stores nothing of how far it is but this.
             earlier = wire.load(SourceRun, job.progress["run"])
 

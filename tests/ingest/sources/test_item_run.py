@@ -609,6 +609,19 @@ async def test_a_run_that_was_cut_off_goes_on_where_it_was(
     assert not list((tmp_path / "spool").glob("*"))
 
 
+async def test_a_run_that_has_ended_is_not_run_again_where_its_job_could_not_say_so(
+    synced: SyncedCollection, scripted: ScriptedSource
+) -> None:
+    scripted.put("a.txt", "Soup.")
+    ended = await synced.sync()
+    scripted.put("a.txt", "Fish.")
+
+    again = await run_source(synced.parts, synced.source, SyncRequest(), ended, lambda run: None)
+
+    assert again == ended
+    assert await synced.texts() == {"Soup."}
+
+
 @pytest.mark.parametrize("seed", range(8))
 async def test_after_any_history_everyone_finds_what_a_plain_model_says(
     synced: SyncedCollection,

@@ -139,8 +139,11 @@ class NginxSite:
     inside_log: Path
 
     def write(self, name: str, text: str | bytes) -> None:
+        """For the workers of nginx, which are another user, whatever this one's umask is."""
         file = self.folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
+        for made in (self.folder, file.parent):
+            made.chmod(0o755)
         file.write_bytes(text.encode() if isinstance(text, str) else text)
         file.chmod(0o644)
 
@@ -153,8 +156,8 @@ class NginxSite:
 def nginx_site() -> Iterator[NginxSite]:
     port, other = free_port(), free_port()
     with run_nginx(SERVERS.format(port=port, other=other), port) as folder:
-        (folder / "users").write_text("ada:{PLAIN}sesame-4711\n")
         made = NginxSite(f"http://127.0.0.1:{port}", folder / "site", folder / "inside.log")
+        made.write("../users", "ada:{PLAIN}sesame-4711\n")
         made.write("../inside/secret.html", "<p>Of the server's own network.</p>")
         made.write("robots.txt", "User-agent: *\nDisallow: /*?action=\nDisallow: /drafts/\n")
         made.write_page("wiki/Soup.html", "There is soup.", "Bread.html", "?action=edit")

@@ -39,8 +39,11 @@ async def run_source(
     """Sync a source, store how it went and when the next run is due; what fails is in the run.
 
     Nobody else syncs it meanwhile. Raises StateUnavailable and StorageFull: then the same run is to
-    be run again.
+    be run again. A run that has ended already is given back: whoever reads that it has may close
+    the process before its job says so, and what changed since belongs to the next run.
     """
+    if earlier.state != "running":
+        return earlier
     async with parts.catalog.alone(source.tenant, f"source {source.id}"):
         # Another run may have gone further while this one waited, or somebody has removed it.
         now = await parts.store.get(source.id)
@@ -63,11 +66,11 @@ async def run_source(
             log.exception("The source %s broke", source.name)
             sentence = f"The kind {source.kind} broke ({type(error).__name__}); the log says where."
             ended = replace(record.run, state="failed", error=sentence)
+        if not request.dry:
+            await _schedule(parts, source, ended, checkpoint, retry_after)
         ended = replace(ended, ended_at=state_time())
         record.change(ended)
         await record.store()
-        if not request.dry:
-            await _schedule(parts, source, ended, checkpoint, retry_after)
         return ended
 
 
