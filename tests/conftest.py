@@ -63,7 +63,8 @@ def memory_folder() -> Path:
         if not Path("/proc", folder.name.rpartition("-")[2]).exists():
             shutil.rmtree(folder, ignore_errors=True)
     folder = MEMORY / f"ragstone-tests-{os.getpid()}"
-    folder.mkdir(mode=0o711, exist_ok=True)  # PostgreSQL runs as another user
+    folder.mkdir(exist_ok=True)
+    folder.chmod(0o711)  # PostgreSQL and the workers of nginx run as other users.
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
 

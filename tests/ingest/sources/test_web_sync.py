@@ -3,6 +3,7 @@
 import gzip
 import os
 from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -139,23 +140,32 @@ class NginxSite:
     inside_log: Path
 
     def write(self, name: str, text: str | bytes) -> None:
-        """For the workers of nginx, which are another user, whatever this one's umask is."""
         file = self.folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
-        for made in (self.folder, file.parent):
-            made.chmod(0o755)
         file.write_bytes(text.encode() if isinstance(text, str) else text)
-        file.chmod(0o644)
 
     def write_page(self, name: str, text: str, *links: str, head: str = "") -> None:
         anchors = " ".join(f'<a href="{link}">{link}</a>' for link in links)
         self.write(name, f"<html><head>{head}</head><body><p>{text}</p>{anchors}</body></html>")
 
 
+@contextmanager
+def readable_by_others() -> Iterator[None]:
+    """The workers of nginx are another user, who reads nothing where the umask is 077."""
+    before = os.umask(0o022)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
 @pytest.fixture
 def nginx_site() -> Iterator[NginxSite]:
     port, other = free_port(), free_port()
-    with run_nginx(SERVERS.format(port=port, other=other), port) as folder:
+    with (
+        readable_by_others(),
+        run_nginx(SERVERS.format(port=port, other=other), port) as folder,
+    ):
         made = NginxSite(f"http://127.0.0.1:{port}", folder / "site", folder / "inside.log")
         made.write("../users", "ada:{PLAIN}sesame-4711\n")
         made.write("../inside/secret.html", "<p>Of the server's own network.</p>")
