@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ragstone.core.errors import DocumentError, EmptyDocument, PathTaken, ReadersRefused
 from ragstone.core.readers import FolderReaders, list_folders
-from ragstone.core.records import Collection, Document
+from ragstone.core.records import Collection, Document, DocumentStatus
 from ragstone.core.turn import Principal
 from ragstone.ingest import changes, file_threads, readers, uploads
 from ragstone.ingest.files import WITHOUT_TEXT, FoundFile, printable_path
@@ -174,12 +174,18 @@ class FileComparison:
         """Keep why files are not read, where that is not known already, and tell it."""
         failed = []
         for item, error in refused:
-            document = replace(item.document, status="failed", error=error.message)
-            before = known.get(document.id)
-            if before is None and is_textless_picture(item.item, error):
+            before = known.get(item.document.id)
+            skipped = not is_kept(before) and (
+                item.item.skipped or is_textless_picture(item.item, error)
+            )
+            status: DocumentStatus = "skipped" if skipped else "failed"
+            document = replace(item.document, status=status, error=error.message)
+            if not (skipped or item.item.skipped):
+                self._tracker.count_failed(item.item.path, error.message, item.item.size)
+            elif not item.item.skipped:
                 self._tracker.count_passed(WITHOUT_TEXT, item.item.size, read=False)
-                continue
-            self._tracker.count_failed(item.item.path, error.message, item.item.size)
+            elif not skipped:
+                continue  # What could be read of it before goes on answering.
             untold = isinstance(error, PathTaken | ReadersRefused) or error is item.said.closed
             if not untold and not (before and _is_known_failure(before, document)):
                 failed.append(document)
@@ -221,6 +227,11 @@ def is_textless_picture(item: FoundFile, error: DocumentError) -> bool:
     """Whether this is a logo or a drawing in a folder, which nobody asked to read."""
     alone = item.source == item.root
     return not alone and isinstance(error, EmptyDocument) and is_picture(item.source.name)
+
+
+def is_kept(known: Document | None) -> bool:
+    """Whether a document is known as more than a file that is passed over."""
+    return known is not None and known.status != "skipped"
 
 
 def _is_known_failure(known: Document, failed: Document) -> bool:
