@@ -22,6 +22,7 @@ FOLDER_FILE = "ragstone.yaml"
 """Describes the files below its folder, by patterns."""
 
 HIDDEN, NO_ENDING, WITHOUT_TEXT = "hidden", "no ending", "picture without text"
+CHAPTER = "part of another document"
 
 
 @dataclass(frozen=True, slots=True)

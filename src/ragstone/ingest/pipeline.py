@@ -47,6 +47,7 @@ from ragstone.ingest.embedding import (
 )
 from ragstone.ingest.enricher import Enricher
 from ragstone.ingest.files import (
+    CHAPTER,
     WITHOUT_TEXT,
     FoundFile,
     RefusedFile,
@@ -156,9 +157,20 @@ class Pipeline(DocumentChanges):
                 await self.placement.check(collection)
                 await readers.apply_rules(self._index, self._catalog, collection)
                 found = await self._keep_known_paths(collection, only, found)
+                comparison = FileComparison(
+                    self._index, self._catalog, self.originals, self._settings, tracker
+                )
+                chapters = await comparison.find_chapters(collection, request, found)
+                found = [item for item in found if item.place not in chapters]
+                for _ in chapters:
+                    tracker.count_skipped(CHAPTER)
                 _expect(found, tracker)
                 tracker.set_waiting(await self._index.count_without_vectors(collection))
-                await self._index_files(job, collection, request, found, tracker, leaves)
+                await self._index_files(
+                    job, collection, request, found, comparison, tracker, leaves
+                )
+                by_themselves = await self._catalog.find_documents(list(chapters.values()))
+                await self.forget(collection, list(by_themselves))
                 await self._forget_former(collection, request, found, archives)
                 if request.prune:
                     places = {item.place for item in archives}
@@ -459,6 +471,7 @@ class Pipeline(DocumentChanges):
         collection: Collection,
         request: IngestRequest,
         found: Sequence[FoundFile],
+        comparison: FileComparison,
         tracker: Tracker,
         leaves: Leaves,
     ) -> None:
@@ -472,7 +485,7 @@ class Pipeline(DocumentChanges):
         sharing = Sharing(self._parts, job, collection, pending, tracker, done, refuse)
         async with asyncio.TaskGroup() as group:
             reading = group.create_task(
-                self._read(collection, request, found, tracker, pending, sharing)
+                self._read(collection, request, found, comparison, tracker, pending, sharing)
             )
             group.create_task(sharing.run())
             embedding = group.create_task(
@@ -532,14 +545,12 @@ class Pipeline(DocumentChanges):
         collection: Collection,
         request: IngestRequest,
         found: Sequence[FoundFile],
+        comparison: FileComparison,
         tracker: Tracker,
         pending: Pending,
         sharing: Sharing,
     ) -> None:
         """Sort out what is unchanged, and have several files read at once."""
-        comparison = FileComparison(
-            self._index, self._catalog, self.originals, self._settings, tracker
-        )
         batch = BatchWriter(
             self._writer, collection, pending, self._handle_written(collection, tracker)
         )
