@@ -16,7 +16,6 @@ from ragstone.http.app import create_app
 from ragstone.local import Ragstone
 from ragstone.service import IngestRequest, Progress
 from ragstone.settings import LlmSettings, Settings
-from tests.http_server import running
 from tests.model_server import model_server
 
 pytestmark = pytest.mark.slow
@@ -210,11 +209,11 @@ async def test_a_chat_model_is_not_asked(tmp_path: Path) -> None:
 async def test_dialects_tell_it_in_their_answers(world: World) -> None:
     await world.ingest()
     question = "How high is the harbour fee in plan.pdf?"
-    with running(create_app(world.service, world.settings, "token")) as url:
-        async with httpx.AsyncClient(base_url=url, trust_env=False, timeout=60) as http:
-            chat = {"model": "ragstone", "messages": [{"role": "user", "content": question}]}
-            openai = (await http.post("/v1/chat/completions", json=chat)).json()
-            rag = (await http.post("/api/v1/rag/query", json={"query": question})).json()
+    transport = httpx.ASGITransport(create_app(world.service, world.settings, "token"))
+    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
+        chat = {"model": "ragstone", "messages": [{"role": "user", "content": question}]}
+        openai = (await http.post("/v1/chat/completions", json=chat)).json()
+        rag = (await http.post("/api/v1/rag/query", json={"query": question})).json()
     said = openai["choices"][0]["message"]["content"]
     assert said.startswith("plan.pdf could not be read")
     assert rag["answer"].startswith("plan.pdf could not be read")
