@@ -20,7 +20,7 @@ from ragstone.access.setup import make_interceptor
 from ragstone.http.app import create_app
 from ragstone.local import Ragstone
 from ragstone.service import IngestRequest
-from ragstone.settings import LlmSettings, McpSettings, Settings
+from ragstone.settings import LlmSettings, McpSettings, Settings, StatisticsSettings
 from tests.agent.scenarios.tool_server import ToolServer
 from tests.documents import copied
 from tests.http.effects import World
@@ -109,7 +109,8 @@ async def world(with_model: Server, tmp_path: Path) -> AsyncIterator[World]:
     metadata, which is also the only document of the collection `laws`."""
     with running(ToolServer().server().streamable_http_app()) as tools:
         mcp = McpSettings(gateway=f"{tools}/mcp", mcp_enabled=True)
-        await with_model.start(mcp=mcp, vision=True)
+        kept = StatisticsSettings(questions=True)
+        await with_model.start(mcp=mcp, statistics=kept, vision=True)
         assert with_model.service is not None
         (tmp_path / "acts").mkdir()
         (tmp_path / "acts" / "night.md").write_text(LAW, encoding="utf-8")

@@ -103,8 +103,26 @@ def prompts_after(seen: Observed) -> list[Any]:
     return [call["messages"] for call in seen.after]
 
 
+def ranking(seen: Observed) -> list[tuple[str, Any]]:
+    """The names and scores of what was found, wherever they stand in the response."""
+    found: list[tuple[str, Any]] = []
+
+    def look(value: Any) -> None:
+        if isinstance(value, list):
+            for inner in value:
+                look(inner)
+        elif isinstance(value, dict):
+            named = ("p_id", "chunk_id", "score", "relevance_score", "similarity_score")
+            found.extend((name, value[name]) for name in named if name in value)
+            look(list(value.values()))
+
+    look(seen.body)
+    return found
+
+
 def everything(seen: Observed) -> Any:
-    return seen.status, kinds(seen), prompts(seen), temperatures(seen), seen.stages
+    fixed = (seen.status, kinds(seen), prompts(seen), temperatures(seen))
+    return (*fixed, seen.stages, ranking(seen))
 
 
 class World:
@@ -199,7 +217,7 @@ class World:
             for one, other in combinations(options, 2)
             if everything(seen[one]) == everything(seen[other])
         ]
-        assert not alike
+        assert not alike, alike
 
     async def check(self, route: str, base: Json, item: Case, description: str) -> None:
         """Fail where the two requests of a case look alike from outside, or the same one twice

@@ -88,7 +88,7 @@ REFUSED = {
 STREAM = {
     **with_cases(GENERATE),
     "rewrite_method": case("rewrite_method", "none", "multi", prompts),
-    "citation_format": case("citation_format", "markdown", "html", citations),
+    "citation_format": case("citation_format", "markdown", "html", None),
     "stream": case("stream", False, True, None),
     **REFUSED,
 }
@@ -125,7 +125,8 @@ ROUTES: dict[str, tuple[Json, dict[str, Case]]] = {
     "POST /api/v1/rag/query-stream": ({"query": QUESTION}, QUERY),
 }
 OPTIONS: dict[str, list[Any]] = {
-    "strategy": ["DIRECT", "HYDE", "QUERY_DECOMPOSITION", "ITERATIVE", "HYBRID", "SELF_RAG"],
+    # HYBRID is how it is searched by default here, with HyDE: it takes the place of HYDE.
+    "strategy": ["DIRECT", "QUERY_DECOMPOSITION", "ITERATIVE", "HYBRID", "SELF_RAG"],
     "rewrite_method": ["multi", "hyde", "none", "decompose", "expand", "step_back"],
 }
 
