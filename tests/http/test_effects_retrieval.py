@@ -1,4 +1,4 @@
-"""Every field of the retrieval service's requests changes what is seen, or says that it does not."""
+"""Every field of the retrieval service changes what is seen, or says that it does not."""
 
 from typing import Any
 
