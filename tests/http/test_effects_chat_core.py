@@ -129,6 +129,7 @@ def test_every_address_has_its_cases() -> None:
 
 
 @pytest.mark.parametrize("route", ROUTES)
+@pytest.mark.conforms("chat-core", "5.1", "Two values of any field are told apart")
 async def test_given_two_values_of_a_field_then_a_difference_is_seen(
     world: World, subtests: pytest.Subtests, route: str
 ) -> None:
