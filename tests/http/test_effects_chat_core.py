@@ -22,6 +22,8 @@ from tests.http.effects import (
     with_cases,
 )
 
+pytestmark = pytest.mark.slow
+
 FOLLOW_UP = "And how long does charging it take?"
 OTHER = "Up to how many euros are hotel rooms in Oslo reimbursed?"
 TICKET = 'call file_ticket {"text": "the lamp is dark"}'

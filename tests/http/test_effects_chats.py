@@ -21,6 +21,8 @@ from tests.http.effects import (
     with_cases,
 )
 
+pytestmark = pytest.mark.slow
+
 CHAT = {"path:chat_id": "mast"}
 LAMP = ("lamp.md", b"# Lamp\n\nA full charge of the lamp lasts 31 days.")
 WELL = ("well.md", b"# Well\n\nThe well is 40 metres deep, and holds water all year.")

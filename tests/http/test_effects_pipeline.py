@@ -22,6 +22,8 @@ from tests.http.effects import (
 )
 from tests.http.test_effects_chat_core import FOLLOW_UP, OTHER, POPULATION, TICKET, png
 
+pytestmark = pytest.mark.slow
+
 AGENT = {"mode": "agent"}
 REASONED = {"message": "Why does the lamp need so much sun, and what follows from that?"}
 

@@ -25,6 +25,8 @@ from tests.http.effects import (
 )
 from tests.http.test_effects_chat_core import FOLLOW_UP, OTHER
 
+pytestmark = pytest.mark.slow
+
 
 def citations(seen: Observed) -> Any:
     """What is said of the sources cited, wherever it stands."""

@@ -11,6 +11,8 @@ from tests.http.conftest import QUESTION
 from tests.http.effects import Case, Json, Observed, World, case, routes_below, stages, with_cases
 from tests.http.test_effects_chat_core import OTHER
 
+pytestmark = pytest.mark.slow
+
 
 def texts(seen: Observed) -> Any:
     """The passages in their order."""
