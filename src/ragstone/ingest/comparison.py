@@ -258,13 +258,11 @@ def _find_chapters(
         except DocumentError:
             continue  # Whoever reads it tells.
         parts = [by_place[str(path)] for path in included if str(path) in by_place]
-        chapters |= {
-            part.item.place: part.document.id for part in parts if _is_whole_in(part, book)
-        }
+        chapters |= {part.item.place: part.document.id for part in parts if _covers(book, part)}
     return chapters
 
 
-def _is_whole_in(part: _DescribedFile, book: _DescribedFile) -> bool:
+def _covers(book: _DescribedFile, part: _DescribedFile) -> bool:
     """Whether who finds a file, by its text or metadata, finds the one that includes it."""
     return (
         part.said.metadata == book.said.metadata

@@ -175,9 +175,9 @@ def _key(item: RankedUnit) -> tuple[int, int]:
 
 
 def _alone(question: str, item: RankedUnit) -> Pair:
-    lead = f"{item.unit.context}\n" if item.unit.context else ""
-    said = item.passage.text[item.unit.start : item.unit.end]
-    return Pair(question, lead + said, item.passage.hit.chunk.heading, question=True)
+    unit = item.unit
+    lead = f"{unit.context}\n" if unit.context else ""
+    return _pair(question, item.passage, _Part(item.passage.number, unit.start, unit.end, lead))
 
 
 def _with_reading(

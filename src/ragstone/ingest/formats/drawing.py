@@ -68,7 +68,7 @@ def diagram_blocks(root: Any | None, page: int | None = None) -> Iterator[Block]
 
 def _paragraphs(point: Any) -> list[str]:
     body = point.find(f"{_DGM}t")
-    lines = (body.iter(f"{_A}p")) if body is not None else ()
+    lines = body.iter(f"{_A}p") if body is not None else ()
     return [text for line in lines if (text := " ".join("".join(_texts(line)).split()))]
 
 
