@@ -54,6 +54,9 @@ _LONE_LABEL = re.compile(r"\(\d{1,3}[a-z]?\)|\d{1,3}[.)]|\(?[a-z]{1,2}\)|\(?[ivx
 _ROMAN = re.compile(r"\(?[ivxlc]+[.)]")
 _RULE = re.compile(r"([-=_*~#+.·—–])(?:\s?\1){2,}")
 _MARKED_HEADING = re.compile(r"#{1,6}\s+(?=\S)")
+_MARKS_HEADINGS = re.compile(r"\A\s*# |^##", re.MULTILINE)
+"""A text that marks headings has one at its beginning, or of several levels: else "# " is the
+prompt of a shell, or a comment."""
 _FENCE = re.compile(r"(`{3,}|~{3,})\s*([\w+#.-]*)[^`]*$")
 _LEADER = re.compile(r"(?:\.\s?){4,}\s*[\divxlc]+$|…+\s*\d+$|(?:·\s?){3,}\d+$")
 _FIELD = re.compile(
@@ -130,6 +133,7 @@ class _Reader:
 
     def __init__(self, text: str) -> None:
         self._text = text
+        self._marks_headings = bool(_MARKS_HEADINGS.search(text))
         self._groups = deque(_groups(text))
         self._base = _base_indent(self._groups)
         self._items: list[tuple[int, tuple[str, str]]] = []
@@ -332,12 +336,11 @@ class _Reader:
         return end
 
     def _heading(self, group: _Group) -> _Draft | None:
-        first = group[0]
         return (
             self._read_underlined(group)
             or self._read_named(group)
             or self._alone(group)
-            or (self._read_marked(group) if first.text.startswith("#") else None)
+            or (self._read_marked(group) if self._marks_headings else None)
         )
 
     def _read_marked(self, group: _Group) -> _Draft | None:

@@ -60,10 +60,3 @@ def test_given_row_and_column_by_name_then_that_cell_counts_most(
     question: str, score: float
 ) -> None:
     assert cell_score(question, MODES) == score
-
-
-def test_a_row_below_one_that_the_question_names_is_better_than_its_like() -> None:
-    question = "What is the mean age in the IROX arm?"
-    age = "Age in Years > Mean (SD); A:IFL (N=4): 59.7 (11.4); G:IROX (N=3): 59.8 (11.5)"
-    weight = age.replace("Age in Years", "Weight")
-    assert cell_score(question, age) > cell_score(question, weight) > 0

@@ -39,27 +39,6 @@ def test_lists_in_many_shapes_are_kept_whole(text: str) -> None:
     assert "".join(first[2]) == text.replace("\n", "")
 
 
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ("please send mail to", ["please send mail to", "LIST-request@lists.example"]),
-        ("please send mail.", ["please send mail."]),
-    ],
-)
-def test_a_sentence_that_goes_on_behind_its_end_brings_what_follows(
-    line: str, said: list[str]
-) -> None:
-    text = f"Anyone may join: {line}\n\nLIST-request@lists.example\n\nThen wait."
-    ends = [text.index("\n"), text.index("example") + 7, len(text)]
-    starts = [0, ends[0] + 2, ends[1] + 2]
-    blocks = [BlockSpan("paragraph", s, e) for s, e in zip(starts, ends, strict=True)]
-    first = units(text, blocks)[0]
-    assert [text[item.start : item.end] for item in first.said] == [
-        f"Anyone may join: {said[0]}",
-        *said[1:],
-    ]
-
-
 def test_an_endless_list_is_said_up_to_a_limit() -> None:
     text = "Needed:\n" + "\n".join(f"- thing number {i} of the list" for i in range(1000))
     assert 10 < sum(map(len, shown(text)[0][2])) <= LIST_CHARS
@@ -100,23 +79,6 @@ def test_a_line_that_says_nothing_is_a_heading() -> None:
     assert [form for form, *_ in found] == ["heading", "sentence"]
 
 
-@pytest.mark.parametrize(
-    ("text", "forms"),
-    [
-        ("3. Grant of Patent License. Each author grants one.", ["heading", "sentence"]),
-        ("2.1 Kündigung und Fristen.\n\nEs sind drei Monate.", ["heading", "sentence"]),
-        ("3. It is granted to You. Each author grants one.", ["sentence", "sentence"]),
-        ("1. Mount Everest.\n2. Monte Rosa.\n3. Mont Blanc.", ["sentence", "sentence", "sentence"]),
-        ("5. Conveying Modified Versions.", ["sentence"]),
-        ("2. Yes, it is.\nWe are sure.", ["sentence", "sentence"]),
-    ],
-)
-def test_a_numbered_title_is_a_heading_though_it_has_a_full_stop(
-    text: str, forms: list[str]
-) -> None:
-    assert [form for form, *_ in shown(text)] == forms
-
-
 def test_a_heading_stands_for_the_beginning_of_its_section() -> None:
     text = "Keys\nUse a command for them.\nrun x\nMore text.\nLocks\nOther text is here."
     kinds: list[tuple[BlockKind, str]] = [
@@ -152,12 +114,6 @@ def test_code_is_said_with_the_name_of_its_tab() -> None:
         ["On Linux", "run x"],
         ["On Windows", "run y"],
     ]
-
-
-def test_a_first_sentence_without_its_beginning_is_a_fragment() -> None:
-    found = shown("of the work in any country. You may sue.")
-    assert [form for form, *_ in found] == ["fragment", "sentence"]
-    assert [form for form, *_ in shown("nothing is torn here.")] == ["sentence"]
 
 
 def test_a_line_with_a_colon_brings_the_paragraph_it_leads_to() -> None:

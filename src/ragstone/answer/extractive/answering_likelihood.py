@@ -19,7 +19,6 @@ from ragstone.answer.extractive.unit_ranking import RankedUnit
 from ragstone.core.answer import log_odds, probability
 from ragstone.core.turn import Passage
 from ragstone.language.named import find_names
-from ragstone.language.words import words
 from ragstone.verify.sufficiency import coverage
 
 WEIGHTS = "answering.json"
@@ -55,8 +54,6 @@ _UNSPACED = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+
 its."""
 
 _NUMBER = re.compile(r"(?<![\w-])\d[\d.,']*(?!\w)")
-
-_FIRST_CELL = re.compile(r"(?:[^:;|\n]*: )?(?P<value>[^;|\n]*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,17 +104,15 @@ def _odds_of_missing_words(
     question: str, said: str, chosen: Sequence[RankedUnit], passages: Sequence[Passage]
 ) -> float:
     """What is added to the log-odds for what the question names and nothing speaks of."""
-    first = chosen[0]
-    is_row = first.unit.form == "row"
+    is_row = chosen[0].unit.form == "row"
     cited = [unit.passage.hit.chunk for unit in chosen]
     about = "\n".join(
         [f"{chunk.heading}\n{chunk.path}\n{chunk.subject}" for chunk in cited]
         + [unit.unit.context for unit in chosen]
-        + [_heading_above(unit) for unit in chosen]
     )
     everywhere = "\n".join(f"{p.hit.chunk.heading}\n{p.text}" for p in passages)
     odds = 0.0
-    if is_row and not _is_named_by_number(question, first):
+    if is_row:
         # A number of the question may lie in a range of the row.
         asked = _NUMBER.sub(" ", question)
         odds += ROW_UNCOVERED * (1 - coverage(asked, (everywhere, about))[0])
@@ -127,20 +122,6 @@ def _odds_of_missing_words(
     if is_without_code or _is_of_another_number(question, titled, whole):
         odds += OTHER_THING
     return odds
-
-
-def _heading_above(unit: RankedUnit) -> str:
-    """The last heading inside the passage that a unit stands below."""
-    text, start = unit.passage.text, unit.unit.start
-    above = [b for b in unit.passage.blocks if b.kind == "heading" and b.end <= start]
-    return text[above[-1].start : above[-1].end] if above else ""
-
-
-def _is_named_by_number(question: str, row: RankedUnit) -> bool:
-    """Whether the first cell of a row has a number or code of the question."""
-    cell = _FIRST_CELL.match(row.passage.text, row.unit.start, row.unit.end)
-    held = set(words(cell["value"])) if cell else set()
-    return any(word in held for word in words(question) if any(map(str.isdigit, word)))
 
 
 def lacks_code(question: str, text: str) -> bool:

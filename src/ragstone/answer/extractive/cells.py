@@ -9,10 +9,6 @@ ROW, COLUMN, OTHER_COLUMN = 2.0, 3.0, -1.0
 """Added to the score of a row whose label the question has, and of whose columns it names one: by
 its years and numbers, or by all its words; or whose columns have other years."""
 
-ABOVE = 2.0
-"""Added besides where the question has a word of the row that it stands below: age of "Age in Years
-> Mean"."""
-
 WHOLE_CELL = 5.0
 """Added besides where label and column are all that is asked about: the keying rate of MSK144."""
 
@@ -49,25 +45,14 @@ def cell_score(question: str, row: str) -> float:
     if not numbers:
         others = asked.difference(words)
         named = [own for own in map(_column_words, names) if own and own <= others]
-        return (
-            ROW
-            + _above_score(asked, first)
-            + COLUMN * bool(named)
-            + WHOLE_CELL * any(own == others for own in named)
-        )
+        return ROW + COLUMN * bool(named) + WHOLE_CELL * any(own == others for own in named)
     seen = Counter(word for name in names for word in content_word_set(name))
     best = 0.0
     for name in names:
         held = len(numbers.intersection(_NUMBER.findall(name))) / len(numbers)
         own = [word for word in content_word_set(name) - asked if not word.isdigit()]
         best = max(best, held * (OF_PART if any(seen[word] == 1 for word in own) else 1.0))
-    return ROW + _above_score(asked, first) + (COLUMN * best if best else OTHER_COLUMN)
-
-
-def _above_score(asked: set[str] | frozenset[str], first: str) -> float:
-    """The addition for a row below another one ("Age > Mean") that the question names too."""
-    above = content_word_set((first.partition(": ")[2] or first).rpartition(" > ")[0])
-    return ABOVE if above and above & asked else 0.0
+    return ROW + (COLUMN * best if best else OTHER_COLUMN)
 
 
 def _column_words(name: str) -> frozenset[str]:

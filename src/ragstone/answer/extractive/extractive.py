@@ -16,13 +16,11 @@ from pathlib import PurePosixPath
 
 from ragstone.answer.extractive.answering_likelihood import likelihood
 from ragstone.answer.extractive.both_sides import both_sides
-from ragstone.answer.extractive.code_behind import add_code_after_best
 from ragstone.answer.extractive.lists import candidate_text, with_lists
 from ragstone.answer.extractive.meaning_closeness import MeaningCloseness, in_other_languages
 from ragstone.answer.extractive.summary import excerpt_sentences, summary
 from ragstone.answer.extractive.unit_ranking import (
     RankedUnit,
-    is_how_to_question,
     passage_units,
     rank_units,
 )
@@ -71,9 +69,12 @@ PASSAGE_CHARS = 20_000
 
 MOST_SENTENCES = 3
 
-SECOND, THIRD = 0.05, 0.5
-"""Another unit is said too if it holds the answer with this probability by the best one's: a second
-one in case the first does not, a third one only if it seems nearly as good."""
+ALSO = 0.05
+"""Another unit is said too if it holds the answer with this probability by the best one's, in case
+that does not."""
+
+WEIGHED = 2
+"""Units of those that are said by which it is judged whether they answer."""
 
 SAME_QUESTION = 0.95
 """How likely the answer of a FAQ that asks the same is what was asked."""
@@ -192,14 +193,11 @@ class Extractive:
         yield Said(finish="stop", confidence=likely)
 
     def _choose(self, ask: Ask, ranking: Ranking, sentences: int | None) -> list[RankedUnit]:
-        """The units that answer, with the lists, code and labels that belong to them."""
+        """The units that answer, with the lists that belong to them."""
         if not ranking.best:
             return []
         chosen = choose_units(ranking, sentences)
-        chosen = with_lists(ask.question, chosen, ranking.passages, ranking.units)
-        if is_how_to_question(ask.question):
-            return add_code_after_best(chosen, ranking.passages, ranking.units)
-        return chosen
+        return with_lists(ask.question, chosen, ranking.passages, ranking.units)
 
     async def _find_apart(
         self, question: str, ranking: Ranking, passages: Sequence[Passage], names_documents: bool
@@ -287,7 +285,9 @@ def _likelihood(question: str, said: str, chosen: Sequence[RankedUnit], ranking:
     if chosen[0].asked:
         return SAME_QUESTION
     best, passages = ranking.best, ranking.passages
-    return likelihood(question, said, chosen, best, passages, ranking.sure, ranking.across)
+    return likelihood(
+        question, said, chosen[:WEIGHED], best, passages, ranking.sure, ranking.across
+    )
 
 
 def _excerpts_text(passages: Sequence[Passage]) -> str:
@@ -342,8 +342,7 @@ def choose_units(ranking: Ranking, sentences: int | None = None) -> list[RankedU
     before = _previous_unit(first, ranking.passages, ranking.units)
     most = min(MOST_SENTENCES - (before is not None), sentences or MOST_SENTENCES)
     for candidate in best[1:]:
-        least = SECOND if len(chosen) == 1 else THIRD
-        if len(chosen) == most or candidate.score < first.score + math.log(least):
+        if len(chosen) == most or candidate.score < first.score + math.log(ALSO):
             break
         if candidate.unit.form not in ALONE and not any(
             _repeats(candidate, item) for item in chosen
@@ -351,13 +350,13 @@ def choose_units(ranking: Ranking, sentences: int | None = None) -> list[RankedU
             chosen.append(candidate)
     if before is not None and not any(_repeats(before, item) for item in chosen):
         chosen.append(before)
-    return [item for item in chosen if not any(_is_code_of(item, other) for other in chosen)]
+    return chosen
 
 
 def _exclude_hidden(best: Sequence[RankedUnit]) -> Sequence[RankedUnit]:
     """Return the units without those that the author hides, where another one is as likely."""
     visible = [candidate for candidate in best if not _is_hidden(candidate)]
-    is_answered = visible and visible[0].score >= best[0].score + math.log(SECOND)
+    is_answered = visible and visible[0].score >= best[0].score + math.log(ALSO)
     return visible if is_answered else best
 
 
@@ -385,15 +384,6 @@ def _previous_unit(
 def _repeats(one: RankedUnit, other: RankedUnit) -> bool:
     mine, theirs = without_spans(candidate_text(one)), without_spans(candidate_text(other))
     return mine in theirs or theirs in mine
-
-
-def _is_code_of(one: RankedUnit, other: RankedUnit) -> bool:
-    """Whether a unit is code alone that another one shows with what introduces it."""
-    code = candidate_text(one) if one.unit.form == "code" and other.unit.form != "code" else ""
-    shown = other.passage.text
-    return bool(code) and any(
-        part.kind == "code" and shown[part.start : part.end] == code for part in other.unit.said
-    )
 
 
 def answer_lines(chosen: Sequence[RankedUnit]) -> list[AnswerLine]:

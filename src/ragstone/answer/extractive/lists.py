@@ -1,7 +1,5 @@
-"""Gives lists and tables whole: those that a chosen sentence leads in, and what of a list the next
-chunk has."""
+"""Gives lists whole: those that a sentence leads in, and what of a list the next chunk has."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -17,12 +15,10 @@ from ragstone.core.turn import Passage
 from ragstone.language.outline import outline
 
 LEAST_ITEMS = 2
-"""Items that make a list, and rows a table."""
+"""Items that make a list."""
 
 BETWEEN = ("paragraph", "quote", "admonition", "code")
 """Kinds of blocks that may stand between the items of one list."""
-
-_BRACKETED = re.compile(r"\s*\([^()]{1,80}\)\s*")
 
 
 def with_lists(
@@ -31,9 +27,7 @@ def with_lists(
     passages: Sequence[Passage],
     found: Sequence[Sequence[AnswerUnit]],
 ) -> list[RankedUnit]:
-    """What was chosen, or the sentence of it that leads in a table or list with the whole of it."""
-    if rows := _find_rows(chosen[0], passages, found):
-        return [chosen[0], *rows]
+    """What was chosen, or the sentence of it that leads in a list with the whole of it."""
     several = asks_for_several(question)
     chosen = replace_with_list(chosen, passages, found, several)
     listed = next((unit for unit in chosen if unit.unit.form == "list"), chosen[0])
@@ -74,23 +68,6 @@ def _find_list(sentence: RankedUnit, own: Sequence[RankedUnit], several: bool) -
     if len(items) < LEAST_ITEMS and not torn:
         return None
     return AnswerUnit(items[0].start, items[0].end, items, "list")
-
-
-def _find_rows(
-    sentence: RankedUnit, passages: Sequence[Passage], found: Sequence[Sequence[AnswerUnit]]
-) -> list[RankedUnit]:
-    """The rows of the table that a sentence leads in, as many as are said of a list; what stands in
-    brackets between them, such as "(in millions)", belongs to the table."""
-    if sentence.unit.form != "sentence" or not candidate_text(sentence).endswith(LEAD_ENDS):
-        return []
-    own = passage_units(sentence, passages, found)
-    rows: list[RankedUnit] = []
-    for item in own[sentence.place + 1 :]:
-        if item.unit.form == "row" and item.unit.end - sentence.unit.end <= LIST_CHARS:
-            rows.append(item)
-        elif rows or not _BRACKETED.fullmatch(candidate_text(item)):
-            break
-    return rows[:LIST_ITEMS] if len(rows) >= LEAST_ITEMS else []
 
 
 def _items(own: Sequence[RankedUnit], several: bool = False) -> tuple[Excerpt, ...]:

@@ -28,9 +28,6 @@ CLOSER = 20
 HEADING = -4.0
 """Added to the score of a line that is mostly a heading."""
 
-FRAGMENT = -2.0
-"""Added to the score of a sentence without its beginning."""
-
 SECTION = 1.0
 """Added to the score of what stands below a heading whose words the question has."""
 
@@ -40,9 +37,8 @@ SHOWN = 3.0
 LISTED = 1.5
 """Added to the score of a list, where the question asks for several things."""
 
-QUESTION, SAME_QUESTION = -1.0, 4.0
-"""Added to the score of a question: few questions in a document answer another, but in a list of
-questions the one that was asked has its answer after it."""
+SAME_QUESTION = 4.0
+"""Added to the score of the very question that is asked, which has its answer after it."""
 
 SAME = 0.7
 """The share (Dice) of common words from which a question is the one that was asked."""
@@ -276,8 +272,4 @@ def _form_score(unit: AnswerUnit, same: bool) -> float:
     """The addition to a unit's score for its form."""
     if unit.form == "heading":
         return HEADING
-    if unit.form == "fragment":
-        return FRAGMENT
-    if unit.form == "answer":
-        return SAME_QUESTION if same else QUESTION
-    return 0.0
+    return SAME_QUESTION if same else 0.0

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ragstone.answer.extractive.unit_ranking import (
-    QUESTION,
     SAME_QUESTION,
     RankedUnit,
     UnitReading,
@@ -194,7 +193,7 @@ def _with_reading(
     asked = unit.asked and odds > 0
     if unit.asked and not asked:
         # Other words ask another thing: "Why was it made?" has most words of "When was it made?".
-        score += QUESTION - SAME_QUESTION
+        score -= SAME_QUESTION
     return replace(unit, score=score, asked=asked, reading=UnitReading(odds, placed))
 
 

@@ -11,7 +11,6 @@ from typing import Literal
 from ragstone.core.document import BlockKind, BlockSpan
 from ragstone.language.outline import outline
 from ragstone.language.sentences import Span, sentences
-from ragstone.language.words import STOPWORDS
 
 Form = Literal["sentence", "list", "row", "code", "answer", "heading", "fragment"]
 
@@ -49,11 +48,6 @@ _ANSWERS = re.compile(
 _RULE = re.compile(r"[\s|:+=-]*-[\s|:+=-]*")
 _BREAK = re.compile(r"[;；。,，、](?=\s|[^\x00-\x7f])|\s")
 _FIGURE = re.compile(r"\d")
-_NUMBERED = re.compile(r"(?:§\s?)?\d{1,3}(?:\.\d{1,3})*[.)]?\s+(?=\S)")
-_WORD = re.compile(r"[^\W_]+")
-TITLE_WORDS = 12
-LITTLE = 3
-"""Letters of a word that has no capital in a heading."""
 
 _PROSE = frozenset({"paragraph", "admonition", "quote", "item"})
 _BESIDE = frozenset({"caption", "header"})
@@ -95,9 +89,7 @@ def units(text: str, blocks: Sequence[BlockSpan] = ()) -> list[AnswerUnit]:
     """The units of a passage in order; those that are compared do not overlap.
 
     A line that leads in a list or code stands for that too, a heading for the beginning of its
-    section, a row of a table brings its header along, and a question stands for its answer. A
-    numbered title before its text is a heading also
-    where it ends with a full stop, and a first sentence without its beginning is a fragment.
+    section, a row of a table brings its header along, and a question stands for its answer.
     Where no blocks are known, `outline` finds them.
     """
     pieces = [p for block in blocks or outline(text) for p in _pieces(text, block)]
@@ -158,15 +150,9 @@ def _unit(text: str, pieces: Sequence[Excerpt], place: int) -> AnswerUnit:
         return AnswerUnit(start, end, said or (piece,), "answer" if said else "heading")
     if listed := _find_introduced_list(text, pieces, place):
         return AnswerUnit(start, end, (piece, *listed), "list")
-    if (
-        piece.kind == "heading"
-        or _is_title(text, pieces, place)
-        or _heads_note(text, pieces, place)
-    ):
+    if piece.kind == "heading":
         said = tuple(_section(text, pieces[place + 1 :]))
         return AnswerUnit(start, end, said or (piece,), "heading")
-    if not place and _is_torn(text, pieces):
-        return AnswerUnit(start, end, (piece,), "fragment")
     return AnswerUnit(start, end, (piece, *_find_introduced(text, pieces, place)))
 
 
@@ -202,12 +188,10 @@ def _lead_line(text: str, pieces: Sequence[Excerpt], place: int) -> list[Excerpt
 
 
 def _find_introduced(text: str, pieces: Sequence[Excerpt], place: int) -> list[Excerpt]:
-    """What a sentence leads to: the code right after it; where it ends with a colon, or goes on
-    behind its end ("please send mail to"), also the rest of its paragraph, the next one, or the
-    table."""
+    """What a sentence leads to: the code right after it; where it ends with a colon, also the rest
+    of its paragraph, the next one, or the table."""
     piece, found = pieces[place], list[Excerpt]()
-    line = text[piece.start : piece.end]
-    leads = bool(_LEADS.search(line)) or _is_unfinished(line)
+    leads = bool(_LEADS.search(text[piece.start : piece.end]))
     for following in pieces[place + 1 :]:
         if following.kind == "code":
             return [*found, _code(text, following)] if leads or not found else found
@@ -218,46 +202,6 @@ def _find_introduced(text: str, pieces: Sequence[Excerpt], place: int) -> list[E
             break
         found.append(following)
     return found
-
-
-def _is_unfinished(line: str) -> bool:
-    """Whether a line of some words ends without a sign, with a word that no sentence ends with."""
-    spelt = line.split()
-    return len(spelt) > LITTLE and spelt[-1] in STOPWORDS
-
-
-def _is_title(text: str, pieces: Sequence[Excerpt], place: int) -> bool:
-    """Whether a sentence is "3. Grant of License.": numbered, all but its little words in capitals,
-    and not one of several such items."""
-    piece = pieces[place]
-    number = _NUMBERED.match(text, piece.start, piece.end)
-    if number is None or place + 1 == len(pieces):
-        return False
-    words = _WORD.findall(text, number.end(), piece.end)
-    large = [word for word in words if len(word) > LITTLE]
-    following = pieces[place + 1]
-    return (
-        1 < len(words) <= TITLE_WORDS
-        and bool(large)
-        and all(word[0].isupper() for word in large)
-        and not any(_FIGURE.search(word) for word in words)
-        and not _NUMBERED.match(text, following.start, following.end)
-    )
-
-
-def _heads_note(text: str, pieces: Sequence[Excerpt], place: int) -> bool:
-    """Whether a line is the title of a note."""
-    piece = pieces[place]
-    line = text[piece.start : piece.end].rstrip("`")
-    whole = piece.begins and piece.end == piece.block.end and line[-1:].isalnum()
-    following = pieces[place + 1] if place + 1 < len(pieces) else None
-    return piece.kind == "admonition" and whole and following is not None and following.begins
-
-
-def _is_torn(text: str, pieces: Sequence[Excerpt]) -> bool:
-    """Whether the text begins inside a sentence: small, where a later one begins with a capital."""
-    first, *later = (text[piece.start] for piece in pieces)
-    return first.islower() and any(letter.isupper() for letter in later)
 
 
 def _divide_spans(text: str, spans: Sequence[Span]) -> list[Span]:
@@ -313,19 +257,13 @@ def _answer(text: str, pieces: Sequence[Excerpt], place: int) -> tuple[Excerpt, 
     said: list[Excerpt] = []
     for piece in pieces[place + 1 :]:
         line = text[piece.start : piece.end]
-        heads = piece.kind == "heading" or _is_new_entry(piece, pieces[place], bool(said))
-        if _QUESTION.search(line) or heads or len(said) == ANSWER_SENTENCES:
+        if piece.kind == "heading" or _QUESTION.search(line) or len(said) == ANSWER_SENTENCES:
             break
         lead = _ANSWERS.match(line)
         start = piece.start + (lead.end() if lead and not said else 0)
         if start < piece.end:
             said.append(replace(piece, start=start))
     return tuple(said)
-
-
-def _is_new_entry(piece: Excerpt, question: Excerpt, said: bool) -> bool:
-    """Whether a question that is an item is followed by the next item of its list."""
-    return said and piece.begins and piece.kind == question.kind == "item"
 
 
 def _headers(text: str, pieces: Sequence[Excerpt]) -> dict[int, Excerpt | None]:

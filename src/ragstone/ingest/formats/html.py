@@ -35,7 +35,7 @@ from ragstone.ingest.formats.inline_text import (
 from ragstone.ingest.formats.metadata import flatten_values, page_metadata
 from ragstone.ingest.formats.numbering import format_number
 from ragstone.ingest.formats.page_pictures import Signs, page_pictures
-from ragstone.ingest.formats.tables import fill_down, table_blocks
+from ragstone.ingest.formats.tables import fill_down, is_figure, table_blocks
 from ragstone.ingest.formats.types import Format, Surroundings
 
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
@@ -443,12 +443,27 @@ def _holds_small_tables(table: Any) -> bool:
 
 
 def _names_rows(table: Any) -> bool:
-    """Whether each row is a name, marked as such, and a value; or a title over both."""
-    return all(
-        row[0].tag == "th" and (len(row) == 1 or (len(row) == 2 and row[1].tag == "td"))
-        for row in _list_rows(table)
-        if row
+    """Whether each row is a name and a value, or a title over both: names are marked, or the first
+    row looks as the others do, all of them words."""
+    rows = [row for row in _list_rows(table) if row]
+    if any(len(row) > 2 or (len(row) == 2 and row[1].tag != "td") for row in rows):
+        return False
+    if all(row[0].tag == "th" for row in rows):
+        return True
+    pairs = [row for row in rows if len(row) == 2]
+    if len(pairs) < 3 or any(row[0].tag == "th" or _is_head(row) for row in rows):
+        return False
+    values = [line_text(row[1]) for row in pairs]
+    return not all(map(_is_emphasised, pairs[0])) and not any(map(is_figure, values))
+
+
+def _is_emphasised(cell: Any) -> bool:
+    """Whether a cell looks as those that name columns do."""
+    bold = any(
+        child.tag in ("b", "strong") and line_text(child) == line_text(cell)
+        for child in cell.iterchildren()
     )
+    return bold or bool(cell.get("class") or cell.get("bgcolor"))
 
 
 def _is_head(row: Sequence[Any]) -> bool:

@@ -136,7 +136,7 @@ def _is_units_row(rows: Sequence[Sequence[str]], place: int) -> bool:
         ):
             continue
         values = [row[column] for row in below if column < len(row) and row[column]]
-        is_measured = bool(values) and all(map(_is_figure, values))
+        is_measured = bool(values) and all(map(is_figure, values))
         if not (column and is_measured and _UNIT.fullmatch(cell)) or _is_number(cell):
             return False
         found.append(cell)
@@ -167,7 +167,7 @@ def find_sideways(
     ):
         return None
     names, labels = table[0], [row[0] for row in table]
-    kinds = [{_is_figure(cell) for cell in row[1:]} for row in table[1:]]
+    kinds = [{is_figure(cell) for cell in row[1:]} for row in table[1:]]
     is_one = (
         all(len(kind) == 1 for kind in kinds)
         and {True} in kinds
@@ -176,7 +176,7 @@ def find_sideways(
             for row, kind in zip(table[1:], kinds, strict=True)
             if kind == {False}
         )
-        and not any(map(_is_figure, (*names, *labels)))
+        and not any(map(is_figure, (*names, *labels)))
         and not _is_units_row(table, 1)
         and len(set(names)) == width
         and len(set(labels)) == len(labels)
@@ -201,15 +201,13 @@ def _names_below_notes(rows: Sequence[Sequence[str]]) -> int:
             and full
             and _count_name_rows(rows[place:]) == 1
             and len(set(names) - {""}) == width > max(len(set(row) - {""}) for row in rows[:place])
-            and any(
-                all(_is_figure(cell) for cell in column) for column in zip(*below, strict=False)
-            )
+            and any(all(is_figure(cell) for cell in column) for column in zip(*below, strict=False))
         ):
             return place
     return 0
 
 
-def _is_figure(cell: str) -> bool:
+def is_figure(cell: str) -> bool:
     return cell[:1].isdigit() or _is_number(cell)
 
 
@@ -280,7 +278,7 @@ def _is_outline(rows: Sequence[Sequence[str]], column: int) -> bool:
         and all(all(row[column + 1 :]) for row in filled)
         and all(row[-1] for row in rows)
         and all(row[: column + 1] != after[: column + 1] for row, after in pairwise(filled))
-        and not any(map(_is_figure, (row[column] for row in filled)))
+        and not any(map(is_figure, (row[column] for row in filled)))
     )
 
 
@@ -314,12 +312,12 @@ def _table_lines(
 def _may_be_note(row: Sequence[str], width: int) -> bool:
     """Whether a row is one of a few words, as notes below a table are."""
     filled = [cell for cell in row if cell]
-    return 2 * len(filled) <= width and not any(map(_is_figure, filled))
+    return 2 * len(filled) <= width and not any(map(is_figure, filled))
 
 
 def _still_figures(columns: set[int] | None, row: Sequence[str]) -> set[int]:
     """The columns in which each row so far has figures."""
-    own = {column for column, cell in enumerate(row) if cell and _is_figure(cell)}
+    own = {column for column, cell in enumerate(row) if cell and is_figure(cell)}
     return own if columns is None else columns & own
 
 
