@@ -101,6 +101,7 @@ from ragstone.store.sql.jobs import SqlJobs
 from ragstone.store.sql.keys import SqlKeys
 from ragstone.store.sql.move import move
 from ragstone.store.sql.parts import SqlParts, SqlWorkers
+from ragstone.store.sql.people import SqlPeople
 from ragstone.store.sql.running import SqlApprovals, SqlRunningAnswers
 from ragstone.store.sql.settings import SqlSettings
 from ragstone.store.sql.sources import SqlSources
@@ -391,6 +392,7 @@ async def open(
                 adapters, SqlErasure(database, data), pipeline, store, runner, keys, data
             ),
             syncing,
+            SqlPeople(database),
         )
         try:
             await ragstone.watch()

@@ -11,7 +11,7 @@ from ragstone.access import setup
 from ragstone.access.gate import Gate
 from ragstone.access.interceptor import Interceptor
 from ragstone.access.rates import Rates
-from ragstone.http import docs, local, login, ops, sign_in, web, widget
+from ragstone.http import docs, local, login, ops, passwords, sign_in, web, widget
 from ragstone.http.admin import (
     collections,
     conversations,
@@ -54,7 +54,7 @@ def create_app(
     as no credentials are set; None lets everyone be the local user then. Raises ConfigError for
     settings that need what is not installed.
     """
-    gate = setup.make_gate(settings.auth, service.keys, token, local_token)
+    gate = setup.make_gate(settings.auth, service.keys, token, local_token, service.people)
     provider = setup.make_sign_in_client(settings.auth, gate)
     interceptor = interceptor or Interceptor()
     metrics, rates = interceptor.metrics, interceptor.rates
@@ -94,7 +94,8 @@ def create_app(
         ops.router(service, metrics, token, settings),
         docs.router(app, settings.server),
         login.router(gate),
-        sign_in.router(provider, rates, settings),
+        sign_in.router(provider, service.people, rates, settings),
+        passwords.router(service.people, gate, rates, settings),
         web.router(pages),
         widget.router(service, rates, settings.limits.requests_per_minute),
         # The last ones, so that no package takes an address of ours.

@@ -57,6 +57,7 @@ from ragstone.local.erasure import UserErasure
 from ragstone.local.feedback import LocalFeedback
 from ragstone.local.jobs import LocalJobs
 from ragstone.local.keys import LocalKeys
+from ragstone.local.people import LocalPeople
 from ragstone.local.prompts import LocalPrompts
 from ragstone.local.readers import LocalReaders
 from ragstone.local.reading import LocalReading
@@ -73,6 +74,7 @@ from ragstone.ports import (
     Answerer,
     CacheFigures,
     Embedder,
+    PeopleStore,
     PoolUse,
     Shares,
     StatusCount,
@@ -129,6 +131,7 @@ class Ragstone:
         maintenance: MaintenanceService,
         erasure: Callable[[LocalKeys], UserErasure],
         syncing: SyncParts,
+        people: PeopleStore,
     ) -> None:
         self._adapters = adapters
         self._answers = answers
@@ -144,6 +147,7 @@ class Ragstone:
         self.maintenance = maintenance
         self.statistics = LocalStatistics(adapters)
         self.keys = LocalKeys(adapters.keys, adapters.catalog)
+        self.people = LocalPeople(people, adapters.catalog, self.keys, configured.base.auth.tenant)
         self._erasure = erasure(self.keys)
         self.conversations = LocalConversations(adapters, answers.aclose, self._erasure.erase)
         self.reading = LocalReading(adapters, Originals(data), pipeline.picture)
