@@ -63,3 +63,19 @@ async def a_key(
 def bearer(secret: str) -> dict[str, str]:
     """The header of a request that carries a credential."""
     return {"authorization": f"Bearer {secret}"}
+
+
+class NoPeople:
+    """`service.people.PeopleService` without an account."""
+
+    async def exist(self) -> bool:
+        return False
+
+    async def has_account(self, tenant: str, name: str) -> bool:
+        return False
+
+    async def whose(self, session: str) -> None:
+        return None
+
+    async def end_session(self, session: str) -> None:
+        return None
