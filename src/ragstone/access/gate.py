@@ -131,7 +131,7 @@ class Gate:
         if self._proxy:
             named = self._proxy.caller(headers, address)
             if named:
-                return await self._refuse_taken(named)
+                return await refuse_taken(self._people, named)
         person = None if given else await self.session_person(headers)
         if person:
             return caller_of_person(person)
@@ -148,19 +148,12 @@ class Gate:
         caller = await self._tokens.caller(given)
         if await self._keys.has_ended(self._tokens.session(given)[0]):
             raise Unauthorized("You have signed out. Sign in again.")
-        return await self._refuse_taken(caller)
+        return await refuse_taken(self._people, caller)
 
     async def session_person(self, headers: HeaderValues) -> Person | None:
         """The person whose session a browser shows."""
         cookie = _cookie(headers)
         return await self._people.whose(cookie) if self._people and cookie else None
-
-    async def _refuse_taken(self, caller: Caller) -> Caller:
-        """The caller that others name; raises Unauthorized where an account has the name."""
-        whose = caller.principal
-        if self._people and await self._people.has_account(whose.tenant, whose.user):
-            raise Unauthorized("An account here has your name. Sign in with its password.")
-        return caller
 
     def new_session(self) -> str:
         """What stands for the local token in a browser, until somebody signs out there."""
@@ -251,6 +244,14 @@ def _cookie(headers: HeaderValues) -> str:
     pairs = [item.strip() for line in headers.getlist("cookie") for item in line.split(";")]
     found = {pair.removeprefix(f"{COOKIE}=") for pair in pairs if pair.startswith(f"{COOKIE}=")}
     return found.pop() if len(found) == 1 else ""
+
+
+async def refuse_taken(people: PeopleService | None, caller: Caller) -> Caller:
+    """The caller whom others name; raises Unauthorized where an account has the name."""
+    whose = caller.principal
+    if people and await people.has_account(whose.tenant, whose.user):
+        raise Unauthorized("An account here has your name. Sign in with its password.")
+    return caller
 
 
 def caller_of_person(person: Person) -> Caller:

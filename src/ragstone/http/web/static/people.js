@@ -36,7 +36,7 @@ function AllPeople() {
   if (found.error) return html`<${Failure} error=${found.error} again=${found.reload} />`;
   if (!found.value) return html`<${Busy} />`;
   const send = (rights) => act(() => call("people.invite", rights), (invitation) => { setMade(invitation); found.reload(); });
-  return html`${first && html`<div class="callout"><div>${t("With the first password, everybody needs to sign in or a key: make the first account one of an administrator.")}</div></div>`}
+  return html`${first && html`<div class="callout"><div>${t("Once the first password is set, everybody has to sign in or use a key. Make the first account an administrator's.")}</div></div>`}
     <${Rights} key=${found.value.length} person=${{ role: first ? "admin" : "reader", groups: [], collections: null }} label=${t("Invite")} send=${send} invites />
     ${made && html`<${Link} invitation=${made} />`}
     ${!found.value.length ? html`<p class="dim">${t("There are no accounts.")}</p>` : html`<${Table} heads=${[t("Name"), t("Shown as"), t("Role"), t("Groups"), t("Access to"), t("State"), t("Used")]}
@@ -68,7 +68,7 @@ function Rights({ person, label, send, invites }) {
       <${Field} label=${t("Shown as")} value=${form.display} maxlength="255" placeholder="Ada Lovelace" onChange=${set("display")} />
       <${Choice} label=${t("Role")} value=${form.role} options=${roles()} onChange=${set("role")} />
       <${Field} label=${t("Groups, with commas")} value=${form.groups} maxlength="10000" onChange=${set("groups")} /></div>
-    <fieldset><legend>${t("Access to these collections; none for all")}</legend><p class="row">${names.map((name) => html`<label key=${name} class="row"><input type="checkbox" checked=${form.collections.includes(name)} onChange=${() => choose(name)} /><span dir="auto">${name}</span></label>`)}</p></fieldset>
+    ${names.length > 0 && html`<fieldset><legend>${t("Access to these collections; none for all")}</legend><p class="row">${names.map((name) => html`<label key=${name} class="row"><input type="checkbox" checked=${form.collections.includes(name)} onChange=${() => choose(name)} /><span dir="auto">${name}</span></label>`)}</p></fieldset>`}
     <p><button class="button primary">${label}</button></p></form>`;
 }
 

@@ -595,7 +595,7 @@ export default {
   "Invited until {time}": "مدعو حتى {time}",
   "Active": "نشط",
   "Invitation ended": "انتهت الدعوة",
-  "With the first password, everybody needs to sign in or a key: make the first account one of an administrator.": "بعد تعيين أول كلمة مرور يحتاج الجميع إلى تسجيل الدخول أو إلى مفتاح: اجعل الحساب الأول لمسؤول.",
+  "Once the first password is set, everybody has to sign in or use a key. Make the first account an administrator's.": "بعد تعيين أول كلمة مرور يحتاج الجميع إلى تسجيل الدخول أو إلى مفتاح: اجعل الحساب الأول لمسؤول.",
   "Invite": "دعوة",
   "There are no accounts.": "لا توجد حسابات.",
   "Shown as": "الاسم المعروض",

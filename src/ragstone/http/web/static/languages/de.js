@@ -595,7 +595,7 @@ export default {
   "Invited until {time}": "Eingeladen bis {time}",
   "Active": "Aktiv",
   "Invitation ended": "Einladung abgelaufen",
-  "With the first password, everybody needs to sign in or a key: make the first account one of an administrator.": "Sobald das erste Kennwort gesetzt ist, müssen sich alle anmelden oder einen Schlüssel haben: Das erste Konto sollte das einer Administratorin oder eines Administrators sein.",
+  "Once the first password is set, everybody has to sign in or use a key. Make the first account an administrator's.": "Sobald das erste Kennwort gesetzt ist, müssen sich alle anmelden oder einen Schlüssel haben: Das erste Konto sollte das einer Administratorin oder eines Administrators sein.",
   "Invite": "Einladen",
   "There are no accounts.": "Es gibt keine Konten.",
   "Shown as": "Angezeigt als",

@@ -595,7 +595,7 @@ export default {
   "Invited until {time}": "{time}까지 초대됨",
   "Active": "활성",
   "Invitation ended": "초대 만료됨",
-  "With the first password, everybody needs to sign in or a key: make the first account one of an administrator.": "첫 비밀번호가 설정되면 모두 로그인하거나 키가 있어야 합니다. 첫 계정은 관리자 계정으로 만드세요.",
+  "Once the first password is set, everybody has to sign in or use a key. Make the first account an administrator's.": "첫 비밀번호가 설정되면 모두 로그인하거나 키가 있어야 합니다. 첫 계정은 관리자 계정으로 만드세요.",
   "Invite": "초대",
   "There are no accounts.": "계정이 없습니다.",
   "Shown as": "표시 이름",

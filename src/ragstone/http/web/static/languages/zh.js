@@ -595,7 +595,7 @@ export default {
   "Invited until {time}": "邀请有效至 {time}",
   "Active": "有效",
   "Invitation ended": "邀请已过期",
-  "With the first password, everybody needs to sign in or a key: make the first account one of an administrator.": "设置第一个密码之后，所有人都需要登录或使用密钥：请让第一个账户属于管理员。",
+  "Once the first password is set, everybody has to sign in or use a key. Make the first account an administrator's.": "设置第一个密码之后，所有人都需要登录或使用密钥：请让第一个账户属于管理员。",
   "Invite": "邀请",
   "There are no accounts.": "没有账户。",
   "Shown as": "显示名称",
