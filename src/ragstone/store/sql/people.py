@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from ragstone.core.records import Person
 from ragstone.ports import PersonToken, StoredPerson, TokenKind
 from ragstone.store.sql.database import Database
-from ragstone.store.sql.rows import insert, put
+from ragstone.store.sql.rows import add, put
 from ragstone.store.sql.tables import metadata, people, person_tokens, sign_in_tries
 
 FORGOTTEN_SECONDS = 3600.0
@@ -27,12 +27,7 @@ class SqlPeople:
 
     async def add(self, stored: StoredPerson) -> bool:
         """`ports.PeopleStore`."""
-
-        async def work(connection: AsyncConnection) -> bool:
-            new = insert(connection, people).values(_to_row(stored)).on_conflict_do_nothing()
-            return (await connection.execute(new)).rowcount > 0
-
-        return await self._database.write(work)
+        return await self._database.write(lambda c: add(c, people, _to_row(stored)))
 
     async def find(self, tenant: str, name: str) -> StoredPerson | None:
         """`ports.PeopleStore`."""

@@ -36,6 +36,14 @@ def _insert(dialect: str, table: Table) -> "sqlite.Insert | postgresql.Insert":
     return sqlite.insert(table)
 
 
+async def add(connection: AsyncConnection, table: Table, row: Mapping[str, Any]) -> bool:
+    """Insert `row` unless there is one with its key; whether it is new."""
+    statement = insert(connection, table).values(row).on_conflict_do_nothing()
+    # Otherwise the number of rows of an INSERT is known on SQLite alone.
+    options = {"preserve_rowcount": True}
+    return (await connection.execute(statement, execution_options=options)).rowcount > 0
+
+
 async def put(connection: AsyncConnection, table: Table, row: Mapping[str, Any]) -> None:
     """Insert `row`, or replace the one with its primary key."""
     await connection.execute(put_statement(connection.dialect.name, table, tuple(row)), row)

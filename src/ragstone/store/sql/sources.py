@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ragstone.core.sync import FailedItem, ItemState, SourceRun, StoredSource
 from ragstone.store.sql.database import Database
-from ragstone.store.sql.rows import insert, put, select_texts
+from ragstone.store.sql.rows import add, put, select_texts
 from ragstone.store.sql.tables import source_items, source_runs, sources
 
 MAX_RUNS = 100
@@ -24,12 +24,7 @@ class SqlSources:
 
     async def add(self, source: StoredSource) -> bool:
         """`ports.sources.SourceStore`."""
-
-        async def work(connection: AsyncConnection) -> bool:
-            new = insert(connection, sources).values(asdict(source)).on_conflict_do_nothing()
-            return (await connection.execute(new)).rowcount > 0
-
-        return await self._database.write(work)
+        return await self._database.write(lambda c: add(c, sources, asdict(source)))
 
     async def list_all(self, tenant: str | None = None) -> Sequence[StoredSource]:
         """`ports.sources.SourceStore`."""
