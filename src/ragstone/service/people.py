@@ -174,7 +174,7 @@ class PeopleService(Protocol):
         principal: Principal,
         name: Name,
         *,
-        session: Annotated[str, Field(pattern="^[0-9a-f]*$", max_length=64)] = "",
+        session: Annotated[str, text(64)] = "",
         admin: bool = False,
     ) -> int:
         """End one session by its id, or all of them; how many ended."""
