@@ -253,6 +253,33 @@ async def test_a_document_that_never_was_indexed_is_listed_with_its_error(
     assert await hidden(catalog) == frozenset()
 
 
+async def test_unread_files_are_found_by_their_endings_of_who_may_read_them(
+    catalog: Catalog,
+) -> None:
+    failed = replace(DOC, id="d2", path="/a/Plan_1.PDF", own_readers=("group:board",))
+    skipped = replace(DOC, id="d3", path="/a/talk.key", status="skipped", allowed=("*",))
+    other = replace(DOC, id="d4", path="/a/b_pdf", allowed=("*",))
+    await catalog.fail_all([replace(item, error="Why.") for item in (failed, skipped, other)])
+    place = (DOC.tenant, DOC.collection)
+
+    async def unread(readers: set[str], *endings: str) -> list[tuple[str, str]]:
+        found = await catalog.list_unread(*place, readers, endings)
+        return [(item.path, item.status) for item in found]
+
+    assert await unread({"group:board", "*"}, ".pdf", ".KEY") == [
+        ("/a/Plan_1.PDF", "failed"),
+        ("/a/talk.key", "skipped"),
+    ]
+    assert await unread({"*"}, ".pdf", ".key") == [("/a/talk.key", "skipped")]
+    assert await unread({"*"}, ".%") == []
+    listed = await catalog.documents(*place, skipped=False)
+    assert [item.id for item in listed] == ["d2", "d4"]
+    assert await catalog.folders(*place, {"*"}, "", 10) == {"a": 1}
+
+    await publish(catalog, replace(skipped, status="writing"))
+    assert await unread({"*"}, ".key") == []
+
+
 async def test_several_fail_at_once_each_with_its_error(catalog: Catalog) -> None:
     await publish(catalog, DOC)
     await catalog.begin(replace(DOC, content_hash="h2"))

@@ -19,8 +19,11 @@ from ragstone import build
 from ragstone.access.setup import make_interceptor
 from ragstone.http.app import create_app
 from ragstone.local import Ragstone
-from ragstone.settings import LlmSettings, Settings
+from ragstone.service import IngestRequest
+from ragstone.settings import LlmSettings, McpSettings, Settings, StatisticsSettings
+from tests.agent.scenarios.tool_server import ToolServer
 from tests.documents import copied
+from tests.http.effects import World
 from tests.http_server import running
 from tests.model_server import ModelServer, model_server
 from tests.patience import PATIENCE
@@ -89,6 +92,40 @@ def with_model(server: Server) -> Iterator[Server]:
     with model_server(says=("It lasts 31 days ", "[1].")) as model:
         server.model = model
         yield server
+
+
+LAW = """# Night work
+
+Who works at night gets a lamp.
+
+Hotels in Oslo are paid up to 90 euros for night workers, and a full battery charge of their lamp
+lasts 12 days.
+"""
+
+
+@pytest.fixture
+async def world(with_model: Server, tmp_path: Path) -> AsyncIterator[World]:
+    """A server with a chat model and tools; besides the example documents it has a law with
+    metadata, which is also the only document of the collection `laws`."""
+    with running(ToolServer().server().streamable_http_app()) as tools:
+        mcp = McpSettings(gateway=f"{tools}/mcp", mcp_enabled=True)
+        kept = StatisticsSettings(questions=True)
+        await with_model.start(mcp=mcp, statistics=kept, vision=True)
+        assert with_model.service is not None
+        (tmp_path / "acts").mkdir()
+        (tmp_path / "acts" / "night.md").write_text(LAW, encoding="utf-8")
+        for collection in ("default", "laws"):
+            request = IngestRequest(
+                (str(tmp_path / "acts"),), collection=collection, metadata={"class": "Law"}
+            )
+            async for _ in with_model.service.ingest(request):
+                pass
+        address = f"http://127.0.0.1:{await with_model.listen()}"
+        headers = {"authorization": "Bearer token"}
+        async with httpx2.AsyncClient(
+            base_url=address, headers=headers, timeout=PATIENCE
+        ) as client:
+            yield World(with_model, client)
 
 
 ROWS = [

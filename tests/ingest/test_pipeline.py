@@ -841,6 +841,78 @@ async def test_given_a_changed_include_of_a_file_that_looks_the_same_then_it_is_
     assert (await house.ingest()).indexed == 2
 
 
+BOOK = "= Sea\n\ninclude::parts/tides.adoc[]\n\ninclude::parts/owls.adoc[tag=short]\n"
+
+
+async def paths(house: House) -> set[str]:
+    return {path.removeprefix(f"/{house.documents.name}/") for path in await house.known()}
+
+
+async def test_given_a_chapter_that_another_file_includes_then_its_text_is_found_once(
+    house: House,
+) -> None:
+    house.write("book.adoc", BOOK)
+    house.write("parts/tides.adoc", "== Tides\n\nThe tide turns twice.\n\ninclude::moon.adoc[]\n")
+    house.write("parts/moon.adoc", "The moon pulls.\n")
+    house.write("parts/owls.adoc", "Owls sleep.\n\n// tag::short[]\nOwls hunt.\n// end::short[]\n")
+
+    for _ in range(2):
+        last = await house.ingest()
+
+        assert [(item.kind, item.files) for item in last.skipped] == [
+            ("part of another document", 2)
+        ]
+        assert await paths(house) == {"book.adoc", "parts/owls.adoc"}
+        texts = [chunk.text for chunk in await house.chunks()]
+        for said in ("The tide turns twice.", "The moon pulls."):
+            assert sum(said in text for text in texts) == 1
+
+
+async def test_given_a_chapter_that_was_a_document_then_it_is_one_as_long_as_nothing_includes_it(
+    house: House,
+) -> None:
+    house.write("parts/tides.adoc", "== Tides\n\nThe tide turns twice.\n")
+    house.write("book.adoc", "= Sea\n\nText.\n")
+    await house.ingest()
+    assert await paths(house) == {"book.adoc", "parts/tides.adoc"}
+
+    house.write("book.adoc", "= Sea\n\ninclude::parts/tides.adoc[]\n")
+    await house.ingest()
+    assert await paths(house) == {"book.adoc"}
+
+    house.write("book.adoc", "= Sea\n\nText.\n")
+    await house.ingest()
+    assert await paths(house) == {"book.adoc", "parts/tides.adoc"}
+
+
+async def test_given_files_that_include_each_other_then_the_same_stays_a_document(
+    house: House,
+) -> None:
+    for name, other in (("a", "b"), ("b", "a")):
+        settled(house.write(f"{name}.adoc", f"Text of {name}.\n\ninclude::{other}.adoc[]\n"))
+    for _ in range(2):
+        await house.ingest()
+        assert await paths(house) == {"a.adoc"}
+
+
+@pytest.mark.parametrize(
+    "sidecar",
+    [
+        pytest.param('{"topic": "tides"}', id="metadata of its own"),
+        pytest.param('{"readers": ["group:board"]}', id="readers whom the other one excludes"),
+    ],
+)
+async def test_given_a_chapter_that_is_found_otherwise_than_the_book_then_it_stays_a_document(
+    house: House, sidecar: str
+) -> None:
+    house.write("book.adoc", "= Sea\n\ninclude::tides.adoc[]\n")
+    house.write("tides.adoc", "The tide turns twice.\n")
+    house.write("book.adoc.meta.json", '{"readers": ["user:eva"]}')
+    house.write("tides.adoc.meta.json", sidecar)
+    await house.ingest()
+    assert await paths(house) == {"book.adoc", "tides.adoc"}
+
+
 async def test_given_a_renamed_or_copied_file_then_its_vectors_are_taken_over(house: House) -> None:
     text = "# Lamps\n\n" + "\n\n".join(f"## Lamp {n}\n\nLamp {n} is green." for n in range(9))
     house.write("old.md", text)

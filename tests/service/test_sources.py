@@ -433,3 +433,21 @@ async def test_who_reaches_other_collections_or_is_of_another_tenant_has_none_of
     assert [item["name"] for item in seen] == ["house"]
     with pytest.raises(Forbidden):
         await ragstone.sources.add(ME, "h2", "folder", options={"path": str(house)})
+
+
+async def test_a_run_that_is_asked_for_right_after_another_sees_what_came_since(
+    ragstone: Ragstone, house: Path
+) -> None:
+    await ragstone.sources.add(ME, "house", "folder", options={"path": str(house)}, operator=True)
+    states = set()
+    for number in range(12):
+        (house / "menu.txt").write_text("On Monday there is fish." + "!" * number)
+        run = await ragstone.sources.sync(ME, "house")
+        async with asyncio.timeout(PATIENCE):
+            while run.state == "running":
+                await asyncio.sleep(0)
+                runs = await ragstone.sources.runs(ME, "house")
+                run = next(item for item in runs if item.id == run.id)
+        states.add((run.state, run.added + run.changed))
+
+    assert states == {("done", 1)}

@@ -14,7 +14,7 @@ from typing import Any, Self
 from ragstone.core.answer import Confidence, GeneratedAnswer, Verdict
 from ragstone.core.source import Source, hit_sources
 from ragstone.core.turn import StageTrace
-from ragstone.ingest.files import HIDDEN, WITHOUT_TEXT
+from ragstone.ingest.files import CHAPTER, HIDDEN, WITHOUT_TEXT
 from ragstone.ingest.formats.recognition import is_installed, missing_step
 from ragstone.ingest.formats.types import is_picture, suggest_conversion
 from ragstone.service import Progress, SearchResult, Skipped, wire
@@ -191,8 +191,8 @@ def format_skipped(skipped: Skipped) -> str:
         what = "file or folder" if skipped.files == 1 else "files and folders"
         return f"{HIDDEN}: {skipped.files:,} {what}, by a dot before the name"
     what = "file" if skipped.files == 1 else "files"
-    if skipped.kind == WITHOUT_TEXT:
-        return f"{WITHOUT_TEXT}: {skipped.files:,} {what}"
+    if skipped.kind in (WITHOUT_TEXT, CHAPTER):
+        return f"{skipped.kind}: {skipped.files:,} {what}"
     if is_picture(f"x{skipped.kind}") and not is_installed():
         more = f"; to read their text, {missing_step()}"
         return f"{one_line(skipped.kind)}: {skipped.files:,} {what}{more}"

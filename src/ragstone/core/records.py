@@ -7,7 +7,9 @@ from typing import Any, Literal
 
 from ragstone.core.caller import Role
 
-DocumentStatus = Literal["writing", "text", "ready", "failed"]
+DocumentStatus = Literal["writing", "text", "ready", "failed", "skipped"]
+"""`skipped` is a file of a folder that is passed over: it is known, so that who names it is told
+why, and listed nowhere."""
 
 
 def new_collection_id() -> str:

@@ -358,7 +358,8 @@ class Turn:
     itself; `imagined` are passages that are searched by meaning only. `whole` says that the
     question means the same in any conversation; one that is not must not be answered from memory.
     `left_out` are the ids of chunks of documents about something else, which nothing brings back.
-    `notes` are sentences for the reader that are no part of the answer.
+    `notes` are sentences for the reader that are no part of the answer. `unread` is the answer that
+    says why a file which the question names could not be read.
     `remembered` is what the turns were answered from that the conversation gives it.
     `digest` are summaries of all parts of what is too long to be read at once, with the numbers of
     its passages. `iteration` of at most `max_iterations` rounds is the one whose answer this is,
@@ -398,6 +399,7 @@ class Turn:
     called: tuple[ToolStep, ...] = ()
     cut_short: str = ""
     notes: tuple[str, ...] = ()
+    unread: str = ""
     digest: str = ""
     iteration: int = 1
     max_iterations: int = 1

@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ragstone.core.errors import DocumentError, EmptyDocument, PathTaken, ReadersRefused
-from ragstone.core.readers import FolderReaders, list_folders
-from ragstone.core.records import Collection, Document
+from ragstone.core.readers import FolderReaders, is_subset, list_folders
+from ragstone.core.records import Collection, Document, DocumentStatus
 from ragstone.core.turn import Principal
 from ragstone.ingest import changes, file_threads, readers, uploads
-from ragstone.ingest.files import WITHOUT_TEXT, FoundFile, printable_path
+from ragstone.ingest.files import WITHOUT_TEXT, FoundFile, find_given_folder, printable_path
+from ragstone.ingest.formats.includes import read_included
 from ragstone.ingest.formats.types import check_before_hashing, is_picture
 from ragstone.ingest.metadata import FoundMetadata, MetadataFiles
 from ragstone.ingest.places import keep_folder
@@ -63,6 +64,7 @@ class FileComparison:
         self._beside = MetadataFiles(settings.follow_links)
         self._folders: set[str] = set()
         self._ruled: set[str] = set()
+        self._told: set[str] = set()
         self._tracker = tracker
 
     async def find_changed(
@@ -70,20 +72,8 @@ class FileComparison:
     ) -> list[ChangedFile]:
         """Those of the files that are to be read; of the others the tracker hears."""
         roots = {str(item.root) for item in found}
-        described = await file_threads.run(roots, self._describe_files, collection, request, found)
-        rules = await self._rules(collection, described)
-        ids = [entry.document.id for entry in described]
-        known = await self._catalog.find_documents(ids)
-        described = [
-            replace(
-                entry,
-                document=changes.assign_readers(
-                    entry.document, known.get(entry.document.id), rules
-                ),
-            )
-            for entry in described
-        ]
-        looks = await self._catalog.looks(ids)
+        described, known, rules = await self._describe(collection, request, found)
+        looks = await self._catalog.looks([entry.document.id for entry in described])
         compared = await file_threads.run(
             roots, _compare_all, described, known, looks, request.by, rules, self._settings
         )
@@ -92,8 +82,6 @@ class FileComparison:
         refused: list[tuple[_DescribedFile, DocumentError]] = []
         seen: dict[str, Look] = {}
         for entry, result in zip(described, compared, strict=True):
-            for beside in entry.said.refused:
-                self._tracker.count_failed(printable_path(beside.path), beside.error.message)
             item = entry.item
             if isinstance(result, ChangedFile):
                 self._tracker.count_changed(item.size)
@@ -113,6 +101,44 @@ class FileComparison:
         if seen:
             await self._catalog.put_looks(seen)
         return new
+
+    async def find_chapters(
+        self, collection: Collection, request: IngestRequest, found: Sequence[FoundFile]
+    ) -> Mapping[str, str]:
+        """The places of files that another one includes whole, each with the id of the document
+        that it would be by itself: its text is found once, in the other one. Those stay documents
+        that have metadata of their own, or readers who may not read the other one."""
+        books = [item for item in found if _may_include_chapters(item)]
+        if len(books) < 2:
+            return {}
+        roots = {str(item.root) for item in books}
+        described, _, _ = await self._describe(collection, request, books)
+        looks = await self._catalog.looks([entry.document.id for entry in described])
+        return await file_threads.run(roots, _find_chapters, described, looks)
+
+    async def _describe(
+        self, collection: Collection, request: IngestRequest, found: Sequence[FoundFile]
+    ) -> tuple[list[_DescribedFile], Mapping[str, Document], Sequence[FolderReaders]]:
+        """The files with their documents to be and who may read those; the documents that are known
+        and the readers of folders."""
+        roots = {str(item.root) for item in found}
+        described = await file_threads.run(roots, self._describe_files, collection, request, found)
+        for beside in (beside for entry in described for beside in entry.said.refused):
+            if beside.path not in self._told:
+                self._told.add(beside.path)
+                self._tracker.count_failed(printable_path(beside.path), beside.error.message)
+        rules = await self._rules(collection, described)
+        known = await self._catalog.find_documents([entry.document.id for entry in described])
+        described = [
+            replace(
+                entry,
+                document=changes.assign_readers(
+                    entry.document, known.get(entry.document.id), rules
+                ),
+            )
+            for entry in described
+        ]
+        return described, known, rules
 
     async def _rules(
         self, collection: Collection, described: Sequence[_DescribedFile]
@@ -174,12 +200,18 @@ class FileComparison:
         """Keep why files are not read, where that is not known already, and tell it."""
         failed = []
         for item, error in refused:
-            document = replace(item.document, status="failed", error=error.message)
-            before = known.get(document.id)
-            if before is None and is_textless_picture(item.item, error):
+            before = known.get(item.document.id)
+            skipped = not is_kept(before) and (
+                item.item.skipped or is_textless_picture(item.item, error)
+            )
+            status: DocumentStatus = "skipped" if skipped else "failed"
+            document = replace(item.document, status=status, error=error.message)
+            if not (skipped or item.item.skipped):
+                self._tracker.count_failed(item.item.path, error.message, item.item.size)
+            elif not item.item.skipped:
                 self._tracker.count_passed(WITHOUT_TEXT, item.item.size, read=False)
-                continue
-            self._tracker.count_failed(item.item.path, error.message, item.item.size)
+            elif not skipped:
+                continue  # What could be read of it before goes on answering.
             untold = isinstance(error, PathTaken | ReadersRefused) or error is item.said.closed
             if not untold and not (before and _is_known_failure(before, document)):
                 failed.append(document)
@@ -202,6 +234,43 @@ class FileComparison:
 _SAME, _ENDED = object(), object()
 
 
+def _may_include_chapters(item: FoundFile) -> bool:
+    """Whether this is a file of AsciiDoc in a given folder."""
+    apart = item.handed or item.digest or item.skipped or item.source == item.root
+    return not apart and item.source.suffix.lower() in (".adoc", ".asciidoc")
+
+
+def _find_chapters(
+    described: Sequence[_DescribedFile], looks: Mapping[str, Look]
+) -> dict[str, str]:
+    by_place = {entry.item.place: entry for entry in described}
+    chapters: dict[str, str] = {}
+    # What is a document already stays one where two files include each other.
+    for book in sorted(described, key=lambda entry: entry.document.id not in looks):
+        item, look = book.item, looks.get(book.document.id)
+        folder = find_given_folder(book.document.path, item.source)
+        same = look and (look.size, look.modified) == (item.size, item.modified)
+        if folder is None or item.place in chapters or (same and look and not look.included):
+            continue
+        file_threads.report_progress(item.source)
+        try:
+            included = read_included(item.source, folder).chapters
+        except DocumentError:
+            continue  # Whoever reads it tells.
+        parts = [by_place[str(path)] for path in included if str(path) in by_place]
+        chapters |= {part.item.place: part.document.id for part in parts if _covers(book, part)}
+    return chapters
+
+
+def _covers(book: _DescribedFile, part: _DescribedFile) -> bool:
+    """Whether who finds a file, by its text or metadata, finds the one that includes it."""
+    return (
+        part.said.metadata == book.said.metadata
+        and not (part.said.closed or book.said.closed)
+        and is_subset(part.document.allowed, book.document.allowed)
+    )
+
+
 def _compare_all(
     described: Sequence[_DescribedFile],
     known: Mapping[str, Document],
@@ -221,6 +290,11 @@ def is_textless_picture(item: FoundFile, error: DocumentError) -> bool:
     """Whether this is a logo or a drawing in a folder, which nobody asked to read."""
     alone = item.source == item.root
     return not alone and isinstance(error, EmptyDocument) and is_picture(item.source.name)
+
+
+def is_kept(known: Document | None) -> bool:
+    """Whether a document is known as more than a file that is passed over."""
+    return known is not None and known.status != "skipped"
 
 
 def _is_known_failure(known: Document, failed: Document) -> bool:

@@ -3,12 +3,12 @@
 import hashlib
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ragstone.core.errors import DocumentError, OutsideFolder, UnreadableDocument, WrongType
 from ragstone.ingest.file_threads import report_progress
-from ragstone.ingest.formats.types import explain_unsupported, list_endings
+from ragstone.ingest.formats.types import explain_skipped, explain_unsupported, list_endings
 from ragstone.ingest.places import open_folder, open_regular, resolve_links
 from ragstone.language.similar_names import MAX_NAMES, find_similar
 from ragstone.service import Handed
@@ -22,6 +22,7 @@ FOLDER_FILE = "ragstone.yaml"
 """Describes the files below its folder, by patterns."""
 
 HIDDEN, NO_ENDING, WITHOUT_TEXT = "hidden", "no ending", "picture without text"
+CHAPTER = "part of another document"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,8 @@ class FoundFile:
     as "/folder/sub/file.pdf", `root` the given file or folder it belongs to (absolute, links
     resolved). `size` is in bytes, `modified` in seconds since 1970. `handed` describes it if it was
     handed over. The place of a member of an archive is below that of the archive, and `digest`
-    tells its content from another. With a `refusal` it is known already that it cannot be read.
+    tells its content from another. With a `refusal` it is known already that it cannot be read; one
+    of a type that is passed over in folders is `skipped`.
     """
 
     # A text: an ingest keeps a million of these, and a Path takes twice as much memory.
@@ -44,6 +46,7 @@ class FoundFile:
     handed: Handed | None = None
     digest: str = ""
     refusal: DocumentError | None = None
+    skipped: bool = False
 
     @property
     def source(self) -> Path:
@@ -62,10 +65,11 @@ class RefusedFile:
 @dataclass(frozen=True, slots=True)
 class SkippedFile:
     """A file or folder inside a given folder that is passed over. `kind` is its ending, HIDDEN or
-    NO_ENDING."""
+    NO_ENDING; `file` is what is known of it, None for what nobody asks after by its name."""
 
     path: str
     kind: str
+    file: FoundFile | None = None
 
 
 Item = FoundFile | RefusedFile | SkippedFile
@@ -243,7 +247,16 @@ def _entry(
     elif ending in how.endings:
         yield _file(place, target, name, root)
     else:
-        yield SkippedFile(name, ending or NO_ENDING)
+        yield build_skipped_file(FoundFile(target, name, root, 0, 0.0), pictures=how.pictures)
+
+
+def build_skipped_file(item: FoundFile, *, pictures: bool) -> SkippedFile:
+    """A file of a type that is passed over, which who names it is told."""
+    ending = os.path.splitext(item.path)[1].lower()
+    if not ending:
+        return SkippedFile(item.path, NO_ENDING)
+    reason = WrongType(explain_skipped(os.path.basename(item.path), pictures=pictures))
+    return SkippedFile(item.path, ending, replace(item, refusal=reason, skipped=True))
 
 
 def _places_below(given: Path, root: Path, only: Sequence[Path]) -> set[Path]:

@@ -8,7 +8,14 @@ from pathlib import Path
 
 from ragstone.core.errors import DocumentError, EmptyDocument, UnreadableDocument
 from ragstone.ingest import file_threads, uploads
-from ragstone.ingest.files import HIDDEN, NO_ENDING, FoundFile, SkippedFile, is_description_file
+from ragstone.ingest.files import (
+    HIDDEN,
+    NO_ENDING,
+    FoundFile,
+    SkippedFile,
+    build_skipped_file,
+    is_description_file,
+)
 from ragstone.ingest.formats.types import list_endings
 from ragstone.ingest.parse_messages import ArchiveMember
 from ragstone.ingest.places import is_archive, is_hidden
@@ -37,11 +44,10 @@ async def open_archives(
     Those of an archive on the disk are unpacked when they are read. One that was handed over is
     deleted in the end, so its members are files beside it until then.
     """
-    endings = list_endings(pictures=pictures)
     files: list[FoundFile] = []
     archives: list[FoundFile] = []
     for item in found:
-        if not is_archive(item.place) or (item.handed and item.handed.single):
+        if item.skipped or not is_archive(item.place) or (item.handed and item.handed.single):
             files.append(item)
             continue
         folder = _member_folder(item) if item.handed else None
@@ -52,13 +58,13 @@ async def open_archives(
                 await file_threads.run([folder], shutil.rmtree, folder, True)
             members = await list_members(item, folder)
             archives.append(item)
-            readable = 0
-            for file in _files(item, members, endings):
+            listed = list(_files(item, members, pictures=pictures))
+            readable = [file for file in listed if isinstance(file, FoundFile)]
+            files += readable
+            for file in listed:
                 if isinstance(file, SkippedFile):
                     tracker.count_skipped(file.kind)
-                else:
-                    files.append(file)
-                    readable += 1
+                    files += [file.file] if file.file else []
             if not readable:
                 raise EmptyDocument(f"{item.source.name} holds no file that can be read.")
         except DocumentError as error:
@@ -81,15 +87,18 @@ def _member_folder(item: FoundFile) -> Path:
 
 
 def _files(
-    item: FoundFile, members: Sequence[ArchiveMember], endings: Sequence[str]
+    item: FoundFile, members: Sequence[ArchiveMember], *, pictures: bool
 ) -> Iterator[FoundFile | SkippedFile]:
+    endings = list_endings(pictures=pictures)
     for member in members:
         path = f"{item.path}/{member.path}"
         ending = os.path.splitext(member.path)[1].lower()
         if is_hidden(member.path):
             yield SkippedFile(path, HIDDEN)
-        elif ending not in endings or is_description_file(os.path.basename(member.path)):
+        elif is_description_file(os.path.basename(member.path)):
             yield SkippedFile(path, ending or NO_ENDING)
+        elif ending not in endings:
+            yield build_skipped_file(_file(item, member, path), pictures=pictures)
         else:
             yield _file(item, member, path)
 

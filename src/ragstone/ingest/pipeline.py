@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -27,7 +28,12 @@ from ragstone.core.turn import Ask
 from ragstone.ingest import changes, document_changes, file_threads, readers, uploads
 from ragstone.ingest.batch_writer import BatchWriter, Done
 from ragstone.ingest.captions import CaptionMaker
-from ragstone.ingest.comparison import ChangedFile, FileComparison, is_textless_picture
+from ragstone.ingest.comparison import (
+    ChangedFile,
+    FileComparison,
+    is_kept,
+    is_textless_picture,
+)
 from ragstone.ingest.document_changes import DocumentChanges
 from ragstone.ingest.embedding import (
     Leaves,
@@ -41,6 +47,7 @@ from ragstone.ingest.embedding import (
 )
 from ragstone.ingest.enricher import Enricher
 from ragstone.ingest.files import (
+    CHAPTER,
     WITHOUT_TEXT,
     FoundFile,
     RefusedFile,
@@ -76,6 +83,9 @@ COMPARED_AT_ONCE = 256
 """Files that are compared with their documents in one step."""
 
 NOT_TEXT = "Its name, or that of a folder above it, is not valid text. Rename it."
+
+MAX_SKIPPED = 10_000
+"""Skipped files of one ingest that are known by their names; all further ones are counted."""
 
 CHUNK_BYTES = 10_000
 """Bytes of a file for each of its chunks, about: a text has a tenth, a picture a hundred times as
@@ -140,15 +150,27 @@ class Pipeline(DocumentChanges):
             found = await file_threads.run(paths, self._discover, request, only, tracker)
             opened = await self._open_archives(Owner(request.tenant, id), found, tracker)
             found, archives = list(opened.files), opened.archives
-            collection = await self._collection(request, id, found, tracker)
+            readable = [item for item in found if not item.skipped]
+            collection = await self._collection(request, id, readable, tracker)
             if collection:
                 await self._index.create(collection)
                 await self.placement.check(collection)
                 await readers.apply_rules(self._index, self._catalog, collection)
                 found = await self._keep_known_paths(collection, only, found)
-                tracker.expect(len(found), sum(item.size for item in found))
+                comparison = FileComparison(
+                    self._index, self._catalog, self.originals, self._settings, tracker
+                )
+                chapters = await comparison.find_chapters(collection, request, found)
+                found = [item for item in found if item.place not in chapters]
+                for _ in chapters:
+                    tracker.count_skipped(CHAPTER)
+                _expect(found, tracker)
                 tracker.set_waiting(await self._index.count_without_vectors(collection))
-                await self._index_files(job, collection, request, found, tracker, leaves)
+                await self._index_files(
+                    job, collection, request, found, comparison, tracker, leaves
+                )
+                by_themselves = await self._catalog.find_documents(list(chapters.values()))
+                await self.forget(collection, list(by_themselves))
                 await self._forget_former(collection, request, found, archives)
                 if request.prune:
                     places = {item.place for item in archives}
@@ -307,6 +329,7 @@ class Pipeline(DocumentChanges):
         self, request: IngestRequest, only: Sequence[Path] | None, tracker: Tracker
     ) -> list[FoundFile]:
         found = []
+        skipped = 0
         paths = [Path(path) for path in request.paths]
         how = self._settings
         with keep_folder():
@@ -317,7 +340,10 @@ class Pipeline(DocumentChanges):
                     )
                 elif isinstance(item, SkippedFile):
                     tracker.count_skipped(item.kind)
-                elif not (is_text(item.path) and is_text(item.place)):
+                    if item.file and skipped < MAX_SKIPPED and _is_storable(item.file):
+                        found.append(item.file)
+                        skipped += 1
+                elif not _is_storable(item):
                     tracker.count_failed(printable_path(item.path), NOT_TEXT)
                 else:
                     found.append(item)
@@ -327,7 +353,7 @@ class Pipeline(DocumentChanges):
             uploads.build_found_file(spool.locate(entry, shared) if spool else entry)
             for entry in request.handed
         ]
-        tracker.expect(len(found), sum(item.size for item in found))
+        _expect(found, tracker)
         return found
 
     async def _open_archives(
@@ -445,6 +471,7 @@ class Pipeline(DocumentChanges):
         collection: Collection,
         request: IngestRequest,
         found: Sequence[FoundFile],
+        comparison: FileComparison,
         tracker: Tracker,
         leaves: Leaves,
     ) -> None:
@@ -458,7 +485,7 @@ class Pipeline(DocumentChanges):
         sharing = Sharing(self._parts, job, collection, pending, tracker, done, refuse)
         async with asyncio.TaskGroup() as group:
             reading = group.create_task(
-                self._read(collection, request, found, tracker, pending, sharing)
+                self._read(collection, request, found, comparison, tracker, pending, sharing)
             )
             group.create_task(sharing.run())
             embedding = group.create_task(
@@ -518,14 +545,12 @@ class Pipeline(DocumentChanges):
         collection: Collection,
         request: IngestRequest,
         found: Sequence[FoundFile],
+        comparison: FileComparison,
         tracker: Tracker,
         pending: Pending,
         sharing: Sharing,
     ) -> None:
         """Sort out what is unchanged, and have several files read at once."""
-        comparison = FileComparison(
-            self._index, self._catalog, self.originals, self._settings, tracker
-        )
         batch = BatchWriter(
             self._writer, collection, pending, self._handle_written(collection, tracker)
         )
@@ -581,8 +606,10 @@ class Pipeline(DocumentChanges):
     async def _refuse(self, changed: ChangedFile, error: DocumentError, tracker: Tracker) -> None:
         """Note that a file cannot be read."""
         item = changed.item
-        if is_textless_picture(item, error) and changed.known is None:
+        if is_textless_picture(item, error) and not is_kept(changed.known):
             tracker.count_passed(WITHOUT_TEXT, item.size)
+            document = replace(changed.document, status="skipped", error=error.message)
+            await self._catalog.fail_all([document])
             return
         await self._catalog.fail(changed.document, error.message)
         tracker.count_failed(item.path, error.message, item.size, read=True)
@@ -644,12 +671,24 @@ class Pipeline(DocumentChanges):
         for note in gone.notes:
             tracker.note(note)
         number = len(gone.documents)
-        if request.hold and changes.is_suspicious(number, gone.known, empty=not found):
+        if request.hold and changes.is_suspicious(
+            number, gone.known, empty=all(item.skipped for item in found)
+        ):
             tracker.note(changes.explain_held(number, gone.known))
             tracker.count_pruned(0, held=number)
             return
         await self.forget(collection, gone.documents)
         tracker.count_pruned(number)
+
+
+def _is_storable(item: FoundFile) -> bool:
+    return is_text(item.path) and is_text(item.place)
+
+
+def _expect(found: Sequence[FoundFile], tracker: Tracker) -> None:
+    """Tell what is going to be read."""
+    sizes = [item.size for item in found if not item.skipped]
+    tracker.expect(len(sizes), sum(sizes))
 
 
 def _source(item: FoundFile) -> str:

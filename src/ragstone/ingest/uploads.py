@@ -23,7 +23,7 @@ from ragstone.core.errors import DocumentError, StorageFull
 from ragstone.core.records import Document
 from ragstone.core.turn import Principal
 from ragstone.ingest.files import FoundFile, content_hash, find_given_folder
-from ragstone.ingest.formats.includes import find_included_files
+from ragstone.ingest.formats.includes import read_included
 from ragstone.ingest.formats.recognition import is_installed
 from ragstone.service import Handed
 
@@ -330,7 +330,7 @@ def _find_included(item: FoundFile, document: Document) -> tuple[tuple[Path, ...
     if folder is None:
         return (), ()
     try:
-        files = (*find_included_files(item.source, folder), *_pictures(item.source, folder))
+        files = (*read_included(item.source, folder).files, *_pictures(item.source, folder))
         return files, tuple(content_hash(file) for file in files)
     except DocumentError:
         return (), ()  # The parser says why it cannot be read.

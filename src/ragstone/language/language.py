@@ -227,6 +227,26 @@ _NO_ANSWERS = {
 }
 
 
+_UNREAD = {
+    "de": "{file} konnte nicht gelesen werden: {reason}",
+    "fr": "{file} n'a pas pu être lu : {reason}",
+    "es": "No se pudo leer {file}: {reason}",
+    "it": "Non è stato possibile leggere {file}: {reason}",
+    "pt": "Não foi possível ler {file}: {reason}",
+    "nl": "{file} kon niet worden gelezen: {reason}",
+    "zh": "无法读取 {file}：{reason}",
+    "ja": "{file} を読み取れませんでした：{reason}",
+    "ko": "{file} 파일을 읽을 수 없습니다: {reason}",
+    "ru": "Не удалось прочитать {file}: {reason}",
+}
+
+
+def say_unread(file: str, reason: str, language: str) -> str:
+    """Return the sentence that a file could not be read, which only begins in `language`."""
+    said = _UNREAD.get(language, "{file} could not be read: {reason}")
+    return said.format(file=file, reason=reason)
+
+
 def no_answer(configured: str, language: str) -> str:
     """Return the refusal: the configured sentence; a default one as `language` says it."""
     is_default = configured in (ENGLISH, NOTHING_FOUND)

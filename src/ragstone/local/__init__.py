@@ -279,6 +279,7 @@ class Ragstone:
             after=after,
             limit=limit,
             offset=offset,
+            skipped=named is not None,
         )
         return await asyncio.to_thread(
             lambda: [replace(document, collection=known.name) for document in found]

@@ -253,6 +253,11 @@ class LocalSources:
         job = await self._jobs.get(whose, run.id, admin=True)
         if job is not None and not job.ended:
             return run
+        # The run may have ended since it was read.
+        kept = await self._store.runs(run.source, PAGE)
+        run = next((item for item in kept if item.id == run.id), run)
+        if run.state != "running":
+            return run
         return replace(run, state="stopped", error=job.error if job else "")
 
     async def _refuse_if_taken(self, source: StoredSource) -> None:
@@ -339,9 +344,15 @@ async def _submit(
     # A job about a collection that is gone is about none.
     request |= {"collection": collection} if collection else {}
     whose = Principal(source.tenant)
-    job = await jobs.submit(KIND, request, principal=whose)
-    begun = SourceRun(job.id, source.id, job.created_at, dry=wanted.dry)
-    return await store.begin_run(begun)
+    for _ in range(100):
+        job = await jobs.submit(KIND, request, principal=whose)
+        begun = SourceRun(job.id, source.id, job.created_at, dry=wanted.dry)
+        run = await store.begin_run(begun)
+        if run.state == "running":
+            break
+        # An equal job has done its work, and is about to say so: it saw nothing of what came since.
+        await asyncio.sleep(0.05)
+    return run
 
 
 def source_work(parts: SyncParts) -> Work:

@@ -154,11 +154,20 @@ class Catalog(CollectionNames, Protocol):
         after: str = "",
         limit: int | None = None,
         offset: int = 0,
+        skipped: bool = True,
     ) -> list[Document]:
         """By path; of the collection with this id if it is given, allowed to one of `readers`,
         with one of these ids or paths, in the folder `below` or deeper, `having` these values in
         their metadata (`filters.token` says what is equal), and behind the path `after`, from
-        which on a page costs what is on it."""
+        which on a page costs what is on it. Without `skipped`, files that are passed over are left
+        out."""
+        ...
+
+    async def list_unread(
+        self, tenant: str, collection: str, readers: Several[str], endings: Several[str]
+    ) -> Sequence[Document]:
+        """Files that could not be read, failed or skipped, and of which no version answers: those
+        allowed to one of `readers` whose names end so, regardless of case; at most 1,000."""
         ...
 
     async def folders(
@@ -330,7 +339,8 @@ class Catalog(CollectionNames, Protocol):
         ...
 
     async def fail_all(self, documents: Sequence[Document]) -> None:
-        """`fail` for several documents, each with its error, in one transaction."""
+        """`fail` for several documents, each with its error, in one transaction. Those that are
+        `skipped` stay that."""
         ...
 
     async def retire(self, document_ids: Sequence[str]) -> None:

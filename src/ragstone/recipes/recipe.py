@@ -42,6 +42,7 @@ from ragstone.retrieve.grade_passages import GradePassages
 from ragstone.retrieve.rerank import Rerank
 from ragstone.retrieve.retrieve import Retrieve
 from ragstone.retrieve.search_subqueries import SearchSubqueries
+from ragstone.retrieve.tell_unread import TellUnread
 from ragstone.settings import Settings
 from ragstone.understand.correct import Correct
 from ragstone.understand.rewrite import Rewrite
@@ -106,6 +107,7 @@ UNDERSTOOD: Names = (
 )
 FOUND: Names = ("search_subqueries", *EACH["search_subqueries"])
 ANSWERED: Names = (
+    "tell_unread",
     "assemble",
     "generate",
     "cite",
@@ -113,6 +115,7 @@ ANSWERED: Names = (
     "score",
 )
 ANSWERED_BY_AGENT: Names = (
+    "tell_unread",
     "assemble",
     "generate",
     "cut_short",
@@ -130,6 +133,7 @@ SEARCHED: Mapping[str, Mapping[str, Any]] = {
     "rerank": {"editions": False},
     "deduplicate": {"near_duplicate": 1},
     "expand": {"continues": False},
+    "tell_unread": {"answers": False},
 }
 """What is typed into a search box is searched, not answered: a forbidden search is an error, as
 guidance is not a passage, and equal passages of two documents are two finds."""
@@ -153,13 +157,15 @@ FORMS: Mapping[Variant, Form] = {
             "grade_passages": FOUND,
         },
         # Nothing leaves before the best answer is known.
-        options={"generate": {"holds": True}},
+        options={"generate": {"holds": True}, "tell_unread": {"holds": True}},
     ),
     "search": Form(
-        (*ASKED, *UNDERSTOOD, *FOUND), KEPT, options={**SEARCHED, "persist": {"stores": False}}
+        (*ASKED, *UNDERSTOOD, *FOUND, "tell_unread"),
+        KEPT,
+        options={**SEARCHED, "persist": {"stores": False}},
     ),
     "functions": Form(
-        (*ASKED, *UNDERSTOOD, *FOUND, "assemble", "generate", "cite"),
+        (*ASKED, *UNDERSTOOD, *FOUND, "tell_unread", "assemble", "generate", "cite"),
         KEPT,
         options={
             **SEARCHED,
@@ -185,7 +191,7 @@ FORMS: Mapping[Variant, Form] = {
         ),
         KEPT,
         inner={"tool_agent": FOUND},
-        options={"generate": {"spares": False}},
+        options={"generate": {"spares": False}, "tell_unread": {"answers": False}},
     ),
     "conversation": Form((*ASKED, "converse"), KEPT),
     "structured": Form(
@@ -193,6 +199,7 @@ FORMS: Mapping[Variant, Form] = {
             *ASKED,
             *(name for name in UNDERSTOOD if name != "recall"),
             *FOUND,
+            "tell_unread",
             "assemble",
             "structured",
             "cite",
@@ -350,6 +357,7 @@ def _answer_stages(settings: Settings, level: Level) -> Iterator[Stage]:
     """The stages that answer and check."""
     rag, timeout = settings.rag, settings.llm.total_timeout + AROUND_REPLY
     holds = rag.checking in ("hold", "strict")
+    yield TellUnread(holds=holds)
     yield Assemble(
         timeout=timeout + OWN_SECONDS,
         context_tokens=rag.context_tokens,

@@ -28,6 +28,7 @@ from ragstone.retrieve.grade_passages import GradePassages
 from ragstone.retrieve.rerank import Rerank
 from ragstone.retrieve.retrieve import Retrieve
 from ragstone.retrieve.search_subqueries import SearchSubqueries
+from ragstone.retrieve.tell_unread import TellUnread
 from ragstone.settings import Settings
 from ragstone.understand.correct import Correct
 from ragstone.understand.rewrite import Rewrite
@@ -39,7 +40,7 @@ from ragstone.verify.score import Score
 OURS: tuple[type[Stage], ...] = (
     Contextualize, Guard, Classify, Correct, Recall, Route, Rewrite,
     SearchSubqueries, Retrieve, Fuse, Rerank, MultiHop, Deduplicate, Expand,
-    GradePassages, Rounds, ToolAgent, Assemble,
+    GradePassages, Rounds, ToolAgent, TellUnread, Assemble,
     Generate, CutShort, Structured, Cite, Check, Score, Converse, Persist,
 )  # fmt: skip
 

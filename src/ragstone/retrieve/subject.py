@@ -141,12 +141,17 @@ def weigh(
     return Weighed(tuple(factors), tuple(names))
 
 
+def compile_file_name(file: str) -> re.Pattern[str]:
+    """Compile what finds the name of a file in a text."""
+    return re.compile(rf"(?<![\w.-]){re.escape(file)}(?![\w-])", re.IGNORECASE)
+
+
 def _files_named(question: str, hits: Sequence[Hit]) -> list[str]:
     """The names of files, with their endings, that a question says. One that another document says
     too is what is asked about, not where the answer stands."""
     files = {PurePosixPath(hit.chunk.path).name for hit in hits}
     patterns = {
-        file: re.compile(rf"(?<![\w.-]){re.escape(file)}(?![\w-])", re.IGNORECASE)
+        file: compile_file_name(file)
         for file in sorted(files)
         if "." in file and file.casefold() in question.casefold()
     }

@@ -116,7 +116,8 @@ class FileFailure:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """Files in the given folders that are no documents: their ending, "hidden" or "no ending"."""
+    """Files in the given folders that are no documents: their ending, or what they are, such as
+    "hidden" or "no ending"."""
 
     kind: str
     files: int

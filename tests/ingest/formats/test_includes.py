@@ -6,7 +6,7 @@ import pytest
 
 from ragstone.ingest.document import Block
 from ragstone.ingest.formats.included_files import MAX_INCLUDED_FILES
-from ragstone.ingest.formats.includes import find_included_files
+from ragstone.ingest.formats.includes import read_included
 from tests.ingest.formats.reading import opened
 
 CODE = """import os
@@ -198,9 +198,9 @@ def test_given_files_that_include_each_other_many_times_then_it_ends_soon(folder
 
 def test_the_files_that_one_is_made_of_are_known(folder: Path) -> None:
     opened(folder, "docs/a.rst", ".. include:: ../parts/text.rst\n", folder)
-    names = [file.name for file in find_included_files(folder / "docs/a.rst", folder)]
+    names = [file.name for file in read_included(folder / "docs/a.rst", folder).files]
     assert names == ["text.rst", "more.rst"]
-    assert find_included_files(folder / "parts/table.csv", folder) == ()
+    assert read_included(folder / "parts/table.csv", folder).files == ()
 
 
 @pytest.mark.parametrize("name", ["a.md", "a.rst", "a.adoc"])
@@ -212,4 +212,4 @@ def test_given_a_hostile_line_then_it_costs_no_more_than_its_length(
     folder: Path, name: str, line: str
 ) -> None:
     opened(folder, f"docs/{name}", f"Text.\n\ninclude\n{line}\n", folder)
-    assert find_included_files(folder / f"docs/{name}", folder) == ()
+    assert read_included(folder / f"docs/{name}", folder).files == ()

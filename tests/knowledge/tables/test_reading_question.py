@@ -89,6 +89,26 @@ def test_what_is_not_wholly_explained_is_left_to_the_other_stages(
     assert not said(question, written(tmp_path))
 
 
+@pytest.mark.parametrize(
+    ("question", "start"),
+    [
+        ("Which county has the largest population?", "The highest total_population"),
+        ("How many counties have a population under 700?", "1 row of the table"),
+        ("What is the average population of the counties?", "The average total_population"),
+        ("How many cities have a population under 700?", ""),
+        ("What is the population of the counties in Nebraska?", ""),
+    ],
+)
+def test_a_word_that_all_cells_of_a_column_have_says_what_the_rows_are(
+    question: str, start: str, tmp_path: Path
+) -> None:
+    rows = "name,total_population\nAdams County,31299\nBanner County,690\nBoone County,5473\n"
+    (tmp_path / "acs.csv").write_text(rows)
+
+    assert said(question, tmp_path / "acs.csv").startswith(start)
+    assert bool(start) == bool(said(question, tmp_path / "acs.csv"))
+
+
 def test_given_rows_of_totals_then_they_are_not_added_up(tmp_path: Path) -> None:
     path = a_workbook(tmp_path)
     assert "is 18,900; rows of totals are left out." in said(

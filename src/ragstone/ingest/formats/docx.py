@@ -36,7 +36,7 @@ from ragstone.ingest.formats.docx_parts import (
     read_styles,
     tidy_text,
 )
-from ragstone.ingest.formats.drawing import chart_blocks, diagram_lines
+from ragstone.ingest.formats.drawing import chart_blocks, diagram_blocks
 from ragstone.ingest.formats.embedded import Pictures, read_package_picture, read_package_pictures
 from ragstone.ingest.formats.furniture import COMMENT, add_running_heads, comment_block
 from ragstone.ingest.formats.inline_text import (
@@ -287,10 +287,7 @@ class _Reader:
             elif child.tag == _CHART:
                 found += chart_blocks(self._read_related_xml(child.get(f"{_R}id")))
             elif child.tag == _DIAGRAM:
-                found += [
-                    Block(line)
-                    for line in diagram_lines(self._read_related_xml(child.get(f"{_R}dm")))
-                ]
+                found += diagram_blocks(self._read_related_xml(child.get(f"{_R}dm")))
             elif child.tag in _PICTURES:
                 found += self._picture(child)
             elif isinstance(child.tag, str):

@@ -1,15 +1,22 @@
-"""What Word and PowerPoint draw from data: charts as tables, diagrams (SmartArt) as lines."""
+"""What Word and PowerPoint draw from data: charts as tables, diagrams (SmartArt) as lists."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ragstone.ingest.document import Block
+from ragstone.ingest.formats.numbering import BULLET
 from ragstone.ingest.formats.tables import table_blocks
 
 _C = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
 _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _DGM = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}"
 _MAX_POINTS = 10_000
+_PROCESS = re.compile(r"/layout/[^/]*(?:process|chevron|arrow|cycle|timeline|funnel)[^/]*$", re.I)
+"""The layouts of diagrams whose nodes follow each other."""
+
+_STEPS_CHARS = 500
+"""Longer steps are a list and no line."""
 
 
 def chart_blocks(root: Any | None, page: int | None = None) -> Iterator[Block]:
@@ -37,17 +44,55 @@ def chart_blocks(root: Any | None, page: int | None = None) -> Iterator[Block]:
         yield Block(title, "caption", page=page)
 
 
-def diagram_lines(root: Any | None) -> Iterator[str]:
-    """The texts of a diagram's nodes in their order."""
+def diagram_blocks(root: Any | None, page: int | None = None) -> Iterator[Block]:
+    """A diagram as a list, each node below its parent; of a process its steps in a line too."""
     if root is None:
         return
-    for point in root.iter(f"{_DGM}pt"):
-        if point.get("type", "node") not in ("node", "asst", "doc"):
-            continue
-        body = point.find(f"{_DGM}t")
-        for paragraph in body.iter(f"{_A}p") if body is not None else ():
-            if text := " ".join("".join(_texts(paragraph)).split()):
-                yield text
+    nodes = {
+        point.get("modelId", ""): _paragraphs(point)
+        for point in root.iter(f"{_DGM}pt")
+        if point.get("type", "node") in ("node", "asst", "doc")
+    }
+    places = _place_nodes(root, nodes)
+    for node, depth in places.items():
+        for text in nodes[node]:
+            yield Block(f"{BULLET} {text}", "item", max(depth, 1), page, BULLET)
+    kinds = (item.get("loTypeId", "") for item in root.iter(f"{_DGM}prSet"))
+    if _PROCESS.search(next(filter(None, kinds), "")):
+        least = min((depth for node, depth in places.items() if nodes[node]), default=0)
+        steps = [" ".join(nodes[node]) for node, depth in places.items() if depth == least]
+        steps = [step for step in steps if step]
+        if len(steps) > 1 and sum(map(len, steps)) <= _STEPS_CHARS:
+            yield Block(" → ".join(steps), page=page)
+
+
+def _paragraphs(point: Any) -> list[str]:
+    body = point.find(f"{_DGM}t")
+    lines = body.iter(f"{_A}p") if body is not None else ()
+    return [text for line in lines if (text := " ".join("".join(_texts(line)).split()))]
+
+
+def _place_nodes(root: Any, nodes: Mapping[str, Sequence[str]]) -> dict[str, int]:
+    """The nodes in the order of the diagram, each with how deep it lies."""
+    below: dict[str, list[tuple[int, str]]] = {}
+    for link in root.iter(f"{_DGM}cxn"):
+        source, target, order = link.get("srcId"), link.get("destId"), link.get("srcOrd", "")
+        if link.get("type", "parOf") == "parOf" and source in nodes and target in nodes:
+            place = int(order) if order.isdecimal() else 0
+            below.setdefault(source, []).append((place, target))
+    inside = {target for links in below.values() for _, target in links}
+    # What lies in no other node begins; damaged files have circles, whose nodes come last.
+    waiting = [(node, 0) for node in reversed([*nodes])]
+    waiting += [(node, 0) for node in reversed([*nodes]) if node not in inside]
+    places: dict[str, int] = {}
+    while waiting:
+        node, depth = waiting.pop()
+        if node not in places:
+            places[node] = depth
+            waiting += [
+                (child, depth + 1) for _, child in sorted(below.get(node, ()), reverse=True)
+            ]
+    return places
 
 
 def _first(series: Any, *names: str) -> Any | None:

@@ -20,10 +20,12 @@ _SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class IncludingFile:
-    """A file whose lines are read, and the files that include it, itself last."""
+    """A file whose lines are read, and the files that include it, itself last. `whole` says whether
+    all of its lines are in the document."""
 
     path: Path
     above: tuple[Path, ...]
+    whole: bool = True
 
 
 class IncludedFiles:
@@ -34,6 +36,8 @@ class IncludedFiles:
         self._left: dict[str, str] = {}
         self._count = self._chars = 0
         self.read_files: dict[Path, None] = {}
+        self.chapters: dict[Path, None] = {}
+        """Documents by themselves of which the including one has all lines."""
         self.attributes: dict[str, str] = {}
         """Of AsciiDoc: the values that a name in braces stands for."""
 
@@ -66,7 +70,7 @@ class IncludedFiles:
         self._count += 1
         self._chars += len(text)
         self.read_files[found] = None
-        return text, IncludingFile(found, (*place.above, found))
+        return text, IncludingFile(found, (*place.above, found), place.whole)
 
     def leave(self, name: str, why: str) -> None:
         """Note a file that is left out."""

@@ -7,7 +7,7 @@ the folder that was given count, none whose name or folder is hidden, and only s
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from textwrap import dedent
 
@@ -36,11 +36,13 @@ _LANGUAGES = {
 @dataclass(frozen=True, slots=True)
 class Included:
     """A text with what it includes, the files that it is made of beside its own, and what was left
-    out and why."""
+    out and why. `chapters` are those of the files that would be documents by themselves and of
+    which it has everything."""
 
     text: str
     files: tuple[Path, ...] = ()
     notes: tuple[str, ...] = ()
+    chapters: tuple[Path, ...] = ()
 
 
 def expand_includes(source: str, path: Path, around: Surroundings | None) -> Included:
@@ -52,18 +54,18 @@ def expand_includes(source: str, path: Path, around: Surroundings | None) -> Inc
     files = IncludedFiles(around)
     main = around.document if around else path
     text = "\n".join(expand(files, source.split("\n"), IncludingFile(main, (main,))))
-    return Included(text, tuple(files.read_files), files.notes())
+    return Included(text, tuple(files.read_files), files.notes(), tuple(files.chapters))
 
 
-def find_included_files(path: Path, folder: Path) -> tuple[Path, ...]:
-    """The files that the one at `path` includes, those inside them too; raises DocumentError."""
+def read_included(path: Path, folder: Path) -> Included:
+    """What the file at `path` includes, with what is included there; raises DocumentError."""
     if path.suffix.lower() not in _DIALECTS:
-        return ()
+        return Included("")
     try:
         source = decode(read_regular(path, FILE_BYTES), path.name)
     except OSError:
-        return ()
-    return expand_includes(source, path, Surroundings(folder, path)).files
+        return Included("")
+    return expand_includes(source, path, Surroundings(folder, path))
 
 
 def code_language(path: Path) -> str:
@@ -373,7 +375,9 @@ def _asciidoc_included(
     lines = text.split("\n")
     if wanted := options.get("lines"):
         lines = pick_lines(lines, wanted, "..")
-    tags = re.split(r"[,;]", options.get("tags") or options.get("tag") or "")
+    tagged = options.get("tags") or options.get("tag") or ""
+    inside = replace(inside, whole=inside.whole and not (wanted or tagged))
+    tags = re.split(r"[,;]", tagged)
     lines = _pick_tagged(lines, {tag.strip() for tag in tags if tag.strip()})
     if options.get("indent") == "0":
         lines = dedent("\n".join(lines)).split("\n")
@@ -382,6 +386,8 @@ def _asciidoc_included(
     if inside.path.suffix.lower() not in (".adoc", ".asciidoc", ".asc"):
         yield from lines
         return
+    if inside.whole:
+        files.chapters[inside.path] = None
     for line in _asciidoc(files, lines, inside):
         heading = _HEADING.match(line) if shift else None
         if heading:

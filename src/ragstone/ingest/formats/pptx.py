@@ -16,7 +16,7 @@ from pptx.exc import PythonPptxError
 
 from ragstone.core.errors import UnreadableDocument
 from ragstone.ingest.document import Block, Parsed
-from ragstone.ingest.formats.drawing import chart_blocks, diagram_lines
+from ragstone.ingest.formats.drawing import chart_blocks, diagram_blocks
 from ragstone.ingest.formats.embedded import Pictures, read_package_picture, read_package_pictures
 from ragstone.ingest.formats.furniture import add_running_heads, comment_block
 from ragstone.ingest.formats.inline_text import lower_text, raise_text
@@ -155,8 +155,7 @@ class _Slide:
         for chart in element.iter(_CHART):
             yield from chart_blocks(self._read_related(chart.get(f"{_R}id")), self._page)
         for diagram in element.iter(_DIAGRAM):
-            for line in diagram_lines(self._read_related(diagram.get(f"{_R}dm"))):
-                yield Block(f"{BULLET} {line}", "item", 1, self._page, BULLET)
+            yield from diagram_blocks(self._read_related(diagram.get(f"{_R}dm")), self._page)
 
     def _picture(self, element: Any) -> Iterator[Block]:
         blip = next(element.iter(f"{_A}blip"), None)

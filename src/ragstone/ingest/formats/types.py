@@ -178,13 +178,20 @@ def is_picture(name: str) -> bool:
 
 def explain_unsupported(name: str, *, pictures: bool = True) -> str:
     """Why a file of this name cannot be read, and what can, as sentences."""
+    said = explain_skipped(name, pictures=pictures)
+    if is_picture(name) or suggest_conversion(PurePath(name).suffix):
+        return said
+    return f"{said} Use one of {', '.join(list_endings(pictures=pictures))}."
+
+
+def explain_skipped(name: str, *, pictures: bool = True) -> str:
+    """Why a file of this name cannot be read, and what to do with it if that is known."""
     if is_picture(name):
         return f"{name} is a picture. {Recognition(pictures).why_not}"
     kind = PurePath(name).suffix or "without an ending"
     said = f"{name} is of a type that cannot be read ({kind})."
-    if advice := suggest_conversion(kind):
-        return f"{said} {advice} and ingest that."
-    return f"{said} Use one of {', '.join(list_endings(pictures=pictures))}."
+    advice = suggest_conversion(kind)
+    return f"{said} {advice} and ingest that." if advice else said
 
 
 _INSTEAD = {

@@ -14,6 +14,8 @@ from ragstone.http.bodies import Name, NullableBody, Text
 DEFAULT_TOP_K = 100
 DEFAULT_TEMPERATURE = 0.2
 DEFAULT_ORGANISATION = "GO_RAG"
+SEARCHES = " Accepted for compatibility by gpt and vision, which search nothing."
+AGENT = " Accepted for compatibility by the addresses other than pa, which call no tools."
 
 Values = Annotated[list[Name], Field(max_length=1000)]
 
@@ -21,26 +23,40 @@ Values = Annotated[list[Name], Field(max_length=1000)]
 class SessionChatRequest(NullableBody):
     """The body of POST /v2/{search_type}/query, whose address decides what answers."""
 
-    collection_name: Name = Field("default", description="Which documents to answer from.")
+    collection_name: Name = Field(
+        "default", description="Which documents to answer from." + SEARCHES
+    )
     query: Text = Field(description="The question.")
     room_id: Name = Field("", description="The conversation; without one nothing is remembered.")
     user_id: Name = Field("", description="The client's own account; it widens no permission.")
-    search_type: SearchType | None = Field(None, description="As in the address, which counts.")
-    mcp_org: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{0,64}$")] = Field(
-        DEFAULT_ORGANISATION, description="Whose tools of the gateway may be called."
+    search_type: SearchType | None = Field(
+        None, description="Accepted for compatibility: the address counts."
     )
-    use_paragraph: bool = Field(False, description="Answer from paragraphs instead of chunks.")
-    metadata_filter_key: Name | None = Field(None, description="A key of the documents' metadata.")
+    mcp_org: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{0,64}$")] = Field(
+        DEFAULT_ORGANISATION, description="Whose tools of the gateway may be called." + AGENT
+    )
+    use_paragraph: bool = Field(
+        False, description="Answer from paragraphs instead of chunks." + SEARCHES
+    )
+    metadata_filter_key: Name | None = Field(
+        None, description="A key of the documents' metadata." + SEARCHES
+    )
     metadata_filter_values: Values | None = Field(
-        None, description="What it may be; none, or no key, filters nothing."
+        None,
+        description="What it may be; none, or no key, filters nothing. Of a conversation only the "
+        "turns with the same values are remembered.",
     )
     top_k: int = Field(
-        DEFAULT_TOP_K, ge=1, le=1000, description="Passages to find; the best that fit are used."
+        DEFAULT_TOP_K,
+        ge=1,
+        le=1000,
+        description="Passages to find; the best that fit are used." + SEARCHES,
     )
     temperature: float = Field(DEFAULT_TEMPERATURE, ge=0, le=2, description="Sampling.")
     is_test: bool = Field(False, description="Keep nothing of this question.")
     approves: bool = Field(
-        False, description="Whether calls of tools that change anything wait for an approval."
+        False,
+        description="Whether calls of tools that change anything wait for an approval." + AGENT,
     )
 
     def ask(self, search_type: SearchType, caller: Caller, id: str) -> Ask:

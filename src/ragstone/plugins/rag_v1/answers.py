@@ -64,7 +64,8 @@ def whole(turn: Turn, seconds: float, request: RagRequest) -> Object:
 def answer_text(turn: Turn) -> str:
     """The answer's text; the document's own sentence where nothing was found."""
     answer = turn.answer or GeneratedAnswer()
-    return nothing_found(turn.ask) if answer.refused and not turn.passages else answer.text
+    found_nothing = answer.refused and not turn.passages and not turn.unread
+    return nothing_found(turn.ask) if found_nothing else answer.text
 
 
 def nothing_found(ask: Ask) -> str:

@@ -95,7 +95,9 @@ class _How(_Search):
     top_k: int = Field(10, ge=1, le=50, description="Passages for each query.")
     include_citations: bool = Field(True, description="Whether to return the sources cited.")
     citation_format: ListFormat = Field(
-        "markdown", description="How formatted_citations is written: markdown, html or plain."
+        "markdown",
+        description="How formatted_citations is written: markdown, html or plain. Accepted for "
+        "compatibility in a stream, which has only citations.",
     )
     collection: Collection = None
 
@@ -104,7 +106,11 @@ class RagRequest(_How):
     """The body of POST /api/v1/rag/generate and /generate/stream."""
 
     query: Query
-    stream: bool = Field(False, description="Whether to answer as /generate/stream does.")
+    stream: bool = Field(
+        False,
+        description="Whether to answer as /generate/stream does, where it is accepted for "
+        "compatibility.",
+    )
     functions: list[FunctionSpec] | None = Field(None, max_length=64)
     function_call: str | FunctionName | None = None
 

@@ -488,6 +488,19 @@ def _text_cells(table: TypedTable) -> Iterator[tuple[str, str]]:
                     yield column.name, cell
 
 
+def _shared_words(table: TypedTable) -> Mapping[str, frozenset[str]]:
+    """Per column of texts the words that each of its cells has ("Adams County", "Antelope County"):
+    they say what the rows are, and choose none of them."""
+    cells: dict[str, list[frozenset[str]]] = defaultdict(list)
+    for column, cell in _text_cells(table):
+        cells[column].append(frozenset(_norms(cell)))
+    return {
+        column: frozenset(filter(_is_telling, frozenset.intersection(*held)))
+        for column, held in cells.items()
+        if len(held) > 1
+    }
+
+
 def _is_telling(part: str) -> bool:
     return len(part) >= 4 and part.isalpha()
 
@@ -520,11 +533,12 @@ def _find_columns(
     several of them."""
     whole: dict[str, tuple[int, ...]] = {}
     by_part: dict[str, set[str]] = defaultdict(set)
+    shared = _shared_words(table)
     for column in table.columns:
         if column.name == LABEL or (column.name.isdecimal() and len(column.name) < 4):
             continue
         core, plain = _core(column.name), _core(column.name, humps=False)
-        for part in _find_meanings((*core, *plain)):
+        for part in _find_meanings((*core, *plain, *shared.get(column.name, ()))):
             by_part[part].add(column.name)
         places = _places(words, core) or _places(words, plain)
         if places:

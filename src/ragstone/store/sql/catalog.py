@@ -232,9 +232,10 @@ class SqlCatalog:
         after: str = "",
         limit: int | None = None,
         offset: int = 0,
+        skipped: bool = True,
     ) -> list[Document]:
         """By path; the same path in two collections by collection."""
-        wanted = listing.select_documents(tenant, collection, status, after)
+        wanted = listing.select_documents(tenant, collection, status, after, skipped)
         if below.strip("/"):
             wanted = wanted.where(listing.folder_condition(below))
         if having:
@@ -259,6 +260,18 @@ class SqlCatalog:
                 # SQL compares texts; 1 and 1.0 are equal only here (`filters.token`).
                 fitting = (item for item in found if said <= set(tokens(item.metadata or {})))
                 return list(islice(fitting, offset, None if limit is None else offset + limit))
+
+        return await self._database.read(read)
+
+    async def list_unread(
+        self, tenant: str, collection: str, readers: Several[str], endings: Several[str]
+    ) -> Sequence[Document]:
+        """`ports.Catalog`."""
+        wanted = listing.select_unread(tenant, collection, endings)
+
+        def read(connection: Connection) -> list[Document]:
+            some = wanted.where(listing.readable_condition(connection, readers))
+            return [to_document(dict(row)) for row in connection.execute(some).mappings()]
 
         return await self._database.read(read)
 
@@ -438,7 +451,10 @@ class SqlCatalog:
 
     async def fail_all(self, documents: Sequence[Document]) -> None:
         """`ports.Catalog`."""
-        rows = [replace(document, version=0, status="failed") for document in documents]
+        rows = [
+            replace(item, version=0, status="skipped" if item.status == "skipped" else "failed")
+            for item in documents
+        ]
         await self._database.keep(partial(revising.fail_all, several=rows))
 
     async def folder_readers(self, tenant: str, collection: str) -> Sequence[FolderReaders]:

@@ -36,17 +36,31 @@ this, which an index of paths finds without reading others."""
 
 
 def select_documents(
-    tenant: str, collection: str | None, status: DocumentStatus | None, after: str
+    tenant: str, collection: str | None, status: DocumentStatus | None, after: str, skipped: bool
 ) -> Select[Any]:
-    """Documents by path, those after the path `after`."""
+    """Documents by path, those after the path `after`, with or without `skipped` ones."""
     some = select(documents).where(documents.c.tenant == tenant)
     if collection is not None:
         some = some.where(documents.c.collection == collection)
     if status is not None:
         some = some.where(documents.c.status == status)
+    if not skipped:
+        some = some.where(documents.c.status != "skipped")
     if after:
         some = some.where(documents.c.path > after)
     return some.order_by(documents.c.path, documents.c.collection, documents.c.id)
+
+
+def select_unread(tenant: str, collection: str, endings: Several[str]) -> Select[Any]:
+    """The files that could not be read, by path, whose names end so."""
+    ends = [documents.c.path.iendswith(ending, autoescape=True) for ending in endings]
+    return (
+        select(documents)
+        .where(_place_condition((tenant, collection)), documents.c.version == 0)
+        .where(documents.c.status.in_(("failed", "skipped")), or_(*ends))
+        .order_by(documents.c.path)
+        .limit(ROWS)
+    )
 
 
 def select_ids(tenant: str, collection: str) -> Select[Any]:
@@ -84,6 +98,7 @@ def select_folders(
     slash = place(rest, "/")
     name = func.substr(rest, 1, slash - 1, type_=documents.c.path.type).label("name")
     mine = (documents.c.tenant == tenant) & (documents.c.collection == collection) & (slash > 1)
+    mine &= documents.c.status != "skipped"
     some = select(name, func.count().label("documents")).where(mine).group_by(name).order_by(name)
     return some.where(folder_condition(folder)) if folder.strip("/") else some
 
