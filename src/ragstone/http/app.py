@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 from fastapi import Depends, FastAPI
 from starlette.middleware.cors import CORSMiddleware
@@ -31,6 +32,7 @@ from ragstone.http.openapi import describe
 from ragstone.http.responses import handle_errors
 from ragstone.http.security_headers import SecurityHeaders
 from ragstone.http.uploads import Uploads
+from ragstone.registry import Registry
 from ragstone.service import Service, contract
 from ragstone.settings import Settings
 from ragstone.telemetry.metrics import Metrics
@@ -38,6 +40,10 @@ from ragstone.telemetry.metrics import Metrics
 MEGABYTE = 1_000_000
 READABLE = ("ratelimit-limit", "ratelimit-remaining", "ratelimit-reset", "retry-after", REQUEST_ID)
 """Headers of an answer that web pages elsewhere may read, besides what browsers always let them."""
+
+MIDDLEWARE: Registry[Any] = Registry("ragstone.middleware", "middleware", {}, makes=object)
+"""What stands before the guards and the routes, by name, made of `DialectParts`: it makes an ASGI
+application of one. None where nothing is wanted."""
 
 
 def create_app(
@@ -105,6 +111,9 @@ def create_app(
     handle_errors(app)
     describe(app)
     _guard(app, settings, gate, rates, metrics, pages)
+    for added_guard in MIDDLEWARE.make_usable(MIDDLEWARE, "It is left out.", parts).values():
+        if added_guard is not None:
+            app.add_middleware(added_guard)
     # The one added last runs first.
     app.add_middleware(Correlate, telemetry=interceptor.telemetry)
     app.add_middleware(
