@@ -4,7 +4,7 @@ import functools
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from ragstone.access.asking import ASKING
@@ -28,11 +28,10 @@ ERASURE = "conversations.forget"
 
 @dataclass(slots=True)
 class Request:
-    """A request over HTTP: where it comes from, and what is recorded of it already, as a file is
-    read in many pieces."""
+    """A request over HTTP: where it comes from, and whether an operation of it is recorded."""
 
     address: str
-    recorded: set[tuple[Any, ...]] = field(default_factory=set)
+    recorded: bool = False
 
 
 REQUEST: ContextVar[Request | None] = ContextVar("ragstone_audit_request", default=None)
@@ -115,10 +114,7 @@ class Observer:
         outcome, detail = find_outcome(error)
         names = tuple(find_names(arguments))
         if request:
-            key = (operation.name, outcome, names)
-            if key in request.recorded:
-                return
-            request.recorded.add(key)
+            request.recorded = True
         who = Subject(
             caller,
             find_principal(arguments, caller),
