@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
 
 from fastapi import Depends, FastAPI
 from starlette.middleware.cors import CORSMiddleware
@@ -25,14 +24,13 @@ from ragstone.http.admin import settings as runtime
 from ragstone.http.admission import ALWAYS_OPEN, Authenticate, RateLimit, TimeLimit
 from ragstone.http.below import BelowPath, root_path
 from ragstone.http.correlate import REQUEST_ID, Correlate
-from ragstone.http.dialects import DialectParts, dialects
+from ragstone.http.dialects import MIDDLEWARE, DialectParts, dialects
 from ragstone.http.identity import refuse_guests
 from ragstone.http.middleware import BodyLimit, Head, Observe, OnlyFromHere, Unforeseen
 from ragstone.http.openapi import describe
 from ragstone.http.responses import handle_errors
 from ragstone.http.security_headers import SecurityHeaders
 from ragstone.http.uploads import Uploads
-from ragstone.registry import Registry
 from ragstone.service import Service, contract
 from ragstone.settings import Settings
 from ragstone.telemetry.metrics import Metrics
@@ -40,10 +38,6 @@ from ragstone.telemetry.metrics import Metrics
 MEGABYTE = 1_000_000
 READABLE = ("ratelimit-limit", "ratelimit-remaining", "ratelimit-reset", "retry-after", REQUEST_ID)
 """Headers of an answer that web pages elsewhere may read, besides what browsers always let them."""
-
-MIDDLEWARE: Registry[Any] = Registry("ragstone.middleware", "middleware", {}, makes=object)
-"""What stands before the guards and the routes, by name, made of `DialectParts`: it makes an ASGI
-application of one. None where nothing is wanted."""
 
 
 def create_app(

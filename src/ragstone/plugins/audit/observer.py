@@ -38,7 +38,7 @@ REQUEST: ContextVar[Request | None] = ContextVar("ragstone_audit_request", defau
 """The request that is being served, None outside of one."""
 
 
-class Observer:
+class OperationRecorder:
     """Stands round the operations of a service."""
 
     def __init__(self, trail: Trail) -> None:
@@ -124,7 +124,7 @@ class Observer:
         await self._trail.write(make_event(kind, operation.name, who, outcome, detail, names))
 
 
-def open_observer(parts: ServiceParts) -> Observer | None:
+def open_observer(parts: ServiceParts) -> OperationRecorder | None:
     """What records the operations of this process; None where no trail is kept."""
     trail = find_trail(parts.adapters)
-    return Observer(trail) if trail else None
+    return OperationRecorder(trail) if trail else None

@@ -32,7 +32,7 @@ export function AuditView() {
   return html`<form class="card options" onSubmit=${(event) => { event.preventDefault(); load([]); }}>
       ${field("user", t("Who"))}<${Choice} label=${t("What was done")} value=${form.kind} options=${all(KINDS)} onChange=${set("kind")} />
       <${Choice} label=${t("Outcome")} value=${form.outcome} options=${all(OUTCOMES)} onChange=${set("outcome")} />
-      ${field("about", t("About"))}${field("from", t("From"), "date")}${field("to", t("Until"), "date")}<p><button class="button primary">${t("Show")}</button></p></form>
+      ${field("about", t("About"))}${field("from", t("Since"), "date")}${field("to", t("Until"), "date")}<p><button class="button primary">${t("Show")}</button></p></form>
     ${found.error && html`<${Failure} error=${found.error} again=${() => load(found.events)} />`}
     ${found.lost > 0 && html`<div class="callout bad"><div>${t("{count} events were lost; the server's log says why.", { count: number(found.lost) })}</div></div>`}
     ${found.events.length > 0 && html`<div class="scroll" tabindex="0"><table class="list"><thead><tr>${[t("When"), t("Who"), t("What was done"), t("About"), t("Outcome"), t("Address")].map((one) => html`<th scope="col">${one}</th>`)}</tr></thead>

@@ -608,4 +608,5 @@ export default {
   "Address": "العنوان",
   "There are no such events.": "لا توجد أحداث كهذه.",
   "{count} events were lost; the server's log says why.": "فُقد {count} من الأحداث؛ سجل الخادم يبيّن السبب.",
+  "Since": "منذ",
 };

@@ -608,4 +608,5 @@ export default {
   "Address": "Adresse",
   "There are no such events.": "Es gibt keine solchen Ereignisse.",
   "{count} events were lost; the server's log says why.": "{count} Ereignisse gingen verloren; das Protokoll des Servers sagt, warum.",
+  "Since": "Seit",
 };

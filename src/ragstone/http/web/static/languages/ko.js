@@ -608,4 +608,5 @@ export default {
   "Address": "주소",
   "There are no such events.": "해당하는 이벤트가 없습니다.",
   "{count} events were lost; the server's log says why.": "이벤트 {count}개가 유실되었습니다. 서버 로그에 이유가 있습니다.",
+  "Since": "시작일",
 };

@@ -608,4 +608,5 @@ export default {
   "Address": "地址",
   "There are no such events.": "没有这样的事件。",
   "{count} events were lost; the server's log says why.": "丢失了 {count} 个事件；服务器日志说明了原因。",
+  "Since": "自",
 };
