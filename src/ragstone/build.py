@@ -48,6 +48,7 @@ from ragstone.local import Ragstone
 from ragstone.local.added import (
     AdapterParts,
     EnricherParts,
+    ServiceParts,
     WorkParts,
     added_enrichers,
     added_work,
@@ -58,6 +59,7 @@ from ragstone.local.configured import Configured
 from ragstone.local.erasure import UserErasure
 from ragstone.local.jobs import LocalJobs
 from ragstone.local.maintenance import LocalMaintenance
+from ragstone.local.observed import ADDED_OBSERVERS, observe
 from ragstone.local.opening import open_cache, open_templates
 from ragstone.local.ranges import with_known_values
 from ragstone.local.removal import Removal
@@ -396,7 +398,9 @@ async def open(
         )
         try:
             await ragstone.watch()
-            yield ragstone
+            observer_parts = ServiceParts(settings, adapters, ragstone.jobs, removal)
+            made = ADDED_OBSERVERS.make_usable(ADDED_OBSERVERS, "It is left out.", observer_parts)
+            yield observe(ragstone, filter(None, made.values()))
         finally:
             await ragstone.aclose()
             for enricher in enrichers:

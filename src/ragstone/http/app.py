@@ -24,7 +24,7 @@ from ragstone.http.admin import settings as runtime
 from ragstone.http.admission import ALWAYS_OPEN, Authenticate, RateLimit, TimeLimit
 from ragstone.http.below import BelowPath, root_path
 from ragstone.http.correlate import REQUEST_ID, Correlate
-from ragstone.http.dialects import DialectParts, dialects
+from ragstone.http.dialects import MIDDLEWARE, DialectParts, dialects
 from ragstone.http.identity import refuse_guests
 from ragstone.http.middleware import BodyLimit, Head, Observe, OnlyFromHere, Unforeseen
 from ragstone.http.openapi import describe
@@ -106,6 +106,9 @@ def create_app(
     handle_errors(app)
     describe(app)
     _guard(app, settings, gate, rates, metrics, pages)
+    for added_guard in MIDDLEWARE.make_usable(MIDDLEWARE, "It is left out.", parts).values():
+        if added_guard is not None:
+            app.add_middleware(added_guard)
     # The one added last runs first.
     app.add_middleware(Correlate, telemetry=interceptor.telemetry)
     app.add_middleware(

@@ -625,6 +625,7 @@ class TestSources:
         "admin/sources",
         "admin/jobs",
         "admin/feedback",
+        "admin/audit",
     ],
 )
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -674,6 +675,7 @@ def test_nothing_keeps_people_from_using_a_page(app: WebApp, place: str, theme: 
         "admin/sources",
         "admin/jobs",
         "admin/feedback",
+        "admin/audit",
     ],
 )
 def test_a_phone_needs_no_scrolling_sideways(app: WebApp, place: str) -> None:
