@@ -400,7 +400,9 @@ async def open(
             await ragstone.watch()
             observer_parts = ServiceParts(settings, adapters, ragstone.jobs, removal)
             made = ADDED_OBSERVERS.make_usable(ADDED_OBSERVERS, "It is left out.", observer_parts)
-            yield observe(ragstone, filter(None, made.values()))
+            observed = observe(ragstone, filter(None, made.values()))
+            ragstone.schedule.sync = observed.sources.sync
+            yield observed
         finally:
             await ragstone.aclose()
             for enricher in enrichers:

@@ -153,7 +153,7 @@ class Ragstone:
         self.reading = LocalReading(adapters, Originals(data), pipeline.picture)
         self.readers = LocalReaders(adapters.catalog, pipeline, jobs, READERS, DELETE_AT_ONCE)
         self.sources = LocalSources(syncing, jobs)
-        self._schedule = SourceSchedule(syncing, jobs)
+        self.schedule = SourceSchedule(syncing.store, self.sources.sync)
         self.feedback = LocalFeedback(adapters.feedback)
         self._configured = configured
         parts = ServiceParts(configured.base, adapters, jobs, removal)
@@ -450,7 +450,7 @@ class Ragstone:
         await self._runner.start()
         self._purging = self._purging or asyncio.create_task(self._purge())
         watches = [added.watch for _, added in self._added if hasattr(added, "watch")]
-        watches.append(self._schedule.watch)
+        watches.append(self.schedule.watch)
         self._watching = self._watching or [asyncio.create_task(watch()) for watch in watches]
         index = self._adapters.index
         if (home(index) or isinstance(index, Shares)) and self._moving is None:

@@ -19,7 +19,7 @@ from ragstone.access.passwords import (
     recovery_digest,
 )
 from ragstone.access.secrets import digest
-from ragstone.core.caller import Role
+from ragstone.core.caller import SCHEDULE, Role
 from ragstone.core.clock import state_time
 from ragstone.core.errors import (
     Conflict,
@@ -64,7 +64,7 @@ which everyone behind a proxy shares."""
 
 MAX_PAUSE = 300.0
 
-RESERVED = frozenset({"local", "guest", "anonymous", "operator"})
+RESERVED = frozenset({"local", "guest", "anonymous", "operator", SCHEDULE})
 """Names of users that stand for no person."""
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,99}", re.ASCII)
@@ -80,6 +80,12 @@ NOT_INVITED = "This invitation does not count any more. Ask an administrator for
 def normalize_name(name: str) -> str:
     """A name as it is stored, whatever width and case it is typed in."""
     return unicodedata.normalize("NFKC", name).strip().lower()
+
+
+def split_name(name: str, tenant: str) -> tuple[str, str]:
+    """Tenant and name of what somebody signs in with; `tenant` is that of names without one."""
+    given, _, name = name.rpartition("/")
+    return given or tenant, normalize_name(name)
 
 
 class LocalPeople:
@@ -298,8 +304,7 @@ class LocalPeople:
         return await self.exist() and await self._store.find(tenant, name) is not None
 
     async def sign_in(self, given: SignInTry) -> OpenedSession:
-        tenant, _, name = given.name.rpartition("/")
-        tenant, name, now = tenant or self._tenant, normalize_name(name), self._clock()
+        (tenant, name), now = split_name(given.name, self._tenant), self._clock()
         device = await self._store.find_token(digest(given.device), "device", now)
         is_known = device is not None and (device[0].tenant, device[0].user) == (tenant, name)
         counter = _counter("device", given.device) if is_known else _counter("name", tenant, name)
@@ -317,7 +322,7 @@ class LocalPeople:
             raise Unauthorized(WRONG)
         if stored.totp:
             if not given.code:
-                return OpenedSession()
+                return OpenedSession(person=stored.person)
             if await self._edit(stored, lambda old: _use_code(old, given.code, now)) is None:
                 raise Unauthorized(WRONG)
         await self._store.forgive(counter, "" if is_known else at_address)
@@ -346,7 +351,9 @@ class LocalPeople:
         )
         if changed is None:
             raise InputError(NOT_INVITED)
-        return OpenedSession() if changed.totp else await self._open(changed, agent, "")
+        if changed.totp:
+            return OpenedSession(person=changed.person)
+        return await self._open(changed, agent, "")
 
     async def whose(self, session: str) -> Person | None:
         now = self._clock()
@@ -417,9 +424,8 @@ class LocalPeople:
         """Begin a session in a browser, which is new unless it has shown its `device`."""
         agent = "".join(char for char in agent if char.isprintable())[:AGENT_CHARACTERS]
         session = await self._add_token("session", stored, SESSION_SECONDS, agent)
-        return OpenedSession(
-            session, device or await self._add_token("device", stored, DEVICE_SECONDS)
-        )
+        device = device or await self._add_token("device", stored, DEVICE_SECONDS)
+        return OpenedSession(session, device, stored.person)
 
     async def _add_token(
         self, kind: TokenKind, stored: StoredPerson, seconds: float, agent: str = ""

@@ -85,10 +85,11 @@ class SignInTry:
 @dataclass(frozen=True, slots=True)
 class OpenedSession:
     """The secret of a session, and what tells its browser later. Both are empty where a code of the
-    second factor is needed too."""
+    second factor is needed too. `person` is whose it is."""
 
     secret: str = ""
     device: str = ""
+    person: Person | None = None
 
 
 class PeopleService(Protocol):

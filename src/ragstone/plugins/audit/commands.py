@@ -6,7 +6,7 @@ import typer
 
 from ragstone.cli import options as opt
 from ragstone.cli.running import Context, context_settings, run
-from ragstone.plugins.audit.contract import Kind, Outcome
+from ragstone.plugins.audit.contract import AuditEvent, Kind, Outcome
 
 if TYPE_CHECKING:
     from ragstone.service import Service
@@ -59,7 +59,7 @@ def events(
                 event.user or "-",
                 event.operation,
                 event.what or "-",
-                " ".join((event.outcome, event.detail)).strip(),
+                " ".join(filter(None, (event.outcome, event.detail, format_count(event)))),
             )
             for event in page.events
         ]
@@ -72,3 +72,8 @@ def events(
         return 0
 
     run(context_settings(context), action)
+
+
+def format_count(event: AuditEvent) -> str:
+    """How many events one stands for, empty for itself."""
+    return f"({event.count:,} times)" if event.count > 1 else ""

@@ -18,7 +18,8 @@ Text = Annotated[str, text(500)]
 @dataclass(frozen=True, slots=True)
 class AuditEvent:
     """Who did what, when (seconds since 1970), from where, and what came of it. `what` names what
-    it was about; `detail` is the code of an error; `id` is the place in the trail."""
+    it was about; `detail` is the code of an error; `id` is the place in the trail. One event stands
+    for `count` of them where somebody without a credential is refused again and again."""
 
     id: str
     at: float
@@ -30,6 +31,7 @@ class AuditEvent:
     detail: str = ""
     address: str = ""
     key: str = ""
+    count: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragstone import __version__
-from ragstone.core.caller import Caller
+from ragstone.core.caller import NOBODY, Caller
 from ragstone.core.errors import Forbidden, RagstoneError, TooManyRequests, Unauthorized
 from ragstone.core.turn import Principal
+from ragstone.local.people import normalize_name
 from ragstone.plugins.audit.contract import AuditEvent, Kind, Outcome
 from ragstone.service.contract import Operation
 
@@ -25,8 +26,19 @@ LOGON, LOGOFF = 1, 2
 """Activities of Authentication."""
 
 ACCOUNT_CHANGE, AUTHENTICATION, ENTITY_MANAGEMENT, API_ACTIVITY = 3001, 3002, 3004, 6003
-ACCOUNT_ACTIVITIES = {"keys.create": 1, "keys.rotate": 4, "keys.revoke": 6}
-"""Create, Password Reset, Delete."""
+ACCOUNT_ACTIVITIES = {
+    "keys.create": 1,
+    "keys.rotate": 4,
+    "keys.revoke": 6,
+    "people.invite": 1,
+    "people.change": 99,
+    "people.sign_out": 99,
+    "people.set_password": 3,
+    "people.remove": 6,
+    "people.set_second_factor": 10,
+    "people.end_second_factor": 11,
+}
+"""Create, Password Change, Password Reset, Delete, MFA Factor Enable and Disable, Other."""
 
 ENTITIES = ("settings.", "prompts.", "sources.")
 """Beginnings of operations on what is managed, rather than asked or read."""
@@ -52,6 +64,7 @@ CREATIONS = _set_of(
     "vector_stores.put vector_stores.put_files"
 )
 KINDS: Mapping[Kind, frozenset[str]] = {
+    "sign-in": _set_of("people.sign_in people.accept"),
     "ask": _set_of("ask search function_calling jobs.ask"),
     "read": _set_of(
         "reading.read reading.original reading.passage reading.picture conversations.entries "
@@ -63,15 +76,17 @@ KINDS: Mapping[Kind, frozenset[str]] = {
         "sources.change sources.sync conversations.rename conversations.take_in feedback.give "
         "settings.put settings.unset prompts.put prompts.rollback prompts.reset jobs.submit "
         "jobs.cancel jobs.pause jobs.resume jobs.retry jobs.pause_kind jobs.resume_kind "
-        "keys.create keys.rotate put_topics remove_topics clear_cache rebuild_cache approve "
+        "people.invite people.change people.sign_out people.set_password "
+        "people.set_second_factor people.end_second_factor keys.create keys.rotate put_topics "
+        "remove_topics clear_cache rebuild_cache approve "
         "maintenance.restore maintenance.examine evaluation.put_set evaluation.start "
         "vector_stores.put vector_stores.put_files"
     ),
     "export": _set_of("conversations.export evaluation.report report maintenance.back_up"),
     "delete": _set_of(
         "delete sources.remove conversations.delete conversations.remove conversations.forget "
-        "keys.revoke jobs.clean evaluation.remove_set evaluation.remove_run vector_stores.drop "
-        "vector_stores.remove_file vector_stores.delete_file"
+        "keys.revoke people.remove jobs.clean evaluation.remove_set evaluation.remove_run "
+        "vector_stores.drop vector_stores.remove_file vector_stores.delete_file"
     ),
 }
 UNRECORDED = _set_of(
@@ -80,13 +95,19 @@ UNRECORDED = _set_of(
     "conversations.rooms conversations.tokens settings.list_all settings.get settings.explain "
     "prompts.list_all prompts.get prompts.check prompts.versions prompts.diff jobs.get jobs.list "
     "jobs.watch jobs.kinds keys.list_all keys.whose keys.widget keys.session keys.exist "
-    "keys.end_session keys.has_ended stop collections collection documents embed topics "
+    "keys.end_session keys.has_ended keys.require_credentials people.list people.show "
+    "people.sessions people.begin_second_factor people.exist people.has_account "
+    "people.read_invitation people.whose people.end_session "
+    "stop collections collection documents embed topics "
     "check_topics cache_figures store_figures models check_models overview ready comments.show "
     "evaluation.sets evaluation.question_set evaluation.read_file evaluation.runs evaluation.run "
     "evaluation.outcomes evaluation.changes graph.show vector_stores.list_all vector_stores.find "
     "vector_stores.files"
 )
 """Listings, figures, and what the server asks itself."""
+
+PERSON = "User"
+"""The type of an account that is a person's, in Account Change."""
 
 MAX_NAME = 300
 """Characters of a name in the trail."""
@@ -95,7 +116,8 @@ MAX_NAMES = 20
 # fmt: off
 NAMES = (
     "collection", "old", "new", "path", "paths", "below", "folder", "passage", "picture", "name",
-    "names", "id", "set_id", "file", "chat_id", "kind", "conversation", "room_id",
+    "names", "id", "set_id", "file", "chat_id", "kind", "conversation", "room_id", "user", "role",
+    "groups", "collections",
 )
 # fmt: on
 """Arguments that name what an operation is about. No other one is written: they hold texts, and
@@ -154,6 +176,7 @@ def find_names(arguments: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """What an operation is about: kinds and names."""
     for value in arguments.values():
         if isinstance(value, Principal):
+            yield from _name_values("user", value.user)
             continue
         handed = [item.path for item in getattr(value, "handed", ())]
         for name in NAMES:
@@ -188,9 +211,12 @@ def make_event(
     shown = caller.principal if caller.key and not caller.operator else principal
     name = "operator" if caller.operator else shown.user
     user: dict[str, Any] = {"name": name[:MAX_NAME], "uid": caller.key or name[:MAX_NAME]}
+    if caller == NOBODY:
+        user["uid"] = ""
     if shown.groups and not caller.operator:
         user["groups"] = [{"name": group[:MAX_NAME]} for group in shown.groups[:MAX_NAMES]]
-    about = list(names)
+    own_names = {("user", user["name"]), ("user", principal.user if caller.operator else "")}
+    about = [pair for pair in dict.fromkeys(names) if pair not in own_names]
     uid, activity = API_ACTIVITY, CREATE if operation in CREATIONS else ACTIVITIES[kind]
     own: dict[str, Any] = {
         "resources": [{"type": type, "name": value} for type, value in about],
@@ -200,8 +226,11 @@ def make_event(
     elif operation in ACCOUNT_ACTIVITIES:
         uid, activity = ACCOUNT_CHANGE, ACCOUNT_ACTIVITIES[operation]
         named = dict(about)
-        own = {"user": {"type": "API key", **{k: named[k] for k in ("name",) if k in named}}}
-        own["user"]["uid"] = named.get("id", "")
+        account = {"type": "API key", "name": named.get("name", ""), "uid": named.get("id", "")}
+        if operation.startswith("people."):
+            account = {"type": PERSON, "name": normalize_name(account["name"])}
+        own["user"] = account
+        own["resources"] = [item for item in own["resources"] if item["type"] not in ("name", "id")]
     elif operation.startswith(ENTITIES):
         uid = ENTITY_MANAGEMENT
         listed = ", ".join(value for _, value in about)
@@ -232,10 +261,29 @@ def make_event(
     }
 
 
-def is_of(record: Mapping[str, Any], tenant: str, user: str) -> bool:
-    """Whether this user did what an event tells."""
-    metadata, actor = record["metadata"], record["actor"]["user"]
-    return bool(metadata["tenant_uid"] == tenant and actor["name"] == user[:MAX_NAME])
+def find_repetition(record: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """What an event repeats that anybody can cause without end: refusals of who has no credential,
+    and of requests beyond a limit. None for others. Names are told apart only where the limits of
+    passwords bound how many there are."""
+    user, code = record["actor"]["user"], record["status_code"]
+    is_beyond_limit = code in ("429", TooManyRequests.code)
+    if record["status_id"] == 1 or (user["uid"] and not is_beyond_limit):
+        return None
+    name = user["uid"] if is_beyond_limit else user["name"]
+    return record["src_endpoint"].get("ip", ""), record["metadata"]["event_code"], code, name
+
+
+def count_repetitions(counted: Mapping[str, Any], last: Mapping[str, Any]) -> dict[str, Any]:
+    """The event that stands for those counted so far and the last."""
+    begun = counted.get("start_time", last["time"])
+    return {**last, "count": counted.get("count", 0) + 1, "start_time": begun}
+
+
+def _find_others(record: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Where an event names users other than the one who did something."""
+    account = record.get("user", {})
+    resources = [item for item in record.get("resources", ()) if item["type"] == "user"]
+    return resources + ([account] if account.get("type") == PERSON else [])
 
 
 def pseudonymise(record: Mapping[str, Any], pseudonym: str) -> dict[str, Any]:
@@ -248,14 +296,22 @@ def pseudonymise(record: Mapping[str, Any], pseudonym: str) -> dict[str, Any]:
 
 def encode(record: Mapping[str, Any]) -> bytes:
     """The line of an event: in ASCII, so that no name can begin another line, with room to put a
-    pseudonym in the place of a shorter name later."""
-    erased = _dump(pseudonymise(record, ERASED + 12 * "0"))
-    return _dump(record).ljust(len(erased)) + b"\n"
+    pseudonym in the place of each shorter name later."""
+    pseudonym = ERASED + 12 * "0"
+    line = _dump(record).ljust(len(_dump(pseudonymise(record, pseudonym))))
+    return line + b" " * len(pseudonym) * len(_find_others(record)) + b"\n"
 
 
-def encode_erased(record: Mapping[str, Any], pseudonym: str, length: int) -> bytes:
-    """The line of an erased user's event, as long as the one in whose place it is written."""
-    return _dump(pseudonymise(record, pseudonym)).ljust(length - 1) + b"\n"
+def encode_erased(record: dict[str, Any], user: str, pseudonym: str, length: int) -> bytes:
+    """The line of an event without a user's name, as long as the one in whose place it is
+    written."""
+    user = user[:MAX_NAME]
+    for named in _find_others(record):
+        if named["name"] == user:
+            named["name"] = pseudonym
+    if record["actor"]["user"]["name"] == user:
+        record = pseudonymise(record, pseudonym)
+    return _dump(record).ljust(length - 1) + b"\n"
 
 
 def _dump(record: Mapping[str, Any]) -> bytes:
@@ -271,7 +327,7 @@ def read_event(place: str, record: Mapping[str, Any], tenant: str) -> AuditEvent
         resources.append((record["entity"]["type"], record["entity"]["name"]))
     if record["class_uid"] == ACCOUNT_CHANGE:
         user = record["user"]
-        resources.append((user["type"], user.get("name") or user["uid"]))
+        resources.insert(0, (user["type"], user["name"] or user["uid"]))
     outcome = "refused" if record["action_id"] == 2 else "allowed"
     failed = outcome == "allowed" and record["status_id"] == 2
     return AuditEvent(
@@ -285,4 +341,5 @@ def read_event(place: str, record: Mapping[str, Any], tenant: str) -> AuditEvent
         record["status_code"],
         record["src_endpoint"].get("ip", ""),
         record["actor"]["user"]["uid"],
+        record.get("count", 1),
     )

@@ -8,9 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragstone.access.asking import ASKING
+from ragstone.access.gate import caller_of_person
+from ragstone.core.caller import NOBODY, Caller
 from ragstone.core.correlation import CURRENT
 from ragstone.core.events import Failed
+from ragstone.core.turn import Principal
 from ragstone.local.added import ServiceParts
+from ragstone.local.people import split_name
 from ragstone.plugins.audit.contract import Kind
 from ragstone.plugins.audit.events import (
     Subject,
@@ -22,8 +26,12 @@ from ragstone.plugins.audit.events import (
 )
 from ragstone.plugins.audit.trail import Trail, find_trail
 from ragstone.service.contract import Operation
+from ragstone.service.people import OpenedSession, SignInTry
 
 ERASURE = "conversations.forget"
+
+CODE_NEEDED = "code_needed"
+"""The detail of a password that was right, of somebody with a second factor."""
 
 
 @dataclass(slots=True)
@@ -41,8 +49,9 @@ REQUEST: ContextVar[Request | None] = ContextVar("ragstone_audit_request", defau
 class OperationRecorder:
     """Stands round the operations of a service."""
 
-    def __init__(self, trail: Trail) -> None:
+    def __init__(self, trail: Trail, tenant: str) -> None:
         self._trail = trail
+        self._tenant = tenant
 
     def around(self, operation: Operation, call: Callable[..., Any]) -> Callable[..., Any]:
         """The same operation, recorded."""
@@ -63,13 +72,15 @@ class OperationRecorder:
             arguments = operation.signature.bind_partial(*given, **named).arguments
             await self._trail.check()
             error: BaseException | None = None
+            result: Any = None
             try:
-                return await call(*given, **named)
+                result = await call(*given, **named)
+                return result
             except BaseException as raised:
                 error = raised
                 raise
             finally:
-                await self._record(operation, kind, arguments, error)
+                await self._record(operation, kind, arguments, error, result)
                 if operation.name == ERASURE and not error and not arguments.get("user_id"):
                     whose = arguments["principal"]
                     await self._trail.erase(whose.tenant, whose.user)
@@ -109,22 +120,38 @@ class OperationRecorder:
         kind: Kind,
         arguments: dict[str, Any],
         error: BaseException | None,
+        result: Any = None,
     ) -> None:
         request, caller = REQUEST.get(), ASKING.get()
+        principal = find_principal(arguments, caller)
         outcome, detail = find_outcome(error)
         names = tuple(find_names(arguments))
         if request:
             request.recorded = True
+        if kind == "sign-in":
+            caller, principal = self._find_signer(arguments.get("given"), result)
+            if result and not result.secret:
+                detail = CODE_NEEDED
         who = Subject(
             caller,
-            find_principal(arguments, caller),
+            principal,
             request.address if request else "",
             CURRENT.get().request,
         )
         await self._trail.write(make_event(kind, operation.name, who, outcome, detail, names))
 
+    def _find_signer(
+        self, given: SignInTry | None, opened: OpenedSession | None
+    ) -> tuple[Caller, Principal]:
+        """Who signs in; where that is refused, nobody, with the name that was tried."""
+        if opened and opened.person:
+            caller = caller_of_person(opened.person)
+            return caller, caller.principal
+        name = split_name(given.name, self._tenant) if given else (self._tenant, "")
+        return NOBODY, Principal(*name)
+
 
 def open_observer(parts: ServiceParts) -> OperationRecorder | None:
     """What records the operations of this process; None where no trail is kept."""
     trail = find_trail(parts.adapters)
-    return OperationRecorder(trail) if trail else None
+    return OperationRecorder(trail, parts.settings.auth.tenant) if trail else None

@@ -34,6 +34,8 @@ class LocalAudit:
         if trail is None:
             raise InputError("No audit trail is kept here. Set AUDIT__FOLDER to a folder for it.")
 
+        await trail.flush()
+
         def collect() -> tuple[AuditEvent, ...]:
             matches: list[AuditEvent] = []
             for place, record in trail.read_back(before):

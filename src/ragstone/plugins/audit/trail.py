@@ -17,7 +17,14 @@ from typing import Any
 
 from ragstone.core.errors import ConfigError, InputError, StorageFull
 from ragstone.local.added import AdapterParts
-from ragstone.plugins.audit.events import ERASED, encode, encode_erased, is_of
+from ragstone.plugins.audit.events import (
+    ERASED,
+    count_repetitions,
+    encode,
+    encode_erased,
+    find_repetition,
+    pseudonymise,
+)
 from ragstone.plugins.audit.settings import AuditSettings
 from ragstone.plugins.audit.syslog import Syslog
 from ragstone.ports import Adapters
@@ -26,6 +33,9 @@ log = logging.getLogger(__name__)
 
 MAX_FILE_BYTES = 16_000_000
 """A file that is larger is followed by the next one of its day."""
+
+MAX_REPEATED = 100
+"""Kinds of events that are counted apart in a minute, rather than all written."""
 
 DAY = "%Y-%m-%d"
 
@@ -45,6 +55,8 @@ class Trail:
         self._number = 1
         self._torn = False
         self._failing = False
+        self._minute = 0
+        self._repeated: dict[tuple[str, ...], dict[str, Any]] = {}
         self.lost = 0
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -64,11 +76,43 @@ class Trail:
             self._check_written()
 
     async def write(self, event: dict[str, Any]) -> None:
-        """Append an event. Raises StorageFull where that is required and cannot be done."""
-        if self._syslog:
-            self._syslog.send(event)
-        await self._run(self._append, event)
+        """Append an event; of those that repeat another within a minute only how many they were, at
+        its end. Raises StorageFull where that is required and cannot be done."""
+        await self._write(*self._end_minute(), *self._count(event))
         self._check_written()
+
+    async def flush(self) -> None:
+        """Append what was counted in a minute that has ended."""
+        await self._write(*self._end_minute())
+
+    async def _write(self, *events: dict[str, Any]) -> None:
+        for event in events:
+            if self._syslog:
+                self._syslog.send(event)
+            await self._run(self._append, event)
+
+    def _end_minute(self, closes: bool = False) -> list[dict[str, Any]]:
+        """What was counted in the last minute, if that has ended."""
+        minute = int(time.time() // 60)
+        if minute == self._minute and not closes:
+            return []
+        counted = [event for event in self._repeated.values() if "count" in event]
+        self._minute, self._repeated = minute, {}
+        return counted
+
+    def _count(self, event: dict[str, Any]) -> list[dict[str, Any]]:
+        """The event, unless it repeats another one."""
+        kind = find_repetition(event)
+        if kind is None:
+            return [event]
+        if kind not in self._repeated and len(self._repeated) >= MAX_REPEATED:
+            # From very many addresses the rest counts as one, of nobody.
+            kind, event = (), pseudonymise(event, "")
+        if kind not in self._repeated:
+            self._repeated[kind] = {}
+            return [event]
+        self._repeated[kind] = count_repetitions(self._repeated[kind], event)
+        return []
 
     def _check_written(self) -> None:
         if self._required and self._failing:
@@ -101,6 +145,7 @@ class Trail:
 
     async def aclose(self) -> None:
         """Write what waits."""
+        await self._write(*self._end_minute(closes=True))
         await asyncio.to_thread(self._thread.shutdown)
         if self._syslog:
             await asyncio.to_thread(self._syslog.close)
@@ -172,10 +217,12 @@ class Trail:
                 place = 0
                 for line in file.read().splitlines(keepends=True):
                     record = _parse(line)
-                    if record and is_of(record, tenant, user):
-                        # As long as before: others append to the file meanwhile.
-                        file.seek(place)
-                        file.write(encode_erased(record, pseudonym, len(line)))
+                    if record and record["metadata"]["tenant_uid"] == tenant:
+                        erased = encode_erased(record, user, pseudonym, len(line))
+                        if erased != line:
+                            # As long as before: others append to the file meanwhile.
+                            file.seek(place)
+                            file.write(erased)
                     place += len(line)
                 file.flush()
                 os.fsync(file.fileno())

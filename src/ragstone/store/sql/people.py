@@ -54,7 +54,7 @@ class SqlPeople:
             for table in metadata.sorted_tables
             if {"tenant", "user"} <= set(table.c.keys()) and table not in (people, person_tokens)
         ]
-        return await self._database.read(lambda c: any(c.execute(one).first() for one in theirs))
+        return await self._database.read(lambda c: any(c.execute(item).first() for item in theirs))
 
     async def edit(
         self,
