@@ -72,7 +72,7 @@ async def test_who_asked_read_and_deleted_is_told_but_not_the_question(
 
     async for _ in ragstone.ask(Ask("Where was the Meridian built?", principal=ADA)):
         pass
-    await ragstone.reading.read(ADA, "default", document.path, 0, 10)
+    await ragstone.reading.read(ADA, "default", document.id, 0, 10)
     await ragstone.delete(ADA, "default", [document.path])
 
     page = await read(ragstone, user="ada")
@@ -81,7 +81,9 @@ async def test_who_asked_read_and_deleted_is_told_but_not_the_question(
         ("read", "reading.read", "allowed"),
         ("ask", "ask", "allowed"),
     ]
-    assert page.events[1].what == f"collection default, path {document.path}"
+    assert (
+        page.events[1].what == f"collection default, path {document.id}, document {document.path}"
+    )
     assert b"Meridian" not in b"".join(f.read_bytes() for f in (tmp_path / "trail").iterdir())
 
 

@@ -4,7 +4,7 @@ operation is what kind of event."""
 import json
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -204,7 +204,7 @@ def make_event(
     who: Subject,
     outcome: Outcome,
     detail: str = "",
-    names: Iterator[tuple[str, str]] | tuple[tuple[str, str], ...] = (),
+    names: Iterable[tuple[str, str]] = (),
 ) -> dict[str, Any]:
     """An event in its class of OCSF."""
     caller, principal = who.caller, who.principal

@@ -12,6 +12,7 @@ from ragstone.access.gate import caller_of_person
 from ragstone.core.caller import NOBODY, Caller
 from ragstone.core.correlation import CURRENT
 from ragstone.core.events import Failed
+from ragstone.core.records import Document
 from ragstone.core.turn import Principal
 from ragstone.local.added import ServiceParts
 from ragstone.local.people import split_name
@@ -125,7 +126,9 @@ class OperationRecorder:
         request, caller = REQUEST.get(), ASKING.get()
         principal = find_principal(arguments, caller)
         outcome, detail = find_outcome(error)
-        names = tuple(find_names(arguments))
+        names = list(find_names(arguments))
+        if isinstance(document := getattr(result, "document", None), Document):
+            names.append(("document", document.path))
         if request:
             request.recorded = True
         if kind == "sign-in":

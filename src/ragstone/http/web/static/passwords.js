@@ -40,8 +40,9 @@ export function PasswordForm() {
     setFailed(null);
     try {
       const said = await request("/sign-in-password", { method: "POST", json: form });
-      if (said.code_needed) setAsked(true);
-      else await enter("");
+      if (!said.code_needed) return await enter("");
+      setAsked(true);
+      setTimeout(() => document.querySelector("[autocomplete=one-time-code]")?.focus());
     } catch (error) { setFailed(error); }
   };
   return html`<form onSubmit=${sent}><${Field} label=${t("Name")} value=${form.name} required autofocus dir="ltr" maxlength="600" autocomplete="username" onChange=${set("name")} />

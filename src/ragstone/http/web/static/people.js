@@ -41,7 +41,7 @@ function AllPeople() {
     ${made && html`<${Link} invitation=${made} />`}
     ${!found.value.length ? html`<p class="dim">${t("There are no accounts.")}</p>` : html`<${Table} heads=${[t("Name"), t("Shown as"), t("Role"), t("Groups"), t("Access to"), t("State"), t("Used")]}
       rows=${found.value.map((one) => html`<tr key=${one.name}><td><a href=${`#/admin/people/${encodeURIComponent(one.name)}`}>${one.name}</a></td><td dir="auto">${one.display}</td><td>${one.role}</td><td dir="auto">${one.groups.join(", ")}</td>
-        <td dir="auto">${reach(one)}</td><td>${state(one)}</td><td>${one.used_at ? when(one.used_at) : t("never")}</td></tr>`)} />`}`;
+        <td dir="auto">${reach(one)}</td><td class="time">${state(one)}</td><td class="time">${one.used_at ? when(one.used_at) : t("never")}</td></tr>`)} />`}`;
 }
 
 // The address of an invitation, which is shown once.
@@ -98,7 +98,7 @@ function Sessions({ name }) {
   const end = (session) => act(() => call("people.sign_out", { name, session, admin }), found.reload);
   if (found.error) return html`<${Failure} error=${found.error} again=${found.reload} />`;
   return html`<h3>${t("Signed in")}</h3>${!found.value?.length ? html`<p class="dim">${t("Not signed in")}</p>` : html`<${Table} heads=${[t("Browser"), t("Since"), t("Used"), ""]}
-      rows=${found.value.map((one) => html`<tr key=${one.id}><td dir="auto">${one.agent}</td><td>${when(one.begun_at)}</td><td>${when(one.used_at)}</td><td><${Button} icon="out" quiet label=${t("End this session")} onClick=${() => end(one.id)} /></td></tr>`)} />
+      rows=${found.value.map((one) => html`<tr key=${one.id}><td dir="auto">${one.agent}</td><td class="time">${when(one.begun_at)}</td><td class="time">${when(one.used_at)}</td><td><${Button} icon="out" quiet label=${t("End this session")} onClick=${() => end(one.id)} /></td></tr>`)} />
     <p><${Button} icon="out" label=${t("Sign out everywhere")} onClick=${() => end("")} /></p>`}`;
 }
 
@@ -127,7 +127,7 @@ function Factor({ name, has, reload }) {
   const sent = (event) => { event.preventDefault(); return has ? end() : begun ? set() : begin(); };
   return html`<section class="card"><h2>${t("Authenticator")}</h2><form onSubmit=${sent}>
     <p>${has ? t("Signing in asks for a code of your authenticator too.") : t("With an authenticator on your phone, nobody signs in with your password alone.")}</p>
-    ${codes && html`<div class="callout" role="status"><div><p>${t("If the phone is lost, each of these lets you in once. Keep them; they are not shown again:")}</p><p dir="ltr">${codes.map((one) => html`<code key=${one}>${one}</code><br />`)}</p></div></div>`}
+    ${codes && html`<div class="callout" role="status"><div><p>${t("If the phone is lost, each of these lets you in once. Keep them; they are not shown again:")}</p><p dir="ltr">${codes.map((one) => html`<code key=${one}>${one}</code><br />`)}</p><${Button} icon="copy" label=${t("Copy")} onClick=${async () => { await copy(codes.join("\n")); notify(t("Copied")); }} /></div></div>`}
     ${!begun && html`<${Field} label=${t("Current password")} value=${word} onChange=${setWord} ...${CURRENT} />`}
     ${begun && html`<p><img src=${begun.picture} alt=${t("A code to scan with the authenticator")} width="200" /></p><p class="hint">${t("Or type this in the authenticator:")} <code class="secret" dir="ltr">${begun.secret}</code></p>
       <${Field} label=${t("The code that it shows")} value=${code} required dir="ltr" inputmode="numeric" autocomplete="one-time-code" onChange=${setCode} />`}
