@@ -13,8 +13,9 @@ from ragstone.core.correlation import CURRENT
 from ragstone.core.turn import Principal
 from ragstone.http.dialects import DialectParts
 from ragstone.http.login import ENDED
+from ragstone.http.responses import find_route
 from ragstone.plugins.audit.contract import Kind, Outcome
-from ragstone.plugins.audit.events import Subject, make_event
+from ragstone.plugins.audit.events import MAX_NAME, Subject, make_event
 from ragstone.plugins.audit.observer import REQUEST, Request
 from ragstone.plugins.audit.trail import Trail
 from ragstone.settings import AuthSettings
@@ -83,11 +84,11 @@ class RecordRequests:
         shown = any(name in headers for name in ("authorization", "x-api-key", "api-key"))
         if kind == "request" and status == 401 and shown:
             kind = "sign-in"
-        route = getattr(scope.get("route"), "path", "unmatched")
+        route = getattr(find_route(scope), "path", "unmatched")
         who = Subject(caller, principal, request.address, CURRENT.get().request)
         outcome: Outcome = "refused" if status >= 400 else "allowed"
         detail = str(status) if status >= 400 else ""
-        operation = f"{scope['method']} {route}"
+        operation = f"{scope['method']} {route}"[:MAX_NAME]
         await self._trail.write(make_event(kind, operation, who, outcome, detail))
 
 
