@@ -197,27 +197,24 @@ class LocalPeople:
         all_collections: bool = False,
     ) -> PersonView:
         stored = await self._find(principal, name, admin=True)
+        gives_reach = all_collections or collections is not None
         reach = principal.collections if all_collections else collections
-        if all_collections or collections is not None:
-            _check(principal, display, role, groups, reach)
-        else:
-            _check(principal, display, role, groups, ())
+        _check(principal, display, role, groups, reach if gives_reach else ())
         values = {
             "display": display,
             "role": role,
             "groups": None if groups is None else tuple(groups),
         }
         changes: dict[str, Any] = {key: value for key, value in values.items() if value is not None}
-        if all_collections or collections is not None:
+        if gives_reach:
             changes["collections"] = await self._collection_ids(principal.tenant, reach)
         ends: Sequence[TokenKind] = ("session",) if role not in (None, stored.person.role) else ()
-        changed = await self._store.edit(
-            principal.tenant,
-            stored.person.name,
-            lambda old: replace(old, person=replace(old.person, **changes)),
-            ends=ends,
+        changed = await self._edit(
+            stored, lambda old: replace(old, person=replace(old.person, **changes)), ends
         )
-        return await self._view(_known(changed, name))
+        if changed is None:
+            raise UnknownPerson(name)
+        return await self._view(changed)
 
     async def remove(self, principal: Principal, name: str) -> int:
         person = (await self._find(principal, name, admin=True)).person
@@ -333,8 +330,8 @@ class LocalPeople:
         return await self._open(stored, given.agent, given.device if is_known else "")
 
     async def read_invitation(self, secret: str) -> PersonView:
-        view = await self._view(await self._invited(secret))
-        return replace(view, name=self._sign_in_name((await self._invited(secret)).person))
+        stored = await self._invited(secret)
+        return replace(await self._view(stored), name=self._sign_in_name(stored.person))
 
     async def accept(self, secret: str, password: str, agent: str = "") -> OpenedSession:
         person = (await self._invited(secret)).person
@@ -469,12 +466,6 @@ class LocalPeople:
             max(invited, default=None),
             max(used, default=None),
         )
-
-
-def _known(stored: StoredPerson | None, name: str) -> StoredPerson:
-    if stored is None:
-        raise UnknownPerson(name)
-    return stored
 
 
 def _use_code(stored: StoredPerson, code: str, now: float) -> StoredPerson | None:
