@@ -38,7 +38,7 @@ def open_invitation(app: WebApp, address: str) -> None:
 def test_from_the_first_invitation_to_a_second_factor_and_the_end_of_a_session(
     tmp_path: Path, app: WebApp
 ) -> None:
-    with serving(tmp_path / "data") as url:
+    with serving(tmp_path / "data", AUDIT__FOLDER=str(tmp_path / "trail")) as url:
         page = WebApp(app.chrome, url, tmp_path / "data", app.model)
         page.open("#/admin/people")
         page.says("Make the first account an administrator's.")
@@ -100,5 +100,12 @@ def test_from_the_first_invitation_to_a_second_factor_and_the_end_of_a_session(
         page.says("Not signed in")
         page.click("Remove the account")
         page.press("dialog .danger")
+        page.until(lambda: page.run("return location.hash") == "#/admin/people" or None)
         page.until(lambda: not page.all("a[href$='people/ada']") or None)
+
+        page.go("#/admin/audit")
+        page.says("people.remove User ada")
+        page.find("form input").send_keys("ada" + Keys.ENTER)
+        page.says("people.set_second_factor")
+        assert not page.run("return document.body.innerText.includes('people.remove')")
         unharmed(page)
