@@ -175,6 +175,8 @@ async def test_an_erased_user_is_no_longer_named_in_what_others_did(site: Site) 
     for name in ("ada", "adam"):
         await people.invite(admin, name, groups=["hr"])
     await a_key(site.service, user="ada")
+    for _ in range(3):
+        await sign_in(site, "ada", "wrong")
     await site.events(user="ada")
     await people.remove(admin, "ADA")
 

@@ -122,6 +122,7 @@ class Trail:
 
     async def erase(self, tenant: str, user: str) -> None:
         """Put a pseudonym in the place of a user, in every file."""
+        await self._write(*self._end_minute(closes=True))
         await self._run(self._erase, tenant, user)
 
     def read_back(self, before: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
