@@ -75,13 +75,15 @@ async def test_an_unknown_key_is_a_refused_sign_in_and_a_missing_role_a_refused_
     key = await a_key(site.service, "reader", user="eva")
 
     await site.client.get("/api/v1/audit", headers=bearer(key))
+    await site.client.post("/local/call/people.change", json={}, headers=bearer(key))
     await site.client.get("/api/v1/collections", headers=bearer(key[:-4] + "AAAA"))
 
-    made, forbidden, unknown = await site.events()
+    made, forbidden, call, unknown = await site.events()
     assert (made.kind, made.operation) == ("change", "keys.create")
     assert key not in made.what
     assert (forbidden.kind, forbidden.user, forbidden.outcome) == ("request", "eva", "refused")
     assert forbidden.operation == "GET /api/v1/audit"
+    assert call.operation == "POST /local/call/people.change"
     assert (unknown.kind, unknown.user, unknown.detail) == ("sign-in", "", "401")
 
 
