@@ -330,11 +330,11 @@ class LocalPeople:
         return await self._open(stored, given.agent, given.device if is_known else "")
 
     async def read_invitation(self, secret: str) -> PersonView:
-        stored = await self._invited(secret)
+        stored = await self._find_invited(secret)
         return replace(await self._view(stored), name=self._sign_in_name(stored.person))
 
     async def accept(self, secret: str, password: str, agent: str = "") -> OpenedSession:
-        person = (await self._invited(secret)).person
+        person = (await self._find_invited(secret)).person
         check_password(password, person.name, person.display)
         hashed = await self._passwords.hash(password)
         # An account without this would leave everything open to who has no credential.
@@ -372,7 +372,7 @@ class LocalPeople:
             token = found[0]
             await self._store.end_tokens(token.tenant, token.user, ("session",), token.digest)
 
-    async def _invited(self, secret: str) -> StoredPerson:
+    async def _find_invited(self, secret: str) -> StoredPerson:
         found = await self._store.find_token(digest(secret), "invitation", self._clock())
         if found is None:
             raise InputError(NOT_INVITED)

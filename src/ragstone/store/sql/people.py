@@ -145,10 +145,10 @@ class SqlPeople:
     ) -> int:
         """`ports.PeopleStore`."""
         theirs = *_is_of(person_tokens, tenant, name), person_tokens.c.kind.in_(kinds)
-        some = person_tokens.c.digest.startswith(digest, autoescape=True)
+        begins_so = person_tokens.c.digest.startswith(digest, autoescape=True)
 
         async def work(connection: AsyncConnection) -> int:
-            gone = await connection.execute(delete(person_tokens).where(*theirs, some))
+            gone = await connection.execute(delete(person_tokens).where(*theirs, begins_so))
             return gone.rowcount
 
         return await self._database.write(work)

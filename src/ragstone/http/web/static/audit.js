@@ -2,7 +2,7 @@
 import { html, useEffect, useState } from "./lib.js";
 import { request } from "./api.js";
 import { Busy, Button, Choice, Failure } from "./ui.js";
-import { number, t, when } from "./words.js";
+import { number, sentence, t, when } from "./words.js";
 
 const PAGE = 100; // Events that are loaded at once.
 const KINDS = { "sign-in": "Signed in", "sign-out": "Signed out", ask: "Asked", read: "Read", change: "Changed", export: "Exported", delete: "Deleted", request: "Other requests" };
@@ -29,6 +29,8 @@ export function AuditView() {
   useEffect(() => { load([]); }, []);
   const all = (names) => [["", t("All")], ...Object.entries(names).map(([key, name]) => [key, t(name)])];
   const field = (name, label, type = "text") => html`<label class="field"><span>${label}</span><input type=${type} dir="auto" value=${form[name]} onInput=${(event) => set(name)(event.target.value)} /></label>`;
+  // Nothing but a trail that is not kept is wrong with what this page asks.
+  if (found.error?.code === "invalid_request") return html`<p>${sentence(found.error)}</p>`;
   return html`<form class="card options" onSubmit=${(event) => { event.preventDefault(); load([]); }}>
       ${field("user", t("Who"))}<${Choice} label=${t("What was done")} value=${form.kind} options=${all(KINDS)} onChange=${set("kind")} />
       <${Choice} label=${t("Outcome")} value=${form.outcome} options=${all(OUTCOMES)} onChange=${set("outcome")} />
