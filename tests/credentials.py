@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ragstone.core.caller import Role
-from ragstone.core.records import ApiKey
+from ragstone.core.records import ApiKey, Person
 from ragstone.ports import StoredKey
 from ragstone.service import Service
 from ragstone.service.keys import KeyGrant
@@ -63,3 +63,19 @@ async def a_key(
 def bearer(secret: str) -> dict[str, str]:
     """The header of a request that carries a credential."""
     return {"authorization": f"Bearer {secret}"}
+
+
+class NoPeople:
+    """`service.people.PeopleService` without an account."""
+
+    async def exist(self) -> bool:
+        return False
+
+    async def has_account(self, tenant: str, name: str) -> bool:
+        return False
+
+    async def whose(self, session: str) -> Person | None:
+        return None
+
+    async def end_session(self, session: str) -> None:
+        return None

@@ -96,7 +96,7 @@ from ragstone.service.statistics import StatisticsService
 from ragstone.settings import Settings
 from ragstone.telemetry.spans import Telemetry
 from tests.chunks import chunk
-from tests.credentials import MemoryKeys
+from tests.credentials import MemoryKeys, NoPeople
 from tests.fake_jobs import FakeJobs
 from tests.memory_store import MemoryNames, MemorySettings, MemoryTemplates
 
@@ -273,6 +273,7 @@ class FakeService:
     )
     prompts: LocalPrompts = field(default_factory=lambda: LocalPrompts(MemoryTemplates(), {}))
     keys: LocalKeys = field(default_factory=lambda: LocalKeys(MemoryKeys(), MemoryNames()))
+    people: Any = field(default_factory=NoPeople)
     interceptor: Interceptor = field(default_factory=Interceptor)
     has_site: bool = False
     health: dict[str, str] = field(

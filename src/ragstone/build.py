@@ -48,6 +48,7 @@ from ragstone.local import Ragstone
 from ragstone.local.added import (
     AdapterParts,
     EnricherParts,
+    ServiceParts,
     WorkParts,
     added_enrichers,
     added_work,
@@ -58,6 +59,7 @@ from ragstone.local.configured import Configured
 from ragstone.local.erasure import UserErasure
 from ragstone.local.jobs import LocalJobs
 from ragstone.local.maintenance import LocalMaintenance
+from ragstone.local.observed import ADDED_OBSERVERS, observe
 from ragstone.local.opening import open_cache, open_templates
 from ragstone.local.ranges import with_known_values
 from ragstone.local.removal import Removal
@@ -101,6 +103,7 @@ from ragstone.store.sql.jobs import SqlJobs
 from ragstone.store.sql.keys import SqlKeys
 from ragstone.store.sql.move import move
 from ragstone.store.sql.parts import SqlParts, SqlWorkers
+from ragstone.store.sql.people import SqlPeople
 from ragstone.store.sql.running import SqlApprovals, SqlRunningAnswers
 from ragstone.store.sql.settings import SqlSettings
 from ragstone.store.sql.sources import SqlSources
@@ -391,10 +394,15 @@ async def open(
                 adapters, SqlErasure(database, data), pipeline, store, runner, keys, data
             ),
             syncing,
+            SqlPeople(database),
         )
         try:
             await ragstone.watch()
-            yield ragstone
+            observer_parts = ServiceParts(settings, adapters, ragstone.jobs, removal)
+            made = ADDED_OBSERVERS.make_usable(ADDED_OBSERVERS, "It is left out.", observer_parts)
+            observed = observe(ragstone, filter(None, made.values()))
+            ragstone.schedule.sync = observed.sources.sync
+            yield observed
         finally:
             await ragstone.aclose()
             for enricher in enrichers:

@@ -161,7 +161,7 @@ def refused(answer: httpx2.Response, status: int, said: str) -> None:
 
 async def test_given_no_client_then_nothing_changes(provider: Provider) -> None:
     async with serving(provider, client_id="") as http:
-        assert (await http.get("/sign-in")).json() == {"provider": ""}
+        assert (await http.get("/sign-in")).json() == {"provider": "", "passwords": False}
         assert (await exchange(http)).status_code == 404
     assert not provider.asked
 

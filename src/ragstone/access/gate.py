@@ -2,9 +2,10 @@
 
 A credential is an API key, a signed token, the operator's token, or what a trusted proxy says; it
 comes as a bearer token or in the header `x-api-key` or `api-key`, never in an address, which logs
-keep. Where nothing of this is set up, the token in the data directory shows the local user, as does
-the session of a browser that has shown it, and who lacks both is a guest; where none is required,
-who has none is anonymous, and reads what is for everyone.
+keep. Who has an account has the session of a browser. Where nothing of this is set up, the token in
+the data directory shows the local user, as does the session of a browser that has shown it, and who
+lacks both is a guest; where none is required, who has none is anonymous, and reads what is for
+everyone.
 """
 
 import hmac
@@ -26,9 +27,10 @@ from ragstone.core.caller import (
 )
 from ragstone.core.clock import state_time
 from ragstone.core.errors import Unauthorized
-from ragstone.core.records import ApiKey
+from ragstone.core.records import ApiKey, Person
 from ragstone.core.turn import Principal
 from ragstone.service.keys import KeyService
+from ragstone.service.people import PeopleService
 from ragstone.settings import AuthSettings
 
 if TYPE_CHECKING:
@@ -46,6 +48,9 @@ LOCAL_USER_HELP = (
 
 ADMIN_KEY = f"{OF_A_KEY}settings"
 """The user of the key in the settings."""
+
+OF_A_PERSON = "person:"
+"""How the credential of a person's session begins."""
 
 COOKIE = "ragstone_token"
 """What a browser sends by itself, once it has opened the address with the token."""
@@ -83,12 +88,14 @@ class Gate:
         known: KnownTokens,
         tokens: "Tokens | None",
         proxy: TrustedProxy | None,
+        people: PeopleService | None = None,
     ) -> None:
         self._settings = settings
         self._keys = keys
         self._known = known
         self._tokens = tokens
         self._proxy = proxy
+        self._people = people
 
     async def aclose(self) -> None:
         """Close what fetches keys."""
@@ -124,7 +131,10 @@ class Gate:
         if self._proxy:
             named = self._proxy.caller(headers, address)
             if named:
-                return named
+                return await refuse_taken(self._people, named)
+        person = None if given else await self.session_person(headers)
+        if person:
+            return caller_of_person(person)
         return await self._without_credential(given, address, visited())
 
     async def check_credential(self, given: str) -> Caller:
@@ -138,7 +148,12 @@ class Gate:
         caller = await self._tokens.caller(given)
         if await self._keys.has_ended(self._tokens.session(given)[0]):
             raise Unauthorized("You have signed out. Sign in again.")
-        return caller
+        return await refuse_taken(self._people, caller)
+
+    async def session_person(self, headers: HeaderValues) -> Person | None:
+        """The person whose session a browser shows."""
+        cookie = _cookie(headers)
+        return await self._people.whose(cookie) if self._people and cookie else None
 
     def new_session(self) -> str:
         """What stands for the local token in a browser, until somebody signs out there."""
@@ -151,6 +166,8 @@ class Gate:
         if await self._is_local_session(cookie):
             id, until = parse_session(cookie) or ("", 0)
             await self._keys.end_session(id, until)
+        if cookie and self._people:
+            await self._people.end_session(cookie)
         if given and self._tokens and not given.startswith(PREFIX):
             with suppress(Unauthorized):
                 await self.check_credential(given)
@@ -227,6 +244,22 @@ def _cookie(headers: HeaderValues) -> str:
     pairs = [item.strip() for line in headers.getlist("cookie") for item in line.split(";")]
     found = {pair.removeprefix(f"{COOKIE}=") for pair in pairs if pair.startswith(f"{COOKIE}=")}
     return found.pop() if len(found) == 1 else ""
+
+
+async def refuse_taken(people: PeopleService | None, caller: Caller) -> Caller:
+    """The caller whom others name; raises Unauthorized where an account has the name."""
+    whose = caller.principal
+    if people and await people.has_account(whose.tenant, whose.user):
+        raise Unauthorized("An account here has your name. Sign in with its password.")
+    return caller
+
+
+def caller_of_person(person: Person) -> Caller:
+    """The caller of a person's session."""
+    principal = Principal(person.tenant, person.name, person.groups)
+    return Caller(
+        principal, person.role, person.collections, f"{OF_A_PERSON}{person.tenant}:{person.name}"
+    )
 
 
 def caller_of_key(key: ApiKey) -> Caller:

@@ -12,6 +12,7 @@ from ragstone.access.rates import LocalRates
 from ragstone.cache.shared import make_shared_server
 from ragstone.core.errors import ConfigError
 from ragstone.service.keys import KeyService
+from ragstone.service.people import PeopleService
 from ragstone.settings import AuthSettings, Settings
 from ragstone.telemetry.spans import Telemetry, tracer
 
@@ -29,7 +30,11 @@ def make_proxy(settings: AuthSettings) -> TrustedProxy | None:
 
 
 def make_gate(
-    settings: AuthSettings, keys: KeyService, operator_token: str, local_token: str | None = None
+    settings: AuthSettings,
+    keys: KeyService,
+    operator_token: str,
+    local_token: str | None = None,
+    people: PeopleService | None = None,
 ) -> Gate:
     """What tells callers apart; raises ConfigError for tokens without the library for them.
 
@@ -38,7 +43,7 @@ def make_gate(
     """
     known = KnownTokens(operator_token, local_token)
     if not settings.by_token:
-        return Gate(settings, keys, known, None, make_proxy(settings))
+        return Gate(settings, keys, known, None, make_proxy(settings), people)
     try:
         from ragstone.access.jwks import KeySet
         from ragstone.access.tokens import Tokens
@@ -47,7 +52,7 @@ def make_gate(
             "AUTH__JWKS_URL needs a library for tokens: pip install 'ragstone[oidc]'."
         ) from error
     tokens = Tokens(settings, KeySet(settings.jwks_url))
-    return Gate(settings, keys, known, tokens, make_proxy(settings))
+    return Gate(settings, keys, known, tokens, make_proxy(settings), people)
 
 
 def make_sign_in_client(settings: AuthSettings, gate: Gate) -> "SignIn | None":

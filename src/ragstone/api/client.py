@@ -15,6 +15,7 @@ from ragstone.api.namespaces import (
     AsyncConversations,
     AsyncDocuments,
     AsyncJobs,
+    AsyncPeople,
     AsyncSyncedSources,
     last,
 )
@@ -132,6 +133,11 @@ class AsyncClient:
     def sources(self) -> AsyncSyncedSources:
         """What collections are kept in sync with."""
         return AsyncSyncedSources(self._session)
+
+    @property
+    def people(self) -> AsyncPeople:
+        """People with accounts."""
+        return AsyncPeople(self._session)
 
     @property
     def conversations(self) -> AsyncConversations:

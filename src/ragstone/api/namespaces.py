@@ -9,6 +9,7 @@ from typing import Any, Unpack
 from ragstone.api.connection import Session
 from ragstone.api.params import AskParams, to_ask
 from ragstone.api.sending import send_content
+from ragstone.core.caller import Role
 from ragstone.core.conversation import ConversationKey, Room, StoredTurn, conversation_key
 from ragstone.core.errors import (
     DocumentError,
@@ -24,6 +25,7 @@ from ragstone.core.sync import SourceRun
 from ragstone.service import CollectionSummary, Progress
 from ragstone.service.conversations import Format
 from ragstone.service.jobs import JobState, JobView
+from ragstone.service.people import INVITATION_DAYS, Invitation, PersonSession, PersonView
 from ragstone.service.readers import FolderRule, ReadersView
 from ragstone.service.reading import DocumentText, Facet, Folder
 from ragstone.service.sources import SourceKindView, SourceView
@@ -343,6 +345,94 @@ class AsyncSyncedSources:
         """Forget a source, and delete its `documents` if that is said; how many."""
         service = await self._session.service()
         return await service.sources.remove(self._session.principal, name, documents=documents)
+
+
+class AsyncPeople:
+    """People with accounts, who sign in with a name and a password."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    async def invite(
+        self,
+        name: str,
+        *,
+        display: str | None = None,
+        role: Role | None = None,
+        groups: Sequence[str] | None = None,
+        collections: Sequence[str] | None = None,
+        days: float = INVITATION_DAYS,
+        same_user: bool = False,
+    ) -> Invitation:
+        """Make an account, or invite somebody who has one to choose a new password; the secret of
+        the invitation is in this answer alone. `same_user` says that a key or token with the user
+        of this name is the same person's. Raises InputError, Conflict, Forbidden."""
+        service = await self._session.service()
+        return await service.people.invite(
+            self._session.principal,
+            name,
+            display=display,
+            role=role,
+            groups=groups,
+            collections=collections,
+            days=days,
+            same_user=same_user,
+        )
+
+    async def list(self) -> Sequence[PersonView]:
+        """The accounts by name."""
+        service = await self._session.service()
+        return await service.people.list(self._session.principal)
+
+    async def get(self, name: str) -> PersonView:
+        """An account."""
+        service = await self._session.service()
+        return await service.people.show(self._session.principal, name, admin=True)
+
+    async def change(
+        self,
+        name: str,
+        *,
+        display: str | None = None,
+        role: Role | None = None,
+        groups: Sequence[str] | None = None,
+        collections: Sequence[str] | None = None,
+        all_collections: bool = False,
+    ) -> PersonView:
+        """Give an account other rights, which hold at once; what is not said stays. Another role
+        ends its sessions. Raises InputError, Forbidden."""
+        service = await self._session.service()
+        return await service.people.change(
+            self._session.principal,
+            name,
+            display=display,
+            role=role,
+            groups=groups,
+            collections=collections,
+            all_collections=all_collections,
+        )
+
+    async def remove(self, name: str) -> int:
+        """Remove an account with its sessions, and revoke the keys of its user; how many."""
+        service = await self._session.service()
+        return await service.people.remove(self._session.principal, name)
+
+    async def sessions(self, name: str) -> Sequence[PersonSession]:
+        """The browsers in which somebody is signed in, the newest first."""
+        service = await self._session.service()
+        return await service.people.sessions(self._session.principal, name, admin=True)
+
+    async def sign_out(self, name: str, *, session: str = "") -> int:
+        """End one session by its id, or all of them; how many."""
+        service = await self._session.service()
+        return await service.people.sign_out(
+            self._session.principal, name, session=session, admin=True
+        )
+
+    async def end_second_factor(self, name: str) -> None:
+        """Ask somebody for no code of an authenticator any more."""
+        service = await self._session.service()
+        await service.people.end_second_factor(self._session.principal, name, admin=True)
 
 
 class AsyncConversations:

@@ -14,10 +14,12 @@ from ragstone.api.namespaces import (
     AsyncConversations,
     AsyncDocuments,
     AsyncJobs,
+    AsyncPeople,
     AsyncSyncedSources,
 )
 from ragstone.api.params import AskParams, SearchParams
 from ragstone.api.threads import LoopThread, Twin
+from ragstone.core.caller import Role
 from ragstone.core.conversation import Room, StoredTurn
 from ragstone.core.filters import Scalar
 from ragstone.core.records import Document
@@ -26,6 +28,7 @@ from ragstone.core.sync import SourceRun
 from ragstone.service import CollectionSummary, Overview, Progress
 from ragstone.service.conversations import Format
 from ragstone.service.jobs import JobState, JobView
+from ragstone.service.people import INVITATION_DAYS, Invitation, PersonSession, PersonView
 from ragstone.service.readers import FolderRule, ReadersView
 from ragstone.service.reading import DocumentText, Facet, Folder
 from ragstone.service.sources import SourceKindView, SourceView
@@ -274,6 +277,83 @@ class SyncedSources(Twin[AsyncSyncedSources]):
         return self._thread.run(self._inner.remove(name, documents=documents))
 
 
+class People(Twin[AsyncPeople]):
+    """People with accounts, who sign in with a name and a password."""
+
+    def invite(
+        self,
+        name: str,
+        *,
+        display: str | None = None,
+        role: Role | None = None,
+        groups: Sequence[str] | None = None,
+        collections: Sequence[str] | None = None,
+        days: float = INVITATION_DAYS,
+        same_user: bool = False,
+    ) -> Invitation:
+        """Make an account, or invite somebody who has one to choose a new password; the secret of
+        the invitation is in this answer alone. `same_user` says that a key or token with the user
+        of this name is the same person's. Raises InputError, Conflict, Forbidden."""
+        return self._thread.run(
+            self._inner.invite(
+                name,
+                display=display,
+                role=role,
+                groups=groups,
+                collections=collections,
+                days=days,
+                same_user=same_user,
+            )
+        )
+
+    def list(self) -> Sequence[PersonView]:
+        """The accounts by name."""
+        return self._thread.run(self._inner.list())
+
+    def get(self, name: str) -> PersonView:
+        """An account."""
+        return self._thread.run(self._inner.get(name))
+
+    def change(
+        self,
+        name: str,
+        *,
+        display: str | None = None,
+        role: Role | None = None,
+        groups: Sequence[str] | None = None,
+        collections: Sequence[str] | None = None,
+        all_collections: bool = False,
+    ) -> PersonView:
+        """Give an account other rights, which hold at once; what is not said stays. Another role
+        ends its sessions. Raises InputError, Forbidden."""
+        return self._thread.run(
+            self._inner.change(
+                name,
+                display=display,
+                role=role,
+                groups=groups,
+                collections=collections,
+                all_collections=all_collections,
+            )
+        )
+
+    def remove(self, name: str) -> int:
+        """Remove an account with its sessions, and revoke the keys of its user; how many."""
+        return self._thread.run(self._inner.remove(name))
+
+    def sessions(self, name: str) -> Sequence[PersonSession]:
+        """The browsers in which somebody is signed in, the newest first."""
+        return self._thread.run(self._inner.sessions(name))
+
+    def sign_out(self, name: str, *, session: str = "") -> int:
+        """End one session by its id, or all of them; how many."""
+        return self._thread.run(self._inner.sign_out(name, session=session))
+
+    def end_second_factor(self, name: str) -> None:
+        """Ask somebody for no code of an authenticator any more."""
+        return self._thread.run(self._inner.end_second_factor(name))
+
+
 class Conversations(Twin[AsyncConversations]):
     """What was said in conversations. `conversation` of `ask` begins and continues one; here it is
     called by the same name. Methods raise UnknownRoom for a name that is unknown."""
@@ -416,6 +496,11 @@ class Client(Twin[AsyncClient]):
     def sources(self) -> SyncedSources:
         """What collections are kept in sync with."""
         return SyncedSources._wrap(self._inner.sources, self._thread)
+
+    @property
+    def people(self) -> People:
+        """People with accounts."""
+        return People._wrap(self._inner.people, self._thread)
 
     @property
     def conversations(self) -> Conversations:

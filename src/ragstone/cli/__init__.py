@@ -18,6 +18,7 @@ from ragstone.cli.maintenance import app as maintenance
 from ragstone.cli.managing import app as managing
 from ragstone.cli.mcp import app as mcp_app
 from ragstone.cli.models import app as models_app
+from ragstone.cli.people import app as people_app
 from ragstone.cli.plugins import app as plugins_app
 from ragstone.cli.prompts import app as prompts_app
 from ragstone.cli.readers import app as readers_app
@@ -56,6 +57,7 @@ app.add_typer(settings_app, name="settings")
 app.add_typer(prompts_app, name="prompts")
 app.add_typer(jobs_app, name="jobs")
 app.add_typer(keys_app, name="keys")
+app.add_typer(people_app, name="people")
 app.add_typer(models_app, name="models")
 
 

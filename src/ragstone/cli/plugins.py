@@ -22,6 +22,7 @@ POINTS = (
     "ragstone.models.configured_chat:CHAT_MODELS",
     "ragstone.recipes.stages:STAGES",
     "ragstone.http.dialects:DIALECTS",
+    "ragstone.http.dialects:MIDDLEWARE",
     "ragstone.agent.tool_calls:TOOLS",
     "ragstone.ingest.sources:SOURCES",
     "ragstone.store.connect:CONVERSATION_STORES",
@@ -31,6 +32,7 @@ POINTS = (
     "ragstone.local.added:ADDED_ADAPTERS",
     "ragstone.local.added:ADDED_ENRICHERS",
     "ragstone.local.added:ADDED_WORK",
+    "ragstone.local.observed:ADDED_OBSERVERS",
     "ragstone.settings.added:ADDED_SECTIONS",
 )
 """Where the registry of each extension point of the core is."""

@@ -64,6 +64,9 @@ ANONYMOUS = Caller(Principal(user=""), "reader", key="anonymous")
 """Who has no credential, where none is required: reads what is for everyone, and nothing is kept in
 its name."""
 
+SCHEDULE = "schedule"
+"""The user by whom runs of sources begin that are due."""
+
 OF_A_KEY = "key:"
 """How the user of a key begins that names none; nobody else is called so."""
 

@@ -98,6 +98,20 @@ class ApiKey:
 
 
 @dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody with an account. `name` is the user who asks and, with the password, who signs in;
+    `display` is what others see. `collections` are as a key's."""
+
+    tenant: str
+    name: str
+    display: str
+    groups: tuple[str, ...]
+    collections: tuple[str, ...] | None
+    role: Role
+    created_at: float
+
+
+@dataclass(frozen=True, slots=True)
 class DayUse:
     """What was asked on one day (UTC): `cost` in US dollars, as far as prices are known."""
 

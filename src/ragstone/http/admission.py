@@ -26,6 +26,8 @@ ALWAYS_OPEN = frozenset(
         "/metrics",
         "/login",
         "/sign-in",
+        "/sign-in-invitation",
+        "/sign-in-password",
         "/sign-out",
     )
 )

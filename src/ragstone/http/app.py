@@ -11,7 +11,7 @@ from ragstone.access import setup
 from ragstone.access.gate import Gate
 from ragstone.access.interceptor import Interceptor
 from ragstone.access.rates import Rates
-from ragstone.http import docs, local, login, ops, sign_in, web, widget
+from ragstone.http import docs, local, login, ops, passwords, sign_in, web, widget
 from ragstone.http.admin import (
     collections,
     conversations,
@@ -24,7 +24,7 @@ from ragstone.http.admin import settings as runtime
 from ragstone.http.admission import ALWAYS_OPEN, Authenticate, RateLimit, TimeLimit
 from ragstone.http.below import BelowPath, root_path
 from ragstone.http.correlate import REQUEST_ID, Correlate
-from ragstone.http.dialects import DialectParts, dialects
+from ragstone.http.dialects import MIDDLEWARE, DialectParts, dialects
 from ragstone.http.identity import refuse_guests
 from ragstone.http.middleware import BodyLimit, Head, Observe, OnlyFromHere, Unforeseen
 from ragstone.http.openapi import describe
@@ -54,7 +54,7 @@ def create_app(
     as no credentials are set; None lets everyone be the local user then. Raises ConfigError for
     settings that need what is not installed.
     """
-    gate = setup.make_gate(settings.auth, service.keys, token, local_token)
+    gate = setup.make_gate(settings.auth, service.keys, token, local_token, service.people)
     provider = setup.make_sign_in_client(settings.auth, gate)
     interceptor = interceptor or Interceptor()
     metrics, rates = interceptor.metrics, interceptor.rates
@@ -94,7 +94,8 @@ def create_app(
         ops.router(service, metrics, token, settings),
         docs.router(app, settings.server),
         login.router(gate),
-        sign_in.router(provider, rates, settings),
+        sign_in.router(provider, service.people, rates, settings),
+        passwords.router(service.people, gate, rates, settings),
         web.router(pages),
         widget.router(service, rates, settings.limits.requests_per_minute),
         # The last ones, so that no package takes an address of ours.
@@ -105,6 +106,9 @@ def create_app(
     handle_errors(app)
     describe(app)
     _guard(app, settings, gate, rates, metrics, pages)
+    for added_guard in MIDDLEWARE.make_usable(MIDDLEWARE, "It is left out.", parts).values():
+        if added_guard is not None:
+            app.add_middleware(added_guard)
     # The one added last runs first.
     app.add_middleware(Correlate, telemetry=interceptor.telemetry)
     app.add_middleware(

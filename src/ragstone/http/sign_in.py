@@ -13,6 +13,7 @@ from ragstone.core.errors import Forbidden, TooManyRequests
 from ragstone.http.addresses import base_address
 from ragstone.http.bodies import ClosedBody, Text
 from ragstone.http.responses import Json
+from ragstone.service.people import PeopleService
 from ragstone.settings import ServerSettings, Settings
 
 if TYPE_CHECKING:
@@ -35,36 +36,43 @@ class SignInCode(ClosedBody):
     redirect: Text = Field(max_length=2048)
 
 
-def router(sign_in: "SignIn | None", rates: Rates, settings: Settings) -> APIRouter:
+def router(
+    sign_in: "SignIn | None", people: PeopleService, rates: Rates, settings: Settings
+) -> APIRouter:
     """The routes; `sign_in` is None where it is not set up. Who asks has no credential yet."""
     routes = APIRouter(include_in_schema=False)
 
     @routes.get("/sign-in", response_model=None)
     async def begin(request: Request) -> Response:
-        """Where people sign in: the issuer's host, empty for nowhere, and its address."""
+        """Where people sign in: the issuer's host, empty for nowhere, and its address; and whether
+        they have passwords here."""
+        found = {"provider": "", "passwords": await people.exist()}
         if sign_in is None:
-            return Json({"provider": ""})
-        await limit(request)
-        return Json({"provider": sign_in.host, "authorize": await sign_in.address()})
+            return Json(found)
+        await limit_sign_ins(request, rates, settings)
+        return Json({**found, "provider": sign_in.host, "authorize": await sign_in.address()})
 
     @routes.post("/sign-in", response_model=None)
     async def end(body: SignInCode, request: Request) -> Response:
         """The credential for a code."""
         if sign_in is None:
             raise HTTPException(404)
-        await limit(request)
+        await limit_sign_ins(request, rates, settings)
         check_own(request, body.redirect, settings.server)
         token = await sign_in.token(body.code, body.verifier, body.nonce, body.redirect)
         return Json({"token": token})
 
-    async def limit(request: Request) -> None:
-        peer = request.client.host if request.client else ""
-        most = settings.limits.requests_per_minute or SIGN_INS
-        allowance = await rates.take(f"requests:sign-in:{peer}", most)
-        if allowance.wait:
-            raise TooManyRequests("Too many sign-ins from one address.", allowance.wait)
-
     return routes
+
+
+async def limit_sign_ins(request: Request, rates: Rates, settings: Settings) -> str:
+    """Count a request of who has no credential yet; its address. Raises TooManyRequests."""
+    peer = request.client.host if request.client else ""
+    most = settings.limits.requests_per_minute or SIGN_INS
+    allowance = await rates.take(f"requests:sign-in:{peer}", most)
+    if allowance.wait:
+        raise TooManyRequests("Too many sign-ins from one address.", allowance.wait)
+    return peer
 
 
 def check_own(request: Request, redirect: str, settings: ServerSettings) -> None:

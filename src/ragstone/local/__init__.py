@@ -57,6 +57,7 @@ from ragstone.local.erasure import UserErasure
 from ragstone.local.feedback import LocalFeedback
 from ragstone.local.jobs import LocalJobs
 from ragstone.local.keys import LocalKeys
+from ragstone.local.people import LocalPeople
 from ragstone.local.prompts import LocalPrompts
 from ragstone.local.readers import LocalReaders
 from ragstone.local.reading import LocalReading
@@ -73,6 +74,7 @@ from ragstone.ports import (
     Answerer,
     CacheFigures,
     Embedder,
+    PeopleStore,
     PoolUse,
     Shares,
     StatusCount,
@@ -129,6 +131,7 @@ class Ragstone:
         maintenance: MaintenanceService,
         erasure: Callable[[LocalKeys], UserErasure],
         syncing: SyncParts,
+        people: PeopleStore,
     ) -> None:
         self._adapters = adapters
         self._answers = answers
@@ -144,12 +147,13 @@ class Ragstone:
         self.maintenance = maintenance
         self.statistics = LocalStatistics(adapters)
         self.keys = LocalKeys(adapters.keys, adapters.catalog)
+        self.people = LocalPeople(people, adapters.catalog, self.keys, configured.base.auth.tenant)
         self._erasure = erasure(self.keys)
         self.conversations = LocalConversations(adapters, answers.aclose, self._erasure.erase)
         self.reading = LocalReading(adapters, Originals(data), pipeline.picture)
         self.readers = LocalReaders(adapters.catalog, pipeline, jobs, READERS, DELETE_AT_ONCE)
         self.sources = LocalSources(syncing, jobs)
-        self._schedule = SourceSchedule(syncing, jobs)
+        self.schedule = SourceSchedule(syncing.store, self.sources.sync)
         self.feedback = LocalFeedback(adapters.feedback)
         self._configured = configured
         parts = ServiceParts(configured.base, adapters, jobs, removal)
@@ -446,7 +450,7 @@ class Ragstone:
         await self._runner.start()
         self._purging = self._purging or asyncio.create_task(self._purge())
         watches = [added.watch for _, added in self._added if hasattr(added, "watch")]
-        watches.append(self._schedule.watch)
+        watches.append(self.schedule.watch)
         self._watching = self._watching or [asyncio.create_task(watch()) for watch in watches]
         index = self._adapters.index
         if (home(index) or isinstance(index, Shares)) and self._moving is None:

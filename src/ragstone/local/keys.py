@@ -6,7 +6,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import get_args
+from typing import TypeVar, get_args
 
 from ragstone.access.secrets import (
     digest,
@@ -27,7 +27,7 @@ from ragstone.core.errors import (
     Unauthorized,
     UnknownKey,
 )
-from ragstone.core.records import ApiKey
+from ragstone.core.records import ApiKey, Person
 from ragstone.ports import CollectionNames, KeyStore, StoredKey
 from ragstone.service.keys import GRACE_SECONDS, IssuedKey, KeyGrant, WidgetSession
 
@@ -45,6 +45,11 @@ LONGEST_SECONDS = 100 * 365 * 86_400.0
 
 SESSION_SECONDS = 3600.0
 """How long a page of a widget asks with one session; then it gets another."""
+
+T = TypeVar("T", ApiKey, Person)
+
+NOBODYS = ApiKey("accounts", "", "", "", (), (), "reader", 0.0, revoked_at=0.0)
+"""A key that is nobody's and opens nothing. Because there is one, requests need a credential."""
 
 _SITE = re.compile(r"https?://(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)*(:[0-9]{1,5})?", re.ASCII)
 """The origin of a page, or of those of all names below one. It goes into a content policy."""
@@ -101,7 +106,7 @@ class LocalKeys:
         return IssuedKey(replace(key, collections=grant.collections), secret)
 
     async def list_all(self, tenant: str | None) -> list[ApiKey]:
-        return await self._with_current_names(await self._store.list_all(tenant))
+        return await name_collections(self._names, await self._store.list_all(tenant))
 
     async def rotate(self, tenant: str | None, id: str, grace: float = GRACE_SECONDS) -> IssuedKey:
         if not 0 <= grace <= LONGEST_SECONDS:
@@ -112,7 +117,7 @@ class LocalKeys:
         secret = new_secret(id)
         until = self._clock() + grace
         await self._store_key(StoredKey(stored.key, digest(secret), stored.digest, until))
-        [key] = await self._with_current_names([stored.key])
+        [key] = await name_collections(self._names, [stored.key])
         return IssuedKey(key, secret)
 
     async def revoke(self, tenant: str | None, id: str) -> ApiKey:
@@ -121,7 +126,7 @@ class LocalKeys:
             key = replace(stored.key, revoked_at=self._clock())
             stored = StoredKey(key, stored.digest)
             await self._store_key(stored)
-        [named] = await self._with_current_names([stored.key])
+        [named] = await name_collections(self._names, [stored.key])
         return named
 
     async def whose(self, secret: str) -> ApiKey:
@@ -169,7 +174,7 @@ class LocalKeys:
         if key.expires_at is not None and now >= key.expires_at:
             raise Unauthorized(f"The API key {key.id} has ended. Ask for another one.")
         self._note_use(stored, now)
-        [named] = await self._with_current_names([key])
+        [named] = await name_collections(self._names, [key])
         return named
 
     async def exist(self) -> bool:
@@ -184,6 +189,12 @@ class LocalKeys:
             self._asked = True
             self._any_until = self._clock() + FRESH
         return self._any
+
+    async def require_credentials(self) -> None:
+        """From now on let nobody in without a credential, as with the first key."""
+        if not await self.exist():
+            await self._store_key(StoredKey(NOBODYS, ""))
+            self._any = True
 
     async def end_session(self, name: str, until: float) -> None:
         await self._store.end_session(name, until, self._clock())
@@ -207,16 +218,6 @@ class LocalKeys:
     async def _store_key(self, stored: StoredKey) -> None:
         await self._store.put(stored)
         self._seen.pop(stored.key.id, None)
-
-    async def _with_current_names(self, keys: Sequence[ApiKey]) -> list[ApiKey]:
-        """The keys with the names of the collections that they reach; those that are gone are in
-        none of them."""
-        ids: dict[str, set[str]] = {}
-        for key in keys:
-            if key.collections:
-                ids.setdefault(key.tenant, set()).update(key.collections)
-        names = {tenant: await self._names.names(tenant, some) for tenant, some in ids.items()}
-        return [_with_collection_names(key, names.get(key.tenant, {})) for key in keys]
 
     async def _find_key(self, tenant: str | None, id: str) -> StoredKey:
         stored = await self._store.find(id)
@@ -256,10 +257,21 @@ class LocalKeys:
             log.warning("The last use of key %s was not noted: %s", id, error)
 
 
-def _with_collection_names(key: ApiKey, names: Mapping[str, str]) -> ApiKey:
-    if key.collections is None:
-        return key
-    return replace(key, collections=tuple(names[id] for id in key.collections if id in names))
+async def name_collections(source: CollectionNames, records: Sequence[T]) -> list[T]:
+    """Keys or people with the names of the collections that they reach; those that are gone are in
+    none of them."""
+    ids: dict[str, set[str]] = {}
+    for record in records:
+        if record.collections:
+            ids.setdefault(record.tenant, set()).update(record.collections)
+    names = {tenant: await source.names(tenant, some) for tenant, some in ids.items()}
+    return [_with_collection_names(record, names.get(record.tenant, {})) for record in records]
+
+
+def _with_collection_names(record: T, names: Mapping[str, str]) -> T:
+    if record.collections is None:
+        return record
+    return replace(record, collections=tuple(names[id] for id in record.collections if id in names))
 
 
 def _matches_secret(stored: StoredKey, given: str, now: float) -> bool:

@@ -3,12 +3,13 @@
 import asyncio
 import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import Any
 from uuid import uuid4
 
+from ragstone.core.caller import SCHEDULE
 from ragstone.core.clock import state_time
 from ragstone.core.errors import (
     ConfigError,
@@ -304,12 +305,13 @@ def _check_permitted(kind: str, options: Mapping[str, str], operator: bool) -> N
 
 
 class SourceSchedule:
-    """Begins the runs of sources when they are due."""
+    """Begins the runs of sources when they are due, by `sync`."""
 
-    def __init__(self, parts: SyncParts, jobs: LocalJobs) -> None:
-        self._catalog = parts.catalog
-        self._store = parts.store
-        self._jobs = jobs
+    def __init__(
+        self, store: SourceStore, sync: Callable[[Principal, str], Awaitable[SourceRun]]
+    ) -> None:
+        self._store = store
+        self.sync = sync
 
     async def watch(self) -> None:
         """Begin the runs that are due, from now on and for as long as this is not cancelled."""
@@ -323,13 +325,10 @@ class SourceSchedule:
     async def begin_due(self) -> None:
         """Begin the runs that are due now."""
         for source in await self._store.list_due(state_time()):
-            names = await self._catalog.names(source.tenant, [source.collection])
             # Before the run: one that is cancelled waits for the next time too.
             due = find_due(source.every, source.cron, state_time())
             await self._store.change(source.id, next_at=due)
-            await _submit(
-                self._jobs, self._store, source, names.get(source.collection, ""), SyncRequest()
-            )
+            await self.sync(Principal(source.tenant, SCHEDULE), source.name)
 
 
 async def _submit(

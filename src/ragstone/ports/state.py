@@ -1,13 +1,14 @@
 """The ports that keep what was set at run time, and that say when another process changed it."""
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from ragstone.core.records import (
     ApiKey,
     Collection,
+    Person,
     SettingChange,
     SettingEdit,
     StoredSetting,
@@ -109,6 +110,117 @@ class KeyStore(Protocol):
 
     async def has_ended(self, name: str) -> bool:
         """Whether a session was ended."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPerson:
+    """An account with what shows its owner: `password` is a hash, empty until an invitation was
+    accepted; `totp` the secret of the second factor, empty without, whose codes count after the
+    time step `totp_step`; `recovery` the digests of codes that stand in for it, each once."""
+
+    person: Person
+    password: str = ""
+    totp: str = ""
+    totp_step: int = 0
+    recovery: tuple[str, ...] = ()
+
+
+TokenKind = Literal["session", "invitation", "device"]
+"""A device is a browser in which somebody has signed in before."""
+
+
+@dataclass(frozen=True, slots=True)
+class PersonToken:
+    """What a browser shows for an account, by the digest of its secret."""
+
+    digest: str
+    kind: TokenKind
+    tenant: str
+    user: str
+    begun_at: float
+    ends_at: float
+    used_at: float
+    agent: str = ""
+
+
+class PeopleStore(Protocol):
+    """Accounts by tenant and name, with their tokens. Methods raise StateUnavailable, and those
+    that write StorageFull."""
+
+    async def add(self, stored: StoredPerson) -> bool:
+        """Keep a new account, unless the tenant has one of the name; whether it is new."""
+        ...
+
+    async def find(self, tenant: str, name: str) -> StoredPerson | None:
+        """The account of this name."""
+        ...
+
+    async def list_all(self, tenant: str) -> Sequence[StoredPerson]:
+        """The accounts of a tenant by name."""
+        ...
+
+    async def any(self) -> bool:
+        """Whether there is an account."""
+        ...
+
+    async def is_used(self, tenant: str, name: str) -> bool:
+        """Whether keys or anything that was done here are of a user of this name."""
+        ...
+
+    async def edit(
+        self,
+        tenant: str,
+        name: str,
+        change: Callable[[StoredPerson], StoredPerson | None],
+        *,
+        takes: str = "",
+        ends: Sequence[TokenKind] = (),
+    ) -> StoredPerson | None:
+        """Replace an account by what `change` makes of it, and end its tokens of the kinds `ends`,
+        in one transaction. None, and nothing changes, where it is gone, `change` returns None, or
+        there is no token of the digest `takes`."""
+        ...
+
+    async def remove(self, tenant: str, name: str) -> bool:
+        """Forget an account with its tokens; whether there was one."""
+        ...
+
+    async def add_token(self, token: PersonToken, password: str) -> bool:
+        """Keep a token of an account that has this `password` still, and forget those that have
+        ended when it begins; whether it is kept."""
+        ...
+
+    async def find_token(
+        self, digest: str, kind: TokenKind, now: float
+    ) -> tuple[PersonToken, StoredPerson] | None:
+        """A token that has not ended, with its account."""
+        ...
+
+    async def tokens(self, tenant: str, name: str, now: float) -> Sequence[PersonToken]:
+        """The tokens of an account that have not ended, the newest first."""
+        ...
+
+    async def touch(self, digest: str, at: float) -> None:
+        """Note the time of the last use of a token."""
+        ...
+
+    async def end_tokens(
+        self, tenant: str, name: str, kinds: Sequence[TokenKind], digest: str = ""
+    ) -> int:
+        """End tokens of an account, all or those whose digest begins so; how many."""
+        ...
+
+    async def begin_try(
+        self, counters: Mapping[str, int], pause: Callable[[int], float], now: float
+    ) -> float:
+        """Count a try of a password for each of the `counters`, which have so many tries free;
+        after `n` more the next one has to wait `pause(n)` seconds. Returns 0, or how long it is to
+        wait still, and then nothing is counted."""
+        ...
+
+    async def forgive(self, forgets: str, counter: str) -> None:
+        """After the right password: forget the tries of one counter, and the last of another."""
         ...
 
 

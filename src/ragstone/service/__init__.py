@@ -33,6 +33,7 @@ from ragstone.service.feedback import FeedbackService
 from ragstone.service.jobs import JobsService
 from ragstone.service.keys import KeyService
 from ragstone.service.maintenance import MaintenanceService
+from ragstone.service.people import PeopleService
 from ragstone.service.prompts import PromptService
 from ragstone.service.readers import ReadersService
 from ragstone.service.reading import Path, ReadingService
@@ -307,6 +308,11 @@ class Service(Protocol):
     @property
     def keys(self) -> KeyService:
         """API keys."""
+        ...
+
+    @property
+    def people(self) -> PeopleService:
+        """People with accounts."""
         ...
 
     @require_role("reader", guests=True)

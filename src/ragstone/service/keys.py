@@ -82,6 +82,10 @@ class KeyService(Protocol):
         """Whether a key was ever made, so that requests need one."""
         ...
 
+    async def require_credentials(self) -> None:
+        """From now on let nobody in without a credential, as with the first key."""
+        ...
+
     async def end_session(self, name: str, until: float) -> None:
         """End a session before its time, which is `until`, in every server within a second."""
         ...

@@ -17,7 +17,7 @@ def started(tmp_path_factory: pytest.TempPathFactory, indexed_documents: Path) -
     data = copied(indexed_documents, tmp_path_factory.mktemp("web") / "data")
     with model_server() as model, chromium() as chrome:
         llm = {"LLM__MODEL": "some", "LLM__BASE_URL": model.url, "LLM__RETRIES": "0"}
-        with serving(data, **llm) as url:
+        with serving(data, AUDIT__FOLDER=str(data / "trail"), **llm) as url:
             yield WebApp(chrome, url, data, model)
 
 

@@ -621,9 +621,11 @@ class TestSources:
         "admin/prompts",
         "admin/topics",
         "admin/keys",
+        "admin/people",
         "admin/sources",
         "admin/jobs",
         "admin/feedback",
+        "admin/audit",
     ],
 )
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -669,9 +671,11 @@ def test_nothing_keeps_people_from_using_a_page(app: WebApp, place: str, theme: 
         "admin/prompts",
         "admin/topics",
         "admin/keys",
+        "admin/people",
         "admin/sources",
         "admin/jobs",
         "admin/feedback",
+        "admin/audit",
     ],
 )
 def test_a_phone_needs_no_scrolling_sideways(app: WebApp, place: str) -> None:

@@ -29,6 +29,7 @@ RagstoneError
 │   ├── UnknownQuestionSet
 │   ├── UnknownRun
 │   ├── UnknownKey
+│   ├── UnknownPerson
 │   ├── QuestionBlocked
 │   ├── QueryRefused
 │   ├── InvalidSetting

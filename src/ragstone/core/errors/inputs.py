@@ -245,6 +245,16 @@ class UnknownKey(InputError):
         super().__init__(f"There is no key {id!r}. List them with 'ragstone keys list'.")
 
 
+class UnknownPerson(InputError):
+    code = "unknown_person"
+    status = 404
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"There is no account {name[:100]!r}. List them with 'ragstone people list'."
+        )
+
+
 class QuestionBlocked(InputError):
     """A search for a forbidden topic; the message is the guidance of the settings."""
 

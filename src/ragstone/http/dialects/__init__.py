@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from fastapi import APIRouter
 
@@ -39,3 +40,7 @@ DIALECTS: Registry[APIRouter] = Registry(
     makes=APIRouter,
 )
 """Dialects by their names, made of `DialectParts`."""
+
+MIDDLEWARE: Registry[Any] = Registry("ragstone.middleware", "middleware", {}, makes=object)
+"""What stands before the guards and the routes, by name, made of `DialectParts`: it makes an ASGI
+application of one. None where nothing is wanted."""

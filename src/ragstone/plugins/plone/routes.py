@@ -14,6 +14,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from ragstone.access.asking import ASKING
+from ragstone.access.gate import refuse_taken
 from ragstone.core.caller import GUEST, Caller
 from ragstone.core.errors import (
     ConfigError,
@@ -345,7 +346,8 @@ class VisitorCalls:
 
     async def answer(self, call: VisitorCall) -> Object:
         """What the visitor gets; raises what the services of the site raise."""
-        caller = visiting(call.visitor, PloneSettings.of(self._settings))
+        named = visiting(call.visitor, PloneSettings.of(self._settings))
+        caller = await refuse_taken(self._service.people, named)
         ASKING.set(caller)
         match call.call:
             case "ask":

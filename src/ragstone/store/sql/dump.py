@@ -43,9 +43,11 @@ from ragstone.store.sql.tables import (
     mentions_read,
     metadata,
     model_readings,
+    person_tokens,
     revisions,
     running_answers,
     running_parts,
+    sign_in_tries,
     theme_audiences,
     theme_revisions,
     themes,
@@ -90,6 +92,9 @@ class SqlDump:
             running_answers: false(),
             running_parts: false(),
             waiting_approvals: false(),
+            # A session that has ended, or an invitation that was accepted, would count again.
+            person_tokens: false(),
+            sign_in_tries: false(),
             # Their chunks are in no backup.
             unused_indexes: false(),
         }

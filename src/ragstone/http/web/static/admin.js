@@ -1,19 +1,21 @@
 // Administration: everything here is also an address of the HTTP API, named in docs/web.md.
 import { html, copy, go, notify, page, save, useEffect, useLoaded, useState } from "./lib.js";
 import { call, isAdmin, may, request, stream } from "./api.js";
+import { AuditView } from "./audit.js";
+import { PeopleView } from "./people.js";
 import { SettingsView } from "./settings.js";
 import { SourcesView } from "./sources.js";
 import { StatisticsView } from "./statistics.js";
 import { ask as askUser, Bar, Busy, Button, Choice, Failure, Icon, Tabs } from "./ui.js";
 import { duration, number, percent, sentence, size, t, when } from "./words.js";
 
-const VIEWS = { overview: Health, statistics: StatisticsView, settings: SettingsView, prompts: Prompts, topics: Topics, keys: Keys, sources: SourcesView, jobs: Jobs, feedback: Feedback };
+const VIEWS = { overview: Health, statistics: StatisticsView, settings: SettingsView, prompts: Prompts, topics: Topics, keys: Keys, people: PeopleView, sources: SourcesView, jobs: Jobs, feedback: Feedback, audit: AuditView };
 
 export default function AdminPage() {
   const current = VIEWS[page.route[1]] ? page.route[1] : "overview";
   const View = VIEWS[current];
   const tabs = [["overview", t("Overview")], ["statistics", t("Statistics")], ["settings", t("Settings")], ["prompts", t("Prompts")], ["topics", t("Blocked topics")],
-    ["keys", t("Keys")], ["sources", t("Sources")], ["jobs", t("Jobs")], ...(may("feedback.list_all") ? [["feedback", t("Feedback")]] : [])];
+    ["keys", t("Keys")], ["people", t("People")], ["sources", t("Sources")], ["jobs", t("Jobs")], ...(may("feedback.list_all") ? [["feedback", t("Feedback")]] : []), ...(may("audit.events") ? [["audit", t("Audit trail")]] : [])];
   if (!isAdmin()) return html`<div class="sheet"><h1>${t("Admin")}</h1><p>${t("Your key does not allow this. Sign in with the key of an administrator.")}</p></div>`;
   return html`<div class="sheet"><h1>${t("Admin")}</h1>
     <${Tabs} label=${t("Parts of the administration")} tabs=${tabs} current=${current} onChange=${(name) => go("admin", name)} />

@@ -50,6 +50,11 @@ export function isAdmin() {
   return Boolean(caller?.key) && caller.role === "admin";
 }
 
+// Whether somebody with an account is signed in, rather than a key.
+export function isPerson() {
+  return Boolean(page.session?.caller.key.startsWith("person:"));
+}
+
 export function principal() {
   return page.session.caller.principal;
 }

@@ -1,7 +1,8 @@
 // The frame of the page: where you are, who you are, and the page that the address names.
 import { html, notify, page, remember, remembered, render, route, update, useEffect, useLoaded, usePage, useState } from "./lib.js";
-import { credential, enter, isAdmin, leave, may } from "./api.js";
+import { credential, enter, isAdmin, isPerson, leave, may } from "./api.js";
 import { AskPage, Conversations, startNew, talk } from "./ask.js";
+import { Invited, PasswordForm } from "./passwords.js";
 import { begin, end, safe, signInAt } from "./provider.js";
 import { Busy, Button, Choice, Dialog, Failure, Icon, Notice } from "./ui.js";
 import { LANGUAGES, language, preferred, sentence, speak, t } from "./words.js";
@@ -12,11 +13,13 @@ const LATER = {
   why: () => import("./why.js"),
   evaluate: () => import("./evaluate.js"),
   admin: () => import("./admin.js"),
+  account: () => import("./people.js"),
 };
 
 function App() {
   usePage();
   if (page.failure) return html`<main class="alone"><${Failure} error=${page.failure} again=${start} /></main>`;
+  if (page.invitation) return html`<${Invited} secret=${page.invitation} done=${() => (page.session ? update({ invitation: null }) : update({ invitation: null, signsIn: true }))} />`;
   if (!page.session || page.signsIn) return html`<${SignIn} />`;
   const [where] = page.route;
   const pages = [["ask", t("Ask")], ...(may("documents") ? [["documents", t("Documents")]] : []), ...(may("graph.show") ? [["graph", t("Graph")]] : []), ["why", t("Why")], ...(may("evaluation.sets") ? [["evaluate", t("Evaluate")]] : []), ...(isAdmin() ? [["admin", t("Admin")]] : [])];
@@ -58,7 +61,7 @@ function Foot() {
     <details><summary><${Icon} name="theme" /><span>${t("Appearance")}</span></summary>
       <${Choice} label=${t("Language")} value=${language} options=${Object.entries(LANGUAGES)} onChange=${async (name) => { await speak(name); update({}); }} />
       <${Choice} label=${t("Colours")} value=${theme} options=${[["auto", t("Same as system")], ["light", t("Light")], ["dark", t("Dark")]]} onChange=${dress} /></details>
-    <p class="who"><span>${principal.user || t("Guest")} · ${t(ROLES[role])}</span>
+    <p class="who"><span>${isPerson() ? html`<a href="#/account" title=${t("Your account")}>${principal.user}</a>` : principal.user || t("Guest")} · ${t(ROLES[role])}</span>
       ${credential() || key ? html`<${Button} icon="out" quiet label=${t("Sign out")} onClick=${() => leave().catch((error) => notify(sentence(error), "bad"))} />`
         : html`<${Button} icon="key" label=${t("Sign in")} onClick=${() => update({ signsIn: true })} />`}</p></footer>`;
 }
@@ -74,22 +77,25 @@ function SignIn() {
     try { await enter(key.trim()); }
     catch (error) { setFailed(error); }
   };
-  return html`<main class="alone"><form class="card" onSubmit=${sent}>
-    <h1><img src="web/icon.svg" alt="" width="36" height="36" /> Ragstone</h1>
-    <${Elsewhere} />
-    <p>${t("This server asks who you are. Enter the key that its administrator gave you.")}</p>
+  const ways = useLoaded(signInAt, []);
+  const byKey = html`<form onSubmit=${sent}><p>${t("This server asks who you are. Enter the key that its administrator gave you.")}</p>
     <label class="field"><span>${t("Key")}</span><input type="password" autocomplete="current-password" required autofocus value=${key}
       onInput=${(event) => setKey(event.target.value)} /></label>
     ${failed && html`<p class="bad" role="alert">${sentence(failed)}</p>`}
     <div class="row end">${page.session && html`<${Button} label=${t("Cancel")} onClick=${() => update({ signsIn: false })} />`}
       <button class="button primary">${t("Sign in")}</button></div>
-    <p class="hint">${t("On the machine of the server, this prints an address that signs you in:")} <code>ragstone token --login</code></p>
-  </form></main>`;
+    <p class="hint">${t("On the machine of the server, this prints an address that signs you in:")} <code>ragstone token --login</code></p></form>`;
+  return html`<main class="alone"><div class="card">
+    <h1><img src="web/icon.svg" alt="" width="36" height="36" /> Ragstone</h1>
+    <${Elsewhere} ways=${ways} />
+    ${!ways.value?.passwords ? byKey : !safe ? html`<p class="bad">${t("Signing in with a password needs an address with https, or localhost.")}</p>${byKey}`
+      : html`<${PasswordForm} /><details><summary>${t("Sign in with a key")}</summary>${byKey}</details>`}
+  </div></main>`;
 }
 
 // Signing in at the issuer of tokens, where that is set up.
-function Elsewhere() {
-  const { value, error, busy, reload } = useLoaded(signInAt, []);
+function Elsewhere({ ways }) {
+  const { value, error, busy, reload } = ways;
   if (error && !busy) return html`<${Failure} error=${error} again=${reload} />`;
   if (!value?.provider) return null;
   const { provider } = value;
@@ -110,7 +116,9 @@ async function start() {
   const given = /^#key=(.+)$/.exec(location.hash)?.[1];
   // Out of the address at once: it would stay in the history.
   const ended = location.hash === "#login-ended";
-  if (given || ended) history.replaceState(null, "", "#/ask");
+  const invitation = /^#invitation=([\w-]+)$/.exec(location.hash)?.[1];
+  if (given || ended || invitation) history.replaceState(null, "", "#/ask");
+  update({ invitation });
   try {
     const back = await end();
     talk.draft = back?.draft || talk.draft;
@@ -120,7 +128,7 @@ async function start() {
 }
 
 wear(remembered("theme", "auto"));
-addEventListener("hashchange", () => update({ route: route() }));
+addEventListener("hashchange", () => { if (location.hash.startsWith("#invitation=")) start(); update({ route: route() }); });
 await speak(preferred()).catch(() => speak("en"));
 await start();
 update({ route: route() });

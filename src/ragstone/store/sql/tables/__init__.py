@@ -63,6 +63,7 @@ from ragstone.store.sql.tables.operation import (
     topics,
     waiting_approvals,
 )
+from ragstone.store.sql.tables.people import people, person_tokens, sign_in_tries
 from ragstone.store.sql.tables.sources import source_items, source_runs, sources
 
 __all__ = [
@@ -90,6 +91,8 @@ __all__ = [
     "mentions_read",
     "metadata",
     "model_readings",
+    "people",
+    "person_tokens",
     "prompts",
     "question_sets",
     "readers",
@@ -100,6 +103,7 @@ __all__ = [
     "running_parts",
     "settings",
     "settings_log",
+    "sign_in_tries",
     "source_items",
     "source_runs",
     "sources",

@@ -1,4 +1,4 @@
-"""Add sources that are kept in sync."""
+"""Add sources that are kept in sync, and people with accounts."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -67,3 +67,45 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name="pk_source_runs"),
     )
     op.create_index("ix_source_runs_source_started_at", "source_runs", ["source", "started_at"])
+    op.create_table(
+        "people",
+        sa.Column("tenant", TEXT, nullable=False),
+        sa.Column("user", TEXT, nullable=False),
+        sa.Column("display", TEXT, nullable=False),
+        sa.Column("groups", sa.JSON(), nullable=False),
+        sa.Column("collections", sa.JSON(none_as_null=True), nullable=True),
+        sa.Column("role", TEXT, nullable=False),
+        sa.Column("created_at", sa.Double(), nullable=False),
+        sa.Column("password", TEXT, nullable=False),
+        sa.Column("totp", TEXT, nullable=False),
+        sa.Column("totp_step", sa.BigInteger(), nullable=False),
+        sa.Column("recovery", sa.JSON(), nullable=False),
+        sa.PrimaryKeyConstraint("tenant", "user", name="pk_people"),
+    )
+    op.create_table(
+        "person_tokens",
+        sa.Column("digest", TEXT, nullable=False),
+        sa.Column("kind", TEXT, nullable=False),
+        sa.Column("tenant", TEXT, nullable=False),
+        sa.Column("user", TEXT, nullable=False),
+        sa.Column("begun_at", sa.Double(), nullable=False),
+        sa.Column("ends_at", sa.Double(), nullable=False),
+        sa.Column("used_at", sa.Double(), nullable=False),
+        sa.Column("agent", TEXT, nullable=False),
+        sa.ForeignKeyConstraint(
+            ["tenant", "user"],
+            ["people.tenant", "people.user"],
+            name="fk_person_tokens_people",
+            ondelete="CASCADE",
+        ),
+        sa.PrimaryKeyConstraint("digest", name="pk_person_tokens"),
+    )
+    op.create_index("ix_person_tokens_tenant_user", "person_tokens", ["tenant", "user"])
+    op.create_table(
+        "sign_in_tries",
+        sa.Column("name", TEXT, nullable=False),
+        sa.Column("tries", sa.Integer(), nullable=False),
+        sa.Column("at", sa.Double(), nullable=False),
+        sa.PrimaryKeyConstraint("name", name="pk_sign_in_tries"),
+    )
+    op.create_index("ix_sign_in_tries_at", "sign_in_tries", ["at"])

@@ -1,0 +1,51 @@
+"""What plugins and packages put round every operation: all ways in call the same service."""
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from ragstone.registry import Registry
+from ragstone.service.contract import Operation, operations
+
+if TYPE_CHECKING:
+    from ragstone.local import Ragstone
+
+
+class Observer(Protocol):
+    """Sees operations as they are called."""
+
+    def around(self, operation: Operation, call: Callable[..., Any]) -> Callable[..., Any]:
+        """What is called instead of `call`, which is the same unless it matters here."""
+        ...
+
+
+ADDED_OBSERVERS: Registry[Any] = Registry("ragstone.observers", "observer", {}, makes=object)
+"""Observers (`Observer`) by name, made of `ServiceParts`; None where nothing is to be seen."""
+
+
+def observe(service: "Ragstone", observers: Iterable[Observer]) -> "Ragstone":
+    """The service, with observers round its operations. What it calls itself is not seen."""
+    observers = list(observers)
+    if not observers:
+        return service
+    parts: dict[str, dict[str, Any]] = {"": {}}
+    for operation in operations().values():
+        method = operation.of(service)
+        for observer in observers:
+            method = observer.around(operation, method)
+        part, _, name = operation.name.rpartition(".")
+        parts.setdefault(part, {})[name] = method
+    whole = parts.pop("")
+    for part, methods in parts.items():
+        whole[part] = _Observed(getattr(service, part), methods)
+    return cast("Ragstone", _Observed(service, whole))
+
+
+class _Observed:
+    """An object with some of its attributes replaced."""
+
+    def __init__(self, inner: object, instead: dict[str, Any]) -> None:
+        self._inner = inner
+        self.__dict__.update(instead)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
