@@ -9,7 +9,7 @@ asks with the numbers of a dialect, as `pipeline`.
 `exam_replies.jsonl` has what a chat model could say to questions that the documents' own sentences
 answer well: the right answer in other words, and wrong ones with another value or a negation. How
 often do these sentences take the place of a reply? The model says of each that the sources support
-it. The bound (`ragstone.verify.quoting`) was chosen on the first half of the questions.
+it. The bound (`ragstone.verify.quoting`) was chosen with both halves of the questions in sight.
 """
 
 import asyncio
