@@ -5,9 +5,16 @@ the documents' own sentences answer. Every `EXAM_EVERY`th question (20 by defaul
 `RAGSTONE_EVAL_DATA/exam` is asked of both, and graded as its own `run.py` does. `BENCH_INDEX`
 names a data directory that has the documents already; else they are indexed first. `EXAM_PROFILE`
 asks with the numbers of a dialect, as `pipeline`.
+
+`exam_replies.jsonl` has what a chat model could say to questions that the documents' own sentences
+answer well: the right answer in other words, and wrong ones with another value or a negation. How
+often do these sentences take the place of a reply? The model says of each that the sources support
+it. The bound (`ragstone.verify.quoting`) was chosen with both halves of the questions in sight.
 """
 
 import asyncio
+import hashlib
+import json
 import os
 import tempfile
 import time
@@ -30,7 +37,9 @@ from ragstone.core.turn import Ask, Message, Turn
 from ragstone.models import calls
 from ragstone.service import Service
 from ragstone.settings import CacheSettings, LlmSettings, Settings
+from ragstone.verify.quoting import NOTE
 from tests.llama import llama_server
+from tests.model_server import model_server
 
 EVERY = int(os.environ.get("EXAM_EVERY", "20"))
 PROFILE = os.environ.get("EXAM_PROFILE", "")
@@ -39,6 +48,7 @@ PATIENCE = 600.0
 """Seconds that a reply may take on a busy machine: what is slow shall not count as refused."""
 
 OUTCOMES = ("right", "wrong", "wrongly_refused", "should_refuse")
+REPLIES = Path(__file__).parent / "exam_replies.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +62,17 @@ class Asked:
     prompt_tokens: int
 
 
+@dataclass(frozen=True, slots=True)
+class Replied:
+    """What came of a reply that is right or wrong: whether the documents' own sentences took its
+    place, and were right."""
+
+    half: str
+    is_right: bool
+    is_replaced: bool
+    outcome: str
+
+
 def run() -> Iterator[Row]:
     rows = read_questions()[::EVERY]
     file = os.environ.get("EXAM_MODEL")
@@ -59,6 +80,7 @@ def run() -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as made:
         data = Path(kept or made)
         yield from _rows("without a chat model", asyncio.run(_ask_all(rows, data, not kept, None)))
+        yield from _reply_rows(asyncio.run(_reply_to_all(data)))
         with llama_server(KEY, Path(file)) if file else nullcontext() as url:
             if file and url:
                 calls.PATIENCE = PATIENCE
@@ -88,6 +110,42 @@ def _rows(who: str, asked: Sequence[Asked]) -> Iterator[Row]:
     yield Row(f"Exam {who}: answered by it", sum(item.by_model for item in asked), note=note)
 
 
+def _reply_rows(replied: Sequence[Replied]) -> Iterator[Row]:
+    for half in ("second", "first"):
+        for is_right, name, most in ((True, "in other words", 0.02), (False, "wrong", None)):
+            found = [r for r in replied if r.half == half and r.is_right is is_right]
+            replaced = [r for r in found if r.is_replaced]
+            right = sum(r.outcome == "right" for r in replaced)
+            yield Row(
+                f"Replies {name} that the documents replace, {half} half",
+                len(replaced) / len(found),
+                most=most,
+                note=f"{len(replaced)} of {len(found)}; {right} by a right answer",
+                detail=half == "first",
+            )
+
+
+async def _reply_to_all(data: Path) -> list[Replied]:
+    questions = {row["id"]: row for row in read_questions()}
+    lines = REPLIES.read_text(encoding="utf-8").splitlines()
+    grade = _grader()
+    found = []
+    with model_server(replies={"You check whether": '{"1": "supported"}'}) as server:
+        llm = LlmSettings(model="says", base_url=server.url)
+        settings = Settings(ragstone_data=data, cache=CacheSettings(enabled=False), llm=llm)
+        async with build.open(settings) as service:
+            for line in map(json.loads, lines):
+                row = questions[line["id"]]
+                half = ("first", "second")[hashlib.sha256(row["id"].encode()).digest()[0] % 2]
+                for text in (line["right"], *line["wrong"]):
+                    server.says = (f"{text} [1]",)
+                    answer, _ = await _answer(service, row)
+                    outcome, *_ = _grade(grade, row, answer)
+                    is_right = text == line["right"]
+                    found.append(Replied(half, is_right, answer.note == NOTE, outcome))
+    return found
+
+
 async def _ask_all(
     rows: Sequence[Mapping[str, Any]], data: Path, indexes: bool, llm: LlmSettings | None
 ) -> list[Asked]:
@@ -107,22 +165,36 @@ async def _ask(
     grade: Callable[..., tuple[str, bool, str]],
     llm: LlmSettings | None,
 ) -> Asked:
+    started = time.monotonic()
+    answer, tokens = await _answer(service, row)
+    seconds = time.monotonic() - started
+    outcome, *_ = _grade(grade, row, answer)
+    sure = answer.is_grounded is True and answer.confidence_level == "high"
+    by_model = llm is not None and answer.model.startswith(llm.model)
+    return Asked(outcome, sure, by_model, seconds, tokens)
+
+
+async def _answer(service: Service, row: Mapping[str, Any]) -> tuple[GeneratedAnswer, int]:
+    """The answer to the last turn of a question, and the prompt tokens of all."""
     history: tuple[Message, ...] = ()
-    tokens, started = 0, time.monotonic()
+    tokens = 0
     turn: Turn | None = None
     for question in row["turns"]:
-        ask = Ask(question, collection=row["collection"], history=history, profile=PROFILE)
+        place = {"collection": row["collection"], "profile": PROFILE}
+        ask = Ask(question, **place, history=history, streams=False)
         async for event in service.ask(ask):
             turn = event.turn if isinstance(event, Done) else turn
         answer = (turn.answer if turn else None) or GeneratedAnswer()
         tokens += turn.usage.prompt_tokens if turn else 0
         history += (Message("user", question), Message("assistant", answer.text))
-    seconds = time.monotonic() - started
+    return answer, tokens
+
+
+def _grade(
+    grade: Callable[..., tuple[str, bool, str]], row: Mapping[str, Any], answer: GeneratedAnswer
+) -> tuple[str, bool, str]:
     sources = [{"number": c.number, "path": c.path, "page": c.page} for c in answer.citations]
-    outcome, *_ = grade(row, answer.text, {"refused": answer.refused, "sources": sources})
-    sure = answer.is_grounded is True and answer.confidence_level == "high"
-    by_model = llm is not None and answer.model.startswith(llm.model)
-    return Asked(outcome, sure, by_model, seconds, tokens)
+    return grade(row, answer.text, {"refused": answer.refused, "sources": sources})
 
 
 def _grader() -> Callable[..., tuple[str, bool, str]]:

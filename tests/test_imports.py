@@ -44,8 +44,8 @@ ADAPTERS = (
 )
 """What implements a port, and what that is made of."""
 
-FUNCTIONS = ("models.text_likelihood",)
-"""What stands among adapters, and is a function that implements no port."""
+FUNCTIONS = ("models.prompt", "models.text_likelihood")
+"""What stands among adapters, and has functions that implement no port."""
 
 BUILDERS = ("build", "local.opening", "local.repair", "plugins")
 """What makes adapters, what mends their files, and plugins, which bring adapters of their own."""

@@ -47,7 +47,9 @@ async def test_given_a_model_that_does_not_reason_by_itself_then_it_is_asked_fir
     assert told.notes == "Be brief.\n1. Asked: when.\n2. [1] says nine."
     [thought] = step.turn.trace
     assert (thought.stage, thought.inside, thought.calls) == ("reason", "generate", 1)
-    assert "[1] At nine. (7)" in model.asked[0][1]
+    rules, text = model.asked[0]
+    assert "At nine. (7)" in rules
+    assert text.startswith("You prepare an answer")
 
 
 async def test_given_held_answers_then_thoughts_do_not_leave_either() -> None:

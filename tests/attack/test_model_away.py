@@ -1,5 +1,5 @@
-"""A chat model that is down or rests: the documents' own sentences answer at every door, marked as
-such, but where a document wants the error."""
+"""A chat model that is down or rests, or contradicts the documents: their own sentences answer at
+every door, marked as such, but where a document wants the error of a model that is down."""
 
 import asyncio
 from pathlib import Path
@@ -12,6 +12,7 @@ from ragstone.plugins.plone.settings import PloneSettings
 from ragstone.service.contract import operations
 from ragstone.service.wire import OPERATION_HEADER
 from ragstone.settings import LlmSettings
+from ragstone.verify import quoting
 from tests.attack.house import House, a_house
 from tests.attack.test_deadlines import CHAT, DOORS, HEADERS, QUESTION
 from tests.model_server import closed_port, model_server
@@ -38,8 +39,8 @@ async def send_to_all(house: House, folder: Path) -> dict[str, httpx2.Response]:
     return dict(zip(ALL_DOORS, await asyncio.gather(*sent), strict=True))
 
 
-def is_marked_answer(response: httpx2.Response) -> bool:
-    return response.status_code == 200 and "40 hours" in response.text and NOTE in response.text
+def is_marked_answer(response: httpx2.Response, note: str = NOTE) -> bool:
+    return response.status_code == 200 and "40 hours" in response.text and note in response.text
 
 
 async def test_a_model_that_is_down_is_an_error_only_where_a_document_says_so(
@@ -102,3 +103,19 @@ async def test_what_only_a_chat_model_can_do_stays_an_error(tmp_path: Path) -> N
 
     assert response.status_code == 503
     assert response.json()["error"]["code"] == "model_unavailable"
+
+
+async def test_a_model_that_contradicts_the_documents_is_set_right_at_every_door(
+    tmp_path: Path,
+) -> None:
+    with model_server(says=("The lamp has a battery of 12 hours. [1]",)) as model:
+        llm = LlmSettings(base_url=model.url, model="m")
+        async with a_house(tmp_path, llm=llm, plone=PLONE) as house:
+            responses = await send_to_all(house, tmp_path)
+
+    wrong = {
+        door: response.text
+        for door, response in responses.items()
+        if not is_marked_answer(response, quoting.NOTE)
+    }
+    assert not wrong

@@ -18,8 +18,11 @@ from ragstone.core.answer import Instructions, Usage
 from ragstone.core.events import Done, Event, Failed, Thinking, Token
 from ragstone.core.records import Collection
 from ragstone.core.turn import Ask, Passage, Turn
+from ragstone.engine.budget import CallBudget
 from ragstone.engine.engine import Engine
+from ragstone.models.prompt import compose
 from ragstone.ports import Adapters, Profile, Said
+from ragstone.recipes import recipe
 from ragstone.recipes.recipe import Recipes
 from ragstone.settings import CacheSettings, Settings
 from tests.retrieve.test_searching import the_chunks
@@ -27,6 +30,7 @@ from tests.retrieve.test_searching import the_chunks
 QUESTION = "Which songs do whales sing?"
 ANSWER = ("Whales sing songs ", "that travel for hundreds of kilometres. [1]")
 USED = Usage(10, 5, 1)
+UNCACHED = Settings(cache=CacheSettings(enabled=False))
 
 
 class Chat:
@@ -34,10 +38,12 @@ class Chat:
 
     name = "chat"
     profile = Profile()
+    points = 90
 
     def __init__(self) -> None:
         self.answered: list[Instructions] = []
         self.completed: list[str] = []
+        self.asked: list[str] = []
 
     async def answer(
         self, ask: Ask, passages: Sequence[Passage], instructions: Instructions
@@ -51,10 +57,13 @@ class Chat:
         self, rules: str, text: str, max_tokens: int, temperature: float = 0.0
     ) -> Said:
         self.completed.append(rules)
+        self.asked.append(text)
         if rules.startswith("You grade passages"):
             said = json.dumps({"grades": {str(n): 9 for n in range(1, 30)}, "overall": 9})
-        elif rules.startswith("You judge an answer"):
-            said = json.dumps({**dict.fromkeys(CRITERIA, 90), "query": ""})
+        elif text.startswith("You judge an answer"):
+            said = json.dumps(
+                {**dict.fromkeys(CRITERIA, self.points), "query": "How do whales sing?"}
+            )
         else:
             said = "hm"
         return Said(said, usage=USED)
@@ -162,3 +171,40 @@ async def test_given_a_question_of_something_else_then_the_model_is_not_asked(
     assert turn.answer.refused
     assert chat.answered == []
     assert pieces(events) == [turn.answer.text]
+
+
+async def test_what_is_asked_about_the_sources_begins_as_the_answer_does(
+    adapters: Adapters,
+) -> None:
+    turn, _, chat = await asked(adapters, Ask(QUESTION, level="enhanced"), UNCACHED)
+
+    opening, _ = compose(turn.passages, QUESTION, chat.answered[0])
+    tasks = [
+        text
+        for rules, text in zip(chat.completed, chat.asked, strict=True)
+        if rules == opening and "Whales sing" in opening
+    ]
+    assert [task.splitlines()[0][:9] for task in tasks] == ["You prepa", "You judge"]
+
+
+async def test_the_trace_says_what_each_call_bought(adapters: Adapters) -> None:
+    turn, *_ = await asked(adapters, Ask(QUESTION, level="maximum"), UNCACHED)
+
+    told = {traced.stage: traced for traced in turn.trace}
+    assert told["judge_answer"].usage_text == "1 call, 15 tokens"
+    assert told["judge_answer"].decision == "score 0.90"
+    within = {name: traced.calls for name, traced in told.items() if not traced.inside}
+    assert sum(within.values()) == turn.usage.calls
+
+
+async def test_where_the_budget_is_spent_no_further_round_begins(
+    adapters: Adapters, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Chat, "points", 40)
+    monkeypatch.setitem(recipe.BUDGETS, "enhanced", CallBudget(4, 40_000))  # type: ignore[arg-type]
+
+    turn, _, chat = await asked(adapters, Ask(QUESTION, level="enhanced"), UNCACHED)
+
+    [rounds] = [traced for traced in turn.trace if traced.stage == "rounds"]
+    assert "budget of 4 calls" in rounds.reason
+    assert (len(chat.answered), len(chat.completed)) == (1, 4)

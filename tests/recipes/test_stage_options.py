@@ -32,18 +32,20 @@ from tests.scripted import Scripted, ScriptedChat
 
 
 class Says:
-    """A chat model that says one thing, and keeps by which rules."""
+    """A chat model that says one thing, and keeps by which rules and to what."""
 
     name = "says"
 
     def __init__(self, texts: list[str]) -> None:
         self.text = texts[0]
         self.rules: list[str] = []
+        self.texts: list[str] = []
 
     async def complete(
         self, rules: str, text: str, max_tokens: int, temperature: float = 0.0
     ) -> Said:
         self.rules.append(rules)
+        self.texts.append(text)
         return Said(self.text)
 
 
@@ -202,7 +204,10 @@ async def test_given_own_prompts_then_grades_thoughts_and_needs_are_told_by_them
     ):
         await ran(item, turn, completer=model, checker=checker, templates=own, answerer=Scripted())
     await ran(Classify(asks_model=False), again, completer=model, checker=checker, templates=own)
-    assert model.rules == ["Grade.", "Think.", "Is it needed?", "Or say DOCUMENTS."]
+    graded, thought, *needs = model.rules
+    assert (graded, needs) == ("Grade.", ["Is it needed?", "Or say DOCUMENTS."])
+    assert "Two kilograms." in thought
+    assert model.texts[1].startswith("Think.")
     await ran(Converse(), turn, chat=chat, templates=own)
     assert chat.asked[0][1] == "Talk English."
 

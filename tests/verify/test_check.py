@@ -276,7 +276,7 @@ class Contradicts:
         found = []
         for claim in claims:
             quoted = any(claim.text in source.text for source in sources)
-            best = Support(0.99, 0, 0, 44) if quoted else Support(0.02, 0, 0, 44, True)
+            best = Support(0.99, 0, 0, 44) if quoted else Support(0.02, 0, 0, 44, 0.95)
             found.append(replace(best, cited=tuple(best for _ in claim.cited)))
         return found
 
@@ -306,9 +306,15 @@ WRONG_YEAR = "It was built in 1950 [1]."
 
 async def test_where_the_model_contradicts_the_sources_their_own_sentences_answer() -> None:
     turn = a_turn(WRONG_YEAR, held=True)
+    judge = Judge('{"1": "supported"}')
 
     step, events = await ran(
-        CheckHeld(), turn, checker=Contradicts(), answerable=Extractive(), chat=object()
+        CheckHeld(),
+        turn,
+        checker=Contradicts(),
+        answerable=Extractive(),
+        chat=object(),
+        completer=judge,
     )
 
     answer = step.turn.answer
@@ -317,6 +323,9 @@ async def test_where_the_model_contradicts_the_sources_their_own_sentences_answe
     assert (answer.note, answer.model) == (NOTE, "extractive")
     assert answer.is_grounded
     assert events[-1] == Token(answer.text)
+    assert "quoted the documents" in step.decision
+    assert "contradicts source 1 (0.98)" in step.reason
+    assert not judge.asked
 
 
 async def test_behind_an_answer_that_is_sent_they_follow_and_are_marked() -> None:
@@ -351,6 +360,14 @@ async def test_otherwise_the_answer_of_the_model_stays(
 
     assert step.turn.answer is not None
     assert (step.turn.answer.text, step.turn.answer.note) == (text, "")
+
+
+async def test_the_trace_says_why_the_answer_of_the_model_stays() -> None:
+    step, _ = await ran(
+        Check(), a_turn(WRONG_YEAR), checker=Contradicts(), answerable=Extractive(0.6)
+    )
+
+    assert "own sentences answer with 0.60, too little" in step.reason
 
 
 @pytest.mark.parametrize(

@@ -225,6 +225,23 @@ def test_of_a_source_that_is_read_whole_words_decide_nothing() -> None:
     assert few.contradicted
 
 
+@pytest.mark.parametrize(("surely", "is_told"), [(0.95, True), (0.6, False)])
+def test_that_a_source_surely_says_otherwise_is_told_whichever_supports_most(
+    surely: float, is_told: bool
+) -> None:
+    near, other = EvidenceSource("The pump weighs 9 kg."), EvidenceSource("A pump and its weight.")
+    reader = Scripted(
+        kg=PairReading(supported=0.02, contradicted=surely),
+        its=PairReading(supported=0.3, not_said=0.7),
+    )
+    claim = Claim("The pump weighs 7 kg.", (0, 1))
+
+    [found] = asyncio.run(ReadingChecker(reader).support([claim], [near, other]))
+
+    assert found.source == 1
+    assert bool(found.contradicted) is is_told
+
+
 def test_given_a_pronoun_then_what_is_said_of_it_is_weighed() -> None:
     source = EvidenceSource(
         "The Lantern 3 runs on a battery. A full charge lasts 31 days without sun at 20 degrees, "

@@ -179,8 +179,25 @@ class Assemble(Stage):
         return Step(
             replace(turn, passages=passages),
             f"{len(passages)} of {len(turn.hits)} passages",
-            f"{used} of {most} tokens",
+            "; ".join(filter(None, (f"{used} of {most} tokens", _tell_gain(turn, passages)))),
         )
+
+
+def _tell_gain(turn: Turn, passages: Sequence[Passage]) -> str:
+    """How many passages only the further queries found, for the trace; empty without any."""
+    asked = {turn.question, turn.original}
+    ids = {
+        is_further: {
+            scored.chunk_id
+            for ranked in turn.lists
+            if (ranked.query not in asked) is is_further
+            for scored in ranked.found
+        }
+        for is_further in (False, True)
+    }
+    gained = ids[True] - ids[False]
+    count = sum(passage.hit.chunk.chunk_id in gained for passage in passages)
+    return f"{count} found by further queries alone" if ids[True] else ""
 
 
 async def _relevant(

@@ -1,6 +1,6 @@
 """How good an answer is, and what to search next."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ragstone.core.answer import GeneratedAnswer, Usage
 from ragstone.core.errors import RagstoneError
@@ -8,6 +8,7 @@ from ragstone.core.turn import Turn
 from ragstone.engine.prompts import prompt
 from ragstone.language.code_blocks import fence_text
 from ragstone.language.json_answer import json_values
+from ragstone.models.prompt import compose
 from ragstone.ports import Adapters
 
 CRITERIA = ("relevance", "accuracy", "completeness", "clarity", "citation_quality")
@@ -44,7 +45,6 @@ def _line(value: object, most: int) -> str:
 
 
 REPLY_TOKENS = 300
-PASSAGE_CHARS = 1_000
 LOCAL = "the answer's confidence"
 
 
@@ -55,9 +55,12 @@ async def judgement(turn: Turn, adapters: Adapters) -> tuple[AnswerJudgement, st
     model = adapters.evaluator or adapters.completer
     if model is None:
         return local, LOCAL, Usage()
-    rules = await prompt(turn, adapters, "judge_answer", criteria=", ".join(CRITERIA))
+    task = await prompt(turn, adapters, "judge_answer", criteria=", ".join(CRITERIA))
+    # It begins as the answer's prompt did, which a server that keeps beginnings has read.
+    asked = f"{turn.question}\n\n{fence_text('answer', answer.text)}"
+    rules, text = compose(turn.passages, asked, replace(turn.instructions, text=task))
     try:
-        said = await model.complete(rules, _judge_request(turn, answer), REPLY_TOKENS)
+        said = await model.complete(rules, text, REPLY_TOKENS)
     except RagstoneError as error:
         return local, f"{LOCAL}; {model.name} did not judge: {error}", Usage()
     found = parse_judgement(said.text)
@@ -70,9 +73,3 @@ def _aspect_query(turn: Turn, answer: GeneratedAnswer) -> str:
     """A query for the aspects that no passage covers."""
     missing = answer.sufficiency.missing_aspects if answer.sufficiency else ()
     return " ".join(missing)
-
-
-def _judge_request(turn: Turn, answer: GeneratedAnswer) -> str:
-    sources = "\n".join(f"[{p.number}] {p.text[:PASSAGE_CHARS]}" for p in turn.passages)
-    parts = {"question": turn.question, "sources": sources, "answer": answer.text}
-    return "\n".join(fence_text(name, text) for name, text in parts.items())

@@ -9,8 +9,7 @@ from ragstone.core.events import Thinking
 from ragstone.core.turn import Turn
 from ragstone.engine.prompts import prompt
 from ragstone.engine.stage import Emit, Step
-from ragstone.language.code_blocks import fence_text
-from ragstone.language.markers import neutralize_markers
+from ragstone.models.prompt import compose
 from ragstone.ports import Adapters
 
 THINKING_SECONDS = 90.0
@@ -33,9 +32,9 @@ async def think(turn: Turn, adapters: Adapters, emit: Emit, at_length: bool = Fa
     if adapters.profile.thinking_tokens:
         turn = replace(turn, instructions=replace(told, thinks=at_length))
         return Step(turn, "at length" if at_length else "as always", "by its own means")
-    sources = "\n".join(f"[{p.number}] {neutralize_markers(p.text)}" for p in turn.passages)
-    text = f"{fence_text('sources', sources)}\n{fence_text('question', turn.question)}"
-    rules = await prompt(turn, adapters, "thoughts")
+    task = await prompt(turn, adapters, "thoughts")
+    # It begins as the answer's prompt does, which a server that keeps beginnings reads once.
+    rules, text = compose(turn.passages, turn.question, replace(told, text=task))
     try:
         async with asyncio.timeout(THINKING_SECONDS - 1):
             said = await model.complete(rules, text, TOKENS * (3 if at_length else 1))

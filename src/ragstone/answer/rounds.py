@@ -6,13 +6,14 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from ragstone.answer.judgement import AnswerJudgement, judgement
+from ragstone.answer.judgement import LOCAL, AnswerJudgement, judgement
 from ragstone.core.answer import GeneratedAnswer
 from ragstone.core.errors import RagstoneError
 from ragstone.core.events import Checked, Event, Sources, Token
 from ragstone.core.turn import Level, Turn
+from ragstone.engine.budget import BudgetedCompleter
 from ragstone.engine.runner import run_stages
-from ragstone.engine.stage import Emit, Stage, Step
+from ragstone.engine.stage import Emit, Stage, Step, run_part
 from ragstone.ports import Adapters
 
 HELD = (Sources, Token, Checked)
@@ -64,6 +65,7 @@ class Rounds(Stage):
         best: _RoundResult | None = None
         asked = turn
         scores: list[float] = []
+        limit = ""
         for number in range(1, self.most + 1):
             try:
                 tried = await self._round(asked, adapters, emit, number)
@@ -75,6 +77,9 @@ class Rounds(Stage):
             best = tried if best is None or tried.said.score > best.said.score else best
             spent = tried.turn.usage.total_tokens
             late = time.monotonic() - started > self.seconds or spent > self.tokens
+            model = adapters.completer
+            if isinstance(model, BudgetedCompleter) and model.refusal:
+                late, limit = True, f"; {model.refusal}"
             calls = tried.turn.answer is not None and tried.turn.answer.calls
             enough = tried.said.score >= self.enough or bool(calls)
             following = None if late or enough else _next_turn(asked, tried)
@@ -92,7 +97,7 @@ class Rounds(Stage):
             max_iterations=self.most,
             scores=tuple(scores),
         )
-        return await _send_best(found, best, number, emit)
+        return await _send_best(found, best, number, limit, emit)
 
     async def _round(self, turn: Turn, adapters: Adapters, emit: Emit, number: int) -> _RoundResult:
         async def quiet(event: Event) -> None:
@@ -101,8 +106,16 @@ class Rounds(Stage):
 
         label = str if number == 1 else f"{{}} {number}".format
         turn = await run_stages(self.inner, turn, adapters, quiet, self.name, label)
-        said, by, usage = await judgement(turn, adapters)
-        return _RoundResult(replace(turn, usage=turn.usage + usage), said, by, number)
+        said, by = AnswerJudgement(0.0), "nobody"
+
+        async def judge() -> Step:
+            nonlocal said, by
+            said, by, usage = await judgement(turn, adapters)
+            decision = "skipped" if by == LOCAL else f"score {said.score:.2f}"
+            return Step(replace(turn, usage=turn.usage + usage), decision, by)
+
+        step = await run_part(self, label("judge_answer"), turn, judge(), self.timeout)
+        return _RoundResult(step.turn, said, by, number)
 
 
 def _next_turn(asked: Turn, tried: _RoundResult) -> Turn | None:
@@ -123,15 +136,15 @@ def _next_turn(asked: Turn, tried: _RoundResult) -> Turn | None:
     )
 
 
-async def _send_best(turn: Turn, best: _RoundResult, rounds: int, emit: Emit) -> Step:
-    """The best answer, to the client."""
+async def _send_best(turn: Turn, best: _RoundResult, rounds: int, limit: str, emit: Emit) -> Step:
+    """The best answer, to the client; `limit` is what ended the rounds."""
     answer = replace(turn.answer or GeneratedAnswer(), held=False)
     await emit(Sources(turn.passages))
     if turn.verdicts:
         await emit(Checked(turn.verdicts, answer.groundedness_score))
     if answer.text:
         await emit(Token(answer.text))
-    reason = f"judged by {best.by}"
+    reason = f"judged by {best.by}{limit}"
     return Step(
         replace(turn, answer=answer), f"{rounds} rounds, score {best.said.score:.2f}", reason
     )

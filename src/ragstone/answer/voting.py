@@ -152,7 +152,7 @@ async def _check(
     """The answer, which is a refusal if it says in its own words that the sources lack what was
     asked, and the mean probability that they support its claims."""
     asked = replace(turn, answer=replace(answer, held=True))
-    found = (await Check(asks_model=False).run(asked, adapters, nowhere)).turn
+    found = (await Check(asks_model=False, quotes=False).run(asked, adapters, nowhere)).turn
     likely = [likelihood(verdict) for verdict in found.verdicts if verdict.label != "no_claim"]
     if found.answer and found.answer.refused:
         answer = replace(answer, finish="refused")

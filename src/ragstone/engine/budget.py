@@ -28,14 +28,19 @@ class BudgetedCompleter:
         self._spent = spent
         self._budget = budget
 
+    @property
+    def refusal(self) -> str:
+        """Why no further call is made; empty while the budget lasts."""
+        most, spent = self._budget, self._spent
+        if spent.calls < most.calls and spent.usage.total_tokens < most.tokens:
+            return ""
+        return f"The level's budget of {most.calls} calls and {most.tokens:,} tokens is spent."
+
     async def complete(
         self, rules: str, text: str, max_tokens: int, temperature: float = 0.0
     ) -> Said:
-        most = self._budget
-        if self._spent.calls >= most.calls or self._spent.usage.total_tokens >= most.tokens:
-            raise ModelUnavailable(
-                f"The level's budget of {most.calls} calls and {most.tokens:,} tokens is spent."
-            )
+        if self.refusal:
+            raise ModelUnavailable(self.refusal)
         self._spent.calls += 1
         said = await self._model.complete(rules, text, max_tokens, temperature)
         self._spent.usage += said.usage

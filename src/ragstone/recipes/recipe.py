@@ -378,11 +378,11 @@ def _answer_stages(settings: Settings, level: Level) -> Iterator[Stage]:
     yield CutShort()
     yield Structured(timeout=timeout, holds=holds)
     yield Cite()
-    asks, quotes = "sentences" in settings.llm.decides, settings.llm.fallback == "extractive"
+    asks = "sentences" in settings.llm.decides
     if rag.checking == "report":
-        yield Check(asks_model=asks, quotes=quotes)
+        yield Check(asks_model=asks)
     elif rag.checking != "off":
-        yield CheckHeld(asks_model=asks, quotes=quotes, strict=rag.checking == "strict")
+        yield CheckHeld(asks_model=asks, strict=rag.checking == "strict")
     yield Score()
     yield Converse(timeout=timeout)
 

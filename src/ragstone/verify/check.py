@@ -37,7 +37,7 @@ from ragstone.verify.markers import (
     replace_markers,
     report_markers,
 )
-from ragstone.verify.quoting import NOTE, is_contradicted, quote_documents
+from ragstone.verify.quoting import NOTE, find_contradiction, quote_documents
 from ragstone.verify.score import MIN_ANSWERS
 from ragstone.verify.sufficiency import do_passages_disagree
 from ragstone.verify.verdicts import (
@@ -61,14 +61,15 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _CheckResult:
-    """The verdicts on sentences and markers, the chat model's usage, the reason for the trace, and
-    whether the answer refuses in words of its own."""
+    """The verdicts on sentences and markers, the chat model's usage, the reason for the trace,
+    whether the answer refuses in words of its own, and what the chat model is to be asked about."""
 
     verdicts: tuple[Verdict, ...]
     markers: tuple[Marker, ...] = ()
     usage: Usage = Usage()
     reason: str = ""
     refuses: bool = False
+    unsure: tuple[tuple[Sentence, Support], ...] = ()
 
 
 class Check(Stage):
@@ -94,10 +95,9 @@ class Check(Stage):
     )
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
-        step = await self._check_turn(turn, adapters)
+        step = await self._check_turn(turn, adapters, emit)
         before, after = (item.answer.text if item.answer else "" for item in (turn, step.turn))
         if _is_sent(turn) and len(after) > len(before):
-            await emit(Note(self.name, NOTE))
             await emit(Token(after[len(before) :]))
         await emit(_event(step.turn))
         return step
@@ -106,14 +106,20 @@ class Check(Stage):
         answer = turn.answer or GeneratedAnswer()
         return replace(turn, answer=replace(answer, check_failure=failure.message))
 
-    async def _check_turn(self, turn: Turn, adapters: Adapters) -> Step:
+    async def _check_turn(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         """The turn with verdicts."""
         answer, sent = turn.answer or GeneratedAnswer(), _is_sent(turn)
-        found = await self._verdicts(answer, turn, adapters)
-        if quoted := await self._quote(turn, found.verdicts, adapters):
+        asks = self.asks_model and adapters.completer is not None
+        found = await self._read(answer, turn, adapters, asks)
+        quoted, why = await self._quote(turn, found.verdicts, adapters)
+        if quoted:
+            await emit(Note(self.name, NOTE))
             turn, answer = quoted, quoted.answer or answer
-            again = await self._verdicts(answer, turn, adapters)
-            found = replace(again, usage=found.usage + again.usage)
+            # Who contradicted the documents is not asked whether they support it.
+            found = await self._read(answer, turn, adapters, asks=False)
+        else:
+            found = await self._ask_model(found, turn, adapters)
+        found = replace(found, reason="; ".join(filter(None, (why, found.reason))))
         if found.refuses:
             turn = replace(turn, verdicts=found.verdicts)
             turn = turn if sent else remove_markers(turn)
@@ -137,24 +143,33 @@ class Check(Stage):
         )
         if wrong:
             decision += f", {wrong} wrong citations {'found' if sent else 'corrected'}"
+        if quoted:
+            decision += ", quoted the documents"
         return Step(turn, decision, found.reason)
 
     async def _quote(
         self, turn: Turn, verdicts: Sequence[Verdict], adapters: Adapters
-    ) -> Turn | None:
+    ) -> tuple[Turn | None, str]:
         """The turn that the documents' own sentences answer, where the chat model contradicts them
-        and they are surely what was asked."""
+        and they are surely what was asked; and for the trace why so, or why not."""
         answer, extractive = turn.answer or GeneratedAnswer(), adapters.answerable
+        against = find_contradiction(verdicts)
         if not (self.quotes and isinstance(extractive, Answerer)) or answer.is_json:
-            return None
-        if answer.model == extractive.name or not is_contradicted(verdicts):
-            return None
-        turn = await quote_documents(turn, extractive, _is_sent(turn)) or turn
-        return (await Cite().run(turn, adapters, nowhere)).turn if turn.answer != answer else None
+            return None, ""
+        if answer.model == extractive.name or against is None:
+            return None, ""
+        source = f"source {against.citation.number}" if against.citation else "a source"
+        quoted = await quote_documents(turn, extractive, _is_sent(turn))
+        why = f"{answer.model} contradicts {source} ({against.confidence:.2f})"
+        why += f"; the documents' own sentences answer with {quoted.likely:.2f}"
+        if quoted.turn is None:
+            return None, f"{why}, too little to replace it"
+        return (await Cite().run(quoted.turn, adapters, nowhere)).turn, why
 
-    async def _verdicts(
-        self, answer: GeneratedAnswer, turn: Turn, adapters: Adapters
+    async def _read(
+        self, answer: GeneratedAnswer, turn: Turn, adapters: Adapters, asks: bool
     ) -> _CheckResult:
+        """What the reader finds, and where the chat model `asks`, what that is to be asked."""
         if answer.is_json:
             said = await asyncio.to_thread(json_sentences, answer, turn.ask.json)
         else:
@@ -216,48 +231,38 @@ class Check(Stage):
         verdicts, refuses = await _find_kinds(verdicts, likely, turn, adapters)
         if refuses and not answer.is_json:
             return _CheckResult(tuple(verdicts), refuses=True)
-        if self.asks_model and adapters.completer:
-            told = [replace(claim, text=c.text) for claim, c in zip(claims, asked, strict=True)]
-            judged = await self._model_verdicts(verdicts, told, found, turn, adapters)
-            return replace(judged, markers=markers)
+        if asks:
+            told = {item.start for item in verdicts if item.label == "no_claim" or item.reason}
+            unsure = tuple(
+                (replace(claim, text=beside.text), support)
+                for claim, beside, support in zip(claims, asked, found, strict=True)
+                if _is_in_bounds(support, UNDECIDED) and claim.start not in told
+            )
+            return _CheckResult(tuple(verdicts), markers, unsure=unsure)
         if whether and _is_in_bounds(found[0], UNCLEAR):
             verdicts[0] = build_verdict(said[0], None, turn.passages)
         return _CheckResult(tuple(verdicts), markers)
 
-    async def _model_verdicts(
-        self,
-        verdicts: list[Verdict],
-        claims: list[Sentence],
-        found: list[Support],
-        turn: Turn,
-        adapters: Adapters,
-    ) -> _CheckResult:
-        """The verdicts, with the chat model's on the undecided claims."""
-        told = {item.start for item in verdicts if item.label == "no_claim" or item.reason}
-        unsure = {
-            claim.start: (claim, support)
-            for claim, support in zip(claims, found, strict=True)
-            if _is_in_bounds(support, UNDECIDED) and claim.start not in told
-        }
+    async def _ask_model(self, found: _CheckResult, turn: Turn, adapters: Adapters) -> _CheckResult:
+        """What was found, with the chat model's verdicts on the undecided claims."""
         model = adapters.completer
-        if not unsure or model is None:
-            return _CheckResult(tuple(verdicts))
+        if not found.unsure or model is None:
+            return found
         rules = await prompt(turn, adapters, "judge_claims")
         try:
             async with asyncio.timeout(self.model_timeout):
-                labels, usage = await judge_claims(model, rules, turn, list(unsure.values()))
+                labels, usage = await judge_claims(model, rules, turn, found.unsure)
         except (ModelUnavailable, TimeoutError) as error:
-            return _CheckResult(tuple(verdicts), reason=f"{model.name} did not judge: {error}")
-        for place, label in zip(unsure, labels, strict=True):
-            at = next(i for i, item in enumerate(verdicts) if item.start == place)
+            return replace(found, reason=f"{model.name} did not judge: {error}")
+        verdicts = list(found.verdicts)
+        for (claim, _), label in zip(found.unsure, labels, strict=True):
+            at = next(i for i, item in enumerate(verdicts) if item.start == claim.start)
             if label is not None:
                 verdicts[at] = apply_second_opinion(verdicts[at], *label, model.name)
-        judged_claims = sum(label is not None for label in labels)
-        return _CheckResult(
-            tuple(verdicts),
-            usage=usage,
-            reason=f"{model.name} judged {judged_claims} of {len(unsure)}",
-        )
+        judged = sum(label is not None for label in labels)
+        changed = sum(a.label != b.label for a, b in zip(found.verdicts, verdicts, strict=True))
+        reason = f"{model.name} judged {judged} of {len(found.unsure)} and changed {changed}"
+        return replace(found, verdicts=tuple(verdicts), usage=usage, reason=reason)
 
 
 class CheckHeld(Check):
@@ -274,7 +279,7 @@ class CheckHeld(Check):
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         try:
-            step = await self._check_turn(turn, adapters)
+            step = await self._check_turn(turn, adapters, emit)
         except RagstoneError:
             raise
         # Whatever else breaks, an answer that nobody checked must not leave.

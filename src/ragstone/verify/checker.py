@@ -140,8 +140,9 @@ WINDOW, MAX_SOURCE = 600, 20_000
 """Characters of a source: those that are read, about, and those from which longer ones count as
 these."""
 
-CONTRADICTED = 0.5
-"""How likely a source says otherwise, from which an unsupported claim is called contradicted."""
+CONTRADICTED, SURELY = 0.5, 0.9
+"""How likely the source that supports an unsupported claim most says otherwise, and how likely any
+other does, from which it is called contradicted."""
 
 
 class ReadingChecker:
@@ -182,7 +183,8 @@ class ReadingChecker:
                 sentence = sources[support.source].text[support.start : support.end]
                 if states_other_number(plan.claim.text, sentence):
                     likely = min(support.probability, OTHER_NUMBER)
-                    support = replace(support, probability=likely, contradicted=True)
+                    otherwise = max(support.contradicted, 1 - OTHER_NUMBER)
+                    support = replace(support, probability=likely, contradicted=otherwise)
             plan.found[place.source] = support
         for plan in plans:
             plan.unread = []
@@ -224,7 +226,11 @@ class _Plan:
         cited = tuple(self.found.get(n, Support(0.0)) for n in self.claim.cited)
         best = max(self.found.values(), key=lambda item: item.probability, default=Support(0.0))
         own = max(cited, key=lambda item: item.probability, default=best)
-        return replace(own if own.probability >= MIN_SUPPORT else best, cited=cited)
+        best = own if own.probability >= MIN_SUPPORT else best
+        otherwise = max((item.contradicted for item in self.found.values()), default=0.0)
+        if otherwise >= SURELY:
+            best = replace(best, contradicted=otherwise)
+        return replace(best, cited=cited)
 
 
 def _plan(claims: Sequence[Claim], sources: Sequence[EvidenceSource]) -> list[_Plan]:
@@ -315,7 +321,7 @@ def weigh(place: EvidencePlace, reading: PairReading, sources: Sequence[Evidence
         place.source,
         place.start,
         place.end,
-        reading.contradicted > CONTRADICTED,
+        reading.contradicted if reading.contradicted > CONTRADICTED else 0.0,
     )
 
 
@@ -324,7 +330,7 @@ def _weigh_sum(support: Support, in_sums: Support) -> Support:
     with the sums in their places: the reader cannot compute, and may be surer of either."""
     best = max(support, in_sums, key=lambda item: item.probability)
     odds = log_odds(best.probability, MIN_PROBABILITY) + COMPUTED
-    return replace(best, probability=probability(odds), contradicted=False)
+    return replace(best, probability=probability(odds), contradicted=0.0)
 
 
 NAMES = ("supported", "words_beyond", "beyond", "constant")

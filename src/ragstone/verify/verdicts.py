@@ -42,6 +42,8 @@ def build_verdict(
         return Verdict(sentence.text, "no_claim", 1.0, None, sentence.start, sentence.end)
     label = _label(support)
     sure = support.probability if label == "supported" else 1 - support.probability
+    if label == "contradicted":
+        sure = max(sure, support.contradicted)
     return Verdict(
         sentence.text,
         label,
