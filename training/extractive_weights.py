@@ -135,10 +135,11 @@ def main(halves: bool) -> None:
     english, german, chinese = sets["squad2_dev"], sets["xquad/de"], sets["cmrc2018_zh"]
     plain = [replace(item, rows=item.rows[:, : len(WORD_NAMES)]) for item in english]
     # German weighs more: it has no strangers, and fewer questions.
+    spaced = [*plain, *german]
     parts = {
         "tokens": (english, english),
-        "words": ([*plain, *german], [*plain, *(german * 4)]),
-        "pairs": (chinese, [*chinese, *sets["xquad/zh"]]),
+        "words": (spaced, [*plain, *(german * 4)]),
+        "pairs": (spaced, [*chinese, *sets["xquad/zh"]]),
     }
     if halves:
         for name, (scored, judged) in parts.items():
@@ -149,6 +150,7 @@ def main(halves: bool) -> None:
                 report(f"{name}, half {1 - half}", weights, [e for e in judged if e.half != half])
         return
     data = {name: named(name, *fitted(name, *both)) for name, both in parts.items()}
+    del data["pairs"]["scores"]
     target = files("ragstone.answer.extractive").joinpath(f"data/{WEIGHTS}")
     Path(str(target)).write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
 
