@@ -83,6 +83,7 @@ APART = {
     "late_interaction": "python -m benchmarks late_interaction",
     "prefix_cache": "python -m benchmarks prefix_cache",
     "prompts": "python -m benchmarks prompts",
+    "ablations": "python -m benchmarks ablations",
     "exam": "EXAM_MODEL=FILE.gguf python -m benchmarks exam",
     "slow": "python -m benchmarks slow",
     "how_to": "python -m benchmarks how_to",

@@ -128,7 +128,7 @@ def _reply_rows(replied: Sequence[Replied]) -> Iterator[Row]:
 async def _reply_to_all(data: Path) -> list[Replied]:
     questions = {row["id"]: row for row in read_questions()}
     lines = REPLIES.read_text(encoding="utf-8").splitlines()
-    grade = _grader()
+    grade = load_grader()
     found = []
     with model_server(replies={"You check whether": '{"1": "supported"}'}) as server:
         llm = LlmSettings(model="says", base_url=server.url)
@@ -139,7 +139,7 @@ async def _reply_to_all(data: Path) -> list[Replied]:
                 half = ("first", "second")[hashlib.sha256(row["id"].encode()).digest()[0] % 2]
                 for text in (line["right"], *line["wrong"]):
                     server.says = (f"{text} [1]",)
-                    answer, _ = await _answer(service, row)
+                    answer, _ = await answer_exam(service, row)
                     outcome, *_ = _grade(grade, row, answer)
                     is_right = text == line["right"]
                     found.append(Replied(half, is_right, answer.note == NOTE, outcome))
@@ -152,7 +152,7 @@ async def _ask_all(
     settings = Settings(
         ragstone_data=data, cache=CacheSettings(enabled=False), llm=llm or LlmSettings()
     )
-    grade = _grader()
+    grade = load_grader()
     async with build.open(settings) as service:
         if indexes:
             await index_exam(service)
@@ -166,7 +166,7 @@ async def _ask(
     llm: LlmSettings | None,
 ) -> Asked:
     started = time.monotonic()
-    answer, tokens = await _answer(service, row)
+    answer, tokens = await answer_exam(service, row)
     seconds = time.monotonic() - started
     outcome, *_ = _grade(grade, row, answer)
     sure = answer.is_grounded is True and answer.confidence_level == "high"
@@ -174,7 +174,7 @@ async def _ask(
     return Asked(outcome, sure, by_model, seconds, tokens)
 
 
-async def _answer(service: Service, row: Mapping[str, Any]) -> tuple[GeneratedAnswer, int]:
+async def answer_exam(service: Service, row: Mapping[str, Any]) -> tuple[GeneratedAnswer, int]:
     """The answer to the last turn of a question, and the prompt tokens of all."""
     history: tuple[Message, ...] = ()
     tokens = 0
@@ -197,7 +197,7 @@ def _grade(
     return grade(row, answer.text, {"refused": answer.refused, "sources": sources})
 
 
-def _grader() -> Callable[..., tuple[str, bool, str]]:
+def load_grader() -> Callable[..., tuple[str, bool, str]]:
     """What grades an answer: that of the exam."""
     spec = spec_from_file_location("exam_run", eval_data() / "exam" / "run.py")
     if spec is None or spec.loader is None:

@@ -58,6 +58,6 @@ async def times(directory: Path) -> float:
             ]
             claims = [Claim(f"As is known, {item}") for item in every[:SENTENCES]]
             started = time.perf_counter()
-            await local.support(claims, [EvidenceSource(text) for text in passages], None)
+            await local.support(claims, [EvidenceSource(text) for text in passages])
             taken.append(time.perf_counter() - started)
     return median(taken[1:])

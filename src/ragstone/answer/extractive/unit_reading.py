@@ -13,7 +13,6 @@ from ragstone.answer.extractive.unit_ranking import (
     SAME_QUESTION,
     RankedUnit,
     UnitReading,
-    is_how_to_question,
 )
 from ragstone.core.answer import log_odds
 from ragstone.core.document import find_missing_lead
@@ -46,10 +45,6 @@ same. More for the place helps Chinese and German, and harms English."""
 READ_ALONE = 4
 """Best units of which the sentences are read by themselves; 6 measure the same."""
 
-SHOWING_PART = 0.5
-"""Instead of PART where it is asked how something is done: the reader learned from prose, and knows
-little of code."""
-
 
 @dataclass(frozen=True, slots=True)
 class _Part:
@@ -79,8 +74,7 @@ async def read_units(
     readings = await reader.read([_pair(question, texts[item.passage], item) for item in parts])
     if not readings or not all(reading.readable for reading in readings):
         return list(best)
-    part = SHOWING_PART if is_how_to_question(question) else PART
-    read = [_with_reading(unit, parts, readings, part) for unit in best]
+    read = [_with_reading(unit, parts, readings) for unit in best]
     return await _read_alone(question, sorted(read, key=lambda item: -item.score), reader)
 
 
@@ -180,7 +174,7 @@ def _alone(question: str, item: RankedUnit) -> Pair:
 
 
 def _with_reading(
-    unit: RankedUnit, parts: Sequence[_Part], readings: Sequence[PairReading], part: float
+    unit: RankedUnit, parts: Sequence[_Part], readings: Sequence[PairReading]
 ) -> RankedUnit:
     """What nobody read counts as what answers least."""
     odds = log_odds(min(reading.answers for reading in readings), LEAST)
@@ -189,7 +183,7 @@ def _with_reading(
         if read.holds(unit):
             odds = max(odds, log_odds(reading.answers, LEAST))
             placed = placed or _meets(unit, read, reading)
-    score = unit.score + part * odds + PLACE * placed
+    score = unit.score + PART * odds + PLACE * placed
     asked = unit.asked and odds > 0
     if unit.asked and not asked:
         # Other words ask another thing: "Why was it made?" has most words of "When was it made?".
