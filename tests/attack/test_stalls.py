@@ -54,6 +54,9 @@ LOOKUPS: Mapping[str, Mapping[str, Any]] = {
         "offset": 0,
         "limit": 9,
     },
+    "people.list": {"principal": ME},
+    "people.show": {"principal": ME, "name": LONG},
+    "people.sessions": {"principal": ME, "name": LONG},
     "reading.passage": {"principal": ME, "collection": "default", "passage": "0" * 32},
     "reading.original": {
         "principal": ME,
@@ -131,6 +134,11 @@ OTHERS = {
     *("jobs.resume", "jobs.retry", "jobs.watch", "jobs.pause_kind", "jobs.resume_kind"),
     *("conversations.remove", "vector_stores.put", "vector_stores.put_files"),
     *("vector_stores.delete_file", "vector_stores.remove_file", "vector_stores.drop"),
+    *("people.invite", "people.change", "people.remove", "people.sign_out", "people.sign_in"),
+    *("people.set_password", "people.begin_second_factor", "people.set_second_factor"),
+    *("people.end_second_factor", "people.accept", "people.end_session"),
+    *("keys.require_credentials", "people.exist", "people.has_account", "people.whose"),
+    *("people.read_invitation", "audit.events"),
     *("sources.add", "sources.change", "sources.kinds", "sources.sync", "sources.remove"),
     *(
         "readers.give",
