@@ -10,6 +10,9 @@ from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls
 from openpyxl import Workbook
 from openpyxl.styles import Font
+from pptx import Presentation
+from pptx.chart.data import CategoryChartData
+from pptx.enum.chart import XL_CHART_TYPE
 
 from ragstone.ingest.parse import parse
 from ragstone.settings import Settings
@@ -163,3 +166,22 @@ def test_of_much_struck_text_only_the_beginning_is_told(tmp_path: Path) -> None:
     file.write_text("Fees: " + " ".join(f"~~old {number}~~" for number in range(5)) + " none.")
 
     assert read(file)[1] == ('Struck-out text is left out: "old 0", "old 1", "old 2" and 2 more.')
+
+
+def test_files_that_a_document_embeds_are_told_but_for_those_of_charts(tmp_path: Path) -> None:
+    Workbook().save(workbook := tmp_path / "prices.xlsx")
+    presentation = Presentation()
+    slide = presentation.slides.add_slide(presentation.slide_layouts[5])
+    slide.shapes.title.text = "Fees"
+    data = CategoryChartData()
+    data.categories = ["Pen"]
+    data.add_series("Price", [12])
+    slide.shapes.add_chart(XL_CHART_TYPE.PIE, 0, 0, 99, 99, data)
+    presentation.save(str(chart := tmp_path / "chart.pptx"))
+    slide.shapes.add_ole_object(str(workbook), "Excel.Sheet.12", 0, 0)
+    presentation.save(str(both := tmp_path / "both.pptx"))
+
+    assert parse(chart, Settings().ingest).notes == ()
+    assert [note.split(":")[0] for note in parse(both, Settings().ingest).notes] == [
+        "Files embedded in both.pptx are not read"
+    ]

@@ -50,6 +50,7 @@ from ragstone.ingest.formats.inline_text import (
 from ragstone.ingest.formats.numbering import BULLET, Numbering, W
 from ragstone.ingest.formats.package import (
     core_properties,
+    find_embedded_files,
     office_package,
     translate_library_errors,
 )
@@ -102,7 +103,7 @@ def parse_docx(path: Path, ending: str, max_bytes: int) -> Parsed:
         blocks,
         metadata=metadata | pictures.metadata,
         recognised=pictures.recognised,
-        notes=pictures.notes,
+        notes=(*pictures.notes, *find_embedded_files(path)),
         last_notes=pictures.last_notes,
     )
 

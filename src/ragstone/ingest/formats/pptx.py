@@ -23,6 +23,7 @@ from ragstone.ingest.formats.inline_text import lower_text, raise_text
 from ragstone.ingest.formats.numbering import BULLET, numeral
 from ragstone.ingest.formats.package import (
     core_properties,
+    find_embedded_files,
     office_package,
     safe_tree,
     translate_library_errors,
@@ -73,7 +74,7 @@ def parse_pptx(path: Path, ending: str, max_bytes: int) -> Parsed:
         pages,
         metadata | pictures.metadata,
         recognised=pictures.recognised,
-        notes=pictures.notes,
+        notes=(*pictures.notes, *find_embedded_files(path)),
         last_notes=pictures.last_notes,
     )
 

@@ -26,6 +26,7 @@ from ragstone.ingest.formats.inline_text import lower_text, raise_text
 from ragstone.ingest.formats.package import (
     bomb_error,
     core_properties,
+    find_embedded_files,
     office_package,
     safe_tree,
     translate_library_errors,
@@ -78,7 +79,13 @@ def parse_xlsx(path: Path, ending: str, max_bytes: int) -> Parsed:
         title, metadata = core_properties(path, package)
         names = book.sheetnames
     title = title or (path.stem if len(names) > 1 else "")
-    return Parsed(title, _blocks(path, book, package, max_bytes), len(names), metadata)
+    return Parsed(
+        title,
+        _blocks(path, book, package, max_bytes),
+        len(names),
+        metadata,
+        notes=find_embedded_files(path),
+    )
 
 
 def _blocks(path: Path, book: Any, package: BinaryIO, max_bytes: int) -> Iterator[Block]:
