@@ -104,9 +104,21 @@ def test_struck_cells_and_rows_of_a_sheet_are_left_out(tmp_path: Path) -> None:
         ("b, p .old /* was */ {text-decoration:line-through}", "The fee is 45 euros."),
         (".old:hover {text-decoration: line-through}", "The fee is 30 45 euros."),
         ("i .old, .older {text-decoration: line-through}", "The fee is 30 45 euros."),
+        (
+            "@media print { b {} .old {text-decoration:line-through} } b {}",
+            "The fee is 30 45 euros.",
+        ),
         (".old {text-decoration: underline}", "The fee is 30 45 euros."),
     ],
-    ids=["class", "compound", "descendant", "only pointed at", "another one", "underlined"],
+    ids=[
+        "class",
+        "compound",
+        "descendant",
+        "only pointed at",
+        "another one",
+        "printed",
+        "underlined",
+    ],
 )
 def test_style_sheets_of_a_page_strike_text_out(rule: str, shown: str, tmp_path: Path) -> None:
     file = tmp_path / "fees.html"

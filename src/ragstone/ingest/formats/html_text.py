@@ -26,12 +26,15 @@ SILENT = {
 _STRUCK = {"del", "s", "strike"}
 """What is struck out is no longer said."""
 
-_STRUCK_STYLE = re.compile(r"text-decoration(?:-line)?:[^;]*line-through")
-_CSS_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
-_RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
+_STRUCK_STYLE = re.compile(r"text-decoration(?:-line)?:[^;]{0,80}line-through")
+_NO_RULES = re.compile(
+    r"/\*.*?(?:\*/|\Z)|@[\w-]{1,40}[^{};@]{0,200}(?:;|\{(?:[^{}]|\{[^{}]*\})*\})", re.DOTALL
+)
+"""Comments of a style sheet, and rules for print and the like."""
+
 _COMPOUND = re.compile(r"([A-Za-z][\w-]*)?((?:[.#][A-Za-z_][\w-]*)*)")
 _MARK = re.compile(r"[.#][\w-]+")
-_MAX_STRUCK_PATHS = 50
+_MAX_STRUCK_PATHS, _MAX_SELECTOR_PARTS = 50, 7
 _SHIFTED_STYLE = re.compile(r"vertical-align:\s*(super|sub)\b")
 _VERBATIM = {"pre", "code", "tt", "samp", "script", "style", "textarea", "listing", "xmp"}
 
@@ -129,9 +132,9 @@ def _find_struck(tree: Any) -> set[Any]:
     paths = [
         path
         for sheet in tree.iter("style")
-        for rule in _RULE.finditer(_CSS_COMMENT.sub("", sheet.text or ""))
-        if _STRUCK_STYLE.search(rule[2].lower())
-        for selector in rule[1].split(",")
+        for rule in _NO_RULES.sub("", sheet.text or "").split("}")
+        if _STRUCK_STYLE.search(rule.lower())
+        for selector in rule.partition("{")[0].split(",")
         if (path := _selector_path(selector))
     ]
     return {element for path in paths[:_MAX_STRUCK_PATHS] for element in tree.xpath(path)}
@@ -140,7 +143,8 @@ def _find_struck(tree: Any) -> set[Any]:
 def _selector_path(selector: str) -> str:
     """A CSS selector of names, classes and ids as XPath; empty for any other one."""
     path, axis = "", "//"
-    for part in selector.replace(">", " > ").split():
+    parts = selector.replace(">", " > ").split()
+    for part in parts if len(parts) <= _MAX_SELECTOR_PARTS else ():
         if part == ">":
             axis = "/"
         elif match := _COMPOUND.fullmatch(part):
