@@ -19,6 +19,7 @@ from ragstone.ingest.document import Block, Parsed
 from ragstone.ingest.formats.image_file import redraw
 from ragstone.ingest.formats.inline_text import read_typed_bullet, spell_out_block
 from ragstone.ingest.formats.recognition import AHEAD, CHOSEN, PICTURES_UNREAD, Recognition
+from ragstone.ingest.formats.struck import CURRENT, StruckText
 from ragstone.ingest.formats.types import (
     FORMATS,
     MEGABYTE,
@@ -85,6 +86,8 @@ def parse(
         noticed,
     )
     CHOSEN.set(recognition)
+    struck = StruckText()
+    CURRENT.set(struck)
     with ExitStack() as opened:
         path = opened.enter_context(_pin_document(path, settings))
         check_size(path, path.stat().st_size, known.whole, settings)
@@ -112,6 +115,7 @@ def parse(
             blocks=_until_read(chain((first,), blocks), opened.pop_all()),
             metadata=replace_value_surrogates(parsed.metadata),
             media_type=parsed.media_type or known.media_type,
+            last_notes=lambda: (*parsed.last_notes(), *struck.notes()),
         )
 
 

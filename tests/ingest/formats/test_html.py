@@ -433,3 +433,26 @@ def test_a_small_table_that_arranges_a_page_is_what_it_holds(tmp_path: Path) -> 
     blocks = parse(write(tmp_path, source), SETTINGS).blocks
 
     assert [block.text for block in blocks] == ["Menu", "a | b", "Body", "more"]
+
+
+@pytest.mark.parametrize(
+    ("table", "shown"),
+    [
+        ("<table><td><table><tr><td>Fee<td>12</table></td></table>", "Fee | 12"),
+        ("<table><table><tr><td>Fee<td>12</table></table>", "Fee | 12"),
+        ("<table><td>Fee</td><td>12</td></table>", "Fee | 12"),
+        (
+            "<table><tr><th>Item<th>Fee</tr><tbody><td>Pen</td><td>12</td></tbody></table>",
+            "Item: Pen; Fee: 12",
+        ),
+    ],
+    ids=["around another one", "directly in another one", "a line", "below a head"],
+)
+def test_cells_without_a_row_are_read_as_browsers_show_them(
+    table: str, shown: str, tmp_path: Path
+) -> None:
+    page = write(tmp_path, f"<p>Before it.</p>{table}<p>After it.</p>")
+
+    texts = [block.text for block in parse(page, SETTINGS).blocks]
+
+    assert texts == ["Before it.", shown, "After it."]

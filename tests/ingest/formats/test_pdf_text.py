@@ -6,6 +6,7 @@ import pytest
 
 from ragstone.ingest.formats.pdf_rules import Rule, Rules
 from ragstone.ingest.formats.pdf_text import Character, drop_struck
+from ragstone.ingest.formats.struck import CURRENT, StruckText
 from ragstone.ingest.parse import parse
 from ragstone.settings import IngestSettings
 from tests.ingest.pdf_files import Placed, arabic_pdf, ligature_pdf, placed_pdf
@@ -83,5 +84,9 @@ LETTERS: list[Character] = [
 def test_text_is_struck_out_by_a_line_through_it_alone(
     at: float, start: float, end: float, left: str
 ) -> None:
+    CURRENT.set(told := StruckText())
+
     kept = drop_struck(LETTERS, Rules(across=(Rule(at, start, end),)))
+
     assert "".join(chr(code) for _, code, _, _ in kept) == left
+    assert bool(told.notes()) == (left != WORDS)

@@ -30,6 +30,12 @@ _ENCODINGS = (
 """What people wrote in before UTF-8. Of those that make the same text of some bytes the first one
 is taken."""
 
+_ESCAPED = (
+    (re.compile(rb"\x1b(?:\$[@B]|\([IJ])"), "iso2022_jp_ext"),
+    (re.compile(rb"\x1b\$\)C"), "iso2022_kr"),
+)
+"""Encodings that switch alphabets by escape sequences, so that all of their bytes are ASCII."""
+
 _SCORED_BYTES = 2048
 _DECLARED = re.compile(
     rb"""<(?:meta[^>]{1,200}?charset|\?xml[^>]{1,200}?encoding)\s*=\s*["']?([\w.:-]{1,40})"""
@@ -87,7 +93,8 @@ def _guess_encoding(sample: bytes) -> str:
         return wide
     bad = _bad_utf8(sample)
     if bad == 0:
-        return "utf-8"
+        escaped = (name for mark, name in _ESCAPED if sample.isascii() and mark.search(sample))
+        return next(escaped, "utf-8")
     if bad <= _MAX_BAD_UTF8 * len(sample) and not sample[:_DETECT_BYTES].isascii():
         return "utf-8"
     declared = _DECLARED.search(sample[:_DETECT_BYTES])

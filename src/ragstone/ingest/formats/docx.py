@@ -29,10 +29,11 @@ from ragstone.ingest.formats.docx_parts import (
     heading_level,
     is_enabled,
     is_layout_table,
-    is_unseen,
+    is_struck,
     math_text,
     own_text,
     read_code_styles,
+    read_struck_styles,
     read_styles,
     tidy_text,
 )
@@ -49,9 +50,11 @@ from ragstone.ingest.formats.inline_text import (
 from ragstone.ingest.formats.numbering import BULLET, Numbering, W
 from ragstone.ingest.formats.package import (
     core_properties,
+    find_embedded_files,
     office_package,
     translate_library_errors,
 )
+from ragstone.ingest.formats.struck import leave_out
 from ragstone.ingest.formats.tables import INDENT, fill_down, header_rows, table_blocks
 from ragstone.ingest.formats.types import ZIP, Format
 
@@ -100,7 +103,7 @@ def parse_docx(path: Path, ending: str, max_bytes: int) -> Parsed:
         blocks,
         metadata=metadata | pictures.metadata,
         recognised=pictures.recognised,
-        notes=pictures.notes,
+        notes=(*pictures.notes, *find_embedded_files(path)),
         last_notes=pictures.last_notes,
     )
 
@@ -113,6 +116,7 @@ class _Reader:
         self._body = document.element.body
         self._styles = read_styles(document.styles.element)
         self._code_styles = read_code_styles(document.styles.element)
+        self._struck_styles = read_struck_styles(document.styles.element)
         self._default = next(
             (key for key, style in self._styles.items() if style.name == "normal"), ""
         )
@@ -224,6 +228,7 @@ class _Reader:
         for child in parent.iterchildren():
             tag = child.tag
             if not isinstance(tag, str) or tag in _DROPPED:
+                leave_out("".join(item.text or "" for item in child.iter(f"{W}delText")))
                 continue
             if tag == f"{W}fldChar":
                 self._field(child.get(f"{W}fldCharType", ""))
@@ -240,7 +245,7 @@ class _Reader:
                 found.notes.append((_NOTE_MARKS[tag], child.get(f"{W}id", "")))
             elif (text := own_text(child)) is not None:
                 found.parts.append(text)
-            elif tag != f"{W}r" or not is_unseen(child):
+            elif tag != f"{W}r" or not self._is_unseen(child):
                 before = len(found.parts)
                 self._inline(child, found, depth)
                 # Formats hold for all that is inside of a run or of a part of a formula.
@@ -260,6 +265,13 @@ class _Reader:
         if re.fullmatch(r"-?[1-9]\d{0,3}", moved):
             return lower_text(text) if moved.startswith("-") else raise_text(text)
         return mark_code(text) if self._is_code(element) else text
+
+    def _is_unseen(self, run: Any) -> bool:
+        """Whether a run is hidden, or struck out, which is told."""
+        if not is_struck(run, self._struck_styles):
+            return is_enabled(run.find(f"{W}rPr"), "vanish")
+        leave_out("".join(item.text or "" for item in run.iter(f"{W}t")))
+        return True
 
     def _is_code(self, run: Any) -> bool:
         """Whether a run has a style for code inside a line."""

@@ -1,7 +1,7 @@
 """Parts of a Word document by themselves: styles with what they inherit, texts of runs, cells."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +31,8 @@ _INLINE_CODE_NAMES = {
     "code char", "source text", "code in text", "macro text char", "html preformatted char",
 }  # fmt: skip
 _LAYOUT_CHARS = 600
+
+_STRIKES = ("strike", "dstrike")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +134,25 @@ def read_code_styles(root: Any) -> frozenset[str]:
     return frozenset(found)
 
 
+def read_struck_styles(root: Any) -> frozenset[str]:
+    """The ids of the styles that strike text out, by themselves or by what they are based on."""
+    elements = {item.get(f"{W}styleId", ""): item for item in root.iterchildren(f"{W}style")}
+    found = set[str]()
+    for key in elements:
+        said = (_struck(elements[item].find(f"{W}rPr")) for item in _list_bases(elements, key))
+        if next((struck for struck in said if struck is not None), False):
+            found.add(key)
+    return frozenset(found)
+
+
+def _struck(properties: Any) -> bool | None:
+    """Whether properties of text strike it out, None where they do not say."""
+    said = [] if properties is None else [properties.find(f"{W}{name}") for name in _STRIKES]
+    if all(item is None for item in said):
+        return None
+    return any(is_enabled(properties, name) for name in _STRIKES)
+
+
 def _level_by_name(names: Iterable[str]) -> int:
     """The level that the names of a style and those it is based on say; they are never
     translated for Word's own styles."""
@@ -211,10 +232,20 @@ def math_text(tag: str, text: str) -> str:
     return MATH_SIGNS[tag] + (text if is_term else f"({text})")
 
 
-def is_unseen(run: Any) -> bool:
-    """Whether a run is hidden, or struck out: then it is no longer said."""
+def is_struck(run: Any, styles: Set[str]) -> bool:
+    """Whether a run is struck out by itself, or by its style or its paragraph's, if these are among
+    the `styles` that do so."""
     properties = run.find(f"{W}rPr")
-    return any(is_enabled(properties, name) for name in ("vanish", "strike", "dstrike"))
+    if (struck := _struck(properties)) is not None:
+        return struck
+    if not styles:
+        return False
+    paragraph = next(run.iterancestors(f"{W}p"), None)
+    names = (
+        None if properties is None else properties.find(f"{W}rStyle"),
+        None if paragraph is None else paragraph.find(f"{W}pPr/{W}pStyle"),
+    )
+    return any(attribute(name) in styles for name in names if name is not None)
 
 
 def is_enabled(properties: Any, name: str) -> bool:

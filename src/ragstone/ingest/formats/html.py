@@ -24,6 +24,7 @@ from ragstone.ingest.formats.html_text import (
     link_text_length,
     plain_text,
     raw_text,
+    repair_tables,
     replace_text,
     text_length,
     verbatim_text,
@@ -132,6 +133,7 @@ def _tree(source: str | bytes) -> Any:
     tree = lxml_html.document_fromstring(source, parser)
     for frame in list(tree.iter("iframe")):
         _open_frame(frame)
+    repair_tables(tree)
     write_out(tree)
     _mend(tree)
     return tree
@@ -437,9 +439,11 @@ def _table(table: Any, within: _Within) -> Iterator[Block]:
 
 def _holds_small_tables(table: Any) -> bool:
     """Whether a table has a head, and in its cells tables that can be read as a line each."""
-    head, *more = _list_rows(table)
-    sizes = [text_length(item) for item in table.iterdescendants("table")]
-    return bool(more) and len(head) > 1 and _is_head(head) and max(sizes) <= _MAX_NESTED_CHARS
+    rows = _list_rows(table)
+    if len(rows) < 2 or len(rows[0]) < 2 or not _is_head(rows[0]):
+        return False
+    sizes = (text_length(item) for item in table.iterdescendants("table"))
+    return max(sizes) <= _MAX_NESTED_CHARS
 
 
 def _names_rows(table: Any) -> bool:

@@ -13,6 +13,7 @@ from ragstone.ingest.formats.inline_text import (
     restore_spans,
     strip_marks,
 )
+from ragstone.ingest.formats.struck import leave_out
 from ragstone.ingest.formats.tables import INDENT
 
 SILENT = {
@@ -25,7 +26,15 @@ SILENT = {
 _STRUCK = {"del", "s", "strike"}
 """What is struck out is no longer said."""
 
-_STRUCK_STYLE = re.compile(r"text-decoration(?:-line)?:[^;]*line-through")
+_STRUCK_STYLE = re.compile(r"text-decoration(?:-line)?:[^;]{0,80}line-through")
+_NO_RULES = re.compile(
+    r"/\*.*?(?:\*/|\Z)|@[\w-]{1,40}[^{};@]{0,200}(?:;|\{(?:[^{}]|\{[^{}]*\})*\})", re.DOTALL
+)
+"""Comments of a style sheet, and rules for print and the like."""
+
+_COMPOUND = re.compile(r"([A-Za-z][\w-]*)?((?:[.#][A-Za-z_][\w-]*)*)")
+_MARK = re.compile(r"[.#][\w-]+")
+_MAX_STRUCK_PATHS, _MAX_SELECTOR_PARTS = 50, 7
 _SHIFTED_STYLE = re.compile(r"vertical-align:\s*(super|sub)\b")
 _VERBATIM = {"pre", "code", "tt", "samp", "script", "style", "textarea", "listing", "xmp"}
 
@@ -76,12 +85,14 @@ _SIGNS = {"¶", "#", "§", "🔗", "\uf0c1", "↩", "↩︎", "↑"}
 def write_out(tree: Any) -> None:
     """Write in the tree itself what a reader sees of formulas, of raised and lowered digits, and
     of what is struck out."""
+    struck = _find_struck(tree)
     for element in list(tree.iter()):
         tag = element.tag if isinstance(element.tag, str) else ""
         style = (element.get("style") or "").lower() if tag else ""
         if not tag or element.getparent() is None:
             continue
-        if tag in _STRUCK or _STRUCK_STYLE.search(style):
+        if tag in _STRUCK or element in struck or _STRUCK_STYLE.search(style):
+            leave_out(element.text_content())
             element.drop_tree()
         elif tag == "math":
             replace_text(element, mathml_text(element))
@@ -95,6 +106,58 @@ def write_out(tree: Any) -> None:
             element.text = write_formulas(element.text, single=False)
         if element.tail and element.getparent() not in verbatim:
             element.tail = write_formulas(element.tail, single=False)
+
+
+def repair_tables(tree: Any) -> None:
+    """Give cells that stand in no row one, and put a table that stands in another one but in no
+    cell of it before that, as browsers do."""
+    for table in list(tree.iter("table")):
+        for holder in (table, *table.iterchildren("thead", "tbody", "tfoot")):
+            row = None
+            for child in list(holder):
+                if child.tag not in ("td", "th"):
+                    row = None
+                    continue
+                if row is None:
+                    row = holder.makeelement("tr")
+                    child.addprevious(row)
+                row.append(child)
+        outer = next(table.iterancestors("table", "td", "th", "caption"), None)
+        if outer is not None and outer.tag == "table":
+            outer.addprevious(table)
+
+
+def _find_struck(tree: Any) -> set[Any]:
+    """The elements that the page's own style sheets strike out."""
+    paths = [
+        path
+        for sheet in tree.iter("style")
+        for rule in _NO_RULES.sub("", sheet.text or "").split("}")
+        if _STRUCK_STYLE.search(rule.lower())
+        for selector in rule.partition("{")[0].split(",")
+        if (path := _selector_path(selector))
+    ]
+    return {element for path in paths[:_MAX_STRUCK_PATHS] for element in tree.xpath(path)}
+
+
+def _selector_path(selector: str) -> str:
+    """A CSS selector of names, classes and ids as XPath; empty for any other one."""
+    path, axis = "", "//"
+    parts = selector.replace(">", " > ").split()
+    for part in parts if len(parts) <= _MAX_SELECTOR_PARTS else ():
+        if part == ">":
+            axis = "/"
+        elif match := _COMPOUND.fullmatch(part):
+            marks = (
+                f"[@id='{mark[1:]}']"
+                if mark[0] == "#"
+                else f"[contains(concat(' ', normalize-space(@class), ' '), ' {mark[1:]} ')]"
+                for mark in _MARK.findall(match[2])
+            )
+            path, axis = f"{path}{axis}{match[1] or '*'}{''.join(marks)}", "//"
+        else:
+            return ""
+    return path
 
 
 def replace_text(element: Any, text: str) -> None:

@@ -144,6 +144,12 @@ def xml_parts(
     return parts
 
 
+_EMBEDDED = re.compile(r"/embeddings/[^/]+$")
+_CHART_RELATIONS = re.compile(r"/charts/_rels/[^/]+\.rels$")
+_MAX_RELATIONS = 1 << 16
+_MAX_NAMED = 5
+
+
 def office_package(
     path: Path,
     ending: str,
@@ -169,6 +175,26 @@ def office_package(
             copy.writestr(zipfile.ZipInfo(name), change(name, data))
     target.seek(0)
     return target
+
+
+def find_embedded_files(path: Path) -> tuple[str, ...]:
+    """Return a sentence on the files that an Open XML file embeds and that are not read, none where
+    there are none. The workbooks of charts are not among them: the charts say what is in them."""
+    with translate_library_errors(path), zipfile.ZipFile(path) as archive:
+        embedded = [name for name in archive.namelist() if _EMBEDDED.search(name)]
+        charts = b"".join(
+            archive.read(entry)
+            for entry in archive.infolist()
+            if embedded and _CHART_RELATIONS.search(entry.filename)
+            if entry.file_size <= _MAX_RELATIONS
+        )
+    files = [posixpath.basename(name) for name in embedded]
+    left = [name for name in files if b'/%b"' % name.encode() not in charts]
+    if not left:
+        return ()
+    more = len(left) - _MAX_NAMED
+    named = ", ".join(left[:_MAX_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+    return (f"Files embedded in {path.name} are not read: {named}.",)
 
 
 def safe_tree(path: Path, data: bytes) -> Any:

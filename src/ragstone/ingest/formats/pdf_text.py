@@ -25,6 +25,7 @@ from ragstone.ingest.formats.pdf_lines import (
     clean,
 )
 from ragstone.ingest.formats.pdf_rules import Rules
+from ragstone.ingest.formats.struck import leave_out
 
 _C: Any = pypdfium2.raw
 
@@ -97,6 +98,7 @@ def drop_struck(characters: list[Character], rules: Rules) -> list[Character]:
         starts = abs(min(box[0] for box in boxes) - rule.start) <= near
         if starts and abs(max(box[2] for box in boxes) - rule.end) <= near:
             struck.update(places)
+            leave_out("".join(chr(item[1]) for item in characters[places[0] : places[-1] + 1]))
     return [item for place, item in enumerate(characters) if place not in struck]
 
 

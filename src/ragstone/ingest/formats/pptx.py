@@ -23,10 +23,12 @@ from ragstone.ingest.formats.inline_text import lower_text, raise_text
 from ragstone.ingest.formats.numbering import BULLET, numeral
 from ragstone.ingest.formats.package import (
     core_properties,
+    find_embedded_files,
     office_package,
     safe_tree,
     translate_library_errors,
 )
+from ragstone.ingest.formats.struck import leave_out
 from ragstone.ingest.formats.tables import table_blocks
 from ragstone.ingest.formats.types import ZIP, Format
 
@@ -72,7 +74,7 @@ def parse_pptx(path: Path, ending: str, max_bytes: int) -> Parsed:
         pages,
         metadata | pictures.metadata,
         recognised=pictures.recognised,
-        notes=pictures.notes,
+        notes=(*pictures.notes, *find_embedded_files(path)),
         last_notes=pictures.last_notes,
     )
 
@@ -377,7 +379,7 @@ def _run_text(element: Any) -> str:
     if properties is None:
         return text
     if properties.get("strike", "noStrike") != "noStrike":
-        return ""
+        return leave_out(text)
     shift = properties.get("baseline", "0")
     if shift in ("0", "0%"):
         return text

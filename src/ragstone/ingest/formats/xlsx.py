@@ -26,11 +26,13 @@ from ragstone.ingest.formats.inline_text import lower_text, raise_text
 from ragstone.ingest.formats.package import (
     bomb_error,
     core_properties,
+    find_embedded_files,
     office_package,
     safe_tree,
     translate_library_errors,
 )
 from ragstone.ingest.formats.sheets import add_sheet_heading, format_cell, mark_cells, sheet_blocks
+from ragstone.ingest.formats.struck import leave_out
 from ragstone.ingest.formats.tables import INDENT
 from ragstone.ingest.formats.types import ZIP, Format
 
@@ -58,6 +60,7 @@ _COLUMN = re.compile(rb"<(?:\w+:)?col\s[^<>]*>")
 _ROW = re.compile(rb"<(?:\w+:)?row\s[^<>]*>")
 _ATTRIBUTE = re.compile(rb"\b(hidden|min|max|r)=[\"'](\d+|true)[\"']")
 _TRUE = (b"1", b"true")
+_STRUCK_FONT = 1
 _MAX_COLUMNS = 16_384
 _MAX_FILLED = 256
 """Over so many columns at most a merged value is repeated."""
@@ -76,7 +79,13 @@ def parse_xlsx(path: Path, ending: str, max_bytes: int) -> Parsed:
         title, metadata = core_properties(path, package)
         names = book.sheetnames
     title = title or (path.stem if len(names) > 1 else "")
-    return Parsed(title, _blocks(path, book, package, max_bytes), len(names), metadata)
+    return Parsed(
+        title,
+        _blocks(path, book, package, max_bytes),
+        len(names),
+        metadata,
+        notes=find_embedded_files(path),
+    )
 
 
 def _blocks(path: Path, book: Any, package: BinaryIO, max_bytes: int) -> Iterator[Block]:
@@ -117,10 +126,16 @@ def _plain_part(path: Path, name: str, data: bytes) -> bytes:
 
 
 def _plain_styles(path: Path, data: bytes) -> bytes:
-    """The number formats of a part with styles, and no more."""
+    """The number formats of a part with styles, and whether they strike text out: `_STRUCK_FONT` is
+    the font that does."""
     root = safe_tree(path, data)
     made = etree.Element(f"{_S}styleSheet", nsmap={None: _S[1:-1]})
     formats = etree.SubElement(made, f"{_S}numFmts")
+    struck = [
+        str(number)
+        for number, font in enumerate(root.iterfind("{*}fonts/{*}font"))
+        if _is_struck(font)
+    ]
     for item in root.iterfind("{*}numFmts/{*}numFmt"):
         number, code = item.get("numFmtId", ""), item.get("formatCode", "")
         if number.isdecimal() and code:
@@ -129,11 +144,18 @@ def _plain_styles(path: Path, data: bytes) -> bytes:
         parent = made
         for tag in place.split("/"):
             parent = etree.SubElement(parent, f"{_S}{tag}")
+    font = etree.SubElement(made.find(f"{_S}fonts"), f"{_S}font")
+    etree.SubElement(font, f"{_S}strike")
     cells = etree.SubElement(made, f"{_S}cellXfs")
     for item in root.iterfind("{*}cellXfs/*"):
         given = item if item.get("numFmtId") else next(item.iter("{*}xf"), item)
         number = given.get("numFmtId", "0")
-        etree.SubElement(cells, f"{_S}xf", numFmtId=number if number.isdecimal() else "0")
+        etree.SubElement(
+            cells,
+            f"{_S}xf",
+            numFmtId=number if number.isdecimal() else "0",
+            fontId=str(_STRUCK_FONT if item.get("fontId") in struck else 0),
+        )
     if not len(cells):
         etree.SubElement(cells, f"{_S}xf", numFmtId="0")
     names = etree.SubElement(made, f"{_S}cellStyles")
@@ -161,15 +183,20 @@ def _expand(path: Path, data: bytes) -> bytes:
         text, properties = run.find("{*}t"), run.find("{*}rPr")
         if text is None or properties is None or not text.text:
             continue
-        struck, raised = properties.find("{*}strike"), properties.find("{*}vertAlign")
+        raised = properties.find("{*}vertAlign")
         place = "" if raised is None else raised.get("val")
-        if struck is not None and struck.get("val", "1") not in ("0", "false"):
-            text.text = ""
+        if _is_struck(properties):
+            text.text = leave_out(text.text)
         elif place == "superscript":
             text.text = raise_text(text.text)
         elif place == "subscript":
             text.text = lower_text(text.text)
     return bytes(etree.tostring(root))
+
+
+def _is_struck(font: Any) -> bool:
+    strike = font.find("{*}strike")
+    return strike is not None and strike.get("val", "1") not in ("0", "false")
 
 
 def _limit_rows(
@@ -206,14 +233,10 @@ def _rows(sheet: Any, layout: _Layout, said: set[str]) -> Iterator[Sequence[str]
     open_ones: list[tuple[int, int, int, str]] = []
     unmarked = set(layout.hidden_columns)
     for number, cells in enumerate(sheet.iter_rows(), 1):
-        row = [format_cell(cell.value, cell.number_format) if cell.value is not None else ""
-               for cell in cells]  # fmt: skip
-        first = row[0] if row else ""
-        row = [" ".join(cell.split()) for cell in row]
-        if row and row[0] and (spaces := len(first) - len(first.lstrip(" \u00a0"))) > 1:
-            row[0] = INDENT * spaces + row[0]
-        while row and not row[-1]:
-            row.pop()
+        row = _row_texts(cells)
+        # An empty row would end the table.
+        if not row and any(map(_is_struck_cell, cells)):
+            continue
         open_ones = [item for item in open_ones if item[2] >= number]
         for left, _, right, bottom in layout.merged.get(number, ()):
             value = row[left - 1] if left <= len(row) else ""
@@ -226,6 +249,26 @@ def _rows(sheet: Any, layout: _Layout, said: set[str]) -> Iterator[Sequence[str]
         if unmarked or number in layout.hidden_rows:
             mark_cells(row, unmarked, is_row_hidden=number in layout.hidden_rows)
         yield row
+
+
+def _row_texts(cells: Sequence[Any]) -> list[str]:
+    """The texts of the cells up to the last one that has any."""
+    row = [format_cell(cell.value, cell.number_format) if cell.value is not None else ""
+           for cell in cells]  # fmt: skip
+    for place, cell in enumerate(cells):
+        if row[place] and _is_struck_cell(cell):
+            row[place] = leave_out(row[place])
+    first = row[0] if row else ""
+    row = [" ".join(cell.split()) for cell in row]
+    if row and row[0] and (spaces := len(first) - len(first.lstrip(" \u00a0"))) > 1:
+        row[0] = INDENT * spaces + row[0]
+    while row and not row[-1]:
+        row.pop()
+    return row
+
+
+def _is_struck_cell(cell: Any) -> bool:
+    return cell.value is not None and cell.style_array.fontId == _STRUCK_FONT
 
 
 def _fill(row: list[str], merged: list[tuple[int, int, int, str]]) -> None:

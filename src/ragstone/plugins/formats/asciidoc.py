@@ -61,7 +61,7 @@ _QUOTES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     for pattern, shown in (
         (r"(?<!\w)(?:\(\(\()[^()]*(?:\)\)\))", ""),
         (r"\(\(([^()]+)\)\)", r"\1"),
-        (r"\[\.?(?:line-through|strike)\](#{1,2})[^#\n]+\1", ""),
+        (r"\[[^\[\]\n]*\b(?:line-through|strike)\b[^\[\]\n]*\](#{1,2})[^#\n]+\1", ""),
         (r"(?:indexterm|anchor|bibitem):[\w-]*\[[^\]]*\]", ""),
         (r"(?:image|icon):[^\s\[\]:][^\s\[\]]*\[([^\],]*)[^\]]*\]", r"\1"),
         (r"(?:kbd|btn|menu|pass|q|a|indexterm2):\w*\[([^\]]*)\]", r"\1"),

@@ -37,7 +37,8 @@ _HEADINGS: Final = {
 }  # fmt: skip
 _ELEMENTS: Final = {
     **_HEADINGS, "textsuperscript": "sup", "textsubscript": "sub", "sout": "del", "st": "del",
-    "xout": "del", "texttt": "code", "caption": "figcaption", "emph": "em", "textbf": "b",
+    "xout": "del", "textst": "del", "deleted": "del", "texttt": "code", "caption": "figcaption",
+    "emph": "em", "textbf": "b",
 }  # fmt: skip
 _LISTS: Final = {"itemize": "ul", "enumerate": "ol", "description": "ul"}
 _TABLES: Final = {"tabular": 1, "tabularx": 2, "tabulary": 2, "longtable": 1, "array": 1}

@@ -26,6 +26,7 @@ from ragstone.ingest.formats.package import (
     xml_parts,
 )
 from ragstone.ingest.formats.sheets import add_sheet_heading, mark_cells, sheet_blocks
+from ragstone.ingest.formats.struck import leave_out
 from ragstone.ingest.formats.tables import table_blocks
 from ragstone.ingest.formats.types import ZIP, Format
 
@@ -175,6 +176,8 @@ class _Reader:
             for root in trees
             for item in root.iter(f"{_STYLE}style")
         }
+        self._struck = {name: self._strikes(name) for name in self._styles}
+        """Whether styles strike text out, None for one that does not say."""
         self._masters = [item for root in trees for item in root.iter(f"{_STYLE}master-page")]
         self._headings = _List()
         self._numbered = 0
@@ -227,12 +230,23 @@ class _Reader:
             for number, table in sorted(numbered, key=lambda pair: self._is_hidden(pair[1])):
                 self._page = number
                 merged = set[str]()
+                self._drop_struck_rows(table)
                 rows = self._limit_rows(_grid(table, self._cell_text, merged))
                 found = sheet_blocks(rows, number, merged)
                 shapes = (self._children(item, 0) for item in table.iter(f"{_TABLE}shapes"))
                 found = chain(found, self._from_cells(), *shapes)
                 name = table.get(f"{_TABLE}name", "")
                 yield from add_sheet_heading(name, found, number, is_hidden=self._is_hidden(table))
+
+    def _drop_struck_rows(self, table: Any) -> None:
+        """Take the rows out of which all is struck out: empty ones would end the table."""
+        for row in list(table.iter(f"{_TABLE}table-row")) if any(self._struck.values()) else ():
+            filled = [cell for cell in row if len(cell)]
+            names = [cell.get(f"{_TABLE}style-name", "") for cell in filled]
+            if names and all(map(self._struck.get, names)):
+                for cell in filled:
+                    leave_out("".join(cell.itertext()))
+                row.getparent().remove(row)
 
     def _is_hidden(self, table: Any) -> bool:
         style = self._styles.get(table.get(f"{_TABLE}style-name", ""))
@@ -320,8 +334,7 @@ class _Reader:
     def _paragraph(
         self, element: Any, depth: int, label: str = "", level: int = 0
     ) -> Iterator[Block]:
-        found = _Inline()
-        self._inline(element, found, depth)
+        found = self._read_inline(element, depth)
         text = "\n".join(
             " ".join(line.split()) for line in "".join(found.parts).split("\n")
         ).strip()
@@ -333,7 +346,7 @@ class _Reader:
             names = self._style_names(element.get(f"{_TEXT}style-name", ""))
             if "Title" in names:
                 yield Block(" ".join(text.split()), "heading", 1, self._page)
-            elif names & {"Caption", "Table", "Illustration", "Figure"}:
+            elif names.keys() & {"Caption", "Table", "Illustration", "Figure"}:
                 yield Block(" ".join(text.split()), "caption", page=self._page)
             elif "Preformatted_20_Text" in names:
                 yield Block("".join(found.parts).strip("\n"), "code", page=self._page)
@@ -346,6 +359,23 @@ class _Reader:
             yield from self._note(note, depth)
         for comment in found.comments:
             yield from self._comment(comment, depth)
+
+    def _read_inline(self, paragraph: Any, depth: int) -> "_Inline":
+        """What is in a paragraph; of a struck-out one the spans that are not."""
+        found = _Inline()
+        self._inline(paragraph, found, depth)
+        if self._struck.get(paragraph.get(f"{_TEXT}style-name", "")):
+            kept = [
+                "".join(span.itertext())
+                for span in paragraph.iterchildren(f"{_TEXT}span")
+                if self._struck.get(span.get(f"{_TEXT}style-name", "")) is False
+            ]
+            struck = "".join(found.parts)
+            for text in kept:
+                struck = struck.replace(text, " ", 1)
+            leave_out(struck)
+            found.parts = kept
+        return found
 
     def _comment(self, comment: Any, depth: int) -> Iterator[Block]:
         """What a reader noted; of a cell it is held until its table ends."""
@@ -429,6 +459,10 @@ class _Reader:
         yield from self._from_cells()
 
     def _cell_text(self, cell: Any) -> str:
+        text = self._read_cell(cell)
+        return leave_out(text) if self._struck.get(cell.get(f"{_TABLE}style-name", "")) else text
+
+    def _read_cell(self, cell: Any) -> str:
         if cell.get(f"{_OFFICE}value-type") == "date" and self._page is not None:
             date = cell.get(f"{_OFFICE}date-value", "")
             return str(date[:16].replace("T", " ") if "T" in date else date)
@@ -437,7 +471,12 @@ class _Reader:
             shown = re.sub(r"\[\.?([^\]]*)\]", r"\1", formula.partition("=")[2]).replace(":.", ":")
             is_text = cell.get(f"{_OFFICE}value-type") == "string"
             return "" if is_text else f"not calculated (={shown})"
-        if all(not len(item) and item.tag == f"{_TEXT}p" for item in cell):
+        if all(
+            not len(item)
+            and item.tag == f"{_TEXT}p"
+            and not self._struck.get(item.get(f"{_TEXT}style-name", ""))
+            for item in cell
+        ):
             return " ".join(" ".join((item.text or "").split()) for item in cell).strip()
         self._cells += 1
         text = " ".join(" ".join(block.text.split()) for block in self._children(cell, 1))
@@ -468,22 +507,35 @@ class _Reader:
 
     def _span_text(self, span: Any, text: str) -> str:
         """Return the text as raised or lowered, if it is; nothing if it is struck out."""
-        style = self._styles.get(span.get(f"{_TEXT}style-name", ""))
+        name = span.get(f"{_TEXT}style-name", "")
+        if self._struck.get(name):
+            return leave_out(text)
+        style = self._styles.get(name)
         properties = None if style is None else style.find(f"{_STYLE}text-properties")
         if properties is None:
             return text
-        if properties.get(f"{_STYLE}text-line-through-style", "none") != "none":
-            return ""
         position = properties.get(f"{_STYLE}text-position", "").split()
         if not position or position[0] in ("0", "0%"):
             return text
         return lower_text(text) if position[0].startswith(("-", "sub")) else raise_text(text)
 
-    def _style_names(self, name: str) -> set[str]:
-        """The style of a paragraph and those it is derived from."""
-        found: set[str] = set()
+    def _strikes(self, name: str) -> bool | None:
+        """Whether a style, or the nearest that it is derived from and that says so, strikes out."""
+        for key in self._style_names(name):
+            style = self._styles.get(key)
+            for properties in (
+                () if style is None else style.iterchildren(f"{_STYLE}text-properties")
+            ):
+                for kind in ("style", "type"):
+                    if said := properties.get(f"{_STYLE}text-line-through-{kind}"):
+                        return bool(said != "none")
+        return None
+
+    def _style_names(self, name: str) -> dict[str, None]:
+        """The style of a paragraph and those it is derived from, nearest first."""
+        found: dict[str, None] = {}
         while name and name not in found:
-            found.add(name)
+            found[name] = None
             style = self._styles.get(name)
             name = "" if style is None else style.get(f"{_STYLE}parent-style-name", "")
         return found

@@ -18,6 +18,7 @@ from ragstone.ingest.formats.furniture import add_running_heads
 from ragstone.ingest.formats.inline_text import lower_text, raise_text
 from ragstone.ingest.formats.metadata import keyword_list
 from ragstone.ingest.formats.numbering import BULLET
+from ragstone.ingest.formats.struck import leave_out
 from ragstone.ingest.formats.tables import table_blocks
 from ragstone.ingest.formats.types import Format
 
@@ -349,7 +350,7 @@ class _Reader:
         """Return text as raised or lowered, if it is; nothing if it is struck out."""
         state = self._state
         if state.struck:
-            return ""
+            return leave_out(text)
         if state.shift:
             return raise_text(text) if state.shift > 0 else lower_text(text)
         return text
