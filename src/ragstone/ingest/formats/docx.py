@@ -228,7 +228,8 @@ class _Reader:
         for child in parent.iterchildren():
             tag = child.tag
             if not isinstance(tag, str) or tag in _DROPPED:
-                leave_out("".join(item.text or "" for item in child.iter(f"{W}delText")))
+                if tag == f"{W}del":
+                    leave_out("".join(item.text or "" for item in child.iter(f"{W}delText")))
                 continue
             if tag == f"{W}fldChar":
                 self._field(child.get(f"{W}fldCharType", ""))
