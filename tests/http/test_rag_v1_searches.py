@@ -171,6 +171,36 @@ async def test_given_a_mode_then_its_instruction(replies: Server, mode: str, rul
     assert rule in asked(replies)["answer"]["messages"][-1]["content"]
 
 
+@pytest.mark.conforms("RAG engine v1", "Failure paths", "Nothing fits: chunks_found is 0")
+@pytest.mark.parametrize("path", [GENERATE, QUERY])
+async def test_given_nothing_fits_then_no_chunk_was_found(server: Server, path: str) -> None:
+    http = await server.start()
+    body = {"query": "What is the capital of Mongolia?"}
+    found = (await http.post(path, json=body)).json()
+    assert found["answer"] == "I couldn't find relevant information to answer your question."
+    assert found["metadata"]["chunks_found"] == 0
+
+
+@pytest.mark.conforms("RAG engine v1", "Validation", "422 in ordinary language")
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({"query": ""}, "it is empty; write what you want to know"),
+        ({"query": "x" * 5001}, "String should have at most 5000 characters"),
+        ({"query": "x", "tenant_id": "y" * 256}, "String should have at most 255 characters"),
+        ({"query": "x", "top_k": 51}, "Input should be less than or equal to 50"),
+    ],
+)
+async def test_given_a_wrong_field_then_422_says_what(
+    server: Server, body: dict[str, Any], said: str
+) -> None:
+    http = await server.start()
+    response = await http.post(GENERATE, json=body)
+    assert response.status_code == 422
+    assert response.json()["detail"][0]["msg"] == said
+    assert response.json()["error"]["message"].endswith(f": {said}.")
+
+
 @pytest.mark.conforms("RAG engine v1", "Prompt generator", "precise: the printed refusal")
 async def test_given_a_question_in_chinese_then_the_printed_refusal(replies: Server) -> None:
     assert replies.model is not None

@@ -85,6 +85,7 @@ def nothing_found(ask: Ask) -> str:
 def metadata(turn: Turn, seconds: float) -> Object:
     """Times in seconds, the hits and the model, followed by a few added fields."""
     answer = turn.answer or GeneratedAnswer()
+    nothing_fits = answer.refused or not turn.passages
     times = {
         "rewrite_time": _time(turn, REWRITING),
         "retrieve_time": _time(turn, RETRIEVING),
@@ -95,7 +96,8 @@ def metadata(turn: Turn, seconds: float) -> Object:
         **times,
         # What understands and checks, which the document has no field for.
         "other_time": max(0.0, round(seconds - sum(times.values()), 6)),
-        "chunks_found": max(len(turn.hits), len(turn.passages)) if turn.passages else 0,
+        # Where nothing fits the document has its sentence with 0, whatever was looked at.
+        "chunks_found": 0 if nothing_fits else max(len(turn.hits), len(turn.passages)),
         "model": answer.model,
         "usage": wire.usage(turn.usage),
         "finish_reason": answer.finish,
