@@ -13,7 +13,7 @@ STATIONS = (
     *("Alder", "Birch", "Cedar", "Dogwood", "Elm", "Fir", "Ginkgo", "Hazel", "Ironwood"),
     *("Juniper", "Kapok", "Larch", "Maple", "Nutmeg", "Oak", "Pine", "Quince", "Rowan"),
 )
-CONTENTS = "How long a battery charge lasts 3\nA full charge without sun 20\nThe battery 34"
+CONTENTS = "- How long a battery charge lasts 3\n- A full charge without sun 20\n- The battery 34"
 ROUTE = "/api/v1/chat/completions"
 
 
