@@ -201,6 +201,23 @@ async def test_given_a_wrong_field_then_422_says_what(
     assert response.json()["error"]["message"].endswith(f": {said}.")
 
 
+@pytest.mark.conforms(
+    "RAG engine v1", "Failure paths", "Rewriting fails: the question itself is searched"
+)
+async def test_given_rewriting_that_fails_then_the_question_as_it_was_asked(
+    replies: Server,
+) -> None:
+    http = await replies.start(name="gpt-4")
+    assert replies.model is not None
+    for question in (QUESTION, "And in winter?"):
+        replies.model.ways = ["500"]
+        body = {"query": question, "conversation_id": "c1"}
+        found = (await http.post(QUERY, json=body)).json()
+        assert found["rewritten_query"] == question
+        assert found["metadata"]["finish_reason"] == "stop"
+        await replies.settled()
+
+
 @pytest.mark.conforms("RAG engine v1", "Prompt generator", "precise: the printed refusal")
 async def test_given_a_question_in_chinese_then_the_printed_refusal(replies: Server) -> None:
     assert replies.model is not None
