@@ -73,7 +73,7 @@ async def test_given_a_question_of_fact_then_the_model_is_not_even_asked() -> No
 
 
 @pytest.mark.conforms(
-    "RAG engine v1", "Self-RAG", "Whether a request needs documents is judged first"
+    "RAG engine v1", "Self-RAG", "Whether a follow-up needs documents is judged first"
 )
 async def test_given_the_model_may_say_so_then_it_decides_and_is_checked_all_the_same() -> None:
     free, right = '{"documents": false}', "You asked when the lighthouse of Ost was built."

@@ -5,12 +5,11 @@
     @pytest.mark.conforms("Query pipeline", "Step 2", "Equal questions are answered from memory")
 
 and writes `docs/conformance.md`: a table for each document, by its sections. With names of tests it
-runs only those, and keeps what the page says of the others. What a document asks for and no test
-proves stands in `MISSING`, with the reason.
+runs only those, and keeps what the page says of the others. `docs/statements.tsv` lists what the
+documents state, in their order and our words; what no test proves has the reason there.
 """
 
 import ast
-import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,12 +20,13 @@ import pytest
 from tests.documentation.pages import ROOT
 
 PAGE = ROOT / "docs" / "conformance.md"
+STATEMENTS = ROOT / "docs" / "statements.tsv"
 DOCUMENTS = ("chat-core", "Query pipeline", "RAG engine v1", "Plone", "V5")
 
 HEAD = """# What the documents ask for
 
-Ragstone speaks the interfaces of five documents. Each row is a requirement of one of them, with the
-test that proves it and whether that test held when this page was written.
+Ragstone speaks the interfaces of five documents. Each row is a requirement of one of them, in its
+order, with the test that proves it and whether that test held when this page was written.
 `python -m tests.documentation.conformance` runs the tests and writes the page.
 """
 
@@ -42,15 +42,24 @@ class Row:
     missing: bool = False
 
 
-MISSING: tuple[Row, ...] = (
-    Row(
-        "V5",
-        "Future 1",
-        "LLMLingua compresses the context",
-        "It needs torch; ours is measured without it (python -m benchmarks compression).",
-        True,
-    ),
-)
+def statements() -> list[Row]:
+    """What the documents state, in their order; `test` is why no test proves it, where none does.
+    Raises ValueError for a line that is not of a document."""
+    rows = []
+    for line in STATEMENTS.read_text(encoding="utf-8").splitlines()[1:]:
+        document, number, section, requirement, reason = line.split("\t")
+        if document not in DOCUMENTS:
+            raise ValueError(f"{STATEMENTS.name}: there is no document {document!r}.")
+        numbers = sum(row.document == document for row in rows)
+        if int(number) != numbers + 1:
+            raise ValueError(f"{STATEMENTS.name}: {document} {number} follows {numbers}.")
+        rows.append(Row(document, section, requirement, reason, bool(reason)))
+    return rows
+
+
+def missing() -> list[Row]:
+    """The statements that no test proves."""
+    return [row for row in statements() if row.missing]
 
 
 def marked() -> list[Row]:
@@ -83,7 +92,7 @@ def page(rows: Sequence[Row], held: Mapping[str, bool]) -> str:
     """The page; `held` says by test whether all its cases passed."""
     parts = [HEAD]
     for document in DOCUMENTS:
-        own = sorted((row for row in rows if row.document == document), key=_place)
+        own = _by_statement([row for row in rows if row.document == document])
         proven = sum(held.get(row.test, False) for row in own)
         parts.append(f"## {document}\n\n{proven} of {len(own)} hold.\n")
         lines = [_line(row, held.get(row.test, False)) for row in own]
@@ -103,11 +112,14 @@ def _link(test: str) -> str:
     return f"[{said}](../{file})"
 
 
-def _place(row: Row) -> tuple[list[tuple[int, str]], str, str]:
-    """Sections as they are counted: 9 before 10."""
-    parts = re.findall(r"\d+|\D+", row.section)
-    counted = [(int(part), "") if part.isdigit() else (0, part) for part in parts]
-    return counted, row.requirement, row.test
+def _key(row: Row) -> tuple[str, str, str]:
+    return row.document, row.section, row.requirement
+
+
+def _by_statement(rows: Sequence[Row]) -> list[Row]:
+    """The rows in the order of the statements that they are of; others come last."""
+    places = {_key(row): place for place, row in enumerate(statements())}
+    return sorted(rows, key=lambda row: (places.get(_key(row), len(places)), row))
 
 
 def shown(text: str) -> list[str]:
@@ -136,7 +148,7 @@ def main(only: Sequence[str]) -> int:
     options = ["-m", "conforms and not real", "-n", "2", "--dist", "loadfile"]
     status = pytest.main([*files, *options], plugins=[results])
     known = {row.test: _line(row, True) in before for row in rows}
-    PAGE.write_text(page([*rows, *MISSING], known | results.held), encoding="utf-8")
+    PAGE.write_text(page([*rows, *missing()], known | results.held), encoding="utf-8")
     return int(status)
 
 

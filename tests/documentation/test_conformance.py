@@ -4,11 +4,21 @@ import ast
 
 import pytest
 
-from tests.documentation.conformance import MISSING, PAGE, Row, _row, marked, page, shown
+from tests.documentation.conformance import (
+    PAGE,
+    Row,
+    _key,
+    _row,
+    marked,
+    missing,
+    page,
+    shown,
+    statements,
+)
 
 
 def test_the_page_has_the_rows_of_the_markers() -> None:
-    new = page([*marked(), *MISSING], {})
+    new = page([*marked(), *missing()], {})
     assert shown(PAGE.read_text(encoding="utf-8")) == shown(new), (
         "Run python -m tests.documentation.conformance"
     )
@@ -17,7 +27,16 @@ def test_the_page_has_the_rows_of_the_markers() -> None:
 def test_only_what_is_missing_does_not_hold() -> None:
     lines = PAGE.read_text(encoding="utf-8").splitlines()
     failed = [line for line in lines if line.endswith("| no |")]
-    assert len(failed) == len(MISSING), failed
+    assert len(failed) == len(missing()), failed
+
+
+def test_every_statement_of_the_documents_has_its_row_and_every_row_its_statement() -> None:
+    listed = [_key(row) for row in statements()]
+    assert len(set(listed)) == len(listed)
+    proven = {_key(row) for row in marked()}
+    unproven = {_key(row) for row in missing()}
+    assert not proven & unproven
+    assert proven | unproven == set(listed)
 
 
 def test_given_results_then_a_row_holds_only_if_its_test_did() -> None:

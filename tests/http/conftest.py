@@ -49,6 +49,10 @@ class Server:
         if self.model:
             llm = LlmSettings(model=name, base_url=self.model.url, retries=0, vision=vision)
         settings = Settings(ragstone_data=self._data, llm=llm, **sections)
+        return await self.start_with(settings)
+
+    async def start_with(self, settings: Settings) -> httpx2.AsyncClient:
+        """The same with these settings."""
         around = make_interceptor(settings)
         self.service = await self._stack.enter_async_context(
             build.open(settings, interceptor=around)

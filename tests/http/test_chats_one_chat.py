@@ -146,3 +146,19 @@ async def test_given_small_talk_after_a_question_then_no_model_is_asked(
     model.calls.clear()
     state = (await told(http, message, session=message))[-1]["state"]
     assert (state["detected_intent"], model.calls) == (name, [])
+
+
+@pytest.mark.conforms(
+    "V5", "State Schema", "A question is simple or complex, also to an empty chat"
+)
+async def test_given_a_chat_without_documents_then_a_question_is_no_conversation(
+    chat: Chat,
+) -> None:
+    http, _ = chat
+    for message, complexity in (
+        ("How high is the lighthouse of Ost?", "simple"),
+        ("Hello!", "conversational"),
+    ):
+        sent = await http.post("/chat/empty/stream", json={"message": message})
+        done = json.loads(sent.text.strip().splitlines()[-1].removeprefix("data: "))
+        assert done["state"]["query_complexity"] == complexity

@@ -127,8 +127,7 @@ ROUTES: dict[str, tuple[Json, dict[str, Case]]] = {
     "POST /api/v1/rag/query-stream": ({"query": QUESTION}, QUERY),
 }
 OPTIONS: dict[str, list[Any]] = {
-    # HYBRID is how it is searched by default here, with HyDE: it takes the place of HYDE.
-    "strategy": ["DIRECT", "QUERY_DECOMPOSITION", "ITERATIVE", "HYBRID", "SELF_RAG"],
+    "strategy": ["DIRECT", "HYDE", "QUERY_DECOMPOSITION", "ITERATIVE", "HYBRID", "SELF_RAG"],
     "rewrite_method": ["multi", "hyde", "none", "decompose", "expand", "step_back"],
 }
 

@@ -29,7 +29,7 @@ SOURCE = {
     "chunk_id": "c1",
     "page_number": 1,
     "snippet": "Passage 1: the answer is 42, as everyone knows.",
-    "relevance_score": 0.9,
+    "relevance_score": 0.8,
     "similarity_score": 0.8,
 }
 

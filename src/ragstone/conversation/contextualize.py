@@ -94,6 +94,11 @@ class Contextualize(Stage):
     rewriting_by: Literal["auto", "rules", "llm"] = Field(
         "auto", description="Who does: rules, the chat model, or by its size the one or the other."
     )
+    rules_stand_in: bool = Field(
+        True,
+        description="Whether rules rewrite where the chat model failed; else the question is used "
+        "as it was asked.",
+    )
     turns: int = Field(4, ge=1, description="Earlier questions that a follow-up may refer to.")
     model_timeout: float = Field(
         10.0, gt=0, description="Seconds that the chat model may take before rules do it."
@@ -155,6 +160,9 @@ class Contextualize(Stage):
                 return Step(
                     turn, f"asked as {turn.question!r}", f"{adapters.completer.name} says so"
                 )
+            if not self.rules_stand_in:
+                whole = by_rules.text == turn.question and by_rules.whole
+                return Step(replace(turn, whole=whole), "as asked", failure)
         text = by_rules.text
         queries = (text, f"{by_rules.context} {text}") if by_rules.context else (text,)
         changed = f"asked as {text!r}" if text != turn.question else "as asked"
@@ -175,16 +183,17 @@ class Contextualize(Stage):
         self, question: str, model: Completer, rules: str, before: Sequence[Exchange]
     ) -> tuple[list[str], Usage, str]:
         """The chat model's rewrites, their usage, and why there are none."""
+        stand_in = "by rules" if self.rules_stand_in else "as it was asked"
         try:
             async with asyncio.timeout(self.model_timeout):
                 found, usage = await standalone_by_model(model, rules, question, before)
         except (RagstoneError, TimeoutError) as error:
             why = str(error) or f"no answer in {self.model_timeout:g} s"
             log.warning("%s did not rewrite a follow-up: %s", model.name, why)
-            return [], Usage(), f"by rules, as the chat model failed: {why}"
+            return [], Usage(), f"{stand_in}, as the chat model failed: {why}"
         if not found:
             log.warning("%s gave no usable rewrite of a follow-up", model.name)
-            return [], usage, "by rules, as the chat model gave no usable question"
+            return [], usage, f"{stand_in}, as the chat model gave no usable question"
         return found, usage, ""
 
 

@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 import math
+import re
 from collections.abc import AsyncGenerator, Coroutine, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -81,9 +82,22 @@ def well_formed(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
+_LENGTH = re.compile(r"(\w+) should have at ((?:most|least) \d+) items? after validation, not \d+")
+
+
+def ordinary_words(message: str) -> str:
+    """What pydantic says, without how it came to know it; a value that has items is a text."""
+    message = message.removeprefix("Value error, ")
+    if length := _LENGTH.fullmatch(message):
+        kind, bound = length[1], length[2]
+        what = "characters" if kind == "Value" else "items"
+        return f"{'String' if kind == 'Value' else kind} should have at {bound} {what}"
+    return message
+
+
 def what_is_wrong(place: str, message: str) -> str:
     """A sentence of what pydantic found at a place of the request, or in the whole of it."""
-    said = message.removeprefix("Value error, ").rstrip(".")
+    said = ordinary_words(message).rstrip(".")
     return f"{place}: {said}." if place else f"{said}."
 
 
@@ -166,7 +180,10 @@ async def _validation_error(request: Request, error: Exception) -> Response:
     else:
         message = what_is_wrong("" if blamed else param, first["msg"])
         status = 400 if request.url.path.startswith(OPENAI_PREFIX) else 422
-        details = tuple({name: item[name] for name in ("type", "loc", "msg")} for item in found)
+        details = tuple(
+            {"type": item["type"], "loc": item["loc"], "msg": ordinary_words(item["msg"])}
+            for item in found
+        )
         refusal = Refusal(status, message, _CODES[status], param=param, details=details)
     return respond_to_refusal(request.scope, refusal)
 

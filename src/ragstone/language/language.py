@@ -213,6 +213,9 @@ ENGLISH = "The documents do not hold an answer to this question."
 NOTHING_FOUND = "I couldn't find relevant information to answer your question."
 """The sentence of the VoiceHelper document."""
 
+NOTHING_FOUND_IN_CHINESE = "参考资料中未找到相关信息"
+"""The same document's, for a question in Chinese."""
+
 _NO_ANSWERS = {
     "de": "Die Dokumente enthalten keine Antwort auf diese Frage.",
     "fr": "Les documents ne contiennent pas de réponse à cette question.",
@@ -249,5 +252,7 @@ def say_unread(file: str, reason: str, language: str) -> str:
 
 def no_answer(configured: str, language: str) -> str:
     """Return the refusal: the configured sentence; a default one as `language` says it."""
+    if configured == NOTHING_FOUND and language == "zh":
+        return NOTHING_FOUND_IN_CHINESE
     is_default = configured in (ENGLISH, NOTHING_FOUND)
     return _NO_ANSWERS.get(language, configured) if is_default else configured

@@ -329,6 +329,7 @@ def _understanding_stages(settings: Settings, level: Level, plan: Plan) -> Itera
         expands=rag.query_expansion_enabled,
         imagines=rag.hyde_enabled,
         adds_terms=rag.keywords_enabled,
+        mode=rag.mode,
     )
 
 

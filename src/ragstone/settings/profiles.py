@@ -27,6 +27,7 @@ PROFILES: Mapping[Dialect, Mapping[str, Any]] = {
         "stages.recall.external": True,
         "rag.prompt_layout": "references",
         "stages.contextualize.required": True,
+        "stages.contextualize.rules_stand_in": False,
     },
     # Query pipeline, step 6 and the reference of its configuration: 15 from each search, RRF.
     # Step 5 routes by complexity, steps 7 and 8 order and share out the window, step 10 suggests
@@ -47,8 +48,12 @@ PROFILES: Mapping[Dialect, Mapping[str, Any]] = {
         "rag.top_k": 5,
         "rag.fusion": "ranks",
         "rag.hyde_enabled": True,
+        "stages.contextualize.rules_stand_in": False,
         "stages.rewrite.imagines_from": 20,
+        "stages.rewrite.expands_advanced": True,
         "stages.rewrite.temperature": 0.7,
+        "stages.rewrite.parts_temperature": 0.5,
+        "stages.route.analyses_preferred": True,
         "rag.no_answer": NOTHING_FOUND,
         "llm.temperature": 0.7,
         "llm.max_tokens": 2000,

@@ -12,7 +12,7 @@ from pydantic import Field
 from ragstone.core.answer import Usage
 from ragstone.core.errors import RagstoneError
 from ragstone.core.events import Rewritten
-from ragstone.core.turn import Level, Rewriting, Turn
+from ragstone.core.turn import Level, Mode, Rewriting, Turn
 from ragstone.engine.prompts import prompt
 from ragstone.engine.stage import Emit, Stage, Step
 from ragstone.language.code_blocks import fence_text
@@ -20,6 +20,7 @@ from ragstone.language.json_answer import parse_lines, parse_list
 from ragstone.language.language import language_name
 from ragstone.language.words import content_words
 from ragstone.ports import Adapters, Completer
+from ragstone.understand.route import DEMANDING
 from ragstone.understand.subquestions import keywords, subquestions
 
 LINE_TOKENS = 200
@@ -53,16 +54,20 @@ async def imagine_passage(
     return [text] if len(text) >= SHORTEST_PASSAGE else [], said.usage
 
 
-async def broader(completer: Completer, rules: str, question: str) -> tuple[list[str], Usage]:
+async def broader(
+    completer: Completer, rules: str, question: str, temperature: float = 0.0
+) -> tuple[list[str], Usage]:
     """A question about the background (Zheng et al., "Take a Step Back", 2023); raises
     ModelUnavailable."""
-    said = await completer.complete(rules, _question_block(question), LINE_TOKENS)
+    said = await completer.complete(rules, _question_block(question), LINE_TOKENS, temperature)
     return _usable(parse_lines(said.text), question)[:1], said.usage
 
 
-async def parts(completer: Completer, rules: str, question: str) -> tuple[list[str], Usage]:
+async def parts(
+    completer: Completer, rules: str, question: str, temperature: float = 0.0
+) -> tuple[list[str], Usage]:
     """2 to 4 simpler questions; raises ModelUnavailable."""
-    said = await completer.complete(rules, _question_block(question), LINE_TOKENS)
+    said = await completer.complete(rules, _question_block(question), LINE_TOKENS, temperature)
     found = parse_list(said.text, "queries") or [
         line for line in parse_lines(said.text) if line[-1] in "?？"
     ]
@@ -70,9 +75,11 @@ async def parts(completer: Completer, rules: str, question: str) -> tuple[list[s
     return usable if len(usable) > 1 else [], said.usage
 
 
-async def terms(completer: Completer, rules: str, question: str) -> tuple[list[str], Usage]:
+async def terms(
+    completer: Completer, rules: str, question: str, temperature: float = 0.0
+) -> tuple[list[str], Usage]:
     """Key terms with synonyms, as one query; raises ModelUnavailable."""
-    said = await completer.complete(rules, _question_block(question), LINE_TOKENS)
+    said = await completer.complete(rules, _question_block(question), LINE_TOKENS, temperature)
     found = [
         item.strip() for line in parse_lines(said.text) for item in re.split(r"[,;，、]", line)
     ]
@@ -149,10 +156,20 @@ class Rewrite(Stage):
         False, description="Whether auto searches a vague question with an imagined passage."
     )
     imagines_from: int = Field(
-        0, ge=0, description="Characters from which it does so for any question; 0 is never."
+        0,
+        ge=0,
+        description="Characters from which it does so, for any question and no shorter one; 0 "
+        "leaves it to whether the question is vague.",
+    )
+    mode: Mode = Field("simple", description="How it is answered unless the question asks.")
+    expands_advanced: bool = Field(
+        False, description="Whether auto searches in other words too where the mode is advanced."
     )
     temperature: float = Field(
         0.0, ge=0, le=2, description="Sampling temperature of other words and imagined passages."
+    )
+    parts_temperature: float = Field(
+        0.0, ge=0, le=2, description="Sampling temperature where a question is taken apart."
     )
     adds_terms: bool = Field(
         False, description="Whether auto searches every question by further terms."
@@ -203,18 +220,29 @@ class Rewrite(Stage):
         method = choose_rewriting("auto" if whole else asked, eager or whole, question, has_model)
         methods = [method] if method != "none" else []
         if asked == "auto" and has_model:
-            long = 0 < self.imagines_from <= len(question)
-            methods += ["hyde"] * (self.imagines and (long or vague(question)))
+            fits = self._fits_length(turn) if self.imagines_from else vague(question)
+            advanced = (turn.ask.mode or self.mode) == "advanced"
+            methods += ["hyde"] * (self.imagines and fits)
+            methods += ["multi"] * (self.expands_advanced and advanced)
             methods += ["keywords"] * self.adds_terms
         return tuple(dict.fromkeys(methods))
+
+    def _fits_length(self, turn: Turn) -> bool:
+        """Whether the question is long enough for an imagined passage; where a preference is
+        named, complexity decides as well."""
+        easy = turn.analysis is None or turn.analysis.complexity < DEMANDING
+        wanted = turn.ask.prefer is None or not easy
+        return wanted and len(turn.question) >= self.imagines_from
 
     async def _rewritten(self, method: Rewriting, turn: Turn, adapters: Adapters) -> Added:
         failure = f"{method} needs a chat model"
         if adapters.completer:
             try:
                 async with asyncio.timeout(self.model_timeout):
+                    apart = method == "decompose"
+                    temperature = self.parts_temperature if apart else self.temperature
                     found = await _model_rewrites(
-                        method, turn, adapters, adapters.completer, self.temperature
+                        method, turn, adapters, adapters.completer, temperature
                     )
                 if found.queries or found.imagined:
                     return found
@@ -271,9 +299,9 @@ async def _model_rewrites(
     if method == "multi":
         found, usage = await alternatives(model, rules, question, count, temperature)
     elif method == "step_back":
-        found, usage = await broader(model, rules, question)
+        found, usage = await broader(model, rules, question, temperature)
     elif method == "decompose":
-        found, usage = await parts(model, rules, question)
+        found, usage = await parts(model, rules, question, temperature)
     else:
-        found, usage = await terms(model, rules, question)
+        found, usage = await terms(model, rules, question, temperature)
     return Added(tuple(found), usage=usage)

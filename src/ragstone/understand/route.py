@@ -67,6 +67,9 @@ class Route(Stage):
     asks_model: bool = Field(
         False, description="Whether the chat model judges how complex a question is."
     )
+    analyses_preferred: bool = Field(
+        False, description="Whether it does where the request prefers accuracy or speed."
+    )
     by_complexity: bool = Field(
         False, description="Whether complexity decides, not the level alone."
     )
@@ -88,7 +91,8 @@ class Route(Stage):
 
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         ask = turn.ask
-        analysis, usage = await analyse_question(turn, adapters, self.asks_model)
+        asks = self.asks_model or (self.analyses_preferred and ask.prefer is not None)
+        analysis, usage = await analyse_question(turn, adapters, asks)
         plan, why = self._base_plan(ask, analysis, turn.intent)
         if self.widens:
             plan = _with_hints(plan, ask, turn.intent)

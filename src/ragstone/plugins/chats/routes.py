@@ -167,14 +167,15 @@ def is_grounded(turn: Turn) -> bool | None:
 def state(turn: Turn) -> Object:
     """The state of V5's document at the end; the text of documents is in `sources`."""
     intent, rewriting = turn.intent, turn.plan.rewrite
-    searched = bool(turn.lists)
+    # Of documents also where the chat has none, or where the answer was known.
+    asks = turn.analysis is not None or bool(turn.recalled and turn.recalled.content)
     complexity = "complex" if turn.analysis and turn.analysis.is_complex else "simple"
     ended = [item for item in turn.trace if not item.inside]
     found = dict.fromkeys(item.chunk_id for ranked in turn.lists for item in ranked.found)
     return {
         "detected_intent": _intent_name(intent) if intent else None,
         "intent_confidence": intent.confidence if intent else 0.0,
-        "query_complexity": complexity if searched else "conversational",
+        "query_complexity": complexity if asks or turn.lists else "conversational",
         "skip_rewrite": rewriting in ("auto", "none"),
         "retrieved_documents": [_document(turn.chunks[id]) for id in found if id in turn.chunks],
         "relevant_documents": [_document(passage.hit.chunk) for passage in turn.passages],

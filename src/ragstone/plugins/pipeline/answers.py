@@ -10,6 +10,7 @@ from ragstone.core.events import AgentStep, Done, Event, Note, Sources, Thinking
 from ragstone.core.source import Source, describe_pictures, passage_sources, sources
 from ragstone.core.turn import Turn
 from ragstone.http.streaming import Transcript, token
+from ragstone.retrieve.penalties import score_share
 from ragstone.service import wire
 
 SNIPPET_CHARS = 200
@@ -33,15 +34,22 @@ def rag_response(turn: Turn) -> dict[str, Any]:
 
 
 def _source(source: Source) -> dict[str, Any]:
-    """A source; `[Source n]` in the content is the nth of them."""
+    """A source; `[Source n]` in the content is the nth of them.
+
+    Its relevance is comparable across questions: the score that ranked it is not, as the first of
+    any ranking has nearly 1.
+    """
+    similarity = source.dense if source.similarity is None else source.similarity
+    measured = (source.rerank, similarity, source.score)
+    relevance = next(value for value in measured if value is not None)
     return {
         "document_id": source.document_id,
         "document_name": source.filename,
         "chunk_id": source.chunk_id,
         "page_number": source.page,
         "snippet": source.content[:SNIPPET_CHARS],
-        "relevance_score": source.score,
-        "similarity_score": source.dense if source.similarity is None else source.similarity,
+        "relevance_score": round(score_share(source) * relevance, 6),
+        "similarity_score": similarity,
         **describe_pictures(source),
     }
 

@@ -7,10 +7,19 @@ from typing import Any
 
 from ragstone.answer.citation_list import SpeltOut, citation_list, spell_out_markers
 from ragstone.core.answer import GeneratedAnswer
-from ragstone.core.events import Done, Event, Rewritten, Sources, StageStarted, Thinking, Token
+from ragstone.core.events import (
+    Done,
+    Event,
+    Rewritten,
+    Sources,
+    StageEnded,
+    StageStarted,
+    Thinking,
+    Token,
+)
 from ragstone.core.intent import Analysis
 from ragstone.core.source import Source, citation_sources, describe_pictures, sources
-from ragstone.core.turn import Ask, Turn
+from ragstone.core.turn import Ask, StageTrace, Turn
 from ragstone.http.streaming import Transcript, token
 from ragstone.language.language import NOTHING_FOUND, detect, no_answer
 from ragstone.language.markers import find_cited_spans, find_markers, strip_markers
@@ -76,6 +85,7 @@ def nothing_found(ask: Ask) -> str:
 def metadata(turn: Turn, seconds: float) -> Object:
     """Times in seconds, the hits and the model, followed by a few added fields."""
     answer = turn.answer or GeneratedAnswer()
+    nothing_fits = answer.refused or not turn.passages
     times = {
         "rewrite_time": _time(turn, REWRITING),
         "retrieve_time": _time(turn, RETRIEVING),
@@ -86,7 +96,8 @@ def metadata(turn: Turn, seconds: float) -> Object:
         **times,
         # What understands and checks, which the document has no field for.
         "other_time": max(0.0, round(seconds - sum(times.values()), 6)),
-        "chunks_found": max(len(turn.hits), len(turn.passages)) if turn.passages else 0,
+        # Where nothing fits the document has its sentence with 0, whatever was looked at.
+        "chunks_found": 0 if nothing_fits else max(len(turn.hits), len(turn.passages)),
         "model": answer.model,
         "usage": wire.usage(turn.usage),
         "finish_reason": answer.finish,
@@ -107,6 +118,8 @@ def _analysis(turn: Turn) -> Object:
     intent = turn.intent.name if turn.intent else ""
     reasons = analysis.reasoning or analysis.complexity >= DEMANDING
     kind = "COMPARISON" if analysis.comparison else "COMPLEX_REASONING" if reasons else ""
+    query_type = QUERY_TYPES.get(intent) or kind or "SIMPLE_FACT"
+    compares = query_type in ("COMPARISON", "AGGREGATION")
     plan = turn.plan
     if plan.strategy == "iterative":
         strategy = "ITERATIVE"
@@ -114,12 +127,12 @@ def _analysis(turn: Turn) -> Object:
         strategy = "HYDE"
     elif turn.subqueries or plan.rewrite == "decompose":
         strategy = "QUERY_DECOMPOSITION"
-    elif plan.strategy in ("dense", "bm25") or plan.rewrite == "none":
+    elif plan.strategy in ("dense", "bm25") or (plan.rewrite == "none" and not compares):
         strategy = "DIRECT"
     else:
         strategy = "HYBRID"
     return {
-        "query_type": QUERY_TYPES.get(intent) or kind or "SIMPLE_FACT",
+        "query_type": query_type,
         "complexity": analysis.complexity,
         "strategy_used": strategy,
     }
@@ -290,29 +303,34 @@ class QueryStream(_Growing):
     def __init__(self, request: QueryRequest) -> None:
         super().__init__()
         self._request = request
+        self._rewritten = request.query
         self._steps = 0
 
     def encode(self, event: Event) -> list[Object]:
         """`streaming.Transcript`."""
         match event:
             case Rewritten(text, _):
-                return self._pending_steps(1, text)
+                # It may be rewritten once more, before it is searched.
+                self._rewritten = text
+            case StageEnded(StageTrace(stage="rewrite")):
+                return self._pending_steps(1)
             case Sources(passages):
                 self._empty = not passages
-                return self._pending_steps(2, count=len(passages))
+                return self._pending_steps(2, len(passages))
             case StageStarted("generate") | Thinking():
                 return self._pending_steps(3)
             case Token():
                 return [*self._pending_steps(3), *token(self._token_text(event))]
             case Done(turn):
-                before = self._pending_steps(3, turn.rewritten, len(turn.passages))
+                self._rewritten = turn.rewritten
+                before = self._pending_steps(3, len(turn.passages))
                 return [*before, *token(self._remaining_text(turn)), self._completion_event(turn)]
         return []
 
-    def _pending_steps(self, step: int, text: str = "", count: int = 0) -> list[Object]:
+    def _pending_steps(self, step: int, count: int = 0) -> list[Object]:
         """The steps before the tokens that were not sent yet, in their order."""
         steps: list[Object] = [
-            {"type": "query_rewritten", "content": text or self._request.query},
+            {"type": "query_rewritten", "content": self._rewritten},
             {"type": "documents_retrieved", "count": count},
             {"type": "generation_start"},
         ]

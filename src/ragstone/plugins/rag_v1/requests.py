@@ -9,7 +9,7 @@ from ragstone.answer.citation_list import ListFormat
 from ragstone.core.caller import Caller
 from ragstone.core.errors import InputError
 from ragstone.core.tool import Tool
-from ragstone.core.turn import Ask, Level, Mode, Preference, Rewriting, SearchOptions
+from ragstone.core.turn import Ask, Level, Preference, Rewriting, SearchOptions
 from ragstone.http.bodies import StrictBody, Text
 from ragstone.http.dialects.strategies import StrategyName, find_strategy
 from ragstone.http.identity import narrow_principal
@@ -32,7 +32,13 @@ METHODS: dict[str, Rewriting] = {
 }
 """The document's methods, and those that it names beside them."""
 
-MODE_REWRITES: dict[Mode, Rewriting] = {"advanced": "multi"}
+COMPARING: Rewriting = "multi"
+"""How a question is searched by HYBRID, the document's strategy for what several places answer."""
+
+GENERATE_TOKENS = 1000
+"""Longest answer of /generate, in tokens, unless the operator sets one; that of /query is the
+profile's."""
+
 MOST_QUERIES = 50
 
 
@@ -76,12 +82,13 @@ class _Search(StrictBody):
     def search_fields(self, rewrite: Rewriting | None) -> dict[str, Any]:
         """These fields as `Ask` has them; `rewrite` is what the request names besides."""
         wanted = find_strategy(self.strategy)
+        hybrid = COMPARING if wanted.strategy == "hybrid" else None
         return {
             "level": self.level,
             "strategy": wanted.strategy,
             "prefer": self.prefer,
             "verifies": wanted.verifies if self.self_rag is None else self.self_rag,
-            "wanted": SearchOptions(rewrite=rewrite or wanted.rewrite),
+            "wanted": SearchOptions(rewrite=rewrite or wanted.rewrite or hybrid),
         }
 
 
@@ -114,7 +121,13 @@ class RagRequest(_How):
     functions: list[FunctionSpec] | None = Field(None, max_length=64)
     function_call: str | FunctionName | None = None
 
-    def ask(self, caller: Caller, id: str, streamed: bool = False) -> Ask:
+    def ask(
+        self,
+        caller: Caller,
+        id: str,
+        streamed: bool = False,
+        max_tokens: int | None = GENERATE_TOKENS,
+    ) -> Ask:
         """The question. A stream that names no method is not rewritten, so that it begins sooner.
 
         Raises Forbidden, UnknownCollection, InputError.
@@ -127,6 +140,7 @@ class RagRequest(_How):
             collection=collection,
             top_k=self.top_k,
             **self.search_fields(self._rewrite(streamed)),
+            max_tokens=max_tokens,
             tools=self._read_tools(),
             tool_choice=self._choice(),
             id=id,
@@ -194,7 +208,7 @@ class QueryRequest(_Search):
             collection=collection,
             mode=self._said("mode"),
             top_k=self._said("top_k"),
-            **self.search_fields(None if self.strategy else MODE_REWRITES.get(self.mode)),
+            **self.search_fields(None),
             room=self.conversation_id,
             temperature=self._said("temperature"),
             id=id,

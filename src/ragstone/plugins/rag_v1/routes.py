@@ -24,7 +24,7 @@ from ragstone.http.ops import checks
 from ragstone.http.responses import Json, Refusal, json_unless_left, what_is_wrong
 from ragstone.http.streaming import finish_turn, or_refusal, stream_answer
 from ragstone.plugins.rag_v1 import answers
-from ragstone.plugins.rag_v1.requests import BatchRequest, QueryRequest, RagRequest
+from ragstone.plugins.rag_v1.requests import GENERATE_TOKENS, BatchRequest, QueryRequest, RagRequest
 from ragstone.service import Service
 
 log = logging.getLogger(__name__)
@@ -55,12 +55,14 @@ class RagRoute(APIRoute):
 class RagEngine:
     """Answers the requests of the document by the service."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: Service, max_tokens: int | None) -> None:
         self._service = service
+        self._max_tokens = max_tokens
 
     async def generate(self, body: RagRequest, caller: Caller) -> dict[str, Any]:
         """An answer in one piece, or the call of a function."""
-        started, ask = time.perf_counter(), body.ask(caller, _id())
+        started = time.perf_counter()
+        ask = body.ask(caller, _id(), max_tokens=self._max_tokens)
         if body.functions:
             turn = await self._service.function_calling(ask)
         else:
@@ -71,10 +73,9 @@ class RagEngine:
         """The same as events."""
         if body.functions:
             raise InputError("Functions are answered in one piece: use /generate, not streamed.")
-        events = self._events(body.ask(caller, _id(), streamed=True), body.collection)
-        return sse.EventStream(
-            stream_answer(events, answers.GenerateStream(body.include_citations))
-        )
+        ask = body.ask(caller, _id(), streamed=True, max_tokens=self._max_tokens)
+        stream = answers.GenerateStream(body.include_citations)
+        return sse.EventStream(stream_answer(self._events(ask, body.collection), stream))
 
     async def query(self, body: QueryRequest, caller: Caller) -> dict[str, Any]:
         """An answer in a conversation."""
@@ -126,7 +127,8 @@ def router(parts: DialectParts) -> APIRouter:
     """The routes below /api/v1/rag."""
     service = parts.service
     routes = APIRouter(prefix="/api/v1/rag", tags=["RAG engine (rag_v1)"], route_class=RagRoute)
-    engine = RagEngine(service)
+    printed = parts.settings.origin("llm.max_tokens").source == "default"
+    engine = RagEngine(service, GENERATE_TOKENS if printed else None)
 
     @routes.post(
         "/generate", response_model=None, responses=document_responses("application/json", STREAM)
