@@ -165,6 +165,23 @@ class TestAsking:
         assert "marten of Uri" in str(app.model.calls[before:])
         unharmed(app)
 
+    def test_ticked_documents_alone_are_summed_up(self, app: WebApp) -> None:
+        app.model.says = ("The station is mounted on level ground [2]. ", "Trains come first [9].")
+        before = len(app.model.calls)
+        app.go("#/documents/default")
+        for title in ("Lantern 3 field manual", "Travel and expenses policy"):
+            app.find(f"input[type=checkbox][aria-label*='{title}']").click()
+        app.click("Brief me")
+        app.find(".turn .actions")
+        assert app.find(".turn h2").text == "Summarise all documents"
+        said = str(app.model.calls[before:])
+        assert "Mount the mast on level ground" in said
+        assert "Trains are preferred" in said
+        assert "Revenue was" not in said
+        app.click("Check every sentence")
+        app.find(".markdown mark.verdict")
+        unharmed(app)
+
     def test_a_folder_and_a_wording_are_chosen(self, app: WebApp, tmp_path: Path) -> None:
         notes = tmp_path / "notes"
         (notes / "deep").mkdir(parents=True)

@@ -71,6 +71,7 @@ export function Answer({ turn, last, onAsk, onEdit }) {
     [turn.passages.length, turn.answer]);
   const running = turn.state === "running";
   const refused = turn.answer && ["refused", "blocked"].includes(turn.answer.finish);
+  const next = turn.answer?.suggested?.length ? turn.answer.suggested : turn.suggested || [];
   const cite = (number) => openEvidence(sources.find((one) => one.number === number));
   const verdict = (index) => {
     const said = turn.verdicts[index];
@@ -94,8 +95,8 @@ export function Answer({ turn, last, onAsk, onEdit }) {
     ${turn.answer && !refused && html`<${Standing} turn=${turn} checks=${checks} onChecks=${() => setChecks(!checks)} />`}
     ${turn.answer && !refused && html`<${Sources} sources=${sources} />`}
     ${!running && html`<${Actions} turn=${turn} sources=${sources} onAsk=${onAsk} />`}
-    ${last && turn.answer?.suggested?.length > 0 && html`<div class="suggested"><h3>${t("Ask next")}</h3>
-      ${turn.answer.suggested.map((one) => html`<button type="button" class="suggestion" onClick=${() => onAsk(one)}>${one}</button>`)}</div>`}
+    ${last && next.length > 0 && html`<section class="suggested"><h3>${t("Ask next")}</h3>
+      ${next.map((one) => html`<button type="button" class="suggestion" dir="auto" onClick=${() => onAsk(one)}>${one}</button>`)}</section>`}
   </article>`;
 }
 

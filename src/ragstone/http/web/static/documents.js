@@ -7,7 +7,7 @@ import { FolderPath } from "./folders.js";
 import { DocumentReaders, readerNames, setFolderReaders, wantedReaders } from "./readers.js";
 import { ask as askUser, Bar, Busy, Button, Choice, Failure, Icon, Tabs } from "./ui.js";
 import { duration, number, sentence, size, t, when } from "./words.js";
-import { askAbout, talk } from "./ask.js";
+import { askAbout, brief, talk } from "./ask.js";
 
 const STATES = { writing: "Being read", text: "Searchable by words", ready: "Searchable", failed: "Failed" };
 const SHOWN = 200; // Rows that are drawn at a time.
@@ -219,7 +219,8 @@ function List({ collection, summary }) {
       <label class="search"><${Icon} name="search" /><span class="unseen">${t("Filter by title or path")}</span><input type="search" value=${wanted} placeholder=${t("Filter by title or path")}
         onInput=${(event) => setWanted(event.target.value)} /></label>
       <${Choice} hidden label=${t("State")} value=${only} options=${[["all", t("All states")], ...Object.entries(STATES).map(([key, name]) => [key, t(name)])]} onChange=${setOnly} />
-      ${picked.size > 0 && html`<${Button} icon="ask" kind="primary" label=${t("Ask about {count}", { count: number(picked.size) })} onClick=${() => askAbout(collection, [...picked])} />`}
+      ${picked.size > 0 && html`<${Button} icon="ask" kind="primary" label=${t("Ask about {count}", { count: number(picked.size) })} onClick=${() => askAbout(collection, [...picked])} />
+      <${Button} icon="documents" label=${t("Brief me")} onClick=${() => brief(collection, [...picked])} />`}
       ${may("readers.give") && (picked.size > 0 || folder) && html`<${Button} icon="key" label=${t("Who can read it")} onClick=${restrict} />`}
       ${may("delete") && picked.size > 0 && html`<${Button} icon="trash" kind="danger" label=${t("Delete {count}", { count: picked.size })} onClick=${remove} />`}</div>
     <${MetadataFilter} collection=${collection} having=${having} onChange=${setHaving} />
@@ -285,6 +286,7 @@ function OneDocument({ collection, id }) {
   return html`<div class="sheet"><p><a href=${`#/documents/${encodeURIComponent(collection)}`}>${collection}</a></p>
     <div class="row spread"><h1 dir="auto">${document.title || document.path}</h1>
       <div class="row"><${Button} icon="ask" kind="primary" label=${t("Ask about this document")} onClick=${() => askAbout(collection, [document.path])} />
+      <${Button} icon="documents" label=${t("Brief me")} onClick=${() => brief(collection, [document.path])} />
       ${may("ingest") && html`<${Button} icon="upload" label=${t("Replace")} onClick=${() => input.current.click()} /><input type="file" hidden ref=${input} onChange=${replace} aria-label=${t("Replace")} />`}
       ${may("delete") && html`<${Button} icon="trash" label=${t("Delete")} onClick=${remove} />`}</div></div>
     <p class="dim" dir="auto">${[document.path, document.media_type, size(document.size), document.pages && t("{count} pages", { count: number(document.pages) }), t("{count} passages", { count: number(document.chunks) }), t("{count} characters", { count: number(total) })].filter(Boolean).join(" · ")}</p>
