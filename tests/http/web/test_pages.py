@@ -3,6 +3,7 @@
 import base64
 import json
 import time
+import unicodedata
 from functools import partial
 from pathlib import Path
 
@@ -141,6 +142,40 @@ class TestAsking:
         assert shades[255] > sum(shades) / 2
         assert sum(shades[:64]) > 100
         assert not app.all(".printing")
+
+    def test_a_whole_conversation_is_printed_or_saved_as_word(self, app: WebApp) -> None:
+        said = {
+            BATTERY: "充满电后可使用31天 ",
+            "Which fault code means a cold battery?": "بطارية باردة ",
+        }
+        for question, text in said.items():
+            app.model.says = (text, "[1].")
+            app.ask(question)
+        app.open()
+        app.run("window.print = () => { window.printed = true }")
+        app.find(".conversations li summary").click()
+        app.click("Print or save as PDF")
+        app.until(lambda: app.run("return window.printed") or None)
+
+        printed = app.chrome.execute_cdp_cmd("Page.printToPDF", {})
+        document = pypdfium2.PdfDocument(base64.b64decode(printed["data"]))
+        pages = [page.get_textpage().get_text_range() for page in document]
+        text = " ".join(" ".join(pages).split())
+        for question in said:
+            assert question in text
+        assert "电后可使用31天" in text
+        assert "بطارية" in text or "ةيراطب" in unicodedata.normalize("NFKC", text)
+        assert text.count("Sources 1 Lantern 3 field manual") == 2
+        assert not [item for item in ("New question", "Ask next", "Copy") if item in text]
+        app.find(".conversations li summary").click()
+        app.run(
+            "URL.createObjectURL = (blob) => { blob.arrayBuffer().then("
+            "(bytes) => { window.saved = new TextDecoder().decode(bytes.slice(0, 2)) });"
+            " return '#'; }"
+        )
+        app.click("Export as Word")
+        app.until(lambda: app.run("return window.saved") == "PK" or None, "a Word file")
+        unharmed(app)
 
     def test_ticked_documents_alone_are_asked_about(self, app: WebApp, tmp_path: Path) -> None:
         herd = tmp_path / "herd"

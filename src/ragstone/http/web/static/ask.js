@@ -409,6 +409,8 @@ async function removeFiles(room) {
   }
 }
 
+const bytesOf = (base64) => Uint8Array.from(atob(base64), (one) => one.charCodeAt(0));
+
 function Room({ room }) {
   const at = { tenant: principal().tenant, user: principal().user, room: room.room, user_id: room.user_id };
   const redraw = () => update({ rooms: (page.rooms || 0) + 1 });
@@ -420,8 +422,15 @@ function Room({ room }) {
     const name = await askUser({ title: t("Rename the conversation"), field: t("Title"), value: room.title, confirm: t("Rename") });
     if (name) { await call("conversations.rename", { conversation: at, name }); redraw(); }
   });
-  const download = (form, ending) => guarded(async () => {
-    save(`conversation.${ending}`, await call("conversations.export", { conversation: at, form }));
+  const download = (form, ending, decode = (text) => text) => guarded(async () => {
+    save(`conversation.${ending}`, decode(await call("conversations.export", { conversation: at, form })));
+  });
+  const printed = guarded(async () => {
+    if (talk.room !== room.room) { go("ask", room.room); await open(room.room); }
+    while (talk.more) await earlier();
+    talk.shown = talk.turns.length;
+    update({ panel: null, side: false });
+    setTimeout(() => window.print());
   });
   const remove = guarded(async () => {
     const sure = await askUser({ title: t("Delete the conversation?"), text: room.title, confirm: t("Delete"), danger: true });
@@ -437,6 +446,8 @@ function Room({ room }) {
     <details class="menu"><summary aria-label=${t("More about {title}", { title: room.title })}>⋯</summary><div>
       <${Button} icon="edit" label=${t("Rename")} onClick=${rename} />
       ${may("conversations.export") && html`<${Button} icon="save" label=${t("Export as Markdown")} onClick=${download("markdown", "md")} />
+      <${Button} icon="save" label=${t("Export as Word")} onClick=${download("docx", "docx", bytesOf)} />
       <${Button} icon="save" label=${t("Export as JSON")} onClick=${download("json", "json")} />`}
+      <${Button} icon="print" label=${t("Print or save as PDF")} onClick=${printed} />
       <${Button} icon="trash" label=${t("Delete")} onClick=${remove} /></div></details></li>`;
 }

@@ -165,6 +165,8 @@ export default {
   "Expected documents": "المستندات المتوقعة",
   "Export as JSON": "تصدير JSON",
   "Export as Markdown": "تصدير Markdown",
+  "Print or save as PDF": "طباعة أو حفظ بصيغة PDF",
+  "Export as Word": "تصدير كملف Word",
   "Failed": "فشل",
   "Fast": "سريع",
   "Feedback": "الآراء",

@@ -165,6 +165,8 @@ export default {
   "Expected documents": "Erwartete Dokumente",
   "Export as JSON": "Als JSON ausgeben",
   "Export as Markdown": "Als Markdown ausgeben",
+  "Print or save as PDF": "Drucken oder als PDF speichern",
+  "Export as Word": "Als Word-Datei exportieren",
   "Failed": "Fehlgeschlagen",
   "Fast": "Schnell",
   "Feedback": "Rückmeldungen",

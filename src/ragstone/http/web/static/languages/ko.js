@@ -165,6 +165,8 @@ export default {
   "Expected documents": "기대 문서",
   "Export as JSON": "JSON으로 내보내기",
   "Export as Markdown": "Markdown으로 내보내기",
+  "Print or save as PDF": "인쇄 또는 PDF로 저장",
+  "Export as Word": "Word로 내보내기",
   "Failed": "실패",
   "Fast": "빠르게",
   "Feedback": "의견",

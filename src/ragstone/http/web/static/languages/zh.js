@@ -165,6 +165,8 @@ export default {
   "Expected documents": "预期文档",
   "Export as JSON": "导出为 JSON",
   "Export as Markdown": "导出为 Markdown",
+  "Print or save as PDF": "打印或存为 PDF",
+  "Export as Word": "导出为 Word",
   "Failed": "失败",
   "Fast": "快速",
   "Feedback": "反馈",
