@@ -18,6 +18,14 @@ const STAGES = {
   assemble: "Choosing passages",
   generate: "Answering", cite: "Citing", check: "Checking every sentence", score: "Measuring confidence",
   converse: "Conversing", persist: "Saving the conversation",
+  add_related: "Adding related passages", ask_comments: "Counting comments", cut_short: "Ending at the limit",
+  multi_hop: "Following names to other passages", structured: "Writing the form", tables: "Computing from tables",
+  tell_unread: "Checking for unread files", build_prompt: "Preparing the sources",
+  intent: "Recognising the kind of question", judge_answer: "Judging the answer", memory: "Reading the conversation",
+  narrow: "Narrowing the search", pre_answer_gate: "Checking whether the passages suffice",
+  reason: "Thinking it through", reranker: "Comparing passages closely",
+  retrieval_gate: "Deciding whether to search", subject: "Finding the subject", sum_up: "Summing up",
+  room: "Waiting for the earlier answer",
 };
 
 export function stageName(name) {

@@ -52,7 +52,7 @@ function asWritten(text) {
 export function size(bytes) {
   const unit = bytes < 1e3 ? "byte" : bytes < 1e6 ? "kilobyte" : "megabyte";
   const by = { byte: 1, kilobyte: 1e3, megabyte: 1e6 }[unit];
-  return new Intl.NumberFormat(language, { style: "unit", unit, maximumFractionDigits: 1 })
+  return new Intl.NumberFormat(language, { style: "unit", unit, unitDisplay: unit === "byte" ? "long" : "short", maximumFractionDigits: 1 })
     .format(bytes / by);
 }
 
