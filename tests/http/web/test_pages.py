@@ -700,12 +700,11 @@ def test_nothing_keeps_people_from_using_a_page(app: WebApp, place: str, theme: 
     found = app.chrome.execute_async_script(
         "axe.run({resultTypes: ['violations']}).then(arguments[arguments.length - 1])"
     )
-    serious = [
+    flaws = [
         (item["id"], [node["html"][:150] for node in item["nodes"]][:4])
         for item in found["violations"]
-        if item["impact"] in ("serious", "critical")
     ]
-    assert serious == []
+    assert flaws == []
 
 
 @pytest.mark.parametrize(
@@ -737,6 +736,32 @@ def test_a_phone_needs_no_scrolling_sideways(app: WebApp, place: str) -> None:
     assert app.run("return document.documentElement.scrollWidth") <= PHONE[0]
     app.click("Menu")
     app.find(".side.open")
+
+
+def test_the_menu_of_a_phone_is_closed_by_escape(app: WebApp) -> None:
+    app.open(width=PHONE[0], height=PHONE[1])
+    app.click("Menu")
+    app.find(".side.open")
+    app.chrome.switch_to.active_element.send_keys(Keys.ESCAPE)
+    app.until(lambda: not app.all(".side.open") or None, "the menu is closed")
+    assert app.run("return document.activeElement.getAttribute('aria-label')") == "Menu"
+
+
+def test_beside_a_document_the_answer_has_room_on_a_small_screen(app: WebApp) -> None:
+    app.open(width=1024, height=768)
+    app.ask(BATTERY)
+    app.find(".markdown .cite").click()
+    app.find(".panel mark.evidence")
+    assert app.find(".talk").size["width"] > 480
+    app.click("Menu")
+    app.click("Documents")
+    app.find("table.list")
+
+
+def test_the_list_of_documents_begins_on_the_first_screen_of_a_phone(app: WebApp) -> None:
+    app.open("#/documents", *PHONE)
+    app.find("table.list")
+    assert app.find("table.list").rect["y"] < PHONE[1]
 
 
 @pytest.mark.parametrize(
