@@ -155,7 +155,7 @@ def test_a_page_goes_on_at_the_other_server(pair: Pair) -> None:
         app = WebApp(chrome, way.url, pair.folders[0], pair.model)
         app.resize(1280, 900)
         chrome.get(f"{way.url}/")
-        app.find("#question").send_keys(BATTERY + Keys.ENTER)
+        app.write("#question", BATTERY + Keys.ENTER)
         app.says("word12")
         way.away = True
         way.cut()

@@ -8,7 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from selenium.common import StaleElementReferenceException
+from selenium.common import (
+    ElementClickInterceptedException,
+    ElementNotInteractableException,
+    StaleElementReferenceException,
+)
 from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -20,6 +24,13 @@ from tests.model_server import ModelServer
 
 SECONDS = 60.0
 """How long the page may take to show anything, on a busy machine."""
+
+NOT_READY = (
+    ElementClickInterceptedException,
+    ElementNotInteractableException,
+    StaleElementReferenceException,
+)
+"""What a page that is still being drawn answers to a click or a key."""
 
 HOSTILE = '<img src=x onerror="window.pwned=1"><b>bold</b>'
 """Markup that would run if it were taken for such."""
@@ -60,7 +71,7 @@ class WebApp:
     def ask(self, question: str) -> WebElement:
         """Ask, and wait for the whole answer; the part of the page that shows it."""
         before = len(self.all(".turn"))
-        self.find("#question").send_keys(question + Keys.ENTER)
+        self.write("#question", question + Keys.ENTER)
         self.until(lambda: len(self.all(".turn")) > before or None)
         turns = self.until(lambda: self.all(".turn:last-of-type .actions") or None)
         assert turns
@@ -76,9 +87,12 @@ class WebApp:
         return found
 
     def press(self, selector: str) -> None:
-        """Click the first of it, once it can be seen: a dialog is there before it is open."""
-        self.until(lambda: self.find(selector).is_displayed() or None, selector)
-        self.find(selector).click()
+        """Click the first of it, once it can be clicked."""
+        self.until(lambda: self.find(selector).click() or True, selector)
+
+    def write(self, selector: str, *keys: str) -> None:
+        """Send keys to the first of it, once it takes them."""
+        self.until(lambda: self.find(selector).send_keys(*keys) or True, selector)
 
     def button(self, label: str) -> WebElement:
         """The button, link or tab that says this, once it is there."""
@@ -96,16 +110,8 @@ class WebApp:
         return button
 
     def click(self, label: str) -> None:
-        """Click the button that says this, also where it is drawn anew meanwhile."""
-
-        def clicked() -> bool | None:
-            try:
-                self.button(label).click()
-            except StaleElementReferenceException:
-                return None
-            return True
-
-        self.until(clicked, label)
+        """Click the button that says this, once it can be clicked."""
+        self.until(lambda: self.button(label).click() or True, label)
 
     def document(self, name: str) -> str:
         """The id of the document whose path ends so."""
@@ -136,7 +142,7 @@ class WebApp:
         """What `found` returns, once it is something; the page may be drawn anew meanwhile."""
         deadline = time.monotonic() + SECONDS
         while time.monotonic() < deadline:
-            with suppress(StaleElementReferenceException):
+            with suppress(*NOT_READY):
                 if (value := found()) is not None:
                     return value
             time.sleep(0.05)

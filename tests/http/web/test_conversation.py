@@ -25,7 +25,7 @@ def test_an_answer_goes_on_when_the_connection_broke_in_its_middle(app: WebApp) 
         here = replace(app, url=way.url)
         here.open()
         calls = app.model.streamed
-        here.find("#question").send_keys(BATTERY + Keys.ENTER)
+        here.write("#question", BATTERY + Keys.ENTER)
         here.says("word12")
         way.away = True
         way.cut()
@@ -44,7 +44,7 @@ def test_stop_ends_the_answer_on_the_server_too(app: WebApp) -> None:
     app.model.says = tuple(f"word{number} " for number in range(600))
     app.model.pause = 0.1
     ended = app.model.ended
-    app.find("#question").send_keys(BATTERY + Keys.ENTER)
+    app.write("#question", BATTERY + Keys.ENTER)
     app.says("word3")
     app.click("Stop")
     app.says("Stopped.")
@@ -71,7 +71,7 @@ def test_a_new_answer_is_in_view_below_its_question(app: WebApp) -> None:
 def test_a_long_answer_is_followed_until_its_reader_scrolls_up(app: WebApp) -> None:
     app.model.says = tuple(f"word{number} \n\n" for number in range(400))
     app.model.pause = 0.05
-    app.find("#question").send_keys(BATTERY + Keys.ENTER)
+    app.write("#question", BATTERY + Keys.ENTER)
     app.says("word60")
     app.until(lambda: app.run(LEFT) < 60 or None, "the end is in view")
     app.run("document.querySelector('.talk').scrollTop -= 400")
@@ -113,7 +113,7 @@ def test_a_server_that_does_not_come_back_is_said_with_a_way_on(app: WebApp) -> 
     with cutting(app.url) as way:
         here = replace(app, url=way.url)
         here.open()
-        here.find("#question").send_keys(BATTERY + Keys.ENTER)
+        here.write("#question", BATTERY + Keys.ENTER)
         here.says("word3")
         way.away = True
         way.cut()
@@ -198,7 +198,7 @@ def test_files_of_a_conversation_are_answered_from_and_go_with_it(
     note.write_text("# Sundby\n\nThe harbour of Sundby has 14 cranes and one slipway.\n")
     wrong = tmp_path / "picture.xyz"
     wrong.write_bytes(b"\x00\x01")
-    app.find("#attach").send_keys(f"{note}\n{wrong}")
+    app.write("#attach", f"{note}\n{wrong}")
     app.until(lambda: app.all(".attached li.done") or None)
     app.until(lambda: app.all(".attached li.skipped, .attached li.failed") or None)
     turn = app.ask("How many cranes does the harbour have?")

@@ -45,7 +45,7 @@ def write(app: WebApp, *questions: tuple[str, str]) -> None:
 
 def test_written_questions_are_asked_and_what_is_wrong_opens_in_why(app: WebApp) -> None:
     write(app, (BATTERY, "31 days"), (f"{BATTERY} {HOSTILE}", "9 kilograms"))
-    app.find(".options input").send_keys(f"Lantern {HOSTILE}")
+    app.write(".options input", f"Lantern {HOSTILE}")
     begun(app)
     row = app.until(
         lambda: next((item for item in app.all("tbody tr") if item.text.startswith("Right")), None)
@@ -76,8 +76,8 @@ def test_written_questions_are_asked_and_what_is_wrong_opens_in_why(app: WebApp)
 
 def test_two_settings_are_compared_and_the_next_run_with_the_one_before(app: WebApp) -> None:
     write(app, (BATTERY, "31 days"))
-    app.find(".options input").send_keys("Two settings")
-    app.find("section.options input").send_keys("planned")
+    app.write(".options input", "Two settings")
+    app.write("section.options input", "planned")
     app.click("Another setting to compare")
     second = app.until(lambda: dict(enumerate(app.all("section.options"))).get(1))
     second.find_element("css selector", "input").send_keys("words alone")
@@ -87,9 +87,9 @@ def test_two_settings_are_compared_and_the_next_run_with_the_one_before(app: Web
     assert {"planned", "words alone"} <= set(heads)
     assert len(app.find(".bars").find_elements("css selector", "li")) == 2
     app.all("p a")[1].click()
-    app.find(".questions textarea").send_keys(Keys.CONTROL + "a")
-    app.find(".questions textarea").send_keys("60 days")
-    app.find("section.options input").send_keys("planned")
+    app.write(".questions textarea", Keys.CONTROL + "a")
+    app.write(".questions textarea", "60 days")
+    app.write("section.options input", "planned")
     begun(app)
     app.says("Otherwise than before")
     app.says("right → wrong")
@@ -102,7 +102,7 @@ def test_nothing_keeps_people_from_using_a_run(app: WebApp, theme: str) -> None:
     if not AXE.exists():
         pytest.skip("axe-core is not there: make axe")
     write(app, (BATTERY, "31 days"), (f"{BATTERY} Really?", "9 kilograms"))
-    app.find(".options input").send_keys(f"Looked at {theme}")
+    app.write(".options input", f"Looked at {theme}")
     begun(app)
     app.run("document.documentElement.dataset.theme = arguments[0]", theme)
     for place in ("the run", "why"):
@@ -126,11 +126,11 @@ def test_a_file_is_read_and_one_that_is_none_says_why(app: WebApp, tmp_path: Pat
     app.find("#question-file")
     wrong = tmp_path / "wrong.jsonl"
     wrong.write_text('{"question": "A?"}\n{"answers": []}\n')
-    app.find("#question-file").send_keys(str(wrong))
+    app.write("#question-file", str(wrong))
     app.says("Row 2 has no text in the field 'question'.")
     right = tmp_path / "battery.csv"
     right.write_text(f"question,answers,answerable\n{BATTERY},31 days,\nWho was king?,,no\n")
-    app.find("#question-file").send_keys(str(right))
+    app.write("#question-file", str(right))
     app.says("New set of questions")
     assert app.find(".options input").get_attribute("value") == "battery"
     assert len(app.all(".questions .card")) == 2
@@ -143,7 +143,7 @@ def test_a_file_is_read_and_one_that_is_none_says_why(app: WebApp, tmp_path: Pat
 def test_feedback_becomes_questions(app: WebApp) -> None:
     app.ask(BATTERY)
     app.click("Good answer")
-    app.find(".thumbs input").send_keys("Exactly right" + Keys.ENTER)
+    app.write(".thumbs input", "Exactly right" + Keys.ENTER)
     app.says("Saved. Thank you.")
     app.go("#/evaluate")
     app.click("From feedback")

@@ -62,7 +62,7 @@ def is_read(app: WebApp) -> bool:
 
 
 def test_a_name_is_looked_up_drawn_and_leads_to_its_passages(app: WebApp) -> None:
-    app.find(".finder input").send_keys("ada thornbury" + Keys.ENTER)
+    app.write(".finder input", "ada thornbury" + Keys.ENTER)
     app.until(lambda: app.find("h2.entity").text == "Ada Thornbury" or None)
     drawn = [item.text for item in app.all(".drawing text")]
     assert {"Ada Thornbury", "Bergen", "Meridian"} <= set(drawn)
@@ -84,7 +84,7 @@ def test_a_name_in_the_drawing_and_in_the_list_leads_on(app: WebApp) -> None:
 
 
 def test_a_name_that_nothing_has_is_said_and_markup_stays_text(app: WebApp) -> None:
-    app.find(".finder input").send_keys("Nobody At All" + Keys.ENTER)
+    app.write(".finder input", "Nobody At All" + Keys.ENTER)
     app.says("No document that you may read names this.")
     app.go("#/graph/default/Niels%20Holm")
     app.find("h2.entity")

@@ -88,7 +88,7 @@ def test_a_guest_names_the_collection_to_ask(app: WebApp) -> None:
     field = app.find(".composer input[maxlength='255']")
     assert field.get_attribute("value") == "default"
     field.send_keys(Keys.CONTROL + "a", Keys.NULL, "none", Keys.TAB)
-    app.find("#question").send_keys(BATTERY + Keys.ENTER)
+    app.write("#question", BATTERY + Keys.ENTER)
     app.says("There is no collection named 'none'.")
 
 
@@ -112,7 +112,7 @@ def test_a_wrong_key_says_what_is_wrong(app: WebApp) -> None:
         if begin == "Sign out":
             sign_in(app)
         app.click(begin)
-        app.find("input[type=password][autocomplete]").send_keys("wrong" + Keys.ENTER)
+        app.write("input[type=password][autocomplete]", "wrong" + Keys.ENTER)
         said = app.find("[role=alert]").text
         assert said == "This key is not known here."
         app.chrome.refresh()

@@ -39,7 +39,7 @@ def test_finished_files_are_listed_while_a_long_one_of_their_batch_is_read(
         file.write_text(f"# The note {file.stem}\n\nIt is short.\n")
     app.go("#/documents")
 
-    app.find("#files").send_keys("\n".join(map(str, files)))
+    app.write("#files", "\n".join(map(str, files)))
 
     app.until(lambda: app.find("table.list").text.count("The note") == 11 or None, "the notes")
     assert "a-ledger" not in app.find("table.list").text
@@ -51,7 +51,7 @@ def test_a_page_of_two_thousand_is_opened_at_its_line(app: WebApp, tmp_path: Pat
     file = tmp_path / "ledger.pdf"
     file.write_bytes(ledger(PAGES))
     app.go("#/documents")
-    app.find("#files").send_keys(str(file))
+    app.write("#files", str(file))
     patiently(app, "1 added, 0 failed, 0 skipped")
     app.go("#/ask")
     turn = app.ask("What is the balance of account A-1777?")
@@ -117,9 +117,9 @@ def test_a_conversation_of_five_hundred_turns_is_opened_and_goes_on(app: WebApp)
     assert len(app.all(".turn")) == 20
     app.click("Show earlier questions")
     app.says("Question number 470?")
-    app.find("#question").send_keys("typed at once")
+    app.write("#question", "typed at once")
     assert app.find("#question").get_attribute("value") == "typed at once"
-    app.find("#question").send_keys(Keys.CONTROL + "a")
+    app.write("#question", Keys.CONTROL + "a")
     app.ask(BATTERY)
     assert len(app.all(".turn")) <= 60
 

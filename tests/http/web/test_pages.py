@@ -34,7 +34,7 @@ def unharmed(app: WebApp) -> None:
 
 class TestAsking:
     def test_a_citation_opens_the_document_at_the_marked_sentence(self, app: WebApp) -> None:
-        app.find("#question").send_keys(BATTERY + Keys.ENTER)
+        app.write("#question", BATTERY + Keys.ENTER)
         app.find(".markdown .cite").click()
         app.find(".panel mark.evidence")
         marked = next(item for item in app.all(".panel mark.evidence") if SENTENCE in item.text)
@@ -90,7 +90,7 @@ class TestAsking:
         )
         app.all(".strip button")[0].click()
         app.says("Page 1 of 3")
-        app.find(".finding input").send_keys("48.6 MILLION" + Keys.ENTER)
+        app.write(".finding input", "48.6 MILLION" + Keys.ENTER)
         app.says("1 of ")
         found = app.find(".textLayer .highlight.selected")
         assert found.text.lower() == "48.6 million"
@@ -103,9 +103,9 @@ class TestAsking:
         file.write_text("".join(lines), encoding="utf-8")
         assert run(app.data, "ingest", str(file)).returncode == 0
         app.go(f"#/documents/default/{app.document('long.txt')}")
-        app.find(".finding input").send_keys("𝒏arwhal surfaces" + Keys.ENTER)
+        app.write(".finding input", "𝒏arwhal surfaces" + Keys.ENTER)
         app.says("1 of 2")
-        app.find(".finding input").send_keys(Keys.ENTER)
+        app.write(".finding input", Keys.ENTER)
         app.says("2 of 2")
         mark = app.find("mark.evidence.current")
         assert "".join(mark.text.split()) == "𝒏arwhalsurfaces"
@@ -114,10 +114,10 @@ class TestAsking:
         unharmed(app)
 
     def test_the_document_beside_an_answer_is_made_wider(self, app: WebApp) -> None:
-        app.find("#question").send_keys(BATTERY + Keys.ENTER)
+        app.write("#question", BATTERY + Keys.ENTER)
         app.find(".markdown .cite").click()
         width = app.find(".panel").size["width"]
-        app.find(".edge").send_keys(Keys.ARROW_LEFT * 3)
+        app.write(".edge", Keys.ARROW_LEFT * 3)
         app.until(lambda: app.find(".panel").size["width"] > width + 50 or None, "a wider panel")
         app.chrome.refresh()
         app.ask(BATTERY)
@@ -184,7 +184,7 @@ class TestAsking:
             (herd / f"{animal}.txt").write_text(f"The {animal} of Uri sleeps for seven hours.\n")
         assert run(app.data, "ingest", str(herd)).returncode == 0
         app.go("#/documents/default")
-        app.find(".filters input").send_keys("herd")
+        app.write(".filters input", "herd")
         for animal in ("ibex", "lynx"):
             app.find(f"input[type=checkbox][aria-label*='{animal}']").click()
         app.click("Ask about 2")
@@ -297,7 +297,7 @@ class TestAsking:
 
     def test_an_answer_can_be_stopped_and_asked_again(self, app: WebApp) -> None:
         app.model.way = "slow drip"
-        app.find("#question").send_keys(BATTERY + Keys.ENTER)
+        app.write("#question", BATTERY + Keys.ENTER)
         app.find(".turn .spinner")
         app.click("Stop")
         app.says("Stopped.")
@@ -320,7 +320,7 @@ class TestAsking:
         assert len(app.model.calls) > asked
 
     def test_an_answer_whose_stream_breaks_is_read_on(self, app: WebApp) -> None:
-        app.find("#question").send_keys("What does the heating jacket cost?")
+        app.write("#question", "What does the heating jacket cost?")
         app.run(
             "const real = fetch; window.fetch = async (path, options) => {"
             " const response = await real(path, options);"
@@ -329,7 +329,7 @@ class TestAsking:
             " const reader = response.body.getReader(); const first = await reader.read();"
             " await reader.cancel(); return new Response(first.value, {status: 200}); }"
         )
-        app.find("#question").send_keys(Keys.ENTER)
+        app.write("#question", Keys.ENTER)
         app.find(".turn .standing")
         assert len(app.all(".turn")) == 1
         assert not app.all(".turn [role=alert]")
@@ -337,7 +337,7 @@ class TestAsking:
     def test_an_opinion_with_a_comment_is_kept_for_the_administrator(self, app: WebApp) -> None:
         app.ask(BATTERY)
         app.click("Bad answer")
-        app.find(".thumbs input").send_keys(HOSTILE + Keys.ENTER)
+        app.write(".thumbs input", HOSTILE + Keys.ENTER)
         app.says("Saved. Thank you.")
         app.go("#/admin/feedback")
         app.find("table.list")
@@ -358,7 +358,7 @@ class TestAsking:
                 HOSTILE in [entry.text for entry in app.all(".conversations li.current a")] or None
             )
         )
-        app.find(".conversations input").send_keys("img src")
+        app.write(".conversations input", "img src")
         assert len(app.all(".conversations li")) == 1
         app.chrome.refresh()
         app.find(".turn .markdown")
@@ -373,10 +373,10 @@ class TestAsking:
             f"word{number} " + ("\n\n" if number % 60 == 59 else "") for number in range(4000)
         )
         app.model.says = ("It lasts 31 days [1]. ", *words)
-        app.find("#question").send_keys(BATTERY + Keys.ENTER)
+        app.write("#question", BATTERY + Keys.ENTER)
         app.find(".turn .markdown")
         typed = "typed while it streams"
-        app.find("#question").send_keys(typed)
+        app.write("#question", typed)
         app.until(lambda: app.all(".turn .actions") or None)
         assert app.find("#question").get_attribute("value") == typed
 
@@ -397,13 +397,13 @@ class TestDocuments:
         empty.write_text("")
         app.go("#/documents")
         files = "\n".join(map(str, (good, broken, unknown, empty)))
-        app.find("#files").send_keys(files)
+        app.write("#files", files)
         app.says("1 added, 1 failed, 2 skipped")
         queue = app.find(".queue").text
         assert good.name in queue
         assert "by its content it is plain text" in queue
         assert "cannot be read (.xyz)" in queue
-        app.find(".filters input").send_keys("bold")
+        app.write(".filters input", "bold")
         app.find("table.list a").click()
         app.says("It sways 4 cm")
         assert HOSTILE in app.find(".document").text
@@ -414,7 +414,7 @@ class TestDocuments:
         unharmed(app)
         app.click("Delete")
         app.press("dialog .danger")
-        app.find(".filters input").send_keys("bold")
+        app.write(".filters input", "bold")
         app.until(lambda: not app.all("table.list tbody tr") or None)
 
     def test_metadata_and_titles_stay_text(self, app: WebApp, tmp_path: Path) -> None:
@@ -424,7 +424,7 @@ class TestDocuments:
         options = [word for item in given for word in ("--metadata", item)]
         assert run(app.data, "ingest", str(note), *options).returncode == 0
         app.go("#/documents")
-        app.find(".filters input").send_keys("marked.txt")
+        app.write(".filters input", "marked.txt")
         app.until(lambda: len(app.all("table.list tbody tr")) == 1 or None)
         assert app.find("table.list a").text == HOSTILE
         app.find("table.list a").click()
@@ -457,7 +457,7 @@ class TestDocuments:
 
     def test_a_search_marks_the_words_and_leads_to_the_passage(self, app: WebApp) -> None:
         app.go("#/documents")
-        app.find(".finder input").send_keys("wind sensor plug")
+        app.write(".finder input", "wind sensor plug")
         assert "plug" in [
             item.text.lower() for item in [app.find(".found mark"), *app.all(".found mark")]
         ]
@@ -466,7 +466,7 @@ class TestDocuments:
 
     def test_a_table_is_drawn_as_one(self, app: WebApp) -> None:
         app.go("#/documents")
-        app.find(".filters input").send_keys("spare")
+        app.write(".filters input", "spare")
         app.find("table.list a").click()
         app.find(".document table")
         assert [item.text for item in app.all(".document th")][:3] == ["part", "name", "fits"]
@@ -481,12 +481,12 @@ class TestDocuments:
             note = tmp_path / f"{name}.txt"
             note.write_text(f"The owl of Ost is {name}.\n")
             # What was typed before is typed over: a field that is cleared tells the page nothing.
-            app.find(".readers input").send_keys(Keys.CONTROL + "a" + Keys.NULL + readers)
-            app.find("#files").send_keys(str(note))
+            app.write(".readers input", Keys.CONTROL + "a" + Keys.NULL + readers)
+            app.write("#files", str(note))
             app.until(partial(settled_rows, app, note.name))
             if name == "wrong":
                 app.says("Not a valid reader: 'board'.")
-        app.find(".filters input").send_keys(".txt")
+        app.write(".filters input", ".txt")
         app.until(lambda: [item for item in app.all("table.list a") if "open" in item.text] or None)
         assert not [item for item in app.all("table.list a") if "closed" in item.text]
 
@@ -496,13 +496,13 @@ class TestDocuments:
         note = tmp_path / "again.txt"
         note.write_text("The gull of Ost sleeps.\n")
         app.go("#/documents")
-        app.find(".readers input").send_keys(Keys.CONTROL + "a" + Keys.NULL + "board")
-        app.find("#files").send_keys(str(note))
+        app.write(".readers input", Keys.CONTROL + "a" + Keys.NULL + "board")
+        app.write("#files", str(note))
         app.until(partial(settled_rows, app, note.name))
         app.click("Try again")
-        app.find("dialog input").send_keys(Keys.CONTROL + "a" + Keys.NULL + "everyone")
+        app.write("dialog input", Keys.CONTROL + "a" + Keys.NULL + "everyone")
         app.press("dialog .primary")
-        app.find(".filters input").send_keys("again.txt")
+        app.write(".filters input", "again.txt")
         app.until(lambda: len(app.all("table.list tbody tr")) == 1 or None)
 
     def test_who_may_read_a_document_is_shown_and_changed(
@@ -514,12 +514,12 @@ class TestDocuments:
         (folder / "ragstone.yaml").write_text("readers: [everyone]\n")
         assert run(app.data, "ingest", str(folder)).returncode == 0
         app.go("#/documents")
-        app.find(".filters input").send_keys("rules.txt")
+        app.write(".filters input", "rules.txt")
         app.until(lambda: len(app.all("table.list tbody tr")) == 1 or None)
         app.find("table.list a").click()
         app.click("Who can read it")
         app.says("The file ragstone.yaml of the folder /house")
-        app.find(".grants input").send_keys("user:local, group:board")
+        app.write(".grants input", "user:local, group:board")
         app.find(".grants .primary").click()
         app.says("Set for the document")
         assert app.find(".grants strong").text == "user:local, group:board"
@@ -562,7 +562,7 @@ class TestWhy:
 class TestAdministering:
     def test_a_setting_is_changed_and_undone(self, app: WebApp) -> None:
         app.go("#/admin/settings")
-        app.find(".filters input").send_keys("rag.top_k")
+        app.write(".filters input", "rag.top_k")
         field = app.find(".setting input")
         before = field.get_attribute("value")
         field.send_keys(Keys.CONTROL + "a")
@@ -573,7 +573,7 @@ class TestAdministering:
 
     def test_a_topic_is_forbidden_tried_and_allowed_again(self, app: WebApp) -> None:
         app.go("#/admin/topics")
-        app.find("form.card input").send_keys(f"salaries {HOSTILE}")
+        app.write("form.card input", f"salaries {HOSTILE}")
         app.click("Block")
         app.says(f"salaries {HOSTILE}")
         app.all("form.card input")[-1].send_keys("What are the salaries?")
@@ -614,8 +614,8 @@ class TestSources:
         app.go("#/admin/sources")
         app.click("Add a source")
         Select(app.find("form select")).select_by_visible_text("folder")
-        app.find("form input[placeholder=handbook]").send_keys("attic")
-        app.find("form .hint + div input").send_keys(str(house))
+        app.write("form input[placeholder=handbook]", "attic")
+        app.write("form .hint + div input", str(house))
         app.click("Add")
         app.says("12 added · 1 failed")
         app.find(".jobs details summary").click()
@@ -780,13 +780,13 @@ def test_the_page_speaks_other_languages(app: WebApp, language: str, documents: 
 
 def test_the_keyboard_is_enough(app: WebApp) -> None:
     active = "return document.activeElement.id || document.activeElement.className"
-    app.find("#question").send_keys(BATTERY + Keys.ENTER)
+    app.write("#question", BATTERY + Keys.ENTER)
     cite = app.find(".markdown .cite")
     app.run("arguments[0].focus()", cite)
     cite.send_keys(Keys.ENTER)
     app.find("mark.evidence")
     assert app.run(active) == "panel"
-    app.find(".panel").send_keys(Keys.ESCAPE)
+    app.write(".panel", Keys.ESCAPE)
     app.until(lambda: not app.all(".panel") or None)
 
 
@@ -798,7 +798,7 @@ class TestSigningIn:
         app.find("nav")
         assert not app.chrome.find_elements(By.XPATH, "//nav//a[.='Admin']")
         app.click("Sign in")
-        app.find("input[type=password]").send_keys(app.token)
+        app.write("input[type=password]", app.token)
         app.find("form .primary").click()
         app.until(lambda: app.chrome.find_elements(By.XPATH, "//nav//a[.='Admin']") or None)
 
@@ -817,15 +817,15 @@ def test_an_empty_server_shows_how_to_begin_and_a_reader_only_what_it_may_do(
         fresh.click("Add documents")
         note = tmp_path / "tower.md"
         note.write_text("# Tower\n\n## Height\n\nThe tower of Ost is 41 metres high.\n")
-        fresh.find("#files").send_keys(str(note))
+        fresh.write("#files", str(note))
         fresh.says("1 added, 0 failed, 0 skipped")
         fresh.go("#/admin/keys")
-        fresh.find(".options input").send_keys("a colleague")
+        fresh.write(".options input", "a colleague")
         fresh.click("Create key")
         secret = fresh.find(".secret").text
         fresh.go("#/ask")
         fresh.click("Sign out")
-        fresh.find("input[type=password]").send_keys("wrong")
+        fresh.write("input[type=password]", "wrong")
         fresh.find("form .primary").click()
         fresh.find("[role=alert]")
         field = fresh.find("input[type=password]")

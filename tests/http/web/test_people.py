@@ -84,7 +84,7 @@ def test_from_the_first_invitation_to_a_second_factor_and_the_end_of_a_session(
         page.says("Sign in with a key")
         fill(page, "ada", PASSWORD)
         page.says("Code of your authenticator")
-        page.find("input[autocomplete=one-time-code]").send_keys(codes[0] + Keys.ENTER)
+        page.write("input[autocomplete=one-time-code]", codes[0] + Keys.ENTER)
         page.find("nav")
         assert [item.text for item in page.all("nav a")] == ["Ask", "Documents", "Graph", "Why"]
 
@@ -105,7 +105,7 @@ def test_from_the_first_invitation_to_a_second_factor_and_the_end_of_a_session(
 
         page.go("#/admin/audit")
         page.says("people.remove User ada")
-        page.find("form input").send_keys("ada" + Keys.ENTER)
+        page.write("form input", "ada" + Keys.ENTER)
         page.says("people.set_second_factor")
         assert not page.run("return document.body.innerText.includes('people.remove')")
         unharmed(page)

@@ -30,8 +30,8 @@ class Port:
     def log_in(self, user: str) -> None:
         self.app.chrome.delete_all_cookies()
         self.app.chrome.get(f"{self.url}/login")
-        self.app.find("#__ac_name").send_keys(user)
-        self.app.find("#__ac_password").send_keys(PASSWORD + Keys.ENTER)
+        self.app.write("#__ac_name", user)
+        self.app.write("#__ac_password", PASSWORD + Keys.ENTER)
         self.app.find("#personaltools-logout, #portal-logout, [href$='/logout']")
 
     def log_out(self) -> None:
@@ -42,9 +42,9 @@ class Port:
         """What the widget of this page answers, with its sources."""
         self.app.chrome.switch_to.default_content()
         self.app.chrome.switch_to.frame(self.app.find("iframe[src*='/widget/']"))
-        if launcher := self.app.all(".launcher"):
-            launcher[0].click()
-        self.app.find("#q").send_keys(question + Keys.ENTER)
+        if self.app.all(".launcher"):
+            self.app.press(".launcher")
+        self.app.write("#q", question + Keys.ENTER)
         self.app.find("article:last-of-type .sources, article:last-of-type .refused")
         return self.app.find("article:last-of-type").text
 
@@ -74,8 +74,8 @@ def port(plone: PloneSite, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         made.app.resize(1280, 900)
         made.log_in("sync")
         chrome.get(f"{url}/@@site-controlpanel")
-        made.app.find("#form-widgets-webstats_js").send_keys(tag)
-        made.app.find("#form-buttons-save").send_keys(Keys.ENTER)
+        made.app.write("#form-widgets-webstats_js", tag)
+        made.app.write("#form-buttons-save", Keys.ENTER)
         made.app.find(".portalMessage, .alert")
         made.log_out()
         yield made
@@ -130,7 +130,7 @@ def test_given_an_editor_then_the_forms_of_the_site_work_beside_it(port: Port) -
     title.clear()
     title.send_keys("Page 5 anew")
     assert port.app.find("iframe[src*='/widget/']").is_displayed()
-    port.app.find("#form-buttons-save").send_keys(Keys.ENTER)
+    port.app.write("#form-buttons-save", Keys.ENTER)
     port.app.until(
         lambda: port.app.find("h1").text == "Page 5 anew" or None, "the title that was written"
     )

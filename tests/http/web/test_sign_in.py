@@ -102,8 +102,8 @@ def house(app: WebApp, tmp_path: Path, indexed_documents: Path) -> Iterator[Hous
 def sign_in(app: WebApp, provider: Provider, name: str = "eva") -> None:
     """By the provider's own form, and its question whether this page may know who it is."""
     app.click(f"Sign in with {provider.host}")
-    app.find("input[name=login]").send_keys(name)
-    app.find("input[name=password]").send_keys("any" + Keys.ENTER)
+    app.write("input[name=login]", name)
+    app.write("input[name=password]", "any" + Keys.ENTER)
     app.click("Continue")
 
 
@@ -144,7 +144,7 @@ def test_when_the_token_ends_the_same_button_leads_back_to_what_was_asked(house:
     token = app.run("return sessionStorage.getItem('ragstone.credential')")
     app.until(lambda: app.run(STATUS, token) == 401 or None)
     provider.hold(3600)
-    app.find("#question").send_keys("And in winter?" + Keys.ENTER)
+    app.write("#question", "And in winter?" + Keys.ENTER)
     app.find(CARD)
     assert app.button("Cancel"), "the page is still there behind the card"
     app.click(f"Sign in with {provider.host}")
@@ -152,7 +152,7 @@ def test_when_the_token_ends_the_same_button_leads_back_to_what_was_asked(house:
     app.says("31 days")
     assert app.chrome.current_url == here
     assert app.find("#question").get_attribute("value") == "And in winter?"
-    app.find("#question").send_keys(Keys.ENTER)
+    app.write("#question", Keys.ENTER)
     app.until(lambda: len(app.all(".turn .standing")) == 2 or None)
 
 
@@ -165,7 +165,7 @@ def test_when_the_provider_lets_nobody_in_a_sentence_says_so_and_leads_back(hous
     app.says(f"{provider.host} did not let you in, or it was cancelled.")
     assert app.chrome.current_url == f"{app.url}/#/ask"
     app.click("Try again")
-    app.find(CARD).send_keys(app.token + Keys.ENTER)
+    app.write(CARD, app.token + Keys.ENTER)
     app.find("nav")
 
 

@@ -38,7 +38,7 @@ def test_a_server_that_is_started_anew_under_an_open_page_is_gone_on_with(house:
             here = replace(house, url=way.url)
             here.open()
             here.ask(BATTERY)
-        here.find("#question").send_keys("And in winter?" + Keys.ENTER)
+        here.write("#question", "And in winter?" + Keys.ENTER)
         here.says("The server does not answer. Is it running?")
         second = stack.enter_context(serving(house.data, **model_of(house)))
         way.lead_to(int(second.rpartition(":")[2]))
@@ -62,11 +62,11 @@ def test_a_key_that_ends_in_the_midst_of_an_answer_asks_for_another(house: WebAp
         here.chrome.get(f"{url}/#key={secret}")
         here.model.says = tuple(f"word{number} " for number in range(60))
         here.model.pause = 0.1
-        here.find("#question").send_keys(BATTERY + Keys.ENTER)
+        here.write("#question", BATTERY + Keys.ENTER)
         here.says("word3")
         assert run(here.data, "keys", "revoke", name).returncode == 0
         here.says("word59")
-        here.find("#question").send_keys("And in winter?" + Keys.ENTER)
+        here.write("#question", "And in winter?" + Keys.ENTER)
         field = here.find("input[type=password]")
         field.send_keys(here.token + Keys.ENTER)
         here.find("nav")
@@ -79,8 +79,8 @@ def test_two_browsers_at_once_each_have_their_own_answer(app: WebApp) -> None:
     with chromium() as other:
         second = replace(app, chrome=other)
         second.open()
-        app.find("#question").send_keys(BATTERY + Keys.ENTER)
-        second.find("#question").send_keys("What does the heating jacket cost?" + Keys.ENTER)
+        app.write("#question", BATTERY + Keys.ENTER)
+        second.write("#question", "What does the heating jacket cost?" + Keys.ENTER)
         for item, own, others in (
             (app, BATTERY, "heating jacket"),
             (second, "heating jacket", BATTERY),
@@ -117,7 +117,7 @@ def test_other_scripts_run_their_way_and_are_cited_and_coloured(
     file = tmp_path / name
     file.write_text(text, encoding="utf-8")
     app.go("#/documents")
-    app.find("#files").send_keys(str(file))
+    app.write("#files", str(file))
     app.says("1 added, 0 failed, 0 skipped")
     app.go("#/ask")
     app.model.says = (said,)
@@ -140,9 +140,9 @@ def test_a_file_given_twice_or_too_large_says_so(house: WebApp, tmp_path: Path) 
     with serving(house.data, **model_of(house), **limits) as url:
         here = replace(house, url=url)
         here.open("#/documents")
-        here.find("#files").send_keys(str(same))
+        here.write("#files", str(same))
         here.says("1 added, 0 failed, 0 skipped")
-        here.find("#files").send_keys(f"{same}\n{large}")
+        here.write("#files", f"{same}\n{large}")
         here.until(lambda: "large.txt" in here.find(".queue").text or None)
         here.until(lambda: here.all(".queue .failed, .queue .skipped") or None)
         assert "1 MB" in here.find(".queue").text

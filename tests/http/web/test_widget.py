@@ -63,7 +63,7 @@ class Shop:
 
     def ask(self, question: str) -> None:
         """Ask in the widget, which is open."""
-        self.app.find("#q").send_keys(question + Keys.ENTER)
+        self.app.write("#q", question + Keys.ENTER)
         self.app.find("article:last-of-type .sources, article:last-of-type .refused")
 
 
@@ -123,7 +123,7 @@ def test_one_tag_answers_questions_with_sources_under_a_strict_policy(shop: Shop
     shop.app.find(".markdown .cite").click()
     assert "31 days" in shop.app.find("blockquote").text
     assert "Lantern 3 field manual" in shop.app.find(".sources").text
-    shop.app.find("#q").send_keys(Keys.ESCAPE)
+    shop.app.write("#q", Keys.ESCAPE)
     shop.app.find(".launcher")
     shop.leave()
     shop.app.until(lambda: shop.app.find("iframe").size["width"] == 64 or None)
