@@ -95,7 +95,7 @@ def test_what_to_ask_next_is_suggested_from_the_documents_and_asked_by_a_click(
     first = app.find(".suggested .suggestion").text
     assert first.startswith("What do the documents say about “")
 
-    app.find(".suggested .suggestion").click()
+    app.press(".suggested .suggestion")
 
     app.until(lambda: len(app.all(".turn .actions")) == 2 or None)
     assert app.all(".turn h2")[-1].text == first

@@ -153,7 +153,7 @@ class TestAsking:
             app.ask(question)
         app.open()
         app.run("window.print = () => { window.printed = true }")
-        app.find(".conversations li summary").click()
+        app.press(".conversations li summary")
         app.click("Print or save as PDF")
         app.until(lambda: app.run("return window.printed") or None)
 
@@ -167,7 +167,7 @@ class TestAsking:
         assert "بطارية" in text or "ةيراطب" in unicodedata.normalize("NFKC", text)
         assert text.count("Sources 1 Lantern 3 field manual") == 2
         assert not [item for item in ("New question", "Ask next", "Copy") if item in text]
-        app.find(".conversations li summary").click()
+        app.press(".conversations li summary")
         app.run(
             "URL.createObjectURL = (blob) => { blob.arrayBuffer().then("
             "(bytes) => { window.saved = new TextDecoder().decode(bytes.slice(0, 2)) });"
@@ -205,7 +205,7 @@ class TestAsking:
         before = len(app.model.calls)
         app.go("#/documents/default")
         for title in ("Lantern 3 field manual", "Travel and expenses policy"):
-            app.find(f"input[type=checkbox][aria-label*='{title}']").click()
+            app.press(f"input[type=checkbox][aria-label*='{title}']")
         app.click("Brief me")
         app.find(".turn .actions")
         assert app.find(".turn h2").text == "Summarise all documents"
@@ -750,7 +750,7 @@ def test_the_menu_of_a_phone_is_closed_by_escape(app: WebApp) -> None:
 def test_beside_a_document_the_answer_has_room_on_a_small_screen(app: WebApp) -> None:
     app.open(width=1024, height=768)
     app.ask(BATTERY)
-    app.find(".markdown .cite").click()
+    app.press(".markdown .cite")
     app.find(".panel mark.evidence")
     assert app.find(".talk").size["width"] > 480
     app.click("Menu")
