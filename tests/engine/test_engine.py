@@ -127,6 +127,21 @@ async def test_given_a_bug_in_a_stage_then_failed_without_its_text() -> None:
     assert "secret" not in str(last.error)
 
 
+class Lack(Say):
+    """Answers no question."""
+
+    name: ClassVar[str] = "lack"
+
+    def require(self, turn: Turn, adapters: Adapters) -> None:
+        raise ModelUnavailable("no model")
+
+
+async def test_given_a_stage_that_answers_no_question_then_none_runs_before_it() -> None:
+    [failed] = await everything(an_engine(Say(), Lack()).events(Ask("q")))
+    assert isinstance(failed, Failed)
+    assert failed.error.message == "no model"
+
+
 async def test_given_a_stage_that_hangs_then_it_ends_at_its_timeout() -> None:
     log: list[str] = []
     slow = Say(pause=9, timeout=0.05, log=log)

@@ -33,7 +33,7 @@ async def test_given_no_model_then_general_and_vision_say_so_and_agent_answers(
         ("/api/chat/completions", {"message": QUESTION, "mode": "general"}),
     ):
         response = await http.post(address, json=body)
-        assert response.status_code == 409
+        assert response.status_code == 409, (address, response.text)
         assert "LLM__MODEL" in response.text
     found = await answered(http, "agent")
     assert "31 days" in found["content"]
@@ -53,7 +53,7 @@ async def test_given_a_model_then_general_answers_without_documents(with_model: 
     assert found["content"] == "It lasts 31 days [1]."
     assert (found["sources"], found["confidence_score"]) == ([], None)
     response = await http.post("/v2/vision/query", json={"query": "What?", "images": [PNG]})
-    assert response.status_code == 409
+    assert response.status_code == 409, response.text
     assert "LLM__VISION" in response.text
 
 

@@ -30,6 +30,9 @@ class Converse(Stage):
 
     timeout: float = Field(300.0, gt=0, description="Seconds that the answer may take.")
 
+    def require(self, turn: Turn, adapters: Adapters) -> None:
+        require_chat(turn, adapters)
+
     async def run(self, turn: Turn, adapters: Adapters, emit: Emit) -> Step:
         chat = require_chat(turn, adapters)
         language = language_name(detect(turn.question))

@@ -132,6 +132,8 @@ class _Question:
     async def stages(self) -> None:
         """Run the stages of the recipe; the last event is Done or Failed."""
         try:
+            for stage in self._recipe.stages:
+                stage.require(self.run.turn, self._adapters)
             await self._enter_room()
             await self.run.through(self._recipe.stages)
         except RagstoneError as error:

@@ -80,6 +80,10 @@ class Stage(BaseModel):
         decided = {name: getattr(self, name) for name in self.model_fields_set}
         return type(self)(**{**decided, **changes})
 
+    def require(self, turn: Turn, adapters: Adapters) -> None:
+        """Raise what no question of this kind can be answered for, before any stage runs: a stream
+        that has begun can no longer be refused by its status."""
+
     def recover(self, turn: Turn, failure: RagstoneError) -> Turn:
         """The turn that goes on when the stage failed."""
         return turn
