@@ -1,6 +1,8 @@
 """Conversations in a whole Ragstone: remembered, kept when things fail, forgotten."""
 
 import asyncio
+import base64
+import io
 import json
 import time
 from collections.abc import AsyncIterator
@@ -8,6 +10,7 @@ from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import docx
 import httpx2
 import pytest
 from pydantic import SecretStr
@@ -168,6 +171,10 @@ async def test_an_export_has_blocks_or_can_be_read_with_its_sources(ragstone: Ra
     assert "Baltimore" in text
     assert "- [1] zappa (" in text
     assert "characters " in text
+    word = base64.b64decode(await ragstone.conversations.export(HERE, "docx"))
+    said = [item.text for item in docx.Document(io.BytesIO(word)).paragraphs]
+    assert said[0] == "Where was Frank Zappa born?"
+    assert any(item.startswith("[1] zappa (") for item in said)
 
 
 async def test_the_same_through_a_server(ragstone: Ragstone) -> None:

@@ -65,6 +65,7 @@ from ragstone.local.ranges import with_known_values
 from ragstone.local.removal import Removal
 from ragstone.local.repair import is_state_lost
 from ragstone.local.sources import KIND, source_work
+from ragstone.local.suggesting import Suggestions, without_chat
 from ragstone.local.work import part_works, works
 from ragstone.models.configured_chat import (
     NOTE,
@@ -356,6 +357,9 @@ async def open(
         models = models_in_use(embedders.usable(), adapters.reranker)
         engine = partial(Engine, adapters, asked=prepare_ask)
         answers = engine(configured.answer_recipe, rooms=rooms, around=answering)
+        quiet = without_chat(adapters)
+        previewing = interceptor.preview if interceptor else None
+        trial = Engine(quiet, configured.answer_recipe, asked=prepare_ask, around=previewing)
         removal, store = Removal(adapters, pipeline), SqlJobs(database)
         parts = part_works(pipeline) if shared else {}
         syncing = SyncParts(pipeline, adapters.catalog, SqlSources(database), settings.ingest, data)
@@ -395,6 +399,7 @@ async def open(
             ),
             syncing,
             SqlPeople(database),
+            Suggestions(adapters, trial),
         )
         try:
             await ragstone.watch()

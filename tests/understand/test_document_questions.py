@@ -2,9 +2,11 @@
 
 import pytest
 
+from ragstone.local.suggesting import _frames
 from ragstone.understand.document_questions import (
     DocumentList,
     find_document_list,
+    find_topic,
     sought_in_documents,
 )
 
@@ -94,3 +96,22 @@ def test_what_all_documents_are_to_say_is_found(question: str, about: str, calle
 )
 def test_a_question_for_one_document_or_something_else_lists_none(question: str) -> None:
     assert find_document_list(question) is None
+
+
+@pytest.mark.parametrize("language", sorted(_frames()))
+def test_a_suggested_question_is_about_what_it_names(language: str) -> None:
+    assert find_topic(_frames()[language]["section"].format("Garantie 3")) == "Garantie 3?"
+
+
+@pytest.mark.parametrize(
+    ("question", "topic"),
+    [
+        ("What does the manual say about the warranty?", "the warranty?"),
+        ("Was steht im Handbuch?", ""),
+        ("What did the document say?", ""),
+        ("What does Ada say about the plan?", ""),
+        ("What do the documents say about " + "the noise limit and " * 40, ""),
+    ],
+)
+def test_a_topic_is_what_any_document_is_to_tell_about(question: str, topic: str) -> None:
+    assert find_topic(question) == topic

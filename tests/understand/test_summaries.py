@@ -30,7 +30,17 @@ def test_a_summary_is_wanted_of_what_the_question_names(question: str, name: str
 
 
 @pytest.mark.parametrize(
-    "question", ["What is this document about?", "tl;dr", "Fasse das zusammen"]
+    "question",
+    [
+        "What is this document about?",
+        "tl;dr",
+        "Fasse das zusammen",
+        *("Summarise this document", "Summarise all documents"),
+        *("Fasse dieses Dokument zusammen", "Fasse alle Dokumente zusammen"),
+        *("总结这份文件", "总结所有文件"),
+        *("이 문서를 요약해 주세요", "모든 문서를 요약해 주세요"),
+        *("لخص هذا المستند", "لخص جميع المستندات"),
+    ],
 )
 def test_without_a_name_any_document_is_meant(question: str) -> None:
     assert named(question) == ""

@@ -150,6 +150,10 @@ class Interceptor:
         """The events of a search; raises TooManyRequests, UnknownCollection before the first."""
         return self.metrics.observe("search", ask, self._with_limits(ask, events))
 
+    def preview(self, ask: Ask, events: AsyncGenerator[Event, None]) -> AsyncGenerator[Event, None]:
+        """The events of what nobody asked: limited as a question, and in no figure."""
+        return self._with_limits(ask, events)
+
     async def admit(self) -> None:
         """Raise TooManyRequests if the caller has used up the tokens of this minute."""
         key, tokens = limit_key(ASKING.get()), self._limits.tokens if self._limits else 0

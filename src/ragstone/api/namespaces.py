@@ -463,7 +463,7 @@ class AsyncConversations:
         return await service.conversations.rename(self._conversation_key(name), title)
 
     async def export(self, name: str, format: Format = "json") -> str:
-        """The whole conversation as text: json or markdown."""
+        """The whole conversation as text: json or markdown; docx in base64."""
         service = await self._session.service()
         return await service.conversations.export(self._conversation_key(name), format)
 

@@ -371,7 +371,7 @@ class Conversations(Twin[AsyncConversations]):
         return self._thread.run(self._inner.rename(name, title))
 
     def export(self, name: str, format: Format = "json") -> str:
-        """The whole conversation as text: json or markdown."""
+        """The whole conversation as text: json or markdown; docx in base64."""
         return self._thread.run(self._inner.export(name, format))
 
     def delete(self, name: str) -> None:

@@ -1,5 +1,6 @@
 """The `ragstone conversations` commands: what was asked in which room, and how to forget it."""
 
+import base64
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -98,7 +99,7 @@ async def export(
     service: "Service",
     room: Room,
     form: Annotated[
-        Literal["json", "markdown"], typer.Option("--format", help="What to write.")
+        Literal["json", "markdown", "docx"], typer.Option("--format", help="What to write.")
     ] = "markdown",
     file: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Instead of printing it.")
@@ -106,9 +107,13 @@ async def export(
     user: User = "local",
     user_id: Account = "",
 ) -> int:
-    """Write a whole conversation, as JSON with everything or as Markdown with its sources."""
+    """Write a whole conversation: JSON with everything, or Markdown or Word with its sources."""
+    if form == "docx" and file is None:
+        fail("A Word file is not printed. Say where to write it: --output FILE.")
     text = await service.conversations.export(_conversation_key(user, room, user_id), form)
-    return _write(text, file)
+    if form == "docx":
+        return _write(base64.b64decode(text), file)
+    return _write(text.encode("utf-8", "replace"), file)
 
 
 @app.command("import")
@@ -203,14 +208,14 @@ def _show(found: "list[StoredTurn]", as_json: bool) -> int:
     return 0
 
 
-def _write(text: str, file: Path | None) -> int:
+def _write(content: bytes, file: Path | None) -> int:
     from ragstone.cli.show import print_text
 
     if file is None:
-        print_text(text, end="")
+        print_text(content.decode(), end="")
         return 0
     try:
-        file.write_bytes(text.encode("utf-8", "replace"))
+        file.write_bytes(content)
     except OSError as error:
         fail(f"{file} cannot be written ({error.strerror}).")
     return 0

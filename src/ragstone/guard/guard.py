@@ -50,7 +50,8 @@ class Guard(Stage):
         turn = replace(turn, usage=turn.usage + usage)
         if not ruling.blocked:
             return Step(turn, "allowed")
-        await _record_blocked(topics, turn, ruling)
+        if turn.ask.keeps:
+            await _record_blocked(topics, turn, ruling)
         guidance = await own_text(turn, adapters, "forbidden_guidance") or self.guidance
         if not self.answers:
             raise QuestionBlocked(guidance)

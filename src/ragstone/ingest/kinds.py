@@ -45,7 +45,7 @@ _NUMBERED_END = re.compile(r"\D.*\s\d{1,4}$")
 def chunk_kind(text: str, section: tuple[str, ...], only_table: bool) -> str:
     """toc, glossary, faq, credits, table or normal. A section's name counts for those below it, and
     a table of questions and answers is a FAQ."""
-    names = [_NUMBERING.sub("", heading).strip(" :.").casefold() for heading in section]
+    names = [strip_numbering(heading).strip(" :.").casefold() for heading in section]
     if _is_contents(text, any(name in _TOC_NAMES for name in names)):
         return "toc"
     for kind, known in _NAMES.items():
@@ -54,6 +54,11 @@ def chunk_kind(text: str, section: tuple[str, ...], only_table: bool) -> str:
     if only_table:
         return "faq" if all(map(FAQ_ROW.match, text.splitlines())) else "table"
     return "normal"
+
+
+def strip_numbering(heading: str) -> str:
+    """The heading without the number of its section."""
+    return _NUMBERING.sub("", heading)
 
 
 def _is_contents(text: str, named: bool) -> bool:

@@ -25,7 +25,7 @@ from ragstone.core.errors import (
     UnknownTopic,
 )
 from ragstone.core.events import Event
-from ragstone.core.filters import And, Scalar, exclude_hidden, reader_filter
+from ragstone.core.filters import And, Filter, Scalar, exclude_hidden, reader_filter
 from ragstone.core.limits import MAX_TOPICS
 from ragstone.core.metadata import check_input_metadata
 from ragstone.core.readers import check_readers
@@ -66,6 +66,7 @@ from ragstone.local.resuming import KeptAnswers
 from ragstone.local.settings import LocalSettings
 from ragstone.local.sources import LocalSources, SourceSchedule
 from ragstone.local.statistics import LocalStatistics
+from ragstone.local.suggesting import Suggestions
 from ragstone.local.warming import MOST_SECONDS, warm
 from ragstone.local.watching import Watch
 from ragstone.local.work import DELETE, INGEST, READERS, REBUILD, read_progress
@@ -132,12 +133,14 @@ class Ragstone:
         erasure: Callable[[LocalKeys], UserErasure],
         syncing: SyncParts,
         people: PeopleStore,
+        suggestions: Suggestions,
     ) -> None:
         self._adapters = adapters
         self._answers = answers
         self._kept = KeptAnswers(answers.events, adapters.running)
         self._searches = searches
         self._functions = functions
+        self._suggestions = suggestions
         self._pipeline = pipeline
         self._removal = removal
         self.jobs = jobs
@@ -188,6 +191,17 @@ class Ragstone:
         turn = await self._searches.answer(ask)
         corrected = turn.question if turn.original else ""
         return SearchResult(turn.hits, turn.trace, corrected, turn.notes)
+
+    async def suggest(
+        self,
+        principal: Principal,
+        collection: str,
+        *,
+        cited: Mapping[str, int] | None = None,
+        asked: Sequence[str] = (),
+        where: Filter | None = None,
+    ) -> list[str]:
+        return await self._suggestions.list_for(principal, collection, cited or {}, asked, where)
 
     async def function_calling(self, ask: Ask) -> Turn:
         if self._adapters.chat is None:
@@ -480,6 +494,7 @@ class Ragstone:
         await self._answers.aclose()
         await self._searches.aclose()
         await self._functions.aclose()
+        await self._suggestions.aclose()
         await self._pipeline.aclose()
 
 

@@ -1,21 +1,32 @@
-"""A conversation as a file: JSON with everything, or Markdown to be read."""
+"""A conversation as a file: JSON with everything, or Markdown and Word to be read."""
 
+import base64
 import json
 from collections.abc import Sequence
 
 from ragstone.answer.stream import plain
 from ragstone.core.conversation import Room, StoredTurn, iso
 from ragstone.core.source import Source, citation_sources
+from ragstone.local.conversation_docx import write_docx
 from ragstone.service import wire
+from ragstone.service.conversations import Format
 
 
-def as_json(room: Room, entries: Sequence[StoredTurn]) -> str:
+def write_conversation(room: Room, entries: Sequence[StoredTurn], form: Format) -> str:
+    """The conversation in this form, oldest turn first."""
+    if form == "json":
+        return _as_json(room, entries)
+    markdown = _as_markdown(room, entries)
+    return base64.b64encode(write_docx(markdown)).decode() if form == "docx" else markdown
+
+
+def _as_json(room: Room, entries: Sequence[StoredTurn]) -> str:
     """The room, and for each turn its block and the notes beside it, oldest first."""
     turns = [wire.entry(entry) for entry in entries]
     return json.dumps({**wire.room(room), "blocks": turns}, indent=1) + "\n"
 
 
-def as_markdown(room: Room, entries: Sequence[StoredTurn]) -> str:
+def _as_markdown(room: Room, entries: Sequence[StoredTurn]) -> str:
     """Questions and answers with their sources, oldest first."""
     about = f"Room `{room.room}`, {room.turns} turns, {iso(room.created_at)[:10]}"
     parts = [f"# {_line(room.title) or 'Conversation'}", about]

@@ -20,7 +20,7 @@ from ragstone.core.conversation import (
 from ragstone.core.errors import InvalidRoom, UnknownRoom
 from ragstone.core.provenance import Provenance, Reader
 from ragstone.core.turn import Principal, SearchType
-from ragstone.local.conversation_export import as_json, as_markdown
+from ragstone.local.conversation_export import write_conversation
 from ragstone.local.conversation_import import read_entries
 from ragstone.ports import Adapters, ConversationStore
 from ragstone.service.conversations import Format
@@ -72,8 +72,7 @@ class LocalConversations:
         entries: list[StoredTurn] = []
         while page := await self._conversations.entries(conversation, IN_ONE_READ, len(entries)):
             entries += page
-        write = as_json if form == "json" else as_markdown
-        return await asyncio.to_thread(write, room, entries[::-1])
+        return await asyncio.to_thread(write_conversation, room, entries[::-1], form)
 
     async def take_in(self, principal: Principal, text: str) -> int:
         check_known()

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from ragstone.core.answer import Usage
 from ragstone.core.events import Event
-from ragstone.core.filters import Scalar
+from ragstone.core.filters import Filter, Scalar
 from ragstone.core.limits import MAX_TOPICS
 from ragstone.core.records import (
     BlockedQuestion,
@@ -36,7 +36,7 @@ from ragstone.service.maintenance import MaintenanceService
 from ragstone.service.people import PeopleService
 from ragstone.service.prompts import PromptService
 from ragstone.service.readers import ReadersService
-from ragstone.service.reading import Path, ReadingService
+from ragstone.service.reading import ChunkId, Path, ReadingService
 from ragstone.service.routes import route
 from ragstone.service.settings import SettingsService
 from ragstone.service.sources import SourcesService
@@ -339,6 +339,25 @@ class Service(Protocol):
     @require_role("reader", guests=True)
     async def search(self, ask: Ask) -> SearchResult:
         """The passages that `ask` would be answered from, without answering."""
+        ...
+
+    @require_role("reader", guests=True)
+    async def suggest(
+        self,
+        principal: Principal,
+        collection: str,
+        *,
+        cited: Mapping[ChunkId, Offset] | None = None,
+        asked: Sequence[Question] = (),
+        where: Filter | None = None,
+    ) -> list[str]:
+        """At most three questions to go on with, about other sections of the documents that hold
+        the passages `cited`, each with its place in its document; or to begin with, without any.
+        None that was `asked`.
+
+        Each was tried `where` it is to be asked, without a chat model, and is answered from the
+        section that it is about. Nothing is kept of that. Raises UnknownCollection.
+        """
         ...
 
     @require_role("reader")

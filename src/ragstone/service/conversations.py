@@ -7,7 +7,7 @@ from ragstone.core.turn import Principal, SearchType
 from ragstone.service.allowed import require_role
 from ragstone.service.bounds import Count, Offset, text
 
-Format = Literal["json", "markdown"]
+Format = Literal["json", "markdown", "docx"]
 ChatId = Annotated[str, text(255)]
 
 
@@ -40,7 +40,7 @@ class ConversationService(Protocol):
 
     @require_role("reader", everywhere=True)
     async def export(self, conversation: ConversationKey, form: Format) -> str:
-        """The whole conversation as text."""
+        """The whole conversation as text; a Word file in base64."""
         ...
 
     @require_role("reader")

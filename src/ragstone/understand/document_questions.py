@@ -1,5 +1,5 @@
 """Questions for the document or page that says something, or for all that do, and what they are to
-say.
+say; and questions for whatever the documents say about something.
 
 The patterns of each language are `data/document_questions.json`.
 """
@@ -29,6 +29,12 @@ def sought_in_documents(question: str) -> str:
     return next((f"{match['about']}?" for match in _matches(question, "one")), "")
 
 
+def find_topic(question: str) -> str:
+    """Find what a question asks about that asks what the documents say about it; empty where it
+    asks for something else."""
+    return next((f"{match['about']}?" for match in _matches(question, "topic")), "")
+
+
 def find_document_list(question: str) -> DocumentList | None:
     """Find what a question asks all documents for ("Which documents mention ...?", "How many files
     are about ...?"); None where it asks for something else."""
@@ -37,7 +43,7 @@ def find_document_list(question: str) -> DocumentList | None:
 
 
 def _matches(question: str, kind: str) -> Iterator[re.Match[str]]:
-    asked = " ".join(question.split()).strip(" .?!¿。？！")
+    asked = " ".join(question.split()).strip(" .?!¿。？！؟")
     found = (pattern.fullmatch(asked) for pattern in _patterns(kind) if len(asked) <= MAX_CHARS)
     return filter(None, found)
 

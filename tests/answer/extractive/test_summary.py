@@ -49,6 +49,15 @@ def test_each_line_names_its_own_passage() -> None:
     assert {line.heading: line.number for line in found if line.heading}["Cleaning"] == 2
 
 
+def test_each_of_several_documents_stands_under_its_title_with_its_first_sections() -> None:
+    found = summary([a_passage(n, GUIDE, document_id=f"guide-{n}") for n in range(1, 6)])
+
+    titles = [(line.number, line.heading) for line in found if line.is_title]
+    assert titles == [(number, "Pump guide") for number in range(1, 6)]
+    sections = [line.heading for line in found if line.heading and not line.is_title]
+    assert sections == ["Installing"] * 5
+
+
 def test_without_prose_there_is_none() -> None:
     assert summary([a_passage(1, "# 12\n\n(408) 540-3700\n\n____ ____")]) == []
 

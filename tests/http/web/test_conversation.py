@@ -83,6 +83,30 @@ def test_a_long_answer_is_followed_until_its_reader_scrolls_up(app: WebApp) -> N
     app.click("Stop")
 
 
+def test_what_to_ask_next_is_suggested_from_the_documents_and_asked_by_a_click(
+    app: WebApp,
+) -> None:
+    before = len(app.call("statistics.traces", tenant="default", limit=1000))
+    calls = len(app.model.calls)
+    app.ask(BATTERY)
+    asked = len(app.model.calls) - calls
+    app.says("Ask next")
+    assert len(app.model.calls) - calls == asked, "what is suggested was tried without the model"
+    first = app.find(".suggested .suggestion").text
+    assert first.startswith("What do the documents say about “")
+
+    app.press(".suggested .suggestion")
+
+    app.until(lambda: len(app.all(".turn .actions")) == 2 or None)
+    assert app.all(".turn h2")[-1].text == first
+    following = app.until(lambda: app.all(".suggested .suggestion") or None)
+    assert first not in [item.text for item in following]
+    app.chrome.refresh()
+    app.find(".suggested .suggestion")
+    traces = app.call("statistics.traces", tenant="default", limit=1000)
+    assert len(traces) == before + 2, "what is suggested was not asked"
+
+
 def test_a_server_that_does_not_come_back_is_said_with_a_way_on(app: WebApp) -> None:
     app.model.says = tuple(f"word{number} " for number in range(100))
     app.model.pause = 0.1

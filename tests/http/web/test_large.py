@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from selenium.webdriver.common.keys import Keys
 
+from tests.e2e.processes import run
 from tests.http.web.app import WebApp
 from tests.http.web.large_pdf import ledger
 
@@ -15,6 +16,10 @@ pytestmark = pytest.mark.real
 
 BATTERY = "How long does a full battery charge last without sun?"
 PAGES, FILES, TURNS, CHARACTERS, ANSWERS = 2_000, 500, 500, 100_000, 200
+DOCUMENTS = 5_000
+KEY_SECONDS = 0.1
+"""Of a processor for each key: half of what somebody who types notices."""
+
 LATER = 140
 """Answers between the two looks at the memory."""
 MOST_GROWN = 8_000_000
@@ -92,6 +97,37 @@ def test_five_hundred_files_are_dropped_at_once(app: WebApp) -> None:
     app.until(lambda: len(app.all("table.list tbody tr")) == 200 or None, "rows in parts")
     paths = [note["path"] for note in notes]
     assert app.call("delete", principal={}, collection="default", paths=paths) == FILES
+
+
+def test_five_thousand_documents_are_filtered_as_somebody_types(
+    app: WebApp, tmp_path: Path
+) -> None:
+    def ticks() -> float:
+        """Seconds of processor time that the page has used."""
+        told = app.chrome.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]
+        return float(next(item["value"] for item in told if item["name"] == "TaskDuration"))
+
+    folder = tmp_path / "many"
+    folder.mkdir()
+    for number in range(DOCUMENTS):
+        (folder / f"note-{number:04}.md").write_text(f"# Note {number}\n\nRoom {number} is blue.\n")
+    for start in range(0, DOCUMENTS, FILES):  # As no command waits longer than minutes.
+        part = sorted(map(str, folder.iterdir()))[start : start + FILES]
+        assert run(app.data, "ingest", *part, "-c", "many").returncode == 0
+    app.go("#/documents/many")
+    app.says("5,000 documents")
+    for _ in range(DOCUMENTS // 1_000 - 1):
+        app.click("Load more documents")
+        app.until(lambda: len(app.all("table.list tbody tr")) == 200 or None, "rows in parts")
+    app.chrome.execute_cdp_cmd("Performance.enable", {"timeDomain": "threadTicks"})
+    typed = "note 49"
+
+    before = ticks()
+    app.write(".filters input", typed)
+    app.until(lambda: len(app.all("table.list tbody tr")) == 111 or None, "what is filtered")
+
+    assert (ticks() - before) / len(typed) < KEY_SECONDS
+    app.call("delete", principal={}, collection="many", paths=None)
 
 
 def test_a_conversation_of_five_hundred_turns_is_opened_and_goes_on(app: WebApp) -> None:

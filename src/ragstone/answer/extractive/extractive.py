@@ -54,6 +54,7 @@ from ragstone.ports import PairReader, Said, Vectors
 from ragstone.understand.document_questions import (
     DocumentList,
     find_document_list,
+    find_topic,
     sought_in_documents,
 )
 from ragstone.verify.checker import ReadingChecker
@@ -157,7 +158,7 @@ class Extractive:
             return
         sought = f"{listed.about}?" if listed else sought_in_documents(ask.question)
         # Who reads "Which document mentions X?" looks for a document's name beside X.
-        ask = replace(ask, question=sought or ask.question)
+        ask = replace(ask, question=sought or find_topic(ask.question) or ask.question)
         if document := which_document(ask.question, passages):
             yield Said(f"{_clean_line(name_source(document))} [{document.number}]")
             yield Said(finish="stop", confidence=SAME_QUESTION)
@@ -316,14 +317,15 @@ def _document_list(wanted: DocumentList, passages: Sequence[Passage]) -> str:
 
 
 def _summary_text(passages: Sequence[Passage]) -> str:
-    """A summary as text: its title, its beginning as prose, the sections as a list."""
+    """A summary as text: its title, its beginning as prose, the sections as a list; each of several
+    documents under its title."""
     lines = summary(passages)
     said: list[str] = []
     for place, line in enumerate(lines):
         text = _clean_line(": ".join(filter(None, (line.heading, line.text))))
         joint = " " if not line.heading and place and not lines[place - 1].heading else "\n"
-        bullet = "- " if line.heading and place else ""
-        said += [joint if place else "", f"{bullet}{text} [{line.number}]"]
+        mark = "### " if line.is_title else "- " if line.heading and place else ""
+        said += [joint if place else "", f"{mark}{text} [{line.number}]"]
     return "".join(said)
 
 

@@ -13,7 +13,7 @@ LEAD_SENTENCES, LEAD_CHARS = 3, 600
 """How much is said of the beginning."""
 
 SECTIONS = 8
-"""Sections that are named."""
+"""Sections that are named, of all documents together."""
 
 EXCERPTS = 12
 """Sentences of a summary by a tree, the best of those that it chose."""
@@ -36,11 +36,13 @@ _PROSE = frozenset({"paragraph", "item", "quote", "admonition"})
 
 @dataclass(frozen=True, slots=True)
 class SummaryLine:
-    """A line of a summary from one source: a section's heading, if any, and what it says."""
+    """A line of a summary from one source: a section's heading, if any, and what it says; or the
+    title of one of several documents."""
 
     text: str
     number: int
     heading: str = ""
+    is_title: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +56,14 @@ class _Part:
 
 
 def summary(passages: Sequence[Passage]) -> list[SummaryLine]:
-    """The lines of a summary of passages in order: of one document, or how each of several begins.
-    Empty where none has prose."""
+    """The lines of a summary of passages in order: of one document, or how each of several begins,
+    and as many of its sections as there is room for. Empty where none has prose."""
     documents: dict[str, list[Passage]] = {}
     for passage in passages:
         documents.setdefault(passage.hit.chunk.document_id, []).append(passage)
+    sections = SECTIONS // max(1, len(documents))
     several = len(documents) > 1
-    return [line for own in documents.values() for line in _summary(own, several)]
+    return [line for own in documents.values() for line in _summary(own, several, sections)]
 
 
 def excerpt_sentences(passages: Sequence[Passage]) -> list[SummaryLine]:
@@ -84,19 +87,21 @@ def excerpt_sentences(passages: Sequence[Passage]) -> list[SummaryLine]:
     return lines
 
 
-def _summary(passages: Sequence[Passage], several: bool) -> list[SummaryLine]:
+def _summary(passages: Sequence[Passage], several: bool, room: int) -> list[SummaryLine]:
     """Of one document, which has a title of its own where it is one of several."""
     parts = list(_parts(passages))
     lead = _lead(parts)
     if lead is None:
         return []
     lines = _fit_lines(parts[lead].said)
+    title = _title(parts)
     if several:
-        named = passages[0].hit.chunk.heading or passages[0].hit.chunk.path
-        return [*(_title(parts) or [SummaryLine("", passages[0].number, named)]), *lines]
+        chunk, number = passages[0].hit.chunk, passages[0].number
+        named = title[0].heading if title else chunk.heading or chunk.path
+        title = [SummaryLine("", number, named, is_title=True)]
     sections = list(_sections(parts, lead))
     told = [line for line in sections if line.text]
-    return [*_title(parts), *lines, *(told or sections)]
+    return [*title, *lines, *(told or sections)[:room]]
 
 
 def _title(parts: Sequence[_Part]) -> list[SummaryLine]:

@@ -1,5 +1,7 @@
 """Conversations over HTTP: a caller's own, and for an admin those of any user of the tenant."""
 
+import base64
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated
 
@@ -144,8 +146,16 @@ def request_conversation_key(
     return conversation_key(conversation_principal(caller, user), room, user_id)
 
 
+FILES: Mapping[Format, tuple[str, str]] = {
+    "json": ("application/json", "json"),
+    "markdown": ("text/markdown", "md"),
+    "docx": ("application/vnd.openxmlformats-officedocument.wordprocessingml.document", "docx"),
+}
+"""Media type and ending of each form."""
+
+
 def _file(text: str, form: Format) -> Response:
-    kind, ending = ("application/json", "json") if form == "json" else ("text/markdown", "md")
+    kind, ending = FILES[form]
     saved = {"content-disposition": f'attachment; filename="conversation.{ending}"'}
-    content = text.encode("utf-8", "replace")
+    content = base64.b64decode(text) if form == "docx" else text.encode("utf-8", "replace")
     return Response(content, media_type=kind, headers=saved)

@@ -98,7 +98,7 @@ UNRECORDED = _set_of(
     "keys.end_session keys.has_ended keys.require_credentials people.list people.show "
     "people.sessions people.begin_second_factor people.exist people.has_account "
     "people.read_invitation people.whose people.end_session "
-    "stop collections collection documents embed topics "
+    "stop collections collection documents embed suggest topics "
     "check_topics cache_figures store_figures models check_models overview ready comments.show "
     "evaluation.sets evaluation.question_set evaluation.read_file evaluation.runs evaluation.run "
     "evaluation.outcomes evaluation.changes graph.show vector_stores.list_all vector_stores.find "

@@ -67,7 +67,7 @@ function ChatModels() {
     }).finally(() => setBusy(false));
   };
   return html`<section class="card"><h2>${t("Chat models")}</h2>
-    <ul class="checks" role="status">${checks.map((one) => html`<li key=${`${one.model} ${one.check}`}><${Icon} name=${one.state === "ok" ? "check" : "warn"} /> <strong>${one.model}: ${one.check}</strong> <span class=${one.state === "failed" ? "bad" : "dim"}>${one.said}</span></li>`)}</ul>
+    <div role="status"><ul class="checks">${checks.map((one) => html`<li key=${`${one.model} ${one.check}`}><${Icon} name=${one.state === "ok" ? "check" : "warn"} /> <strong>${one.model}: ${one.check}</strong> <span class=${one.state === "failed" ? "bad" : "dim"}>${one.said}</span></li>`)}</ul></div>
     ${busy ? html`<${Busy} />` : html`<${Button} icon="again" label=${t("Check the chat models")} onClick=${run} />`}</section>`;
 }
 

@@ -18,6 +18,14 @@ const STAGES = {
   assemble: "Choosing passages",
   generate: "Answering", cite: "Citing", check: "Checking every sentence", score: "Measuring confidence",
   converse: "Conversing", persist: "Saving the conversation",
+  add_related: "Adding related passages", ask_comments: "Counting comments", cut_short: "Ending at the limit",
+  multi_hop: "Following names to other passages", structured: "Writing the form", tables: "Computing from tables",
+  tell_unread: "Checking for unread files", build_prompt: "Preparing the sources",
+  intent: "Recognising the kind of question", judge_answer: "Judging the answer", memory: "Reading the conversation",
+  narrow: "Narrowing the search", pre_answer_gate: "Checking whether the passages suffice",
+  reason: "Thinking it through", reranker: "Comparing passages closely",
+  retrieval_gate: "Deciding whether to search", subject: "Finding the subject", sum_up: "Summing up",
+  room: "Waiting for the earlier answer",
 };
 
 export function stageName(name) {
@@ -71,6 +79,7 @@ export function Answer({ turn, last, onAsk, onEdit }) {
     [turn.passages.length, turn.answer]);
   const running = turn.state === "running";
   const refused = turn.answer && ["refused", "blocked"].includes(turn.answer.finish);
+  const next = turn.answer?.suggested?.length ? turn.answer.suggested : turn.suggested || [];
   const cite = (number) => openEvidence(sources.find((one) => one.number === number));
   const verdict = (index) => {
     const said = turn.verdicts[index];
@@ -94,8 +103,8 @@ export function Answer({ turn, last, onAsk, onEdit }) {
     ${turn.answer && !refused && html`<${Standing} turn=${turn} checks=${checks} onChecks=${() => setChecks(!checks)} />`}
     ${turn.answer && !refused && html`<${Sources} sources=${sources} />`}
     ${!running && html`<${Actions} turn=${turn} sources=${sources} onAsk=${onAsk} />`}
-    ${last && turn.answer?.suggested?.length > 0 && html`<div class="suggested"><h3>${t("Ask next")}</h3>
-      ${turn.answer.suggested.map((one) => html`<button type="button" class="suggestion" onClick=${() => onAsk(one)}>${one}</button>`)}</div>`}
+    ${last && next.length > 0 && html`<section class="suggested"><h3>${t("Ask next")}</h3>
+      ${next.map((one) => html`<button type="button" class="suggestion" dir="auto" onClick=${() => onAsk(one)}>${one}</button>`)}</section>`}
   </article>`;
 }
 

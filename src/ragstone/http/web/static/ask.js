@@ -2,7 +2,7 @@
 import { html, changed, go, newId, notify, page, remember, remembered, save, update, useEffect, useLayoutEffect,
   useLoaded, useRef, useState } from "./lib.js";
 import { call, may, principal, stream } from "./api.js";
-import { Answer } from "./answer.js";
+import { Answer, sourcesOf } from "./answer.js";
 import { add, chosen, dropped, queue } from "./adding.js";
 import { DocumentView } from "./document.js";
 import { below, FolderChoice } from "./folders.js";
@@ -106,10 +106,23 @@ export async function put(question, options = {}) {
     id: turn.id, principal: principal(), mode: talk.mode || null, where: within(), ...options };
   await follow(turn, given, stop.signal);
   talk.stop = null;
+  goOn(turn);
   // Of older answers what every search found is let go of: a long conversation would keep it all.
   const older = talk.turns[talk.turns.length - 1 - WHOLE];
   if (older) older.full = null;
   update({ rooms: (page.rooms || 0) + 1 });
+}
+
+// Ask what to ask next, unless the chat model has said it already.
+function goOn(turn) {
+  if (turn.state !== "done" || turn.answer?.suggested?.length || !may("suggest")) return;
+  const sources = sourcesOf(turn);
+  const cited = sources.filter((one) => one.cited);
+  const places = (cited.length ? cited : sources.slice(0, 3)).map((one) => [one.chunk_id, one.spans[0].start]);
+  if (!places.length) return;
+  suggest(Object.fromEntries(places), talk.turns.map((one) => one.question), turn.collection).then(
+    (questions) => { turn.suggested = questions; changed(); },
+    () => { /* The answer stands without them. */ });
 }
 
 const WHOLE = 20; // Answers of which all is known.
@@ -152,6 +165,12 @@ export function askAbout(collection, paths) {
   changed();
 }
 
+// The main points of these documents alone, each sentence with its verdict.
+export function brief(collection, paths) {
+  askAbout(collection, paths);
+  put(paths.length > 1 ? t("Summarise all documents") : t("Summarise this document"));
+}
+
 const PART = 20; // Turns that are read at a time.
 
 async function open(room) {
@@ -165,6 +184,7 @@ async function earlier() {
   const found = await call("conversations.entries", { conversation: at, limit: PART, offset: talk.turns.length });
   talk.more = found.length === PART;
   talk.turns.unshift(...found.reverse().map(stored));
+  if (talk.turns.length === found.length && found.length) goOn(talk.turns.at(-1));
   changed();
 }
 
@@ -256,7 +276,7 @@ function Turns({ onEdit }) {
 
 // What somebody sees who has not asked yet.
 function Welcome({ documents, known }) {
-  const samples = useLoaded(() => sampleQuestions(known), [talk.collection, documents]);
+  const samples = useLoaded(async () => (documents ? suggest({}, [], talk.collection || known[0].collection.name) : []), [talk.collection, documents]);
   if (!documents && may("collections")) {
     return html`<section class="welcome"><h2>${t("Ask your own documents")}</h2>
       <p>${t("Every sentence of an answer shows where it comes from.")}</p>
@@ -277,21 +297,9 @@ function Welcome({ documents, known }) {
   </section>`;
 }
 
-// Three questions that these documents can answer: about what their headings name.
-async function sampleQuestions(known) {
-  const name = talk.collection || known[0]?.collection.name;
-  if (!name) return [];
-  const some = (await call("documents", { collection: name, limit: 12 })).filter((one) => one.version && one.chunks);
-  const chosen = some.filter((one, index) => index % Math.max(1, Math.floor(some.length / 3)) === 0).slice(0, 3);
-  return Promise.all(chosen.map(async (one) => {
-    const read = await call("reading.read", { collection: name, path: one.id, offset: 0, limit: 4000 });
-    const text = Array.from(read.text);
-    const headings = read.blocks.filter((block) => block.kind === "heading").map((block) => text.slice(block.start, block.end).join("").trim())
-      .filter((heading) => heading.length > 3 && heading.length < 60 && !one.title.includes(heading));
-    const title = one.title || one.path.split("/").pop();
-    return headings.length ? t("What does “{title}” say about “{heading}”?", { title, heading: headings[0] })
-      : t("What is “{title}” about?", { title });
-  }));
+// Questions that the documents answer: to begin with, or with those that hold these passages, by their ids, with their places.
+function suggest(cited, asked, collection) {
+  return call("suggest", { collection, cited, asked, where: within() });
 }
 
 const wordings = () => [["", t("Default")], ["simple", t("Short")], ["advanced", t("In detail")], ["precise", t("Exact")]];
@@ -401,6 +409,8 @@ async function removeFiles(room) {
   }
 }
 
+const bytesOf = (base64) => Uint8Array.from(atob(base64), (one) => one.charCodeAt(0));
+
 function Room({ room }) {
   const at = { tenant: principal().tenant, user: principal().user, room: room.room, user_id: room.user_id };
   const redraw = () => update({ rooms: (page.rooms || 0) + 1 });
@@ -412,8 +422,15 @@ function Room({ room }) {
     const name = await askUser({ title: t("Rename the conversation"), field: t("Title"), value: room.title, confirm: t("Rename") });
     if (name) { await call("conversations.rename", { conversation: at, name }); redraw(); }
   });
-  const download = (form, ending) => guarded(async () => {
-    save(`conversation.${ending}`, await call("conversations.export", { conversation: at, form }));
+  const download = (form, ending, decode = (text) => text) => guarded(async () => {
+    save(`conversation.${ending}`, decode(await call("conversations.export", { conversation: at, form })));
+  });
+  const printed = guarded(async () => {
+    if (talk.room !== room.room) { go("ask", room.room); await open(room.room); }
+    while (talk.more) await earlier();
+    talk.shown = talk.turns.length;
+    update({ panel: null, side: false });
+    setTimeout(() => window.print());
   });
   const remove = guarded(async () => {
     const sure = await askUser({ title: t("Delete the conversation?"), text: room.title, confirm: t("Delete"), danger: true });
@@ -429,6 +446,8 @@ function Room({ room }) {
     <details class="menu"><summary aria-label=${t("More about {title}", { title: room.title })}>⋯</summary><div>
       <${Button} icon="edit" label=${t("Rename")} onClick=${rename} />
       ${may("conversations.export") && html`<${Button} icon="save" label=${t("Export as Markdown")} onClick=${download("markdown", "md")} />
+      <${Button} icon="save" label=${t("Export as Word")} onClick=${download("docx", "docx", bytesOf)} />
       <${Button} icon="save" label=${t("Export as JSON")} onClick=${download("json", "json")} />`}
+      <${Button} icon="print" label=${t("Print or save as PDF")} onClick=${printed} />
       <${Button} icon="trash" label=${t("Delete")} onClick=${remove} /></div></details></li>`;
 }

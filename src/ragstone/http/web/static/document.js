@@ -234,7 +234,7 @@ function Table({ group, text }) {
     return html`<div class="scroll" tabindex="0">${group.map((one) => html`<p class="text rows">${text.pieces(one.start, one.end)}</p>`)}</div>`;
   }
   return html`<div class="scroll" tabindex="0"><table>${label && html`<caption>${label}</caption>`}
-    <thead><tr>${columns.map((one) => html`<th scope="col">${one}</th>`)}</tr></thead>
+    <thead><tr>${columns.map((one) => (one ? html`<th scope="col">${one}</th>` : html`<td></td>`))}</tr></thead>
     <tbody>${rows.map((row) => html`<tr class=${row.some((cell) => text.touched(cell.start, cell.end)) ? "touched" : ""}>
       ${columns.map((column) => {
         const cell = row.find((one) => one.column === column);

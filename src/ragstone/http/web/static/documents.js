@@ -7,7 +7,10 @@ import { FolderPath } from "./folders.js";
 import { DocumentReaders, readerNames, setFolderReaders, wantedReaders } from "./readers.js";
 import { ask as askUser, Bar, Busy, Button, Choice, Failure, Icon, Tabs } from "./ui.js";
 import { duration, number, sentence, size, t, when } from "./words.js";
-import { askAbout, talk } from "./ask.js";
+import { askAbout, brief, talk } from "./ask.js";
+
+// What people call the type of a file: its ending.
+const kindOf = ({ path }) => /\.(\w{1,8})$/.exec(path)?.[1].toUpperCase();
 
 const STATES = { writing: "Being read", text: "Searchable by words", ready: "Searchable", failed: "Failed" };
 const SHOWN = 200; // Rows that are drawn at a time.
@@ -77,7 +80,7 @@ function Drop({ collection }) {
       <input type="text" list="readers" maxlength="1000" value=${readers} placeholder=${t("As folder and collection say")} onInput=${(event) => setReaders(event.target.value)} /></label>
     <datalist id="readers">${["everyone", `user:${principal().user}`, ...principal().groups.map((name) => `group:${name}`)].map((name) => html`<option value=${name} />`)}</datalist>
     <p class="hint">${t("Groups and people by their names, such as {example}", { example: "group:hr, user:ada" })}</p>
-    <p class="hint">PDF, Word, Excel, PowerPoint, HTML, Markdown, CSV, EPUB, ${t("mails, source code and more")}</p>
+    <p class="hint formats">PDF, Word, Excel, PowerPoint, HTML, Markdown, CSV, EPUB, ${t("mails, source code and more")}</p>
     <input type="file" multiple hidden id="files" ref=${files} onChange=${pick} aria-label=${t("Choose files")} />
     <input type="file" webkitdirectory hidden id="folder" ref=${folder} onChange=${pick} aria-label=${t("Choose a folder")} /></section>`;
 }
@@ -216,10 +219,11 @@ function List({ collection, summary }) {
   return html`<section aria-label=${t("All documents")}>
     <${FolderPath} collection=${collection} value=${folder} onChange=${setFolder} />
     <div class="row filters">
-      <label class="search"><${Icon} name="search" /><span class="unseen">${t("Filter by title or path")}</span><input type="search" value=${wanted} placeholder=${t("Filter by title or path")}
+      <label class="search"><${Icon} name="choices" /><span class="unseen">${t("Filter by title or path")}</span><input type="search" value=${wanted} placeholder=${t("Filter by title or path")}
         onInput=${(event) => setWanted(event.target.value)} /></label>
       <${Choice} hidden label=${t("State")} value=${only} options=${[["all", t("All states")], ...Object.entries(STATES).map(([key, name]) => [key, t(name)])]} onChange=${setOnly} />
-      ${picked.size > 0 && html`<${Button} icon="ask" kind="primary" label=${t("Ask about {count}", { count: number(picked.size) })} onClick=${() => askAbout(collection, [...picked])} />`}
+      ${picked.size > 0 && html`<${Button} icon="ask" kind="primary" label=${t("Ask about {count}", { count: number(picked.size) })} onClick=${() => askAbout(collection, [...picked])} />
+      <${Button} icon="documents" label=${t("Brief me")} onClick=${() => brief(collection, [...picked])} />`}
       ${may("readers.give") && (picked.size > 0 || folder) && html`<${Button} icon="key" label=${t("Who can read it")} onClick=${restrict} />`}
       ${may("delete") && picked.size > 0 && html`<${Button} icon="trash" kind="danger" label=${t("Delete {count}", { count: picked.size })} onClick=${remove} />`}</div>
     <${MetadataFilter} collection=${collection} having=${having} onChange=${setHaving} />
@@ -285,9 +289,10 @@ function OneDocument({ collection, id }) {
   return html`<div class="sheet"><p><a href=${`#/documents/${encodeURIComponent(collection)}`}>${collection}</a></p>
     <div class="row spread"><h1 dir="auto">${document.title || document.path}</h1>
       <div class="row"><${Button} icon="ask" kind="primary" label=${t("Ask about this document")} onClick=${() => askAbout(collection, [document.path])} />
+      <${Button} icon="documents" label=${t("Brief me")} onClick=${() => brief(collection, [document.path])} />
       ${may("ingest") && html`<${Button} icon="upload" label=${t("Replace")} onClick=${() => input.current.click()} /><input type="file" hidden ref=${input} onChange=${replace} aria-label=${t("Replace")} />`}
       ${may("delete") && html`<${Button} icon="trash" label=${t("Delete")} onClick=${remove} />`}</div></div>
-    <p class="dim" dir="auto">${[document.path, document.media_type, size(document.size), document.pages && t("{count} pages", { count: number(document.pages) }), t("{count} passages", { count: number(document.chunks) }), t("{count} characters", { count: number(total) })].filter(Boolean).join(" · ")}</p>
+    <p class="dim" dir="auto">${[document.path, kindOf(document), size(document.size), document.pages && t("{count} pages", { count: number(document.pages) }), t("{count} passages", { count: number(document.chunks) }), t("{count} characters", { count: number(total) })].filter(Boolean).join(" · ")}</p>
     ${document.error && html`<div class="callout bad"><${Icon} name="warn" /><div dir="auto">${document.error}</div></div>`}
     <${Tabs} label=${t("Views of the document")} current=${view} onChange=${setView} tabs=${[["text", t("Document")], ["metadata", t("Metadata")], ["readers", t("Who can read it")]]} />
     <div class="card">${view === "metadata" ? html`<${Metadata} document=${document} />`
@@ -296,7 +301,7 @@ function OneDocument({ collection, id }) {
 }
 
 function Metadata({ document }) {
-  const rows = [[t("Title"), document.title], [t("Path"), document.path], [t("Type"), document.media_type], [t("State"), t(STATES[document.status])],
+  const rows = [[t("Title"), document.title], [t("Path"), document.path], [t("Type"), kindOf(document)], [t("State"), t(STATES[document.status])],
     [t("Who can read it"), document.allowed.map((one) => (one === "*" ? t("Everyone") : one)).join(", ")], [t("Version"), document.version], [t("From"), document.source],
     ...Object.entries(document.metadata || {})];
   return html`<div class="scroll" tabindex="0"><table><tbody>${rows.filter(([, value]) => value !== "" && value !== null).map(([name, value]) => html`<tr key=${name}>

@@ -27,16 +27,23 @@ function App() {
   return html`<a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); document.getElementById("main").focus(); }}>${t("Skip to content")}</a>
     <header class="top"><${Button} icon="menu" quiet label=${t("Menu")} aria-expanded=${String(page.side)} onClick=${() => update({ side: !page.side })} />
       <${Brand} /></header>
-    <div class=${`side ${page.side ? "open" : ""}`}>
+    <aside class=${`side ${page.side ? "open" : ""}`} aria-label=${t("Menu")}>
       <${Brand} /><button type="button" class="button primary wide" onClick=${startNew}><${Icon} name="plus" /><span>${t("New question")}</span></button>
       <nav aria-label=${t("Pages")}>${pages.map(([name, label]) => html`<a key=${name} href=${`#/${name}`} onClick=${close}
         aria-current=${(where || "ask") === name ? "page" : null}><${Icon} name=${name} /><span>${label}</span></a>`)}</nav>
-      <${Conversations} /><${Foot} /></div>
+      <${Conversations} /><${Foot} /></aside>
     ${page.side && html`<div class="shade" onClick=${close}></div>`}
     <main id="main" tabindex="-1" class=${page.panel && (where || "ask") === "ask" ? "split" : ""}>
       ${LATER[where] ? html`<${Later} key=${where} load=${LATER[where]} />` : html`<${AskPage} />`}</main>
     <${Notice} />${page.dialog && html`<${Dialog} key=${page.dialog.title} dialog=${page.dialog} />`}`;
 }
+
+// Escape closes the menu that covers the page, and the button that opened it has the focus again.
+addEventListener("keydown", (event) => {
+  if (event.key !== "Escape" || !page.side) return;
+  update({ side: false });
+  document.querySelector(".top .button").focus();
+});
 
 function Brand() {
   return html`<a class="brand" href="#/ask"><img src="web/icon.svg" alt="" width="28" height="28" /><span>Ragstone</span></a>`;

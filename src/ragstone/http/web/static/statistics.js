@@ -39,6 +39,8 @@ function filled(rows, days) {
   });
 }
 
+const WHOLE = [1, 2, 5].flatMap((one) => [...Array(9).keys()].map((power) => one * 10 ** power)).sort((a, b) => a - b); // There is no half question.
+
 function Plot({ title, days, lines }) {
   const place = useRef(null);
   useEffect(() => {
@@ -48,7 +50,7 @@ function Plot({ title, days, lines }) {
       const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
       const axis = { stroke: colour("--dim"), grid: { stroke: colour("--line"), width: 1 } };
       plot = new UPlot({ width: place.current.clientWidth, height: 190, legend: { show: lines.length > 1 }, cursor: { drag: { x: false } },
-        axes: [{ ...axis, values: (_, values) => values.map((at) => new Intl.DateTimeFormat(language, { day: "numeric", month: "short", timeZone: "UTC" }).format(at * 1000)) }, { ...axis, size: 60 }],
+        axes: [{ ...axis, values: (_, values) => values.map((at) => new Intl.DateTimeFormat(language, { day: "numeric", month: "short", timeZone: "UTC" }).format(at * 1000)) }, { ...axis, size: 60, ...(lines[0][1] === "questions" ? { incrs: WHOLE } : {}) }],
         scales: { y: { range: (_, low, high) => [0, Math.max(high * 1.1, 0.01)] } },
         series: [{ label: t("Day"), value: (_, at) => (at === null ? "" : new Date(at * 1000).toISOString().slice(0, 10)) }, ...lines.map(([label, , name]) => ({ label, stroke: colour(name), width: 2, fill: "transparent", points: { show: days.length < 40 } }))],
       }, [days.map((one) => one.at), ...lines.map(([, key]) => days.map((one) => one[key]))], place.current);

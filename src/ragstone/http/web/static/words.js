@@ -25,17 +25,25 @@ export function t(text, values = {}) {
   return (words[text] ?? text).replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
 }
 
+// Making one costs more than a row of a list does.
+const formats = new Map();
+
+function format(Kind, options, value) {
+  const name = `${language} ${JSON.stringify(options)}`;
+  if (!formats.has(name)) formats.set(name, new Kind(language, options));
+  return formats.get(name).format(value);
+}
+
 export function number(value, digits = 0) {
-  return new Intl.NumberFormat(language, { maximumFractionDigits: digits }).format(value);
+  return format(Intl.NumberFormat, { maximumFractionDigits: digits }, value);
 }
 
 export function percent(value) {
-  return new Intl.NumberFormat(language, { style: "percent" }).format(value);
+  return format(Intl.NumberFormat, { style: "percent" }, value);
 }
 
 export function when(seconds) {
-  const at = new Date(seconds * 1000);
-  return new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short" }).format(at);
+  return format(Intl.DateTimeFormat, { dateStyle: "medium", timeStyle: "short" }, new Date(seconds * 1000));
 }
 
 export function duration(seconds) {
@@ -52,8 +60,8 @@ function asWritten(text) {
 export function size(bytes) {
   const unit = bytes < 1e3 ? "byte" : bytes < 1e6 ? "kilobyte" : "megabyte";
   const by = { byte: 1, kilobyte: 1e3, megabyte: 1e6 }[unit];
-  return new Intl.NumberFormat(language, { style: "unit", unit, maximumFractionDigits: 1 })
-    .format(bytes / by);
+  const unitDisplay = unit === "byte" ? "long" : "short";
+  return format(Intl.NumberFormat, { style: "unit", unit, unitDisplay, maximumFractionDigits: 1 }, bytes / by);
 }
 
 // What an error says to a person; the server's sentences are in English.
