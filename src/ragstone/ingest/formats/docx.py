@@ -228,8 +228,7 @@ class _Reader:
         for child in parent.iterchildren():
             tag = child.tag
             if not isinstance(tag, str) or tag in _DROPPED:
-                if tag == f"{W}del":
-                    leave_out("".join(item.text or "" for item in child.iter(f"{W}delText")))
+                leave_out(_deleted_text(child))
                 continue
             if tag == f"{W}fldChar":
                 self._field(child.get(f"{W}fldCharType", ""))
@@ -420,6 +419,12 @@ def _text_block(
     if _CODE_NAME.fullmatch(name):
         return Block(text, "code")
     return Block(text, "quote" if name in _QUOTE_NAMES else "paragraph")
+
+
+def _deleted_text(element: Any) -> str:
+    """The text of a tracked deletion; empty for any other element."""
+    texts = element.iter(f"{W}delText") if element.tag == f"{W}del" else ()
+    return "".join(item.text or "" for item in texts)
 
 
 def _join_code(blocks: Iterable[Block]) -> Iterator[Block]:
