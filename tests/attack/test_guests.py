@@ -28,7 +28,7 @@ from tests.in_turn import in_turn
 from tests.memory_store import MemoryNames
 from tests.wire_values import as_service, example, recorder
 
-OPERATIONS = {"ask", "stop", "search", "reading.passage", "reading.picture"}
+OPERATIONS = {"ask", "stop", "search", "suggest", "reading.passage", "reading.picture"}
 ASKING = {
     "POST /v1/chat/completions",
     "POST /v1/completions",
