@@ -123,9 +123,15 @@ LOOKUPS: Mapping[str, Mapping[str, Any]] = {
     "sources.runs": {"principal": ME, "name": UNKNOWN},
 }
 OTHERS = {
-    *("ask", "stop", "approve", "search", "function_calling", "ingest", "rebuild", "embed"),
+    *("ask", "stop", "approve", "search", "suggest", "function_calling", "ingest", "rebuild"),
     *("check_models", "rename_collection", "delete", "put_topics", "remove_topics", "clear_cache"),
-    *("rebuild_cache", "maintenance.back_up", "maintenance.restore", "maintenance.examine"),
+    *(
+        "embed",
+        "rebuild_cache",
+        "maintenance.back_up",
+        "maintenance.restore",
+        "maintenance.examine",
+    ),
     *("conversations.rename", "conversations.take_in", "conversations.delete"),
     *("conversations.forget", "feedback.give", "evaluation.put_set", "evaluation.remove_set"),
     *("evaluation.read_file", "evaluation.from_feedback", "evaluation.start"),

@@ -1,5 +1,6 @@
 """Questions to go on with: about sections of the documents, each tried before it is offered."""
 
+import asyncio
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -125,7 +126,8 @@ class Suggestions:
             if id in read:
                 places.setdefault(read[id].document_id, []).append(place)
         own = [
-            _document_candidates(
+            await asyncio.to_thread(
+                _document_candidates,
                 document,
                 await self._chunks(principal, collection, document),
                 places.get(document.id, ()),
