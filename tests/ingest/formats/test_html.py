@@ -456,3 +456,31 @@ def test_cells_without_a_row_are_read_as_browsers_show_them(
     texts = [block.text for block in parse(page, SETTINGS).blocks]
 
     assert texts == ["Before it.", shown, "After it."]
+
+
+@pytest.mark.parametrize(
+    ("table", "lines"),
+    [
+        ("Prices for 2025<tr><td>Fee</td><td>40</td></tr>", ["Prices for 2025", "Fee | 40"]),
+        ("<tr><td>Fee</td><td>40</td></tr>in <b>euros</b>", ["in euros", "Fee | 40"]),
+        ("<tbody><tr>Adults<td>Fee</td><td>40</td></tr></tbody>", ["Adults", "Fee | 40"]),
+        ("<p>From May.</p><tr><td>Fee</td><td>40</td></tr>", ["From May.", "Fee | 40"]),
+        ("<tr><td>Fee</td><td>40</td></tr><br>\n", ["Fee | 40"]),
+    ],
+    ids=["at its start", "at its end", "in a row", "a paragraph", "nothing but a break"],
+)
+def test_words_in_a_table_but_in_no_cell_stand_before_it(
+    tmp_path: Path, table: str, lines: list[str]
+) -> None:
+    path = write(tmp_path, f"<html><body><main><table>{table}</table></main></body></html>")
+    parsed = parse(path, IngestSettings())
+    assert [line for block in parsed.blocks for line in block.text.split("\n")] == lines
+
+
+def test_words_of_a_table_in_a_table_stand_before_both(tmp_path: Path) -> None:
+    inner = "<table>Members pay less.<tr><td>Club</td><td>30</td></tr></table>"
+    path = write(tmp_path, f"<main><table><tr><td>Fee</td><td>40</td></tr>{inner}</table></main>")
+    text = "\n".join(block.text for block in parse(path, IngestSettings()).blocks)
+    assert text.startswith("Members pay less.\n")
+    assert "40" in text
+    assert "30" in text

@@ -74,6 +74,9 @@ INLINE = {
     "small", "span", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr",
     "nobr", "input", "select", "textarea",
 }  # fmt: skip
+_TABLE_PARTS = {
+    "table", "caption", "colgroup", "col", "thead", "tbody", "tfoot", "tr", "td", "th",
+}  # fmt: skip
 _CODE = {"code", "tt", "samp"}
 _SHIFTED = {"sup": raise_text, "sub": lower_text, "super": raise_text}
 _BREAK = "\u2028"
@@ -109,8 +112,8 @@ def write_out(tree: Any) -> None:
 
 
 def repair_tables(tree: Any) -> None:
-    """Give cells that stand in no row one, and put a table that stands in another one but in no
-    cell of it before that, as browsers do."""
+    """Give cells that stand in no row one, and put what stands in a table but in no cell of it
+    before the table, as browsers do."""
     for table in list(tree.iter("table")):
         for holder in (table, *table.iterchildren("thead", "tbody", "tfoot")):
             row = None
@@ -125,6 +128,42 @@ def repair_tables(tree: Any) -> None:
         outer = next(table.iterancestors("table", "td", "th", "caption"), None)
         if outer is not None and outer.tag == "table":
             outer.addprevious(table)
+        _move_loose_words(table)
+
+
+def _move_loose_words(table: Any) -> None:
+    """Put what stands in a table or its rows, but in no cell, before the table."""
+    parts = (table, *table.iterchildren("thead", "tbody", "tfoot"))
+    rows = [row for part in parts for row in part.iterchildren("tr")]
+    # A text is joined once: a table has as many gaps as cells.
+    before: list[str] = []
+    loose: list[tuple[Any, list[str]]] = []
+    words = before
+    for holder in (*parts, *rows):
+        words.append(holder.text or "")
+        holder.text = None
+        for child in list(holder):
+            tail, child.tail = child.tail or "", None
+            if isinstance(child.tag, str) and _is_loose(child):
+                words = []
+                loose.append((child, words))
+            words.append(tail)
+    text = "".join(before)
+    if not loose and not text.strip():
+        return
+    moved = table.makeelement("div")
+    moved.text = text
+    for element, words in loose:
+        moved.append(element)
+        element.tail = "".join(words)
+    table.addprevious(moved)
+
+
+def _is_loose(element: Any) -> bool:
+    """Whether an element that stands in a table outside of its cells is shown before the table."""
+    if element.tag in _TABLE_PARTS or (element.tag in SILENT and element.tag not in INLINE):
+        return False
+    return next(element.iterdescendants(*_TABLE_PARTS), None) is None
 
 
 def _find_struck(tree: Any) -> set[Any]:
