@@ -280,3 +280,18 @@ def test_comments_at_cells_stand_behind_their_table(tmp_path: Path) -> None:
         ("table", "Zone: A; Fare: 2.40"),
         ("admonition", "Comment by Karin: Until May. Ask Olsen."),
     ]
+
+
+def test_embedded_objects_are_told_but_for_charts_of_cells(tmp_path: Path) -> None:
+    objects = (
+        '<draw:frame draw:name="Order form"><draw:object xlink:href="./Object 1"/></draw:frame>'
+        '<draw:frame><draw:object-ole xlink:href="./Object 2"/></draw:frame>'
+        '<draw:frame><draw:object xlink:href="./Object 3"'
+        ' draw:notify-on-update-of-ranges="Sheet1.A1:B2"/></draw:frame>'
+    )
+    xlink = 'xmlns:xlink="http://www.w3.org/1999/xlink"'
+    body = f"<office:text {xlink}><text:p>We sell oats.{objects}</text:p></office:text>"
+    parsed = read(tmp_path, "odt", body)
+
+    assert [block.text for block in parsed.blocks] == ["We sell oats."]
+    assert parsed.notes == ("Files embedded in a.odt are not read: Order form, Object 2.",)

@@ -148,6 +148,7 @@ _EMBEDDED = re.compile(r"/embeddings/[^/]+$")
 _CHART_RELATIONS = re.compile(r"/charts/_rels/[^/]+\.rels$")
 _MAX_RELATIONS = 1 << 16
 _MAX_NAMED = 5
+_MAX_NAME_CHARS = 100
 
 
 def office_package(
@@ -189,11 +190,16 @@ def find_embedded_files(path: Path) -> tuple[str, ...]:
             if entry.file_size <= _MAX_RELATIONS
         )
     files = [posixpath.basename(name) for name in embedded]
-    left = [name for name in files if b'/%b"' % name.encode() not in charts]
-    if not left:
+    return tell_embedded(path, [name for name in files if b'/%b"' % name.encode() not in charts])
+
+
+def tell_embedded(path: Path, names: Sequence[str]) -> tuple[str, ...]:
+    """Return a sentence on embedded files that are not read, none where there are none."""
+    if not names:
         return ()
-    more = len(left) - _MAX_NAMED
-    named = ", ".join(left[:_MAX_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+    more = len(names) - _MAX_NAMED
+    named = ", ".join(name[:_MAX_NAME_CHARS] for name in names[:_MAX_NAMED])
+    named += f" and {more:,} more" if more > 0 else ""
     return (f"Files embedded in {path.name} are not read: {named}.",)
 
 

@@ -22,6 +22,7 @@ from ragstone.ingest.formats.package import (
     bomb_error,
     iso_date,
     safe_tree,
+    tell_embedded,
     translate_library_errors,
     xml_parts,
 )
@@ -124,9 +125,18 @@ def parse_odf(path: Path, ending: str, max_bytes: int) -> Parsed:
         count,
         metadata | pictures.metadata,
         recognised=pictures.recognised,
-        notes=pictures.notes,
+        notes=(*pictures.notes, *tell_embedded(path, _embedded_objects(body))),
         last_notes=pictures.last_notes,
     )
+
+
+def _embedded_objects(body: Any) -> list[str]:
+    """The names of the files that a document embeds, but for charts of a sheet's own cells."""
+    return [
+        (element.getparent().get(f"{_DRAW}name") or element.get(_HREF)).removeprefix("./")
+        for element in body.iter(f"{_DRAW}object", f"{_DRAW}object-ole")
+        if element.get(_HREF) and not element.get(f"{_DRAW}notify-on-update-of-ranges")
+    ]
 
 
 def _properties(meta: Any | None) -> tuple[str, dict[str, Any]]:
