@@ -197,3 +197,28 @@ def test_files_that_a_document_embeds_are_told_but_for_those_of_charts(tmp_path:
     assert [note.split(":")[0] for note in parse(both, Settings().ingest).notes] == [
         "Files embedded in both.pptx are not read"
     ]
+
+
+def test_hidden_text_of_a_word_document_is_told(tmp_path: Path) -> None:
+    document = docx.Document()
+    paragraph = document.add_paragraph("The fee is 45 euros.")
+    paragraph.add_run(" It was 30.").font.hidden = True
+    paragraph.add_run("20").font.strike = True
+    document.save(str(file := tmp_path / "fees.docx"))
+
+    text, told = read(file)
+
+    assert text == "The fee is 45 euros."
+    assert told == 'Hidden text is left out: "It was 30.". Struck-out text is left out: "20".'
+
+
+def test_a_replacement_in_latex_is_said_without_what_it_replaces(tmp_path: Path) -> None:
+    file = tmp_path / "fees.tex"
+    file.write_text(
+        r"The fee is \replaced[id=AB]{45}{30} euros\deleted{ and a coin}, in \replaced{May}{June}."
+    )
+
+    text, told = read(file)
+
+    assert text == "The fee is 45 euros, in May."
+    assert told == 'Struck-out text is left out: "30", "and a coin", "June".'

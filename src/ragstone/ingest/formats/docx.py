@@ -267,10 +267,12 @@ class _Reader:
         return mark_code(text) if self._is_code(element) else text
 
     def _is_unseen(self, run: Any) -> bool:
-        """Whether a run is hidden, or struck out, which is told."""
-        if not is_struck(run, self._struck_styles):
-            return is_enabled(run.find(f"{W}rPr"), "vanish")
-        leave_out("".join(item.text or "" for item in run.iter(f"{W}t")))
+        """Whether a run is hidden or struck out, which is told."""
+        is_gone = is_struck(run, self._struck_styles)
+        if not is_gone and not is_enabled(run.find(f"{W}rPr"), "vanish"):
+            return False
+        text = "".join(item.text or "" for item in run.iter(f"{W}t"))
+        leave_out(text, "Struck-out" if is_gone else "Hidden")
         return True
 
     def _is_code(self, run: Any) -> bool:

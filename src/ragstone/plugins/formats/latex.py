@@ -44,7 +44,10 @@ _LISTS: Final = {"itemize": "ul", "enumerate": "ol", "description": "ul"}
 _TABLES: Final = {"tabular": 1, "tabularx": 2, "tabulary": 2, "longtable": 1, "array": 1}
 """Environments of tables, and how many arguments say how they look."""
 
-_COUNTS: Final = {"multicolumn": 3, "multirow": 3, "href": 2, "SI": 2, "qty": 2, "nicefrac": 2}
+_COUNTS: Final = {
+    "multicolumn": 3, "multirow": 3, "href": 2, "SI": 2, "qty": 2, "nicefrac": 2,
+    "replaced": 2,
+}  # fmt: skip
 """How many arguments commands have whose last one is shown, or that are formulas."""
 
 _FORMULAS: Final = {"SI", "qty", "nicefrac", "num", "si", "unit"}
@@ -174,6 +177,8 @@ class _Reader:
             braced = "".join(f"{{{argument}}}" for argument in arguments)
             return escape(formula_text(f"\\{name}{braced}")), end
         inside = self.write(arguments[-1], depth + 1)
+        if name == "replaced":
+            return f"{self.write(arguments[0], depth + 1)}<del>{inside}</del>", end
         if name == "multicolumn" and re.fullmatch(r"\d{1,3}", arguments[0]):
             return f"{_SPAN}{arguments[0]};{inside}", end
         return self._element(name, inside, notes), end
