@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from ragstone.ingest.formats.pdf_direction import Character
 from ragstone.ingest.formats.pdf_rules import Rule, Rules
-from ragstone.ingest.formats.pdf_text import Character, drop_struck
+from ragstone.ingest.formats.pdf_text import drop_struck
 from ragstone.ingest.formats.struck import CURRENT, StruckText
 from ragstone.ingest.parse import parse
 from ragstone.settings import IngestSettings

@@ -3,10 +3,9 @@
 import ctypes
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any
 
 import pypdfium2.raw
@@ -14,6 +13,11 @@ import pypdfium2.raw
 from ragstone.core.document import Box
 from ragstone.ingest.formats.inline_text import raise_text
 from ragstone.ingest.formats.pdf_codes import BREAKS, CUTS, SPACES, find_ligatures, read_codes
+from ragstone.ingest.formats.pdf_direction import (
+    Character,
+    order_leftward_lines,
+    read_leftward,
+)
 from ragstone.ingest.formats.pdf_lines import (
     BULLETS,
     HYPHEN,
@@ -51,18 +55,16 @@ the text before it."""
 _STRUCK_TOP, _STRUCK = 0.4, 0.12
 """A line strikes text out between so many of its heights above the baseline."""
 
-_LAM, _ALEFS = 0x644, (0x622, 0x623, 0x625, 0x627)
 _BULLET = re.compile(f"[{BULLETS}]")
 _NOWHERE = (0.0, 0.0, 0.0, 0.0)
-Character = tuple[int, int, Edges | None, float]
-"""Index, code point, edges and baseline; spaces and ends of lines have no edges."""
 
 
 def page_lines(text_page: Any, frame: Frame, rules: Rules) -> list[PageLine]:
     """The lines of a page as PDFium orders them; a ruled line parts what stands beside it."""
     characters = drop_struck(list(_characters(text_page.raw, frame)), rules)
-    characters = order_arabic_ligatures(characters)
-    found = _Lines(text_page.raw, rules, find_ligatures(text_page.raw, characters))
+    characters, leftward = order_leftward_lines(characters)
+    ligatures = find_ligatures(text_page.raw, characters)
+    found = _Lines(text_page.raw, rules, ligatures, leftward)
     for place, code, edges, baseline in characters:
         if edges is not None:
             found.add(place, code, edges, baseline)
@@ -102,16 +104,6 @@ def drop_struck(characters: list[Character], rules: Rules) -> list[Character]:
     return [item for place, item in enumerate(characters) if place not in struck]
 
 
-def order_arabic_ligatures(characters: list[Character]) -> list[Character]:
-    """The characters, those of lam with alef, which are one glyph, in the order of reading: PDFium
-    turns them with the line that they are in."""
-    for place, (first, second) in enumerate(pairwise(characters)):
-        if second[1] == _LAM and first[1] in _ALEFS and first[2] == second[2] is not None:
-            characters[place] = (first[0], second[1], *first[2:])
-            characters[place + 1] = (second[0], first[1], *second[2:])
-    return characters
-
-
 @dataclass(slots=True)
 class _Open:
     """A run that grows."""
@@ -130,11 +122,14 @@ class _Open:
 class _Lines:
     """Characters become runs, and runs lines."""
 
-    def __init__(self, raw: Any, rules: Rules, ligatures: Mapping[int, str]) -> None:
+    def __init__(
+        self, raw: Any, rules: Rules, ligatures: Mapping[int, str], leftward: Set[int]
+    ) -> None:
         self.lines: list[PageLine] = []
         self._raw = raw
         self._rules = rules
         self._ligatures = ligatures
+        self._leftward = leftward
         self._fonts = _Fonts()
         self._runs: list[TextRun] = []
         self._run: _Open | None = None
@@ -163,10 +158,11 @@ class _Lines:
         run.last = place
 
     def _is_parted(self, run: _Open, edges: Edges) -> bool:
-        left, top, _right, bottom = edges
-        gap = left - run.boxes[-1][2]
-        beside = bool(self._rules.down) and gap > _WORD_GAP * run.size
-        return beside and self._rules.part(left - gap, left, (top + bottom) / 2)
+        left, top, right, bottom = edges
+        before = run.boxes[-1]
+        start, end = (before[2], left) if left >= before[0] else (right, before[0])
+        beside = bool(self._rules.down) and end - start > _WORD_GAP * run.size
+        return beside and self._rules.part(start, end, (top + bottom) / 2)
 
     def space(self) -> None:
         if self._run is not None:
@@ -203,7 +199,8 @@ class _Lines:
         bold, mono = (all(said) for said in zip(*fonts, strict=True))
         # Type of one size differs by hundredths of a point; halves still tell sizes apart.
         size = round(run.size * 2) / 2
-        self._runs.append(TextRun(clean("".join(run.parts)), box, run.baseline, size, bold, mono))
+        parts = read_leftward(run.parts) if run.first in self._leftward else run.parts
+        self._runs.append(TextRun(clean("".join(parts)), box, run.baseline, size, bold, mono))
 
 
 class _Fonts:
