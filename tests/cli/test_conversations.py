@@ -55,6 +55,7 @@ def test_what_is_wrong_is_said_in_one_line(data: Path) -> None:
         (("show", "nowhere"), "There is no conversation 'nowhere'"),
         (("show", "x" * 10_000), "The room id has 10,000 characters"),
         (("export", "a\nb"), "holds control characters"),
+        (("export", "nowhere", "--format", "docx"), "--output FILE"),
         (("import", str(data / "zappa.txt")), "not valid JSON"),
         (("import", str(data / "nowhere")), "cannot be read"),
         (("delete", "nowhere", "--yes"), "There is no conversation"),

@@ -101,6 +101,8 @@ def run_guarded(
         fail(error.message)
     except KeyboardInterrupt:
         fail("stopped.", INTERRUPTED)
+    except typer.Exit:
+        raise
     except Exception as error:
         logging.getLogger(__name__).debug("The command broke", exc_info=error)
         fail(f"something broke inside ({type(error).__name__}: {error}).")
