@@ -64,8 +64,8 @@ BYTES = 16
 
 
 def catalog_ids(ids: Iterable[str]) -> tuple[str, ...]:
-    """Those of these that are ids of documents as the catalog gives them; an external retriever
-    has others."""
+    """Those of these that are ids as the catalog and indexes give them; an external retriever has
+    others."""
     found = set()
     for id in ids:
         with suppress(ValueError):

@@ -201,7 +201,7 @@ class Ragstone:
         asked: Sequence[str] = (),
         where: Filter | None = None,
     ) -> list[str]:
-        return await self._suggestions.list_for(principal, collection, cited or {}, asked, where)
+        return await self._suggestions.suggest(principal, collection, cited or {}, asked, where)
 
     async def function_calling(self, ask: Ask) -> Turn:
         if self._adapters.chat is None:

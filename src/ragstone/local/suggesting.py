@@ -8,11 +8,11 @@ from functools import cache
 from importlib.resources import files
 from itertools import chain, zip_longest
 from operator import attrgetter
-from uuid import UUID
 
 from ragstone.core.chunk import QUESTION, SUMMARY, Chunk, join_chunks, revision
 from ragstone.core.errors import UnknownCollection
 from ragstone.core.filters import And, Filter, eq, reader_filter
+from ragstone.core.provenance import catalog_ids
 from ragstone.core.records import Collection, Document
 from ragstone.core.turn import IN_ORDER, Ask, Principal
 from ragstone.engine.engine import Engine
@@ -69,7 +69,7 @@ class Suggestions:
         """Wait for what ended questions leave behind."""
         await self._engine.aclose()
 
-    async def list_for(
+    async def suggest(
         self,
         principal: Principal,
         name: str,
@@ -120,7 +120,7 @@ class Suggestions:
         self, principal: Principal, collection: Collection, cited: Mapping[str, int]
     ) -> list[_Candidate]:
         """A question of each document in turn."""
-        read = await self._adapters.index.fetch(collection, [id for id in cited if _is_id(id)])
+        read = await self._adapters.index.fetch(collection, catalog_ids(cited))
         places: dict[str, list[int]] = {}
         for id, place in cited.items():
             if id in read:
@@ -222,11 +222,3 @@ def _frames() -> dict[str, dict[str, str]]:
     path = files("ragstone.local").joinpath("data/suggestions.json")
     frames: dict[str, dict[str, str]] = json.loads(path.read_text(encoding="utf-8"))
     return frames
-
-
-def _is_id(text: str) -> bool:
-    """Whether an index takes this for an id."""
-    try:
-        return str(UUID(text)) == text
-    except ValueError:
-        return False

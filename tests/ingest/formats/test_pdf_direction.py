@@ -40,3 +40,14 @@ def test_a_line_is_read_by_the_places_of_its_signs(
     drawn: str, meant: str, data: st.DataObject
 ) -> None:
     assert read(data.draw(st.permutations(place(drawn)))) == meant
+
+
+def test_lam_and_alef_of_one_glyph_are_in_order_in_a_line_of_other_letters() -> None:
+    line = place("The word \u0627\u0644 is short")
+    glyph = (54.0, 0.0, 66.0, 12.0)
+    line = [(at, code, glyph if code > 255 else edges, level) for at, code, edges, level in line]
+
+    ordered, leftward = order_leftward_lines(line)
+
+    assert not leftward
+    assert "\u0644\u0627" in "".join(chr(code) for _, code, *_ in ordered)

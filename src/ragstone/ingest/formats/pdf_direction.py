@@ -31,7 +31,6 @@ _RIGHTWARD = re.compile(r"(?=[NSO]{0,200}L)[NL](?:[NLSO]*[NL])?|N(?:S?N)*")
 """By kinds of characters: words of letters (L) that are read rightwards, with figures (N), spaces
 and signs (O) among them; and a figure with its separators (S)."""
 
-_NOWHERE = (0.0, 0.0, 0.0, 0.0)
 _MIRRORED = str.maketrans("()[]{}«»‹›<>", ")(][}{»«›‹><")
 _LAM, _ALEFS = 0x644, (0x622, 0x623, 0x625, 0x627)
 
@@ -64,6 +63,11 @@ def order_leftward_lines(characters: Sequence[Character]) -> tuple[list[Characte
         turned = _order_line(line) if turns else []
         leftward.update(place for place, *_ in turned)
         ordered += turned or line
+    for place, (first, second) in enumerate(pairwise(ordered)):
+        # Lam and alef are one glyph, whose letters PDFium turns with the line that they are in.
+        if second[1] == _LAM and first[1] in _ALEFS and first[2] == second[2] is not None:
+            ordered[place] = (first[0], second[1], *first[2:])
+            ordered[place + 1] = (second[0], first[1], *second[2:])
     return ordered, leftward
 
 
@@ -97,12 +101,12 @@ def _are_leftward(letters: Sequence[str]) -> bool:
 def _glyphs(line: Sequence[Character]) -> list[_Glyph]:
     """The glyphs of a line from right to left. A mark goes with the letter that it stands over."""
     glyphs: list[_Glyph] = []
-    marks: list[Character] = []
+    marks: list[_Glyph] = []
     last = _SPACE
     for item in line:
         sign = chr(item[1])
         if item[2] and unicodedata.combining(sign):
-            marks.append(item)
+            marks.append(_Glyph(item[2], [item], True))
             continue
         if item[2] and glyphs and item[2] == glyphs[-1].edges:
             glyphs[-1].characters.append(item)
@@ -117,12 +121,13 @@ def _glyphs(line: Sequence[Character]) -> list[_Glyph]:
     if glyphs:
         glyphs[-1].ends_word = True
     glyphs.sort(key=_center)
-    centers = [_center(glyph) for glyph in glyphs]
-    for item in marks:
-        mark = _Glyph(item[2] or _NOWHERE, [item], True)
-        near = glyphs[max(0, bisect_right(centers, _center(mark)) - 1)] if centers else mark
-        if near is not mark and near.edges[0] <= _center(mark) <= near.edges[2]:
-            near.characters.append(item)
+    letters = tuple(glyphs)
+    for mark in marks:
+        center = _center(mark)
+        at = max(0, bisect_right(letters, center, key=_center) - 1)
+        near = letters[at] if letters else mark
+        if near is not mark and near.edges[0] <= center <= near.edges[2]:
+            near.characters += mark.characters
         else:
             glyphs.append(mark)
     return sorted(glyphs, key=_center, reverse=True)
@@ -149,11 +154,6 @@ def _order_line(line: Sequence[Character]) -> list[Character]:
     has_spaces = any(code in SPACES for _, code, _, _ in line)
     if has_spaces and all(edges for _, _, edges, _ in ordered):
         return []
-    for place, (first, second) in enumerate(pairwise(ordered)):
-        # Lam and alef are one glyph, whose letters PDFium may have turned with the line.
-        if second[1] == _LAM and first[1] in _ALEFS and first[2] == second[2] is not None:
-            ordered[place] = (first[0], second[1], *first[2:])
-            ordered[place + 1] = (second[0], first[1], *second[2:])
     return ordered
 
 
