@@ -225,7 +225,7 @@ def release(session: nox.Session) -> None:
     (dist / "release-notes.md").write_text(notes, encoding="utf-8")
     folder = Path(session.create_tmp())
     for version in PYTHONS:
-        found = shutil.which(f"python{version}")
+        found = find_python(session, version)
         if not found:
             session.log(f"Python {version} is not here: only its packages are looked up.")
             needs = folder / "needs.txt"
@@ -252,6 +252,14 @@ def release(session: nox.Session) -> None:
     session.run("pipx", "install", "--force", "--quiet", str(wheel), env=pipx)
     session.run(str(folder / "bin/ragstone"), "--version", external=True)
     session.run("uvx", "--quiet", "--from", str(wheel), "ragstone", "--version")
+
+
+def find_python(session: nox.Session, version: str) -> str | None:
+    """A Python of this version that starts: what stands in the path may only stand for one."""
+    found = shutil.which(f"python{version}")
+    tried = ("-c", "print('starts')")
+    quiet = {"external": True, "silent": True, "success_codes": range(256)}
+    return found if found and "starts" in str(session.run(found, *tried, **quiet)) else None
 
 
 def build_release(session: nox.Session) -> tuple[Path, Path]:
