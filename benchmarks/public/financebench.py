@@ -19,7 +19,7 @@ from benchmarks.public.runner import (
 )
 from benchmarks.row import Row
 
-FILINGS = 10
+FILINGS = 20
 
 
 def run() -> Iterator[Row]:

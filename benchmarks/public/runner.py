@@ -57,13 +57,15 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """What was answered, as it is kept in a file: `cites` are the path and page of each source."""
+    """What was answered, as it is kept in a file: `cites` are the path and page of each source,
+    `load` is how many processes waited for the machine."""
 
     text: str
     refused: bool
     is_sure: bool
     cites: Sequence[tuple[str, int]]
     seconds: float
+    load: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,7 @@ class Reply:
     is_sure: bool
     cites: frozenset[str]
     seconds: float
+    load: float
 
     @property
     def cites_source(self) -> bool:
@@ -177,6 +180,7 @@ async def _ask(service: Service, task: Task) -> _Said:
         answer.confidence_level == "high",
         [(citation.path[1:], citation.page or 0) for citation in answer.citations],
         round(seconds, 4),
+        round(os.getloadavg()[0], 1),
     )
 
 
@@ -190,6 +194,7 @@ def _judge(task: Task, said: _Said) -> Reply:
         said.is_sure,
         frozenset(cites),
         said.seconds,
+        said.load,
     )
 
 
@@ -235,6 +240,6 @@ def time_row(title: str, replies: Sequence[Reply], sample: str) -> Row:
     """The time of a question, with the machine, its load and the commit."""
     head = ["git", "rev-parse", "--short", "HEAD"]
     commit = subprocess.run(head, capture_output=True, text=True, check=False).stdout.strip()
-    load = os.getloadavg()[0]
+    load = fmean(reply.load for reply in replies)
     note = f"{sample}; {os.cpu_count()} processors, load {load:.1f}, commit {commit}"
     return Row(f"{title}: median of a question", median(r.seconds for r in replies), "s", note=note)
