@@ -19,7 +19,7 @@ from benchmarks.public.runner import (
 )
 from benchmarks.row import Row
 
-FILINGS = 20
+FILINGS = 10
 
 
 def run() -> Iterator[Row]:

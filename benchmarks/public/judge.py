@@ -3,8 +3,8 @@
 `says` is for short answers: one alternative of each group stands in the answer, word for word,
 after case, punctuation and articles are dropped. An accepted number is said if a number of the
 answer's first two sentences rounds to it, whatever its sign and thousands: there, because any small
-number stands somewhere in a long answer. A year is not said beside other years, which every row of
-a table has. `covers` is for long reference answers: half of its content words stand in the answer,
+number stands somewhere in a long answer. A year is not said by a row of a table that has it among
+other years. `covers` is for long reference answers: half of its content words stand in the answer,
 and half of its numbers. What these get wrong was read by eye, and stands in `results/public.md`.
 """
 
@@ -23,7 +23,7 @@ _THOUSANDS = re.compile(r"(?<=\d)[,\u066c](?=\d{3}(?!\d))")
 _SINGLE = r"\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff"
 _TOKEN = re.compile(rf"\d+(?:\.\d+)?|[{_SINGLE}]|[^\W\d_{_SINGLE}]+")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
-_YEAR = re.compile(r"(?:19|20)\d\d")
+_COLUMN = re.compile(r"\b((?:19|20)\d\d)\b[^;:.]{0,30}:")
 _ARTICLES = frozenset(("a", "an", "the"))
 _UNITS = re.compile(
     r"[\s$€£%()+-]|\b(?:usd|us|million|billion|thousand|percent|years?|days?|times?)\b"
@@ -40,7 +40,7 @@ def says(answer: str, groups: Sequence[Sequence[str]]) -> bool:
     whole = strip_markers(answer)
     spans = list(sentences(whole))
     first = whole[: spans[1].end] if len(spans) > 1 else whole
-    if len(groups) == 1 and _is_beside_others(first, groups[0]):
+    if len(groups) == 1 and _names_other_columns(first, groups[0]):
         return False
     return all(any(_has(whole, first, text) for text in group) for group in groups)
 
@@ -87,10 +87,10 @@ def _has(whole: str, first: str, accepted: str) -> bool:
     return bool(wanted) and _contains(tokens(whole), wanted)
 
 
-def _is_beside_others(first: str, accepted: Sequence[str]) -> bool:
-    """Whether a year is accepted, and stands beside years that are not."""
-    years = set(filter(_YEAR.fullmatch, _numbers(first)))
-    return all(_YEAR.fullmatch(text) for text in accepted) and not years <= set(accepted)
+def _names_other_columns(first: str, accepted: Sequence[str]) -> bool:
+    """Whether an accepted year is the name of a column, beside those of other years."""
+    columns = set(_COLUMN.findall(first))
+    return not columns.isdisjoint(accepted) and not columns <= set(accepted)
 
 
 def _contains(held: Sequence[str], wanted: Sequence[str]) -> bool:
