@@ -28,6 +28,7 @@ RagstoneError
 │   ├── UnknownApproval
 │   ├── UnknownQuestionSet
 │   ├── UnknownRun
+│   ├── UnknownVerified
 │   ├── UnknownKey
 │   ├── UnknownPerson
 │   ├── QuestionBlocked

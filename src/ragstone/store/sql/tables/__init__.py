@@ -17,6 +17,7 @@ from ragstone.store.sql.tables.conversations import (
     traces,
     turn_classes,
     turns,
+    verified_answers,
 )
 from ragstone.store.sql.tables.documents import (
     awaited_collections,
@@ -120,6 +121,7 @@ __all__ = [
     "turns",
     "unused_indexes",
     "vector_stores",
+    "verified_answers",
     "versions",
     "vocabulary",
     "vocabulary_read",

@@ -109,3 +109,20 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("name", name="pk_sign_in_tries"),
     )
     op.create_index("ix_sign_in_tries_at", "sign_in_tries", ["at"])
+    op.create_table(
+        "verified_answers",
+        sa.Column("id", TEXT, nullable=False),
+        sa.Column("tenant", TEXT, nullable=False),
+        sa.Column("collection", TEXT, nullable=False),
+        sa.Column("text", TEXT, nullable=False),
+        sa.Column("wordings", sa.JSON(), nullable=False),
+        sa.Column("sources", sa.JSON(), nullable=False),
+        sa.Column("owner", TEXT, nullable=False),
+        sa.Column("readers", sa.JSON(), nullable=False),
+        sa.Column("changed_at", sa.Double(), nullable=False),
+        sa.Column("expires_at", sa.Double(), nullable=True),
+        sa.PrimaryKeyConstraint("id", name="pk_verified_answers"),
+    )
+    op.create_index(
+        "ix_verified_answers_tenant_collection", "verified_answers", ["tenant", "collection"]
+    )
