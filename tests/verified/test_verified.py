@@ -92,7 +92,8 @@ async def test_a_verified_answer_is_given_first_with_its_sources_and_who_verifie
     turn = await ask(house, "Could you tell me how often is the lamp changed?", EDITOR)
 
     assert is_given(turn)
-    assert turn.answer is not None and turn.answer.verified is not None
+    assert turn.answer is not None
+    assert turn.answer.verified is not None
     assert (turn.answer.text, turn.answer.model) == (ANSWER, BY)
     assert (turn.answer.verified.by, turn.answer.verified.until) == ("Ada L.", until)
     assert [item.path for item in turn.answer.citations] == ["/ops.md"]
@@ -266,7 +267,8 @@ async def test_questions_that_found_no_answer_are_grouped_until_they_have_one(
         "Who wrote the anthem of Peru?",
     ):
         turn = await ask(house, question)
-        assert turn.answer is not None and turn.answer.refused
+        assert turn.answer is not None
+        assert turn.answer.refused
     await house._answers.aclose()
     await house.feedback.give(
         GUEST, "a1", "down", question=QUESTION, answer="Never.", comment="Wrong"

@@ -247,6 +247,16 @@ class UnknownVerified(InputError):
         )
 
 
+class UnknownQuota(InputError):
+    code = "unknown_quota"
+    status = 404
+
+    def __init__(self, subject: str) -> None:
+        super().__init__(
+            f"There is no quota of {subject[:100]!r}. List them with 'ragstone quota list'."
+        )
+
+
 class UnknownKey(InputError):
     code = "unknown_key"
     status = 404

@@ -28,8 +28,9 @@ class SqlVerified:
         """The newest first, without their states."""
         mine = (table.c.tenant == tenant) & (table.c.collection == collection)
         newest = select(table).where(mine).order_by(table.c.changed_at.desc(), table.c.id)
-        async with self._database.read_view() as connection:
-            return [_answer(row) for row in (await connection.execute(newest)).mappings()]
+        return await self._database.read(
+            lambda connection: [_answer(row) for row in connection.execute(newest).mappings()]
+        )
 
     async def put(self, tenant: str, answer: VerifiedAnswer) -> None:
         """Keep an answer, instead of the one of its id."""

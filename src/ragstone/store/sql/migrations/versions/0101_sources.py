@@ -1,4 +1,4 @@
-"""Add sources that are kept in sync, and people with accounts."""
+"""Add sources that are kept in sync, people with accounts, verified answers and quotas."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -125,4 +125,23 @@ def upgrade() -> None:
     )
     op.create_index(
         "ix_verified_answers_tenant_collection", "verified_answers", ["tenant", "collection"]
+    )
+    op.create_table(
+        "quotas",
+        sa.Column("tenant", TEXT, nullable=False),
+        sa.Column("user", TEXT, nullable=False),
+        sa.Column("group", TEXT, nullable=False),
+        sa.Column("tokens", sa.BigInteger(), nullable=True),
+        sa.Column("cost", sa.Double(), nullable=True),
+        sa.PrimaryKeyConstraint("tenant", "user", "group", name="pk_quotas"),
+    )
+    op.create_table(
+        "quota_use",
+        sa.Column("tenant", TEXT, nullable=False),
+        sa.Column("month", TEXT, nullable=False),
+        sa.Column("user", TEXT, nullable=False),
+        sa.Column("group", TEXT, nullable=False),
+        sa.Column("tokens", sa.BigInteger(), nullable=False),
+        sa.Column("cost", sa.Double(), nullable=False),
+        sa.PrimaryKeyConstraint("tenant", "month", "user", "group", name="pk_quota_use"),
     )
