@@ -30,8 +30,9 @@ def measure_use(turn: Turn, adapters: Adapters) -> Use:
     it took: the sources and the text that had come are counted instead."""
     tokens, answer = turn.usage.total_tokens, turn.answer
     recalled = turn.recalled is not None and turn.recalled.content == "answer"
-    if adapters.completer and answer and answer.finish == "cancelled" and not recalled:
-        read = [passage.text for passage in turn.passages] if answer.text else []
+    is_asked = adapters.completer is not None and not recalled
+    if is_asked and answer and answer.text and answer.finish == "cancelled":
+        read = [passage.text for passage in turn.passages]
         tokens += sum(map(adapters.count, [*read, answer.text]))
     return Use(tokens, turn.usage.cost or 0.0)
 
