@@ -18,7 +18,7 @@ from ragstone.core.events import Done, Failed, Note, Token
 from ragstone.core.turn import Ask, Hit, Passage, Principal, Turn
 from ragstone.plugins.quotas.contract import QUOTAS
 from ragstone.plugins.quotas.count_quota import measure_use
-from ragstone.plugins.quotas.records import Quota, Use, month_end, month_of
+from ragstone.plugins.quotas.records import MonthUse, Quota, month_end, month_of
 from ragstone.plugins.quotas.store import SqlQuotas, find_store
 from ragstone.service import IngestRequest, wire
 from ragstone.settings import Settings
@@ -121,7 +121,7 @@ async def test_a_quota_of_its_own_counts_for_a_user_instead_of_everybodys(world:
 
 async def test_from_four_fifths_on_who_asks_is_warned(world: World) -> None:
     await QUOTAS.of(world.service).put("default", "user:eva", tokens=1_000)
-    await store(world).add(EVA, Use(799))
+    await store(world).add(EVA, MonthUse(799))
     assert "notes" not in wire.format_answer(await ask(world, EVA))
 
     events = [item async for item in world.service.ask(Ask(QUESTION, principal=EVA, cache=False))]
@@ -137,9 +137,9 @@ async def test_from_four_fifths_on_who_asks_is_warned(world: World) -> None:
 
 async def test_money_is_limited_as_tokens_are(world: World) -> None:
     await QUOTAS.of(world.service).put("default", "group:press", cost=5.0)
-    await store(world).add(EVA, Use(10, 4.99))
+    await store(world).add(EVA, MonthUse(10, 4.99))
     await ask(world, OTTO)
-    await store(world).add(EVA, Use(10, 0.02))
+    await store(world).add(EVA, MonthUse(10, 0.02))
 
     with pytest.raises(QuotaExceeded, match=r"\$5\.01 of \$5\.00 of group:press are used"):
         await ask(world, OTTO)
@@ -149,7 +149,7 @@ async def test_a_new_month_begins_with_nothing_used(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await QUOTAS.of(world.service).put("default", "user:eva", tokens=100)
-    await store(world).add(EVA, Use(100))
+    await store(world).add(EVA, MonthUse(100))
     with pytest.raises(QuotaExceeded):
         await ask(world, EVA)
     later = month_end(state_time()) + 1
@@ -255,7 +255,7 @@ def test_what_a_cancelled_reply_took_is_counted_by_its_words(
     turn = Turn(Ask("?"), passages=(passage,), answer=answer, usage=Usage(5, 2, 1, 0.25))
     adapters: Any = Counting()
 
-    assert measure_use(turn, adapters) == Use(tokens, 0.25)
+    assert measure_use(turn, adapters) == MonthUse(tokens, 0.25)
 
 
 async def test_what_is_no_quota_is_refused_in_a_sentence(world: World) -> None:
@@ -279,7 +279,7 @@ async def test_tenants_and_users_that_are_erased_leave_nothing_of_each_other(
     await quotas.put("other", "user:eva", tokens=5)
     await quotas.put("default", "user:eva", tokens=1_000)
     await quotas.put("default", "group:press", tokens=1_000)
-    await store(world).add(EVA, Use(10))
+    await store(world).add(EVA, MonthUse(10))
     assert [item.used_tokens for item in await quotas.list_all("other")] == [0]
 
     await world.service.conversations.forget(Principal(user="eva"))

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from ragstone.core.turn import Turn
 from ragstone.engine.stage import Emit, Stage, Step
-from ragstone.plugins.quotas.records import Use
+from ragstone.plugins.quotas.records import MonthUse
 from ragstone.plugins.quotas.store import find_store
 from ragstone.ports import Adapters
 from ragstone.recipes.stages import AddedStage
@@ -25,7 +25,7 @@ class CountQuota(Stage):
         return Step(turn, f"{use.tokens:,} tokens")
 
 
-def measure_use(turn: Turn, adapters: Adapters) -> Use:
+def measure_use(turn: Turn, adapters: Adapters) -> MonthUse:
     """What a question took. Who leaves in the middle of a reply leaves before the model says what
     it took: the sources and the text that had come are counted instead."""
     tokens, answer = turn.usage.total_tokens, turn.answer
@@ -34,7 +34,7 @@ def measure_use(turn: Turn, adapters: Adapters) -> Use:
     if is_asked and answer and answer.text and answer.finish == "cancelled":
         read = [passage.text for passage in turn.passages]
         tokens += sum(map(adapters.count, [*read, answer.text]))
-    return Use(tokens, turn.usage.cost or 0.0)
+    return MonthUse(tokens, turn.usage.cost or 0.0)
 
 
 PLACE = AddedStage(CountQuota, after="persist")

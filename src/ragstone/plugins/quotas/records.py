@@ -20,7 +20,7 @@ EVERY_USER: Subject = ("user", "*")
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class MonthUse:
     """What was used of chat models in a month; `cost` in US dollars, as far as prices are known."""
 
     tokens: int = 0

@@ -12,9 +12,9 @@ from ragstone.core.turn import Principal
 from ragstone.local.added import AdapterParts
 from ragstone.plugins.quotas.records import (
     EVERY_USER,
+    MonthUse,
     Quota,
     Subject,
-    Use,
     format_subject,
     list_subjects,
     month_end,
@@ -58,7 +58,7 @@ class SqlQuotas:
             known = _read_quotas(connection, tenant)
             used = _read_use(connection, tenant, now)
             others = [use for key, use in used.items() if key[0] == "user" and key not in known]
-            used[EVERY_USER] = max(others, key=lambda use: use.tokens, default=Use())
+            used[EVERY_USER] = max(others, key=lambda use: use.tokens, default=MonthUse())
             return [_with_use(known[subject], used, subject, now) for subject in sorted(known)]
 
         return await self._database.read(read)
@@ -79,7 +79,7 @@ class SqlQuotas:
 
         return await self._database.read(read)
 
-    async def add(self, principal: Principal, use: Use) -> None:
+    async def add(self, principal: Principal, use: MonthUse) -> None:
         """Count what a principal used, for all whom it counts for."""
         month = month_of(state_time())
         rows = [
@@ -126,14 +126,16 @@ def _read_quotas(connection: Connection, tenant: str) -> dict[Subject, Quota]:
     }
 
 
-def _read_use(connection: Connection, tenant: str, now: float) -> dict[Subject, Use]:
+def _read_use(connection: Connection, tenant: str, now: float) -> dict[Subject, MonthUse]:
     """What each subject has used this month."""
     table = quota_use
     mine = select(table).where(table.c.tenant == tenant, table.c.month == month_of(now))
     rows = connection.execute(mine).mappings()
-    return {_subject(row): Use(row["tokens"], row["cost"]) for row in rows}
+    return {_subject(row): MonthUse(row["tokens"], row["cost"]) for row in rows}
 
 
-def _with_use(quota: Quota, used: Mapping[Subject, Use], subject: Subject, now: float) -> Quota:
-    use = used.get(subject, Use())
+def _with_use(
+    quota: Quota, used: Mapping[Subject, MonthUse], subject: Subject, now: float
+) -> Quota:
+    use = used.get(subject, MonthUse())
     return replace(quota, used_tokens=use.tokens, used_cost=use.cost, ends_at=month_end(now))
