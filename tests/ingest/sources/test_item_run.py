@@ -297,6 +297,27 @@ async def test_an_item_that_says_it_is_a_file_of_the_server_lends_that_no_reader
     assert set(await synced.documents()) == {"/house/a.txt", "/pay/salaries.txt"}
 
 
+async def test_an_item_that_is_for_nobody_is_removed_however_many_are(
+    synced: SyncedCollection, scripted: ScriptedSource
+) -> None:
+    for number in range(20):
+        scripted.put(f"{number}.txt", f"Text {number}.")
+    await synced.sync()
+    for key in list(scripted.items)[:19]:
+        scripted.items[key] = replace(scripted.items[key], closed=True)
+    scripted.items["new.txt"] = SourceItem("new.txt", "1", "new.txt", closed=True)
+
+    dry = await synced.sync(dry=True)
+    run = await synced.sync()
+    again = await synced.sync()
+
+    assert counts(dry) == counts(run) == (0, 0, 0, 19, 1, 0)
+    assert counts(again) == (0, 0, 0, 0, 1, 0)
+    assert run.notes == ("Left out, as they are for nobody: 20.",)
+    assert await synced.texts() == {"Text 19."}
+    assert scripted.fetched.count("new.txt") == 0
+
+
 async def test_an_item_that_is_moved_is_the_same_document_elsewhere(
     synced: SyncedCollection, scripted: ScriptedSource
 ) -> None:

@@ -10,6 +10,7 @@ PLUGIN = Plugin(
             "git": Extension(f"{__name__}.git:GIT"),
             "s3": Extension(f"{__name__}.s3:S3", extra="s3"),
             "sftp": Extension(f"{__name__}.sftp:SFTP", extra="sftp"),
+            "sql": Extension(f"{__name__}.sql:SQL"),
             "web": Extension(f"{__name__}.web:WEB"),
             "webdav": Extension(f"{__name__}.webdav:WEBDAV"),
         }
