@@ -6,17 +6,12 @@ import socket
 import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from datetime import UTC, datetime, timedelta
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 import asyncssh
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
 from ragstone.core.errors import ConfigError, DocumentError, InputError, SourceUnavailable
 from ragstone.core.sync import SourceItem
@@ -25,6 +20,7 @@ from ragstone.ingest.sources.options import check_options
 from ragstone.plugins.sources import remote_files
 from ragstone.plugins.sources.remote_files import RemoteFiles, explain_connection, explain_status
 from ragstone.ports.sources import ItemSource, SourceParts
+from tests.ingest.sources.certificates import write_certificate
 
 HEAD = b'<?xml version="1.0"?><D:multistatus xmlns:D="DAV:">'
 
@@ -211,17 +207,8 @@ async def test_a_certificate_that_nobody_signed_is_not_taken(tmp_path: Path) -> 
 
 def make_context(file: Path) -> ssl.SSLContext:
     """What a server needs whose certificate it has signed itself."""
-    key, name = ec.generate_private_key(ec.SECP256R1()), x509.Name([])
-    now = datetime.now(UTC)
-    made = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
-    names = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))])
-    made = made.not_valid_before(now).not_valid_after(now + timedelta(days=1))
-    signed = made.add_extension(names, critical=False).sign(key, hashes.SHA256())
-    pem, plain = serialization.Encoding.PEM, serialization.NoEncryption()
-    private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, plain)
-    file.write_bytes(private + signed.public_bytes(pem))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(file)
+    context.load_cert_chain(write_certificate(file))
     return context
 
 

@@ -8,6 +8,7 @@ PLUGIN = Plugin(
         "sources": {
             "feed": Extension(f"{__name__}.feed:FEED"),
             "git": Extension(f"{__name__}.git:GIT"),
+            "imap": Extension(f"{__name__}.imap:IMAP", extra="imap"),
             "s3": Extension(f"{__name__}.s3:S3", extra="s3"),
             "sftp": Extension(f"{__name__}.sftp:SFTP", extra="sftp"),
             "sql": Extension(f"{__name__}.sql:SQL"),
