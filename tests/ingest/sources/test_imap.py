@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from ragstone.core.errors import ConfigError, DocumentError, InputError, SourceUnavailable
+from ragstone.core.errors import DocumentError, InputError, SourceUnavailable
 from ragstone.core.sync import SourceRun
 from ragstone.ingest.sources import SOURCES
 from ragstone.ingest.sources.options import check_options
@@ -343,13 +343,3 @@ def test_options_that_cannot_be_right_are_refused(options: dict[str, str]) -> No
         check_options("imap", SOURCES.get("imap"), {"user": "ada", **options})
 
     assert "sesame" not in str(raised.value)
-
-
-def test_without_its_library_the_kind_says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "imapclient", None)
-    monkeypatch.delitem(__import__("sys").modules, "ragstone.plugins.sources.imap", False)
-
-    with pytest.raises(ConfigError, match=r"pip install 'ragstone\[imap\]'"):
-        SOURCES.get("imap")

@@ -9,17 +9,22 @@ import pytest
 
 from ragstone.core.sync import SourceRun
 from ragstone.ingest.sources import item_run
+from tests import samba
 from tests.ingest.sources.file_servers import PASSWORD, RCLONE, VARIABLE, FileServer
 from tests.ingest.sources.scripted_source import SyncedCollection, opened_collection
 
-pytestmark = [pytest.mark.real, pytest.mark.skipif(RCLONE is None, reason="needs rclone")]
+pytestmark = pytest.mark.real
 
 
-@pytest.fixture(params=["webdav", "s3", "sftp"], scope="module")
+@pytest.fixture(params=["webdav", "s3", "sftp", "smb"], scope="module")
 def running(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[FileServer]:
-    server = FileServer(request.param, tmp_path_factory.mktemp("served"))
+) -> Iterator[FileServer | samba.Samba]:
+    if not (samba.IS_THERE if request.param == "smb" else RCLONE):
+        pytest.skip("needs rclone, or Samba and root")
+    folder = tmp_path_factory.mktemp("served")
+    is_smb = request.param == "smb"
+    server = samba.Samba(folder) if is_smb else FileServer(request.param, folder)
     server.start()
     yield server
     server.stop()
@@ -169,6 +174,8 @@ async def test_names_of_any_kind_are_read_as_they_are(
         *("menü.txt", "日本.txt", "dir#1/x?.txt", "dir%20/y.txt", ".hidden/z.txt", ".z.txt"),
         *("~x.txt", "x=y.txt", "a:b.txt", "sum.pdf.txt", "https:/x.txt"),
     ]
+    if server.kind == "smb":
+        names = [name for name in names if not set(name) & set('\\:?"')]
     shutil.rmtree(server.folder)
     for name in names:
         write(server.folder / name, f"This is {name!r}.")

@@ -418,6 +418,10 @@ async def test_a_host_that_the_server_knows_needs_no_key(
         ("s3", {"bucket": "files", "region": ""}),
         ("s3", {"bucket": "files", "key": "AKIA"}),
         ("s3", {"bucket": "files", "endpoint": "files.x.org"}),
+        ("smb", {"host": "x.org/a", "user": "ada", "share": "files"}),
+        ("smb", {"host": "x.org", "user": "ada", "share": "a\\b"}),
+        ("smb", {"host": "x.org", "user": "ada", "share": "files", "path": "a:b"}),
+        ("smb", {"host": "x.org", "user": "ada", "share": "files", "password": "sesame"}),
         ("sftp", {"host": "x.org/a", "user": "ada"}),
         ("sftp", {"host": "x.org"}),
         ("sftp", {"host": "x.org", "user": "ada", "port": "0"}),
@@ -433,12 +437,20 @@ def test_options_that_cannot_be_right_are_refused(kind: str, options: dict[str, 
     assert "sesame" not in str(raised.value)
 
 
-@pytest.mark.parametrize("kind", ["webdav", "s3", "sftp"])
+@pytest.mark.parametrize("kind", ["webdav", "s3", "sftp", "smb", "imap", "mediawiki", "sql"])
 def test_only_the_operator_has_the_server_reach_others(kind: str) -> None:
     assert SOURCES.get(kind).of_server
 
 
-@pytest.mark.parametrize(("kind", "library"), [("s3", "aiobotocore.config"), ("sftp", "asyncssh")])
+@pytest.mark.parametrize(
+    ("kind", "library"),
+    [
+        ("s3", "aiobotocore.config"),
+        ("sftp", "asyncssh"),
+        ("smb", "smbclient"),
+        ("imap", "imapclient"),
+    ],
+)
 def test_without_its_library_a_kind_says_what_to_install(
     kind: str, library: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

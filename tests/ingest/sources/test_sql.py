@@ -388,7 +388,3 @@ def test_options_that_cannot_be_right_are_refused(options: dict[str, str]) -> No
         check_options("sql", SOURCES.get("sql"), {"query": "SELECT 1 AS id", **options})
 
     assert "sesame" not in str(raised.value)
-
-
-def test_only_the_operator_has_the_server_reach_a_database() -> None:
-    assert SOURCES.get("sql").of_server

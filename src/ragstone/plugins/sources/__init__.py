@@ -12,6 +12,7 @@ PLUGIN = Plugin(
             "mediawiki": Extension(f"{__name__}.mediawiki:MEDIAWIKI"),
             "s3": Extension(f"{__name__}.s3:S3", extra="s3"),
             "sftp": Extension(f"{__name__}.sftp:SFTP", extra="sftp"),
+            "smb": Extension(f"{__name__}.smb:SMB", extra="smb"),
             "sql": Extension(f"{__name__}.sql:SQL"),
             "web": Extension(f"{__name__}.web:WEB"),
             "webdav": Extension(f"{__name__}.webdav:WEBDAV"),
