@@ -20,11 +20,13 @@ pytestmark = pytest.mark.real
 def running(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[FileServer | samba.Samba]:
-    if not (samba.IS_THERE if request.param == "smb" else RCLONE):
-        pytest.skip("needs rclone, or Samba and root")
     folder = tmp_path_factory.mktemp("served")
-    is_smb = request.param == "smb"
-    server = samba.Samba(folder) if is_smb else FileServer(request.param, folder)
+    server: FileServer | samba.Samba = FileServer(request.param, folder)
+    if request.param == "smb":
+        samba.require_samba()
+        server = samba.Samba(folder)
+    elif RCLONE is None:
+        pytest.skip("needs rclone")
     server.start()
     yield server
     server.stop()

@@ -18,11 +18,11 @@ from tests.samba import (
     ALL,
     ALLOW,
     DENY,
-    IS_THERE,
     READ,
     WRITE,
     Samba,
     find_sid,
+    require_samba,
     write_descriptor,
 )
 
@@ -32,8 +32,7 @@ MAIL, NEWS = ("mail", "news")
 
 @pytest.fixture(scope="module")
 def samba(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Samba]:
-    if not IS_THERE:
-        pytest.skip("needs Samba and root (make test-real installs it)")
+    require_samba()
     server = Samba(tmp_path_factory.mktemp("shared"))
     server.start()
     yield server
