@@ -3,7 +3,7 @@
 from ragstone.registry import Extension, Plugin
 
 PLUGIN = Plugin(
-    "Kinds of sources besides folders: Git repositories, web sites, feeds, WebDAV, S3, SFTP.",
+    "Kinds of sources besides folders: Git, web sites, feeds, WebDAV, S3, SFTP, SMB, IMAP, wikis, SQL.",
     {
         "sources": {
             "feed": Extension(f"{__name__}.feed:FEED"),
