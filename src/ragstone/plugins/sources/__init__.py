@@ -3,7 +3,7 @@
 from ragstone.registry import Extension, Plugin
 
 PLUGIN = Plugin(
-    "Kinds of sources besides folders: Git, web sites, feeds, WebDAV, S3, SFTP, SMB, IMAP, wikis, SQL.",
+    "Kinds of sources besides folders: Git, web sites, feeds, file servers, mail, wikis, SQL.",
     {
         "sources": {
             "feed": Extension(f"{__name__}.feed:FEED"),
