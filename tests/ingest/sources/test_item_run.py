@@ -662,6 +662,8 @@ async def test_after_any_history_everyone_finds_what_a_plain_model_says(
             key = str(chance.randint(1, 4))
             text = f"Text {chance.randint(1, 3)} of {key}."
             scripted.put(key, text, *chance.choice(choices), path=path)
+            if chance.random() < 0.2:
+                scripted.items[key] = replace(scripted.items[key], closed=True)
         scripted.breaks_after = chance.choice([None, None, 1])
         scripted.missing = set(chance.sample(list(scripted.items), k=chance.randint(0, 1)))
         await synced.sync(accept_removals=chance.random() < 0.3)
@@ -671,12 +673,12 @@ async def test_after_any_history_everyone_finds_what_a_plain_model_says(
                 closed = {
                     scripted.contents[key]
                     for key, item in scripted.items.items()
-                    if item.readers and reader not in item.readers
+                    if item.closed or (item.readers and reader not in item.readers)
                 }
                 open_ = {
                     scripted.contents[key]
                     for key, item in scripted.items.items()
-                    if not item.readers or reader in item.readers
+                    if not item.closed and (not item.readers or reader in item.readers)
                 }
                 found = await synced.texts(*filter(None, [reader]))
                 assert not found & (closed - open_), (step, reader)
@@ -687,6 +689,6 @@ async def test_after_any_history_everyone_finds_what_a_plain_model_says(
         expected = {
             scripted.contents[key]
             for key, item in scripted.items.items()
-            if not item.readers or reader in item.readers
+            if not item.closed and (not item.readers or reader in item.readers)
         }
         assert await synced.texts(*filter(None, [reader])) == expected
